@@ -1,0 +1,39 @@
+# The two commands a newcomer needs are `make demo` and `make test`; each installs what it needs.
+# The package is installed as users get it, not linked, and again whenever a source file changes.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := pyproject.toml README.md $(shell find src -name '*.py')
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/package.stamp
+	$(BIN)/limber demo
+
+test: .venv/package.stamp .venv/test.stamp
+	$(BIN)/python -m pytest
+
+lint: .venv/lint.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/package.stamp .venv/test.stamp
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf .venv build dist out
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/package.stamp: .venv/bin/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet .
+	touch $@
+
+.venv/test.stamp: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet '.[test]'
+	touch $@
+
+.venv/lint.stamp: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet '.[lint]'
+	touch $@

@@ -1,0 +1,72 @@
+"""Limber: dynamics and control of flexible multibody systems by spatial operators."""
+
+from limber import models
+from limber.assembly import Assembly, System
+from limber.bodies import FlexibleBody, RigidBody, beam
+from limber.dynamics import (
+    Modes,
+    bias,
+    forward_dynamics,
+    integrate,
+    inverse_dynamics,
+    jacobian,
+    kinetic_energy,
+    mass_matrix,
+    modes,
+    momentum,
+    pose,
+    potential_energy,
+    qdot,
+)
+from limber.errors import LimberError
+from limber.joints import (
+    CompoundJoint,
+    Cylindrical,
+    Fixed,
+    Free,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    SimpleJoint,
+    Spherical,
+    Universal,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Assembly",
+    "CompoundJoint",
+    "Cylindrical",
+    "Fixed",
+    "FlexibleBody",
+    "Free",
+    "Joint",
+    "LimberError",
+    "Modes",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "RigidBody",
+    "Screw",
+    "SimpleJoint",
+    "Spherical",
+    "System",
+    "Universal",
+    "beam",
+    "bias",
+    "forward_dynamics",
+    "integrate",
+    "inverse_dynamics",
+    "jacobian",
+    "kinetic_energy",
+    "mass_matrix",
+    "models",
+    "modes",
+    "momentum",
+    "pose",
+    "potential_energy",
+    "qdot",
+]

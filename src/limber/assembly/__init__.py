@@ -1,0 +1,6 @@
+"""Assemblies, and the systems they build."""
+
+from limber.assembly.assembly import Assembly
+from limber.assembly.system import System
+
+__all__ = ["Assembly", "System"]

@@ -1,0 +1,119 @@
+"""The description of a system: bodies, joints and where they sit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.pack import Attachment
+from limber.assembly.system import System
+from limber.bodies import FlexibleBody, RigidBody
+from limber.checks import array
+from limber.checks import rotation as rotation_matrix
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
+from limber.joints import Joint
+
+
+class Assembly:
+    """A system under construction; `build()` makes it a `System`.
+
+    Parameters
+    ----------
+    name : for messages and files.
+    gravity : acceleration of gravity in world axes, m/s^2.
+    """
+
+    def __init__(self, name: str = "system", gravity: ArrayLike = (0.0, 0.0, 0.0)):
+        self.name = str(name)
+        self.gravity = array("gravity", gravity, (3,), "The acceleration of gravity in world axes.")
+        self._attachments: dict[str, Attachment] = {}
+
+    @property
+    def attachments(self) -> Mapping[str, Attachment]:
+        """What was attached, by body name, in order."""
+        return MappingProxyType(self._attachments)
+
+    def attach(
+        self,
+        name: str,
+        body: RigidBody | FlexibleBody,
+        joint: Joint,
+        to: str = "world",
+        at: str | int | None = None,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+        rotation: ArrayLike | None = None,
+        inboard: str | int | None = None,
+    ) -> Assembly:
+        """Attach `body` by `joint` to a node of the body `to`, and return the assembly.
+
+        Parameters
+        ----------
+        name : of the new body; unique.
+        to, at : the parent ("world" or a body attached before) and its node (name or number); without
+            `at` the joint sits on the parent's body frame.
+        offset, rotation : fixed transform from that (deforming) node frame to the joint's inboard
+            frame; offset in node axes, the columns of rotation are the joint axes in node axes.
+        inboard : node of `body` whose (deforming) frame is the joint's outboard frame; without it, the
+            body frame is.
+        """
+        if not isinstance(name, str) or not name:
+            raise ArgumentTypeError(f"name must be a non-empty string, got {name!r}.")
+        if name == "world" or name in self._attachments:
+            raise ArgumentValueError(f"name={name!r} is taken: every body needs a name of its own.")
+        if not isinstance(body, (RigidBody, FlexibleBody)):
+            raise ArgumentTypeError(
+                f"body of {name!r} must be a RigidBody, a FlexibleBody or a beam(...), got {body!r:.80}."
+            )
+        if isinstance(joint, type) or not isinstance(joint, Joint):
+            raise ArgumentTypeError(
+                f"joint of {name!r} must be a joint such as lb.Revolute([0, 0, 1]), got {joint!r:.80}."
+            )
+        if to != "world" and to not in self._attachments:
+            known = ", ".join(map(repr, ["world", *self._attachments]))
+            raise ArgumentValueError(
+                f"to={to!r} is not attached yet. Attach a parent before its children (that also rules out "
+                f"cycles); known so far: {known}."
+            )
+        if at is not None:
+            if to == "world":
+                raise ArgumentValueError(
+                    f"at={at!r}: the world has no nodes. Leave `at` out and place the joint by offset and rotation."
+                )
+            at = _names(self._attachments[to].body, "at", at, to)
+        if inboard is not None:
+            inboard = _names(body, "inboard", inboard, name)
+        self._attachments[name] = Attachment(
+            name,
+            body,
+            joint,
+            to,
+            at,
+            array("offset", offset, (3,)),
+            rotation_matrix("rotation", np.eye(3) if rotation is None else rotation),
+            inboard,
+        )
+        return self
+
+    def build(self, fidelity: str = "full") -> System:
+        """The immutable System.
+
+        fidelity="full" keeps every term that the deformation brings; "ruthless" drops them from the mass,
+        the Coriolis terms and the geometry of the dynamics (Jain & Rodriguez, Appendix B), which is
+        faster and right for slow motion.
+        """
+        if fidelity not in ("full", "ruthless"):
+            raise ArgumentValueError(f'fidelity must be "full" or "ruthless", got {fidelity!r}.')
+        if not self._attachments:
+            raise ModelError(f"assembly {self.name!r} is empty: attach at least one body.")
+        return System(self.name, tuple(self._attachments.values()), self.gravity, fidelity)
+
+    def __repr__(self):
+        return f"Assembly({self.name!r}, {len(self._attachments)} bodies)"
+
+
+def _names(body, argument: str, node: str | int, owner: str) -> int:
+    """The number of a node of `body`, checked."""
+    return body.node_set.index(argument, node, f"body {owner!r}")

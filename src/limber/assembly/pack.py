@@ -1,0 +1,325 @@
+"""From bodies and joints to the flat arrays of the kernels (`limber.kernels.layout`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+
+from limber.bodies.flexible import FlexibleBody
+from limber.bodies.integrals import MassPoints, ModalIntegrals, held_at
+from limber.bodies.nodes import Nodes
+from limber.bodies.rigid import RigidBody
+from limber.checks import Array
+from limber.errors import ModelError
+from limber.joints import Joint
+from limber.kernels import layout as L
+
+
+@dataclass(frozen=True, eq=False)
+class Attachment:
+    """One line of an assembly: a body, its joint and where the joint sits."""
+
+    name: str
+    body: RigidBody | FlexibleBody
+    joint: Joint
+    to: str
+    at: int | None  # node numbers
+    offset: Array
+    rotation: Array
+    inboard: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """The arrays of one system at one fidelity."""
+
+    topo: np.ndarray
+    const: np.ndarray
+    records: list[dict[int | None, int]]  # per row of topo: node number -> node record in const
+    pools: dict = field(default_factory=dict)  # scratch arrays for reuse, by extra size
+
+
+@dataclass
+class _Constants:
+    """A growing flat array."""
+
+    parts: list[np.ndarray] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, *numbers) -> int:
+        start = self.size
+        for x in numbers:
+            part = np.asarray(x, dtype=float).ravel()
+            self.parts.append(part)
+            self.size += part.size
+        return start
+
+
+_NO_MODES = ModalIntegrals(
+    MassPoints(
+        np.zeros(0),
+        np.zeros((0, 3)),
+        np.zeros((0, 3, 0)),
+        np.zeros((0, 3, 0)),
+        np.zeros((0, 3, 3)),
+        np.zeros((0, 3)),
+    )
+)
+
+
+@dataclass
+class _BodyData:
+    """A body as the packer sees it, in the frame that its kernel row uses.
+
+    That frame is the body frame, or the inboard node for rigid and for ruthless bodies, whose constants
+    can be referred to it beforehand.  The last of `nodes` is the body frame itself.
+    """
+
+    nodes: Nodes
+    modes: int
+    mass: float
+    moment: Array
+    inertia: Array  # (6,)
+    integrals: ModalIntegrals = field(default_factory=lambda: _NO_MODES)
+    stiffness: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    damping: Array = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def node(self, number: int | None) -> int:
+        """Index in `nodes`; None is the body frame."""
+        return len(self.nodes.position) - 1 if number is None else number
+
+
+def _body_data(item: Attachment, ruthless: bool) -> _BodyData:
+    body = item.body
+    m = body.modes
+    nodes = body.node_set
+    blank = np.zeros((1, 3, m))
+    nodes = Nodes(
+        nodes.names,
+        np.vstack([nodes.position, np.zeros((1, 3))]),
+        np.concatenate([nodes.translation, blank]),
+        np.concatenate([nodes.rotation, blank]),
+    )
+    d = item.inboard
+    if isinstance(body, RigidBody):
+        shift = np.zeros(3) if d is None else nodes.position[d]
+        nodes = Nodes(nodes.names, nodes.position - shift, nodes.translation, nodes.rotation)
+        moved = RigidBody(body.mass, body.com - shift, body.inertia)
+        J = moved.inertia_about_origin()[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
+        return _BodyData(nodes, 0, body.mass, body.mass * moved.com, J)
+    integrals = body.integrals
+    if ruthless and d is not None:
+        held = nodes.position[d], nodes.translation[d], nodes.rotation[d]
+        integrals = ModalIntegrals(body.points.held_at(*held))
+        nodes = Nodes(
+            nodes.names, *held_at(nodes.position, nodes.translation, nodes.rotation, *held)
+        )
+    return _BodyData(
+        nodes,
+        m,
+        integrals.mass,
+        integrals.S0,
+        integrals.J0,
+        integrals,
+        body.stiffness,
+        body.damping,
+    )
+
+
+_WORLD = _BodyData(
+    Nodes([], np.zeros((1, 3)), np.zeros((1, 3, 0)), np.zeros((1, 3, 0))),
+    0,
+    0.0,
+    np.zeros(3),
+    np.zeros(6),
+)
+
+
+def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
+    """Pack a tree of attachments, parents before children."""
+    n = len(items)
+    groups = sum(len(i.joint.groups) for i in items if i.joint.kernel_kind[0] == L.GENERAL)
+    topo = np.zeros((1 + n + groups, L.COLUMNS), dtype=np.int64)
+    const = _Constants()
+    const.add(gravity, np.zeros(3))
+    assert const.size == L.CONST_START
+    number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
+    data = [_WORLD, *(_body_data(item, ruthless) for item in items)]
+    records: list[dict[int | None, int]] = [{None: L.WORLD}]
+    group = 1 + n
+    q = v = 0
+    for k, item in enumerate(items, start=1):
+        row, body = topo[k], data[k]
+        m, joint = body.modes, item.joint
+        row[L.PARENT] = number[item.to]
+        row[L.MODES], row[L.DOFS] = m, joint.dofs
+        row[L.Q_MODES], row[L.Q_JOINT] = q, q + m
+        row[L.V_MODES], row[L.V_JOINT] = v, v + m
+        q, v = q + m + joint.nq, v + m + joint.dofs
+        row[L.JOINT], row[L.AXIS] = joint.kernel_kind
+        if row[L.JOINT] == L.GENERAL:
+            row[L.GROUP], row[L.GROUPS] = group, len(joint.groups)
+            group = _pack_groups(topo, const, k, joint, group)
+        row[L.CONST] = const.add(
+            *_placement(item, data[row[L.PARENT]]), body.mass, body.moment, body.inertia
+        )
+        records.append(_pack_nodes(const, body))
+        _attach(topo, k, item, data, records, ruthless)
+        if m:
+            i = body.integrals
+            row[L.MODAL] = const.add(
+                i.G0, body.stiffness, body.damping, np.hstack([i.F0, i.E0]), i.J1, i.F1, i.J2
+            )
+            row[L.SECOND] = int(i.rotary and not ruthless)
+            if row[L.SECOND]:
+                const.add(i.S2, i.G1)
+            if item.inboard is not None and not ruthless:
+                row[L.INBOARD] = records[k][item.inboard]
+    topo[0, [L.NQ, L.NV, L.RUTHLESS]] = q, v, int(ruthless)
+    if ruthless:
+        _precompute(topo, const, items, data, records)
+    _lay_out_work(topo, n)
+    return Packed(_flatten(topo, n), np.concatenate(const.parts), records)
+
+
+def _flatten(topo, n: int) -> np.ndarray:
+    """Rows named by where they start, in one flat array."""
+    topo[0, [L.END, L.ROWS_END]] = (n + 1) * L.COLUMNS, len(topo) * L.COLUMNS
+    topo[1 : n + 1, [L.PARENT, L.GROUP]] *= L.COLUMNS
+    return topo.ravel()
+
+
+def _pack_groups(topo, const: _Constants, k: int, joint: Joint, group: int) -> int:
+    q, v = topo[k, L.Q_JOINT], topo[k, L.V_JOINT]
+    for g in joint.groups:
+        row = topo[group]
+        row[L.G_KIND], row[L.G_Q], row[L.G_V], row[L.G_DOFS] = g.kind, q, v, g.dofs
+        row[L.G_CONST] = const.add(g.constants())
+        q, v, group = q + g.nq, v + g.dofs, group + 1
+    return group
+
+
+def _placement(item: Attachment, parent: _BodyData) -> tuple[Array, Array, Array]:
+    """C_ROT, C_ARM, C_OFFSET of an attachment."""
+    base = parent.nodes.position[parent.node(item.at)]
+    return item.rotation, item.offset, base + item.offset
+
+
+def _pack_nodes(const: _Constants, body: _BodyData) -> dict[int | None, int]:
+    """Node records of a body; None is the body frame."""
+    records: dict[int | None, int] = {}
+    nodes = body.nodes
+    for j in range(len(nodes.position)):
+        shapes = np.hstack([nodes.rotation[j].T, nodes.translation[j].T])  # (m, 6)
+        records[j] = const.add(nodes.position[j], shapes)
+    records[None] = records.pop(body.node(None))
+    return records
+
+
+def _attach(topo, k: int, item: Attachment, data, records, ruthless: bool) -> None:
+    """How the parent's modes move the joint of body k."""
+    p = topo[k, L.PARENT]
+    if p == 0:
+        return
+    nodes, j = data[p].nodes, data[p].node(item.at)
+    if item.at is None and not np.any(nodes.translation[j]) and not np.any(nodes.rotation[j]):
+        return
+    if data[p].modes == 0:
+        return
+    topo[k, L.ATTACHED] = L.CONSTANT if ruthless else L.DEFORMING
+    topo[k, L.NODE] = records[p][item.at]
+    topo[k, L.SLOT] = topo[p, L.LOADS]
+    topo[p, L.LOADS] += 1
+
+
+def _precompute(topo, const: _Constants, items, data, records) -> None:
+    """The constants of Jain & Rodriguez, Eq. (78), multiplied out; see `kernels.ruthless`."""
+    children: list[list[int]] = [[] for _ in range(len(items) + 1)]
+    for c in range(1, len(items) + 1):
+        if topo[c, L.ATTACHED]:
+            children[topo[c, L.PARENT]].append(c)
+    for k, item in enumerate(items, start=1):
+        body, m, loaded = data[k], data[k].modes, children[k]
+        if not m:
+            continue
+        i = body.integrals
+        if np.linalg.eigvalsh(i.G0).min() <= 1e-12 * np.trace(i.G0):
+            raise ModelError(
+                f"body {item.name!r}: its modal mass matrix is singular, so some combination of its modes moves "
+                "no mass. A ruthless system needs modes with mass: remove the dependent modes or build with "
+                'fidelity="full".'
+            )
+        Lambda = np.linalg.inv(i.G0)
+        coupling = np.hstack([i.F0, i.E0])  # M_fr, (m, 6)
+        LM = Lambda @ coupling
+        P0 = i.rigid_block() - coupling.T @ LM
+        zeta, arms = np.zeros((m, 0)), np.zeros((6, 0))
+        for c in loaded:
+            j = body.node(items[c - 1].at)
+            zeta = np.hstack([zeta, body.nodes.rotation[j].T, body.nodes.translation[j].T])
+            x, y, z = body.nodes.position[j]
+            tilde = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+            arms = np.hstack([arms, np.block([[np.eye(3), tilde], [np.zeros((3, 3)), np.eye(3)]])])
+        Y = Lambda @ zeta
+        Omega = zeta.T @ Y
+        N = arms - coupling.T @ Y
+        values, vectors = np.linalg.eigh(Omega) if loaded else (np.zeros(0), np.zeros((0, 0)))
+        full = values > 1e-14 * values.max(initial=0.0)
+        C = vectors[:, full] * np.sqrt(values[full])
+        topo[k, L.RANK] = C.shape[1]
+        upper = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
+        P = np.concatenate([P0[:3, :3][upper], P0[:3, 3:].ravel(), P0[3:, 3:][upper]])
+        topo[k, L.INDIRECT] = const.add(P, Lambda, LM, Y, N.T, Omega, C.T)
+
+
+def _lay_out_work(topo, n: int) -> None:
+    """Offsets of the work blocks, body by body, so that a sweep walks through memory."""
+    at = L.WORK_BLOCK  # row 0, the world, has its block at 0
+    for k in range(1, n + 1):
+        row = topo[k]
+        m, r = row[L.MODES], row[L.DOFS]
+        row[L.WORK] = at
+        at += L.WORK_BLOCK
+        row[L.W_JOINT] = at
+        at += r * L.JOINT_WORK
+        if row[L.JOINT] == L.GENERAL:
+            at += 6 * r + r * r  # scratch of `manifold.screws_rate`
+        if row[L.ATTACHED] != L.RIGIDLY:
+            row[L.W_NODE] = at
+            at += 6 * topo[row[L.PARENT], L.MODES]
+        row[L.W_MODES] = at
+        at += L.modal_work_size(m)
+        if row[L.INBOARD]:
+            row[L.W_INBOARD] = at
+            at += L.I_SHAPES + 6 * m
+        size = 6 * row[L.LOADS]
+        row[L.W_LOADS] = at
+        at += size * size + 2 * size if topo[0, L.RUTHLESS] else 0
+    topo[0, L.WORK_SIZE] = at
+
+
+@cache
+def _float_kernels() -> SimpleNamespace:
+    from limber.kernels import plain  # noqa: PLC0415
+
+    return plain.load()
+
+
+def pack_joint(joint: Joint) -> SimpleNamespace:
+    """One joint as a general joint of a massless body, for the plain kernels."""
+    topo = np.zeros((2 + len(joint.groups), L.COLUMNS), dtype=np.int64)
+    const = _Constants()
+    const.add(np.zeros(L.CONST_START))
+    topo[1, [L.DOFS, L.JOINT, L.GROUP, L.GROUPS]] = joint.dofs, L.GENERAL, 2, len(joint.groups)
+    _pack_groups(topo, const, 1, joint, 2)
+    _lay_out_work(topo, 1)
+    work = np.zeros(topo[0, L.WORK_SIZE])
+    return SimpleNamespace(
+        kernels=_float_kernels(),
+        topo=_flatten(topo, 1),
+        const=np.concatenate(const.parts),
+        work=work,
+    )

@@ -1,0 +1,136 @@
+"""The immutable system that the dynamics functions take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from limber.assembly.pack import Attachment, Packed, pack
+from limber.bodies import FlexibleBody, RigidBody
+from limber.checks import Array
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
+from limber.frozen import Frozen
+from limber.joints import Joint
+from limber.kernels import layout as L
+
+
+@dataclass(frozen=True)
+class BodyLayout:
+    """Where a body's freedoms lie: slices of q and of v (and of tau)."""
+
+    q_modes: slice
+    q_joint: slice
+    v_modes: slice
+    v_joint: slice
+
+
+class System(Frozen):
+    """A tree of bodies ready for computation: immutable, safe to share between threads.
+
+    Made by `Assembly.build`.  `nq`, `nv` are the sizes of q and v; `layout[name]` says where a body's
+    freedoms lie in them; `bodies`, `joints` and `parents` map names to what was attached.
+    """
+
+    def __init__(self, name: str, items: tuple[Attachment, ...], gravity: Array, fidelity: str):
+        self.name = name
+        #: what `forward_dynamics` keeps between calls
+        self._forward: tuple | None = None
+        self.fidelity = fidelity
+        self.gravity = gravity
+        self.attachments: Mapping[str, Attachment] = MappingProxyType({i.name: i for i in items})
+        self.bodies: Mapping[str, RigidBody | FlexibleBody] = MappingProxyType(
+            {i.name: i.body for i in items}
+        )
+        self.joints: Mapping[str, Joint] = MappingProxyType({i.name: i.joint for i in items})
+        self.parents: Mapping[str, str] = MappingProxyType({i.name: i.to for i in items})
+        #: the arrays the dynamics runs on, and those of the undropped geometry (pose, Jacobian)
+        self.dynamics: Packed = pack(list(items), gravity, fidelity == "ruthless")
+        self.geometry: Packed = (
+            self.dynamics if fidelity == "full" else pack(list(items), gravity, False)
+        )
+        for packed in (self.dynamics, self.geometry):
+            packed.topo.setflags(write=False)
+            packed.const.setflags(write=False)
+        topo = self.dynamics.topo.reshape(-1, L.COLUMNS)
+        self.nq = int(topo[0, L.NQ])
+        self.nv = int(topo[0, L.NV])
+        self._numbers = {"world": 0} | {name: k for k, name in enumerate(self.attachments, start=1)}
+        layout = {}
+        for name_, k in list(self._numbers.items())[1:]:
+            qm, qj, vm, vj, m, r = (
+                int(x)
+                for x in topo[k, [L.Q_MODES, L.Q_JOINT, L.V_MODES, L.V_JOINT, L.MODES, L.DOFS]]
+            )
+            nq = self.attachments[name_].joint.nq
+            layout[name_] = BodyLayout(
+                slice(qm, qj), slice(qj, qj + nq), slice(vm, vm + m), slice(vj, vj + r)
+            )
+        self.layout: Mapping[str, BodyLayout] = MappingProxyType(layout)
+        self._refuse_singular()
+        self._freeze()
+
+    def neutral(self) -> np.ndarray:
+        """q with undeformed bodies and every joint at its zero."""
+        q = np.zeros(self.nq)
+        for name, where in self.layout.items():
+            q[where.q_joint] = self.attachments[name].joint.neutral()
+        return q
+
+    def number(self, body: str) -> int:
+        """The kernel number of a body."""
+        if not isinstance(body, str):
+            raise ArgumentTypeError(f"body must be a name, got {body!r}.")
+        if body not in self.layout:
+            known = ", ".join(map(repr, list(self.layout)[:12]))
+            more = ", ..." if len(self.layout) > 12 else ""
+            raise ArgumentValueError(
+                f"body={body!r} is not in the system {self.name!r}; it has: {known}{more}."
+            )
+        return self._numbers[body]
+
+    def node_number(self, body: str, node: str | int | None, argument: str = "node") -> int | None:
+        """The number of a node of a body; None stands for the body frame."""
+        self.number(body)
+        if node is None:
+            return None
+        return self.attachments[body].body.node_set.index(argument, node, f"body {body!r}")
+
+    def describe_v(self, i: int) -> str:
+        """What v[i] (or tau[i]) belongs to, in words."""
+        for name, where in self.layout.items():
+            if where.v_modes.start <= i < where.v_modes.stop:
+                return f"mode {i - where.v_modes.start} of body {name!r}"
+            if where.v_joint.start <= i < where.v_joint.stop:
+                return f"joint speed {i - where.v_joint.start} of body {name!r}"
+        raise IndexError(i)
+
+    def describe_q(self, i: int) -> str:
+        """What q[i] belongs to, in words."""
+        for name, where in self.layout.items():
+            if where.q_modes.start <= i < where.q_modes.stop:
+                return f"mode {i - where.q_modes.start} of body {name!r}"
+            if where.q_joint.start <= i < where.q_joint.stop:
+                return f"joint coordinate {i - where.q_joint.start} of body {name!r}"
+        raise IndexError(i)
+
+    def __repr__(self):
+        return f"System({self.name!r}, {len(self.layout)} bodies, nq={self.nq}, nv={self.nv}, {self.fidelity})"
+
+    def __reduce__(self):
+        return System, (self.name, tuple(self.attachments.values()), self.gravity, self.fidelity)
+
+    def _refuse_singular(self) -> None:
+        """Refuse a system whose articulated inertia is singular whatever its configuration."""
+        from limber.assembly.singular import singular_body  # noqa: PLC0415
+
+        found = singular_body(self)
+        if found is not None:
+            name, what = found
+            raise ModelError(
+                f"body {name!r}: {what} moves no mass, so its acceleration is undefined (the articulated inertia "
+                f"is singular). Give {name!r} or a body outboard of it mass and inertia in that direction, or fix "
+                "that freedom."
+            )

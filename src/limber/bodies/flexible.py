@@ -1,0 +1,153 @@
+"""Flexible bodies: small deformation in assumed modes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.bodies.integrals import MassPoints, ModalIntegrals
+from limber.bodies.nodes import Nodes
+from limber.checks import Array, array, semidefinite
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.frozen import Frozen
+
+
+class FlexibleBody(Frozen):
+    """A body that deforms in m assumed modes; made by `FlexibleBody.from_nodes` or `beam`.
+
+    `points` are the small rigid bodies that carry its mass, `nodes` the places where others attach,
+    `stiffness` and `damping` its (m, m) modal matrices.  Immutable.
+    """
+
+    def __init__(self, points: MassPoints, nodes: Nodes, stiffness: Array, damping: Array):
+        self.points = points
+        self.nodes = nodes
+        self.stiffness = stiffness
+        self.damping = damping
+        self._freeze()
+
+    @classmethod
+    def from_nodes(
+        cls,
+        *,
+        mass: ArrayLike,
+        position: ArrayLike,
+        translation: ArrayLike,
+        rotation: ArrayLike | None = None,
+        stiffness: ArrayLike,
+        damping: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
+        com: ArrayLike | None = None,
+        names: list[str] | None = None,
+    ) -> FlexibleBody:
+        """A flexible body from n nodes and m modes, as a finite-element program gives them.
+
+        Parameters
+        ----------
+        mass : (n,) node masses, kg.
+        position : (n, 3) undeformed positions in the body frame, m.
+        translation : (n, 3, m) displacement of node j is translation[j] @ eta.
+        rotation : (n, 3, m) rotation vector of node j is rotation[j] @ eta.  None: the nodes do not turn.
+        stiffness, damping : (m, m), symmetric positive semidefinite; damping None is zero.
+        inertia : (n, 3, 3) about the node, body axes.  None: point masses.
+        com : (n, 3) from each node to its mass centre.  None: at the node.
+        names : n names.  None: "0", "1", ...
+
+        Clamped modes vanish at the body-frame origin; for modes that do not, attach the body with
+        `inboard=` the node that carries the joint.
+        """
+        mass = array("mass", mass, ("n",), "One mass per node.")
+        n = mass.size
+        if n == 0:
+            raise ArgumentValueError("mass is empty: a flexible body needs at least one node.")
+        if mass.min() < 0.0:
+            j = int(mass.argmin())
+            raise ArgumentValueError(
+                f"mass[{j}] = {mass[j]:g} is negative: masses must be at least 0."
+            )
+        if mass.sum() == 0.0:
+            raise ArgumentValueError("mass is zero at every node: a flexible body needs mass.")
+        position = array("position", position, (n, 3))
+        translation = array("translation", translation, (n, 3, "m"), "One shape per mode.")
+        m = translation.shape[2]
+        rotation = np.zeros((n, 3, m)) if rotation is None else rotation
+        rotation = array("rotation", rotation, (n, 3, m))
+        inertia = np.zeros((n, 3, 3)) if inertia is None else inertia
+        inertia = array("inertia", inertia, (n, 3, 3), "About the node, body axes.")
+        com = array("com", np.zeros((n, 3)) if com is None else com, (n, 3))
+        for j in range(n):
+            about_com = inertia[j] - mass[j] * (
+                com[j] @ com[j] * np.eye(3) - np.outer(com[j], com[j])
+            )
+            semidefinite(
+                f"inertia[{j}] less mass times com squared",
+                about_com,
+                "no mass has such an inertia. Inertias are about the node, not about the mass centre.",
+            )
+        names = [str(j) for j in range(n)] if names is None else list(names)
+        if len(names) != n or len(set(names)) != n or not all(isinstance(s, str) for s in names):
+            raise ArgumentValueError(
+                f"names must be {n} different strings, one per node, got {len(names)}: {names!r:.80}."
+            )
+        stiffness, damping = modal_matrices(stiffness, damping, m)
+        points = MassPoints(mass, position, translation, rotation, inertia, com)
+        return cls(points, Nodes(names, position, translation, rotation), stiffness, damping)
+
+    @property
+    def modes(self) -> int:
+        """Number of modes."""
+        return self.stiffness.shape[0]
+
+    @property
+    def node_set(self) -> Nodes:
+        """The nodes as every body has them."""
+        return self.nodes
+
+    @cached_property
+    def integrals(self) -> ModalIntegrals:
+        """The modal integrals, computed once."""
+        return ModalIntegrals(self.points)
+
+    @property
+    def mass(self) -> float:
+        """Total mass, kg."""
+        return self.integrals.mass
+
+    def __repr__(self):
+        return (
+            f"FlexibleBody(mass={self.mass:g}, modes={self.modes}, nodes={len(self.nodes.names)})"
+        )
+
+
+def modal_matrices(stiffness: ArrayLike, damping: ArrayLike | None, m: int) -> tuple[Array, Array]:
+    """Checked stiffness and damping of m modes."""
+    stiffness = array("stiffness", stiffness, (m, m), f"translation has {m} modes.")
+    stiffness = semidefinite("stiffness", stiffness, "a negative stiffness has no equilibrium.")
+    damping = np.zeros((m, m)) if damping is None else damping
+    damping = array("damping", damping, (m, m), f"translation has {m} modes.")
+    return stiffness, semidefinite("damping", damping, "it would feed energy in.")
+
+
+def check_modes(modes) -> dict[str, int]:
+    """`modes` of a beam as {"bending": ..., "torsion": ..., "stretch": ...}."""
+    if isinstance(modes, (int, np.integer)) and not isinstance(modes, bool):
+        modes = {"bending": int(modes)}
+    kinds = ("bending", "torsion", "stretch")
+    if not isinstance(modes, dict):
+        raise ArgumentTypeError(
+            f"modes must be a number of modes per bending plane or a dict with keys {kinds}, got {modes!r}."
+        )
+    for kind, count in modes.items():
+        if kind not in kinds:
+            raise ArgumentValueError(
+                f"modes has the unknown key {kind!r}; it may have {', '.join(kinds)}."
+            )
+        if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 0:
+            raise ArgumentValueError(
+                f"modes[{kind!r}] must be a whole number, 0 or more, got {count!r}."
+            )
+    if sum(modes.values()) == 0:
+        raise ArgumentValueError("modes asks for no mode at all; use a RigidBody instead.")
+    return {kind: int(modes.get(kind, 0)) for kind in kinds}

@@ -1,0 +1,159 @@
+r"""Modal integrals: the constants of M_m(eta).
+
+Every mass point j is a small rigid body: mass m_j, position l_j = l0_j + gamma_j eta, rotation
+exp(x_j~) with x_j = lambda_j eta, mass centre at c_j from the point and inertia I_j about it, both
+turned by exp(x_j~).  Its angular velocity relative to the body is Tl(x_j) lambda_j eta_dot.  The
+blocks of
+
+    T = 1/2 [eta_dot; w; v]^T M_m(eta) [eta_dot; w; v]
+
+are expanded in eta: G and the coupling F, E to first order, the rigid block (J, m p) to second.
+For point masses (c = 0, I = 0) the expansion is exact.  At eta = 0 the equations of motion are
+those of the nodal rigid bodies for any w and eta_dot; keeping m p one order above E makes gravity
+the gradient of a potential.  The integrals are those of Jain & Rodriguez, Appendix C, with the
+terms of Tl that their Eq. (86) leaves out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from limber.checks import Array
+
+_LEVI_CIVITA = np.zeros((3, 3, 3))
+for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    _LEVI_CIVITA[_i, _j, _k], _LEVI_CIVITA[_j, _i, _k] = 1.0, -1.0
+
+
+@dataclass(frozen=True, eq=False)
+class MassPoints:
+    """n small rigid bodies and the mode shapes at them."""
+
+    mass: Array  # (n,)
+    position: Array  # (n, 3)
+    translation: Array  # (n, 3, m) gamma
+    rotation: Array  # (n, 3, m) lambda
+    inertia: Array  # (n, 3, 3) about the point, body axes
+    com: Array  # (n, 3) from the point to its mass centre
+
+    def held_at(self, position: Array, translation: Array, rotation: Array) -> MassPoints:
+        """The same points seen from a node, to first order in eta."""
+        seen = held_at(
+            self.position, self.translation, self.rotation, position, translation, rotation
+        )
+        return MassPoints(self.mass, *seen, self.inertia, self.com)
+
+
+def held_at(
+    position: Array, translation: Array, rotation: Array, at: Array, moved: Array, turned: Array
+) -> tuple[Array, Array, Array]:
+    """Positions and shapes of n points seen from a node, to first order in eta.
+
+    The node is at `at` with shapes `moved`, `turned`: l_j - l_d, gamma_j - gamma_d - lambda_d x (l_j - l_d),
+    lambda_j - lambda_d.
+    """
+    offset = position - at
+    swing = np.cross(turned.T[None], offset[:, None])  # (n, m, 3)
+    return offset, translation - moved - np.swapaxes(swing, 1, 2), rotation - turned
+
+
+def _dyad(a: Array, b: Array) -> Array:
+    """2 a.b I - a b^T - b a^T over the last axis: twice the inertia of a unit mass when a = b."""
+    outer = a[..., :, None] * b[..., None, :]
+    return 2.0 * np.einsum("...i,...i->...", a, b)[..., None, None] * np.eye(3) - (
+        outer + np.swapaxes(outer, -1, -2)
+    )
+
+
+def _upper(S: Array) -> Array:
+    """Symmetric matrices (..., 3, 3) as (..., 6): xx, xy, xz, yy, yz, zz."""
+    return S[..., (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
+
+
+class ModalIntegrals:
+    """The constants of M_m(eta) of one body, from its mass points.
+
+    mass, S0 (3), J0 (6); per mode E0, F0 (m, 3), J1 (m, 6); G0 (m, m), F1 (m, m, 3) with
+    F1[r, s] the coefficient of eta_s in F_r, J2 (m, m, 6), S2 (m, m, 3), G1 (m, m, m) with
+    G1[r, q, s] the coefficient of eta_s in G_rq.
+    """
+
+    def __init__(self, points: MassPoints):
+        mass = points.mass
+        # node axis first, then modes, then components: a = gamma, t = lambda
+        a = np.swapaxes(points.translation, 1, 2)
+        t = np.swapaxes(points.rotation, 1, 2)
+        l, c, inertia = points.position, points.com, points.inertia
+        m = a.shape[1]
+
+        self.mass = float(mass.sum())
+        self.S0 = np.einsum("n,ni->i", mass, l + c)
+        self.J0 = _upper(
+            np.einsum("n,nij->ij", mass, 0.5 * _dyad(l, l) + _dyad(l, c)) + inertia.sum(axis=0)
+        )
+
+        c1 = np.cross(t, c[:, None])  # (n, m, 3): rate of the turned offset
+        p1 = a + c1  # rate of the mass centre
+        It = np.einsum("nij,nrj->nri", inertia, t)
+        self.E0 = np.einsum("n,nri->ri", mass, p1)
+        self.F0 = np.einsum("n,nri->ri", mass, np.cross(l[:, None], p1) + np.cross(c[:, None], a))
+        self.F0 += It.sum(axis=0)
+        self.G0 = np.einsum("n,nri,nsi->rs", mass, a, a)
+        mixed = np.einsum("n,nri,nsi->rs", mass, a, c1)
+        self.G0 += mixed + mixed.T + np.einsum("nri,nsi->rs", t, It)
+
+        tilde = np.einsum("ijk,nrj->nrik", _LEVI_CIVITA, t)  # (n, m, 3, 3): lambda_r~
+        turned = np.einsum("nrij,njk->nrik", tilde, inertia)
+        turned = turned + np.swapaxes(turned, -1, -2)  # lambda~ I - I lambda~
+        J1 = np.einsum("n,nrij->rij", mass, _dyad((l + c)[:, None], a) + _dyad(l[:, None], c1))
+        self.J1 = _upper(J1 + turned.sum(axis=0))
+
+        # whether any point that turns has more than a mass: without it S2, G1 and the symmetric
+        # part of F1 vanish
+        self.rotary = bool(np.any(c1) or np.any(t[np.any(inertia, axis=(1, 2))]))
+        self.S2 = np.zeros((m, m, 3))
+        self.G1 = np.zeros((m, m, m))
+        self.F1 = np.zeros((m, m, 3))
+        J2 = np.zeros((m, m, 3, 3))
+        for point in zip(mass, l, inertia, a, t, c1, p1, tilde, turned):
+            self._add_point(J2, *point)
+        self.J2 = _upper(J2)
+
+    def _add_point(self, J2, mass, l, inertia, a, t, c1, p1, tilde, turned):
+        """Second-order integrals of one point; r and s are the first two axes."""
+        self.F1 += mass * np.cross(a[None, :], p1[:, None])
+        J2 += mass * _dyad(a[:, None], a[None, :])
+        if not self.rotary:
+            return
+        # c2[r, s] = (lambda_r x (lambda_s x c) + lambda_s x (lambda_r x c)) / 2
+        c2 = np.cross(t[:, None], c1[None, :])
+        c2 = 0.5 * (c2 + np.swapaxes(c2, 0, 1))
+        self.S2 += mass * c2
+        Ts = np.cross(t[None, :], t[:, None])  # [r, s] lambda_s x lambda_r
+        self.F1 += mass * (np.cross(l, c2) + np.cross(c1[None, :], a[:, None]))
+        self.F1 += np.einsum("sij,rj->rsi", turned, t) + 0.5 * Ts @ inertia
+        pull = np.einsum("rsi,qi->rqs", c2, a)
+        spin = np.einsum("rsi,ij,qj->rqs", Ts, inertia, t)
+        half = mass * pull - 0.5 * spin
+        self.G1 += half + np.swapaxes(half, 0, 1)
+        J2 += mass * (
+            _dyad(a[:, None], c1[None, :]) + _dyad(c1[:, None], a[None, :]) + _dyad(l, c2)
+        )
+        twice = np.einsum("rij,sjk->rsik", tilde, tilde)
+        bent = 0.5 * (twice + np.swapaxes(twice, 0, 1)) @ inertia
+        cross = np.einsum("rij,jk,skl->rsil", tilde, inertia, tilde)
+        cross = cross + np.swapaxes(cross, 0, 1)
+        J2 += bent + np.swapaxes(bent, -1, -2) - cross
+
+    def rigid_block(self) -> Array:
+        """M_rr(0), 6 x 6."""
+        p = np.einsum("ijk,j->ik", _LEVI_CIVITA, self.S0)
+        J = self.J0[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
+        return np.block([[J, p], [p.T, self.mass * np.eye(3)]])
+
+    def mass_matrix(self) -> Array:
+        """M_m(0), (m + 6) x (m + 6), modes first."""
+        coupling = np.hstack([self.F0, self.E0])
+        return np.block([[self.G0, coupling], [coupling.T, self.rigid_block()]])

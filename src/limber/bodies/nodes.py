@@ -1,0 +1,42 @@
+"""Nodes: the points of a body that other things can refer to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from limber.checks import Array
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """n points with their mode shapes: displacement translation[j] @ eta, rotation vector
+    rotation[j] @ eta."""
+
+    names: list[str]
+    position: Array  # (n, 3)
+    translation: Array  # (n, 3, m)
+    rotation: Array  # (n, 3, m)
+
+    def index(self, argument: str, node: str | int, owner: str) -> int:
+        """The number of a node given by name or number; `argument` and `owner` are for the message."""
+        n = len(self.position)
+        if isinstance(node, str):
+            if node in self.names:
+                return self.names.index(node)
+            known = ", ".join(map(repr, self.names[:12])) or "none"
+            more = ", ..." if len(self.names) > 12 else ""
+            raise ArgumentValueError(
+                f"{argument}={node!r} is not a node of {owner}; its nodes are: {known}{more}."
+            )
+        try:
+            i = int(node.__index__())
+        except AttributeError:
+            raise ArgumentTypeError(
+                f"{argument} must be a node name or number of {owner}, got {node!r}."
+            ) from None
+        if not 0 <= i < n:
+            raise ArgumentValueError(
+                f"{argument}={i} is out of range: {owner} has {n} nodes, 0 to {n - 1}."
+            )
+        return i

@@ -1,0 +1,72 @@
+"""Rigid bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.bodies.nodes import Nodes
+from limber.checks import Array, array, number, semidefinite
+from limber.errors import ArgumentTypeError
+from limber.frozen import Frozen
+
+
+class RigidBody(Frozen):
+    """A rigid body.
+
+    Parameters
+    ----------
+    mass : kg, not negative.
+    com : centre of mass in the body frame, m.
+    inertia : 3 x 3 inertia about the centre of mass, body axes, kg m^2.  None: a point mass.
+    nodes : named points of the body, m; other bodies attach there.
+    """
+
+    def __init__(
+        self,
+        mass: float,
+        com: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+        nodes: Mapping[str, ArrayLike] | None = None,
+    ):
+        self.mass = number("mass", mass, minimum=0.0)
+        self.com = array("com", com, (3,))
+        moments = np.zeros((3, 3)) if inertia is None else inertia
+        self.inertia = semidefinite(
+            "inertia",
+            array("inertia", moments, (3, 3), "Give the inertia about the centre of mass."),
+            "no distribution of mass has such an inertia. Is it about the centre of mass?",
+        )
+        if nodes is not None and not isinstance(nodes, Mapping):
+            raise ArgumentTypeError(
+                f"nodes must map names to points, as in {{'tip': (1, 0, 0)}}, got {nodes!r:.80}."
+            )
+        points = {str(k): array(f"nodes[{k!r}]", p, (3,)) for k, p in (nodes or {}).items()}
+        self.nodes: Mapping[str, Array] = MappingProxyType(points)
+        self._freeze()
+
+    @property
+    def modes(self) -> int:
+        """Number of modes: none."""
+        return 0
+
+    @property
+    def node_set(self) -> Nodes:
+        """The nodes as every body has them."""
+        n = len(self.nodes)
+        position = np.array(list(self.nodes.values()), dtype=float).reshape(n, 3)
+        return Nodes(list(self.nodes), position, np.zeros((n, 3, 0)), np.zeros((n, 3, 0)))
+
+    def inertia_about_origin(self) -> Array:
+        """3 x 3 inertia about the body-frame origin."""
+        c = self.com
+        return self.inertia + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+    def __repr__(self):
+        return f"RigidBody(mass={self.mass:g}, nodes={list(self.nodes)})"
+
+    def __reduce__(self):
+        return RigidBody, (self.mass, self.com, self.inertia, dict(self.nodes))

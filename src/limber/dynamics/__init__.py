@@ -1,0 +1,23 @@
+"""The public numeric functions."""
+
+from limber.dynamics.energy import kinetic_energy, momentum, potential_energy
+from limber.dynamics.forward import forward_dynamics
+from limber.dynamics.inverse import bias, inverse_dynamics, mass_matrix
+from limber.dynamics.kinematics import integrate, jacobian, pose, qdot
+from limber.dynamics.modes import Modes, modes
+
+__all__ = [
+    "Modes",
+    "bias",
+    "forward_dynamics",
+    "integrate",
+    "inverse_dynamics",
+    "jacobian",
+    "kinetic_energy",
+    "mass_matrix",
+    "modes",
+    "momentum",
+    "pose",
+    "potential_energy",
+    "qdot",
+]

@@ -1,0 +1,206 @@
+"""Between the public functions and the compiled entry points: shapes, batches, threads, messages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.pack import Packed
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
+from limber.kernels import compiled
+from limber.kernels import layout as L
+
+#: statuses of `limber.kernels.entry`
+OK, SIZES, NOT_FINITE, NOT_UNIT, SINGULAR, STATES = 0, 1, 2, 3, 4, 8
+UNIT_TOLERANCE = 1e-6
+
+#: A thread gets at least this many states.
+STATES_PER_THREAD = 64
+
+External = dict[tuple[str, str | int | None], ArrayLike]
+
+
+def check_system(system) -> None:
+    """Refuse anything but a built System."""
+    if not isinstance(system, System):
+        hint = " Call its build() first." if hasattr(system, "build") else ""
+        raise ArgumentTypeError(
+            f"system must be a limber System, got {type(system).__name__}.{hint}"
+        )
+
+
+def vectors(system: System, **named: tuple[ArrayLike, int]) -> tuple[tuple[int, ...], list[Array]]:
+    """The batch shape, and each argument broadcast to it as a contiguous (states, size) array.
+
+    `named` maps argument names to (value, size of its last axis).
+    """
+    arrays = []
+    for name, (value, size) in named.items():
+        try:
+            a = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ArgumentTypeError(
+                f"{name} must be an array of numbers, got {value!r:.80}."
+            ) from error
+        if a.ndim == 0 or a.shape[-1] != size:
+            what = "nq" if name == "q" else "nv" if size == system.nv else "size"
+            raise ArgumentValueError(
+                f"{name} must have shape (..., {size}), got {a.shape}: {system.name!r} has {what} = {size}."
+            )
+        arrays.append(a)
+    try:
+        batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+    except ValueError:
+        shapes = ", ".join(f"{n} {a.shape}" for n, a in zip(named, arrays))
+        raise ArgumentValueError(
+            f"the leading (batch) dimensions do not fit together: {shapes}. They must be equal or broadcast."
+        ) from None
+    flat = []
+    for a in arrays:
+        wide = np.broadcast_to(a, (*batch, a.shape[-1])).reshape(-1, a.shape[-1])
+        flat.append(np.ascontiguousarray(wide))
+    return batch, flat
+
+
+def externals(
+    system: System, packed: Packed, external: External | None
+) -> tuple[np.ndarray, dict[str, tuple[ArrayLike, int]]]:
+    """Flat (body, node record) pairs, and the wrenches as arguments for `vectors`."""
+    if external is None:
+        return np.empty(0, dtype=np.int64), {}
+    if not isinstance(external, dict):
+        raise ArgumentTypeError(
+            'external must map ("body", node) to a wrench [moment, force], as in '
+            f'{{("link", "tip"): [0, 0, 0, 0, 0, -9.81]}}; got {external!r:.80}.'
+        )
+    index, wrenches = [], {}
+    for key, wrench in external.items():
+        if not (isinstance(key, tuple) and len(key) == 2):
+            raise ArgumentTypeError(f'external: a key must be ("body", node), got {key!r}.')
+        body, node = key
+        k = system.number(body)
+        record = packed.records[k][system.node_number(body, node, f"external[{key!r}]: node")]
+        index += [k * L.COLUMNS, record]
+        wrenches[f"external[{key!r}]"] = (wrench, 6)
+    return np.array(index, dtype=np.int64), wrenches
+
+
+class Workspaces:
+    """Scratch arrays of one system and purpose, reused between calls; safe between threads."""
+
+    def __init__(self, size: int):
+        self.size = size
+        self.free: list[np.ndarray] = []
+
+    def take(self) -> np.ndarray:
+        """A scratch array of no particular content."""
+        # list.pop and list.append are atomic
+        try:
+            return self.free.pop()
+        except IndexError:
+            return np.empty(self.size)
+
+    def give_back(self, work: np.ndarray) -> None:
+        """Hand a scratch array back for reuse."""
+        self.free.append(work)
+
+
+def workspaces(packed: Packed, extra: int = 0) -> Workspaces:
+    """The workspaces of a packed system, with `extra` numbers behind the kernels' own."""
+    pool = packed.pools.get(extra)
+    if pool is None:
+        pool = packed.pools.setdefault(extra, Workspaces(int(packed.topo[L.WORK_SIZE]) + extra))
+    return pool
+
+
+def run(
+    system: System,
+    packed: Packed,
+    entry: str,
+    inputs: Sequence[Array],
+    out: Array,
+    *,
+    options: tuple = (),
+    extra: int = 0,
+    names: Sequence[str] = ("q", "v"),
+) -> None:
+    """Run a batch entry over all states, on all cores; raise what its status says.
+
+    inputs are (states, size) arrays, options go between them and `out`.
+    """
+    function = compiled.load(entry)
+    pool = workspaces(packed, extra)
+    states = len(out)
+
+    def part(start: int, stop: int) -> int:
+        work = pool.take()
+        status = function(packed.topo, packed.const, work, *inputs, *options, out, start, stop)
+        pool.give_back(work)
+        return status
+
+    statuses = split(part, states)
+    for status in statuses:
+        if status != OK:
+            refuse(
+                system,
+                int(status) % STATES,
+                int(status) // STATES,
+                states,
+                dict(zip(names, inputs)),
+            )
+
+
+def split(part: Callable[[int, int], int], states: int) -> list[int]:
+    """part(start, stop) over `states`, in as many threads as there are cores (and states to fill them)."""
+    threads = min(os.cpu_count() or 1, max(1, states // STATES_PER_THREAD))
+    if threads == 1:
+        return [part(0, states)]
+    edges = [states * i // threads for i in range(threads + 1)]
+    with ThreadPoolExecutor(threads) as executor:
+        return list(executor.map(part, edges[:-1], edges[1:]))
+
+
+def refuse(system: System, status: int, state: int, states: int, inputs: dict[str, Array]) -> None:
+    """Raise the error behind a status, naming the argument, the element and the body."""
+    which = f" (state {state} of the batch)" if states > 1 else ""
+    if status == NOT_FINITE:
+        for name, a in inputs.items():
+            x = a[state]
+            bad = np.flatnonzero(~np.isfinite(x))
+            if bad.size:
+                i = int(bad[0])
+                if name.startswith("external"):
+                    owner = "a moment" if i < 3 else "a force"
+                else:
+                    owner = system.describe_q(i) if name == "q" else system.describe_v(i)
+                raise ArgumentValueError(f"{name}[{i}] is {x[i]}{which}: {owner} must be finite.")
+    if status == NOT_UNIT:
+        q = inputs["q"][state]
+        for name, at in quaternions(system):
+            norm = float(np.linalg.norm(q[at]))
+            if abs(norm - 1.0) > UNIT_TOLERANCE / 2:
+                raise ArgumentValueError(
+                    f"q[{at.start}:{at.stop}]{which}, the quaternion of body {name!r}, has norm {norm:.9g}: it must be 1 "
+                    f"to within {UNIT_TOLERANCE:g}. Normalize it, or step with lb.integrate, which keeps it unit."
+                )
+    raise DynamicsError(
+        f"the accelerations of {system.name!r} are not finite{which}: the articulated inertia is singular at this "
+        "configuration, or the state is so large that the equations overflow. Look for a body without mass or "
+        "inertia at the end of a chain that is stretched out, and for huge speeds."
+    )
+
+
+def quaternions(system: System):
+    """(body name, slice of q) of every quaternion."""
+    for name, where in system.layout.items():
+        at = where.q_joint.start
+        for group in system.joints[name].groups:
+            if group.kind != L.SCREWS:
+                yield name, slice(at, at + 4)
+            at += group.nq

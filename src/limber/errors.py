@@ -1,0 +1,21 @@
+"""The exceptions Limber raises."""
+
+
+class LimberError(Exception):
+    """Base class of every error that Limber raises on purpose."""
+
+
+class ArgumentValueError(LimberError, ValueError):
+    """An argument has the wrong value; the message says which, what came and what to do."""
+
+
+class ArgumentTypeError(LimberError, TypeError):
+    """An argument has the wrong type."""
+
+
+class ModelError(LimberError, ValueError):
+    """A body, joint or assembly that cannot work."""
+
+
+class DynamicsError(LimberError, ValueError):
+    """The equations have no finite solution at this state."""

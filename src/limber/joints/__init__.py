@@ -1,0 +1,29 @@
+"""Joints, one kind a file."""
+
+from limber.joints.base import Joint
+from limber.joints.compound import CompoundJoint
+from limber.joints.cylindrical import Cylindrical
+from limber.joints.fixed import Fixed
+from limber.joints.free import Free
+from limber.joints.planar import Planar
+from limber.joints.prismatic import Prismatic
+from limber.joints.revolute import Revolute
+from limber.joints.screw import Screw
+from limber.joints.simple import SimpleJoint
+from limber.joints.spherical import Spherical
+from limber.joints.universal import Universal
+
+__all__ = [
+    "CompoundJoint",
+    "Cylindrical",
+    "Fixed",
+    "Free",
+    "Joint",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Screw",
+    "SimpleJoint",
+    "Spherical",
+    "Universal",
+]

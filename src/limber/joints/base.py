@@ -1,0 +1,121 @@
+"""What every joint is: a sequence of groups, from inboard to outboard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from limber.checks import Array, array
+from limber.frozen import Frozen
+from limber.kernels import layout
+
+
+@dataclass(frozen=True)
+class Group:
+    """One factor of a joint: its kind, its constant joint map and the sizes of theta and beta."""
+
+    kind: int
+    H: Array = field(repr=False)  # 6 x r, outboard axes
+    nq: int
+    dofs: int
+
+    def constants(self) -> np.ndarray:
+        """The numbers of this group as the kernels want them (`layout`, group record)."""
+        if self.kind != layout.SCREWS:
+            return np.empty(0)
+        screws = [screw_constants(h) for h in self.H.T]
+        return np.concatenate([*screws, self.H.T.ravel()])
+
+
+def screw_constants(h: np.ndarray) -> np.ndarray:
+    """exp(h theta) of one column h = [h1; h2] as constants (Kwatny & Blankenship, Eq. (12b))."""
+    h1, h2 = h[:3], h[3:]
+    rate = float(np.linalg.norm(h1))
+    if rate == 0.0:
+        return np.concatenate([[0.0], np.zeros(3), h2, np.zeros(6)])
+    u = h1 / rate
+    along = u * (u @ h2)
+    return np.concatenate([[rate], u, along, (h2 - along) / rate, np.cross(u, h2) / rate])
+
+
+class Joint(Frozen):
+    """A joint between an inboard and an outboard frame.
+
+    `H(theta)` is the 6 x r joint map (the sources' H^T): relative velocity [angular; linear] of the
+    outboard frame in its own axes per unit speed.  `configuration(theta)` is (R, p), the outboard
+    frame in the inboard one.  `Gamma(theta)` relates coordinates and speeds, theta_dot = Gamma beta.
+    """
+
+    groups: tuple[Group, ...] = ()
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of coordinates theta."""
+        return sum(g.nq for g in self.groups)
+
+    @cached_property
+    def dofs(self) -> int:
+        """Number of speeds beta."""
+        return sum(g.dofs for g in self.groups)
+
+    def neutral(self) -> Array:
+        """Coordinates at which the two frames coincide."""
+        parts = [
+            np.zeros(g.nq) if g.kind == layout.SCREWS else np.eye(1, g.nq)[0] for g in self.groups
+        ]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    @cached_property
+    def kernel_kind(self) -> tuple[int, int]:
+        """(kind, axis) under which the kernels know this joint."""
+        if not self.groups:
+            return layout.FIXED, 0
+        if len(self.groups) == 1 and self.dofs == 1:
+            h = self.groups[0].H[:, 0]
+            axis = int(np.argmax(h))
+            if np.array_equal(h, np.eye(6)[axis]):
+                return (layout.REVOLUTE if axis < 3 else layout.PRISMATIC), axis
+        return layout.GENERAL, 0
+
+    def configuration(self, theta) -> tuple[Array, Array]:
+        """(R, p): R turns outboard components into inboard ones, p is the outboard origin."""
+        R, p, _ = self._evaluate(theta)
+        return R, p
+
+    def H(self, theta) -> Array:
+        """The 6 x r joint map at theta, outboard axes."""
+        return self._evaluate(theta)[2]
+
+    def Gamma(self, theta) -> Array:
+        """The kinematic matrix: theta_dot = Gamma beta."""
+        theta = array("theta", theta, (self.nq,))
+        single = self._single()
+        columns = []
+        for beta in np.eye(self.dofs):
+            rate = np.zeros(self.nq)
+            single.kernels.manifold.joint_rate(
+                single.topo, single.const, single.work, theta, beta, rate, layout.COLUMNS
+            )
+            columns.append(rate)
+        return np.array(columns).reshape(self.dofs, self.nq).T
+
+    def _evaluate(self, theta) -> tuple[Array, Array, Array]:
+        """R, p and H at theta."""
+        theta = array("theta", theta, (self.nq,))
+        if not self.groups:
+            return np.eye(3), np.zeros(3), np.zeros((6, 0))
+        single = self._single()
+        R, p = single.kernels.joints.general_joint_pose(
+            single.topo, single.const, single.work, theta, layout.COLUMNS
+        )
+        start = single.topo[layout.COLUMNS + layout.W_JOINT] + layout.J_H
+        rows = start + layout.JOINT_WORK * np.arange(self.dofs)[:, None] + np.arange(6)
+        return np.array(R, dtype=float).reshape(3, 3), np.array(p, dtype=float), single.work[rows].T
+
+    def _single(self):
+        """This joint alone, packed for the plain kernels."""
+        from limber.assembly.pack import pack_joint  # noqa: PLC0415 (the packer imports joints)
+
+        return pack_joint(self)

@@ -1,0 +1,19 @@
+"""Rotation about and translation along one axis."""
+
+from __future__ import annotations
+
+from limber.joints.compound import CompoundJoint
+from limber.joints.prismatic import Prismatic
+from limber.joints.revolute import Revolute
+
+
+class Cylindrical(CompoundJoint):
+    """Rotation about `axis` and translation along it: theta = [angle, displacement]."""
+
+    def __init__(self, axis):
+        turn = Revolute(axis)
+        self.axis = turn.axis
+        super().__init__([turn, Prismatic(axis)])
+
+    def __repr__(self):
+        return f"Cylindrical({self.axis.tolist()})"

@@ -1,0 +1,20 @@
+"""All motions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from limber.joints.base import Group, Joint
+from limber.kernels import layout
+
+
+class Free(Joint):
+    """All motions: theta = [unit quaternion (scalar first), position of the outboard origin in inboard
+    axes]; beta = [angular velocity, linear velocity], both in outboard axes."""
+
+    def __init__(self):
+        self.groups = (Group(layout.FREE, np.eye(6), 7, 6),)
+        self._freeze()
+
+    def __repr__(self):
+        return "Free()"

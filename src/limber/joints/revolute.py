@@ -1,0 +1,21 @@
+"""Rotation about one axis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from limber.checks import axis as unit_axis
+from limber.joints.base import Joint
+from limber.joints.simple import screws
+
+
+class Revolute(Joint):
+    """Rotation by theta about `axis` (any length; normalized)."""
+
+    def __init__(self, axis):
+        self.axis = unit_axis("axis", axis)
+        self.groups = (screws(np.concatenate([self.axis, np.zeros(3)])),)
+        self._freeze()
+
+    def __repr__(self):
+        return f"Revolute({self.axis.tolist()})"

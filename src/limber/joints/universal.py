@@ -1,0 +1,26 @@
+"""Two rotations about crossing axes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from limber.errors import ArgumentValueError
+from limber.joints.compound import CompoundJoint
+from limber.joints.revolute import Revolute
+
+
+class Universal(CompoundJoint):
+    """Rotation by theta_1 about `axis1` (inboard), then by theta_2 about `axis2`."""
+
+    def __init__(self, axis1, axis2):
+        first, second = Revolute(axis1), Revolute(axis2)
+        if np.linalg.norm(np.cross(first.axis, second.axis)) < 1e-9:
+            raise ArgumentValueError(
+                f"axis1 and axis2 are parallel ({first.axis.tolist()}): a universal joint needs two directions; "
+                "use Revolute for one."
+            )
+        self.axis1, self.axis2 = first.axis, second.axis
+        super().__init__([first, second])
+
+    def __repr__(self):
+        return f"Universal({self.axis1.tolist()}, {self.axis2.tolist()})"

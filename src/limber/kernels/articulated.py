@@ -1,0 +1,236 @@
+"""Forward dynamics by articulated-body inertias, modes and joint eliminated in turn.
+
+Solves    P(k) = sum_c A(c) Gamma(c) A(c)^T + M_m(k), D_f = H_f P H_f^T, P_R = P_rr - g mu^T,
+          D_R = H P_R H^T, P_R_plus = P_R - G_R H P_R, and the sweeps (64)
+          (Jain & Rodriguez, Eqs. (63), (64); the sweep's z_R adds g eps_f and P_R a_mR)
+Given     q, v, tau, external wrenches
+Computes  vdot; leaves P_R_plus, U, 1/D, nu in work
+Sweep     base to tip, tip to base, base to tip
+Cost      about 430 multiplications for a rigid body on a one-axis joint; m^3/6 + 30 m^2 + 200 m
+          more for m modes
+
+Every freedom is eliminated by one rank-one step, which is the L D L^T factorization of D_f and of
+D_R without square roots: D = u_j, U = P h, P <- P - U U^T / D, z <- z + U eps / D.
+"""
+
+from .forces import (
+    apply_external,
+    bias_to_joint,
+    force_to_parent,
+    inertia_to_joint,
+    inertia_to_parent,
+    modal_force_offset,
+)
+from .inertia import apply_inertia, column, downdate, load_inertia
+from .layout import (
+    ACC,
+    AXIS,
+    BIAS,
+    COLUMNS,
+    DOFS,
+    END,
+    GENERAL,
+    I_BIAS,
+    INBOARD,
+    J_D,
+    J_H,
+    J_NU,
+    J_U,
+    JOINT,
+    JOINT_WORK,
+    MODES,
+    PARENT,
+    V_JOINT,
+    V_MODES,
+    W_INBOARD,
+    W_JOINT,
+    W_MODES,
+    WORK,
+    P,
+    Z,
+)
+from .modal import mass_and_bias
+from .motion import along, carry, start_world, to_body_frame, turn_and_bias, world_place
+from .newton_euler import pick
+from .placement import place
+from .scalar import kernel
+from .vec import add, axpy, dot, load3, store3, sub
+
+
+@kernel
+def eliminate_modes(topo, work, tau, k, A, B, C, n, f):
+    """Eliminate the modes of body k from its articulated inertia and force.
+
+    Right-looking L D L^T of [[D_f, mu^T], [mu, P_rr]], upper triangle by rows.  Row r of DF and MU
+    end as the pivot row; the diagonal as 1/D; ZF as the innovation nu_f = eps_f / D.
+    """
+    m = topo[k + MODES]
+    mu = topo[k + W_MODES]
+    df = mu + 6 * m
+    zf = modal_force_offset(topo, k)
+    e = topo[k + V_MODES]
+    for r in range(m):
+        work[zf + r] = tau[e + r] - work[zf + r]
+    for r in range(m):
+        row = df + r * m
+        d = 1.0 / work[row + r]
+        work[row + r] = d
+        u = load3(work, mu + 6 * r)
+        g = load3(work, mu + 6 * r + 3)
+        nu = work[zf + r] * d
+        work[zf + r] = nu
+        for s in range(r + 1, m):
+            lsr = work[row + s]
+            l = lsr * d
+            for t in range(s, m):
+                work[df + s * m + t] -= l * work[row + t]
+            i = mu + 6 * s
+            store3(work, i, sub(load3(work, i), (l * u[0], l * u[1], l * u[2])))
+            store3(work, i + 3, sub(load3(work, i + 3), (l * g[0], l * g[1], l * g[2])))
+            work[zf + s] -= lsr * nu
+        A, B, C = downdate(A, B, C, u, g, d)
+        n = axpy(nu, u, n)
+        f = axpy(nu, g, f)
+    return A, B, C, n, f
+
+
+@kernel
+def eliminate_joint(topo, work, tau, k, A, B, C, n, f):
+    """Eliminate the joint speeds of body k, one rank-one step each; returns P_R_plus, z_plus."""
+    j = topo[k + W_JOINT]
+    t = topo[k + V_JOINT]
+    if topo[k + JOINT] == GENERAL:
+        for r in range(topo[k + DOFS]):
+            i = j + r * JOINT_WORK
+            hw = load3(work, i + J_H)
+            hv = load3(work, i + J_H + 3)
+            u, g = apply_inertia(A, B, C, hw, hv)
+            d = 1.0 / (dot(hw, u) + dot(hv, g))
+            nu = (tau[t + r] - dot(hw, n) - dot(hv, f)) * d
+            store3(work, i + J_U, u)
+            store3(work, i + J_U + 3, g)
+            work[i + J_D] = d
+            work[i + J_NU] = nu
+            A, B, C = downdate(A, B, C, u, g, d)
+            n = axpy(nu, u, n)
+            f = axpy(nu, g, f)
+    elif topo[k + DOFS] == 1:
+        axis = topo[k + AXIS]
+        u, g = column(A, B, C, axis)
+        if axis < 3:
+            d = 1.0 / pick(u, axis)
+            nu = (tau[t] - pick(n, axis)) * d
+        else:
+            d = 1.0 / pick(g, axis - 3)
+            nu = (tau[t] - pick(f, axis - 3)) * d
+        store3(work, j + J_U, u)
+        store3(work, j + J_U + 3, g)
+        work[j + J_D] = d
+        work[j + J_NU] = nu
+        A, B, C = downdate(A, B, C, u, g, d)
+        n = axpy(nu, u, n)
+        f = axpy(nu, g, f)
+    return A, B, C, n, f
+
+
+@kernel
+def condense(topo, work, tau, k):
+    """One step of the inward sweep: eliminate the freedoms of body k, load its parent."""
+    b = topo[k + WORK]
+    if topo[k + INBOARD] != 0:
+        bias_to_joint(topo, work, k)
+        inertia_to_joint(topo, work, k)
+    A, B, C = load_inertia(work, b + P)
+    n = load3(work, b + Z)
+    f = load3(work, b + Z + 3)
+    if topo[k + MODES] > 0:
+        A, B, C, n, f = eliminate_modes(topo, work, tau, k, A, B, C, n, f)
+    dn, df = apply_inertia(A, B, C, load3(work, b + BIAS), load3(work, b + BIAS + 3))
+    n = add(n, dn)
+    f = add(f, df)
+    A, B, C, n, f = eliminate_joint(topo, work, tau, k, A, B, C, n, f)
+    if topo[k + PARENT] != 0:
+        inertia_to_parent(topo, work, k, A, B, C)
+        force_to_parent(topo, work, k, n, f)
+
+
+@kernel
+def joint_accelerations(topo, work, k, vdot, w, u):
+    """vdot of the joint of body k; returns [w; u] + H^T beta_dot (outboard axes)."""
+    j = topo[k + W_JOINT]
+    t = topo[k + V_JOINT]
+    if topo[k + JOINT] == GENERAL:
+        for r in range(topo[k + DOFS] - 1, -1, -1):
+            i = j + r * JOINT_WORK
+            a = dot(load3(work, i + J_U), w) + dot(load3(work, i + J_U + 3), u)
+            a = work[i + J_NU] - work[i + J_D] * a
+            vdot[t + r] = a
+            w = axpy(a, load3(work, i + J_H), w)
+            u = axpy(a, load3(work, i + J_H + 3), u)
+    elif topo[k + DOFS] == 1:
+        a = dot(load3(work, j + J_U), w) + dot(load3(work, j + J_U + 3), u)
+        a = work[j + J_NU] - work[j + J_D] * a
+        vdot[t] = a
+        axis = topo[k + AXIS]
+        if axis < 3:
+            w = add(w, along(axis, a))
+        else:
+            u = add(u, along(axis - 3, a))
+    return w, u
+
+
+@kernel
+def modal_accelerations(topo, work, k, vdot, w, u):
+    """vdot of the modes of body k by back substitution, given its frame's acceleration."""
+    m = topo[k + MODES]
+    mu = topo[k + W_MODES]
+    df = mu + 6 * m
+    zf = modal_force_offset(topo, k)
+    e = topo[k + V_MODES]
+    for r in range(m - 1, -1, -1):
+        a = dot(load3(work, mu + 6 * r), w) + dot(load3(work, mu + 6 * r + 3), u)
+        for s in range(r + 1, m):
+            a += work[df + r * m + s] * vdot[e + s]
+        vdot[e + r] = work[zf + r] - work[df + r * m + r] * a
+
+
+@kernel
+def recover(topo, work, vdot, k):
+    """One step of the outward sweep: vdot and acceleration of body k."""
+    p = topo[k + PARENT]
+    b = topo[p + WORK]
+    w, u = carry(
+        topo, work, k, vdot, topo[p + V_MODES], load3(work, b + ACC), load3(work, b + ACC + 3)
+    )
+    b = topo[k + WORK]
+    w, u = joint_accelerations(topo, work, k, vdot, w, u)
+    w = add(w, load3(work, b + BIAS))
+    u = add(u, load3(work, b + BIAS + 3))
+    if topo[k + MODES] > 0:
+        modal_accelerations(topo, work, k, vdot, w, u)
+        if topo[k + INBOARD] != 0:
+            w, u = to_body_frame(topo, work, k, vdot, w, u)
+            i = topo[k + W_INBOARD] + I_BIAS
+            w = add(w, load3(work, i))
+            u = add(u, load3(work, i + 3))
+    store3(work, b + ACC, w)
+    store3(work, b + ACC + 3, u)
+
+
+@kernel
+def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vdot):
+    """vdot of (q, v, tau); see the head of this file."""
+    end = topo[END]
+    start_world(topo, const, work)
+    for k in range(COLUMNS, end, COLUMNS):
+        place(topo, const, work, q, k)
+        turn_and_bias(topo, const, work, q, v, k)
+        mass_and_bias(topo, const, work, q, v, k)
+    if ext_count > 0:
+        for k in range(COLUMNS, end, COLUMNS):
+            world_place(topo, work, k)
+        apply_external(topo, const, work, q, ext_count, ext_index, ext)
+    for k in range(end - COLUMNS, 0, -COLUMNS):
+        condense(topo, work, tau, k)
+    for k in range(COLUMNS, end, COLUMNS):
+        recover(topo, work, vdot, k)

@@ -1,0 +1,142 @@
+"""Compile the entry points when first used, and keep them on disk.
+
+The cache lies in a folder named after the content of every kernel file, so that a changed kernel is
+never run from a stale cache: $LIMBER_CACHE_DIR, else the user's cache folder, else a temporary one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+_lock = threading.Lock()
+
+
+@cache
+def _signatures() -> dict[str, tuple]:
+    """Argument types of the entry points, by name."""
+    from numba import types  # noqa: PLC0415
+
+    f, i = types.float64, types.int64
+    topo = types.Array(i, 1, "C", readonly=True)
+    const = types.Array(f, 1, "C", readonly=True)
+    out1, out2 = types.Array(f, 1, "C"), types.Array(f, 2, "C")
+    in1, in2 = types.Array(f, 1, "C", readonly=True), types.Array(f, 2, "C", readonly=True)
+    head = (topo, const, out1)
+    one = (*head, in1, in1, in1, out1)
+    many = (*head, in2, in2, in2, topo, in2, out2, i, i)
+    state = (*head, in2, in2, out2, i, i)
+    observe = (*head, in2, in2, i, i, out2, i, i)
+    return {
+        "articulated_one": one,
+        "ruthless_one": one,
+        "newton_euler_one": one,
+        "articulated_batch": many,
+        "ruthless_batch": many,
+        "composite_batch": many,
+        "newton_euler_batch": many,
+        "mass_matrix_batch": state,
+        "kinetic_energy_batch": state,
+        "potential_energy_batch": state,
+        "momentum_batch": state,
+        "qdot_batch": state,
+        "integrate_batch": (*head, in2, in2, f, out2, i, i),
+        "pose_batch": observe,
+        "jacobian_batch": observe,
+    }
+
+
+@cache
+def _cache_folder() -> Path:
+    """A writable folder for this version of the kernels."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.name.encode() + file.read_bytes())
+    name = digest.hexdigest()[:16]
+    choices = []
+    if "LIMBER_CACHE_DIR" in os.environ:
+        choices.append(Path(os.environ["LIMBER_CACHE_DIR"]))
+    if sys.platform == "win32":
+        user = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        user = Path.home() / "Library" / "Caches"
+    else:
+        user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    choices += [
+        user / "limber",
+        Path(tempfile.gettempdir()) / f"limber-{os.getuid() if hasattr(os, 'getuid') else ''}",
+    ]
+    for choice in choices:
+        folder = choice / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder
+        except OSError:
+            continue
+    return Path(tempfile.mkdtemp(prefix="limber-"))
+
+
+@cache
+def _disk_cache() -> type:
+    """Numba's function cache, told to keep its files in our folder."""
+    from numba.core import caching  # noqa: PLC0415
+
+    class Locator(caching._CacheLocator):
+        def __init__(self, py_func, py_file):
+            self._line = py_func.__code__.co_firstlineno
+
+        def get_cache_path(self):
+            return str(_cache_folder())
+
+        def get_source_stamp(self):
+            return "content-addressed"
+
+        def get_disambiguator(self):
+            return str(self._line)
+
+        @classmethod
+        def from_function(cls, py_func, py_file):
+            return cls(py_func, py_file)
+
+    class Implementation(caching.CompileResultCacheImpl):
+        _locator_classes = [Locator]
+
+    class DiskCache(caching.FunctionCache):
+        _impl_class = Implementation
+
+    return DiskCache
+
+
+def _announce(text: str) -> None:
+    print(f"limber: {text}", file=sys.stderr, flush=True)
+
+
+@cache
+def _load(name: str) -> Callable:
+    from limber.kernels import entry  # noqa: PLC0415
+
+    function = getattr(entry, name)
+    function._cache = _disk_cache()(function.py_func)
+    known = Path(function._cache._cache_file._index_path).exists()
+    if not known:
+        _announce(f"compiling {name} for this machine, once ...")
+    start = time.perf_counter()
+    function.compile(_signatures()[name])
+    function.disable_compile()
+    if not known:
+        _announce(f"compiled {name} in {time.perf_counter() - start:.1f} s")
+    return function
+
+
+def load(name: str) -> Callable:
+    """The compiled entry point `name`; compiles it if this machine has not yet."""
+    with _lock:
+        return _load(name)

@@ -1,0 +1,184 @@
+"""Symmetric 6 x 6 inertias, angular part first, as three blocks.
+
+    P = [[A, B], [B^T, C]],   A, C symmetric (6-tuples), B a full 3 x 3 block (9-tuple)
+
+A spatial vector is handed over as its angular and its linear 3-tuple.
+"""
+
+from .scalar import kernel
+from .vec import (
+    add,
+    cross,
+    load6,
+    load9,
+    mul,
+    mul_sym,
+    mul_t,
+    store6,
+    store9,
+)
+
+
+@kernel
+def load_inertia(a, i):
+    return load6(a, i), load9(a, i + 6), load6(a, i + 15)
+
+
+@kernel
+def store_inertia(a, i, A, B, C):
+    store6(a, i, A)
+    store9(a, i + 6, B)
+    store6(a, i + 15, C)
+
+
+@kernel
+def accumulate_inertia(a, i, A, B, C):
+    for j in range(6):
+        a[i + j] += A[j]
+    for j in range(9):
+        a[i + 6 + j] += B[j]
+    for j in range(6):
+        a[i + 15 + j] += C[j]
+
+
+@kernel
+def apply_inertia(A, B, C, w, v):
+    """P [w; v] as (angular, linear)."""
+    return add(mul_sym(A, w), mul(B, v)), add(mul_t(B, w), mul_sym(C, v))
+
+
+@kernel
+def rotate_symmetric(R, S):
+    """R S R^T with S symmetric.  Cost 31 multiplications.
+
+    A multiple of the identity does not change: S - S_zz I is rotated, its last diagonal element
+    zero, and the last element of the result follows from the trace.
+    """
+    xx = S[0] - S[5]
+    yy = S[3] - S[5]
+    a0 = R[0] * xx + R[1] * S[1] + R[2] * S[2]
+    a1 = R[0] * S[1] + R[1] * yy + R[2] * S[4]
+    a2 = R[0] * S[2] + R[1] * S[4]
+    b0 = R[3] * xx + R[4] * S[1] + R[5] * S[2]
+    b1 = R[3] * S[1] + R[4] * yy + R[5] * S[4]
+    b2 = R[3] * S[2] + R[4] * S[4]
+    tx = a0 * R[0] + a1 * R[1] + a2 * R[2]
+    ty = b0 * R[3] + b1 * R[4] + b2 * R[5]
+    return (
+        tx + S[5],
+        a0 * R[3] + a1 * R[4] + a2 * R[5],
+        a0 * R[6] + a1 * R[7] + a2 * R[8],
+        ty + S[5],
+        b0 * R[6] + b1 * R[7] + b2 * R[8],
+        xx + yy - tx - ty + S[5],
+    )
+
+
+@kernel
+def rotate_inertia(R, A, B, C):
+    """diag(R, R) P diag(R, R)^T: from child to parent axes.  Cost 105 multiplications.
+
+    B is split into its symmetric part and the vector of its antisymmetric one.
+    """
+    half = (0.5 * (B[1] + B[3]), 0.5 * (B[2] + B[6]), 0.5 * (B[5] + B[7]))
+    S = rotate_symmetric(R, (B[0], half[0], half[1], B[4], half[2], B[8]))
+    x, y, z = mul(R, (half[2] - B[5], B[2] - half[1], half[0] - B[1]))
+    return (
+        rotate_symmetric(R, A),
+        (S[0], S[1] - z, S[2] + y, S[1] + z, S[3], S[4] - x, S[2] - y, S[4] + x, S[5]),
+        rotate_symmetric(R, C),
+    )
+
+
+@kernel
+def shift_inertia(o, A, B, C):
+    """phi P phi^T with phi = [[I, o~], [0, I]]: from the tip of o to its root.
+
+    A + o~ B^T - B o~ - o~ C o~,   B + o~ C,   C.
+    """
+    x, y, z = o
+    # D = B + o~ C
+    D = (
+        B[0] - z * C[1] + y * C[2],
+        B[1] - z * C[3] + y * C[4],
+        B[2] - z * C[4] + y * C[5],
+        B[3] + z * C[0] - x * C[2],
+        B[4] + z * C[1] - x * C[4],
+        B[5] + z * C[2] - x * C[5],
+        B[6] - y * C[0] + x * C[1],
+        B[7] - y * C[1] + x * C[3],
+        B[8] - y * C[2] + x * C[4],
+    )
+    # A + o~ B^T - D o~, written for the upper triangle; (o~ B^T)_ij = (o x row_j(B))_i and
+    # (D o~)_ij = (row_i(D) x o)_j
+    return (
+        (
+            A[0] + (y * B[2] - z * B[1]) - (D[1] * z - D[2] * y),
+            A[1] + (y * B[5] - z * B[4]) - (D[2] * x - D[0] * z),
+            A[2] + (y * B[8] - z * B[7]) - (D[0] * y - D[1] * x),
+            A[3] + (z * B[3] - x * B[5]) - (D[5] * x - D[3] * z),
+            A[4] + (z * B[6] - x * B[8]) - (D[3] * y - D[4] * x),
+            A[5] + (x * B[7] - y * B[6]) - (D[6] * y - D[7] * x),
+        ),
+        D,
+        C,
+    )
+
+
+@kernel
+def downdate(A, B, C, u, f, s):
+    """P - s [u; f] [u; f]^T."""
+    su0, su1, su2 = s * u[0], s * u[1], s * u[2]
+    sf0, sf1, sf2 = s * f[0], s * f[1], s * f[2]
+    return (
+        (
+            A[0] - su0 * u[0],
+            A[1] - su0 * u[1],
+            A[2] - su0 * u[2],
+            A[3] - su1 * u[1],
+            A[4] - su1 * u[2],
+            A[5] - su2 * u[2],
+        ),
+        (
+            B[0] - su0 * f[0],
+            B[1] - su0 * f[1],
+            B[2] - su0 * f[2],
+            B[3] - su1 * f[0],
+            B[4] - su1 * f[1],
+            B[5] - su1 * f[2],
+            B[6] - su2 * f[0],
+            B[7] - su2 * f[1],
+            B[8] - su2 * f[2],
+        ),
+        (
+            C[0] - sf0 * f[0],
+            C[1] - sf0 * f[1],
+            C[2] - sf0 * f[2],
+            C[3] - sf1 * f[1],
+            C[4] - sf1 * f[2],
+            C[5] - sf2 * f[2],
+        ),
+    )
+
+
+@kernel
+def column(A, B, C, i):
+    """Column i (0..5) of P as (angular, linear)."""
+    if i == 0:
+        return (A[0], A[1], A[2]), (B[0], B[1], B[2])
+    elif i == 1:
+        return (A[1], A[3], A[4]), (B[3], B[4], B[5])
+    elif i == 2:
+        return (A[2], A[4], A[5]), (B[6], B[7], B[8])
+    elif i == 3:
+        return (B[0], B[3], B[6]), (C[0], C[1], C[2])
+    elif i == 4:
+        return (B[1], B[4], B[7]), (C[1], C[3], C[4])
+    else:
+        return (B[2], B[5], B[8]), (C[2], C[4], C[5])
+
+
+@kernel
+def shift_force(o, n, f):
+    """phi [n; f]: the wrench at the tip of o, taken at its root."""
+    return add(n, cross(o, f)), f

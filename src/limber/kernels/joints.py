@@ -1,0 +1,154 @@
+"""Joints: configuration, joint map, and the acceleration that a moving joint map adds.
+
+A joint is FIXED, a REVOLUTE or PRISMATIC one along a coordinate axis, or GENERAL: a sequence of
+groups from inboard to outboard.  A group of SCREWS is a simple joint of Kwatny & Blankenship
+(Propositions 1 and 2): lambda = lambda_r ... lambda_1 with lambda_i = exp(h_i theta_i), and a
+joint map H of constant columns in the group's outboard axes.  SPHERICAL and FREE groups carry
+quaternions.  The joint map of the whole (Proposition 3) is brought to the outboard frame.
+"""
+
+from .layout import (
+    COLUMNS,
+    DOFS,
+    FREE,
+    G_CONST,
+    G_DOFS,
+    G_KIND,
+    G_Q,
+    GROUP,
+    GROUPS,
+    J_H,
+    JOINT_WORK,
+    S_AXIS,
+    S_LINEAR,
+    S_RATE,
+    S_SINE,
+    S_VERSINE,
+    SCREW,
+    SCREWS,
+    SPHERICAL,
+    V_JOINT,
+    W_JOINT,
+)
+from .scalar import cos, kernel, sin
+from .so3 import load_quaternion, matrix, quaternion_matrix
+from .vec import add, axpy, cross, load3, matmul, mul, mul_t, scale, store3, zero
+
+
+@kernel
+def screw_pose(const, c, theta):
+    """exp(h theta) of one screw as (R, p), Eq. (12): h = [n u; h2], u a unit vector or zero.
+
+    R = I + sin(n theta) u~ + (1 - cos(n theta)) u~^2
+    p = theta u u.h2 + sin(n theta)/n h2_perp + (1 - cos(n theta))/n u x h2
+    """
+    angle = const[c + S_RATE] * theta
+    s = sin(angle)
+    versine = 1.0 - cos(angle)
+    R = matrix(s, versine, load3(const, c + S_AXIS))
+    p = scale(theta, load3(const, c + S_LINEAR))
+    p = axpy(s, load3(const, c + S_SINE), p)
+    return R, axpy(versine, load3(const, c + S_VERSINE), p)
+
+
+@kernel
+def group_pose(topo, const, q, g):
+    """(R, p) of group g: R turns its outboard components into inboard ones."""
+    j = topo[g + G_Q]
+    if topo[g + G_KIND] == SPHERICAL:
+        e = load_quaternion(q, j)
+        return quaternion_matrix(e[0], e[1], e[2], e[3]), (0.0, 0.0, 0.0)
+    elif topo[g + G_KIND] == FREE:
+        e = load_quaternion(q, j)
+        return quaternion_matrix(e[0], e[1], e[2], e[3]), load3(q, j + 4)
+    else:
+        r = topo[g + G_DOFS]
+        c = topo[g + G_CONST]
+        R, p = screw_pose(const, c + (r - 1) * SCREW, q[j + r - 1])
+        for i in range(r - 2, -1, -1):
+            Ri, pi = screw_pose(const, c + i * SCREW, q[j + i])
+            p = add(p, mul(R, pi))
+            R = matmul(R, Ri)
+        return R, p
+
+
+@kernel
+def group_column(topo, const, work, g, i, h):
+    """Write column i of the constant joint map of group g at work[h:h+6]."""
+    if topo[g + G_KIND] == SCREWS:
+        c = topo[g + G_CONST] + topo[g + G_DOFS] * SCREW + 6 * i
+        store3(work, h, load3(const, c))
+        store3(work, h + 3, load3(const, c + 3))
+    else:
+        zero(work, h, 6)
+        work[h + i] = 1.0
+
+
+@kernel
+def general_joint_pose(topo, const, work, q, k):
+    """Configuration (R, p) of the general joint of body k; writes its joint map to work.
+
+    Eqs. (26) to (28) of Kwatny & Blankenship, groups taken from inboard to outboard: each new
+    group carries the columns so far into its own outboard frame.
+    """
+    j = topo[k + W_JOINT]
+    first = topo[k + GROUP]
+    R, p = group_pose(topo, const, q, first)
+    done = topo[first + G_DOFS]
+    for i in range(done):
+        group_column(topo, const, work, first, i, j + i * JOINT_WORK + J_H)
+    for g in range(first + COLUMNS, first + topo[k + GROUPS] * COLUMNS, COLUMNS):
+        Rg, pg = group_pose(topo, const, q, g)
+        for i in range(done):
+            h = j + i * JOINT_WORK + J_H
+            hw = load3(work, h)
+            hv = add(load3(work, h + 3), cross(hw, pg))
+            store3(work, h, mul_t(Rg, hw))
+            store3(work, h + 3, mul_t(Rg, hv))
+        for i in range(topo[g + G_DOFS]):
+            group_column(topo, const, work, g, i, j + (done + i) * JOINT_WORK + J_H)
+        done += topo[g + G_DOFS]
+        p = add(p, mul(R, pg))
+        R = matmul(R, Rg)
+    return R, p
+
+
+@kernel
+def general_joint_velocity(topo, work, v, k):
+    """Relative velocity (w, v) of the general joint of body k, outboard axes: H^T beta."""
+    j = topo[k + W_JOINT] + J_H
+    b = topo[k + V_JOINT]
+    w = (0.0, 0.0, 0.0)
+    u = (0.0, 0.0, 0.0)
+    for i in range(topo[k + DOFS]):
+        w = axpy(v[b + i], load3(work, j + i * JOINT_WORK), w)
+        u = axpy(v[b + i], load3(work, j + i * JOINT_WORK + 3), u)
+    return w, u
+
+
+@kernel
+def general_joint_bias(topo, work, v, k):
+    """(dH^T/dt) beta, outboard components: the columns of a group move with the groups outside it.
+
+    d(H_g^T)/dt beta_g = (H_g^T beta_g) x V_outer, V_outer the velocity across the outer groups.
+    """
+    j = topo[k + W_JOINT] + J_H
+    b = topo[k + V_JOINT]
+    first = topo[k + GROUP]
+    outer_w = (0.0, 0.0, 0.0)
+    outer_v = (0.0, 0.0, 0.0)
+    bias_w = (0.0, 0.0, 0.0)
+    bias_v = (0.0, 0.0, 0.0)
+    i = topo[k + DOFS]
+    for g in range(first + (topo[k + GROUPS] - 1) * COLUMNS, first - 1, -COLUMNS):
+        w = (0.0, 0.0, 0.0)
+        u = (0.0, 0.0, 0.0)
+        for _ in range(topo[g + G_DOFS]):
+            i -= 1
+            w = axpy(v[b + i], load3(work, j + i * JOINT_WORK), w)
+            u = axpy(v[b + i], load3(work, j + i * JOINT_WORK + 3), u)
+        bias_w = add(bias_w, cross(w, outer_w))
+        bias_v = add(bias_v, add(cross(w, outer_v), cross(u, outer_w)))
+        outer_w = add(outer_w, w)
+        outer_v = add(outer_v, u)
+    return bias_w, bias_v

@@ -1,0 +1,46 @@
+"""The kernels as ordinary Python, for any scalar type.
+
+`load(sin, cos, sqrt)` imports every kernel file of this package a second time, under a package
+of its own, with `limber.kernels.scalar` replaced: no compiler, and the elementary functions that
+the scalar type needs.  Nothing is rewritten; the compiled and the plain kernels are one source.
+
+    casadi = plain.load(ca.sin, ca.cos, ca.sqrt)
+    casadi.articulated.forward_dynamics(topo, const, work, q, v, tau, none, none, vdot)
+
+with `work`, `q`, ... object arrays of CasADi or SymPy scalars.
+"""
+
+import importlib
+import importlib.util
+import itertools
+import math
+import sys
+from types import ModuleType, SimpleNamespace
+
+_numbers = itertools.count()
+
+#: The kernel modules, in no particular order.
+MODULES = (
+    "articulated",
+    "composite",
+    "energy",
+    "joints",
+    "manifold",
+    "newton_euler",
+    "observe",
+    "ruthless",
+    "so3",
+    "vec",
+)
+
+
+def load(sin=math.sin, cos=math.cos, sqrt=math.sqrt) -> SimpleNamespace:
+    """A namespace of the kernel modules, running on the scalars that sin, cos and sqrt accept."""
+    name = f"limber.kernels._plain{next(_numbers)}"
+    package = ModuleType(name)
+    package.__path__ = list(importlib.import_module("limber.kernels").__path__)
+    scalar = ModuleType(f"{name}.scalar")
+    scalar.__dict__.update(sin=sin, cos=cos, sqrt=sqrt, kernel=lambda function: function)
+    sys.modules[name] = package
+    sys.modules[scalar.__name__] = scalar
+    return SimpleNamespace(**{m: importlib.import_module(f"{name}.{m}") for m in MODULES})

@@ -1,0 +1,18 @@
+"""The scalar layer under every kernel: decorator and elementary functions.
+
+A kernel module imports its decorator and its elementary functions from here and from
+nowhere else.  `limber.kernels.plain` loads the same kernel files a second time with
+this module replaced, so that they run as ordinary Python on any scalar type.
+"""
+
+from math import cos, sin, sqrt
+
+import numba
+
+__all__ = ["cos", "kernel", "sin", "sqrt"]
+
+#: Rounding may change (fused multiply-add, reassociation); NaN and infinity keep their meaning,
+#: which the input checks rely on.
+_FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
+
+kernel = numba.njit(fastmath=_FASTMATH, error_model="numpy", nogil=True)
