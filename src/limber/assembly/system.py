@@ -131,6 +131,6 @@ class System(Frozen):
             name, what = found
             raise ModelError(
                 f"body {name!r}: {what} moves no mass, so its acceleration is undefined (the articulated inertia "
-                f"is singular). Give {name!r} or a body outboard of it mass and inertia in that direction, or fix "
-                "that freedom."
+                f"is singular). Give {name!r} or a body outboard of it mass and inertia in that direction (a beam "
+                "turns about its own axis without inertia unless it has a polar_inertia), or fix that freedom."
             )

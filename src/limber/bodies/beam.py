@@ -102,7 +102,10 @@ def beam(
     polar_inertia : moment of inertia of the whole beam about its axis, kg m^2.  None: with torsion
         modes that of a homogeneous section, mass (EIy + EIz) / EA; otherwise zero.
     load : (mass, inertia) at the tip that the bending shapes are to satisfy as an end condition.  It
-        shapes the modes only: attach the load itself as a body.
+        shapes the modes only: attach the load itself as a body.  Without it the shapes take no force
+        or moment at the tip: frequencies with a heavy body there converge only like 1/modes, and those
+        of beams welded in a row stay too high however many the beams.  With a load far above `mass` and
+        `mass length^2`, two modes are a cubic finite element.
     geometric_stiffening : not available in this version; must be False.
 
     The modes are ordered y1, z1, y2, z2, ..., torsion, stretch and are mass-normalized, so that the
@@ -121,13 +124,9 @@ def beam(
     if not isinstance(elements, (int, np.integer)) or elements < 1:
         raise ArgumentValueError(f"elements must be a whole number, 1 or more, got {elements!r}.")
     polar = _polar_inertia(polar_inertia, mass, EIy, EIz, EA, counts)
-    tip = (
-        (0.0, 0.0)
-        if load is None
-        else tuple(array("load", load, (2,), "(mass, inertia) at the tip."))
-    )
-    if min(tip) < 0.0:
-        raise ArgumentValueError(f"load must not be negative, got {tip}.")
+    tip = array("load", (0.0, 0.0) if load is None else load, (2,), "(mass, inertia) at the tip.")
+    if tip.min() < 0.0:
+        raise ArgumentValueError(f"load must not be negative, got {load!r}.")
 
     shapes: list[_Shape] = []
     for y, z in zip(
@@ -155,10 +154,10 @@ def beam(
     nodes = Nodes(names, np.outer(at, [1.0, 0, 0]), *_fields(shapes, at))
 
     omega = np.array([s.omega for s in shapes])
-    ratio = np.asarray(damping, dtype=float)
-    ratio = array(
-        "damping", np.full(omega.size, ratio) if ratio.ndim == 0 else ratio, (omega.size,)
-    )
+    ratios = damping if np.ndim(damping) else [damping] * omega.size
+    ratio = array("damping", ratios, (omega.size,), "One damping ratio, or one per mode.")
+    if ratio.min() < 0.0:
+        raise ArgumentValueError(f"damping ratios must not be negative, got {damping!r:.80}.")
     return FlexibleBody(
         points, nodes, *modal_matrices(np.diag(omega**2), np.diag(2.0 * ratio * omega), omega.size)
     )

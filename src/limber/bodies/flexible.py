@@ -26,6 +26,10 @@ class FlexibleBody(Frozen):
         self.nodes = nodes
         self.stiffness = stiffness
         self.damping = damping
+        for part in (points, nodes):
+            for x in vars(part).values():
+                if isinstance(x, np.ndarray):
+                    x.setflags(write=False)
         self._freeze()
 
     @classmethod

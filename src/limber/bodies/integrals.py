@@ -120,6 +120,9 @@ class ModalIntegrals:
         for point in zip(mass, l, inertia, a, t, c1, p1, tilde, turned):
             self._add_point(J2, *point)
         self.J2 = _upper(J2)
+        for x in vars(self).values():
+            if isinstance(x, np.ndarray):
+                x.setflags(write=False)
 
     def _add_point(self, J2, mass, l, inertia, a, t, c1, p1, tilde, turned):
         """Second-order integrals of one point; r and s are the first two axes."""

@@ -15,7 +15,7 @@ def kinetic_energy(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     check_system(system)
     batch, (q, v) = vectors(system, q=(q, system.nq), v=(v, system.nv))
     out = np.empty((len(q), 1))
-    run(system, system.dynamics, "kinetic_energy_batch", (q, v), out)
+    run(system, system.dynamics, "kinetic_energy", (q, v), out)
     return out.reshape(batch)[()]
 
 
@@ -28,7 +28,7 @@ def potential_energy(system: System, q: ArrayLike) -> Array:
     batch, (q,) = vectors(system, q=(q, system.nq))
     out = np.empty((len(q), 1))
     zero = np.zeros((len(q), system.nv))
-    run(system, system.geometry, "potential_energy_batch", (q, zero), out)
+    run(system, system.geometry, "potential_energy", (q, zero), out)
     return out.reshape(batch)[()]
 
 
@@ -37,5 +37,5 @@ def momentum(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     check_system(system)
     batch, (q, v) = vectors(system, q=(q, system.nq), v=(v, system.nv))
     out = np.empty((len(q), 6))
-    run(system, system.dynamics, "momentum_batch", (q, v), out)
+    run(system, system.dynamics, "momentum", (q, v), out)
     return out.reshape(*batch, 6)

@@ -130,17 +130,20 @@ def run(
     extra: int = 0,
     names: Sequence[str] = ("q", "v"),
 ) -> None:
-    """Run a batch entry over all states, on all cores; raise what its status says.
+    """Run an entry over all states, on all cores; raise what its status says.
 
-    inputs are (states, size) arrays, options go between them and `out`.
+    inputs are contiguous (states, size) arrays, options go between them and `out`.
     """
     function = compiled.load(entry)
     pool = workspaces(packed, extra)
     states = len(out)
+    flat = [a.ravel() for a in inputs]
 
     def part(start: int, stop: int) -> int:
         work = pool.take()
-        status = function(packed.topo, packed.const, work, *inputs, *options, out, start, stop)
+        status = function(
+            packed.topo, packed.const, work, *flat, *options, out.ravel(), start, stop
+        )
         pool.give_back(work)
         return status
 
@@ -158,12 +161,19 @@ def run(
 
 def split(part: Callable[[int, int], int], states: int) -> list[int]:
     """part(start, stop) over `states`, in as many threads as there are cores (and states to fill them)."""
-    threads = min(os.cpu_count() or 1, max(1, states // STATES_PER_THREAD))
+    threads = min(cores(), max(1, states // STATES_PER_THREAD))
     if threads == 1:
         return [part(0, states)]
     edges = [states * i // threads for i in range(threads + 1)]
     with ThreadPoolExecutor(threads) as executor:
         return list(executor.map(part, edges[:-1], edges[1:]))
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def refuse(system: System, status: int, state: int, states: int, inputs: dict[str, Array]) -> None:

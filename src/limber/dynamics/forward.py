@@ -14,7 +14,7 @@ from limber.kernels import compiled
 METHODS = ("articulated", "composite")
 
 #: Modes per body from which a ruthless system is faster with D_f inverted beforehand (`make bench`).
-INDIRECT_FROM = 7
+INDIRECT_FROM = 8
 
 
 def forward_dynamics(
@@ -49,7 +49,7 @@ def forward_dynamics(
             work = np.empty(size)
         out = np.empty(system.nv)
         try:
-            status = function(topo, const, work, q, v, tau, out)
+            status = function(topo, const, work, q, v, tau, out, 0, 1)
         except TypeError:
             status = -1
         free.append(work)
@@ -58,52 +58,63 @@ def forward_dynamics(
     check_system(system)
     if method not in METHODS:
         raise ArgumentValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
-    return _general(system, q, v, tau, external, method)
+    return with_external(
+        system,
+        _entry(system, method),
+        external,
+        extra=system.nv**2 if method == "composite" else 0,
+        q=(q, system.nq),
+        v=(v, system.nv),
+        tau=(tau, system.nv),
+    )
 
 
 def _entry(system: System, method: str) -> str:
-    """The kernel behind a method."""
+    """The compiled entry behind a method."""
     if method == "articulated" and system.fidelity == "ruthless":
         most = max(body.modes for body in system.bodies.values())
-        return "ruthless" if most >= INDIRECT_FROM else "articulated"
-    return method
+        return "ruthless_body" if most >= INDIRECT_FROM else "articulated_body"
+    return f"{method}_body"
 
 
 def _prepare(system: System) -> tuple:
     """What the short way needs, kept by the system: compiled function, model and scratch."""
     packed = system.dynamics
     pool = workspaces(packed)
-    function = compiled.load(f"{_entry(system, 'articulated')}_one")
+    function = compiled.load(_entry(system, "articulated"))
     ready = (function, packed.topo, packed.const, pool.free, pool.size)
     object.__setattr__(system, "_forward", ready)
     return ready
 
 
-def _general(system, q, v, tau, external, method) -> Array:
+def with_external(
+    system: System,
+    entry: str,
+    external: External | None,
+    *,
+    extra: int = 0,
+    **named: tuple[ArrayLike, int],
+) -> Array:
+    """Run a forward or inverse dynamics entry on (q, v, x), with or without external forces."""
     packed = system.dynamics
     index, wrenches = externals(system, packed, external)
-    batch, (q, v, tau, *forces) = vectors(
-        system, q=(q, system.nq), v=(v, system.nv), tau=(tau, system.nv), **wrenches
-    )
-    out = np.empty((len(q), system.nv))
-    ext = np.hstack(forces) if forces else np.empty((len(q), 0))
-    refuse_infinite(ext, wrenches)
-    run(
-        system,
-        packed,
-        f"{_entry(system, method)}_batch",
-        (q, v, tau),
-        out,
-        options=(index, ext),
-        extra=system.nv**2 if method == "composite" else 0,
-        names=("q", "v", "tau"),
-    )
+    batch, arrays = vectors(system, **named, **wrenches)
+    inputs, forces = arrays[:3], arrays[3:]
+    out = np.empty((len(inputs[0]), system.nv))
+    options: tuple = ()
+    if forces:
+        ext = np.hstack(forces)
+        refuse_infinite(ext, list(wrenches))
+        entry, options = f"{entry}_external", (index, ext.ravel())
+    run(system, packed, entry, inputs, out, options=options, extra=extra, names=tuple(named))
     return out.reshape(*batch, system.nv)
 
 
-def refuse_infinite(ext: Array, wrenches: dict) -> None:
+def refuse_infinite(ext: Array, names: list[str]) -> None:
     """Refuse external wrenches that are not finite."""
-    if ext.size and not np.isfinite(ext).all():
+    if not np.isfinite(ext).all():
         state, i = np.argwhere(~np.isfinite(ext))[0]
-        name = list(wrenches)[i // 6]
-        raise ArgumentValueError(f"{name}[{i % 6}] is {ext[state, i]}: wrenches must be finite.")
+        which = f" (state {state} of the batch)" if len(ext) > 1 else ""
+        raise ArgumentValueError(
+            f"{names[i // 6]}[{i % 6}] is {ext[state, i]}{which}: a wrench [moment, force] must be finite."
+        )

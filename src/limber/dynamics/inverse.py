@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import External, check_system, externals, run, vectors
-from limber.dynamics.forward import refuse_infinite
+from limber.dynamics.evaluate import External, check_system, run, vectors
+from limber.dynamics.forward import with_external
 
 
 def inverse_dynamics(
@@ -24,24 +24,14 @@ def inverse_dynamics(
     Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).
     """
     check_system(system)
-    packed = system.dynamics
-    index, wrenches = externals(system, packed, external)
-    batch, (q, v, vdot, *forces) = vectors(
-        system, q=(q, system.nq), v=(v, system.nv), vdot=(vdot, system.nv), **wrenches
-    )
-    out = np.empty((len(q), system.nv))
-    ext = np.hstack(forces) if forces else np.empty((len(q), 0))
-    refuse_infinite(ext, wrenches)
-    run(
+    return with_external(
         system,
-        packed,
-        "newton_euler_batch",
-        (q, v, vdot),
-        out,
-        options=(index, ext),
-        names=("q", "v", "vdot"),
+        "newton_euler_sweep",
+        external,
+        q=(q, system.nq),
+        v=(v, system.nv),
+        vdot=(vdot, system.nv),
     )
-    return out.reshape(*batch, system.nv)
 
 
 def bias(system: System, q: ArrayLike, v: ArrayLike) -> Array:
@@ -62,5 +52,5 @@ def mass_matrix(system: System, q: ArrayLike) -> Array:
     batch, (q,) = vectors(system, q=(q, system.nq))
     nv = system.nv
     out = np.empty((len(q), nv * nv))
-    run(system, system.dynamics, "mass_matrix_batch", (q, np.zeros((len(q), nv))), out)
+    run(system, system.dynamics, "mass_matrix", (q, np.zeros((len(q), nv))), out)
     return out.reshape(*batch, nv, nv)

@@ -23,7 +23,7 @@ def pose(
     batch, (q,) = vectors(system, q=(q, system.nq))
     out = np.empty((len(q), 12))
     zero = np.zeros((len(q), system.nv))
-    run(system, system.geometry, "pose_batch", (q, zero), out, options=where)
+    run(system, system.geometry, "pose", (q, zero), out, options=where)
     return out[:, :9].reshape(*batch, 3, 3), out[:, 9:].reshape(*batch, 3)
 
 
@@ -38,7 +38,7 @@ def jacobian(system: System, q: ArrayLike, body: str, node: str | int | None = N
     batch, (q,) = vectors(system, q=(q, system.nq))
     out = np.empty((len(q), 6 * system.nv))
     zero = np.zeros((len(q), system.nv))
-    run(system, system.geometry, "jacobian_batch", (q, zero), out, options=where)
+    run(system, system.geometry, "jacobian", (q, zero), out, options=where)
     return out.reshape(*batch, 6, system.nv)
 
 
@@ -48,7 +48,7 @@ def qdot(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     check_system(system)
     batch, (q, v) = vectors(system, q=(q, system.nq), v=(v, system.nv))
     out = np.empty((len(q), system.nq))
-    run(system, system.geometry, "qdot_batch", (q, v), out)
+    run(system, system.geometry, "qdot", (q, v), out)
     return out.reshape(*batch, system.nq)
 
 
@@ -61,7 +61,7 @@ def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
     dt = number("dt", dt)
     batch, (q, v) = vectors(system, q=(q, system.nq), v=(v, system.nv))
     out = np.empty((len(q), system.nq))
-    run(system, system.geometry, "integrate_batch", (q, v), out, options=(dt,))
+    run(system, system.geometry, "integrate", (q, v), out, options=(dt,))
     return out.reshape(*batch, system.nq)
 
 

@@ -18,17 +18,21 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: Step of the differences by which gravity's stiffness is found; fourth order.
 STEP = 1e-3
+#: What those differences leave of a zero, and of a symmetric matrix, relative to gravity's stiffness.
+DIFFERENCES = 1e-11
+ASYMMETRY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Modes:
     """Modes of a system, by rising frequency.
 
-    omega : (n,) natural frequencies, rad/s; zero for a rigid-body mode, and nan for a direction in
-        which the configuration is unstable (it has no frequency).
+    omega : (n,) natural frequencies, rad/s; zero for a rigid-body mode, and nan, first of all, for a
+        direction in which the configuration is unstable (it has no frequency).
     damping : (n,) damping ratios; nan where omega is zero or nan.
     shapes : (nv, n) shapes in v, v^T M v = 1; complex if the damping couples the modes.
-    eigenvalues : (n,) complex, -damping omega + i omega sqrt(1 - damping^2).
+    eigenvalues : (n,) complex, -damping omega + i omega sqrt(1 - damping^2); of two real ones, the
+        greater: the slower of an overdamped mode, the growing one of an unstable direction.
     """
 
     omega: Array
@@ -47,8 +51,9 @@ def modes(
 ) -> Modes:
     """Natural modes of small motion about the configuration q at rest.
 
-    Solves M x'' + D x' + K x = 0 with K the elastic stiffness and that of gravity, forces held at what
-    keeps q in equilibrium.
+    Solves M x'' + D x' + K x = 0 with K the elastic stiffness and that of gravity, tau held at what
+    keeps q in equilibrium.  Where a spherical or free joint needs such a force to hold it, that force
+    follows the body and K is not symmetric.
 
     Parameters
     ----------
@@ -67,8 +72,18 @@ def modes(
     free = _free(system, locked)
     M = mass_matrix(system, q[0])[np.ix_(free, free)]
     D = modal_damping(system)[np.ix_(free, free)]
-    K = stiffness(system, q[0])[np.ix_(free, free)]
-    return _solve(M, D, K, free, system.nv)
+    elastic = modal_stiffness(system)[np.ix_(free, free)]
+    gravity = gravity_stiffness(system, q[0])[np.ix_(free, free)]
+    bound = ASYMMETRY * np.abs(gravity).max() + 1e-13 * np.abs(elastic).max()
+    if np.abs(gravity - gravity.T).max() > bound:
+        found = _unsymmetric(M, D, elastic, gravity)
+    else:
+        found = _symmetric(M, D, elastic, 0.5 * (gravity + gravity.T))
+    omega, ratio, eigenvalues, X = found
+    order = np.argsort(np.where(np.isnan(omega), -1.0, omega), kind="stable")
+    shapes = np.zeros((system.nv, len(omega)), dtype=X.dtype)
+    shapes[free] = X[:, order]
+    return Modes(omega[order], ratio[order], shapes, eigenvalues[order])
 
 
 def _free(system: System, locked: Iterable[str]) -> np.ndarray:
@@ -106,65 +121,121 @@ def modal_stiffness(system: System) -> Array:
     return K
 
 
-def stiffness(system: System, q: Array) -> Array:
-    """The tangent stiffness (nv, nv) at q: elastic, exactly, and that of gravity, by differences."""
-    K = modal_stiffness(system)
-    if np.any(system.gravity):
-        nv = system.nv
-        weights = ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12))
-        slope = np.zeros((nv, nv))
-        elastic = np.zeros((nv, nv))
-        for steps, weight in weights:
-            moved = integrate(system, q, np.eye(nv), steps * STEP)
-            slope += weight / STEP * bias(system, moved, np.zeros(nv)).T
-            elastic += weight * steps * K
-        K = K + (slope - elastic)
-    return 0.5 * (K + K.T)
+def gravity_stiffness(system: System, q: Array) -> Array:
+    """The stiffness (nv, nv) of gravity at q, by differences."""
+    nv = system.nv
+    slope = np.zeros((nv, nv))
+    if not np.any(system.gravity):
+        return slope
+    for steps, weight in ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12)):
+        moved = integrate(system, q, np.eye(nv), steps * STEP)
+        slope += weight / STEP * bias(system, moved, np.zeros(nv)).T
+    return slope - modal_stiffness(system)
 
 
-def _solve(M, D, K, free, nv) -> Modes:
+def _symmetric(M, D, elastic, gravity):
+    """omega, damping, eigenvalues and shapes for symmetric stiffnesses."""
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 (slow to import)
+
+    K = elastic + gravity
+    X = _undamped(M, K)
+    squares = np.einsum("ki,kl,li->i", X, K, X)
+    # what rounding leaves of a zero frequency
+    rounding = 1e-13 * np.einsum("ki,kl,li->i", np.abs(X), np.abs(elastic), np.abs(X))
+    rounding += 1e-22 * np.abs(squares).max()
+    noise = rounding + DIFFERENCES * np.abs(X.T @ gravity @ X).max()
+    squares[np.abs(squares) <= noise] = 0.0
+    C = X.T @ D @ X
+    half = 0.5 * np.diag(C)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        omega = np.sqrt(np.where(squares < 0.0, np.nan, squares))
+        ratio = np.where(omega > 0.0, half / omega, np.nan)
+    eigenvalues = -half + np.sqrt((half**2 - squares).astype(complex))
+    # modes that the damping couples are solved together
+    size = np.sqrt(np.abs(np.diag(C)))
+    coupled = np.abs(C) > 1e-9 * np.outer(size, size) + 1e-13 * np.abs(C).max()
+    count, group = connected_components(coupled)
+    for g in range(count):
+        i = np.flatnonzero(group == g)
+        if len(i) > 1:
+            part = _first_order(C[np.ix_(i, i)], np.diag(squares[i]))
+            omega[i], ratio[i], eigenvalues[i], turn = part
+            X = X.astype(complex)
+            X[:, i] = X[:, i] @ (turn / np.linalg.norm(turn, axis=0))
+    return omega, ratio, eigenvalues, X
+
+
+def _undamped(M, K):
+    """Shapes X with X^T M X = 1 and X^T K X diagonal.
+
+    A solution is exact to the rounding of its highest frequency, so those far below it are solved again
+    among themselves.
+    """
     from scipy.linalg import eigh  # noqa: PLC0415 (slow to import)
 
     squares, X = eigh(K, M)
-    # what rounding leaves of a zero frequency
-    floor = 1e-10 * max(squares[-1], 0.0) + 1e-14 * np.abs(K).max(initial=0.0) / max(
-        np.abs(M).max(), 1e-300
+    columns = np.arange(len(M))
+    while np.any(low := np.abs(squares) < 1e-6 * np.abs(squares).max()):
+        columns = columns[low]
+        Y = X[:, columns]
+        squares, turn = eigh(Y.T @ K @ Y, Y.T @ M @ Y)
+        X[:, columns] = Y @ turn
+    return X
+
+
+def _unsymmetric(M, D, elastic, gravity):
+    """omega, damping, eigenvalues and shapes for a stiffness that is not symmetric.
+
+    Coordinates that nothing resists, the translations of a free body, are split off: with them the zero
+    eigenvalues are defective and come out as small numbers.
+    """
+    K = elastic + gravity
+    A, B = np.linalg.solve(M, K), np.linalg.solve(M, D)
+    idle = (np.abs(K).max(axis=0) <= DIFFERENCES * np.abs(gravity).max()) & ~D.any(axis=0)
+    t, r = np.flatnonzero(idle), np.flatnonzero(~idle)
+    noise = np.sqrt(DIFFERENCES * np.abs(np.linalg.solve(M, gravity)).max())
+    omega, ratio, eigenvalues, Y = _first_order(B[np.ix_(r, r)], A[np.ix_(r, r)], noise)
+    X = np.zeros((len(M), len(M)), dtype=complex)
+    X[t, : t.size] = np.eye(t.size)
+    X[r, t.size :] = Y
+    moves = eigenvalues != 0.0
+    pull = -(A[np.ix_(t, r)] @ Y + eigenvalues * (B[np.ix_(t, r)] @ Y))
+    X[t, t.size :] = np.where(moves, pull / np.where(moves, eigenvalues, 1.0) ** 2, 0.0)
+    X /= np.sqrt(np.einsum("ij,ik,kj->j", X.conj(), M, X))
+    still = np.zeros(t.size)
+    return (
+        np.concatenate([still, omega]),
+        np.concatenate([still + np.nan, ratio]),
+        np.concatenate([still, eigenvalues]),
+        X,
     )
-    squares = np.where(np.abs(squares) <= floor, 0.0, squares)
-    coupled = X.T @ D @ X
-    off = coupled - np.diag(np.diag(coupled))
-    if np.abs(off).max(initial=0.0) > 1e-9 * np.abs(coupled).max(initial=0.0):
-        return _solve_coupled(M, D, K, free, nv)
+
+
+def _first_order(D, K, noise=0.0):
+    """omega, damping, eigenvalues and shapes of x'' + D x' + K x = 0 as a first-order system.
+
+    One of each pair of eigenvalues; those below `noise` are zero.
+    """
+    from scipy.linalg import eig  # noqa: PLC0415 (slow to import)
+
+    n = len(K)
+    values, X = eig(np.block([[np.zeros((n, n)), np.eye(n)], [-K, -D]]))
+    noise = max(noise, 1e-12 * np.abs(values).max())
+    values = np.where(np.abs(values) <= noise, 0.0, values)
+    values = np.where(np.abs(values.imag) <= noise, values.real, values)
+    oscillating = np.flatnonzero(values.imag > 0.0)
+    # the others are real: the fastest growing goes with the fastest decaying, and so on
+    real = np.flatnonzero(values.imag == 0.0)
+    real = real[np.argsort(-values[real].real, kind="stable")]
+    left = n - len(oscillating)
+    keep = np.concatenate([oscillating, real[:left]])
+    eigenvalues = values[keep]
+    partner = np.concatenate([values[oscillating].conj(), values[real[::-1][:left]]])
+    growing = (eigenvalues.imag == 0.0) & (eigenvalues.real > 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        omega = np.sqrt(np.where(squares < 0.0, np.nan, squares))
-        half = 0.5 * np.diag(coupled)
-        ratio = np.where(omega > 0.0, half / omega, np.nan)
-    eigenvalues = -half + np.sqrt((half**2 - squares).astype(complex))
-    shapes = np.zeros((nv, len(squares)))
-    shapes[free] = X
-    return Modes(omega, ratio, shapes, eigenvalues)
-
-
-def _solve_coupled(M, D, K, free, nv) -> Modes:
-    """Complex modes of the first-order form, one of each conjugate pair."""
-    from scipy.linalg import eig  # noqa: PLC0415
-
-    n = len(M)
-    zero, one = np.zeros((n, n)), np.eye(n)
-    left = np.block([[one, zero], [zero, M]])
-    values, vectors_ = eig(np.block([[zero, one], [-K, -D]]), left)
-    keep = np.flatnonzero(values.imag > 1e-12 * np.abs(values).max())
-    # overdamped modes and rigid-body modes are real and come in twos: keep the slower of each pair
-    real = np.flatnonzero(np.abs(values.imag) <= 1e-12 * np.abs(values).max())
-    real = real[np.argsort(np.abs(values[real]))][: n - len(keep)]
-    keep = np.concatenate([keep, real])
-    keep = keep[np.argsort(np.abs(values[keep]))]
-    lam, X = values[keep], vectors_[:n, keep]
-    X = X / np.sqrt(np.einsum("ij,ik,kj->j", X.conj(), M, X))
-    omega = np.abs(lam)
-    omega[omega < 1e-10 * np.abs(values).max()] = 0.0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.where(omega > 0.0, -lam.real / omega, np.nan)
-    shapes = np.zeros((nv, len(keep)), dtype=complex)
-    shapes[free] = X
-    return Modes(omega, ratio, shapes, lam)
+        omega = np.sqrt(np.where(growing, np.nan, (eigenvalues * partner).real))
+        ratio = np.where(omega > 0.0, -0.5 * (eigenvalues + partner).real / omega, np.nan)
+    # [x; lambda x]; the vector of a double zero may lack either part
+    X = X[:, keep].reshape(2, n, n)
+    larger = np.linalg.norm(X, axis=1).argmax(axis=0)
+    return omega, ratio, eigenvalues, X[larger, :, np.arange(n)].T

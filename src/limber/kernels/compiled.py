@@ -25,32 +25,20 @@ def _signatures() -> dict[str, tuple]:
     from numba import types  # noqa: PLC0415
 
     f, i = types.float64, types.int64
-    topo = types.Array(i, 1, "C", readonly=True)
-    const = types.Array(f, 1, "C", readonly=True)
-    out1, out2 = types.Array(f, 1, "C"), types.Array(f, 2, "C")
-    in1, in2 = types.Array(f, 1, "C", readonly=True), types.Array(f, 2, "C", readonly=True)
-    head = (topo, const, out1)
-    one = (*head, in1, in1, in1, out1)
-    many = (*head, in2, in2, in2, topo, in2, out2, i, i)
-    state = (*head, in2, in2, out2, i, i)
-    observe = (*head, in2, in2, i, i, out2, i, i)
-    return {
-        "articulated_one": one,
-        "ruthless_one": one,
-        "newton_euler_one": one,
-        "articulated_batch": many,
-        "ruthless_batch": many,
-        "composite_batch": many,
-        "newton_euler_batch": many,
-        "mass_matrix_batch": state,
-        "kinetic_energy_batch": state,
-        "potential_energy_batch": state,
-        "momentum_batch": state,
-        "qdot_batch": state,
-        "integrate_batch": (*head, in2, in2, f, out2, i, i),
-        "pose_batch": observe,
-        "jacobian_batch": observe,
-    }
+    out = types.Array(f, 1, "C")
+    given, ints = types.Array(f, 1, "C", readonly=True), types.Array(i, 1, "C", readonly=True)
+    model = (ints, given, out)
+    state = (*model, given, given)
+    signatures: dict[str, tuple] = {}
+    for name in ("articulated_body", "ruthless_body", "composite_body", "newton_euler_sweep"):
+        signatures[name] = (*state, given, out, i, i)
+        signatures[f"{name}_external"] = (*state, given, ints, given, out, i, i)
+    for name in ("mass_matrix", "kinetic_energy", "potential_energy", "momentum", "qdot"):
+        signatures[name] = (*state, out, i, i)
+    for name in ("pose", "jacobian"):
+        signatures[name] = (*state, i, i, out, i, i)
+    signatures["integrate"] = (*state, f, out, i, i)
+    return signatures
 
 
 @cache

@@ -119,8 +119,10 @@ def mass_matrix(topo, const, work, q, matrix):
         mu = topo[k + W_MODES]
         e = topo[k + V_MODES]
         for r in range(m):
-            for s in range(m):
-                matrix[(e + r) * size + e + s] = work[mu + 6 * m + r * m + s]
+            for s in range(r + 1):
+                x = work[mu + 6 * m + r * m + s]
+                matrix[(e + r) * size + e + s] = x
+                matrix[(e + s) * size + e + r] = x
             spawn(
                 topo, work, k, matrix, e + r, load3(work, mu + 6 * r), load3(work, mu + 6 * r + 3)
             )

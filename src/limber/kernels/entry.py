@@ -1,9 +1,10 @@
-"""The compiled entry points: one state, or a range of a batch.
+"""The compiled entry points: states start .. stop of a batch.
 
-The kernels run on raw pointers, which keeps their calls cheap and their compilation short; this
-is where arrays turn into pointers.  Each entry returns a status, 0 when all is well; for a batch,
-STATES times the number of the first bad state plus its status.  Inputs are checked for finiteness
-and unit quaternions in one pass, results for finiteness, so that nothing is checked from Python.
+Arrays are flat and contiguous, state after state; one state is a batch of one.  The kernels run on
+raw pointers, which keeps their calls cheap and their compilation short; this is where arrays turn
+into pointers.  An entry returns 0 when all is well, else STATES times the number of the first bad
+state plus a status.  Inputs are checked for finiteness and unit quaternions in one pass, results
+for finiteness, so that nothing has to be checked from Python.
 """
 
 from numba import types
@@ -12,7 +13,7 @@ from numba.extending import intrinsic
 
 from . import articulated, composite, energy, manifold, newton_euler, observe, ruthless
 from .layout import COLUMNS, END, FREE, G_KIND, G_Q, NQ, NV, ROWS_END, SPHERICAL, WORK_SIZE
-from .scalar import kernel
+from .scalar import entry, kernel
 
 OK, SIZES, NOT_FINITE, NOT_UNIT, SINGULAR = 0, 1, 2, 3, 4
 STATES = 8
@@ -20,14 +21,13 @@ UNIT_TOLERANCE = 1e-6
 
 
 @intrinsic
-def row(typingctx, array, i):
-    """Pointer to the first element of row i of a contiguous array (of a vector: to element i)."""
+def at(typingctx, array, i):
+    """Pointer to element i of a contiguous vector."""
 
     def codegen(context, builder, signature, args):
         struct = context.make_array(signature.args[0])(context, builder, args[0])
-        stride = cgutils.unpack_tuple(builder, struct.strides)[0]
         start = builder.ptrtoint(struct.data, cgutils.intp_t)
-        address = builder.add(start, builder.mul(stride, args[1]))
+        address = builder.add(start, builder.mul(struct.itemsize, args[1]))
         return builder.inttoptr(address, struct.data.type)
 
     return types.CPointer(array.dtype)(array, types.intp), codegen
@@ -44,6 +44,7 @@ def finite(x, n):
 
 @kernel
 def check(topo, q, v, x):
+    """Status of one state: q, v and x finite, quaternions unit."""
     if not (finite(q, topo[NQ]) and finite(v, topo[NV]) and finite(x, topo[NV])):
         return NOT_FINITE
     for g in range(topo[END], topo[ROWS_END], COLUMNS):
@@ -56,216 +57,268 @@ def check(topo, q, v, x):
 
 
 @kernel
-def right_sizes(topo, work, q, v, x, out):
+def right_sizes(topo, work, q, v, x, out, stop):
+    """Whether the arrays hold `stop` states or, for more, whole numbers of them."""
+    states = out.size // topo[NV]
     return (
-        q.size == topo[NQ]
-        and v.size == topo[NV]
-        and x.size == topo[NV]
-        and out.size == topo[NV]
+        stop <= states
+        and out.size == states * topo[NV]
+        and q.size == states * topo[NQ]
+        and v.size == out.size
+        and x.size == out.size
         and work.size >= topo[WORK_SIZE]
     )
 
 
-# --- forward and inverse dynamics: (q, v, x) to out ---------------------------------------------
+# --- forward and inverse dynamics: (q, v, x) to out, without and with external forces -----------
 
 
-@kernel
-def articulated_one(topo, const, work, q, v, tau, vdot):
-    if not right_sizes(topo, work, q, v, tau, vdot):
+@entry
+def articulated_body(topo, const, work, q, v, x, out, start, stop):
+    if not right_sizes(topo, work, q, v, x, out, stop):
         return SIZES
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
-    status = check(t, row(q, 0), row(v, 0), row(tau, 0))
-    if status == OK:
-        articulated.forward_dynamics(
-            t, c, w, row(q, 0), row(v, 0), row(tau, 0), 0, t, c, row(vdot, 0)
-        )
-        if not finite(row(vdot, 0), t[NV]):
-            status = SINGULAR
-    return status
-
-
-@kernel
-def articulated_batch(topo, const, work, q, v, tau, ext_index, ext, vdot, start, stop):
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
-    count = ext_index.size // 2
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
     for i in range(start, stop):
-        status = check(t, row(q, i), row(v, i), row(tau, i))
+        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        status = check(t, qi, vi, xi)
+        if status == OK:
+            articulated.forward_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi)
+            if not finite(oi, nv):
+                status = SINGULAR
+        if status != OK:
+            return STATES * i + status
+    return OK
+
+
+@entry
+def articulated_body_external(topo, const, work, q, v, x, index, ext, out, start, stop):
+    if not right_sizes(topo, work, q, v, x, out, stop):
+        return SIZES
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    n = index.size // 2
+    for i in range(start, stop):
+        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        status = check(t, qi, vi, xi)
         if status == OK:
             articulated.forward_dynamics(
-                t, c, w, row(q, i), row(v, i), row(tau, i),
-                count, row(ext_index, 0), row(ext, i), row(vdot, i),
-            )  # fmt: skip
-            if not finite(row(vdot, i), t[NV]):
+                t, c, w, qi, vi, xi, n, at(index, 0), at(ext, 6 * n * i), oi
+            )
+            if not finite(oi, nv):
                 status = SINGULAR
         if status != OK:
             return STATES * i + status
     return OK
 
 
-@kernel
-def ruthless_one(topo, const, work, q, v, tau, vdot):
-    if not right_sizes(topo, work, q, v, tau, vdot):
+@entry
+def ruthless_body(topo, const, work, q, v, x, out, start, stop):
+    if not right_sizes(topo, work, q, v, x, out, stop):
         return SIZES
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
-    status = check(t, row(q, 0), row(v, 0), row(tau, 0))
-    if status == OK:
-        ruthless.forward_dynamics(t, c, w, row(q, 0), row(v, 0), row(tau, 0), 0, t, c, row(vdot, 0))
-        if not finite(row(vdot, 0), t[NV]):
-            status = SINGULAR
-    return status
-
-
-@kernel
-def ruthless_batch(topo, const, work, q, v, tau, ext_index, ext, vdot, start, stop):
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
-    count = ext_index.size // 2
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
     for i in range(start, stop):
-        status = check(t, row(q, i), row(v, i), row(tau, i))
+        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        status = check(t, qi, vi, xi)
         if status == OK:
-            ruthless.forward_dynamics(
-                t, c, w, row(q, i), row(v, i), row(tau, i),
-                count, row(ext_index, 0), row(ext, i), row(vdot, i),
-            )  # fmt: skip
-            if not finite(row(vdot, i), t[NV]):
+            ruthless.forward_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi)
+            if not finite(oi, nv):
                 status = SINGULAR
         if status != OK:
             return STATES * i + status
     return OK
 
 
-@kernel
-def composite_batch(topo, const, work, q, v, tau, ext_index, ext, vdot, start, stop):
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
-    count = ext_index.size // 2
-    matrix = row(work, t[WORK_SIZE])
+@entry
+def ruthless_body_external(topo, const, work, q, v, x, index, ext, out, start, stop):
+    if not right_sizes(topo, work, q, v, x, out, stop):
+        return SIZES
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    n = index.size // 2
     for i in range(start, stop):
-        status = check(t, row(q, i), row(v, i), row(tau, i))
+        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        status = check(t, qi, vi, xi)
+        if status == OK:
+            ruthless.forward_dynamics(t, c, w, qi, vi, xi, n, at(index, 0), at(ext, 6 * n * i), oi)
+            if not finite(oi, nv):
+                status = SINGULAR
+        if status != OK:
+            return STATES * i + status
+    return OK
+
+
+@entry
+def composite_body(topo, const, work, q, v, x, out, start, stop):
+    if not right_sizes(topo, work, q, v, x, out, stop):
+        return SIZES
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    matrix = at(work, topo[WORK_SIZE])
+    for i in range(start, stop):
+        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        status = check(t, qi, vi, xi)
+        if status == OK:
+            composite.forward_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi, matrix)
+            if not finite(oi, nv):
+                status = SINGULAR
+        if status != OK:
+            return STATES * i + status
+    return OK
+
+
+@entry
+def composite_body_external(topo, const, work, q, v, x, index, ext, out, start, stop):
+    if not right_sizes(topo, work, q, v, x, out, stop):
+        return SIZES
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    n = index.size // 2
+    matrix = at(work, topo[WORK_SIZE])
+    for i in range(start, stop):
+        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        status = check(t, qi, vi, xi)
         if status == OK:
             composite.forward_dynamics(
-                t, c, w, row(q, i), row(v, i), row(tau, i),
-                count, row(ext_index, 0), row(ext, i), row(vdot, i), matrix,
-            )  # fmt: skip
-            if not finite(row(vdot, i), t[NV]):
+                t, c, w, qi, vi, xi, n, at(index, 0), at(ext, 6 * n * i), oi, matrix
+            )
+            if not finite(oi, nv):
                 status = SINGULAR
         if status != OK:
             return STATES * i + status
     return OK
 
 
-@kernel
-def newton_euler_one(topo, const, work, q, v, vdot, tau):
-    if not right_sizes(topo, work, q, v, vdot, tau):
+@entry
+def newton_euler_sweep(topo, const, work, q, v, x, out, start, stop):
+    if not right_sizes(topo, work, q, v, x, out, stop):
         return SIZES
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
-    status = check(t, row(q, 0), row(v, 0), row(vdot, 0))
-    if status == OK:
-        newton_euler.inverse_dynamics(
-            t, c, w, row(q, 0), row(v, 0), row(vdot, 0), 0, t, c, row(tau, 0)
-        )
-    return status
-
-
-@kernel
-def newton_euler_batch(topo, const, work, q, v, vdot, ext_index, ext, tau, start, stop):
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
-    count = ext_index.size // 2
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
     for i in range(start, stop):
-        status = check(t, row(q, i), row(v, i), row(vdot, i))
+        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        status = check(t, qi, vi, xi)
+        if status == OK:
+            newton_euler.inverse_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi)
         if status != OK:
             return STATES * i + status
-        newton_euler.inverse_dynamics(
-            t, c, w, row(q, i), row(v, i), row(vdot, i),
-            count, row(ext_index, 0), row(ext, i), row(tau, i),
-        )  # fmt: skip
+    return OK
+
+
+@entry
+def newton_euler_sweep_external(topo, const, work, q, v, x, index, ext, out, start, stop):
+    if not right_sizes(topo, work, q, v, x, out, stop):
+        return SIZES
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    n = index.size // 2
+    for i in range(start, stop):
+        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        status = check(t, qi, vi, xi)
+        if status == OK:
+            newton_euler.inverse_dynamics(
+                t, c, w, qi, vi, xi, n, at(index, 0), at(ext, 6 * n * i), oi
+            )
+        if status != OK:
+            return STATES * i + status
     return OK
 
 
 # --- functions of q and v -----------------------------------------------------------------------
 
 
-@kernel
-def mass_matrix_batch(topo, const, work, q, v, out, start, stop):
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
+@entry
+def mass_matrix(topo, const, work, q, v, out, start, stop):
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    size = out.size * nq // max(q.size, 1)
     for i in range(start, stop):
-        status = check(t, row(q, i), row(v, i), row(v, i))
+        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        composite.mass_matrix(t, c, w, row(q, i), row(out, i))
+        composite.mass_matrix(t, c, w, qi, oi)
     return OK
 
 
-@kernel
-def kinetic_energy_batch(topo, const, work, q, v, out, start, stop):
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
+@entry
+def kinetic_energy(topo, const, work, q, v, out, start, stop):
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    size = out.size * nq // max(q.size, 1)
     for i in range(start, stop):
-        status = check(t, row(q, i), row(v, i), row(v, i))
+        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        energy.kinetic_energy(t, c, w, row(q, i), row(v, i), row(out, i))
+        energy.kinetic_energy(t, c, w, qi, vi, oi)
     return OK
 
 
-@kernel
-def potential_energy_batch(topo, const, work, q, v, out, start, stop):
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
+@entry
+def potential_energy(topo, const, work, q, v, out, start, stop):
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    size = out.size * nq // max(q.size, 1)
     for i in range(start, stop):
-        status = check(t, row(q, i), row(v, i), row(v, i))
+        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        energy.potential_energy(t, c, w, row(q, i), row(out, i))
+        energy.potential_energy(t, c, w, qi, oi)
     return OK
 
 
-@kernel
-def momentum_batch(topo, const, work, q, v, out, start, stop):
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
+@entry
+def momentum(topo, const, work, q, v, out, start, stop):
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    size = out.size * nq // max(q.size, 1)
     for i in range(start, stop):
-        status = check(t, row(q, i), row(v, i), row(v, i))
+        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        energy.momentum(t, c, w, row(q, i), row(v, i), row(out, i))
+        energy.momentum(t, c, w, qi, vi, oi)
     return OK
 
 
-@kernel
-def qdot_batch(topo, const, work, q, v, out, start, stop):
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
+@entry
+def qdot(topo, const, work, q, v, out, start, stop):
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    size = out.size * nq // max(q.size, 1)
     for i in range(start, stop):
-        status = check(t, row(q, i), row(v, i), row(v, i))
+        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        manifold.coordinate_rates(t, c, w, row(q, i), row(v, i), row(out, i))
+        manifold.coordinate_rates(t, c, w, qi, vi, oi)
     return OK
 
 
-@kernel
-def integrate_batch(topo, const, work, q, v, dt, out, start, stop):
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
+@entry
+def integrate(topo, const, work, q, v, dt, out, start, stop):
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    size = out.size * nq // max(q.size, 1)
     for i in range(start, stop):
-        status = check(t, row(q, i), row(v, i), row(v, i))
+        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        manifold.integrate(t, c, w, row(q, i), row(v, i), dt, row(out, i))
+        manifold.integrate(t, c, w, qi, vi, dt, oi)
     return OK
 
 
-@kernel
-def pose_batch(topo, const, work, q, v, body, node, out, start, stop):
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
+@entry
+def pose(topo, const, work, q, v, body, node, out, start, stop):
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    size = out.size * nq // max(q.size, 1)
     for i in range(start, stop):
-        status = check(t, row(q, i), row(v, i), row(v, i))
+        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        observe.pose(t, c, w, row(q, i), body, node, row(out, i))
+        observe.pose(t, c, w, qi, body, node, oi)
     return OK
 
 
-@kernel
-def jacobian_batch(topo, const, work, q, v, body, node, out, start, stop):
-    t, c, w = row(topo, 0), row(const, 0), row(work, 0)
+@entry
+def jacobian(topo, const, work, q, v, body, node, out, start, stop):
+    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    size = out.size * nq // max(q.size, 1)
     for i in range(start, stop):
-        status = check(t, row(q, i), row(v, i), row(v, i))
+        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        observe.jacobian(t, c, w, row(q, i), body, node, row(out, i))
+        observe.jacobian(t, c, w, qi, body, node, oi)
     return OK

@@ -1,0 +1,322 @@
+"""Speed, as ratios measured in one run: `make bench`.
+
+Prints a table and writes out/bench.json.  Every figure is the best of many repeats, both sides of a
+ratio are called from Python with their arrays ready, and alternate in time, so that a busy machine
+slows both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numba
+import numpy as np
+import pinocchio as pin
+from rich.console import Console
+from rich.table import Table
+
+import limber as lb
+from limber.dynamics import forward
+from limber.kernels import articulated, compiled
+from limber.kernels import layout as L
+from limber.kernels.entry import at
+from limber.kernels.scalar import entry
+
+REPEATS = 25
+RESULTS: list[dict] = []
+
+
+def best(*functions, seconds=0.004):
+    """Best time per call of each function, repeats interleaved."""
+    counts = []
+    for f in functions:
+        f()
+        start = time.perf_counter()
+        f()
+        once = max(time.perf_counter() - start, 1e-7)
+        counts.append(max(1, int(seconds / once)))
+    times = [np.inf] * len(functions)
+    for _ in range(REPEATS):
+        for i, (f, n) in enumerate(zip(functions, counts)):
+            start = time.perf_counter()
+            for _ in range(n):
+                f()
+            times[i] = min(times[i], (time.perf_counter() - start) / n)
+    return times
+
+
+def record(group, what, value, unit, target=None, ok=None):
+    RESULTS.append(
+        {"group": group, "what": what, "value": value, "unit": unit, "target": target, "ok": ok}
+    )
+
+
+# --- systems --------------------------------------------------------------------------------------
+
+
+def turn(rng):
+    """A random rotation matrix."""
+    Q, _ = np.linalg.qr(rng.standard_normal((3, 3)))
+    return Q * np.linalg.det(Q)
+
+
+def rigid_chain(n, rng):
+    """A chain of n revolute joints about z with random placements, for both libraries."""
+    a, model = lb.Assembly("chain", gravity=(0, 0, -9.81)), pin.Model()
+    to, joint = "world", 0
+    for i in range(n):
+        A = rng.standard_normal((3, 3))
+        inertia = 0.1 * (A @ A.T + 0.1 * np.eye(3))
+        com, offset, R = rng.uniform(-0.2, 0.2, 3), rng.uniform(-0.3, 0.3, 3), turn(rng)
+        a.attach(
+            f"b{i}",
+            lb.RigidBody(1.0, com, inertia),
+            lb.Revolute([0, 0, 1]),
+            to=to,
+            offset=offset,
+            rotation=R,
+        )
+        joint = model.addJoint(joint, pin.JointModelRZ(), pin.SE3(R, offset), f"b{i}")
+        model.appendBodyToJoint(joint, pin.Inertia(1.0, com, inertia), pin.SE3.Identity())
+        to = f"b{i}"
+    return a.build(), model
+
+
+def flexible_chain(n, m, fidelity):
+    """n beams of m modes: bending in both planes, the rest torsion."""
+    bending = (m - 1) // 2
+    body = lb.beam(
+        1.0,
+        1.0,
+        EI=(10.0, 20.0),
+        GJ=5.0,
+        EA=1e4,
+        modes={"bending": bending, "torsion": m - 2 * bending},
+    )
+    a = lb.Assembly("flexible chain")
+    to, node = "world", None
+    for i in range(n):
+        a.attach(f"b{i}", body, lb.Revolute([0, 0, 1]), to=to, at=node)
+        to, node = f"b{i}", "tip"
+    return a.build(fidelity=fidelity)
+
+
+def state(s, rng):
+    q = s.neutral() + 0.01 * rng.standard_normal(s.nq)
+    return q, 0.1 * rng.standard_normal(s.nv), rng.standard_normal(s.nv)
+
+
+# --- what is measured -----------------------------------------------------------------------------
+
+
+def against_pinocchio(rng):
+    group = "one call against pin.aba"
+    for n, target in ((7, 1.0), (50, 0.85), (200, 0.85)):
+        s, model = rigid_chain(n, rng)
+        data = model.createData()
+        q, v, tau = state(s, rng)
+        ours, theirs = best(
+            lambda: lb.forward_dynamics(s, q, v, tau),
+            lambda: pin.aba(model, data, q, v, tau),
+        )
+        assert np.allclose(lb.forward_dynamics(s, q, v, tau), pin.aba(model, data, q, v, tau))
+        record(group, f"{n} joints: limber", 1e6 * ours, "us")
+        record(group, f"{n} joints: pin.aba", 1e6 * theirs, "us")
+        record(
+            group, f"{n} joints: ratio", ours / theirs, "", f"<= {target}", ours / theirs <= target
+        )
+
+
+def over_bodies(rng):
+    group = "cost over the number of bodies"
+    per_body = {}
+    for n in (10, 50, 200, 1000, 10_000):
+        s, _ = rigid_chain(n, rng)
+        q, v, tau = state(s, rng)
+        (t,) = best(lambda: lb.forward_dynamics(s, q, v, tau))
+        per_body[n] = t / n
+        record(group, f"{n} rigid bodies: per body", 1e9 * t / n, "ns")
+        if n in (200, 10_000):
+            size = s.dynamics.topo.nbytes + s.dynamics.const.nbytes
+            size += 8 * int(s.dynamics.topo[L.WORK_SIZE])
+            record(group, f"{n} rigid bodies: memory per body", size / n, "bytes")
+    ratio = per_body[10_000] / per_body[200]
+    record(group, "per body, 10,000 over 200", ratio, "", "<= 1.5", ratio <= 1.5)
+
+
+def over_modes(rng):
+    group = "ruthless: articulated against composite"
+    direct, indirect, composite = (
+        compiled.load(f"{name}_body") for name in ("articulated", "ruthless", "composite")
+    )
+    crossover = None
+    targets = {5: 3.0, 10: 7.0}
+    for m in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20):
+        s = flexible_chain(10, m, "ruthless")
+        packed = s.dynamics
+        work = np.empty(packed.topo[L.WORK_SIZE] + s.nv**2)
+        q, v, tau = state(s, rng)
+        out = np.empty(s.nv)
+
+        def call(f, *args):
+            return lambda: f(*args)
+
+        args = (packed.topo, packed.const, work, q, v, tau, out, 0, 1)
+        a, b, c = best(call(direct, *args), call(indirect, *args), call(composite, *args))
+        if crossover is None and b < a:
+            crossover = m
+        ratio = c / min(a, b)
+        ok = None if m not in targets else ratio >= targets[m]
+        goal = None if m not in targets else f">= {targets[m]:g}"
+        record(group, f"10 bodies, {m} modes: D_f factorized", 1e6 * a, "us")
+        record(group, f"10 bodies, {m} modes: D_f precomputed (77)", 1e6 * b, "us")
+        record(group, f"10 bodies, {m} modes: composite", 1e6 * c, "us")
+        record(group, f"10 bodies, {m} modes: composite/articulated", ratio, "", goal, ok)
+    record(group, "precomputed D_f overtakes factorization at", crossover, "modes")
+    record(group, "limber uses it from", forward.INDIRECT_FROM, "modes")
+    last = 0.0
+    for n in (5, 10, 20, 40):
+        s = flexible_chain(n, 10, "ruthless")
+        q, v, tau = state(s, rng)
+        a, c = best(
+            lambda: lb.forward_dynamics(s, q, v, tau),
+            lambda: lb.forward_dynamics(s, q, v, tau, method="composite"),
+        )
+        ok = c / a > last
+        record(group, f"{n} bodies, 10 modes: composite/articulated", c / a, "", "growing", ok)
+        last = c / a
+
+
+@entry
+def inner(topo, const, work, q, v, tau, out, states, nq, nv):
+    """The kernel alone, state after state: no checks, nothing around it."""
+    t, c, w = at(topo, 0), at(const, 0), at(work, 0)
+    for i in range(states):
+        articulated.forward_dynamics(
+            t, c, w, at(q, i * nq), at(v, i * nv), at(tau, i * nv), 0, t, c, at(out, i * nv)
+        )
+
+
+def batches(rng):
+    group = "batch of 10,000 Canadarm states, one core"
+    s = lb.models.canadarm().build()
+    packed = s.dynamics
+    states = [state(s, rng) for _ in range(10_000)]
+    q, v, tau = (np.array(x) for x in zip(*states))
+    out, work = np.empty(q.shape), np.empty(packed.topo[L.WORK_SIZE])
+    everywhere = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(everywhere)})
+    try:
+        outer, kernel = best(
+            lambda: lb.forward_dynamics(s, q, v, tau),
+            lambda: inner(
+                packed.topo, packed.const, work, q.ravel(), v.ravel(), tau.ravel(), out.ravel(),
+                len(q), s.nq, s.nv,
+            ),
+            seconds=0.02,
+        )  # fmt: skip
+    finally:
+        os.sched_setaffinity(0, everywhere)
+    record(group, "per state, lb.forward_dynamics", 1e6 * outer / len(q), "us")
+    record(group, "per state, kernel alone", 1e6 * kernel / len(q), "us")
+    record(group, "ratio", outer / kernel, "", "<= 1.2", outer / kernel <= 1.2)
+    (cores,) = best(lambda: lb.forward_dynamics(s, q, v, tau), seconds=0.02)
+    record(group, f"per state on {len(everywhere)} cores", 1e6 * cores / len(q), "us")
+
+
+CALL = """
+import time, sys
+start = time.perf_counter()
+import limber as lb
+imported = time.perf_counter() - start
+s = lb.models.canadarm().build()
+q = s.neutral()
+lb.forward_dynamics(s, q, 0 * q, 0 * q)
+print(imported, time.perf_counter() - start)
+"""
+
+
+def starting_up():
+    group = "starting up"
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"LIMBER_CACHE_DIR": folder}
+
+        def fresh():
+            done = subprocess.run(
+                [sys.executable, "-c", CALL],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            return (float(x) for x in done.stdout.split())
+
+        imported, first = fresh()
+        imports, cached = [imported], []
+        for _ in range(5):
+            imported, call = fresh()
+            imports.append(imported)
+            cached.append(call)
+    record(group, "import limber", min(imports), "s", "< 0.5", min(imports) < 0.5)
+    record(group, "import to first result, never compiled", first, "s", "< 25", first < 25)
+    record(
+        group, "import to first result, from the cache", min(cached), "s", "< 1", min(cached) < 1
+    )
+
+
+def main():
+    console = Console()
+    rng = np.random.default_rng(0)
+    steps = [
+        lambda: against_pinocchio(rng),
+        lambda: over_bodies(rng),
+        lambda: over_modes(rng),
+        lambda: batches(rng),
+        starting_up,
+    ]
+    with console.status("measuring ..."):
+        for step in steps:
+            step()
+    machine = {
+        "cpu": cpu(),
+        "python": platform.python_version(),
+        "limber": lb.__version__,
+        "numba": numba.__version__,
+        "pinocchio": pin.__version__,
+    }
+    group = None
+    table = Table(title=", ".join(f"{k} {v}" for k, v in machine.items()))
+    for head in ("what", "value", "unit", "target", ""):
+        table.add_column(head, justify="right" if head == "value" else "left")
+    for r in RESULTS:
+        if r["group"] != group:
+            group = r["group"]
+            table.add_section()
+            table.add_row(f"[bold]{group}[/bold]")
+        mark = {None: "", True: "[green]met[/green]", False: "[red]missed[/red]"}[r["ok"]]
+        table.add_row(r["what"], f"{r['value']:.4g}", r["unit"], r["target"] or "", mark)
+    console.print(table)
+    out = Path("out")
+    out.mkdir(exist_ok=True)
+    (out / "bench.json").write_text(json.dumps({"machine": machine, "results": RESULTS}, indent=1))
+    console.print("written: out/bench.json")
+
+
+def cpu():
+    """The processor's name, where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(x.split(":")[1].strip() for x in lines if x.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""The package as a whole: light to import, its command line, its kernel cache."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import limber
+
+
+def python(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_import_does_not_load_the_heavy_libraries():
+    done = python(
+        "import sys, limber; print([m for m in ('numba', 'scipy', 'casadi', 'sympy', 'matplotlib',"
+        " 'rich') if m in sys.modules])"
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_version_is_that_of_the_distribution():
+    from importlib.metadata import version
+
+    assert limber.__version__ == version("limber-dynamics")
+
+
+def test_demo_prints_its_tables():
+    done = python("from limber.cli import app; app()", COLUMNS="100")
+    assert "demo" in done.stdout + done.stderr
+    done = subprocess.run(
+        [sys.executable, "-m", "limber.cli", "demo"], capture_output=True, text=True, check=True
+    )
+    for text in ("Flexible Canadarm", "Natural frequencies", "composite", "link3"):
+        assert text in done.stdout
+
+
+#: A small entry point, so that compiling it in a cache of its own is quick.
+COMPILE = "from limber.kernels import compiled; compiled.load('qdot'); compiled.load('qdot')"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("kernels")
+    done = python(COMPILE, LIMBER_CACHE_DIR=str(path))
+    assert done.returncode == 0, done.stderr
+    assert "compiling qdot" in done.stderr
+    return path
+
+
+def test_second_process_loads_kernels_from_the_cache(folder):
+    done = python(COMPILE, LIMBER_CACHE_DIR=str(folder))
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_changed_kernels_are_compiled_anew(folder):
+    """The cache is named after the content of the kernel files."""
+    code = (
+        "from limber.kernels import compiled; from pathlib import Path; "
+        "read = Path.read_bytes; Path.read_bytes = lambda p: read(p) + b'#'; "
+        "print(compiled._cache_folder())"
+    )
+    done = python(code, LIMBER_CACHE_DIR=str(folder))
+    assert done.returncode == 0, done.stderr
+    assert not any(p.name in done.stdout for p in folder.iterdir() if list(p.iterdir()))
+
+
+def test_unusable_cache_folder_falls_back(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    code = "from limber.kernels import compiled; print(compiled._cache_folder())"
+    done = python(code, LIMBER_CACHE_DIR=str(blocked), XDG_CACHE_HOME=str(blocked))
+    assert done.returncode == 0, done.stderr
+    assert str(blocked) not in done.stdout
