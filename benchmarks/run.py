@@ -26,7 +26,7 @@ import limber as lb
 from limber.dynamics import forward
 from limber.kernels import articulated, compiled
 from limber.kernels import layout as L
-from limber.kernels.entry import at
+from limber.kernels.entry import pointer, shifted
 from limber.kernels.scalar import entry
 
 REPEATS = 25
@@ -161,15 +161,20 @@ def over_modes(rng):
     for m in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20):
         s = flexible_chain(10, m, "ruthless")
         packed = s.dynamics
-        work = np.empty(packed.topo[L.WORK_SIZE] + s.nv**2)
+        work = np.empty(packed.topo[L.WORK_SIZE] + s.nv * (s.nv + 1))
         q, v, tau = state(s, rng)
         out = np.empty(s.nv)
 
         def call(f, *args):
             return lambda: f(*args)
 
-        args = (packed.topo, packed.const, work, q, v, tau, out, 0, 1)
-        a, b, c = best(call(direct, *args), call(indirect, *args), call(composite, *args))
+        args = (packed.topo, packed.const, work, q, v, tau)
+        none = np.empty(0, dtype=np.int64), np.empty(0)
+        a, b, c = best(
+            call(direct, *args, out, 0, 1),
+            call(indirect, *args, out, 0, 1),
+            call(composite, *args, *none, out, 0, 1),
+        )
         if crossover is None and b < a:
             crossover = m
         ratio = c / min(a, b)
@@ -197,11 +202,11 @@ def over_modes(rng):
 @entry
 def inner(topo, const, work, q, v, tau, out, states, nq, nv):
     """The kernel alone, state after state: no checks, nothing around it."""
-    t, c, w = at(topo, 0), at(const, 0), at(work, 0)
+    t, c, w = pointer(topo), pointer(const), pointer(work)
     for i in range(states):
-        articulated.forward_dynamics(
-            t, c, w, at(q, i * nq), at(v, i * nv), at(tau, i * nv), 0, t, c, at(out, i * nv)
-        )
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
+        xi, oi = shifted(pointer(tau), i * nv), shifted(pointer(out), i * nv)
+        articulated.forward_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi)
 
 
 def batches(rng):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,16 +11,45 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 Array = NDArray[np.float64]
 
+#: How far the norm of a quaternion may be from 1; `limber.kernels.entry` has the same.
+UNIT_TOLERANCE = 1e-6
+
+_KINDS = {"b": "booleans", "c": "complex numbers", "S": "bytes", "U": "text", "V": "records"}
+
+
+def shown(value: object) -> str:
+    """`value` on one line of a message."""
+    line = " ".join(repr(value).split())
+    return line if len(line) <= 80 else f"{line[:77]}..."
+
+
+def numbers(name: str, value: ArrayLike, shape: str, hint: str = "") -> Array:
+    """`value` as a float array; `shape` and `hint` are for the message if it is not real numbers."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ArgumentValueError(f"{name} has masked values: fill them in, or leave them out.")
+    try:
+        result = np.asarray(value)
+        if result.dtype.kind == "O" and all(hasattr(x, "__float__") for x in result.flat):
+            result = result.astype(np.float64)
+        cause = None
+    except (TypeError, ValueError, OverflowError) as error:
+        result, cause = np.empty(0, dtype=object), error
+    kind = result.dtype.kind
+    if kind not in "iuf":
+        what = f"{_KINDS[kind]}: {shown(value)}" if kind in _KINDS else shown(value)
+        raise ArgumentTypeError(
+            f"{name} must be real numbers of shape {shape}, got {what}.{hint}"
+        ) from cause
+    if result.dtype == np.float64:
+        return result
+    with np.errstate(over="ignore"):
+        return result.astype(np.float64)
+
 
 def array(name: str, value: ArrayLike, shape: tuple[int | str, ...], hint: str = "") -> Array:
     """`value` as a read-only float array of `shape`; a string in `shape` stands for any size."""
     hint = f" {hint}" if hint else ""
-    try:
-        result = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise ArgumentTypeError(
-            f"{name} must be numbers of shape {text(shape)}, got {value!r:.80}.{hint}"
-        ) from error
+    result = np.array(numbers(name, value, text(shape), hint), order="C")
     fits = result.ndim == len(shape) and all(
         isinstance(want, str) or have == want for have, want in zip(result.shape, shape)
     )
@@ -44,20 +75,37 @@ def number(
     return result
 
 
+def repeated(name: str, value: ArrayLike, n: int, hint: str = "") -> Array:
+    """`value` as n numbers; a single one stands for n equal ones."""
+    given = numbers(name, value, f"() or ({n},)", f" {hint}")
+    return array(name, np.full(n, given) if given.ndim == 0 else given, (n,), hint)
+
+
 def axis(name: str, value: ArrayLike) -> Array:
     """`value` as a unit 3-vector."""
     vector = array(name, value, (3,), "Give the direction as three numbers.")
-    length = np.linalg.norm(vector)
-    if length == 0.0:
+    largest = np.abs(vector).max()
+    if largest == 0.0:
         raise ArgumentValueError(f"{name} is the zero vector: give a direction of any length.")
-    unit = vector / length
+    vector = vector / largest  # neither overflows nor vanishes when squared
+    unit = vector / np.linalg.norm(vector)
     unit.setflags(write=False)
     return unit
 
 
-def rotation(name: str, value: ArrayLike) -> Array:
+def unit_quaternion(where: str, value: Array, tolerance: float = UNIT_TOLERANCE) -> None:
+    """Refuse a quaternion that is not unit; `where` says which it is."""
+    norm = math.hypot(*value)
+    if abs(norm - 1.0) > tolerance:
+        raise ArgumentValueError(
+            f"{where} has norm {norm:.9g}: it must be 1 to within {UNIT_TOLERANCE:g}. Normalize it, or step with "
+            "lb.integrate, which keeps it unit."
+        )
+
+
+def rotation(name: str, value: ArrayLike, hint: str = "") -> Array:
     """`value` as a 3 x 3 rotation matrix."""
-    matrix = array(name, value, (3, 3))
+    matrix = array(name, value, (3, 3), hint)
     error = np.abs(matrix @ matrix.T - np.eye(3)).max()
     if error > 1e-9 or np.linalg.det(matrix) < 0.0:
         what = (
@@ -67,29 +115,30 @@ def rotation(name: str, value: ArrayLike) -> Array:
         )
         raise ArgumentValueError(
             f"{name} must be a rotation matrix, but it is {what}. Its columns are the new axes in the "
-            "old ones."
+            f"old ones.{hint and f' {hint}'}"
         )
     return matrix
 
 
-def symmetric(name: str, value: Array, tolerance: float = 1e-9) -> Array:
-    """`value`, symmetric to rounding, made exactly so."""
+def symmetric(name: str, value: Array, scale: float = 0.0) -> Array:
+    """`value`, symmetric to rounding (of numbers of the size `scale`), made exactly so."""
     asymmetry = np.abs(value - np.swapaxes(value, -1, -2)).max(initial=0.0)
-    if asymmetry > tolerance * max(np.abs(value).max(initial=0.0), 1e-300):
+    if asymmetry > 1e-9 * max(np.abs(value).max(initial=0.0), scale):
         raise ArgumentValueError(
-            f"{name} must be symmetric; it differs from its transpose by {asymmetry:.3g}."
+            f"{name} must be symmetric; it differs from its transpose by {asymmetry:.3g}. Give the whole matrix, "
+            "not one triangle."
         )
     result = 0.5 * (value + np.swapaxes(value, -1, -2))
     result.setflags(write=False)
     return result
 
 
-def semidefinite(name: str, value: Array, why: str) -> Array:
-    """`value`, symmetric and positive semidefinite to rounding."""
-    result = symmetric(name, value)
+def semidefinite(name: str, value: Array, why: str, scale: float = 0.0) -> Array:
+    """`value`, symmetric and positive semidefinite to rounding (of numbers of the size `scale`)."""
+    result = symmetric(name, value, scale)
     if result.size:
         eigenvalues = np.linalg.eigvalsh(result)
-        if eigenvalues.min() < -1e-10 * max(np.abs(eigenvalues).max(), 1e-300):
+        if eigenvalues.min() < -1e-10 * max(np.abs(eigenvalues).max(), scale):
             raise ArgumentValueError(
                 f"{name} must be positive semidefinite, but its smallest eigenvalue is "
                 f"{eigenvalues.min():.6g}: {why}"

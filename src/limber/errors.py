@@ -13,6 +13,10 @@ class ArgumentTypeError(LimberError, TypeError):
     """An argument has the wrong type."""
 
 
+class ImmutableError(LimberError, AttributeError):
+    """An attempt to change an object that does not change."""
+
+
 class ModelError(LimberError, ValueError):
     """A body, joint or assembly that cannot work."""
 

@@ -2,6 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
+from limber.errors import ImmutableError
+
+
+def read_only(owner: object) -> None:
+    """Make the arrays that `owner` and its parts hold read-only."""
+    for value in vars(owner).values():
+        parts = value.values() if isinstance(value, Mapping) else value
+        for part in parts if isinstance(value, (tuple, Mapping)) else (value,):
+            if isinstance(part, np.ndarray):
+                part.setflags(write=False)
+            elif hasattr(part, "__dict__"):
+                read_only(part)
+
 
 class Frozen:
     """Base of immutable classes: `_freeze()` at the end of `__init__` ends all assignment."""
@@ -9,13 +26,20 @@ class Frozen:
     _frozen = False
 
     def _freeze(self) -> None:
+        read_only(self)
         object.__setattr__(self, "_frozen", True)
+
+    def __setstate__(self, state: dict) -> None:
+        # copies and unpickled objects: their arrays come writable
+        self.__dict__.update(state)
+        read_only(self)
 
     def __setattr__(self, name: str, value: object) -> None:
         if self._frozen:
             kind = type(self).__name__
-            raise AttributeError(f"{kind} is immutable: {name!r} cannot be set. Make a new {kind}.")
+            raise ImmutableError(f"{kind} is immutable: {name!r} cannot be set. Make a new {kind}.")
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__} is immutable: {name!r} cannot be deleted.")
+        kind = type(self).__name__
+        raise ImmutableError(f"{kind} is immutable: {name!r} cannot be deleted. Make a new {kind}.")

@@ -54,7 +54,7 @@ def test_kernels_trace_on_casadi(fidelity):
         return call
 
     def composite(topo, const, work, a, b, c, out):
-        matrix = np.empty(s.nv**2, dtype=object)
+        matrix = np.empty(s.nv * (s.nv + 1), dtype=object)
         kernels.composite.forward_dynamics(topo, const, work, a, b, c, 0, NONE, NONE, out, matrix)
 
     values = random_state(rng, s)

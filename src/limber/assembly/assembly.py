@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.bodies import FlexibleBody, RigidBody
-from limber.checks import array
+from limber.checks import Array, array, shown
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.joints import Joint
@@ -27,9 +27,23 @@ class Assembly:
     """
 
     def __init__(self, name: str = "system", gravity: ArrayLike = (0.0, 0.0, 0.0)):
-        self.name = str(name)
-        self.gravity = array("gravity", gravity, (3,), "The acceleration of gravity in world axes.")
+        if not isinstance(name, str):
+            raise ArgumentTypeError(
+                f"name must be a string, got {shown(name)}. Gravity goes by keyword: gravity=(0, 0, -9.81)."
+            )
+        self.name = name
+        self.gravity = gravity
         self._attachments: dict[str, Attachment] = {}
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of gravity in world axes, m/s^2."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: ArrayLike) -> None:
+        hint = "The acceleration of gravity in world axes, as in (0, 0, -9.81)."
+        self._gravity = array("gravity", value, (3,), hint)
 
     @property
     def attachments(self) -> Mapping[str, Attachment]:
@@ -60,39 +74,44 @@ class Assembly:
             body frame is.
         """
         if not isinstance(name, str) or not name:
-            raise ArgumentTypeError(f"name must be a non-empty string, got {name!r}.")
+            raise ArgumentTypeError(f"name must be a non-empty string, got {shown(name)}.")
         if name == "world" or name in self._attachments:
             raise ArgumentValueError(f"name={name!r} is taken: every body needs a name of its own.")
         if not isinstance(body, (RigidBody, FlexibleBody)):
             raise ArgumentTypeError(
-                f"body of {name!r} must be a RigidBody, a FlexibleBody or a beam(...), got {body!r:.80}."
+                f"body of {name!r} must be a RigidBody, a FlexibleBody or a beam(...), got {shown(body)}."
             )
         if isinstance(joint, type) or not isinstance(joint, Joint):
             raise ArgumentTypeError(
-                f"joint of {name!r} must be a joint such as lb.Revolute([0, 0, 1]), got {joint!r:.80}."
+                f"joint of {name!r} must be a joint such as lb.Revolute([0, 0, 1]), got {shown(joint)}."
+            )
+        if not isinstance(to, str):
+            raise ArgumentTypeError(
+                f'to of {name!r} must be "world" or the name of a body, got {shown(to)}.'
             )
         if to != "world" and to not in self._attachments:
             known = ", ".join(map(repr, ["world", *self._attachments]))
             raise ArgumentValueError(
-                f"to={to!r} is not attached yet. Attach a parent before its children (that also rules out "
+                f"to={to!r}, the parent of {name!r}, is not attached yet. Attach a parent before its children (that also rules out "
                 f"cycles); known so far: {known}."
             )
         if at is not None:
             if to == "world":
                 raise ArgumentValueError(
-                    f"at={at!r}: the world has no nodes. Leave `at` out and place the joint by offset and rotation."
+                    f"at={shown(at)} of {name!r}: the world has no nodes. Leave `at` out and place the joint by offset and rotation."
                 )
             at = _names(self._attachments[to].body, "at", at, to)
         if inboard is not None:
             inboard = _names(body, "inboard", inboard, name)
+        hint = f"It places the joint of {name!r}."
         self._attachments[name] = Attachment(
             name,
             body,
             joint,
             to,
             at,
-            array("offset", offset, (3,)),
-            rotation_matrix("rotation", np.eye(3) if rotation is None else rotation),
+            array("offset", offset, (3,), hint),
+            rotation_matrix("rotation", np.eye(3) if rotation is None else rotation, hint),
             inboard,
         )
         return self
@@ -104,8 +123,10 @@ class Assembly:
         the Coriolis terms and the geometry of the dynamics (Jain & Rodriguez, Appendix B), which is
         faster and right for slow motion.
         """
-        if fidelity not in ("full", "ruthless"):
-            raise ArgumentValueError(f'fidelity must be "full" or "ruthless", got {fidelity!r}.')
+        if not isinstance(fidelity, str) or fidelity not in ("full", "ruthless"):
+            raise ArgumentValueError(
+                f'fidelity must be "full" or "ruthless", got {shown(fidelity)}.'
+            )
         if not self._attachments:
             raise ModelError(f"assembly {self.name!r} is empty: attach at least one body.")
         return System(self.name, tuple(self._attachments.values()), self.gravity, fidelity)

@@ -130,7 +130,7 @@ def _body_data(item: Attachment, ruthless: bool) -> _BodyData:
 
 
 _WORLD = _BodyData(
-    Nodes([], np.zeros((1, 3)), np.zeros((1, 3, 0)), np.zeros((1, 3, 0))),
+    Nodes((), np.zeros((1, 3)), np.zeros((1, 3, 0)), np.zeros((1, 3, 0))),
     0,
     0.0,
     np.zeros(3),

@@ -10,7 +10,7 @@ import numpy as np
 
 from limber.assembly.pack import Attachment, Packed, pack
 from limber.bodies import FlexibleBody, RigidBody
-from limber.checks import Array
+from limber.checks import Array, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.frozen import Frozen
 from limber.joints import Joint
@@ -79,15 +79,15 @@ class System(Frozen):
             q[where.q_joint] = self.attachments[name].joint.neutral()
         return q
 
-    def number(self, body: str) -> int:
-        """The kernel number of a body."""
+    def number(self, body: str, argument: str = "body") -> int:
+        """The kernel number of a body; `argument` is for the message."""
         if not isinstance(body, str):
-            raise ArgumentTypeError(f"body must be a name, got {body!r}.")
+            raise ArgumentTypeError(f"{argument} must be the name of a body, got {shown(body)}.")
         if body not in self.layout:
             known = ", ".join(map(repr, list(self.layout)[:12]))
             more = ", ..." if len(self.layout) > 12 else ""
             raise ArgumentValueError(
-                f"body={body!r} is not in the system {self.name!r}; it has: {known}{more}."
+                f"{argument}={body!r} is not in the system {self.name!r}; it has: {known}{more}."
             )
         return self._numbers[body]
 

@@ -21,8 +21,11 @@ from numpy.typing import ArrayLike
 from limber.bodies.flexible import FlexibleBody, check_modes, modal_matrices
 from limber.bodies.integrals import MassPoints
 from limber.bodies.nodes import Nodes
-from limber.checks import Array, array, number
-from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
+from limber.checks import Array, array, number, repeated, shown
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+#: Lengths, masses and stiffnesses above this, or below its inverse, are a mistake.
+LARGEST = 1e30
 
 
 class _Shape(Protocol):
@@ -117,16 +120,27 @@ def beam(
     EIy, EIz = _bending_stiffness(EI, counts)
     GJ = _stiffness("GJ", GJ, "torsion", counts)
     EA = _stiffness("EA", EA, "stretch", counts)
-    if geometric_stiffening:
-        raise LimberError(
-            "geometric_stiffening=True is not available in this version: beams are linear. Use False."
+    if geometric_stiffening is not False:
+        raise ArgumentValueError(
+            f"geometric_stiffening={shown(geometric_stiffening)} is not available in this version: beams are "
+            "linear. Use False."
         )
-    if not isinstance(elements, (int, np.integer)) or elements < 1:
-        raise ArgumentValueError(f"elements must be a whole number, 1 or more, got {elements!r}.")
+    whole = isinstance(elements, (int, np.integer)) and not isinstance(elements, bool)
+    if not whole or elements < 1:
+        raise ArgumentValueError(
+            f"elements must be a whole number, 1 or more, got {shown(elements)}."
+        )
     polar = _polar_inertia(polar_inertia, mass, EIy, EIz, EA, counts)
     tip = array("load", (0.0, 0.0) if load is None else load, (2,), "(mass, inertia) at the tip.")
     if tip.min() < 0.0:
-        raise ArgumentValueError(f"load must not be negative, got {load!r}.")
+        raise ArgumentValueError(f"load must not be negative, got {shown(load)}.")
+    given = {"length": length, "mass": mass, "EI": EIz, "GJ": GJ, "EA": EA, "polar_inertia": polar}
+    for name, value in [*given.items(), ("EI", EIy), ("load", tip[0]), ("load", tip[1])]:
+        if value and not 1.0 / LARGEST <= value <= LARGEST:
+            raise ArgumentValueError(
+                f"{name} = {value:g} is out of range: beams are computed for values from {1.0 / LARGEST:g} to "
+                f"{LARGEST:g} (frequencies overflow otherwise). Are the units SI?"
+            )
 
     shapes: list[_Shape] = []
     for y, z in zip(
@@ -150,14 +164,11 @@ def beam(
     )
 
     at = np.linspace(0.0, length, elements + 1)
-    names = ["root", *(f"node{i}" for i in range(1, elements)), "tip"]
+    names = ("root", *(f"node{i}" for i in range(1, elements)), "tip")
     nodes = Nodes(names, np.outer(at, [1.0, 0, 0]), *_fields(shapes, at))
 
     omega = np.array([s.omega for s in shapes])
-    ratios = damping if np.ndim(damping) else [damping] * omega.size
-    ratio = array("damping", ratios, (omega.size,), "One damping ratio, or one per mode.")
-    if ratio.min() < 0.0:
-        raise ArgumentValueError(f"damping ratios must not be negative, got {damping!r:.80}.")
+    ratio = _damping_ratios(damping, omega.size)
     return FlexibleBody(
         points, nodes, *modal_matrices(np.diag(omega**2), np.diag(2.0 * ratio * omega), omega.size)
     )
@@ -166,7 +177,9 @@ def beam(
 def _stiffness(name: str, value: float | None, kind: str, counts: dict[str, int]) -> float:
     if value is None:
         if counts[kind]:
-            raise ArgumentValueError(f"{name} is missing: modes asks for {counts[kind]} of {kind}.")
+            raise ArgumentValueError(
+                f"{name} is missing: modes asks for {counts[kind]} of {kind}. Give it, or ask for none."
+            )
         return 0.0
     return number(name, value, above=0.0)
 
@@ -175,7 +188,7 @@ def _bending_stiffness(EI, counts: dict[str, int]) -> tuple[float, float]:
     if EI is None:
         _stiffness("EI", None, "bending", counts)
         return 0.0, 0.0
-    pair = array("EI", EI if np.ndim(EI) else (EI, EI), (2,), "One number or (EIy, EIz).")
+    pair = repeated("EI", EI, 2, "One number or (EIy, EIz).")
     return number("EI", pair[0], above=0.0), number("EI", pair[1], above=0.0)
 
 
@@ -191,6 +204,13 @@ def _polar_inertia(given, mass, EIy, EIz, EA, counts) -> float:
         "polar_inertia is missing: torsion modes need the beam's moment of inertia about its axis. Give "
         "polar_inertia, or EI and EA, which determine it for a homogeneous section."
     )
+
+
+def _damping_ratios(damping, count: int) -> Array:
+    ratios = repeated("damping", damping, count, "One damping ratio, or one per mode.")
+    if ratios.min() < 0.0:
+        raise ArgumentValueError(f"damping ratios must not be negative, got {shown(damping)}.")
+    return ratios
 
 
 def _bending(kind, length, mass, EI, load, count) -> list[_Shape]:

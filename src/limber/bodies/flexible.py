@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from limber.bodies.integrals import MassPoints, ModalIntegrals
 from limber.bodies.nodes import Nodes
-from limber.checks import Array, array, semidefinite
+from limber.checks import Array, array, semidefinite, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 
@@ -22,14 +22,14 @@ class FlexibleBody(Frozen):
     """
 
     def __init__(self, points: MassPoints, nodes: Nodes, stiffness: Array, damping: Array):
+        if not isinstance(points, MassPoints) or not isinstance(nodes, Nodes):
+            raise ArgumentTypeError(
+                "points and nodes are not for users to make: use FlexibleBody.from_nodes(...) or beam(...)."
+            )
         self.points = points
         self.nodes = nodes
         self.stiffness = stiffness
         self.damping = damping
-        for part in (points, nodes):
-            for x in vars(part).values():
-                if isinstance(x, np.ndarray):
-                    x.setflags(write=False)
         self._freeze()
 
     @classmethod
@@ -55,7 +55,7 @@ class FlexibleBody(Frozen):
         translation : (n, 3, m) displacement of node j is translation[j] @ eta.
         rotation : (n, 3, m) rotation vector of node j is rotation[j] @ eta.  None: the nodes do not turn.
         stiffness, damping : (m, m), symmetric positive semidefinite; damping None is zero.
-        inertia : (n, 3, 3) about the node, body axes.  None: point masses.
+        inertia : (n, 3, 3) about the node, body axes.  None: point masses (at `com`).
         com : (n, 3) from each node to its mass centre.  None: at the node.
         names : n names.  None: "0", "1", ...
 
@@ -66,38 +66,34 @@ class FlexibleBody(Frozen):
         n = mass.size
         if n == 0:
             raise ArgumentValueError("mass is empty: a flexible body needs at least one node.")
+        node_names = _names(names, n)
         if mass.min() < 0.0:
             j = int(mass.argmin())
             raise ArgumentValueError(
-                f"mass[{j}] = {mass[j]:g} is negative: masses must be at least 0."
+                f"mass[{j}] = {mass[j]:g} of node {node_names[j]!r} is negative: masses must be at least 0."
             )
         if mass.sum() == 0.0:
             raise ArgumentValueError("mass is zero at every node: a flexible body needs mass.")
-        position = array("position", position, (n, 3))
+        position = array("position", position, (n, 3), f"mass has {n} nodes.")
         translation = array("translation", translation, (n, 3, "m"), "One shape per mode.")
         m = translation.shape[2]
         rotation = np.zeros((n, 3, m)) if rotation is None else rotation
-        rotation = array("rotation", rotation, (n, 3, m))
-        inertia = np.zeros((n, 3, 3)) if inertia is None else inertia
+        rotation = array("rotation", rotation, (n, 3, m), f"translation has {m} modes.")
+        com = array("com", np.zeros((n, 3)) if com is None else com, (n, 3), "Node to mass centre.")
+        square = np.einsum("ni,ni->n", com, com)[:, None, None] * np.eye(3)
+        offset = mass[:, None, None] * (square - com[:, :, None] * com[:, None, :])
+        inertia = offset if inertia is None else inertia
         inertia = array("inertia", inertia, (n, 3, 3), "About the node, body axes.")
-        com = array("com", np.zeros((n, 3)) if com is None else com, (n, 3))
         for j in range(n):
-            about_com = inertia[j] - mass[j] * (
-                com[j] @ com[j] * np.eye(3) - np.outer(com[j], com[j])
-            )
             semidefinite(
-                f"inertia[{j}] less mass times com squared",
-                about_com,
+                f"inertia[{j}] of node {node_names[j]!r}, referred to its mass centre,",
+                inertia[j] - offset[j],
                 "no mass has such an inertia. Inertias are about the node, not about the mass centre.",
-            )
-        names = [str(j) for j in range(n)] if names is None else list(names)
-        if len(names) != n or len(set(names)) != n or not all(isinstance(s, str) for s in names):
-            raise ArgumentValueError(
-                f"names must be {n} different strings, one per node, got {len(names)}: {names!r:.80}."
+                scale=np.abs(inertia[j]).max(),
             )
         stiffness, damping = modal_matrices(stiffness, damping, m)
         points = MassPoints(mass, position, translation, rotation, inertia, com)
-        return cls(points, Nodes(names, position, translation, rotation), stiffness, damping)
+        return cls(points, Nodes(node_names, position, translation, rotation), stiffness, damping)
 
     @property
     def modes(self) -> int:
@@ -125,12 +121,31 @@ class FlexibleBody(Frozen):
         )
 
 
+def _names(names, n: int) -> tuple[str, ...]:
+    """Names of n nodes."""
+    if names is None:
+        return tuple(str(j) for j in range(n))
+    try:
+        listed = [] if isinstance(names, str) else list(names)
+    except TypeError:
+        listed = []
+    if not listed:
+        raise ArgumentTypeError(f"names must be a list of {n} strings, got {shown(names)}.")
+    texts = all(isinstance(s, str) and s for s in listed)
+    if not texts or len(listed) != n or len(set(listed)) != n:
+        raise ArgumentValueError(
+            f"names must be {n} different non-empty strings, one per node, got {len(listed)}: {shown(listed)}."
+        )
+    return tuple(listed)
+
+
 def modal_matrices(stiffness: ArrayLike, damping: ArrayLike | None, m: int) -> tuple[Array, Array]:
     """Checked stiffness and damping of m modes."""
-    stiffness = array("stiffness", stiffness, (m, m), f"translation has {m} modes.")
+    hint = f"There are {m} modes; np.diag(...) makes a matrix of one number per mode."
+    stiffness = array("stiffness", stiffness, (m, m), hint)
     stiffness = semidefinite("stiffness", stiffness, "a negative stiffness has no equilibrium.")
     damping = np.zeros((m, m)) if damping is None else damping
-    damping = array("damping", damping, (m, m), f"translation has {m} modes.")
+    damping = array("damping", damping, (m, m), hint)
     return stiffness, semidefinite("damping", damping, "it would feed energy in.")
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from limber.checks import Array
+from limber.frozen import read_only
 
 _LEVI_CIVITA = np.zeros((3, 3, 3))
 for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
@@ -120,9 +121,7 @@ class ModalIntegrals:
         for point in zip(mass, l, inertia, a, t, c1, p1, tilde, turned):
             self._add_point(J2, *point)
         self.J2 = _upper(J2)
-        for x in vars(self).values():
-            if isinstance(x, np.ndarray):
-                x.setflags(write=False)
+        read_only(self)
 
     def _add_point(self, J2, mass, l, inertia, a, t, c1, p1, tilde, turned):
         """Second-order integrals of one point; r and s are the first two axes."""

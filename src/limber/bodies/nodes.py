@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
-from limber.checks import Array
+from limber.checks import Array, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
@@ -13,7 +14,7 @@ class Nodes:
     """n points with their mode shapes: displacement translation[j] @ eta, rotation vector
     rotation[j] @ eta."""
 
-    names: list[str]
+    names: tuple[str, ...]
     position: Array  # (n, 3)
     translation: Array  # (n, 3, m)
     rotation: Array  # (n, 3, m)
@@ -30,13 +31,14 @@ class Nodes:
                 f"{argument}={node!r} is not a node of {owner}; its nodes are: {known}{more}."
             )
         try:
-            i = int(node.__index__())
-        except AttributeError:
+            if isinstance(node, bool):
+                raise TypeError
+            i = operator.index(node)
+        except TypeError:
             raise ArgumentTypeError(
-                f"{argument} must be a node name or number of {owner}, got {node!r}."
+                f"{argument} must be a node name or number of {owner}, got {shown(node)}."
             ) from None
         if not 0 <= i < n:
-            raise ArgumentValueError(
-                f"{argument}={i} is out of range: {owner} has {n} nodes, 0 to {n - 1}."
-            )
+            known = f"has {n} nodes, 0 to {n - 1}" if n else "has no nodes"
+            raise ArgumentValueError(f"{argument}={shown(i)} is out of range: {owner} {known}.")
         return i

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.bodies.nodes import Nodes
-from limber.checks import Array, array, number, semidefinite
+from limber.checks import Array, array, number, semidefinite, shown
 from limber.errors import ArgumentTypeError
 from limber.frozen import Frozen
 
@@ -37,13 +37,16 @@ class RigidBody(Frozen):
         moments = np.zeros((3, 3)) if inertia is None else inertia
         self.inertia = semidefinite(
             "inertia",
-            array("inertia", moments, (3, 3), "Give the inertia about the centre of mass."),
+            array("inertia", moments, (3, 3), "Principal moments: np.diag((Ixx, Iyy, Izz))."),
             "no distribution of mass has such an inertia. Is it about the centre of mass?",
         )
         if nodes is not None and not isinstance(nodes, Mapping):
             raise ArgumentTypeError(
-                f"nodes must map names to points, as in {{'tip': (1, 0, 0)}}, got {nodes!r:.80}."
+                f"nodes must map names to points, as in {{'tip': (1, 0, 0)}}, got {shown(nodes)}."
             )
+        for name in nodes or ():
+            if not isinstance(name, str) or not name:
+                raise ArgumentTypeError(f"nodes: a name must be a non-empty string, got {name!r}.")
         points = {str(k): array(f"nodes[{k!r}]", p, (3,)) for k, p in (nodes or {}).items()}
         self.nodes: Mapping[str, Array] = MappingProxyType(points)
         self._freeze()
@@ -58,7 +61,7 @@ class RigidBody(Frozen):
         """The nodes as every body has them."""
         n = len(self.nodes)
         position = np.array(list(self.nodes.values()), dtype=float).reshape(n, 3)
-        return Nodes(list(self.nodes), position, np.zeros((n, 3, 0)), np.zeros((n, 3, 0)))
+        return Nodes(tuple(self.nodes), position, np.zeros((n, 3, 0)), np.zeros((n, 3, 0)))
 
     def inertia_about_origin(self) -> Array:
         """3 x 3 inertia about the body-frame origin."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,14 +12,13 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
-from limber.checks import Array
+from limber.checks import Array, numbers, shown, unit_quaternion
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.kernels import compiled
 from limber.kernels import layout as L
 
 #: statuses of `limber.kernels.entry`
 OK, SIZES, NOT_FINITE, NOT_UNIT, SINGULAR, STATES = 0, 1, 2, 3, 4, 8
-UNIT_TOLERANCE = 1e-6
 
 #: A thread gets at least this many states.
 STATES_PER_THREAD = 64
@@ -29,7 +29,8 @@ External = dict[tuple[str, str | int | None], ArrayLike]
 def check_system(system) -> None:
     """Refuse anything but a built System."""
     if not isinstance(system, System):
-        hint = " Call its build() first." if hasattr(system, "build") else ""
+        built = " Call its build() first." if hasattr(system, "build") else ""
+        hint = built or " Make one with lb.Assembly(...), attach(...) and build()."
         raise ArgumentTypeError(
             f"system must be a limber System, got {type(system).__name__}.{hint}"
         )
@@ -42,17 +43,15 @@ def vectors(system: System, **named: tuple[ArrayLike, int]) -> tuple[tuple[int, 
     """
     arrays = []
     for name, (value, size) in named.items():
-        try:
-            a = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ArgumentTypeError(
-                f"{name} must be an array of numbers, got {value!r:.80}."
-            ) from error
+        a = numbers(name, value, f"(..., {size})")
         if a.ndim == 0 or a.shape[-1] != size:
-            what = "nq" if name == "q" else "nv" if size == system.nv else "size"
-            raise ArgumentValueError(
-                f"{name} must have shape (..., {size}), got {a.shape}: {system.name!r} has {what} = {size}."
-            )
+            if name == "q":
+                why = f"{system.name!r} has nq = {size}, and its neutral() is such a q"
+            elif name.startswith("external"):
+                why = "a wrench is [moment, force] in world axes"
+            else:
+                why = f"{system.name!r} has nv = {size}"
+            raise ArgumentValueError(f"{name} must have shape (..., {size}), got {a.shape}: {why}.")
         arrays.append(a)
     try:
         batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
@@ -63,7 +62,7 @@ def vectors(system: System, **named: tuple[ArrayLike, int]) -> tuple[tuple[int, 
         ) from None
     flat = []
     for a in arrays:
-        wide = np.broadcast_to(a, (*batch, a.shape[-1])).reshape(-1, a.shape[-1])
+        wide = np.broadcast_to(a, (*batch, a.shape[-1])).reshape(math.prod(batch), a.shape[-1])
         flat.append(np.ascontiguousarray(wide))
     return batch, flat
 
@@ -77,14 +76,14 @@ def externals(
     if not isinstance(external, dict):
         raise ArgumentTypeError(
             'external must map ("body", node) to a wrench [moment, force], as in '
-            f'{{("link", "tip"): [0, 0, 0, 0, 0, -9.81]}}; got {external!r:.80}.'
+            f'{{("link", "tip"): [0, 0, 0, 0, 0, -9.81]}}; got {shown(external)}.'
         )
     index, wrenches = [], {}
     for key, wrench in external.items():
         if not (isinstance(key, tuple) and len(key) == 2):
-            raise ArgumentTypeError(f'external: a key must be ("body", node), got {key!r}.')
+            raise ArgumentTypeError(f'external: a key must be ("body", node), got {shown(key)}.')
         body, node = key
-        k = system.number(body)
+        k = system.number(body, f"external[{key!r}]: body")
         record = packed.records[k][system.node_number(body, node, f"external[{key!r}]: node")]
         index += [k * L.COLUMNS, record]
         wrenches[f"external[{key!r}]"] = (wrench, 6)
@@ -127,28 +126,26 @@ def run(
     out: Array,
     *,
     options: tuple = (),
+    sizes: tuple = (),
     extra: int = 0,
     names: Sequence[str] = ("q", "v"),
 ) -> None:
     """Run an entry over all states, on all cores; raise what its status says.
 
-    inputs are contiguous (states, size) arrays, options go between them and `out`.
+    inputs are contiguous (states, size) arrays; options go between them and `out`, sizes after it.
     """
     function = compiled.load(entry)
     pool = workspaces(packed, extra)
     states = len(out)
-    flat = [a.ravel() for a in inputs]
+    arguments = [*(a.ravel() for a in inputs), *options, out.ravel(), *sizes]
 
     def part(start: int, stop: int) -> int:
         work = pool.take()
-        status = function(
-            packed.topo, packed.const, work, *flat, *options, out.ravel(), start, stop
-        )
+        status = function(packed.topo, packed.const, work, *arguments, start, stop)
         pool.give_back(work)
         return status
 
-    statuses = split(part, states)
-    for status in statuses:
+    for status in split(part, states):
         if status != OK:
             refuse(
                 system,
@@ -157,6 +154,32 @@ def run(
                 states,
                 dict(zip(names, inputs)),
             )
+
+
+def of_position(
+    system: System,
+    packed: Packed,
+    entry: str,
+    q: ArrayLike,
+    v: ArrayLike,
+    shape: tuple[int, ...],
+    *,
+    body: int = 0,
+    node: int = 0,
+    dt: float = 0.0,
+) -> Array:
+    """A function of q and v: entry(q, v) of the given shape, with the batch in front."""
+    batch, inputs = vectors(system, q=(q, system.nq), v=(v, system.nv))
+    size = int(np.prod(shape))
+    out = np.empty((len(inputs[0]), size))
+    run(system, packed, entry, inputs, out, options=(body, node, dt), sizes=(size,))
+    if not np.isfinite(out).all():
+        state = int(np.argwhere(~np.isfinite(out))[0, 0])
+        raise DynamicsError(
+            f"{entry} of {system.name!r} is not finite{of_batch(state, len(out))}: the state is so large that it "
+            "overflows. Look for huge coordinates, speeds or times."
+        )
+    return out.reshape((*batch, *shape))
 
 
 def split(part: Callable[[int, int], int], states: int) -> list[int]:
@@ -176,9 +199,14 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def of_batch(state: int, states: int) -> str:
+    """Which state a message is about."""
+    return f" (state {state} of the batch)" if states > 1 else ""
+
+
 def refuse(system: System, status: int, state: int, states: int, inputs: dict[str, Array]) -> None:
     """Raise the error behind a status, naming the argument, the element and the body."""
-    which = f" (state {state} of the batch)" if states > 1 else ""
+    which = of_batch(state, states)
     if status == NOT_FINITE:
         for name, a in inputs.items():
             x = a[state]
@@ -192,25 +220,21 @@ def refuse(system: System, status: int, state: int, states: int, inputs: dict[st
                 raise ArgumentValueError(f"{name}[{i}] is {x[i]}{which}: {owner} must be finite.")
     if status == NOT_UNIT:
         q = inputs["q"][state]
-        for name, at in quaternions(system):
-            norm = float(np.linalg.norm(q[at]))
-            if abs(norm - 1.0) > UNIT_TOLERANCE / 2:
-                raise ArgumentValueError(
-                    f"q[{at.start}:{at.stop}]{which}, the quaternion of body {name!r}, has norm {norm:.9g}: it must be 1 "
-                    f"to within {UNIT_TOLERANCE:g}. Normalize it, or step with lb.integrate, which keeps it unit."
-                )
+        worst = max(quaternions(system), key=lambda x: abs(math.hypot(*q[x[1]]) - 1.0))
+        name, at = worst
+        where = f"q[{at.start}:{at.stop}]{which}, the quaternion of body {name!r},"
+        unit_quaternion(where, q[at], tolerance=0.0)
     raise DynamicsError(
-        f"the accelerations of {system.name!r} are not finite{which}: the articulated inertia is singular at this "
+        f"the dynamics of {system.name!r} has no finite result{which}: the articulated inertia is singular at this "
         "configuration, or the state is so large that the equations overflow. Look for a body without mass or "
-        "inertia at the end of a chain that is stretched out, and for huge speeds."
+        "inertia at the end of a chain that is stretched out, for a compound joint whose axes are in line, and for "
+        "huge speeds or forces."
     )
 
 
 def quaternions(system: System):
     """(body name, slice of q) of every quaternion."""
     for name, where in system.layout.items():
-        at = where.q_joint.start
-        for group in system.joints[name].groups:
-            if group.kind != L.SCREWS:
-                yield name, slice(at, at + 4)
-            at += group.nq
+        start = where.q_joint.start
+        for at in system.joints[name].quaternions():
+            yield name, slice(start + at.start, start + at.stop)

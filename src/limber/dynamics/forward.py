@@ -6,8 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array
-from limber.dynamics.evaluate import External, check_system, externals, run, vectors, workspaces
+from limber.checks import Array, shown
+from limber.dynamics.evaluate import (
+    External,
+    check_system,
+    externals,
+    of_batch,
+    run,
+    vectors,
+    workspaces,
+)
 from limber.errors import ArgumentValueError
 from limber.kernels import compiled
 
@@ -50,19 +58,21 @@ def forward_dynamics(
         out = np.empty(system.nv)
         try:
             status = function(topo, const, work, q, v, tau, out, 0, 1)
-        except TypeError:
+        except (TypeError, ValueError):  # Numba: not the arrays it knows
             status = -1
         free.append(work)
         if status == 0:
             return out
     check_system(system)
-    if method not in METHODS:
-        raise ArgumentValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+    if not isinstance(method, str) or method not in METHODS:
+        raise ArgumentValueError(
+            f"method must be one of {', '.join(map(repr, METHODS))}, got {shown(method)}."
+        )
     return with_external(
         system,
         _entry(system, method),
         external,
-        extra=system.nv**2 if method == "composite" else 0,
+        extra=system.nv * (system.nv + 1) if method == "composite" else 0,
         q=(q, system.nq),
         v=(v, system.nv),
         tau=(tau, system.nv),
@@ -101,11 +111,12 @@ def with_external(
     batch, arrays = vectors(system, **named, **wrenches)
     inputs, forces = arrays[:3], arrays[3:]
     out = np.empty((len(inputs[0]), system.nv))
-    options: tuple = ()
-    if forces:
-        ext = np.hstack(forces)
-        refuse_infinite(ext, list(wrenches))
-        entry, options = f"{entry}_external", (index, ext.ravel())
+    ext = np.hstack(forces) if forces else np.empty((len(out), 0))
+    refuse_infinite(ext, list(wrenches))
+    options: tuple = (index, ext.ravel())
+    if entry in ("articulated_body", "ruthless_body"):
+        # the entry of the short way, so that a batch gives the very numbers of single calls
+        entry, options = (f"{entry}_external", options) if forces else (entry, ())
     run(system, packed, entry, inputs, out, options=options, extra=extra, names=tuple(named))
     return out.reshape(*batch, system.nv)
 
@@ -114,7 +125,7 @@ def refuse_infinite(ext: Array, names: list[str]) -> None:
     """Refuse external wrenches that are not finite."""
     if not np.isfinite(ext).all():
         state, i = np.argwhere(~np.isfinite(ext))[0]
-        which = f" (state {state} of the batch)" if len(ext) > 1 else ""
+        which = of_batch(state, len(ext))
         raise ArgumentValueError(
             f"{names[i // 6]}[{i % 6}] is {ext[state, i]}{which}: a wrench [moment, force] must be finite."
         )

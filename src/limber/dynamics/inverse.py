@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import External, check_system, run, vectors
+from limber.dynamics.evaluate import External, check_system, of_position
 from limber.dynamics.forward import with_external
 
 
@@ -49,8 +49,5 @@ def mass_matrix(system: System, q: ArrayLike) -> Array:
     q (..., nq) -> (..., nv, nv), symmetric positive definite; O(N^2) for a chain.
     """
     check_system(system)
-    batch, (q,) = vectors(system, q=(q, system.nq))
     nv = system.nv
-    out = np.empty((len(q), nv * nv))
-    run(system, system.dynamics, "mass_matrix", (q, np.zeros((len(q), nv))), out)
-    return out.reshape(*batch, nv, nv)
+    return of_position(system, system.dynamics, "mass_matrix", q, np.zeros(nv), (nv, nv))

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, number
-from limber.dynamics.evaluate import check_system, run, vectors
+from limber.dynamics.evaluate import check_system, of_position
 from limber.kernels import layout as L
 
 
@@ -19,12 +19,10 @@ def pose(
     Without `node`, of the body frame.  The deformed geometry, at either fidelity.
     """
     check_system(system)
-    where = _node(system, body, node)
-    batch, (q,) = vectors(system, q=(q, system.nq))
-    out = np.empty((len(q), 12))
-    zero = np.zeros((len(q), system.nv))
-    run(system, system.geometry, "pose", (q, zero), out, options=where)
-    return out[:, :9].reshape(*batch, 3, 3), out[:, 9:].reshape(*batch, 3)
+    k, record = _node(system, body, node)
+    rest = np.zeros(system.nv)
+    out = of_position(system, system.geometry, "pose", q, rest, (12,), body=k, node=record)
+    return out[..., :9].reshape(*out.shape[:-1], 3, 3), out[..., 9:]
 
 
 def jacobian(system: System, q: ArrayLike, body: str, node: str | int | None = None) -> Array:
@@ -34,22 +32,16 @@ def jacobian(system: System, q: ArrayLike, body: str, node: str | int | None = N
     fidelity.
     """
     check_system(system)
-    where = _node(system, body, node)
-    batch, (q,) = vectors(system, q=(q, system.nq))
-    out = np.empty((len(q), 6 * system.nv))
-    zero = np.zeros((len(q), system.nv))
-    run(system, system.geometry, "jacobian", (q, zero), out, options=where)
-    return out.reshape(*batch, 6, system.nv)
+    k, record = _node(system, body, node)
+    rest, shape = np.zeros(system.nv), (6, system.nv)
+    return of_position(system, system.geometry, "jacobian", q, rest, shape, body=k, node=record)
 
 
 def qdot(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     """The time derivative of q at speeds v: v itself but for quaternions and simple joints of several
     columns, where theta_dot = Gamma(theta) beta."""
     check_system(system)
-    batch, (q, v) = vectors(system, q=(q, system.nq), v=(v, system.nv))
-    out = np.empty((len(q), system.nq))
-    run(system, system.geometry, "qdot", (q, v), out)
-    return out.reshape(*batch, system.nq)
+    return of_position(system, system.geometry, "qdot", q, v, (system.nq,))
 
 
 def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
@@ -59,10 +51,7 @@ def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
     """
     check_system(system)
     dt = number("dt", dt)
-    batch, (q, v) = vectors(system, q=(q, system.nq), v=(v, system.nv))
-    out = np.empty((len(q), system.nq))
-    run(system, system.geometry, "integrate", (q, v), out, options=(dt,))
-    return out.reshape(*batch, system.nq)
+    return of_position(system, system.geometry, "integrate", q, v, (system.nq,), dt=dt)
 
 
 def _node(system: System, body: str, node: str | int | None) -> tuple[int, int]:

@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.bodies import FlexibleBody
-from limber.checks import Array
-from limber.dynamics.evaluate import check_system, vectors
+from limber.checks import Array, shown
+from limber.dynamics.evaluate import NOT_FINITE, check_system, refuse, vectors
 from limber.dynamics.inverse import bias, mass_matrix
 from limber.dynamics.kinematics import integrate
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: Step of the differences by which gravity's stiffness is found; fourth order.
 STEP = 1e-3
-#: What those differences leave of a zero, and of a symmetric matrix, relative to gravity's stiffness.
+#: What those differences leave of a zero, relative to the forces, and of a symmetric matrix.
 DIFFERENCES = 1e-11
 ASYMMETRY = 1e-6
 
@@ -62,10 +62,15 @@ def modes(
     locked : names of bodies whose joints do not move.
     """
     check_system(system)
-    batch, (q,) = vectors(system, q=(q, system.nq))
+    rest = np.zeros(system.nv) if v is None else v
+    batch, (q, v) = vectors(system, q=(q, system.nq), v=(rest, system.nv))
     if batch:
-        raise ArgumentValueError(f"q must have shape ({system.nq},), got {(*batch, system.nq)}.")
-    if v is not None and np.any(np.asarray(v)):
+        raise ArgumentValueError(
+            f"q and v must be one state, got a batch of shape {batch}. Call modes once per state."
+        )
+    if not np.isfinite(v).all():
+        refuse(system, NOT_FINITE, 0, 1, {"v": v})
+    if np.any(v):
         raise ArgumentValueError(
             "v is not zero: modes about a steady motion are not available in this version. Leave v out."
         )
@@ -74,11 +79,12 @@ def modes(
     D = modal_damping(system)[np.ix_(free, free)]
     elastic = modal_stiffness(system)[np.ix_(free, free)]
     gravity = gravity_stiffness(system, q[0])[np.ix_(free, free)]
+    held = np.abs(bias(system, q[0], np.zeros(system.nv)))[free] if gravity.any() else 0.0 * free
     bound = ASYMMETRY * np.abs(gravity).max() + 1e-13 * np.abs(elastic).max()
     if np.abs(gravity - gravity.T).max() > bound:
         found = _unsymmetric(M, D, elastic, gravity)
     else:
-        found = _symmetric(M, D, elastic, 0.5 * (gravity + gravity.T))
+        found = _symmetric(M, D, elastic, 0.5 * (gravity + gravity.T), held)
     omega, ratio, eigenvalues, X = found
     order = np.argsort(np.where(np.isnan(omega), -1.0, omega), kind="stable")
     shapes = np.zeros((system.nv, len(omega)), dtype=X.dtype)
@@ -92,12 +98,21 @@ def _free(system: System, locked: Iterable[str]) -> np.ndarray:
         raise ArgumentTypeError(
             f"locked must be a list of body names, got the string {locked!r}: use [{locked!r}]."
         )
+    try:
+        bodies = list(locked)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"locked must be a list of body names, got {shown(locked)}."
+        ) from None
     keep = np.ones(system.nv, dtype=bool)
-    for body in locked:
-        system.number(body)
+    for body in bodies:
+        system.number(body, "locked: body")
         keep[system.layout[body].v_joint] = False
     if not keep.any():
-        raise ArgumentValueError("locked leaves nothing free to move.")
+        raise ArgumentValueError(
+            f"locked={shown(bodies)} leaves none of the {system.nv} speeds of {system.name!r} free to move. Lock "
+            "fewer joints."
+        )
     return np.flatnonzero(keep)
 
 
@@ -133,18 +148,19 @@ def gravity_stiffness(system: System, q: Array) -> Array:
     return slope - modal_stiffness(system)
 
 
-def _symmetric(M, D, elastic, gravity):
-    """omega, damping, eigenvalues and shapes for symmetric stiffnesses."""
+def _symmetric(M, D, elastic, gravity, held):
+    """omega, damping, eigenvalues and shapes for symmetric stiffnesses; `held` are the forces at q."""
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 (slow to import)
 
     K = elastic + gravity
     X = _undamped(M, K)
     squares = np.einsum("ki,kl,li->i", X, K, X)
-    # what rounding leaves of a zero frequency
-    rounding = 1e-13 * np.einsum("ki,kl,li->i", np.abs(X), np.abs(elastic), np.abs(X))
+    # what rounding and differences leave of a zero frequency
+    size = np.abs(X)
+    rounding = 1e-13 * np.einsum("ki,kl,li->i", size, np.abs(elastic), size)
     rounding += 1e-22 * np.abs(squares).max()
-    noise = rounding + DIFFERENCES * np.abs(X.T @ gravity @ X).max()
-    squares[np.abs(squares) <= noise] = 0.0
+    differences = np.abs(X.T @ gravity @ X).max() + (held @ size) * size.sum(axis=0)
+    squares[np.abs(squares) <= rounding + DIFFERENCES * differences] = 0.0
     C = X.T @ D @ X
     half = 0.5 * np.diag(C)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -152,8 +168,8 @@ def _symmetric(M, D, elastic, gravity):
         ratio = np.where(omega > 0.0, half / omega, np.nan)
     eigenvalues = -half + np.sqrt((half**2 - squares).astype(complex))
     # modes that the damping couples are solved together
-    size = np.sqrt(np.abs(np.diag(C)))
-    coupled = np.abs(C) > 1e-9 * np.outer(size, size) + 1e-13 * np.abs(C).max()
+    own = np.sqrt(np.abs(np.diag(C)))
+    coupled = np.abs(C) > 1e-9 * np.outer(own, own) + 1e-13 * np.abs(C).max()
     count, group = connected_components(coupled)
     for g in range(count):
         i = np.flatnonzero(group == g)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from limber.checks import Array, array
+from limber.checks import Array, array, unit_quaternion
 from limber.frozen import Frozen
 from limber.kernels import layout
 
@@ -79,6 +80,14 @@ class Joint(Frozen):
                 return (layout.REVOLUTE if axis < 3 else layout.PRISMATIC), axis
         return layout.GENERAL, 0
 
+    def quaternions(self) -> Iterator[slice]:
+        """Where the quaternions lie in theta."""
+        at = 0
+        for g in self.groups:
+            if g.kind != layout.SCREWS:
+                yield slice(at, at + 4)
+            at += g.nq
+
     def configuration(self, theta) -> tuple[Array, Array]:
         """(R, p): R turns outboard components into inboard ones, p is the outboard origin."""
         R, p, _ = self._evaluate(theta)
@@ -90,7 +99,7 @@ class Joint(Frozen):
 
     def Gamma(self, theta) -> Array:
         """The kinematic matrix: theta_dot = Gamma beta."""
-        theta = array("theta", theta, (self.nq,))
+        theta = self._coordinates(theta)
         single = self._single()
         columns = []
         for beta in np.eye(self.dofs):
@@ -101,9 +110,17 @@ class Joint(Frozen):
             columns.append(rate)
         return np.array(columns).reshape(self.dofs, self.nq).T
 
+    def _coordinates(self, theta) -> Array:
+        """theta, checked."""
+        theta = array("theta", theta, (self.nq,), f"The coordinates of {self!r}.")
+        for at in self.quaternions():
+            where = f"theta[{at.start}:{at.stop}], a quaternion of {self!r},"
+            unit_quaternion(where, theta[at])
+        return theta
+
     def _evaluate(self, theta) -> tuple[Array, Array, Array]:
         """R, p and H at theta."""
-        theta = array("theta", theta, (self.nq,))
+        theta = self._coordinates(theta)
         if not self.groups:
             return np.eye(3), np.zeros(3), np.zeros((6, 0))
         single = self._single()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from limber.checks import shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints.base import Joint
 
@@ -17,18 +18,20 @@ class CompoundJoint(Joint):
         try:
             joints = tuple(joints)
         except TypeError:
-            raise ArgumentTypeError(f"joints must be a list of joints, got {joints!r}.") from None
+            raise ArgumentTypeError(
+                f"joints must be a list of joints, got {shown(joints)}."
+            ) from None
         for i, joint in enumerate(joints):
             if not isinstance(joint, Joint):
                 raise ArgumentTypeError(
-                    f"joints[{i}] must be a joint such as lb.Revolute([0, 0, 1]), got {joint!r}."
+                    f"joints[{i}] must be a joint such as lb.Revolute([0, 0, 1]), got {shown(joint)}."
                 )
         self.joints = joints
         self.groups = tuple(g for joint in joints for g in joint.groups)
         if self.dofs > 6:
             raise ArgumentValueError(
-                f"joints have {self.dofs} speeds together; a joint between two bodies has at most 6. "
-                "Put bodies in between."
+                f"joints have {self.dofs} speeds together; a joint between two bodies has at most 6 independent ones. "
+                "Leave some out, or put bodies in between."
             )
         self._freeze()
 

@@ -37,7 +37,9 @@ class SimpleJoint(Joint):
         H = array("H", H, (6, "r"), "H has one column [angular; linear] per speed.")
         r = H.shape[1]
         rank = np.linalg.matrix_rank(H) if r else 0
-        if not 1 <= r <= 6 or rank < r:
+        if r == 0:
+            raise ArgumentValueError("H has no columns: give one per speed, or use Fixed().")
+        if rank < r:
             raise ArgumentValueError(
                 f"H must have 1 to 6 independent columns, got {r} of rank {rank}: remove the dependent ones."
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from limber.checks import axis as unit_axis
 from limber.errors import ArgumentValueError
 from limber.joints.compound import CompoundJoint
 from limber.joints.revolute import Revolute
@@ -13,7 +14,8 @@ class Universal(CompoundJoint):
     """Rotation by theta_1 about `axis1` (inboard), then by theta_2 about `axis2`."""
 
     def __init__(self, axis1, axis2):
-        first, second = Revolute(axis1), Revolute(axis2)
+        first = Revolute(unit_axis("axis1", axis1))
+        second = Revolute(unit_axis("axis2", axis2))
         if np.linalg.norm(np.cross(first.axis, second.axis)) < 1e-9:
             raise ArgumentValueError(
                 f"axis1 and axis2 are parallel ({first.axis.tolist()}): a universal joint needs two directions; "

@@ -29,15 +29,22 @@ def _signatures() -> dict[str, tuple]:
     given, ints = types.Array(f, 1, "C", readonly=True), types.Array(i, 1, "C", readonly=True)
     model = (ints, given, out)
     state = (*model, given, given)
-    signatures: dict[str, tuple] = {}
-    for name in ("articulated_body", "ruthless_body", "composite_body", "newton_euler_sweep"):
+    forces = (*state, given, ints, given, out, i, i)
+    signatures: dict[str, tuple] = {"composite_body": forces, "newton_euler_sweep": forces}
+    for name in ("articulated_body", "ruthless_body"):
         signatures[name] = (*state, given, out, i, i)
-        signatures[f"{name}_external"] = (*state, given, ints, given, out, i, i)
-    for name in ("mass_matrix", "kinetic_energy", "potential_energy", "momentum", "qdot"):
-        signatures[name] = (*state, out, i, i)
-    for name in ("pose", "jacobian"):
-        signatures[name] = (*state, i, i, out, i, i)
-    signatures["integrate"] = (*state, f, out, i, i)
+        signatures[f"{name}_external"] = forces
+    for name in (
+        "mass_matrix",
+        "kinetic_energy",
+        "potential_energy",
+        "momentum",
+        "qdot",
+        "integrate",
+        "pose",
+        "jacobian",
+    ):
+        signatures[name] = (*state, i, i, f, out, i, i, i)
     return signatures
 
 

@@ -142,7 +142,10 @@ def mass_matrix(topo, const, work, q, matrix):
 
 @kernel
 def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vdot, matrix):
-    """vdot of (q, v, tau) by the mass matrix, which is left factorized in `matrix`."""
+    """vdot of (q, v, tau) by the mass matrix.
+
+    `matrix` has nv^2 + nv numbers; it is left with the factorization and, behind it, the diagonal of M.
+    """
     size = topo[NV]
     for i in range(size):
         vdot[i] = 0.0
@@ -151,5 +154,7 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     for i in range(size):
         vdot[i] = tau[i] - matrix[i]
     mass_matrix(topo, const, work, q, matrix)
+    for i in range(size):
+        matrix[size * size + i] = matrix[i * size + i]
     ldlt.factorize(matrix, 0, size)
     ldlt.solve(matrix, 0, size, vdot, 0)

@@ -5,32 +5,64 @@ raw pointers, which keeps their calls cheap and their compilation short; this is
 into pointers.  An entry returns 0 when all is well, else STATES times the number of the first bad
 state plus a status.  Inputs are checked for finiteness and unit quaternions in one pass, results
 for finiteness, so that nothing has to be checked from Python.
+
+The entries are alike on purpose: Numba keeps no function on disk that was handed another one.
 """
 
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from . import articulated, composite, energy, manifold, newton_euler, observe, ruthless
-from .layout import COLUMNS, END, FREE, G_KIND, G_Q, NQ, NV, ROWS_END, SPHERICAL, WORK_SIZE
+from .layout import (
+    AXIS,
+    COLUMNS,
+    DOFS,
+    END,
+    FREE,
+    G_KIND,
+    G_Q,
+    GENERAL,
+    J_D,
+    J_H,
+    JOINT,
+    JOINT_WORK,
+    NQ,
+    NV,
+    ROWS_END,
+    SPHERICAL,
+    W_JOINT,
+    WORK,
+    WORK_SIZE,
+    P,
+)
 from .scalar import entry, kernel
+from .vec import dot, load3
 
 OK, SIZES, NOT_FINITE, NOT_UNIT, SINGULAR = 0, 1, 2, 3, 4
 STATES = 8
 UNIT_TOLERANCE = 1e-6
+#: A pivot smaller than the inertia it is a part of by more than this is rounding.
+LARGEST_RATIO = 1e13
 
 
 @intrinsic
-def at(typingctx, array, i):
-    """Pointer to element i of a contiguous vector."""
+def pointer(typingctx, array):
+    """Pointer to the first element of an array."""
 
     def codegen(context, builder, signature, args):
-        struct = context.make_array(signature.args[0])(context, builder, args[0])
-        start = builder.ptrtoint(struct.data, cgutils.intp_t)
-        address = builder.add(start, builder.mul(struct.itemsize, args[1]))
-        return builder.inttoptr(address, struct.data.type)
+        return context.make_array(signature.args[0])(context, builder, args[0]).data
 
-    return types.CPointer(array.dtype)(array, types.intp), codegen
+    return types.CPointer(array.dtype)(array), codegen
+
+
+@intrinsic
+def shifted(typingctx, pointer, n):
+    """The pointer n elements on."""
+
+    def codegen(context, builder, signature, args):
+        return builder.gep(args[0], [args[1]])
+
+    return pointer(pointer, types.intp), codegen
 
 
 @kernel
@@ -57,9 +89,45 @@ def check(topo, q, v, x):
 
 
 @kernel
-def right_sizes(topo, work, q, v, x, out, stop):
-    """Whether the arrays hold `stop` states or, for more, whole numbers of them."""
-    states = out.size // topo[NV]
+def well_posed(topo, work):
+    """Whether every joint pivot that the articulated sweep left in `work` is more than rounding.
+
+    D = h.P h against the size of P along h; a freedom that moves nothing outboard but for rounding has
+    no acceleration to speak of.
+    """
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        b = topo[k + WORK] + P
+        angular = work[b] + work[b + 3] + work[b + 5]
+        linear = work[b + 15] + work[b + 18] + work[b + 20]
+        j = topo[k + W_JOINT]
+        if topo[k + JOINT] == GENERAL:
+            for r in range(topo[k + DOFS]):
+                hw = load3(work, j + J_H)
+                hv = load3(work, j + J_H + 3)
+                size = dot(hw, hw) * angular + dot(hv, hv) * linear
+                if not size * work[j + J_D] < LARGEST_RATIO:
+                    return False
+                j += JOINT_WORK
+        elif topo[k + DOFS] == 1:
+            size = angular if topo[k + AXIS] < 3 else linear
+            if not size * work[j + J_D] < LARGEST_RATIO:
+                return False
+    return True
+
+
+@kernel
+def pivots_posed(matrix, n):
+    """The same for the factorization that `composite` left: its diagonal 1/D, M_ii behind the matrix."""
+    for i in range(n):
+        if not matrix[i * n + i] * matrix[n * n + i] < LARGEST_RATIO:
+            return False
+    return True
+
+
+@kernel
+def sizes_fit(topo, work, q, v, x, out, stop):
+    """Whether the arrays hold the same number of states, at least `stop`."""
+    states = out.size // topo[NV] if topo[NV] > 0 else stop
     return (
         stop <= states
         and out.size == states * topo[NV]
@@ -70,20 +138,21 @@ def right_sizes(topo, work, q, v, x, out, stop):
     )
 
 
-# --- forward and inverse dynamics: (q, v, x) to out, without and with external forces -----------
+# --- forward and inverse dynamics: (q, v, x) to out ---------------------------------------------
 
 
 @entry
 def articulated_body(topo, const, work, q, v, x, out, start, stop):
-    if not right_sizes(topo, work, q, v, x, out, stop):
+    if not sizes_fit(topo, work, q, v, x, out, stop):
         return SIZES
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     for i in range(start, stop):
-        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
+        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
         status = check(t, qi, vi, xi)
         if status == OK:
             articulated.forward_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi)
-            if not finite(oi, nv):
+            if not (finite(oi, nv) and well_posed(t, w)):
                 status = SINGULAR
         if status != OK:
             return STATES * i + status
@@ -92,18 +161,18 @@ def articulated_body(topo, const, work, q, v, x, out, start, stop):
 
 @entry
 def articulated_body_external(topo, const, work, q, v, x, index, ext, out, start, stop):
-    if not right_sizes(topo, work, q, v, x, out, stop):
+    if not sizes_fit(topo, work, q, v, x, out, stop):
         return SIZES
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     n = index.size // 2
     for i in range(start, stop):
-        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
+        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
         status = check(t, qi, vi, xi)
         if status == OK:
-            articulated.forward_dynamics(
-                t, c, w, qi, vi, xi, n, at(index, 0), at(ext, 6 * n * i), oi
-            )
-            if not finite(oi, nv):
+            ei = shifted(pointer(ext), 6 * n * i)
+            articulated.forward_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
+            if not (finite(oi, nv) and well_posed(t, w)):
                 status = SINGULAR
         if status != OK:
             return STATES * i + status
@@ -112,15 +181,16 @@ def articulated_body_external(topo, const, work, q, v, x, index, ext, out, start
 
 @entry
 def ruthless_body(topo, const, work, q, v, x, out, start, stop):
-    if not right_sizes(topo, work, q, v, x, out, stop):
+    if not sizes_fit(topo, work, q, v, x, out, stop):
         return SIZES
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     for i in range(start, stop):
-        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
+        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
         status = check(t, qi, vi, xi)
         if status == OK:
             ruthless.forward_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi)
-            if not finite(oi, nv):
+            if not (finite(oi, nv) and well_posed(t, w)):
                 status = SINGULAR
         if status != OK:
             return STATES * i + status
@@ -129,16 +199,18 @@ def ruthless_body(topo, const, work, q, v, x, out, start, stop):
 
 @entry
 def ruthless_body_external(topo, const, work, q, v, x, index, ext, out, start, stop):
-    if not right_sizes(topo, work, q, v, x, out, stop):
+    if not sizes_fit(topo, work, q, v, x, out, stop):
         return SIZES
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     n = index.size // 2
     for i in range(start, stop):
-        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
+        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
         status = check(t, qi, vi, xi)
         if status == OK:
-            ruthless.forward_dynamics(t, c, w, qi, vi, xi, n, at(index, 0), at(ext, 6 * n * i), oi)
-            if not finite(oi, nv):
+            ei = shifted(pointer(ext), 6 * n * i)
+            ruthless.forward_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
+            if not (finite(oi, nv) and well_posed(t, w)):
                 status = SINGULAR
         if status != OK:
             return STATES * i + status
@@ -146,17 +218,20 @@ def ruthless_body_external(topo, const, work, q, v, x, index, ext, out, start, s
 
 
 @entry
-def composite_body(topo, const, work, q, v, x, out, start, stop):
-    if not right_sizes(topo, work, q, v, x, out, stop):
+def composite_body(topo, const, work, q, v, x, index, ext, out, start, stop):
+    if not sizes_fit(topo, work, q, v, x, out, stop):
         return SIZES
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
-    matrix = at(work, topo[WORK_SIZE])
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+    n = index.size // 2
+    matrix = shifted(w, topo[WORK_SIZE])
     for i in range(start, stop):
-        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
+        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
         status = check(t, qi, vi, xi)
         if status == OK:
-            composite.forward_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi, matrix)
-            if not finite(oi, nv):
+            ei = shifted(pointer(ext), 6 * n * i)
+            composite.forward_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi, matrix)
+            if not (finite(oi, nv) and pivots_posed(matrix, nv)):
                 status = SINGULAR
         if status != OK:
             return STATES * i + status
@@ -164,19 +239,18 @@ def composite_body(topo, const, work, q, v, x, out, start, stop):
 
 
 @entry
-def composite_body_external(topo, const, work, q, v, x, index, ext, out, start, stop):
-    if not right_sizes(topo, work, q, v, x, out, stop):
+def newton_euler_sweep(topo, const, work, q, v, x, index, ext, out, start, stop):
+    if not sizes_fit(topo, work, q, v, x, out, stop):
         return SIZES
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     n = index.size // 2
-    matrix = at(work, topo[WORK_SIZE])
     for i in range(start, stop):
-        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
+        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
         status = check(t, qi, vi, xi)
         if status == OK:
-            composite.forward_dynamics(
-                t, c, w, qi, vi, xi, n, at(index, 0), at(ext, 6 * n * i), oi, matrix
-            )
+            ei = shifted(pointer(ext), 6 * n * i)
+            newton_euler.inverse_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
             if not finite(oi, nv):
                 status = SINGULAR
         if status != OK:
@@ -184,141 +258,100 @@ def composite_body_external(topo, const, work, q, v, x, index, ext, out, start, 
     return OK
 
 
-@entry
-def newton_euler_sweep(topo, const, work, q, v, x, out, start, stop):
-    if not right_sizes(topo, work, q, v, x, out, stop):
-        return SIZES
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
-    for i in range(start, stop):
-        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
-        status = check(t, qi, vi, xi)
-        if status == OK:
-            newton_euler.inverse_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi)
-        if status != OK:
-            return STATES * i + status
-    return OK
+# --- functions of q and v, `size` numbers a state: all take the same options, most use none -------
 
 
 @entry
-def newton_euler_sweep_external(topo, const, work, q, v, x, index, ext, out, start, stop):
-    if not right_sizes(topo, work, q, v, x, out, stop):
-        return SIZES
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
-    n = index.size // 2
+def mass_matrix(topo, const, work, q, v, body, node, dt, out, size, start, stop):
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     for i in range(start, stop):
-        qi, vi, xi, oi = at(q, i * nq), at(v, i * nv), at(x, i * nv), at(out, i * nv)
-        status = check(t, qi, vi, xi)
-        if status == OK:
-            newton_euler.inverse_dynamics(
-                t, c, w, qi, vi, xi, n, at(index, 0), at(ext, 6 * n * i), oi
-            )
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-# --- functions of q and v -----------------------------------------------------------------------
-
-
-@entry
-def mass_matrix(topo, const, work, q, v, out, start, stop):
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
-    size = out.size * nq // max(q.size, 1)
-    for i in range(start, stop):
-        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        composite.mass_matrix(t, c, w, qi, oi)
+        composite.mass_matrix(t, c, w, qi, shifted(pointer(out), i * size))
     return OK
 
 
 @entry
-def kinetic_energy(topo, const, work, q, v, out, start, stop):
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
-    size = out.size * nq // max(q.size, 1)
+def kinetic_energy(topo, const, work, q, v, body, node, dt, out, size, start, stop):
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     for i in range(start, stop):
-        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        energy.kinetic_energy(t, c, w, qi, vi, oi)
+        energy.kinetic_energy(t, c, w, qi, vi, shifted(pointer(out), i * size))
     return OK
 
 
 @entry
-def potential_energy(topo, const, work, q, v, out, start, stop):
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
-    size = out.size * nq // max(q.size, 1)
+def potential_energy(topo, const, work, q, v, body, node, dt, out, size, start, stop):
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     for i in range(start, stop):
-        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        energy.potential_energy(t, c, w, qi, oi)
+        energy.potential_energy(t, c, w, qi, shifted(pointer(out), i * size))
     return OK
 
 
 @entry
-def momentum(topo, const, work, q, v, out, start, stop):
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
-    size = out.size * nq // max(q.size, 1)
+def momentum(topo, const, work, q, v, body, node, dt, out, size, start, stop):
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     for i in range(start, stop):
-        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        energy.momentum(t, c, w, qi, vi, oi)
+        energy.momentum(t, c, w, qi, vi, shifted(pointer(out), i * size))
     return OK
 
 
 @entry
-def qdot(topo, const, work, q, v, out, start, stop):
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
-    size = out.size * nq // max(q.size, 1)
+def qdot(topo, const, work, q, v, body, node, dt, out, size, start, stop):
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     for i in range(start, stop):
-        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        manifold.coordinate_rates(t, c, w, qi, vi, oi)
+        manifold.coordinate_rates(t, c, w, qi, vi, shifted(pointer(out), i * size))
     return OK
 
 
 @entry
-def integrate(topo, const, work, q, v, dt, out, start, stop):
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
-    size = out.size * nq // max(q.size, 1)
+def integrate(topo, const, work, q, v, body, node, dt, out, size, start, stop):
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     for i in range(start, stop):
-        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        manifold.integrate(t, c, w, qi, vi, dt, oi)
+        manifold.integrate(t, c, w, qi, vi, dt, shifted(pointer(out), i * size))
     return OK
 
 
 @entry
-def pose(topo, const, work, q, v, body, node, out, start, stop):
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
-    size = out.size * nq // max(q.size, 1)
+def pose(topo, const, work, q, v, body, node, dt, out, size, start, stop):
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     for i in range(start, stop):
-        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        observe.pose(t, c, w, qi, body, node, oi)
+        observe.pose(t, c, w, qi, body, node, shifted(pointer(out), i * size))
     return OK
 
 
 @entry
-def jacobian(topo, const, work, q, v, body, node, out, start, stop):
-    t, c, w, nq, nv = at(topo, 0), at(const, 0), at(work, 0), topo[NQ], topo[NV]
-    size = out.size * nq // max(q.size, 1)
+def jacobian(topo, const, work, q, v, body, node, dt, out, size, start, stop):
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     for i in range(start, stop):
-        qi, vi, oi = at(q, i * nq), at(v, i * nv), at(out, i * size)
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         status = check(t, qi, vi, vi)
         if status != OK:
             return STATES * i + status
-        observe.jacobian(t, c, w, qi, body, node, oi)
+        observe.jacobian(t, c, w, qi, body, node, shifted(pointer(out), i * size))
     return OK
