@@ -105,12 +105,12 @@ def well_posed(topo, work):
                 hw = load3(work, j + J_H)
                 hv = load3(work, j + J_H + 3)
                 size = dot(hw, hw) * angular + dot(hv, hv) * linear
-                if not size * work[j + J_D] < LARGEST_RATIO:
+                if not 0.0 < size * work[j + J_D] < LARGEST_RATIO:
                     return False
                 j += JOINT_WORK
         elif topo[k + DOFS] == 1:
             size = angular if topo[k + AXIS] < 3 else linear
-            if not size * work[j + J_D] < LARGEST_RATIO:
+            if not 0.0 < size * work[j + J_D] < LARGEST_RATIO:
                 return False
     return True
 
@@ -119,7 +119,7 @@ def well_posed(topo, work):
 def pivots_posed(matrix, n):
     """The same for the factorization that `composite` left: its diagonal 1/D, M_ii behind the matrix."""
     for i in range(n):
-        if not matrix[i * n + i] * matrix[n * n + i] < LARGEST_RATIO:
+        if not 0.0 < matrix[i * n + i] * matrix[n * n + i] < LARGEST_RATIO:
             return False
     return True
 
