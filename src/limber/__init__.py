@@ -1,6 +1,7 @@
 """Limber: dynamics and control of flexible multibody systems by spatial operators."""
 
 from limber import models
+from limber.algebra import Operator, Operators, denoc, operators, verify_identities
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, RigidBody, beam
 from limber.dynamics import (
@@ -46,6 +47,8 @@ __all__ = [
     "Joint",
     "LimberError",
     "Modes",
+    "Operator",
+    "Operators",
     "Planar",
     "Prismatic",
     "Revolute",
@@ -57,6 +60,7 @@ __all__ = [
     "Universal",
     "beam",
     "bias",
+    "denoc",
     "forward_dynamics",
     "integrate",
     "inverse_dynamics",
@@ -66,7 +70,9 @@ __all__ = [
     "models",
     "modes",
     "momentum",
+    "operators",
     "pose",
     "potential_energy",
     "qdot",
+    "verify_identities",
 ]

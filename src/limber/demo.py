@@ -21,7 +21,7 @@ def run(console: Console | None = None) -> None:
     )
     console.print(links(full))
     console.print(frequencies(full))
-    console.print(accelerations(full, ruthless, rigid))
+    console.print(torques(full, ruthless, rigid))
     console.print(checks(full))
 
 
@@ -54,25 +54,27 @@ def frequencies(system: lb.System) -> Table:
     return table
 
 
-def accelerations(full: lb.System, ruthless: lb.System, rigid: lb.System) -> Table:
-    """The answer of the straight arm to 100 N m at each joint, its links bending at some speed."""
-    torque = 100.0
-    table = Table(title=f"Joint accelerations under {torque:g} N m at every joint, mrad/s²")
+def torques(full: lb.System, ruthless: lb.System, rigid: lb.System) -> Table:
+    """Joint torques that a joint motion needs, links straight and bent."""
+    table = Table(
+        title="Joint torques for 0.01 rad/s² at every joint while they turn at 0.1 rad/s, N m"
+    )
     for head in ("model", *full.bodies):
         table.add_column(head, justify="left" if head == "model" else "right")
-    for label, system in (
-        ("rigid", rigid),
-        ("flexible, ruthless", ruthless),
-        ("flexible, full", full),
-    ):
-        q, v, tau = system.neutral(), np.zeros(system.nv), np.zeros(system.nv)
-        for i, where in enumerate(system.layout.values()):
-            q[where.q_joint], v[where.v_joint], tau[where.v_joint] = (0.3, 0.2, 0.4)[i], 0.1, torque
-            if where.q_modes.stop > where.q_modes.start:
-                v[where.v_modes.start] = 0.2  # first mode, some centimetres per second at the tip
-        vdot = lb.forward_dynamics(system, q, v, tau)
-        row = [f"{1e3 * vdot[w.v_joint][0]:.3f}" for w in system.layout.values()]
-        table.add_row(label, *row)
+    cases = (
+        ("rigid", rigid, 0.0),
+        ("flexible, full, straight", full, 0.0),
+        ("flexible, full, tips bent 0.5 m", full, 0.5),
+        ("flexible, ruthless, tips bent 0.5 m", ruthless, 0.5),
+    )
+    for label, system, bend in cases:
+        q, v, vdot = system.neutral(), np.zeros(system.nv), np.zeros(system.nv)
+        for i, (name, where) in enumerate(system.layout.items()):
+            q[where.q_joint], v[where.v_joint], vdot[where.v_joint] = (0.3, 0.2, 0.4)[i], 0.1, 0.01
+            if bend:
+                q[where.q_modes.start] = bend / system.bodies[name].node_set.translation[-1, 1, 0]
+        tau = lb.inverse_dynamics(system, q, v, vdot)
+        table.add_row(label, *(f"{tau[w.v_joint][0]:.3f}" for w in system.layout.values()))
     return table
 
 

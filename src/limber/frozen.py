@@ -10,14 +10,20 @@ from limber.errors import ImmutableError
 
 
 def read_only(owner: object) -> None:
-    """Make the arrays that `owner` and its parts hold read-only."""
+    """Make the arrays that `owner` and its parts of this package hold read-only."""
     for value in vars(owner).values():
         parts = value.values() if isinstance(value, Mapping) else value
         for part in parts if isinstance(value, (tuple, Mapping)) else (value,):
             if isinstance(part, np.ndarray):
                 part.setflags(write=False)
-            elif hasattr(part, "__dict__"):
+            elif _is_open(part):
                 read_only(part)
+
+
+def _is_open(part: object) -> bool:
+    """Whether `part` is an object of this package that is not frozen already."""
+    ours = type(part).__module__.partition(".")[0] == __name__.partition(".")[0]
+    return ours and hasattr(part, "__dict__") and not getattr(part, "_frozen", False)
 
 
 class Frozen:

@@ -96,3 +96,51 @@ def test_long_chain_builds_and_runs():
     vdot = lb.forward_dynamics(s, q, v, np.zeros(s.nv))
     tau = lb.inverse_dynamics(s, q, v, vdot)
     assert np.abs(tau).max() < 1e-6 * np.abs(lb.bias(s, q, v)).max()
+
+
+def test_a_flexible_body_without_modes_is_a_rigid_body():
+    """Held at a node or not, at either fidelity: the joint sits at the node, the masses stay."""
+    points = {"mass": [1.0, 2.0, 0.5], "position": [[0.1, 0, 0], [0.5, 0.3, 0], [0.2, 0.1, 0.7]]}
+    stiff = lb.FlexibleBody.from_nodes(
+        **points, translation=np.zeros((3, 3, 0)), stiffness=np.zeros((0, 0)), names=["a", "b", "c"]
+    )
+    mass, x = np.array(points["mass"]), np.array(points["position"])
+    com = mass @ x / mass.sum()
+    inertia = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(mass, x - com))
+    rigid = lb.RigidBody(mass.sum(), com, inertia, nodes=dict(zip("abc", x)))
+    for inboard in (None, "c"):
+        results = []
+        for body in (stiff, rigid):
+            a = lb.Assembly("a", gravity=(0, 0, -9.81))
+            a.attach("one", body, lb.Revolute([1, 2, 3]), offset=(0.1, 0.2, 0.3), inboard=inboard)
+            a.attach("two", rigid, lb.Spherical(), to="one", at="b")
+            for fidelity in ("full", "ruthless"):
+                s = a.build(fidelity=fidelity)
+                q, v, tau = random_state(np.random.default_rng(1), s)
+                results.append(
+                    np.concatenate(
+                        [
+                            lb.forward_dynamics(s, q, v, tau),
+                            lb.bias(s, q, v),
+                            lb.pose(s, q, "two")[1],
+                            lb.pose(s, q, "one")[1],
+                        ]
+                    )
+                )
+        for other in results[1:]:
+            assert_close(other, results[0], 1e-12)
+
+
+def test_modes_of_any_scale_are_taken():
+    """Each mode is judged by its own mass: scaling a shape by a million changes nothing but units."""
+    scales = np.array([1.0, 1e-6])
+    x = np.linspace(0, 1, 7)
+    shapes = np.zeros((7, 3, 2))
+    shapes[:, 1] = np.column_stack([x**2, x**3 - 0.7 * x**2]) * scales
+    body = lb.FlexibleBody.from_nodes(
+        np.ones(7), np.column_stack([x, 0.1 * x**2, 0 * x]), shapes, None, np.diag(scales**2)
+    )
+    for fidelity in ("full", "ruthless"):
+        s = lb.Assembly("a").attach("b", body, lb.Revolute([0, 0, 1])).build(fidelity=fidelity)
+        omega = lb.modes(s, s.neutral(), locked=["b"]).omega
+        assert omega.min() > 0.1

@@ -86,7 +86,7 @@ def test_power_equals_energy_rate(seed):
     kinetic = v @ lb.mass_matrix(s, q) @ vdot
     kinetic += derivative(lambda x: lb.kinetic_energy(s, x, v), s, q, v)
     potential = derivative(lambda x: lb.potential_energy(s, x), s, q, v)
-    assert_close(kinetic + potential, power, DIFFERENCES * max(1.0, abs(kinetic), abs(potential)))
+    assert abs(kinetic + potential - power) < DIFFERENCES * max(1.0, abs(kinetic), abs(potential))
 
 
 def damping(s):
@@ -251,7 +251,6 @@ def test_stiff_limit_of_a_flexible_arm_is_the_rigid_arm(fidelity):
         # quasi-static deflection: eta with eta_dd = 0, by fixed-point iteration on K eta
         K = np.concatenate([np.diag(s.bodies[n].stiffness) for n in s.bodies])
         for _ in range(20):
-            vdot = lb.forward_dynamics(s, q, v, tau)
             held = np.zeros(s.nv)
             held[joints] = solve_joints(s, q, v, tau, joints)
             q[modes] -= lb.inverse_dynamics(s, q, v, held)[modes] / K

@@ -412,3 +412,24 @@ def test_wrong_arguments_are_refused():
         lb.modes(s, [0.0], locked=["body"])
     with pytest.raises(TypeError, match=r"Call its build\(\) first"):
         lb.modes(lb.Assembly("none"), [0.0])
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-2, 1e-4])
+def test_similar_cantilevers_have_similar_frequencies(scale):
+    """A cantilever with a tip mass under its weight; lengths and masses scaled so that the ratio of weight
+    to stiffness stays: frequencies go as sqrt(g / length)."""
+    length = scale ** (1 / 3)
+    a = lb.Assembly("cantilever", gravity=(0, 0, -9.81))
+    mass = 1.0 * scale
+    beam = lb.beam(
+        length, mass, EI=60.0 * mass * length**2, modes=3, polar_inertia=0.01 * mass * length**2
+    )
+    a.attach("beam", beam, lb.Fixed())
+    a.attach("tip", lb.RigidBody(0.5 * mass), lb.Fixed(), to="beam", at="tip")
+    s = a.build()
+    omega = lb.modes(s, s.neutral()).omega * np.sqrt(length)
+    a = lb.Assembly("reference", gravity=(0, 0, -9.81))
+    a.attach("beam", lb.beam(1.0, 1.0, EI=60.0, modes=3, polar_inertia=0.01), lb.Fixed())
+    a.attach("tip", lb.RigidBody(0.5), lb.Fixed(), to="beam", at="tip")
+    r = a.build()
+    assert omega == pytest.approx(lb.modes(r, r.neutral()).omega, rel=1e-7)

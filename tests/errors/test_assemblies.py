@@ -217,3 +217,23 @@ def test_singular_configuration(body, method):
         lb.forward_dynamics(system, q[1], zero, tau, method=method)
     with refused(V, pattern.format(r" \(state 1 of the batch\)")):
         lb.forward_dynamics(system, q, zero, tau, method=method)
+
+
+@pytest.mark.parametrize("method", ["articulated", "composite"])
+def test_deformation_beyond_the_expansion_is_refused(method):
+    """Rotary nodes are expanded in eta: far outside, the mass matrix loses its sign."""
+    rotation, translation = np.zeros((2, 3, 1)), np.zeros((2, 3, 1))
+    rotation[1, 2, 0], translation[1, 1, 0] = 1.0, 0.5
+    body = lb.FlexibleBody.from_nodes(
+        [1.0, 1.0],
+        [[0, 0, 0], [1, 0, 0]],
+        translation,
+        rotation,
+        [[1.0]],
+        inertia=np.tile(np.diag([2.0, 2.0, 2.5]), (2, 1, 1)),
+        com=[[0, 0, 0], [0, 1.0, 0]],
+    )
+    system = chain((body, lb.Fixed())).build()
+    q = np.linspace(0.0, 5.0, 50)[:, None]
+    with refused(V, "the dynamics of 'chain' has no finite result.*deformations of a radian"):
+        lb.forward_dynamics(system, q, 0 * q, 0 * q, method=method)

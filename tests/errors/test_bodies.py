@@ -39,11 +39,11 @@ BODY_ARGUMENTS = {
     "RigidBody node": ("nodes['a']", X, lambda x: lb.RigidBody(1.0, nodes={"a": x})),
     **{
         f"from_nodes {name}": (name, NODES[name], from_nodes_with(name))
-        for name in ("position", "translation", "stiffness")
+        for name in ("position", "translation")
     },
     **{
         f"from_nodes {name}": (name, NODES[name], from_nodes_with(name), "or None")
-        for name in ("rotation", "damping", "inertia", "com")
+        for name in ("rotation", "stiffness", "damping", "inertia", "com")
     },
     **{
         f"beam {name}": (name, BEAM[name], beam_with(name))
@@ -92,6 +92,7 @@ FLEXIBLE = [
     ({"mass": [1, 2, 3], "names": None}, V, "position.*mass has 3 nodes"),
     ({"translation": np.zeros((2, 2, 2))}, V, r"translation.*\(2, 3, m\)"),
     ({"rotation": np.zeros((2, 3, 3))}, V, "rotation.*has 2 modes"),
+    ({"stiffness": None}, T, r"stiffness is missing: give the \(2, 2\) modal stiffness matrix"),
     ({"stiffness": [4.0, 9.0]}, V, "stiffness.*2 modes; np.diag"),
     ({"stiffness": EYE}, V, r"stiffness must have shape \(2, 2\)"),
     ({"stiffness": [[1, 2], [2, 1]]}, V, "stiffness must be positive semidefinite.*-1: .*equilib"),

@@ -111,7 +111,7 @@ def _body_data(item: Attachment, ruthless: bool) -> _BodyData:
         J = moved.inertia_about_origin()[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
         return _BodyData(nodes, 0, body.mass, body.mass * moved.com, J)
     integrals = body.integrals
-    if ruthless and d is not None:
+    if d is not None and (ruthless or m == 0):
         held = nodes.position[d], nodes.translation[d], nodes.rotation[d]
         integrals = ModalIntegrals(body.points.held_at(*held))
         nodes = Nodes(
@@ -246,7 +246,8 @@ def _precompute(topo, const: _Constants, items, data, records) -> None:
         if not m:
             continue
         i = body.integrals
-        if np.linalg.eigvalsh(i.G0).min() <= 1e-12 * np.trace(i.G0):
+        size = np.sqrt(np.maximum(np.diag(i.G0), 1e-300))
+        if np.linalg.eigvalsh(i.G0 / np.outer(size, size)).min() <= 1e-12:
             raise ModelError(
                 f"body {item.name!r}: its modal mass matrix is singular, so some combination of its modes moves "
                 "no mass. A ruthless system needs modes with mass: remove the dependent modes or build with "

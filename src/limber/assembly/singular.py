@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from limber.bodies import FlexibleBody
 from limber.kernels import compiled
 from limber.kernels import layout as L
 
 if TYPE_CHECKING:
     from limber.assembly.system import System
-
-#: A pivot this much smaller than the inertia it is a part of counts as zero.
-TOLERANCE = 1e-12
 
 
 def generic_configuration(system: System) -> np.ndarray:
@@ -46,7 +44,9 @@ def singular_body(system: System) -> tuple[str, str] | None:
             b, m, joint = topo[k, L.WORK] + L.P, topo[k, L.MODES], topo[k, L.W_JOINT]
             diagonal = topo[k, L.W_MODES] + 6 * m + np.arange(m) * (m + 1)
             pivots = 1.0 / work[diagonal]
-            bad = ~(pivots > TOLERANCE * np.abs(pivots).max(initial=0.0))
+            body = system.bodies[names[k - 1]]
+            mass = np.diag(body.integrals.G0) if isinstance(body, FlexibleBody) else np.empty(0)
+            bad = ~(pivots > 1e-12 * mass)
             if m and bad.any():
                 return names[k - 1], f"mode {int(bad.argmax())}"
             for r in range(topo[k, L.DOFS]):
@@ -61,6 +61,6 @@ def singular_body(system: System) -> tuple[str, str] | None:
                     h = np.eye(6)[topo[k, L.AXIS]]
                 scale = (h[:3] @ h[:3]) * angular + (h[3:] @ h[3:]) * linear
                 pivot = 1.0 / work[i + L.J_D]
-                if not pivot > TOLERANCE * scale:
+                if not pivot > L.PIVOT_TOLERANCE * scale:
                     return names[k - 1], f"joint speed {r} ({system.joints[names[k - 1]]!r})"
     return None

@@ -35,12 +35,11 @@ class FlexibleBody(Frozen):
     @classmethod
     def from_nodes(
         cls,
-        *,
         mass: ArrayLike,
         position: ArrayLike,
         translation: ArrayLike,
         rotation: ArrayLike | None = None,
-        stiffness: ArrayLike,
+        stiffness: ArrayLike | None = None,
         damping: ArrayLike | None = None,
         inertia: ArrayLike | None = None,
         com: ArrayLike | None = None,
@@ -90,6 +89,10 @@ class FlexibleBody(Frozen):
                 inertia[j] - offset[j],
                 "no mass has such an inertia. Inertias are about the node, not about the mass centre.",
                 scale=np.abs(inertia[j]).max(),
+            )
+        if stiffness is None:
+            raise ArgumentTypeError(
+                f"stiffness is missing: give the ({m}, {m}) modal stiffness matrix, as in np.diag(omega**2)."
             )
         stiffness, damping = modal_matrices(stiffness, damping, m)
         points = MassPoints(mass, position, translation, rotation, inertia, com)

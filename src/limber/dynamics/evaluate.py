@@ -16,9 +16,7 @@ from limber.checks import Array, numbers, shown, unit_quaternion
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.kernels import compiled
 from limber.kernels import layout as L
-
-#: statuses of `limber.kernels.entry`
-OK, SIZES, NOT_FINITE, NOT_UNIT, SINGULAR, STATES = 0, 1, 2, 3, 4, 8
+from limber.kernels.layout import NOT_FINITE, NOT_UNIT, OK, STATES
 
 #: A thread gets at least this many states.
 STATES_PER_THREAD = 64
@@ -227,8 +225,8 @@ def refuse(system: System, status: int, state: int, states: int, inputs: dict[st
     raise DynamicsError(
         f"the dynamics of {system.name!r} has no finite result{which}: the articulated inertia is singular at this "
         "configuration, or the state is so large that the equations overflow. Look for a body without mass or "
-        "inertia at the end of a chain that is stretched out, for a compound joint whose axes are in line, and for "
-        "huge speeds or forces."
+        "inertia at the end of a chain that is stretched out, for a compound joint whose axes are in line, for "
+        "deformations of a radian and more, and for huge speeds or forces."
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -12,14 +14,19 @@ from limber.dynamics.evaluate import (
     check_system,
     externals,
     of_batch,
+    refuse,
     run,
     vectors,
     workspaces,
 )
 from limber.errors import ArgumentValueError
 from limber.kernels import compiled
+from limber.kernels.layout import NOT_FINITE
 
 METHODS = ("articulated", "composite")
+
+#: Further methods, f(system, q, v, tau, external) -> vdot of one state; `limber.algebra` adds its own.
+MORE_METHODS: dict[str, Callable[[System, Array, Array, Array, External], Array]] = {}
 
 #: Modes per body from which a ruthless system is faster with D_f inverted beforehand (`make bench`).
 INDIRECT_FROM = 8
@@ -34,15 +41,18 @@ def forward_dynamics(
     external: External | None = None,
     method: str = "articulated",
 ) -> Array:
-    """vdot from M(q) vdot + bias(q, v) = tau + J^T external.
+    """vdot from M(q) vdot + bias(q, v) = tau + J^T external (ruthless: J of the undeformed geometry).
 
     Parameters
     ----------
     q, v, tau : (..., nq), (..., nv), (..., nv); leading dimensions are a batch, run on all cores.
     external : {("body", node): (..., 6)} wrench [moment, force] at the node, world axes.
     method : "articulated", O(N): modes and joints eliminated body by body (Jain & Rodriguez, Eqs. (63),
-        (64); a ruthless system with D_f inverted beforehand, (77), (78)); or "composite", O(N^3): the mass
-        matrix (50) solved by L D L^T (46).  Both give the same answer.
+        (64); in a ruthless system of many modes D_f is inverted beforehand, (77), (78)); or "composite",
+        O(N^3): the mass
+        matrix (50) solved by L D L^T (46).  The algorithms of the sources over the spatial operators, for
+        study: "fd1" to "fd4" (Rodriguez & Kreutz), "coupled" and "split" (Jain & Rodriguez, (51), (58) and
+        (61), (62)), "denoc" (Mohan & Saha), "cg" (conjugate gradients).  All give the same answer.
     """
     if external is None and method == "articulated":
         # the short way, for one state in contiguous float64 vectors: all checks in one compiled pass
@@ -64,10 +74,11 @@ def forward_dynamics(
         if status == 0:
             return out
     check_system(system)
+    if isinstance(method, str) and method in MORE_METHODS:
+        return _one_by_one(system, q, v, tau, external, MORE_METHODS[method])
     if not isinstance(method, str) or method not in METHODS:
-        raise ArgumentValueError(
-            f"method must be one of {', '.join(map(repr, METHODS))}, got {shown(method)}."
-        )
+        known = ", ".join(map(repr, [*METHODS, *MORE_METHODS]))
+        raise ArgumentValueError(f"method must be one of {known}, got {shown(method)}.")
     return with_external(
         system,
         _entry(system, method),
@@ -118,6 +129,24 @@ def with_external(
         # the entry of the short way, so that a batch gives the very numbers of single calls
         entry, options = (f"{entry}_external", options) if forces else (entry, ())
     run(system, packed, entry, inputs, out, options=options, extra=extra, names=tuple(named))
+    return out.reshape(*batch, system.nv)
+
+
+def _one_by_one(system, q, v, tau, external, method) -> Array:
+    """A method that takes one state at a time, over a batch."""
+    _, wrenches = externals(system, system.dynamics, external)
+    batch, arrays = vectors(
+        system, q=(q, system.nq), v=(v, system.nv), tau=(tau, system.nv), **wrenches
+    )
+    for name, a in zip(("q", "v", "tau"), arrays):
+        bad = np.flatnonzero(~np.isfinite(a).all(axis=1))
+        if bad.size:
+            refuse(system, NOT_FINITE, int(bad[0]), len(a), {name: a})
+    refuse_infinite(np.hstack([np.empty((len(arrays[0]), 0)), *arrays[3:]]), list(wrenches))
+    keys = list(external or {})
+    out = np.empty((len(arrays[0]), system.nv))
+    for i, (q_i, v_i, tau_i, *forces) in enumerate(zip(*arrays)):
+        out[i] = method(system, q_i, v_i, tau_i, dict(zip(keys, forces)))
     return out.reshape(*batch, system.nv)
 
 

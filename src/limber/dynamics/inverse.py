@@ -46,7 +46,8 @@ def bias(system: System, q: ArrayLike, v: ArrayLike) -> Array:
 def mass_matrix(system: System, q: ArrayLike) -> Array:
     """The mass matrix M(q) by composite bodies (Jain & Rodriguez, Eq. (50)).
 
-    q (..., nq) -> (..., nv, nv), symmetric positive definite; O(N^2) for a chain.
+    q (..., nq) -> (..., nv, nv), symmetric, and positive definite within small deformation; O(N^2) for a
+    chain.
     """
     check_system(system)
     nv = system.nv

@@ -47,7 +47,8 @@ def qdot(system: System, q: ArrayLike, v: ArrayLike) -> Array:
 def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
     """q after moving with constant speeds v for the time dt, on the configuration manifold.
 
-    Exact on quaternions (exponential maps of SO(3) and SE(3)) and wherever theta_dot = beta.
+    Exact on quaternions (exponential maps of SO(3) and SE(3)) and wherever theta_dot = beta; a
+    `SimpleJoint` of several columns makes the first-order step theta + Gamma(theta) beta dt.
     """
     check_system(system)
     dt = number("dt", dt)

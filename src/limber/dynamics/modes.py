@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.bodies import FlexibleBody
 from limber.checks import Array, shown
-from limber.dynamics.evaluate import NOT_FINITE, check_system, refuse, vectors
+from limber.dynamics.evaluate import check_system, refuse, vectors
 from limber.dynamics.inverse import bias, mass_matrix
 from limber.dynamics.kinematics import integrate
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.kernels.layout import NOT_FINITE
 
 #: Step of the differences by which gravity's stiffness is found; fourth order.
 STEP = 1e-3
@@ -136,15 +137,32 @@ def modal_stiffness(system: System) -> Array:
     return K
 
 
+def difference_steps(system: System) -> Array:
+    """A step for each freedom: STEP for joints; for modes, what turns no node by more than STEP and moves
+    none by more than STEP times the extent of the body."""
+    size = np.full(system.nv, STEP)
+    for name, where in system.layout.items():
+        body = system.bodies[name]
+        if isinstance(body, FlexibleBody):
+            parts = (body.points, body.nodes)
+            extent = max(np.ptp(part.position, axis=0).max() for part in parts) or 1.0
+            for r in range(body.modes):
+                turn = max(np.abs(part.rotation[:, :, r]).max() for part in parts)
+                move = max(np.abs(part.translation[:, :, r]).max() for part in parts) / extent
+                size[where.v_modes.start + r] = STEP / (max(turn, move) or 1.0)
+    return size
+
+
 def gravity_stiffness(system: System, q: Array) -> Array:
     """The stiffness (nv, nv) of gravity at q, by differences."""
     nv = system.nv
     slope = np.zeros((nv, nv))
     if not np.any(system.gravity):
         return slope
+    size = difference_steps(system)
     for steps, weight in ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12)):
-        moved = integrate(system, q, np.eye(nv), steps * STEP)
-        slope += weight / STEP * bias(system, moved, np.zeros(nv)).T
+        moved = integrate(system, q, np.diag(size), steps)
+        slope += weight * bias(system, moved, np.zeros(nv)).T / size
     return slope - modal_stiffness(system)
 
 

@@ -4,10 +4,10 @@ Solves    P(k) = sum_c A(c) Gamma(c) A(c)^T + M_m(k), D_f = H_f P H_f^T, P_R = P
           D_R = H P_R H^T, P_R_plus = P_R - G_R H P_R, and the sweeps (64)
           (Jain & Rodriguez, Eqs. (63), (64); the sweep's z_R adds g eps_f and P_R a_mR)
 Given     q, v, tau, external wrenches
-Computes  vdot; leaves P_R_plus, U, 1/D, nu in work
+Computes  vdot; leaves P, U, 1/D, nu in work
 Sweep     base to tip, tip to base, base to tip
-Cost      about 430 multiplications for a rigid body on a one-axis joint; m^3/6 + 30 m^2 + 200 m
-          more for m modes
+Cost      about 350 multiplications for a rigid body on a one-axis joint; m^3/6 + 25 m^2 + 170 m
+          + 250 more for m modes on a flexible parent
 
 Every freedom is eliminated by one rank-one step, which is the L D L^T factorization of D_f and of
 D_R without square roots: D = u_j, U = P h, P <- P - U U^T / D, z <- z + U eps / D.

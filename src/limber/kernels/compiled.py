@@ -1,7 +1,8 @@
 """Compile the entry points when first used, and keep them on disk.
 
 The cache lies in a folder named after the content of every kernel file, so that a changed kernel is
-never run from a stale cache: $LIMBER_CACHE_DIR, else the user's cache folder, else a temporary one.
+never run from a stale cache: $LIMBER_CACHE_DIR, else the user's cache folder; if neither can be
+written, a private temporary one that serves this process only.
 """
 
 from __future__ import annotations
@@ -45,6 +46,11 @@ def _signatures() -> dict[str, tuple]:
         "jacobian",
     ):
         signatures[name] = (*state, i, i, f, out, i, i, i)
+    signatures["operator_blocks"] = (*state, ints, out)
+    tree = (i, given, ints, ints, ints)
+    signatures["block_multiply"] = (*tree, given, ints, out, ints, i)
+    signatures["tree_sweep"] = (*tree, ints, out, ints, i)
+    signatures["tree_shift"] = (i, ints, ints, given, ints, out, ints, i)
     return signatures
 
 
@@ -64,10 +70,7 @@ def _cache_folder() -> Path:
         user = Path.home() / "Library" / "Caches"
     else:
         user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    choices += [
-        user / "limber",
-        Path(tempfile.gettempdir()) / f"limber-{os.getuid() if hasattr(os, 'getuid') else ''}",
-    ]
+    choices.append(user / "limber")
     for choice in choices:
         folder = choice / name
         try:

@@ -3,8 +3,8 @@
 Arrays are flat and contiguous, state after state; one state is a batch of one.  The kernels run on
 raw pointers, which keeps their calls cheap and their compilation short; this is where arrays turn
 into pointers.  An entry returns 0 when all is well, else STATES times the number of the first bad
-state plus a status.  Inputs are checked for finiteness and unit quaternions in one pass, results
-for finiteness, so that nothing has to be checked from Python.
+state plus a status.  Inputs are checked for finiteness and unit quaternions in one pass, the results
+of forward and inverse dynamics for finiteness and sound pivots.
 
 The entries are alike on purpose: Numba keeps no function on disk that was handed another one.
 """
@@ -12,7 +12,17 @@ The entries are alike on purpose: Numba keeps no function on disk that was hande
 from numba import types
 from numba.extending import intrinsic
 
-from . import articulated, composite, energy, manifold, newton_euler, observe, ruthless
+from . import (
+    articulated,
+    blocks,
+    composite,
+    energy,
+    manifold,
+    newton_euler,
+    observe,
+    ruthless,
+    sweeps,
+)
 from .layout import (
     AXIS,
     COLUMNS,
@@ -26,23 +36,27 @@ from .layout import (
     J_H,
     JOINT,
     JOINT_WORK,
+    MODES,
+    NOT_FINITE,
+    NOT_UNIT,
     NQ,
     NV,
+    OK,
+    PIVOT_TOLERANCE,
     ROWS_END,
+    SINGULAR,
+    SIZES,
     SPHERICAL,
+    STATES,
+    UNIT_TOLERANCE,
     W_JOINT,
+    W_MODES,
     WORK,
     WORK_SIZE,
     P,
 )
 from .scalar import entry, kernel
 from .vec import dot, load3
-
-OK, SIZES, NOT_FINITE, NOT_UNIT, SINGULAR = 0, 1, 2, 3, 4
-STATES = 8
-UNIT_TOLERANCE = 1e-6
-#: A pivot smaller than the inertia it is a part of by more than this is rounding.
-LARGEST_RATIO = 1e13
 
 
 @intrinsic
@@ -56,13 +70,13 @@ def pointer(typingctx, array):
 
 
 @intrinsic
-def shifted(typingctx, pointer, n):
+def shifted(typingctx, start, n):
     """The pointer n elements on."""
 
     def codegen(context, builder, signature, args):
         return builder.gep(args[0], [args[1]])
 
-    return pointer(pointer, types.intp), codegen
+    return start(start, types.intp), codegen
 
 
 @kernel
@@ -89,11 +103,11 @@ def check(topo, q, v, x):
 
 
 @kernel
-def well_posed(topo, work):
-    """Whether every joint pivot that the articulated sweep left in `work` is more than rounding.
+def well_posed(topo, work, modal):
+    """Whether every pivot that the articulated sweep left in `work` is positive, and more than rounding.
 
-    D = h.P h against the size of P along h; a freedom that moves nothing outboard but for rounding has
-    no acceleration to speak of.
+    For a joint, D = h.P h against the size of P along h: a freedom that moves nothing outboard but for
+    rounding has no acceleration to speak of.  `modal`: whether the modes were factorized too.
     """
     for k in range(COLUMNS, topo[END], COLUMNS):
         b = topo[k + WORK] + P
@@ -105,13 +119,18 @@ def well_posed(topo, work):
                 hw = load3(work, j + J_H)
                 hv = load3(work, j + J_H + 3)
                 size = dot(hw, hw) * angular + dot(hv, hv) * linear
-                if not 0.0 < size * work[j + J_D] < LARGEST_RATIO:
+                if not 0.0 < size * work[j + J_D] * PIVOT_TOLERANCE < 1.0:
                     return False
                 j += JOINT_WORK
         elif topo[k + DOFS] == 1:
             size = angular if topo[k + AXIS] < 3 else linear
-            if not 0.0 < size * work[j + J_D] < LARGEST_RATIO:
+            if not 0.0 < size * work[j + J_D] * PIVOT_TOLERANCE < 1.0:
                 return False
+        if modal != 0:
+            m = topo[k + MODES]
+            for r in range(m):
+                if not work[topo[k + W_MODES] + 6 * m + r * m + r] > 0.0:
+                    return False
     return True
 
 
@@ -119,7 +138,8 @@ def well_posed(topo, work):
 def pivots_posed(matrix, n):
     """The same for the factorization that `composite` left: its diagonal 1/D, M_ii behind the matrix."""
     for i in range(n):
-        if not 0.0 < matrix[i * n + i] * matrix[n * n + i] < LARGEST_RATIO:
+        inverse = matrix[i * n + i]
+        if not (inverse > 0.0 and inverse * matrix[n * n + i] * PIVOT_TOLERANCE < 1.0):
             return False
     return True
 
@@ -152,7 +172,7 @@ def articulated_body(topo, const, work, q, v, x, out, start, stop):
         status = check(t, qi, vi, xi)
         if status == OK:
             articulated.forward_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi)
-            if not (finite(oi, nv) and well_posed(t, w)):
+            if not (finite(oi, nv) and well_posed(t, w, 1)):
                 status = SINGULAR
         if status != OK:
             return STATES * i + status
@@ -172,7 +192,7 @@ def articulated_body_external(topo, const, work, q, v, x, index, ext, out, start
         if status == OK:
             ei = shifted(pointer(ext), 6 * n * i)
             articulated.forward_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
-            if not (finite(oi, nv) and well_posed(t, w)):
+            if not (finite(oi, nv) and well_posed(t, w, 1)):
                 status = SINGULAR
         if status != OK:
             return STATES * i + status
@@ -190,7 +210,7 @@ def ruthless_body(topo, const, work, q, v, x, out, start, stop):
         status = check(t, qi, vi, xi)
         if status == OK:
             ruthless.forward_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi)
-            if not (finite(oi, nv) and well_posed(t, w)):
+            if not (finite(oi, nv) and well_posed(t, w, 0)):
                 status = SINGULAR
         if status != OK:
             return STATES * i + status
@@ -210,7 +230,7 @@ def ruthless_body_external(topo, const, work, q, v, x, index, ext, out, start, s
         if status == OK:
             ei = shifted(pointer(ext), 6 * n * i)
             ruthless.forward_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
-            if not (finite(oi, nv) and well_posed(t, w)):
+            if not (finite(oi, nv) and well_posed(t, w, 0)):
                 status = SINGULAR
         if status != OK:
             return STATES * i + status
@@ -355,3 +375,48 @@ def jacobian(topo, const, work, q, v, body, node, dt, out, size, start, stop):
             return STATES * i + status
         observe.jacobian(t, c, w, qi, body, node, shifted(pointer(out), i * size))
     return OK
+
+
+# --- spatial operators ----------------------------------------------------------------------------
+
+
+@entry
+def operator_blocks(topo, const, work, q, v, where, out):
+    if work.size < topo[WORK_SIZE] or q.size != topo[NQ] or v.size != topo[NV]:
+        return SIZES
+    t, qi, vi = pointer(topo), pointer(q), pointer(v)
+    status = check(t, qi, vi, vi)
+    if status == OK:
+        blocks.operator_blocks(
+            t, pointer(const), pointer(work), qi, vi, pointer(where), pointer(out)
+        )
+    return status
+
+
+@entry
+def block_multiply(transposed, data, at, rows, cols, x, x_at, y, y_at, width):
+    d, a, r, c, n = pointer(data), pointer(at), pointer(rows), pointer(cols), at.size
+    xs, xa, ys, ya = pointer(x), pointer(x_at), pointer(y), pointer(y_at)
+    if transposed:
+        sweeps.multiply_transposed(n, d, a, r, c, xs, xa, ys, ya, width)
+    else:
+        sweeps.multiply(n, d, a, r, c, xs, xa, ys, ya, width)
+
+
+@entry
+def tree_sweep(transposed, data, at, rows, cols, parent, z, z_at, width):
+    d, a, r, c, n = pointer(data), pointer(at), pointer(rows), pointer(cols), at.size
+    if transposed:
+        sweeps.sweep_outward(n, d, a, r, c, pointer(parent), pointer(z), pointer(z_at), width)
+    else:
+        sweeps.sweep_inward(n, d, a, r, c, pointer(parent), pointer(z), pointer(z_at), width)
+
+
+@entry
+def tree_shift(transposed, parent, rows, x, x_at, y, y_at, width):
+    p, r, n, xs, xa = pointer(parent), pointer(rows), parent.size, pointer(x), pointer(x_at)
+    if transposed:
+        sweeps.spread_outward(n, p, r, xs, xa, pointer(y), pointer(y_at), width)
+    else:
+        size = y.size // width
+        sweeps.gather_inward(n, p, r, xs, xa, pointer(y), pointer(y_at), size, width)

@@ -10,9 +10,10 @@ Offsets into `const` and `work` are absolute and stand in `topo`.
 """
 
 # --- topo, row 0: the system ------------------------------------------------------------------
-END = 0  # end of the bodies, start of the groups
-ROWS_END = 1  # end of the groups
-NQ, NV, RUTHLESS, WORK_SIZE = 2, 3, 4, 5
+# in columns that mean nothing for the world, which has no joint; its MODES, DOFS and WORK are 0
+END = 7  # end of the bodies, start of the groups
+ROWS_END = 8  # end of the groups
+NQ, NV, RUTHLESS, WORK_SIZE = 9, 10, 11, 12
 
 # --- topo, the rows of the bodies -------------------------------------------------------------
 PARENT = 0
@@ -33,9 +34,9 @@ CONST = 14  # const: the fixed block below
 MODAL = 15  # const: the modal block below
 SECOND = 16  # 1: the modal block has its second-order part (S2, G1)
 WORK = 17  # work: the fixed block below
-W_JOINT = 18  # work: per joint speed H (6), U (6), 1/D, nu
+W_JOINT = 18  # work: per joint speed H (6), U (6), 1/D, nu; GENERAL: 6 r + r r of scratch behind
 W_NODE = 19  # work: 6 numbers per mode of the parent, the motion of the joint's inboard frame
-W_MODES = 20  # work: modal block, see the W_ offsets in `modal_work`
+W_MODES = 20  # work: modal block, see the end of this file
 W_INBOARD = 21  # work: inboard node, E_d (9), l_d (3), bias (6), then 6 per mode
 INDIRECT = 22  # const: the precomputed block of a ruthless body with modes, see `ruthless`
 LOADS = 23  # number of children whose joint the modes of this body move
@@ -54,6 +55,12 @@ SCREWS, SPHERICAL, FREE = 0, 1, 2
 # attachment
 RIGIDLY, DEFORMING, CONSTANT = 0, 1, 2
 
+# --- statuses of the compiled entries -------------------------------------------------------------
+OK, SIZES, NOT_FINITE, NOT_UNIT, SINGULAR = 0, 1, 2, 3, 4
+STATES = 8  # an entry returns STATES times the number of the bad state plus its status
+UNIT_TOLERANCE = 1e-6  # how far the norm of a quaternion may be from 1
+PIVOT_TOLERANCE = 1e-14  # a pivot this much smaller than the inertia it is a part of is rounding
+
 # --- const ------------------------------------------------------------------------------------
 GRAVITY = 0  # (3,) world axes
 WORLD = 3  # a node record without shapes: the world origin
@@ -66,7 +73,6 @@ C_OFFSET = 12  # (3,) from the parent's body frame to the joint, undeformed
 C_MASS = 15  # mass
 C_MOMENT = 16  # (3,) mass times centre of mass
 C_INERTIA = 19  # (6,) about the body-frame origin
-CONST_BLOCK = 25
 
 # node record: undeformed position (3), then per mode its rotation (3) and translation (3)
 NODE_POSITION, NODE_SHAPES = 0, 3
@@ -98,15 +104,6 @@ I_ROT, I_POS, I_BIAS, I_SHAPES = 0, 9, 12, 18
 #   G0 m m | K m m | D m m | FE0 6 m (F0_r, E0_r) | J1 6 m | F1 3 m m | J2 6 m m | S2 3 m m | G1 m m m
 # modal work, relative to topo[k + W_MODES]
 #   MU 6 m (F_r, E_r) | DF m m | NJ 6 m (dJ/deta_r) | ZF m
-
-
-def modal_offsets(m):
-    """Offsets of G0, K, D, FE0, J1, F1, J2, S2, G1 and the size, in the modal block."""
-    sizes = (m * m, m * m, m * m, 6 * m, 6 * m, 3 * m * m, 6 * m * m, 3 * m * m, m * m * m)
-    offsets = [0]
-    for size in sizes:
-        offsets.append(offsets[-1] + size)
-    return offsets
 
 
 def modal_work_size(m):

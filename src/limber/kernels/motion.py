@@ -97,7 +97,7 @@ def turn_and_bias(topo, const, work, q, v, k):
     body frame unaccelerated, in outboard axes; on a body with a deforming inboard node, I_BIAS
     adds what lies between that node and the body frame, in body axes.  Jain & Rodriguez, Eq. (88);
     a ruthless system sees the velocities of its hinges alone.
-    Cost: about 45 multiplications for a one-axis joint on a rigid parent.
+    Cost: 36 multiplications for a one-axis joint on a rigid parent.
     """
     p = topo[k + PARENT]
     b = topo[k + WORK]

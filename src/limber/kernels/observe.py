@@ -39,11 +39,10 @@ from .vec import add, cross, load3, load9, matmul, mul, mul_abt, store3, store9,
 
 
 @kernel
-def node_pose(topo, const, work, q, body, node):
-    """(R, p) of a node record on `body`, in the world.  Leaves every body on the path placed."""
-    x, shift = node_deflection(const, node, topo[body + MODES], q, topo[body + Q_MODES])
-    R = exp_rotation(x)
-    l = add(load3(const, node + NODE_POSITION), shift)
+def body_pose(topo, const, work, q, body):
+    """(R, p) of the body frame of `body` in the world.  Leaves every body on the path placed."""
+    R = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    l = (0.0, 0.0, 0.0)
     k = body
     while k != 0:
         place(topo, const, work, q, k)
@@ -63,9 +62,11 @@ def node_pose(topo, const, work, q, body, node):
 @kernel
 def pose(topo, const, work, q, body, node, out):
     """out = R (9, by rows) and position (3) of a node record on `body`, in the world."""
-    R, p = node_pose(topo, const, work, q, body, node)
-    store9(out, 0, R)
-    store3(out, 9, p)
+    R, p = body_pose(topo, const, work, q, body)
+    x, shift = node_deflection(const, node, topo[body + MODES], q, topo[body + Q_MODES])
+    l = add(load3(const, node + NODE_POSITION), shift)
+    store9(out, 0, matmul(R, exp_rotation(x)))
+    store3(out, 9, add(p, mul(R, l)))
 
 
 @kernel
@@ -87,8 +88,7 @@ def jacobian(topo, const, work, q, body, node, out):
     m = topo[body + MODES]
     e = topo[body + V_MODES]
     x, shift = node_deflection(const, node, m, q, topo[body + Q_MODES])
-    R, _ = node_pose(topo, const, work, q, body, node)
-    R = mul_abt(R, exp_rotation(x))
+    R, _ = body_pose(topo, const, work, q, body)
     l = mul(R, add(load3(const, node + NODE_POSITION), shift))
     T = left_jacobian(x)
     for i in range(6 * size):

@@ -148,25 +148,6 @@ def transpose(A):
 
 
 @kernel
-def matmul_sym(A, S):
-    """A S with S symmetric."""
-    return matmul(A, (S[0], S[1], S[2], S[1], S[3], S[4], S[2], S[4], S[5]))
-
-
-@kernel
-def mul_abt_sym(A, B):
-    """The symmetric product A B^T, known to be symmetric."""
-    return (
-        A[0] * B[0] + A[1] * B[1] + A[2] * B[2],
-        A[0] * B[3] + A[1] * B[4] + A[2] * B[5],
-        A[0] * B[6] + A[1] * B[7] + A[2] * B[8],
-        A[3] * B[3] + A[4] * B[4] + A[5] * B[5],
-        A[3] * B[6] + A[4] * B[7] + A[5] * B[8],
-        A[6] * B[6] + A[7] * B[7] + A[8] * B[8],
-    )
-
-
-@kernel
 def mul_abt(A, B):
     """A B^T."""
     return (
@@ -186,9 +167,3 @@ def mul_abt(A, B):
 def skew(x):
     """The cross-product matrix x~."""
     return 0.0, -x[2], x[1], x[2], 0.0, -x[0], -x[1], x[0], 0.0
-
-
-@kernel
-def quadratic(S, x):
-    """x^T S x with S symmetric."""
-    return dot(x, mul_sym(S, x))

@@ -1,0 +1,313 @@
+"""The spatial operators of a system at a state, in the notation of the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.algebra.leaves import BlockDiagonal, EndMap, Named, Shift, Transition
+from limber.algebra.operator import Identity, Operator
+from limber.algebra.spaces import Space
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.dynamics.evaluate import check_system, refuse, vectors, workspaces
+from limber.dynamics.kinematics import jacobian, pose
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.frozen import Frozen
+from limber.kernels import compiled
+from limber.kernels import layout as L
+from limber.kernels.layout import OK, STATES
+
+End = tuple[str, "str | int | None"]
+
+
+def operators(system: System, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
+    """The spatial operators of `system` at (q, v), v zero if it is left out.
+
+    A namespace of lazy operators and stacked vectors, see `Operators`.
+    """
+    check_system(system)
+    speeds = np.zeros(system.nv) if v is None else v
+    batch, (q, speeds) = vectors(system, q=(q, system.nq), v=(speeds, system.nv))
+    if batch:
+        raise ArgumentValueError(
+            f"q and v must be one state, got a batch of shape {batch}. Make operators once per state."
+        )
+    return Operators(system, q[0], speeds[0])
+
+
+class Operators(Frozen):
+    """Spatial operators at one state; immutable, each made when first asked for.
+
+    Spaces: `bodies` (m + 6 numbers a body, modes first), `speeds` (the layout of v), `parents` (for each
+    body a vector of its parent; 6 on the world).
+
+    H, phi, M are the patent's script H, capital Phi and M_m, rotations included; E_phi, R, P, D, G, K,
+    tau, tau_bar, E_psi, psi as there.  S, L, Delta_phi, Delta_psi and Phi = phi S, Psi = psi S are the
+    report's, S with identities at (parent, child).  A is the patent's A, with Delta_phi = A B_hinge.
+    Upsilon, Omega, Lambda(ends), B(ends), J(ends) are the framework paper's.  a, b, V are stacked
+    vectors; `a` has gravity in it at the bodies on the world, `b` has K eta + D eta_dot in it.
+    `mass` is the mass operator H phi M phi^T H^T.
+    """
+
+    def __init__(self, system: System, q: Array, v: Array):
+        self.system, self.q, self.v = system, q.copy(), v.copy()
+        names = list(system.layout)
+        topo = system.dynamics.topo.reshape(-1, L.COLUMNS)[1 : len(names) + 1]
+        modes, dofs = topo[:, L.MODES], topo[:, L.DOFS]
+        self.parent = topo[:, L.PARENT] // L.COLUMNS - 1
+        inner = np.where(self.parent >= 0, modes[self.parent], 0) + 6
+        self.bodies = Space("bodies", names, modes + 6)
+        self.speeds = Space("speeds", names, modes + dofs)
+        self.parents = Space("parents", names, inner)
+        self.hinges = Space("hinges", names, np.full(len(names), 6))
+        self.I = Identity(self.bodies)
+        self.S = Shift(self.bodies, self.parents, self.parent)
+        self._fill()
+        self._freeze()
+
+    def _fill(self) -> None:
+        """Blocks of Delta_phi, H, M and the vectors a, b, V from the kernels."""
+        system, n = self.system, len(self.parent)
+        N, d, p = self.bodies.sizes, self.speeds.sizes, self.parents.sizes
+        sizes = np.array([p * N, d * N, N * N, N, N, N])
+        starts = np.concatenate([[0], np.cumsum(sizes.ravel())])[:-1].astype(np.int64)
+        where = np.ascontiguousarray(starts.reshape(6, n).T).ravel()
+        out = np.empty(int(sizes.sum()))
+        packed = system.dynamics
+        pool = workspaces(packed)
+        work = pool.take()
+        status = compiled.load("operator_blocks")(
+            packed.topo, packed.const, work, self.q, self.v, where, out
+        )
+        pool.give_back(work)
+        if status != OK:
+            refuse(system, status % STATES, 0, 1, {"q": self.q[None], "v": self.v[None]})
+        cuts = np.cumsum(sizes.sum(axis=1))[:-1]
+        delta, H, M, a, b, V = (x.copy() for x in np.split(out, cuts))
+        base = starts.reshape(6, n) - starts.reshape(6, n)[:, :1]
+        self.Delta_phi = BlockDiagonal("Delta_phi", self.parents, self.bodies, delta, base[0])
+        self.H = BlockDiagonal("H", self.speeds, self.bodies, H, base[1])
+        self.M = BlockDiagonal("M", self.bodies, self.bodies, M, base[2])
+        self.a, self.b, self.V = a, b, V
+
+    # --- Newton-Euler ---------------------------------------------------------------------------------
+    @cached_property
+    def phi(self) -> Transition:
+        """(I - E_phi)^{-1}: a force at every body, added up towards the base."""
+        return Transition("phi", self.S, self.Delta_phi)
+
+    @cached_property
+    def E_phi(self) -> Operator:
+        """S Delta_phi: a force at every body, carried to its parent."""
+        return Named("E_phi", self.S @ self.Delta_phi)
+
+    @cached_property
+    def Phi(self) -> Operator:
+        """The report's Phi = phi S."""
+        return Named("Phi", self.phi @ self.S)
+
+    @cached_property
+    def mass(self) -> Operator:
+        """The mass operator H phi M phi^T H^T, with its inverse in closed form."""
+        return MassOperator(self)
+
+    @cached_property
+    def A(self) -> BlockDiagonal:
+        """The patent's A of each body's parent: from the joint's inboard frame (body axes) to the parent."""
+        blocks = [b[:, -6:] for b in self.Delta_phi.blocks]
+        return BlockDiagonal.from_blocks("A", self.parents, self.hinges, blocks)
+
+    @cached_property
+    def B_hinge(self) -> BlockDiagonal:
+        """[0, I]: the rigid part of a modal force; Delta_phi = A B_hinge."""
+        blocks = [np.eye(6, n, n - 6) for n in self.bodies.sizes]
+        return BlockDiagonal.from_blocks("B_hinge", self.hinges, self.bodies, blocks)
+
+    # --- composite and articulated bodies ---------------------------------------------------------
+    @cached_property
+    def R(self) -> BlockDiagonal:
+        """Composite inertias: R = M + E_phi R E_phi^T (patent, Eq. (47))."""
+        R = [block.copy() for block in self.M.blocks]
+        for k in reversed(range(len(R))):
+            if self.parent[k] >= 0:
+                step = self.Delta_phi.of(k)
+                R[self.parent[k]] += step @ R[k] @ step.T
+        return BlockDiagonal.from_blocks("R", self.bodies, self.bodies, R)
+
+    @cached_property
+    def P(self) -> BlockDiagonal:
+        """Articulated inertias: M = P - E_psi P E_psi^T (patent, Eqs. (51), (66))."""
+        P = [block.copy() for block in self.M.blocks]
+        for k in reversed(range(len(P))):
+            if self.parent[k] >= 0:
+                H, step = self.H.of(k), self.Delta_phi.of(k)
+                U = P[k] @ H.T
+                plus = P[k] - U @ np.linalg.solve(H @ U, U.T)
+                P[self.parent[k]] += step @ (0.5 * (plus + plus.T)) @ step.T
+        return BlockDiagonal.from_blocks("P", self.bodies, self.bodies, P)
+
+    @cached_property
+    def D(self) -> BlockDiagonal:
+        """H P H^T."""
+        blocks = [H @ P @ H.T for H, P in zip(self.H.blocks, self.P.blocks)]
+        return BlockDiagonal.from_blocks("D", self.speeds, self.speeds, blocks)
+
+    @cached_property
+    def G(self) -> BlockDiagonal:
+        """P H^T D^{-1}."""
+        blocks = [
+            np.linalg.solve(D, H @ P).T
+            for D, H, P in zip(self.D.blocks, self.H.blocks, self.P.blocks)
+        ]
+        return BlockDiagonal.from_blocks("G", self.bodies, self.speeds, blocks)
+
+    @cached_property
+    def L(self) -> BlockDiagonal:
+        """Delta_phi G, the report's gain."""
+        blocks = [d @ g for d, g in zip(self.Delta_phi.blocks, self.G.blocks)]
+        return BlockDiagonal.from_blocks("L", self.parents, self.speeds, blocks)
+
+    @cached_property
+    def K(self) -> Operator:
+        """E_phi G = S L."""
+        return Named("K", self.S @ self.L)
+
+    @cached_property
+    def tau(self) -> BlockDiagonal:
+        """G H."""
+        blocks = [g @ h for g, h in zip(self.G.blocks, self.H.blocks)]
+        return BlockDiagonal.from_blocks("tau", self.bodies, self.bodies, blocks)
+
+    @cached_property
+    def tau_bar(self) -> BlockDiagonal:
+        """I - G H."""
+        return self.tau.map("tau_bar", lambda block: np.eye(len(block)) - block)
+
+    @cached_property
+    def Delta_psi(self) -> BlockDiagonal:
+        """Delta_phi tau_bar: the psi(p, k)."""
+        blocks = [d @ t for d, t in zip(self.Delta_phi.blocks, self.tau_bar.blocks)]
+        return BlockDiagonal.from_blocks("Delta_psi", self.parents, self.bodies, blocks)
+
+    @cached_property
+    def E_psi(self) -> Operator:
+        """E_phi tau_bar = S Delta_psi."""
+        return Named("E_psi", self.S @ self.Delta_psi)
+
+    @cached_property
+    def psi(self) -> Transition:
+        """(I - E_psi)^{-1}: a force added up towards the base through free joints."""
+        return Transition("psi", self.S, self.Delta_psi)
+
+    @cached_property
+    def Psi(self) -> Operator:
+        """The report's Psi = psi S."""
+        return Named("Psi", self.psi @ self.S)
+
+    # --- ends -----------------------------------------------------------------------------------------
+    def B(self, ends: Sequence[End]) -> EndMap:
+        """Wrenches [moment, force] at nodes ("body", node), world axes, carried to their bodies."""
+        ends = list(ends)
+        if not ends or not all(isinstance(e, tuple) and len(e) == 2 for e in ends):
+            raise ArgumentTypeError(
+                f'ends must be a list of ("body", node), as in [("link", "tip")], got {ends!r:.80}.'
+            )
+        body, blocks = [], []
+        system, q = self.system, self._geometry()
+        for name, node in ends:
+            k = system.number(name) - 1
+            modes = system.layout[name].v_modes
+            frame = self._frame_node(name)
+            R, p = pose(system, q, name, frame)
+            x = pose(system, q, name, node)[1] - p
+            tilde = np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])
+            carry = np.block([[np.eye(3), tilde], [np.zeros((3, 3)), np.eye(3)]])
+            # per modal rate, the node moves as its Jacobian says, less what the frame carries along
+            shapes = jacobian(system, q, name, node) - carry.T @ jacobian(system, q, name, frame)
+            body.append(k)
+            blocks.append(np.vstack([shapes[:, modes].T, np.kron(np.eye(2), R.T) @ carry]))
+        space = Space("ends", [f"{n}/{t}" for n, t in ends], [6] * len(ends))
+        return EndMap(self.bodies, space, body, blocks)
+
+    def _geometry(self) -> Array:
+        """q of the geometry that the dynamics sees: undeformed if ruthless."""
+        q = self.q.copy()
+        if self.system.fidelity == "ruthless":
+            for where in self.system.layout.values():
+                q[where.q_modes] = 0.0
+        return q
+
+    def _frame_node(self, name: str) -> int | None:
+        """The node that is the frame of a body's blocks; None for the body frame."""
+        item = self.system.attachments[name]
+        held = self.system.fidelity == "ruthless" or not item.body.modes
+        return item.inboard if held else None
+
+    def J(self, ends: Sequence[End]) -> Operator:
+        """The Jacobian operator B^T phi^T H^T (framework paper, Eq. (2.14))."""
+        return Named("J", self.B(ends).T @ self.phi.T @ self.H.T)
+
+    @cached_property
+    def Upsilon(self) -> BlockDiagonal:
+        """Block diagonal of Omega: Upsilon(k) = psi^T(p, k) Upsilon(p) psi(p, k) + H^T D^{-1} H."""
+        blocks: list[Array] = []
+        for k in range(len(self.parent)):
+            H = self.H.of(k)
+            own = H.T @ np.linalg.solve(self.D.of(k), H)
+            if self.parent[k] >= 0:
+                step = self.Delta_psi.of(k)
+                own = own + step.T @ blocks[self.parent[k]] @ step
+            blocks.append(own)
+        return BlockDiagonal.from_blocks("Upsilon", self.bodies, self.bodies, blocks)
+
+    @cached_property
+    def Omega(self) -> Operator:
+        """psi^T H^T D^{-1} H psi (framework paper, Eq. (3.10))."""
+        return Named("Omega", self.psi.T @ self.H.T @ self.D.inv() @ self.H @ self.psi)
+
+    def Lambda(self, ends: Sequence[End]) -> Operator:
+        """J M^{-1} J^T = B^T Omega B: the admittance at the ends."""
+        B = self.B(ends)
+        return Named("Lambda", B.T @ self.Omega @ B)
+
+    # --- vectors ----------------------------------------------------------------------------------------
+    def alpha(self, vdot: ArrayLike) -> Array:
+        """Stacked accelerations phi^T (H^T vdot + a), gravity in them as an acceleration of the base."""
+        return self.phi.T @ (self.H.T @ np.asarray(vdot, dtype=float) + self.a)
+
+    def f(self, vdot: ArrayLike) -> Array:
+        """Stacked interaction forces phi (M alpha + b)."""
+        return self.phi @ (self.M @ self.alpha(vdot) + self.b)
+
+    # --- users' own -------------------------------------------------------------------------------------
+    def diagonal(
+        self, name: str, function: Callable[[str], ArrayLike], rows: Space, columns: Space
+    ) -> BlockDiagonal:
+        """A block-diagonal operator of your own: `function(body name)` gives its block."""
+        blocks = [np.asarray(function(body), dtype=float) for body in self.bodies.labels]
+        return BlockDiagonal.from_blocks(name, rows, columns, blocks)
+
+
+class MassOperator(Named):
+    """H phi M phi^T H^T; its inverse is (I - H psi K)^T D^{-1} (I - H psi K) (patent, Eq. (56))."""
+
+    def __init__(self, ops: Operators):
+        super().__init__("mass", ops.H @ ops.phi @ ops.M @ ops.phi.T @ ops.H.T)
+        self.ops = ops
+        self.structure = "full"
+
+    def inv(self):
+        ops = self.ops
+        W = Identity(ops.speeds) - ops.H @ ops.psi @ ops.K
+        return W.T @ ops.D.inv() @ W
+
+    @property
+    def T(self):
+        return self
+
+
+__all__ = ["Operators", "operators"]

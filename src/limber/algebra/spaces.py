@@ -1,0 +1,40 @@
+"""The stacked vectors that spatial operators act between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.errors import ArgumentValueError
+
+
+class Space:
+    """Stacked vectors: one block per body (or end), in order."""
+
+    def __init__(self, name: str, labels: Sequence[str], sizes: ArrayLike):
+        self.name = name
+        self.labels = tuple(labels)
+        self.sizes = np.array(sizes, dtype=np.int64)
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)])[:-1].astype(np.int64)
+        self.size = int(self.sizes.sum())
+
+    def index(self, block: int | str) -> int:
+        """The number of a block, given by number or by the name of its body."""
+        if block in self.labels:
+            return self.labels.index(block)
+        if isinstance(block, (int, np.integer)) and 0 <= block < len(self.labels):
+            return int(block)
+        raise ArgumentValueError(
+            f"block {block!r} is not in the {self.name} space, which has blocks 0 to {len(self.labels) - 1}: "
+            f"{', '.join(self.labels[:8])}{', ...' if len(self.labels) > 8 else ''}."
+        )
+
+    def part(self, block: int | str) -> slice:
+        """Where a block lies in a stacked vector."""
+        k = self.index(block)
+        return slice(int(self.starts[k]), int(self.starts[k] + self.sizes[k]))
+
+    def __repr__(self):
+        return f"{self.name}({self.size})"
