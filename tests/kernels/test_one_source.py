@@ -4,73 +4,98 @@ import casadi as ca
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.spatial.transform import Rotation
 
 import limber as lb
 from helpers.compare import assert_close
-from helpers.random_systems import random_assembly, random_state
+from helpers.random_systems import random_flexible_body, random_rigid_body, random_state
 from limber.kernels import layout as L
 from limber.kernels import plain
 
 TOLERANCE = 1e-12
+CONDITION = 100  # room for the conditioning of the mass matrix in forward dynamics
 NONE = np.empty(0, dtype=np.int64)
 
 
-def scratch(packed, extra=0):
-    work = np.empty(packed.topo[L.WORK_SIZE] + extra, dtype=object)
+def scratch(packed):
+    work = np.empty(packed.topo[L.WORK_SIZE], dtype=object)
     work[:] = np.nan  # nothing may be read before it is written
     return work
 
 
 def every_joint_and_mode_kind(fidelity):
-    """A small tree with every branch of the kernels: joints, clamped and free-free modes, rotary nodes."""
+    """A tree with every branch of the kernels: each joint kind and axis, clamped and free-free modes, point
+    masses and rotary nodes, a flexible body with several children, and one on its body frame."""
     rng = np.random.default_rng(5)
-    a = random_assembly(rng, bodies=7, flexible=0.5, rotary=True, max_modes=2)
-    kinds = {type(i.joint).__name__ for i in a.attachments.values()}
-    assert len(kinds) > 3
-    a.attach(
-        "beam", lb.beam(1.0, 1.0, EI=50.0, modes=1, polar_inertia=0.1), lb.Free(), inboard="node5"
-    )
-    a.attach("tip", lb.RigidBody(0.3, inertia=np.eye(3)), lb.Spherical(), to="beam", at="tip")
+    a = lb.Assembly("every", gravity=(0.1, -0.2, -9.81))
+    base = random_flexible_body(rng, 2, rotary=True)
+    a.attach("base", base, lb.Free(), inboard=1)
+    x, y, z = np.eye(3)
+    joints = [
+        *(lb.Revolute(e) for e in (x, y, z, [1, 2, 3])),
+        *(lb.Prismatic(e) for e in (x, y, z)),
+        lb.Fixed(),
+        lb.SimpleJoint(np.eye(6, 3)),
+        lb.CompoundJoint([lb.Screw(y, 0.2), lb.Spherical()]),
+    ]
+    for i, joint in enumerate(joints):
+        body = (random_rigid_body(rng), random_flexible_body(rng, 2))[i % 2]
+        to = "base" if i < 3 else f"b{i - 3}"
+        at = None if i == 2 else 0
+        inboard = 0 if i % 4 == 1 else None
+        turn = Rotation.random(random_state=i).as_matrix()
+        a.attach(f"b{i}", body, joint, to, at, rng.uniform(-0.2, 0.2, 3), turn, inboard)
     return a.build(fidelity=fidelity), rng
 
 
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
-def test_kernels_trace_on_casadi(fidelity):
+def test_every_kernel_traces_on_casadi(fidelity):
     s, rng = every_joint_and_mode_kind(fidelity)
-    kernels = plain.load(ca.sin, ca.cos, ca.sqrt)
-    packed = s.dynamics
-    q, v, tau = (ca.SX.sym(n, k) for n, k in (("q", s.nq), ("v", s.nv), ("tau", s.nv)))
+    k = plain.load(ca.sin, ca.cos, ca.sqrt)
+    names = (("q", s.nq), ("v", s.nv), ("x", s.nv), ("e", 12), ("dt", 1))
+    symbols = [ca.SX.sym(n, size) for n, size in names]
+    q, v, x, e, dt = (np.array(ca.vertsplit(a), dtype=object) for a in symbols)
+    q_, v_, x_ = random_state(rng, s)
+    e_, dt_ = rng.standard_normal(12), 0.3
+    last, other = list(s.bodies)[-1], "b1"
+    external = {(last, 1): e_[:6], (other, 0): e_[6:]}
 
-    def trace(kernel, *args, size):
-        out = np.empty(size, dtype=object)
-        arrays = [np.array(ca.vertsplit(a), dtype=object) for a in args]
-        kernel(packed.topo, packed.const, scratch(packed, s.nv**2), *arrays, out)
-        return ca.Function("f", [q, v, tau], [ca.vertcat(*out)])
+    def index(packed):
+        ends = [(s.number(b), packed.records[s.number(b)][n]) for b, n in external]
+        return np.array([(i * L.COLUMNS, record) for i, record in ends]).ravel()
 
-    def forces(kernel):
-        def call(topo, const, work, a, b, c, out):
-            kernel(topo, const, work, a, b, c, 0, NONE, NONE, out)
+    def check(what, expected, kernel, packed, *args):
+        expected = np.asarray(expected)
+        out = np.empty(max(expected.size, 12), dtype=object)
+        kernel(packed.topo, packed.const, scratch(packed), *args, out)
+        f = ca.Function("f", symbols, [ca.vertcat(*out[: expected.size])])
+        got = f(q_, v_, x_, e_, dt_).full().reshape(expected.shape)
+        room = CONDITION if expected is vdot else 1
+        assert_close(got, expected, room * TOLERANCE, what)
 
-        return call
-
-    def composite(topo, const, work, a, b, c, out):
+    def composite(topo, const, work, a, b, c, count, where, forces, out):
         matrix = np.empty(s.nv * (s.nv + 1), dtype=object)
-        kernels.composite.forward_dynamics(topo, const, work, a, b, c, 0, NONE, NONE, out, matrix)
+        k.composite.forward_dynamics(topo, const, work, a, b, c, count, where, forces, out, matrix)
 
-    values = random_state(rng, s)
-    vdot = lb.forward_dynamics(s, *values)
-    for kernel in (kernels.articulated.forward_dynamics, kernels.ruthless.forward_dynamics):
-        if kernel is kernels.articulated.forward_dynamics or fidelity == "ruthless":
-            f = trace(forces(kernel), q, v, tau, size=s.nv)
-            assert_close(f(*values).full()[:, 0], vdot, TOLERANCE, kernel.__module__)
-    f = trace(composite, q, v, tau, size=s.nv)
-    assert_close(f(*values).full()[:, 0], vdot, 1e3 * TOLERANCE, "composite")
-    f = trace(forces(kernels.newton_euler.inverse_dynamics), q, v, tau, size=s.nv)
-    assert_close(f(*values).full()[:, 0], lb.inverse_dynamics(s, *values), TOLERANCE)
-    f = trace(kernels.energy.kinetic_energy, q, v, size=1)
-    assert_close(f(*values).full()[0, 0], lb.kinetic_energy(s, *values[:2]), TOLERANCE)
-    f = trace(kernels.manifold.coordinate_rates, q, v, size=s.nq)
-    assert_close(f(*values).full()[:, 0], lb.qdot(s, *values[:2]), TOLERANCE)
+    d, g = s.dynamics, s.geometry
+    vdot = lb.forward_dynamics(s, q_, v_, x_, external=external)
+    tau = lb.inverse_dynamics(s, q_, v_, x_, external=external)
+    forces = (q, v, x, 2, index(d), e)
+    check("articulated", vdot, k.articulated.forward_dynamics, d, *forces)
+    if fidelity == "ruthless":
+        check("ruthless", vdot, k.ruthless.forward_dynamics, d, *forces)
+    check("composite", vdot, composite, d, *forces)
+    check("inverse", tau, k.newton_euler.inverse_dynamics, d, *forces)
+    check("mass", lb.mass_matrix(s, q_), k.composite.mass_matrix, d, q)
+    check("kinetic", lb.kinetic_energy(s, q_, v_), k.energy.kinetic_energy, d, q, v)
+    check("potential", lb.potential_energy(s, q_), k.energy.potential_energy, g, q)
+    check("momentum", lb.momentum(s, q_, v_), k.energy.momentum, d, q, v)
+    check("rates", lb.qdot(s, q_, v_), k.manifold.coordinate_rates, g, q, v)
+    check("step", lb.integrate(s, q_, v_, dt_), k.manifold.integrate, g, q, v, dt[0])
+    end = (s.number(last) * L.COLUMNS, g.records[s.number(last)][1])
+    place = np.concatenate([part.ravel() for part in lb.pose(s, q_, last, 1)])
+    check("pose", place, k.observe.pose, g, q, *end)
+    check("jacobian", lb.jacobian(s, q_, last, 1), k.observe.jacobian, g, q, *end)
 
 
 def test_casadi_differentiates_the_energy_to_the_mass_matrix():
