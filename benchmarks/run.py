@@ -236,6 +236,30 @@ def batches(rng):
     record(group, f"per state on {len(everywhere)} cores", 1e6 * cores / len(q), "us")
 
 
+def operator_sweeps(rng):
+    group = "spatial operators: a sweep against the dense product"
+    crossover, per_body = None, {}
+    for n in (5, 10, 15, 20, 30, 50, 100, 500, 2000):
+        s, _ = rigid_chain(n, rng)
+        o = lb.operators(s, state(s, rng)[0])
+        x = rng.standard_normal(o.bodies.size)
+        if n <= 500:
+            dense = o.phi.dense()
+            sweep, full = best(lambda: o.phi @ x, lambda: dense @ x)
+            record(group, f"phi x, {n} bodies: dense/sweep", full / sweep, "")
+            if crossover is None and sweep < full:
+                crossover = n
+        else:
+            (sweep,) = best(lambda: o.phi @ x)
+        per_body[n] = sweep / n
+    ok = crossover is not None and crossover <= 30
+    record(group, "the sweep overtakes the dense product at", crossover, "bodies", "<= 30", ok)
+    for n in (100, 500, 2000):
+        record(group, f"phi x, {n} bodies: per body", 1e9 * per_body[n], "ns")
+    growth = per_body[2000] / per_body[500]
+    record(group, "per body, 2,000 over 500", growth, "", "linear", growth < 1.3)
+
+
 CALL = """
 import time, sys
 start = time.perf_counter()
@@ -284,6 +308,7 @@ def main():
         lambda: over_bodies(rng),
         lambda: over_modes(rng),
         lambda: batches(rng),
+        lambda: operator_sweeps(rng),
         starting_up,
     ]
     with console.status("measuring ..."):

@@ -162,7 +162,7 @@ def test_nilpotent_powers(o):
 def test_expressions_print_as_they_are_written(o):
     I = Identity(o.speeds)
     assert str(o.H @ o.phi @ o.M @ o.phi.T @ o.H.T) == "H phi M phi^T H^T"
-    assert str((I - o.H @ o.psi @ o.K).T @ o.D.inv()) == "(I - K^T psi^T H^T) D^-1"
+    assert str((I - o.H @ o.psi @ o.K).T @ o.D.inv()) == "(I - H psi K)^T D^-1"
     assert str(2 * o.phi - o.psi) == "2 phi - psi"
     assert (o.E_phi @ o.tau_bar)._repr_latex_() == r"$\mathcal{E}_{\phi}\,\bar{\tau}$"
     assert "causal, bodies from bodies" in repr(o.phi)
@@ -177,8 +177,6 @@ def test_sums_differences_and_numbers(o):
 def test_inverses(o):
     for op in (o.phi, o.psi, o.D, o.mass, o.M, o.phi.T, 2.0 * o.D, o.phi @ o.M @ o.phi.T):
         assert_close((op.inv() @ op).dense(), np.eye(op.shape[0]), TOLERANCE, str(op))
-    with pytest.raises(lb.LimberError, match="no inverse in closed form"):
-        (o.phi + o.psi).inv()
 
 
 def test_users_define_their_own_diagonals(o):

@@ -28,7 +28,7 @@ def _letters(ops: Operators) -> SimpleNamespace:
     o.I, o.Iv, o.Ip = ops.I, Identity(ops.speeds), Identity(ops.parents)
     o.phi_, o.psi_ = o.phi - o.I, o.psi - o.I
     o.Di = o.D.inv()
-    o.W = o.Iv - o.H @ o.psi @ o.K  # I - H psi K
+    o.W = ops.whitening
     o.V = o.Iv + o.H @ o.phi @ o.K  # I + H phi K
     o.mass = o.H @ o.phi @ o.M @ o.phi.T @ o.H.T
     return o

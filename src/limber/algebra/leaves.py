@@ -33,12 +33,29 @@ def latex_name(name: str) -> str:
     return f"{head}_{{{latex_name(tail)}}}" if tail else head
 
 
+def width(x: Array) -> int:
+    """Number of columns."""
+    return 1 if x.ndim == 1 else x.shape[1]
+
+
+def block_table(blocks: BlockDiagonal, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The table of `kernels.sweeps`: where each block lies and which rows it reads and writes."""
+    columns = [blocks.starts, blocks.codomain.sizes, blocks.domain.sizes, first, second]
+    return np.column_stack(columns).astype(np.int64).reshape(-1)
+
+
+def parent_rows(space: Space, parent: np.ndarray) -> np.ndarray:
+    """Where the block of each body's parent starts; -1 on the world."""
+    return np.where(parent >= 0, space.starts[parent], -1)
+
+
 class Leaf(Operator):
     """A named operator that knows how to apply itself and its transpose."""
 
     def __init__(self, name: str, codomain: Space, domain: Space, structure: str):
         self.name, self.structure = name, structure
         self.codomain, self.domain = codomain, domain
+        self.family: object = None  # the Operators it belongs to
 
     def apply_transposed(self, x: Array) -> Array:
         """The transpose times a (codomain.size, columns) matrix."""
@@ -118,18 +135,22 @@ class BlockDiagonal(Leaf):
         return [self.of(k) for k in range(len(self.codomain.sizes))]
 
     def apply(self, x):
-        return self._multiply(0, x, self.domain, self.codomain)
+        return self._multiply(0, x, self.codomain)
 
     def apply_transposed(self, x):
-        return self._multiply(1, x, self.codomain, self.domain)
+        return self._multiply(1, x, self.domain)
 
-    def _multiply(self, transposed: int, x: Array, source: Space, target: Space) -> Array:
-        y = np.empty((target.size, x.shape[1]))
-        compiled.load("block_multiply")(
-            transposed, self.data, self.starts, self.codomain.sizes, self.domain.sizes,
-            x.ravel(), source.starts, y.ravel(), target.starts, x.shape[1],
-        )  # fmt: skip
+    def _multiply(self, transposed: int, x: Array, target: Space) -> Array:
+        y = np.zeros((target.size, *x.shape[1:]))
+        run, table = self._compiled
+        run(transposed, self.data, table, x.reshape(-1), y.reshape(-1), width(x))
         return y
+
+    @cached_property
+    def _compiled(self) -> tuple[Callable, np.ndarray]:
+        return compiled.load("block_multiply"), block_table(
+            self, self.domain.starts, self.codomain.starts
+        )
 
     @cached_property
     def _inverse(self) -> BlockDiagonal:
@@ -142,7 +163,7 @@ class BlockDiagonal(Leaf):
             raise ArgumentValueError(f"{self} has blocks that are not square: it has no inverse.")
         return self._inverse
 
-    def map(self, name: str, function: Callable[[Array], Array]) -> BlockDiagonal:
+    def map(self, name: str, function: Callable[[Array], ArrayLike]) -> BlockDiagonal:
         """`function` of every block, between the same spaces."""
         blocks = [function(b) for b in self.blocks]
         return BlockDiagonal.from_blocks(name, self.codomain, self.domain, blocks)
@@ -162,18 +183,23 @@ class Shift(Leaf):
         self.parent = parent
 
     def apply(self, x):
-        return self._run(0, x, self.domain, self.codomain)
+        return self._run(0, x, self.codomain)
 
     def apply_transposed(self, x):
-        return self._run(1, x, self.codomain, self.domain)
+        return self._run(1, x, self.domain)
 
-    def _run(self, transposed, x, source, target):
-        y = np.empty((target.size, x.shape[1]))
-        compiled.load("tree_shift")(
-            transposed, self.parent, self.domain.sizes, x.ravel(), source.starts,
-            y.ravel(), target.starts, x.shape[1],
-        )  # fmt: skip
+    def _run(self, transposed: int, x: Array, target: Space) -> Array:
+        y = np.zeros((target.size, *x.shape[1:]))
+        run, table = self._compiled
+        run(transposed, table, x.reshape(-1), y.reshape(-1), width(x))
         return y
+
+    @cached_property
+    def _compiled(self) -> tuple[Callable, np.ndarray]:
+        parents = parent_rows(self.codomain, self.parent)
+        nothing = np.zeros_like(parents)
+        columns = [nothing, self.domain.sizes, nothing, self.domain.starts, parents]
+        return compiled.load("tree_shift"), np.column_stack(columns).reshape(-1)
 
 
 class Transition(Leaf):
@@ -189,14 +215,17 @@ class Transition(Leaf):
     def apply_transposed(self, x):
         return self._sweep(1, x)
 
-    def _sweep(self, transposed, x):
-        z = np.array(x, order="C")
-        delta = self.delta
-        compiled.load("tree_sweep")(
-            transposed, delta.data, delta.starts, delta.codomain.sizes, delta.domain.sizes,
-            self.shift.parent, z.ravel(), self.domain.starts, z.shape[1],
-        )  # fmt: skip
+    def _sweep(self, transposed: int, x: Array) -> Array:
+        z = x.copy()
+        run, data, table = self._compiled
+        run(transposed, data, table, z if z.ndim == 1 else z.reshape(-1), width(z))
         return z
+
+    @cached_property
+    def _compiled(self) -> tuple[Callable, Array, np.ndarray]:
+        parents = parent_rows(self.domain, self.shift.parent)
+        table = block_table(self.delta, self.domain.starts, parents)
+        return compiled.load("tree_sweep"), self.delta.data, table
 
     def inv(self):
         """I - S Delta (Eqs. (a.10), (a.11) of Rodriguez & Kreutz)."""
@@ -211,13 +240,13 @@ class EndMap(Leaf):
         self.body, self.end_blocks = body, blocks
 
     def apply(self, x):
-        y = np.zeros((self.codomain.size, x.shape[1]))
+        y = np.zeros((self.codomain.size, *x.shape[1:]))
         for e, (k, block) in enumerate(zip(self.body, self.end_blocks)):
             y[self.codomain.part(k)] += block @ x[6 * e : 6 * e + 6]
         return y
 
     def apply_transposed(self, x):
-        y = np.empty((self.domain.size, x.shape[1]))
+        y = np.empty((self.domain.size, *x.shape[1:]))
         for e, (k, block) in enumerate(zip(self.body, self.end_blocks)):
             y[6 * e : 6 * e + 6] = block.T @ x[self.codomain.part(k)]
         return y

@@ -30,7 +30,7 @@ class Operator(ABC):
     # --- what every kind defines ------------------------------------------------------------------
     @abstractmethod
     def apply(self, x: Array) -> Array:
-        """The operator times a (domain.size, columns) matrix."""
+        """The operator times a contiguous vector (domain.size,) or matrix (domain.size, columns)."""
 
     @property
     @abstractmethod
@@ -38,11 +38,24 @@ class Operator(ABC):
         """The transpose."""
 
     def inv(self) -> Operator:
-        """The inverse, where a closed form is known."""
-        raise LimberError(
-            f"{self} has no inverse in closed form here. Invert a block-diagonal operator, phi, psi, "
-            "I + H phi K, I - H psi K or the mass operator, or use np.linalg.inv on its .dense()."
-        )
+        """The inverse, lazily; `simplify` puts the closed form in its place where one is known."""
+        if self.shape[0] != self.shape[1]:
+            raise ArgumentValueError(
+                f"{self} is {self.shape[0]} x {self.shape[1]}: it has no inverse."
+            )
+        return Inverse(self)
+
+    def simplify(self) -> Operator:
+        """This expression rewritten by the operator identities of the sources."""
+        from limber.algebra.simplify import simplify  # noqa: PLC0415 (it imports this module)
+
+        return simplify(self)
+
+    def plan(self):
+        """The passes that applying this expression takes, as written and simplified, with their counts."""
+        from limber.algebra.plan import plan  # noqa: PLC0415 (it imports this module)
+
+        return plan(self)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -56,14 +69,13 @@ class Operator(ABC):
         return self._times(other)
 
     def _times(self, x) -> Array:
-        x = np.asarray(x, dtype=np.float64)
+        x = np.ascontiguousarray(x, dtype=np.float64)
         if x.ndim not in (1, 2) or x.shape[0] != self.domain.size:
             raise ArgumentValueError(
                 f"{self} takes vectors of the {self.domain.name} space, shape ({self.domain.size},) or "
                 f"({self.domain.size}, columns), got {x.shape}."
             )
-        y = self.apply(np.ascontiguousarray(x.reshape(len(x), -1)))
-        return y.reshape(-1) if x.ndim == 1 else y
+        return self.apply(x)
 
     def __add__(self, other):
         return total([self, _operator(other)])
@@ -170,6 +182,41 @@ class Scaled(Operator):
         return f"-{inner}" if self.factor == -1.0 else f"{self.factor:g} {inner}"
 
 
+class Inverse(Operator):
+    """The inverse of a square expression without one in closed form yet."""
+
+    def __init__(self, operator: Operator):
+        self.operator = operator
+        self.codomain, self.domain = operator.domain, operator.codomain
+        self.structure = operator.structure
+
+    def solved(self) -> Operator:
+        """The closed form, if simplification finds one."""
+        closed = self.simplify()
+        if isinstance(closed, Inverse):
+            raise LimberError(
+                f"{self} has no closed form here. The mass operator, phi, psi, I + H phi K, I - H psi K and "
+                "block-diagonal operators have; for others use np.linalg.solve on .dense()."
+            )
+        return closed
+
+    def apply(self, x):
+        return self.solved().apply(x)
+
+    @property
+    def T(self):
+        return Inverse(self.operator.T)
+
+    def inv(self):
+        return self.operator
+
+    def __str__(self):
+        return f"({self.operator})^-1"
+
+    def latex(self):
+        return rf"\left({self.operator.latex()}\right)^{{-1}}"
+
+
 class Product(Operator):
     """Operators one after the other, the rightmost first."""
 
@@ -189,23 +236,25 @@ class Product(Operator):
         return Product([f.T for f in reversed(self.factors)])
 
     def inv(self):
-        return product([f.inv() for f in reversed(self.factors)])
+        if all(f.shape[0] == f.shape[1] for f in self.factors):
+            return product([f.inv() for f in reversed(self.factors)])
+        return super().inv()
 
     def __str__(self):
-        return " ".join(f"({f})" if isinstance(f, (Sum, Scaled)) else str(f) for f in self.factors)
+        return " ".join(f"({f})" if _needs_brackets(f) else str(f) for f in self.factors)
 
     def latex(self):
         return r"\,".join(
-            rf"\left({f.latex()}\right)" if isinstance(f, (Sum, Scaled)) else f.latex()
-            for f in self.factors
+            rf"\left({f.latex()}\right)" if _needs_brackets(f) else f.latex() for f in self.factors
         )
 
 
 class Sum(Operator):
     """A sum of operators between the same spaces."""
 
-    def __init__(self, terms: Sequence[Operator]):
+    def __init__(self, terms: Sequence[Operator], origin: Sum | None = None):
         self.terms = tuple(terms)
+        self.origin = origin  # what this is the transpose of, for printing
         self.codomain, self.domain = self.terms[0].codomain, self.terms[0].domain
         kinds = {t.structure for t in self.terms} - {MEMORYLESS}
         self.structure = MEMORYLESS if not kinds else kinds.pop() if len(kinds) == 1 else FULL
@@ -218,13 +267,22 @@ class Sum(Operator):
 
     @property
     def T(self):
-        return Sum([t.T for t in self.terms])
+        return self.origin or Sum([t.T for t in self.terms], self)
 
     def __str__(self):
+        if self.origin is not None:
+            return f"({self.origin})^T"
         return _joined([str(t) for t in self.terms])
 
     def latex(self):
+        if self.origin is not None:
+            return rf"\left({self.origin.latex()}\right)^T"
         return _joined([t.latex() for t in self.terms])
+
+
+def _needs_brackets(factor: Operator) -> bool:
+    """Whether a factor of a product is written in brackets; a transposed sum has its own."""
+    return isinstance(factor, Scaled) or (isinstance(factor, Sum) and factor.origin is None)
 
 
 def _joined(texts: list[str]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.algebra.leaves import BlockDiagonal, EndMap, Named, Shift, Transition
+from limber.algebra.leaves import BlockDiagonal, EndMap, Leaf, Named, Shift, Transition
 from limber.algebra.operator import Identity, Operator
 from limber.algebra.spaces import Space
 from limber.assembly.system import System
@@ -68,6 +69,12 @@ class Operators(Frozen):
         self.S = Shift(self.bodies, self.parents, self.parent)
         self._fill()
         self._freeze()
+
+    def __getattribute__(self, name: str):
+        found = object.__getattribute__(self, name)
+        if isinstance(found, Leaf) and found.family is None:
+            found.family = self
+        return found
 
     def _fill(self) -> None:
         """Blocks of Delta_phi, H, M and the vectors a, b, V from the kernels."""
@@ -283,6 +290,40 @@ class Operators(Frozen):
         """Stacked interaction forces phi (M alpha + b)."""
         return self.phi @ (self.M @ self.alpha(vdot) + self.b)
 
+    # --- estimation and factorization ---------------------------------------------------------------
+    @cached_property
+    def whitening(self) -> Operator:
+        """W = I - H psi K: from generalized forces to innovations (report, Eq. (4.15))."""
+        return Identity(self.speeds) - self.H @ self.psi @ self.K
+
+    def filter(self, T: ArrayLike) -> Filtered:
+        """The Kalman filter of the report's Eq. (4.15), run over the forces T as measurements."""
+        T = np.asarray(T, dtype=float)
+        state = self.psi @ (self.K @ T)
+        innovations = T - self.H @ state
+        residuals = self.D.inv() @ innovations
+        return Filtered(state, innovations, residuals, self.G, self.K, self.P, self.D)
+
+    def smooth(self, residuals: ArrayLike) -> Smoothed:
+        """The smoother of the report's Eqs. (4.21), (4.22): from D^{-1} eps to M^{-1} T."""
+        residuals = np.asarray(residuals, dtype=float)
+        costate = self.psi.T @ (self.H.T @ residuals)
+        return Smoothed(costate, residuals - self.K.T @ costate)
+
+    def log_det(self) -> float:
+        """The log-determinant of the mass matrix, the sum of those of D, in O(N)."""
+        return float(sum(np.linalg.slogdet(block)[1] for block in self.D.blocks))
+
+    @cached_property
+    def sqrt(self) -> Operator:
+        """(I + H phi K) D^{1/2}: a causal square root of the mass operator, sqrt sqrt^T = mass."""
+        root = self.D.map("D^1/2", lambda block: np.linalg.cholesky(block))
+        return (Identity(self.speeds) + self.H @ self.phi @ self.K) @ root
+
+    def decoupled_velocities(self) -> Array:
+        """nu = sqrt^T v, velocities in which the kinetic energy is nu.nu/2."""
+        return self.sqrt.T @ self.v
+
     # --- users' own -------------------------------------------------------------------------------------
     def diagonal(
         self, name: str, function: Callable[[str], ArrayLike], rows: Space, columns: Space
@@ -290,6 +331,27 @@ class Operators(Frozen):
         """A block-diagonal operator of your own: `function(body name)` gives its block."""
         blocks = [np.asarray(function(body), dtype=float) for body in self.bodies.labels]
         return BlockDiagonal.from_blocks(name, rows, columns, blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class Filtered:
+    """The Kalman filter over the chain: predicted state, innovations, weighted residuals, and its gains."""
+
+    state: Array  # z, the residual force on every body
+    innovations: Array  # eps = T - H z
+    residuals: Array  # nu = D^{-1} eps
+    gain: Operator  # G, the Kalman gain
+    predictor_gain: Operator  # K
+    covariance: Operator  # P
+    innovations_covariance: Operator  # D
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """The smoother: costate and estimate, the accelerations M^{-1} T."""
+
+    costate: Array
+    estimate: Array
 
 
 class MassOperator(Named):
@@ -301,13 +363,8 @@ class MassOperator(Named):
         self.structure = "full"
 
     def inv(self):
-        ops = self.ops
-        W = Identity(ops.speeds) - ops.H @ ops.psi @ ops.K
-        return W.T @ ops.D.inv() @ W
-
-    @property
-    def T(self):
-        return self
+        W = self.ops.whitening
+        return W.T @ self.ops.D.inv() @ W
 
 
 __all__ = ["Operators", "operators"]

@@ -47,10 +47,9 @@ def _signatures() -> dict[str, tuple]:
     ):
         signatures[name] = (*state, i, i, f, out, i, i, i)
     signatures["operator_blocks"] = (*state, ints, out)
-    tree = (i, given, ints, ints, ints)
-    signatures["block_multiply"] = (*tree, given, ints, out, ints, i)
-    signatures["tree_sweep"] = (*tree, ints, out, ints, i)
-    signatures["tree_shift"] = (i, ints, ints, given, ints, out, ints, i)
+    signatures["block_multiply"] = (i, given, ints, given, out, i)
+    signatures["tree_sweep"] = (i, given, ints, out, i)
+    signatures["tree_shift"] = (i, ints, given, out, i)
     return signatures
 
 

@@ -56,6 +56,7 @@ from .layout import (
     P,
 )
 from .scalar import entry, kernel
+from .sweeps import FIELDS
 from .vec import dot, load3
 
 
@@ -394,29 +395,29 @@ def operator_blocks(topo, const, work, q, v, where, out):
 
 
 @entry
-def block_multiply(transposed, data, at, rows, cols, x, x_at, y, y_at, width):
-    d, a, r, c, n = pointer(data), pointer(at), pointer(rows), pointer(cols), at.size
-    xs, xa, ys, ya = pointer(x), pointer(x_at), pointer(y), pointer(y_at)
+def block_multiply(transposed, data, table, x, y, width):
+    count = table.size // FIELDS
     if transposed:
-        sweeps.multiply_transposed(n, d, a, r, c, xs, xa, ys, ya, width)
+        sweeps.multiply_transposed(
+            count, pointer(data), pointer(table), pointer(x), pointer(y), width
+        )
     else:
-        sweeps.multiply(n, d, a, r, c, xs, xa, ys, ya, width)
+        sweeps.multiply(count, pointer(data), pointer(table), pointer(x), pointer(y), width)
 
 
 @entry
-def tree_sweep(transposed, data, at, rows, cols, parent, z, z_at, width):
-    d, a, r, c, n = pointer(data), pointer(at), pointer(rows), pointer(cols), at.size
+def tree_sweep(transposed, data, table, z, width):
+    count = table.size // FIELDS
     if transposed:
-        sweeps.sweep_outward(n, d, a, r, c, pointer(parent), pointer(z), pointer(z_at), width)
+        sweeps.sweep_outward(count, pointer(data), pointer(table), pointer(z), width)
     else:
-        sweeps.sweep_inward(n, d, a, r, c, pointer(parent), pointer(z), pointer(z_at), width)
+        sweeps.sweep_inward(count, pointer(data), pointer(table), pointer(z), width)
 
 
 @entry
-def tree_shift(transposed, parent, rows, x, x_at, y, y_at, width):
-    p, r, n, xs, xa = pointer(parent), pointer(rows), parent.size, pointer(x), pointer(x_at)
+def tree_shift(transposed, table, x, y, width):
+    count = table.size // FIELDS
     if transposed:
-        sweeps.spread_outward(n, p, r, xs, xa, pointer(y), pointer(y_at), width)
+        sweeps.spread_outward(count, pointer(table), pointer(x), pointer(y), width)
     else:
-        size = y.size // width
-        sweeps.gather_inward(n, p, r, xs, xa, pointer(y), pointer(y_at), size, width)
+        sweeps.gather_inward(count, pointer(table), pointer(x), pointer(y), width)

@@ -1,99 +1,98 @@
 """Block products and tree sweeps on stacked vectors: what spatial operators are applied by.
 
-A stacked vector of some space has one block per body, `width` columns wide, row-major; x_at[k] is the
-row where block k starts.  Block k of a memoryless operator lies at data[at[k]:], rows[k] x cols[k].
-parent[k] is the number of the parent, -1 for the world.
+A stacked vector has one block per body, `width` columns wide, row-major.  `table` has FIELDS integers a
+body: where its block of the operator lies in `data`, the block's rows and columns, and the rows of the
+two vectors where the body reads and writes (in a sweep: its own and its parent's; -1 on the world).
 Cost: one multiplication per number of a block and column of the vector.
 """
 
 from .scalar import kernel
 
+AT, ROWS, COLS, FIRST, SECOND, FIELDS = 0, 1, 2, 3, 4, 5
+
 
 @kernel
-def multiply(count, data, at, rows, cols, x, x_at, y, y_at, width):
-    """y = diag(blocks) x."""
-    for k in range(count):
-        for i in range(rows[k]):
-            row = at[k] + i * cols[k]
-            out = (y_at[k] + i) * width
-            for c in range(width):
-                y[out + c] = 0.0
-            for j in range(cols[k]):
-                b = data[row + j]
-                into = (x_at[k] + j) * width
+def add_product(data, at, rows, cols, x, x_at, y, y_at, width):
+    """y(y_at) += A x(x_at), with A the rows x cols block at data[at:]."""
+    if width == 1:
+        for i in range(rows):
+            total = 0.0
+            for j in range(cols):
+                total += data[at + i * cols + j] * x[x_at + j]
+            y[y_at + i] += total
+    else:
+        for i in range(rows):
+            for j in range(cols):
+                b = data[at + i * cols + j]
                 for c in range(width):
-                    y[out + c] += b * x[into + c]
+                    y[(y_at + i) * width + c] += b * x[(x_at + j) * width + c]
 
 
 @kernel
-def multiply_transposed(count, data, at, rows, cols, x, x_at, y, y_at, width):
-    """y = diag(blocks)^T x."""
-    for k in range(count):
-        for j in range(cols[k]):
-            out = (y_at[k] + j) * width
+def add_transposed_product(data, at, rows, cols, x, x_at, y, y_at, width):
+    """y(y_at) += A^T x(x_at)."""
+    for i in range(rows):
+        for j in range(cols):
+            b = data[at + i * cols + j]
             for c in range(width):
-                y[out + c] = 0.0
-        for i in range(rows[k]):
-            row = at[k] + i * cols[k]
-            into = (x_at[k] + i) * width
-            for j in range(cols[k]):
-                b = data[row + j]
-                out = (y_at[k] + j) * width
-                for c in range(width):
-                    y[out + c] += b * x[into + c]
+                y[(y_at + j) * width + c] += b * x[(x_at + i) * width + c]
 
 
 @kernel
-def sweep_inward(count, data, at, rows, cols, parent, z, z_at, width):
-    """z <- (I - S Delta)^{-1} z, tip to base: z(p) += Delta(k) z(k)."""
-    for k in range(count - 1, -1, -1):
-        p = parent[k]
-        if p >= 0:
-            for i in range(rows[k]):
-                row = at[k] + i * cols[k]
-                out = (z_at[p] + i) * width
-                for j in range(cols[k]):
-                    b = data[row + j]
-                    into = (z_at[k] + j) * width
-                    for c in range(width):
-                        z[out + c] += b * z[into + c]
+def multiply(count, data, table, x, y, width):
+    """y += diag(blocks) x; FIRST is the row in x, SECOND that in y."""
+    for k in range(0, count * FIELDS, FIELDS):
+        rows, cols = table[k + ROWS], table[k + COLS]
+        add_product(
+            data, table[k + AT], rows, cols, x, table[k + FIRST], y, table[k + SECOND], width
+        )
 
 
 @kernel
-def sweep_outward(count, data, at, rows, cols, parent, z, z_at, width):
+def multiply_transposed(count, data, table, x, y, width):
+    """y += diag(blocks)^T x; SECOND is the row in x, FIRST that in y."""
+    for k in range(0, count * FIELDS, FIELDS):
+        rows, cols = table[k + ROWS], table[k + COLS]
+        add_transposed_product(
+            data, table[k + AT], rows, cols, x, table[k + SECOND], y, table[k + FIRST], width
+        )
+
+
+@kernel
+def sweep_inward(count, data, table, z, width):
+    """z <- (I - S Delta)^{-1} z, tip to base: z(p) += Delta(k) z(k); FIRST is k, SECOND its parent."""
+    for k in range((count - 1) * FIELDS, -1, -FIELDS):
+        if table[k + SECOND] >= 0:
+            rows, cols = table[k + ROWS], table[k + COLS]
+            add_product(
+                data, table[k + AT], rows, cols, z, table[k + FIRST], z, table[k + SECOND], width
+            )
+
+
+@kernel
+def sweep_outward(count, data, table, z, width):
     """z <- (I - S Delta)^{-T} z, base to tip: z(k) += Delta(k)^T z(p)."""
-    for k in range(count):
-        p = parent[k]
-        if p >= 0:
-            for i in range(rows[k]):
-                row = at[k] + i * cols[k]
-                into = (z_at[p] + i) * width
-                for j in range(cols[k]):
-                    b = data[row + j]
-                    out = (z_at[k] + j) * width
-                    for c in range(width):
-                        z[out + c] += b * z[into + c]
+    for k in range(0, count * FIELDS, FIELDS):
+        if table[k + SECOND] >= 0:
+            rows, cols = table[k + ROWS], table[k + COLS]
+            add_transposed_product(
+                data, table[k + AT], rows, cols, z, table[k + SECOND], z, table[k + FIRST], width
+            )
 
 
 @kernel
-def gather_inward(count, parent, rows, x, x_at, y, y_at, size, width):
-    """y = S x: block k of x, which belongs to the parent of k, added to the parent's block of y."""
-    for i in range(size * width):
-        y[i] = 0.0
-    for k in range(count):
-        p = parent[k]
-        if p >= 0:
-            for i in range(rows[k] * width):
-                y[y_at[p] * width + i] += x[x_at[k] * width + i]
+def gather_inward(count, table, x, y, width):
+    """y += S x: block k of x (FIRST), which belongs to the parent of k, into the parent's block of y."""
+    for k in range(0, count * FIELDS, FIELDS):
+        if table[k + SECOND] >= 0:
+            for i in range(table[k + ROWS] * width):
+                y[table[k + SECOND] * width + i] += x[table[k + FIRST] * width + i]
 
 
 @kernel
-def spread_outward(count, parent, rows, x, x_at, y, y_at, width):
-    """y = S^T x: block k of y is the parent's block of x, zero on the world."""
-    for k in range(count):
-        p = parent[k]
-        for i in range(rows[k] * width):
-            if p >= 0:
-                y[y_at[k] * width + i] = x[x_at[p] * width + i]
-            else:
-                y[y_at[k] * width + i] = 0.0
+def spread_outward(count, table, x, y, width):
+    """y += S^T x: the parent's block of x (SECOND) into block k of y."""
+    for k in range(0, count * FIELDS, FIELDS):
+        if table[k + SECOND] >= 0:
+            for i in range(table[k + ROWS] * width):
+                y[table[k + FIRST] * width + i] += x[table[k + SECOND] * width + i]
