@@ -25,19 +25,27 @@ from limber.kernels.layout import OK, STATES
 End = tuple[str, "str | int | None"]
 
 
-def operators(system: System, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
-    """The spatial operators of `system` at (q, v), v zero if it is left out.
+def operators(
+    system: System, q: ArrayLike, v: ArrayLike | None = None, vdot: ArrayLike | None = None
+) -> Operators:
+    """The spatial operators of `system` at (q, v, vdot), v and vdot zero if left out.
 
-    A namespace of lazy operators and stacked vectors, see `Operators`.
+    A namespace of lazy operators and stacked vectors, see `Operators`; of these, only the vectors alpha and
+    f depend on vdot.
     """
     check_system(system)
-    speeds = np.zeros(system.nv) if v is None else v
-    batch, (q, speeds) = vectors(system, q=(q, system.nq), v=(speeds, system.nv))
+    zero = np.zeros(system.nv)
+    batch, (q, speeds, rates) = vectors(
+        system,
+        q=(q, system.nq),
+        v=(zero if v is None else v, system.nv),
+        vdot=(zero if vdot is None else vdot, system.nv),
+    )
     if batch:
         raise ArgumentValueError(
-            f"q and v must be one state, got a batch of shape {batch}. Make operators once per state."
+            f"q, v and vdot must be one state, got a batch of shape {batch}. Make operators once per state."
         )
-    return Operators(system, q[0], speeds[0])
+    return Operators(system, q[0], speeds[0], rates[0])
 
 
 class Operators(Frozen):
@@ -49,13 +57,13 @@ class Operators(Frozen):
     H, phi, M are the patent's script H, capital Phi and M_m, rotations included; E_phi, R, P, D, G, K,
     tau, tau_bar, E_psi, psi as there.  S, L, Delta_phi, Delta_psi and Phi = phi S, Psi = psi S are the
     report's, S with identities at (parent, child).  A is the patent's A, with Delta_phi = A B_hinge.
-    Upsilon, Omega, Lambda(ends), B(ends), J(ends) are the framework paper's.  a, b, V are stacked
-    vectors; `a` has gravity in it at the bodies on the world, `b` has K eta + D eta_dot in it.
+    Upsilon, Omega, Lambda(ends), B(ends), J(ends) are the framework paper's.  a, b, V, alpha, f are
+    stacked vectors; `a` has gravity in it at the bodies on the world, `b` has K eta + D eta_dot in it.
     `mass` is the mass operator H phi M phi^T H^T.
     """
 
-    def __init__(self, system: System, q: Array, v: Array):
-        self.system, self.q, self.v = system, q.copy(), v.copy()
+    def __init__(self, system: System, q: Array, v: Array, vdot: Array):
+        self.system, self.q, self.v, self.vdot = system, q.copy(), v.copy(), vdot.copy()
         names = list(system.layout)
         topo = system.dynamics.topo.reshape(-1, L.COLUMNS)[1 : len(names) + 1]
         modes, dofs = topo[:, L.MODES], topo[:, L.DOFS]
@@ -282,13 +290,15 @@ class Operators(Frozen):
         return Named("Lambda", B.T @ self.Omega @ B)
 
     # --- vectors ----------------------------------------------------------------------------------------
-    def alpha(self, vdot: ArrayLike) -> Array:
-        """Stacked accelerations phi^T (H^T vdot + a), gravity in them as an acceleration of the base."""
-        return self.phi.T @ (self.H.T @ np.asarray(vdot, dtype=float) + self.a)
+    @cached_property
+    def alpha(self) -> Array:
+        """Accelerations phi^T (H^T vdot + a), gravity in them as an acceleration of the base."""
+        return self.phi.T @ (self.H.T @ self.vdot + self.a)
 
-    def f(self, vdot: ArrayLike) -> Array:
-        """Stacked interaction forces phi (M alpha + b)."""
-        return self.phi @ (self.M @ self.alpha(vdot) + self.b)
+    @cached_property
+    def f(self) -> Array:
+        """Interaction forces phi (M alpha + b); H f are the generalized forces of vdot."""
+        return self.phi @ (self.M @ self.alpha + self.b)
 
     # --- estimation and factorization ---------------------------------------------------------------
     @cached_property

@@ -81,7 +81,7 @@ class Assembly:
             raise ArgumentTypeError(
                 f"body of {name!r} must be a RigidBody, a FlexibleBody or a beam(...), got {shown(body)}."
             )
-        if isinstance(joint, type) or not isinstance(joint, Joint):
+        if not isinstance(joint, Joint) or type(joint) is Joint:
             raise ArgumentTypeError(
                 f"joint of {name!r} must be a joint such as lb.Revolute([0, 0, 1]), got {shown(joint)}."
             )

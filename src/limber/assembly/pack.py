@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -15,6 +13,7 @@ from limber.bodies.rigid import RigidBody
 from limber.checks import Array
 from limber.errors import ModelError
 from limber.joints import Joint
+from limber.joints.packing import Constants, flattened, joint_work_size, pack_groups
 from limber.kernels import layout as L
 
 
@@ -40,22 +39,6 @@ class Packed:
     const: np.ndarray
     records: list[dict[int | None, int]]  # per row of topo: node number -> node record in const
     pools: dict = field(default_factory=dict)  # scratch arrays for reuse, by extra size
-
-
-@dataclass
-class _Constants:
-    """A growing flat array."""
-
-    parts: list[np.ndarray] = field(default_factory=list)
-    size: int = 0
-
-    def add(self, *numbers) -> int:
-        start = self.size
-        for x in numbers:
-            part = np.asarray(x, dtype=float).ravel()
-            self.parts.append(part)
-            self.size += part.size
-        return start
 
 
 _NO_MODES = ModalIntegrals(
@@ -143,7 +126,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
     n = len(items)
     groups = sum(len(i.joint.groups) for i in items if i.joint.kernel_kind[0] == L.GENERAL)
     topo = np.zeros((1 + n + groups, L.COLUMNS), dtype=np.int64)
-    const = _Constants()
+    const = Constants()
     const.add(gravity, np.zeros(3))
     assert const.size == L.CONST_START
     number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
@@ -162,7 +145,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
         row[L.JOINT], row[L.AXIS] = joint.kernel_kind
         if row[L.JOINT] == L.GENERAL:
             row[L.GROUP], row[L.GROUPS] = group, len(joint.groups)
-            group = _pack_groups(topo, const, k, joint, group)
+            group = pack_groups(topo, const, k, joint, group)
         row[L.CONST] = const.add(
             *_placement(item, data[row[L.PARENT]]), body.mass, body.moment, body.inertia
         )
@@ -182,24 +165,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
     if ruthless:
         _precompute(topo, const, items, data, records)
     _lay_out_work(topo, n)
-    return Packed(_flatten(topo, n), np.concatenate(const.parts), records)
-
-
-def _flatten(topo, n: int) -> np.ndarray:
-    """Rows named by where they start, in one flat array."""
-    topo[0, [L.END, L.ROWS_END]] = (n + 1) * L.COLUMNS, len(topo) * L.COLUMNS
-    topo[1 : n + 1, [L.PARENT, L.GROUP]] *= L.COLUMNS
-    return topo.ravel()
-
-
-def _pack_groups(topo, const: _Constants, k: int, joint: Joint, group: int) -> int:
-    q, v = topo[k, L.Q_JOINT], topo[k, L.V_JOINT]
-    for g in joint.groups:
-        row = topo[group]
-        row[L.G_KIND], row[L.G_Q], row[L.G_V], row[L.G_DOFS] = g.kind, q, v, g.dofs
-        row[L.G_CONST] = const.add(g.constants())
-        q, v, group = q + g.nq, v + g.dofs, group + 1
-    return group
+    return Packed(flattened(topo, n), np.concatenate(const.parts), records)
 
 
 def _placement(item: Attachment, parent: _BodyData) -> tuple[Array, Array, Array]:
@@ -208,7 +174,7 @@ def _placement(item: Attachment, parent: _BodyData) -> tuple[Array, Array, Array
     return item.rotation, item.offset, base + item.offset
 
 
-def _pack_nodes(const: _Constants, body: _BodyData) -> dict[int | None, int]:
+def _pack_nodes(const: Constants, body: _BodyData) -> dict[int | None, int]:
     """Node records of a body; None is the body frame."""
     records: dict[int | None, int] = {}
     nodes = body.nodes
@@ -235,7 +201,7 @@ def _attach(topo, k: int, item: Attachment, data, records, ruthless: bool) -> No
     topo[p, L.LOADS] += 1
 
 
-def _precompute(topo, const: _Constants, items, data, records) -> None:
+def _precompute(topo, const: Constants, items, data, records) -> None:
     """The constants of Jain & Rodriguez, Eq. (78), multiplied out; see `kernels.ruthless`."""
     children: list[list[int]] = [[] for _ in range(len(items) + 1)]
     for c in range(1, len(items) + 1):
@@ -285,9 +251,7 @@ def _lay_out_work(topo, n: int) -> None:
         row[L.WORK] = at
         at += L.WORK_BLOCK
         row[L.W_JOINT] = at
-        at += r * L.JOINT_WORK
-        if row[L.JOINT] == L.GENERAL:
-            at += 6 * r + r * r  # scratch of `manifold.screws_rate`
+        at += joint_work_size(row[L.JOINT], r)
         if row[L.ATTACHED] != L.RIGIDLY:
             row[L.W_NODE] = at
             at += 6 * topo[row[L.PARENT], L.MODES]
@@ -300,27 +264,3 @@ def _lay_out_work(topo, n: int) -> None:
         row[L.W_LOADS] = at
         at += size * size + 2 * size if topo[0, L.RUTHLESS] else 0
     topo[0, L.WORK_SIZE] = at
-
-
-@cache
-def _float_kernels() -> SimpleNamespace:
-    from limber.kernels import plain  # noqa: PLC0415
-
-    return plain.load()
-
-
-def pack_joint(joint: Joint) -> SimpleNamespace:
-    """One joint as a general joint of a massless body, for the plain kernels."""
-    topo = np.zeros((2 + len(joint.groups), L.COLUMNS), dtype=np.int64)
-    const = _Constants()
-    const.add(np.zeros(L.CONST_START))
-    topo[1, [L.DOFS, L.JOINT, L.GROUP, L.GROUPS]] = joint.dofs, L.GENERAL, 2, len(joint.groups)
-    _pack_groups(topo, const, 1, joint, 2)
-    _lay_out_work(topo, 1)
-    work = np.zeros(topo[0, L.WORK_SIZE])
-    return SimpleNamespace(
-        kernels=_float_kernels(),
-        topo=_flatten(topo, 1),
-        const=np.concatenate(const.parts),
-        work=work,
-    )

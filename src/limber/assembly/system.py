@@ -132,5 +132,6 @@ class System(Frozen):
             raise ModelError(
                 f"body {name!r}: {what} moves no mass, so its acceleration is undefined (the articulated inertia "
                 f"is singular). Give {name!r} or a body outboard of it mass and inertia in that direction (a beam "
-                "turns about its own axis without inertia unless it has a polar_inertia), or fix that freedom."
+                "turns about its own axis without inertia unless it has a polar_inertia), or fix that freedom. A compound "
+                "joint whose axes are not independent shows the same."
             )

@@ -10,6 +10,7 @@ import numpy as np
 
 from limber.checks import Array, array, unit_quaternion
 from limber.frozen import Frozen
+from limber.joints.packing import pack_joint
 from limber.kernels import layout
 
 
@@ -100,7 +101,7 @@ class Joint(Frozen):
     def Gamma(self, theta) -> Array:
         """The kinematic matrix: theta_dot = Gamma beta."""
         theta = self._coordinates(theta)
-        single = self._single()
+        single = pack_joint(self)
         columns = []
         for beta in np.eye(self.dofs):
             rate = np.zeros(self.nq)
@@ -123,16 +124,10 @@ class Joint(Frozen):
         theta = self._coordinates(theta)
         if not self.groups:
             return np.eye(3), np.zeros(3), np.zeros((6, 0))
-        single = self._single()
+        single = pack_joint(self)
         R, p = single.kernels.joints.general_joint_pose(
             single.topo, single.const, single.work, theta, layout.COLUMNS
         )
         start = single.topo[layout.COLUMNS + layout.W_JOINT] + layout.J_H
         rows = start + layout.JOINT_WORK * np.arange(self.dofs)[:, None] + np.arange(6)
         return np.array(R, dtype=float).reshape(3, 3), np.array(p, dtype=float), single.work[rows].T
-
-    def _single(self):
-        """This joint alone, packed for the plain kernels."""
-        from limber.assembly.pack import pack_joint  # noqa: PLC0415 (the packer imports joints)
-
-        return pack_joint(self)
