@@ -6,10 +6,13 @@ import pytest
 import limber as lb
 from helpers.compare import assert_close
 from helpers.random_systems import random_assembly, random_state
+from limber.algebra.identities import identities
 from limber.algebra.operator import Identity
 from limber.algebra.plan import sweeps
 
 TOLERANCE = 1e-10
+_small = lb.models.canadarm(modes=0).build()
+EQUATIONS = list(identities(lb.operators(_small, _small.neutral())))
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +85,13 @@ CASES = {
     "psi.T @ H.T @ Di @ H @ psi": "Omega",
     "2 * phi - phi + psi - phi": "psi",
     "M @ phi.T": "M phi^T",
+    "P + (psi - Ib) @ P + P @ (phi - Ib).T": "psi M phi^T",
+    "P + (psi - Ib) @ P + P @ (psi - Ib).T": "psi M psi^T",
+    "R + (phi - Ib) @ R + R @ (phi - Ib).T": "phi M phi^T",
+    "P + (phi - Ib) @ P + P @ (phi - Ib).T + (phi - Ib) @ P @ H.T @ Di @ H @ P @ (phi - Ib).T": "phi M phi^T",
+    "H @ (psi @ P + P @ phi.T - P)": "H psi M phi^T",
+    "phi - phi": "0",
+    "M - P + E_psi @ P @ E_psi.T": "0",
 }
 
 
@@ -94,6 +104,23 @@ def test_expression_simplifies(o, text):
     x = rng.standard_normal((expression.domain.size, 2))
     assert_close(simple @ x, expression @ x, TOLERANCE)
     assert simple.simplify() is simple or str(simple.simplify()) == str(simple)
+
+
+@pytest.mark.parametrize("equation", EQUATIONS)
+def test_identity_simplifies_to_zero(o, equation):
+    """Left minus right is zero by the rules alone, for any system."""
+    left, right = identities(o)[equation]
+    assert str((left - right).simplify()) == "0"
+
+
+def test_what_is_not_zero_is_not_simplified_to_zero(o):
+    for expression in (
+        o.phi - o.psi,
+        o.mass - o.D,
+        o.P - o.M,
+        o.H @ o.phi @ o.P - o.H @ o.psi @ o.P,
+    ):
+        assert str(expression.simplify()) != "0"
 
 
 def test_simplified_inverse_of_the_mass_operator_inverts_it(o):

@@ -150,6 +150,25 @@ class Identity(Operator):
         return "I"
 
 
+class Zero(Operator):
+    """The zero operator between two spaces."""
+
+    structure = MEMORYLESS
+
+    def __init__(self, codomain: Space, domain: Space):
+        self.codomain, self.domain = codomain, domain
+
+    def apply(self, x):
+        return np.zeros((self.codomain.size, *x.shape[1:]))
+
+    @property
+    def T(self):
+        return Zero(self.domain, self.codomain)
+
+    def __str__(self):
+        return "0"
+
+
 class Scaled(Operator):
     """A number times an operator."""
 

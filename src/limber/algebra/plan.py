@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from limber.algebra.leaves import BlockDiagonal, EndMap, Leaf, Named, Shift, Transition, Transposed
-from limber.algebra.operator import Identity, Inverse, Operator, Product, Scaled, Sum
+from limber.algebra.operator import Identity, Inverse, Operator, Product, Scaled, Sum, Zero
 from limber.algebra.simplify import simplify
 
 
@@ -70,7 +70,7 @@ def steps(expression: Operator) -> list[Step]:
         size = 0 if abs(expression.factor) == 1.0 else expression.codomain.size
         found = steps(expression.operator)
         return [*found, Step(f"{expression.factor:g}", "in place", size, 0)] if size else found
-    if isinstance(expression, Identity):
+    if isinstance(expression, (Identity, Zero)):
         return []
     if isinstance(expression, Inverse):
         return steps(expression.solved())

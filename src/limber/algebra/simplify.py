@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from limber.algebra.leaves import Named, Transposed
+from limber.algebra.normal import Letters, TooManyWords, is_zero, normal_form, parse, turn
 from limber.algebra.operator import (
     Identity,
     Inverse,
@@ -18,14 +19,13 @@ from limber.algebra.operator import (
     Product,
     Scaled,
     Sum,
+    Zero,
     product,
     total,
 )
 
 if TYPE_CHECKING:
     from limber.algebra.operators import Operators
-
-Letters = tuple[str, ...]
 
 #: left -> right, with the equation it comes from (a.: Rodriguez & Kreutz; patent: Jain & Rodriguez;
 #: framework: Rodriguez, Jain & Kreutz)
@@ -57,28 +57,26 @@ RULES: list[tuple[str, str, str]] = [
     ("psi^T H^T D^-1 H psi", "Omega", "framework (3.10)"),
 ]
 
-#: sums of two words with a common beginning and end: first + sign second -> result
-PAIRS: list[tuple[str, float, str, str, str]] = [
-    ("phi", -1.0, "psi K H phi", "psi", "a.15"),
-    ("phi", -1.0, "phi K H psi", "psi", "a.23"),
-    ("psi", 1.0, "psi K H phi", "phi", "a.14"),
-    ("psi", 1.0, "phi K H psi", "phi", "a.22"),
-    ("Phi", -1.0, "Psi L H Phi", "Psi", "a.17"),
-    ("Phi", -1.0, "Phi L H Psi", "Psi", "a.25"),
-    ("Psi", 1.0, "Psi L H Phi", "Phi", "a.16"),
-    ("Psi", 1.0, "Phi L H Psi", "Phi", "a.24"),
+#: sums of words with a common beginning and end -> one word
+SUMS: list[tuple[str, str, str]] = [
+    ("phi - psi K H phi", "psi", "a.15"),
+    ("phi - phi K H psi", "psi", "a.23"),
+    ("psi + psi K H phi", "phi", "a.14"),
+    ("psi + phi K H psi", "phi", "a.22"),
+    ("Phi - Psi L H Phi", "Psi", "a.17"),
+    ("Phi - Phi L H Psi", "Psi", "a.25"),
+    ("Psi + Psi L H Phi", "Phi", "a.16"),
+    ("Psi + Phi L H Psi", "Phi", "a.24"),
+    ("psi P + P phi^T - P", "psi M phi^T", "a.46, patent (72)"),
+    ("psi P + P psi^T - P", "psi M psi^T", "a.47"),
+    ("phi R + R phi^T - R", "phi M phi^T", "patent lemma 5.1"),
+    ("phi P + P phi^T + phi K D K^T phi^T - P", "phi M phi^T", "a.48"),
 ]
 
 
 def _turned(word: str) -> str:
     """The transposed word."""
-    return " ".join(_turn(letter) for letter in reversed(word.split()))
-
-
-def _turn(letter: str) -> str:
-    if letter in ("D", "D^-1", "P", "M", "R", "Omega", "Upsilon", "mass"):
-        return letter
-    return letter[:-2] if letter.endswith("^T") else f"{letter}^T"
+    return " ".join(turn(letter) for letter in reversed(word.split()))
 
 
 _REWRITES: list[tuple[Letters, Letters]] = []
@@ -87,10 +85,48 @@ for _left, _right, _ in RULES:
         _REWRITES.append((tuple(_pair[0].split()), tuple(_pair[1].split())))
 
 
+_SUMS: list[tuple[list[tuple[Letters, float]], Letters]] = []
+for _text, _result, _ in SUMS:
+    # the longest word first: it is the rarest to find
+    _pattern = sorted(parse(_text).items(), key=lambda item: -len(item[0]))
+    _into = tuple(_result.split())
+    _SUMS.append((_pattern, _into))
+    _SUMS.append(
+        (
+            [(tuple(_turned(" ".join(w)).split()), n) for w, n in _pattern],
+            tuple(_turned(_result).split()),
+        )
+    )
+
+
 def simplify(expression: Operator) -> Operator:
-    """The expression rewritten by the identities; unchanged if its operators are of no one system."""
+    """The expression rewritten by the identities; unchanged if its operators are of no one system.
+
+    Zero if the identities make it so.  Of the factored form and the distributed one (`normal`), what takes
+    fewer sweeps, then fewer multiplications.
+    """
     ops = family(expression)
-    return expression if ops is None else _Simplifier(ops).run(expression)
+    if ops is None:
+        return expression
+    factored = _Simplifier(ops).run(expression)
+    if not _has(Sum, expression) or _has(Inverse, factored):
+        return factored
+    if is_zero(factored):
+        return Zero(expression.codomain, expression.domain)
+    distributed = _Simplifier(ops).distributed(factored)
+    return min((factored, distributed), key=_cost)
+
+
+def _has(kind: type, expression: Operator) -> bool:
+    """Whether an expression has a part of this kind."""
+    return isinstance(expression, kind) or any(_has(kind, part) for part in _parts(expression))
+
+
+def _cost(expression: Operator) -> tuple[int, int]:
+    from limber.algebra.plan import steps, sweeps  # noqa: PLC0415 (it imports this module)
+
+    found = tuple(steps(expression))
+    return sweeps(found), sum(step.multiplications for step in found)
 
 
 def family(expression: Operator) -> Operators | None:
@@ -129,6 +165,36 @@ class _Simplifier:
                 return self.run(expression.origin).T
             return self.sum(expression)
         return self.word(expression)
+
+    def distributed(self, expression: Operator) -> Operator:
+        """The normal form, as an expression; `expression` itself if it has too many words."""
+        try:
+            words = normal_form(expression, mass=False)
+        except TooManyWords:
+            return expression
+        known = {
+            "E_phi",
+            "K",
+            "L",
+            "S",
+            "Delta_phi",
+            "phi",
+            "psi",
+            "G",
+            "H",
+            "P",
+            "D",
+            "D^-1",
+            "M",
+            "R",
+        }
+        letters = {x.removesuffix("^T") for word in words for x in word}
+        if not words or not letters <= known:
+            return expression
+        space = Identity(expression.codomain)
+        order = sorted(words.items(), key=lambda item: (item[1] < 0.0, len(item[0])))
+        terms = [n * product([space, *(self.operator(x) for x in w)]) for w, n in order]
+        return self.run(total(terms) if len(terms) > 1 else terms[0])
 
     # --- words ------------------------------------------------------------------------------------
     def word(self, expression: Operator) -> Operator:
@@ -176,7 +242,7 @@ class _Simplifier:
                     return f"{name}^T" if factor.origin is not None else name
             return "?"
         name = str(factor)
-        return _turn(name[:-2]) if name.endswith("^T") else name
+        return turn(name[:-2]) if name.endswith("^T") else name
 
     def operator(self, name: str) -> Operator:
         """The operator of a letter."""
@@ -217,11 +283,11 @@ class _Simplifier:
                     (part.factor, part.operator) if isinstance(part, Scaled) else (1.0, part)
                 )
                 self.collect(terms, number, inner)
-        while self.pair(terms):
+        while self.joined(terms):
             pass
         kept = [(n, t) for n, t in terms if n != 0.0]
         if not kept:
-            return 0.0 * expression.terms[0]
+            return Zero(expression.codomain, expression.domain)
         named = [t if n == 1.0 else n * t for n, t in kept]
         result = named[0] if len(named) == 1 else total(named)
         if str(result) in ("I - tau", "I - G H"):
@@ -236,29 +302,35 @@ class _Simplifier:
                 return
         terms.append((number, term))
 
-    def pair(self, terms: list[tuple[float, Operator]]) -> bool:
-        """Replace one pair of terms that an identity joins; whether there was one."""
+    def joined(self, terms: list[tuple[float, Operator]]) -> bool:
+        """Replace terms that an identity joins by one; whether there were some."""
         words = [[self.letter(f) for f in self.flat(t)] for _, t in terms]
-        for first, sign, second, result, _ in PAIRS:
-            for left, right, into in (
-                (first.split(), second.split(), result.split()),
-                (_turned(first).split(), _turned(second).split(), _turned(result).split()),
-            ):
-                for i, word in enumerate(words):
-                    at = _find(word, tuple(right))
-                    if at is None or terms[i][0] == 0.0:
-                        continue
-                    partner = [*word[:at], *left, *word[at + len(right) :]]
-                    for j, other in enumerate(words):
-                        if other == partner and terms[j][0] * sign == terms[i][0]:
-                            factors = self.flat(terms[i][1])
-                            middle = [self.operator(n) for n in into]
-                            new = product([*factors[:at], *middle, *factors[at + len(right) :]])
-                            number = terms[j][0]
-                            for k in sorted((i, j), reverse=True):
-                                del terms[k]
-                            self.collect(terms, number, self.run(new))
-                            return True
+        for pattern, result in _SUMS:
+            (first, sign), others = pattern[0], pattern[1:]
+            for i, word in enumerate(words):
+                at = _find(word, first)
+                if at is None or terms[i][0] == 0.0:
+                    continue
+                head, tail = word[:at], word[at + len(first) :]
+                number = terms[i][0] / sign
+                found = [i]
+                for middle, factor in others:
+                    want = [*head, *middle, *tail]
+                    match = [
+                        j
+                        for j, other in enumerate(words)
+                        if j not in found and other == want and terms[j][0] == number * factor
+                    ]
+                    found += match[:1]
+                if len(found) < len(pattern):
+                    continue
+                factors = self.flat(terms[i][1])
+                middle_ = [self.operator(n) for n in result]
+                new = product([*factors[:at], *middle_, *factors[at + len(first) :]])
+                for k in sorted(found, reverse=True):
+                    del terms[k]
+                self.collect(terms, number, self.run(new))
+                return True
         return False
 
 
