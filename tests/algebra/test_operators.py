@@ -212,6 +212,12 @@ def test_operators_that_do_not_fit_are_refused(o):
         o.phi.block("nose", 0)
     with pytest.raises(lb.LimberError, match="ends must be a list"):
         o.B(["tip"])
+    with pytest.raises(lb.LimberError, match="what phi is applied to must be real numbers"):
+        o.phi @ "x"
+    with pytest.raises(lb.LimberError, match="the factor of an operator must be real numbers"):
+        "a" * o.phi
+    with pytest.raises(lb.LimberError, match="T must have shape"):
+        o.filter(np.ones(3))
     with pytest.raises(lb.LimberError, match="batch"):
         lb.operators(other_system, np.tile(q, (2, 1)))
 

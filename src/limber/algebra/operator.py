@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from limber.algebra.spaces import Space
-from limber.checks import Array
+from limber.checks import Array, number, numbers
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
 
 MEMORYLESS, CAUSAL, ANTICAUSAL, FULL = "memoryless", "causal", "anticausal", "full"
@@ -69,7 +69,10 @@ class Operator(ABC):
         return self._times(other)
 
     def _times(self, x) -> Array:
-        x = np.ascontiguousarray(x, dtype=np.float64)
+        if type(x) is not np.ndarray or x.dtype != np.float64 or not x.flags.c_contiguous:
+            x = np.ascontiguousarray(
+                numbers(f"what {self} is applied to", x, f"({self.domain.size},)")
+            )
         if x.ndim not in (1, 2) or x.shape[0] != self.domain.size:
             raise ArgumentValueError(
                 f"{self} takes vectors of the {self.domain.name} space, shape ({self.domain.size},) or "
@@ -87,7 +90,7 @@ class Operator(ABC):
         return Scaled(-1.0, self)
 
     def __mul__(self, factor):
-        return Scaled(float(factor), self)
+        return Scaled(number("the factor of an operator", factor), self)
 
     __rmul__ = __mul__
 

@@ -13,7 +13,7 @@ from limber.algebra.leaves import BlockDiagonal, EndMap, Leaf, Named, Shift, Tra
 from limber.algebra.operator import Identity, Operator
 from limber.algebra.spaces import Space
 from limber.assembly.system import System
-from limber.checks import Array
+from limber.checks import Array, array
 from limber.dynamics.evaluate import check_system, refuse, vectors, workspaces
 from limber.dynamics.kinematics import jacobian, pose
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -308,7 +308,7 @@ class Operators(Frozen):
 
     def filter(self, T: ArrayLike) -> Filtered:
         """The Kalman filter of the report's Eq. (4.15), run over the forces T as measurements."""
-        T = np.asarray(T, dtype=float)
+        T = array("T", T, (self.speeds.size,))
         state = self.psi @ (self.K @ T)
         innovations = T - self.H @ state
         residuals = self.D.inv() @ innovations
@@ -316,7 +316,7 @@ class Operators(Frozen):
 
     def smooth(self, residuals: ArrayLike) -> Smoothed:
         """The smoother of the report's Eqs. (4.21), (4.22): from D^{-1} eps to M^{-1} T."""
-        residuals = np.asarray(residuals, dtype=float)
+        residuals = array("residuals", residuals, (self.speeds.size,))
         costate = self.psi.T @ (self.H.T @ residuals)
         return Smoothed(costate, residuals - self.K.T @ costate)
 
