@@ -55,7 +55,6 @@ class Leaf(Operator):
     def __init__(self, name: str, codomain: Space, domain: Space, structure: str):
         self.name, self.structure = name, structure
         self.codomain, self.domain = codomain, domain
-        self.family: object = None  # the Operators it belongs to
 
     def apply_transposed(self, x: Array) -> Array:
         """The transpose times a (codomain.size, columns) matrix."""

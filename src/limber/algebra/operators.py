@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.algebra.leaves import BlockDiagonal, EndMap, Leaf, Named, Shift, Transition
+from limber.algebra.leaves import BlockDiagonal, EndMap, Named, Shift, Transition
 from limber.algebra.operator import Identity, Operator
 from limber.algebra.spaces import Space
 from limber.assembly.system import System
-from limber.checks import Array, array
+from limber.checks import Array, array, numbers
 from limber.dynamics.evaluate import check_system, refuse, vectors, workspaces
 from limber.dynamics.kinematics import jacobian, pose
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -77,12 +77,8 @@ class Operators(Frozen):
         self.S = Shift(self.bodies, self.parents, self.parent)
         self._fill()
         self._freeze()
-
-    def __getattribute__(self, name: str):
-        found = object.__getattribute__(self, name)
-        if isinstance(found, Leaf) and found.family is None:
-            found.family = self
-        return found
+        for space in (self.bodies, self.speeds, self.parents, self.hinges):
+            space.family = self
 
     def _fill(self) -> None:
         """Blocks of Delta_phi, H, M and the vectors a, b, V from the kernels."""
@@ -246,6 +242,7 @@ class Operators(Frozen):
             body.append(k)
             blocks.append(np.vstack([shapes[:, modes].T, np.kron(np.eye(2), R.T) @ carry]))
         space = Space("ends", [f"{n}/{t}" for n, t in ends], [6] * len(ends))
+        space.family = self
         return EndMap(self.bodies, space, body, blocks)
 
     def _geometry(self) -> Array:
@@ -339,7 +336,10 @@ class Operators(Frozen):
         self, name: str, function: Callable[[str], ArrayLike], rows: Space, columns: Space
     ) -> BlockDiagonal:
         """A block-diagonal operator of your own: `function(body name)` gives its block."""
-        blocks = [np.asarray(function(body), dtype=float) for body in self.bodies.labels]
+        blocks = [
+            numbers(f"{name}: the block of {body!r}", function(body), "(rows, columns)")
+            for body in self.bodies.labels
+        ]
         return BlockDiagonal.from_blocks(name, rows, columns, blocks)
 
 

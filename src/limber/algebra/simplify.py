@@ -100,12 +100,12 @@ for _text, _result, _ in SUMS:
 
 
 def simplify(expression: Operator) -> Operator:
-    """The expression rewritten by the identities; unchanged if its operators are of no one system.
+    """The expression rewritten by the identities; unchanged if it acts on spaces of no system's operators.
 
     Zero if the identities make it so.  Of the factored form and the distributed one (`normal`), what takes
     fewer sweeps, then fewer multiplications.
     """
-    ops = family(expression)
+    ops = expression.domain.family or expression.codomain.family
     if ops is None:
         return expression
     factored = _Simplifier(ops).run(expression)
@@ -127,16 +127,6 @@ def _cost(expression: Operator) -> tuple[int, int]:
 
     found = tuple(steps(expression))
     return sweeps(found), sum(step.multiplications for step in found)
-
-
-def family(expression: Operator) -> Operators | None:
-    """The operators that the leaves of an expression belong to."""
-    for part in _parts(expression):
-        found = family(part)
-        if found is not None:
-            return found
-    leaf = expression.leaf if isinstance(expression, Transposed) else expression
-    return getattr(leaf, "family", None)
 
 
 def _parts(expression: Operator) -> tuple[Operator, ...]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.errors import ArgumentValueError
+
+if TYPE_CHECKING:
+    from limber.algebra.operators import Operators
 
 
 class Space:
@@ -19,6 +23,7 @@ class Space:
         self.sizes = np.array(sizes, dtype=np.int64)
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)])[:-1].astype(np.int64)
         self.size = int(self.sizes.sum())
+        self.family: Operators | None = None  # the operators that act on it
 
     def index(self, block: int | str) -> int:
         """The number of a block, given by number or by the name of its body."""
