@@ -4,6 +4,7 @@ from limber import models
 from limber.algebra import Operator, Operators, denoc, operators, verify_identities
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, RigidBody, beam
+from limber.codegen import compile, operation_count
 from limber.dynamics import (
     Modes,
     bias,
@@ -60,6 +61,7 @@ __all__ = [
     "Universal",
     "beam",
     "bias",
+    "compile",
     "denoc",
     "forward_dynamics",
     "integrate",
@@ -70,6 +72,7 @@ __all__ = [
     "models",
     "modes",
     "momentum",
+    "operation_count",
     "operators",
     "pose",
     "potential_energy",

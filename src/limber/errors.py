@@ -23,3 +23,11 @@ class ModelError(LimberError, ValueError):
 
 class DynamicsError(LimberError, ValueError):
     """The equations have no finite solution at this state."""
+
+
+class CompileError(LimberError, RuntimeError):
+    """Code could not be compiled or loaded."""
+
+
+class MissingExtraError(LimberError, ImportError):
+    """A library of an optional extra is not installed."""

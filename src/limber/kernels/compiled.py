@@ -1,21 +1,20 @@
 """Compile the entry points when first used, and keep them on disk.
 
-The cache lies in a folder named after the content of every kernel file, so that a changed kernel is
-never run from a stale cache: $LIMBER_CACHE_DIR, else the user's cache folder; if neither can be
-written, a private temporary one that serves this process only.
+The cache lies in a folder (`limber.cache`) named after the content of every kernel file, so that a
+changed kernel is never run from a stale cache.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+
+from limber.cache import folder
 
 _lock = threading.Lock()
 
@@ -59,26 +58,7 @@ def _cache_folder() -> Path:
     digest = hashlib.sha256()
     for file in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(file.name.encode() + file.read_bytes())
-    name = digest.hexdigest()[:16]
-    choices = []
-    if "LIMBER_CACHE_DIR" in os.environ:
-        choices.append(Path(os.environ["LIMBER_CACHE_DIR"]))
-    if sys.platform == "win32":
-        user = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        user = Path.home() / "Library" / "Caches"
-    else:
-        user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    choices.append(user / "limber")
-    for choice in choices:
-        folder = choice / name
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                return folder
-        except OSError:
-            continue
-    return Path(tempfile.mkdtemp(prefix="limber-"))
+    return folder(digest.hexdigest()[:16])
 
 
 @cache

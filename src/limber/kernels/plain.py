@@ -25,11 +25,13 @@ MODULES = (
     "composite",
     "energy",
     "joints",
+    "ldlt",
     "manifold",
     "newton_euler",
     "observe",
     "ruthless",
     "so3",
+    "step",
     "vec",
 )
 

@@ -1,0 +1,109 @@
+"""C sources to loaded libraries, by the system's compiler, kept by content."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from limber import cache as disk
+from limber.errors import CompileError
+
+#: Rounding may change (fused multiply-add); nothing else does.
+FLAGS = ("-std=gnu99", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-shared", "-fPIC")
+
+
+@cache
+def compiler() -> tuple[str, ...]:
+    """The command of the C compiler: $CC, else cc, gcc or clang."""
+    wanted = shlex.split(os.environ.get("CC", ""))
+    for command in ([wanted] if wanted else []) + [["cc"], ["gcc"], ["clang"]]:
+        path = shutil.which(command[0])
+        if path is not None:
+            return (path, *command[1:])
+    tried = f"$CC ({' '.join(wanted)}), " if wanted else ""
+    raise CompileError(
+        f"no C compiler was found: tried {tried}cc, gcc and clang. Install one (the package gcc or clang of your "
+        'system), or set the environment variable CC to its path. target="casadi" needs none, nor do '
+        "lb.forward_dynamics and the other functions of limber."
+    )
+
+
+@cache
+def _identity() -> str:
+    """Compiler version and processor: code for one is not loaded on another."""
+    version = _run([*compiler(), "--version"]).splitlines()[:1]
+    processor = platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        processor += next((x for x in lines if x.startswith(("flags", "Features"))), "")
+    except OSError:
+        processor += platform.processor()
+    return "\n".join([*compiler(), *version, processor])
+
+
+@cache
+def _native() -> tuple[str, ...]:
+    """The option for this processor's instructions, where the compiler knows it."""
+    for option in ("-march=native", "-mcpu=native"):
+        command = [*compiler(), option, "-x", "c", "-c", os.devnull, "-o", os.devnull]
+        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+            return (option,)
+    return ()
+
+
+def _run(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise CompileError(
+            f"the C compiler {command[0]} could not be started: {error}. Check $CC."
+        ) from error
+    if done.returncode != 0:
+        message = "\n".join(done.stderr.strip().splitlines()[:12])
+        raise CompileError(f"{' '.join(command[:6])} ... failed:\n{message}")
+    return done.stdout
+
+
+def library(source: str, suffix: str = ".so", options: tuple[str, ...] = ()) -> Path:
+    """The shared library of a source, compiled unless one of the same content is there.
+
+    Two processes may do this at once: each compiles into a file of its own, which takes its final
+    name in one step.
+    """
+    flags = (*FLAGS, *_native(), *options)
+    text = "\n".join([_identity(), *flags, source])
+    name = hashlib.sha256(text.encode()).hexdigest()[:24]
+    folder = disk.folder("generated")
+    path = folder / f"{name}{suffix}"
+    if path.exists():
+        return path
+    try:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=name) as scratch:
+            file, result = Path(scratch) / f"{name}.c", Path(scratch) / path.name
+            file.write_text(source)
+            _run([*compiler(), *flags, "-o", str(result), str(file), "-lm"])
+            os.replace(result, path)
+    except OSError as error:
+        raise CompileError(
+            f"the compiled code could not be written to {folder}: {error}. Free some space, or set LIMBER_CACHE_DIR "
+            "to a folder that can be written."
+        ) from error
+    return path
+
+
+def load(path: Path) -> ctypes.CDLL:
+    """The library at `path`, loaded."""
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise CompileError(
+            f"{path} could not be loaded: {error}. Delete it; it is compiled again when next needed."
+        ) from error

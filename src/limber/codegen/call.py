@@ -1,0 +1,189 @@
+"""Calling a generated C function on NumPy arrays: checks, batches, threads, and the fast way in."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.machinery
+import importlib.util
+import os
+import sysconfig
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from limber.checks import shown
+from limber.codegen import build
+from limber.codegen.program import Argument, Program
+from limber.errors import ArgumentTypeError, ArgumentValueError, CompileError
+
+#: Batches get another thread for every so many states.
+STATES_PER_THREAD = 2048
+
+
+class Caller:
+    """A loaded function, called with any arrays that fit.
+
+    Inputs are arrays of the shapes of `program.inputs`, with the same leading batch dimensions or
+    none; contiguous arrays of the right type are used where they lie.
+    """
+
+    def __init__(self, program: Program, library: ctypes.CDLL, single: bool, threads: int | None):
+        self.program = program
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self.threads = threads
+        self._library = library  # stays loaded
+        self._batch = library.limber_batch
+        self._batch.restype = None
+        self._batch.argtypes = [ctypes.c_ssize_t, ctypes.c_ssize_t] + [ctypes.c_void_p] * 3
+
+    def __call__(self, *args: Any, out: Any = None) -> Any:
+        """The results for `args`, in new arrays or in `out`."""
+        inputs = self.program.inputs
+        if len(args) != len(inputs):
+            names = ", ".join(a.name for a in inputs)
+            raise ArgumentTypeError(
+                f"{self.program.name} takes {len(inputs)} arguments ({names}), got {len(args)}."
+            )
+        arrays = [self._array(a, x) for a, x in zip(inputs, args)]
+        batches = [x.shape[: x.ndim - len(a.shape)] for a, x in zip(inputs, arrays)]
+        try:
+            batch = np.broadcast_shapes(*batches)
+        except ValueError:
+            shapes = ", ".join(f"{a.name} {x.shape}" for a, x in zip(inputs, arrays))
+            raise ArgumentValueError(
+                f"the batch dimensions do not fit together: {shapes}."
+            ) from None
+        count = int(np.prod(batch, dtype=np.int64))
+        strides = []
+        for i, (a, own) in enumerate(zip(inputs, batches)):
+            strides.append(0 if own == () else a.size)
+            if own not in ((), batch):
+                arrays[i] = np.ascontiguousarray(np.broadcast_to(arrays[i], (*batch, *a.shape)))
+        results = self._results(out, batch, arrays)
+        self._run(count, arrays, strides, results)
+        if out is not None:
+            return out
+        done = [r[()] for r in results]
+        return done[0] if len(done) == 1 else tuple(done)
+
+    def _array(self, argument: Argument, value: Any) -> np.ndarray:
+        """An input in the form the code wants; a copy only if it must be one."""
+        try:
+            array = np.asarray(value)
+        except ValueError:
+            array = np.empty((), dtype=object)
+        if array.dtype.kind not in "iuf":
+            raise ArgumentTypeError(
+                f"{argument.name} must be real numbers of shape {argument.shape}, got {shown(value)}."
+            )
+        array = (
+            np.ascontiguousarray(array, dtype=self.dtype)
+            if array.ndim
+            else array.astype(self.dtype)
+        )
+        own = len(argument.shape)
+        if array.ndim < own or array.shape[array.ndim - own :] != argument.shape:
+            what = f" ({argument.meaning})" if argument.meaning else ""
+            raise ArgumentValueError(
+                f"{argument.name}{what} must have shape {argument.shape}, or that behind batch dimensions, "
+                f"got {array.shape}."
+            )
+        return array
+
+    def _results(
+        self, out: Any, batch: tuple[int, ...], arrays: list[np.ndarray]
+    ) -> list[np.ndarray]:
+        outputs = self.program.outputs
+        if out is None:
+            return [np.empty((*batch, *a.shape), dtype=self.dtype) for a in outputs]
+        given = (out,) if len(outputs) == 1 else out
+        if not isinstance(given, tuple | list) or len(given) != len(outputs):
+            names = ", ".join(a.name for a in outputs)
+            raise ArgumentTypeError(f"out must be a tuple of {len(outputs)} arrays ({names}).")
+        for a, x in zip(outputs, given):
+            shape = (*batch, *a.shape)
+            fits = isinstance(x, np.ndarray) and x.dtype == self.dtype and x.shape == shape
+            if not fits or not x.flags.c_contiguous or not x.flags.writeable:
+                what = (
+                    f"{x.dtype} array of shape {x.shape}" if isinstance(x, np.ndarray) else shown(x)
+                )
+                raise ArgumentValueError(
+                    f"out for {a.name} must be a writable, C-contiguous {self.dtype} array of shape {shape}, got "
+                    f"{what}."
+                )
+            if any(np.may_share_memory(x, y) for y in arrays):
+                raise ArgumentValueError(
+                    f"out for {a.name} overlaps an input: give it memory of its own."
+                )
+        return list(given)
+
+    def _run(self, count: int, arrays, strides, results) -> None:
+        inputs = (ctypes.c_void_p * len(arrays))(*[x.ctypes.data for x in arrays])
+        outputs = (ctypes.c_void_p * len(results))(*[x.ctypes.data for x in results])
+        steps = (ctypes.c_ssize_t * len(strides))(*strides)
+        most = len(os.sched_getaffinity(0)) if self.threads is None else self.threads
+        threads = max(1, min(most, count // STATES_PER_THREAD))
+        if threads == 1:
+            self._batch(0, count, inputs, steps, outputs)
+            return
+        # cut at multiples of 64 states, so that blocks of lanes stay whole
+        bounds = [count * i // threads // 64 * 64 for i in range(threads)] + [count]
+        with ThreadPoolExecutor(threads) as pool:
+            list(
+                pool.map(
+                    lambda span: self._batch(*span, inputs, steps, outputs),
+                    pairwise(bounds),
+                )
+            )
+
+    def __repr__(self) -> str:
+        def described(arguments):
+            return ", ".join(f"{a.name} {a.shape}" for a in arguments)
+
+        p = self.program
+        return (
+            f"<{p.about or p.name}: {described(p.inputs)} -> {described(p.outputs)}, {self.dtype}>"
+        )
+
+
+@cache
+def _dispatcher() -> Callable | None:
+    """The compiled entry from Python, or None where Python's headers are missing."""
+    source = Path(__file__).with_name("dispatch.c").read_text()
+    folders = {sysconfig.get_path("include"), sysconfig.get_path("platinclude"), np.get_include()}
+    options = [f"-I{path}" for path in sorted(filter(None, folders))]
+    suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
+    try:
+        path = build.library(
+            source + f"\n/* {suffix} {np.__version__} */\n", suffix, tuple(options)
+        )
+        loader = importlib.machinery.ExtensionFileLoader("limber_dispatch", str(path))
+        spec = importlib.util.spec_from_file_location("limber_dispatch", path, loader=loader)
+        assert spec is not None
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except (CompileError, ImportError):
+        return None
+    return module.Function
+
+
+def fast(caller: Caller) -> Any:
+    """`caller` behind the compiled dispatcher, which takes single states itself."""
+    dispatcher = _dispatcher()
+    program = caller.program
+    arguments = (*program.inputs, *program.outputs)
+    if dispatcher is None or len(arguments) > 24 or any(len(a.shape) > 3 for a in arguments):
+        return caller
+    pointer = ctypes.cast(caller._library.limber_call, ctypes.c_void_p).value
+    return dispatcher(
+        pointer,
+        [a.shape for a in program.inputs],
+        [a.shape for a in program.outputs],
+        caller.dtype == np.float32,
+        caller,
+    )

@@ -1,0 +1,148 @@
+"""`compile` and `operation_count`: the public face of code generation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+from limber.assembly.system import System
+from limber.checks import shown
+from limber.codegen import build, c, call
+from limber.codegen.derivatives import derivative
+from limber.codegen.program import OperationCount, Program
+from limber.codegen.trace import Request, trace
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+TARGETS = ("c", "c-package", "casadi", "cuda")
+_PRECISIONS = {"float64": False, "double": False, "float32": True, "single": True}
+
+
+def compile(
+    system: System,
+    function: str,
+    target: str = "c",
+    *,
+    body: str | None = None,
+    node: str | int | None = None,
+    wrt: str | Sequence[str] | None = None,
+    external: Sequence[tuple[str, str | int]] = (),
+    parameters: Sequence[str] = (),
+    dtype: Any = "float64",
+    lanes: int = 1,
+    threads: int | None = None,
+    path: str | PathLike | None = None,
+    name: str | None = None,
+) -> Any:
+    """Straight-line code for one function of one system, made from the kernels themselves.
+
+    f = lb.compile(s, "forward_dynamics"); vdot = f(q, v, tau)
+
+    Parameters
+    ----------
+    function : "forward_dynamics" (q, v, tau), "inverse_dynamics" (q, v, vdot), "bias" (q, v),
+        "mass_matrix" (q), "kinetic_energy" (q, v), "potential_energy" (q), "momentum" (q, v),
+        "pose" (q) -> R, p and "jacobian" (q) of a node, "qdot" (q, v), "integrate" (q, v, dt) and
+        "step" (q, v, tau, dt) -> q, v: one step of the classical Runge-Kutta method, tau held;
+        "rollout", with target "cuda": many steps on the device (see `codegen.cuda.CudaRollout`).
+    target : "c" compiles with the system's compiler and returns a function of NumPy arrays;
+        "c-package" writes a folder to take away and returns its path; "casadi" returns a
+        `casadi.Function`; "cuda" returns a function of arrays on the GPU, shape (size, states).
+    body, node : the node of "pose" and "jacobian"; without `node`, the body frame.
+    wrt : the Jacobian with respect to an input ("q", "v", "tau", ...) or parameter instead of the
+        function itself, or one Jacobian for each of several.  Derivatives with respect to q are on
+        the tangent space (nv columns: the derivative along q_dot = N(q) v), and so are those of
+        coordinates (the q of "step": nv rows).
+    external : (body, node) ends of external wrenches, which become an input (n, 6) in world axes.
+    parameters : "gravity", "<body>.mass", ".com", ".inertia", ".stiffness", ".damping", ".offset":
+        numbers of the model that become inputs, behind the others.
+    dtype : "float64" or "float32".
+    lanes : (c) states that one SIMD instruction handles in batches: 4 or 8, or 16 in float32.
+    threads : (c) for large batches; all cores unless given.
+    path, name : (c-package) the folder, and the prefix of files and functions.
+
+    Generated code does not check values: NaN in, NaN out; a singular state gives infinities.  The
+    compiled code is kept by content in the folder of `LIMBER_CACHE_DIR`, or else the user's cache
+    folder, or a temporary one where that cannot be written.
+    """
+    if target not in TARGETS:
+        raise ArgumentValueError(
+            f"target={target!r} is unknown; choose one of {', '.join(TARGETS)}."
+        )
+    single = _precision(dtype)
+    if type(lanes) is not int or lanes < 1 or lanes & (lanes - 1) or lanes > 64:
+        raise ArgumentValueError(f"lanes={shown(lanes)} must be a power of two from 1 to 64.")
+    if lanes > 1 and target != "c":
+        raise ArgumentValueError(f'lanes={lanes} is for target="c"; {target!r} has none.')
+    if threads is not None and (type(threads) is not int or threads < 1):
+        raise ArgumentValueError(f"threads={shown(threads)} must be a positive integer, or None.")
+    if path is not None and target != "c-package":
+        raise ArgumentValueError(f'path={shown(path)} is for target="c-package".')
+    if function == "rollout":
+        return _rollout(system, target, wrt, parameters, single)
+    program = programmed(system, function, body, node, wrt, external, parameters)
+    if target == "casadi":
+        from limber.codegen.casadi import function as casadi_function  # noqa: PLC0415
+
+        return casadi_function(program, name)
+    if target == "c-package":
+        from limber.codegen.package import write  # noqa: PLC0415
+
+        return write(program, path, name, single)
+    if target == "cuda":
+        from limber.codegen.cuda import CudaFunction  # noqa: PLC0415
+
+        return CudaFunction(program, single)
+    source = c.library(program, lanes, single)
+    f = call.fast(call.Caller(program, build.load(build.library(source)), single, threads))
+    f.source = source
+    f.program = program
+    f.__doc__ = program.about
+    return f
+
+
+def _rollout(system, target, wrt, parameters, single) -> Any:
+    if target != "cuda" or wrt is not None:
+        raise ArgumentValueError(
+            'function="rollout" is a whole simulation on the GPU: it has target="cuda" only, and no derivatives. '
+            'Use "step" elsewhere.'
+        )
+    from limber.codegen.cuda import CudaRollout  # noqa: PLC0415
+
+    return CudaRollout(programmed(system, "step", None, None, None, (), parameters), single)
+
+
+def operation_count(
+    system: System,
+    function: str,
+    *,
+    body: str | None = None,
+    node: str | int | None = None,
+    wrt: str | Sequence[str] | None = None,
+    external: Sequence[tuple[str, str | int]] = (),
+    parameters: Sequence[str] = (),
+) -> OperationCount:
+    """Multiplications, additions, divisions and transcendental calls of the generated code.
+
+    The arguments are those of `compile`.
+    """
+    return programmed(system, function, body, node, wrt, external, parameters).count()
+
+
+def programmed(system, function, body, node, wrt, external, parameters) -> Program:
+    """The program that the arguments of `compile` ask for."""
+    for value, what in ((external, "external"), (parameters, "parameters")):
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise ArgumentTypeError(f"{what} must be a list, got {shown(value)}.")
+    if not isinstance(function, str):
+        raise ArgumentTypeError(f"function must be a name, got {shown(function)}.")
+    request = Request(system, function, body, node, tuple(external), tuple(parameters))
+    return trace(request) if wrt is None else derivative(request, wrt)
+
+
+def _precision(dtype: Any) -> bool:
+    """Whether `dtype` is single precision."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
+    if name not in _PRECISIONS:
+        raise ArgumentValueError(f'dtype={shown(dtype)} must be "float64" or "float32".')
+    return _PRECISIONS[name]

@@ -1,0 +1,335 @@
+"""Programs as CUDA kernels: one state a thread, arrays by structure: (size, states).
+
+Element i of state t of an array lies at i * states + t, so that neighbouring threads read
+neighbouring numbers.  Arrays of CuPy, PyTorch and JAX are used where they lie; results are arrays of
+the library that the inputs came from.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from limber.checks import shown
+from limber.codegen import statements
+from limber.codegen.program import Program
+from limber.codegen.statements import Code, Dialect, written
+from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
+
+#: Threads of a block; the kernels use most of the registers a thread may have.
+BLOCK = 128
+
+_SINCOS = "{real} {{s}}, {{c}};\nsincos{f}({{x}}, &{{s}}, &{{c}});"
+
+
+def dialect(single: bool) -> Dialect:
+    """CUDA C++ on local arrays."""
+    base = statements.SINGLE if single else statements.DOUBLE
+    return replace(base, sincos=_SINCOS.format(real=base.real, f="f" if single else ""))
+
+
+def source(program: Program, single: bool) -> str:
+    """The kernel of a program, named after it."""
+    local = dialect(single)
+    parts = [_functions(written(p, local), local) for p in program.callees]
+    parts.append(_kernel(program, replace(local, element="{name}[{i} * {name}_n + {name}_t]")))
+    return "\n".join(parts)
+
+
+def _lines(lines: list[str]) -> str:
+    return "".join(f"    {line}\n" for line in lines)
+
+
+def _functions(code: Code, d: Dialect) -> str:
+    """Device functions on local arrays."""
+    program, real = code.program, d.real
+    inputs = [f"const {real} *__restrict__ {a.name}" for a in program.inputs]
+    outputs = [f"{real} *__restrict__ {a.name}" for a in program.outputs]
+    arguments = ", ".join(inputs + outputs)
+    names = ", ".join(a.name for a in (*program.inputs, *program.outputs))
+    head = f"static __device__ __noinline__ void {program.name}"
+    if len(code.pieces) == 1:
+        return f"{head}({arguments})\n{{\n{_lines(code.pieces[0].lines)}}}\n"
+    parts = [
+        f"{head}_{i}({arguments}, {real} *__restrict__ w)\n{{\n{_lines(piece.lines)}}}\n"
+        for i, piece in enumerate(code.pieces)
+    ]
+    calls = [f"{program.name}_{i}({names}, w);" for i in range(len(code.pieces))]
+    parts.append(f"{head}({arguments})\n{{\n{_lines([f'{real} w[{code.workspace}];', *calls])}}}\n")
+    return "\n".join(parts)
+
+
+def _kernel(program: Program, d: Dialect) -> str:
+    real = d.real
+    arrays = [f"const {real} *__restrict__ {a.name}" for a in program.inputs]
+    arrays += [f"{real} *__restrict__ {a.name}" for a in program.outputs]
+    code = written(program, d)
+    names = [a.name for a in (*program.inputs, *program.outputs)]
+    places = [f"const long long {n}_n, const long long {n}_t" for n in names]
+    parts = []
+    body = [
+        "const long long t = (long long)blockIdx.x * blockDim.x + threadIdx.x;",
+        "if (t >= states) return;",
+    ]
+    for i, a in enumerate(program.inputs):
+        shared = f"(shared >> {i} & 1)"
+        body.append(
+            f"const long long {a.name}_n = {shared} ? 1 : states, {a.name}_t = {shared} ? 0 : t;"
+        )
+    for a in program.outputs:
+        body.append(f"const long long {a.name}_n = states, {a.name}_t = t;")
+    if len(code.pieces) == 1:
+        body += code.pieces[0].lines
+    else:
+        places_text = ", ".join([*arrays, *places])
+        for i, piece in enumerate(code.pieces):
+            parts.append(
+                f"static __device__ __noinline__ void {program.name}_{i}({places_text}, "
+                f"{real} *__restrict__ w)\n{{\n{_lines(piece.lines)}}}\n"
+            )
+        given = ", ".join([*names, *(f"{n}_n, {n}_t" for n in names)])
+        body.append(f"{real} w[{code.workspace}];")
+        body += [f"{program.name}_{i}({given}, w);" for i in range(len(code.pieces))]
+    parts.append(
+        f'extern "C" __global__ void __launch_bounds__({BLOCK}) {program.name}({", ".join(arrays)}, '
+        f"const long long states, const unsigned shared)\n{{\n{_lines(body)}}}\n"
+    )
+    return "\n".join(parts)
+
+
+def rollout_source(program: Program, single: bool) -> str:
+    """The kernel of a rollout: `steps` steps of the step program, tau held for `hold` steps each.
+
+    The state stays with its thread; every `record` steps it is written out.
+    """
+    local = dialect(single)
+    real = local.real
+    parts = [_functions(written(p, local), local) for p in (*program.callees, program)]
+    nq, nv = program.inputs[0].size, program.inputs[1].size
+    extra = program.inputs[4:]
+    arguments = [f"const {real} *__restrict__ {n}" for n in ("q", "v", "tau")]
+    arguments += [f"const {real} *__restrict__ {a.name}" for a in extra]
+    arguments += [f"{real} *__restrict__ q_new", f"{real} *__restrict__ v_new"]
+    body = [
+        "const long long t = (long long)blockIdx.x * blockDim.x + threadIdx.x;",
+        "if (t >= states) return;",
+        f"{real} x[{max(nq, 1)}], y[{max(nv, 1)}], u[{max(nv, 1)}], x_new[{max(nq, 1)}], y_new[{max(nv, 1)}];",
+        f"for (int i = 0; i < {nq}; ++i) x[i] = q[i * states + t];",
+        f"for (int i = 0; i < {nv}; ++i) y[i] = v[i * states + t];",
+    ]
+    for i, a in enumerate(extra):
+        shared = f"(shared >> {i} & 1)"
+        body.append(f"{real} local_{a.name}[{a.size}];")
+        body.append(
+            f"for (int i = 0; i < {a.size}; ++i) local_{a.name}[i] = {a.name}[{shared} ? i : i * states + t];"
+        )
+    more = "".join(f", local_{a.name}" for a in extra)
+    body += [
+        "long long written = 0;",
+        "for (int k = 0; k < steps; ++k) {",
+        f"    if (k % hold == 0) for (int i = 0; i < {nv}; ++i) u[i] = tau[((long long)(k / hold) * {nv} + i) * states + t];",
+        f"    {program.name}(x, y, u, &dt{more}, x_new, y_new);",
+        f"    for (int i = 0; i < {nq}; ++i) x[i] = x_new[i];",
+        f"    for (int i = 0; i < {nv}; ++i) y[i] = y_new[i];",
+        "    if ((k + 1) % record == 0) {",
+        f"        for (int i = 0; i < {nq}; ++i) q_new[(written * {nq} + i) * states + t] = x[i];",
+        f"        for (int i = 0; i < {nv}; ++i) v_new[(written * {nv} + i) * states + t] = y[i];",
+        "        ++written;",
+        "    }",
+        "}",
+    ]
+    parts.append(
+        f'extern "C" __global__ void __launch_bounds__({BLOCK}) rollout({", ".join(arguments)}, const {real} dt, '
+        "const int steps, const int hold, const int record, const long long states, const unsigned shared)\n"
+        f"{{\n{_lines(body)}}}\n"
+    )
+    return "\n".join(parts)
+
+
+# --- launching ------------------------------------------------------------------------------------
+
+
+def _cupy():
+    try:
+        import cupy  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError(
+            'target="cuda" runs on CuPy: pip install "limber-dynamics[gpu]", on a machine with an NVIDIA GPU. The '
+            "source of the kernel is in the attribute `source` without it."
+        ) from error
+    return cupy
+
+
+class _Kernel:
+    """A compiled kernel and what every call of it shares."""
+
+    def __init__(self, program: Program, single: bool, text: str, entry: str):
+        self.program = program
+        self.source = text
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self._entry = entry
+
+    @cached_property
+    def _kernel(self) -> Any:
+        module = _cupy().RawModule(code=self.source, options=("--std=c++14",))
+        return module.get_function(self._entry)
+
+    def _array(self, name: str, value: Any, shapes: tuple[tuple, ...]) -> Any:
+        """A device array in place; one of `shapes`, where None stands for the number of states."""
+        cupy = _cupy()
+        if isinstance(value, cupy.ndarray):
+            array = value
+        elif hasattr(value, "__cuda_array_interface__"):
+            array = cupy.asarray(value)
+        elif hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
+            array = cupy.from_dlpack(value)
+        elif isinstance(value, int | float) and () in shapes:
+            array = cupy.full((), value, dtype=self.dtype)
+        else:
+            raise ArgumentTypeError(
+                f"{name} must be an array on the GPU (CuPy, PyTorch or JAX), got {shown(type(value))}; move it there, "
+                "for example with cupy.asarray."
+            )
+        fits = any(
+            len(shape) == array.ndim
+            and all(n is None or n == m for n, m in zip(shape, array.shape))
+            for shape in shapes
+        )
+        if not fits or array.dtype != self.dtype or not array.flags.c_contiguous:
+            wanted = " or ".join(str(s).replace("None", "states") for s in shapes)
+            raise ArgumentValueError(
+                f"{name} must be a C-contiguous {self.dtype} array of shape {wanted}, got {array.dtype} {array.shape}."
+            )
+        return array
+
+    def _states(self, arrays: dict[str, int]) -> int:
+        if len(set(arrays.values())) > 1:
+            shown_ = ", ".join(f"{name} {n}" for name, n in arrays.items())
+            raise ArgumentValueError(f"the arrays have different numbers of states: {shown_}.")
+        return next(iter(arrays.values()))
+
+    def _launch(self, like: Any, states: int, arguments: list[Any]) -> None:
+        """Launch on the stream of the library that `like` belongs to."""
+        cupy = _cupy()
+        grid = ((states + BLOCK - 1) // BLOCK,)
+        library = type(like).__module__.partition(".")[0]
+        if states == 0:
+            return
+        if library == "torch":
+            pointer = sys.modules["torch"].cuda.current_stream(like.device).cuda_stream
+            with cupy.cuda.ExternalStream(pointer):
+                self._kernel(grid, (BLOCK,), tuple(arguments))
+        else:
+            if library.startswith("jax"):
+                sys.modules["jax"].block_until_ready(like)
+            self._kernel(grid, (BLOCK,), tuple(arguments))
+            if library.startswith("jax"):
+                cupy.cuda.get_current_stream().synchronize()
+
+    def _returned(self, like: Any, arrays: list[Any]) -> Any:
+        """Results as arrays of the library that `like` belongs to."""
+        library = type(like).__module__.partition(".")[0]
+        if library == "torch":
+            arrays = [sys.modules["torch"].from_dlpack(x) for x in arrays]
+        elif library.startswith("jax"):
+            arrays = [sys.modules["jax"].dlpack.from_dlpack(x) for x in arrays]
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+    def __repr__(self) -> str:
+        return f"<CUDA kernel: {self.program.about}, {self.dtype}>"
+
+
+class CudaFunction(_Kernel):
+    """A generated function on the GPU: arrays (*shape, states) in, arrays (*shape, states) out.
+
+    An input without the last dimension is shared by all states.  `source` is the CUDA C++ text.
+    """
+
+    def __init__(self, program: Program, single: bool):
+        super().__init__(program, single, source(program, single), program.name)
+
+    def __call__(self, *args: Any) -> Any:
+        """The results for device arrays."""
+        cupy = _cupy()
+        inputs = self.program.inputs
+        if len(args) != len(inputs):
+            names = ", ".join(a.name for a in inputs)
+            raise ArgumentTypeError(
+                f"{self.program.name} takes {len(inputs)} arrays ({names}), got {len(args)}."
+            )
+        arrays, shared, sizes = [], 0, {}
+        for i, (a, x) in enumerate(zip(inputs, args)):
+            array = self._array(a.name, x, ((*a.shape, None), a.shape))
+            if array.ndim == len(a.shape):
+                shared |= 1 << i
+            else:
+                sizes[a.name] = array.shape[-1]
+            arrays.append(array)
+        states = self._states(sizes) if sizes else 1
+        results = [cupy.empty((*a.shape, states), self.dtype) for a in self.program.outputs]
+        like = next((x for x in args if not isinstance(x, int | float)), None)
+        self._launch(like, states, [*arrays, *results, np.int64(states), np.uint32(shared)])
+        return self._returned(like, results)
+
+
+class CudaRollout(_Kernel):
+    """Whole simulations on the GPU, one a thread: f(q, v, tau, dt, steps, record=steps).
+
+    q (nq, states), v (nv, states); tau (nv, states), held throughout, or (k, nv, states), each held for
+    steps / k steps.  Returns q, v at the end, or, if `record` is less than `steps`, after every `record`
+    steps: (steps / record, nq, states), (steps / record, nv, states).
+    """
+
+    def __init__(self, program: Program, single: bool):
+        super().__init__(program, single, rollout_source(program, single), "rollout")
+
+    def __call__(
+        self, q: Any, v: Any, tau: Any, dt: float, steps: int, *more: Any, record: int | None = None
+    ) -> Any:
+        """The states after `steps` steps, or after every `record` of them."""
+        cupy = _cupy()
+        nq, nv = self.program.inputs[0].size, self.program.inputs[1].size
+        extra = self.program.inputs[4:]
+        if len(more) != len(extra):
+            names = ", ".join(a.name for a in extra) or "none"
+            raise ArgumentTypeError(
+                f"rollout takes {len(extra)} parameters ({names}), got {len(more)}."
+            )
+        record = steps if record is None else record
+        for name, n in (("steps", steps), ("record", record)):
+            if type(n) is not int or n < 1:
+                raise ArgumentValueError(f"{name}={shown(n)} must be a positive integer.")
+        x = self._array("q", q, ((nq, None),))
+        y = self._array("v", v, ((nv, None),))
+        u = self._array("tau", tau, ((nv, None), (None, nv, None)))
+        rows = 1 if u.ndim == 2 else u.shape[0]
+        if rows == 0 or steps % rows or steps % record:
+            raise ArgumentValueError(
+                f"steps={steps} must be a multiple of the rows of tau, {rows}, and of record={record}."
+            )
+        sizes = {"q": x.shape[-1], "v": y.shape[-1], "tau": u.shape[-1]}
+        arrays, shared = [], 0
+        for i, (a, value) in enumerate(zip(extra, more)):
+            array = self._array(a.name, value, ((*a.shape, None), a.shape))
+            if array.ndim == len(a.shape):
+                shared |= 1 << i
+            else:
+                sizes[a.name] = array.shape[-1]
+            arrays.append(array)
+        states = self._states(sizes)
+        count = steps // record
+        q_new = cupy.empty((count, nq, states), self.dtype)
+        v_new = cupy.empty((count, nv, states), self.dtype)
+        numbers = [self.dtype.type(dt), np.int32(steps), np.int32(steps // rows), np.int32(record)]
+        self._launch(
+            q,
+            states,
+            [x, y, u, *arrays, q_new, v_new, *numbers, np.int64(states), np.uint32(shared)],
+        )
+        if count == 1:
+            q_new, v_new = q_new[0], v_new[0]
+        return self._returned(q, [q_new, v_new])

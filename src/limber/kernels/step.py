@@ -1,0 +1,62 @@
+"""One step of a fixed-step integrator.
+
+Solves    q_dot = N(q) v, v_dot = M^{-1}(tau - bias) over dt, tau held
+Given     q, v, tau, dt
+Computes  q, v after the step, of order 4 (the classical Runge-Kutta method)
+Cost      four forward dynamics
+
+Quaternions are integrated as coordinates and normalized at the end of the step: q_dot is tangent to
+the unit sphere at any length of q, so the order is kept.
+"""
+
+from . import articulated, ruthless
+from .layout import COLUMNS, END, FREE, G_KIND, G_Q, NQ, NV, ROWS_END, RUTHLESS, SPHERICAL
+from .manifold import coordinate_rates
+from .scalar import kernel
+from .so3 import load_quaternion, normalized
+from .vec import store3
+
+
+@kernel
+def accelerations(topo, const, work, q, v, tau, vdot):
+    """Forward dynamics without external forces, at the fidelity of the system."""
+    if topo[RUTHLESS] != 0:
+        ruthless.forward_dynamics(topo, const, work, q, v, tau, 0, topo, const, vdot)
+    else:
+        articulated.forward_dynamics(topo, const, work, q, v, tau, 0, topo, const, vdot)
+
+
+@kernel
+def normalize(topo, q):
+    """Scale the quaternions in q to unit length."""
+    for g in range(topo[END], topo[ROWS_END], COLUMNS):
+        if topo[g + G_KIND] == SPHERICAL or topo[g + G_KIND] == FREE:
+            j = topo[g + G_Q]
+            e = normalized(load_quaternion(q, j))
+            q[j] = e[0]
+            store3(q, j + 1, (e[1], e[2], e[3]))
+
+
+@kernel
+def runge_kutta(topo, const, work, q, v, tau, dt, q_stage, v_stage, q_rate, v_rate, q_new, v_new):
+    """q_new, v_new after dt; the four arrays before them are scratch, sized as q, v, q, v."""
+    nq = topo[NQ]
+    nv = topo[NV]
+    for i in range(nq):
+        q_stage[i] = q[i]
+        q_new[i] = q[i]
+    for i in range(nv):
+        v_stage[i] = v[i]
+        v_new[i] = v[i]
+    for stage in range(4):
+        coordinate_rates(topo, const, work, q_stage, v_stage, q_rate)
+        accelerations(topo, const, work, q_stage, v_stage, tau, v_rate)
+        weight = dt / 6.0 if stage == 0 or stage == 3 else dt / 3.0
+        ahead = dt if stage == 2 else 0.5 * dt
+        for i in range(nq):
+            q_new[i] += weight * q_rate[i]
+            q_stage[i] = q[i] + ahead * q_rate[i]
+        for i in range(nv):
+            v_new[i] += weight * v_rate[i]
+            v_stage[i] = v[i] + ahead * v_rate[i]
+    normalize(topo, q_new)
