@@ -11,8 +11,10 @@ which costs far less than the derivative of the articulated-body sweeps.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from limber.assembly.system import System
 from limber.checks import shown
@@ -105,14 +107,19 @@ def _is_configuration(argument: Argument) -> bool:
 # --- the general case -----------------------------------------------------------------------------
 
 
-def _jacobians(s: System, program: Program, spots: Sequence[int]) -> list[list[list[list[Scalar]]]]:
-    """Jacobian matrices (lists of rows) of each output with respect to each input in `spots`."""
+def _jacobians(
+    s: System, program: Program, spots: Sequence[int], tangent: bool = True
+) -> list[list[list[list[Scalar]]]]:
+    """Jacobian matrices (lists of rows) of each output with respect to each input in `spots`.
+
+    On the tangent space, or else in plain coordinates.
+    """
     seeds: dict[int, Tangent] = {}
     ranges, start = [], 0
     for spot in spots:
         argument = program.inputs[spot]
         values = program.graph.inputs(spot, argument.size)
-        if argument.name == "q":
+        if argument.name == "q" and tangent:
             columns = kinematic_matrix(s, values)
         else:
             columns = [[float(i == j) for i in range(argument.size)] for j in range(argument.size)]
@@ -126,7 +133,7 @@ def _jacobians(s: System, program: Program, spots: Sequence[int]) -> list[list[l
     jacobians = []
     for output, results, derivatives in zip(program.outputs, program.results, found):
         rows = derivatives
-        if _is_configuration(output):
+        if _is_configuration(output) and tangent:
             rows = on_tangent_space(s, list(results), rows)
         jacobians.append([[[row.get(j, 0.0) for j in span] for row in rows] for span in ranges])
     return jacobians
@@ -211,25 +218,40 @@ def _callee_jacobian(callee: Program, active: tuple[int, ...]) -> Program:
     """The program of d results / d inputs[active] of a callee, in its plain coordinates."""
     known = callee.derivatives
     if active not in known:
-        inner = Program(callee.name, callee.inputs, callee.outputs, callee.results, callee.graph)
-        flat = [x for i, a in enumerate(callee.inputs) for x in callee.graph.inputs(i, a.size)]
-        seeds = {flat[i].index: {n: 1.0} for n, i in enumerate(active)}
-        rows = [row for output in tangents(inner, seeds) for row in output]
-        results = tuple(row.get(n, 0.0) for row in rows for n in range(len(active)))
+        ends = list(accumulate(a.size for a in callee.inputs))
+        where = [bisect_right(ends, i) for i in active]  # the input each of them belongs to
+        spots = sorted(set(where))
+        request = callee.origin
+        if request.function == "forward_dynamics" and not _has_quaternions(request.system):
+            (matrices,) = _of_forward_dynamics(request, callee, spots, tangent=False)
+        else:
+            # off the unit sphere, articulated bodies and inverse dynamics are not quite inverse
+            (matrices,) = _jacobians(request.system, callee, spots, tangent=False)
+        columns = []
+        for i, spot in zip(active, where):
+            start = ends[spot] - callee.inputs[spot].size
+            columns.append([row[i - start] for row in matrices[spots.index(spot)]])
+        rows = list(zip(*columns))
         known[active] = Program(
             f"{callee.name}_jacobian_{len(known)}",
             callee.inputs,
             (Argument("jacobian", (len(rows), len(active))),),
-            (results,),
+            (tuple(x for row in rows for x in row),),
             callee.graph,
         )
     return known[active]
 
 
+def _has_quaternions(s: System) -> bool:
+    return s.nq != s.nv
+
+
 # --- forward dynamics -----------------------------------------------------------------------------
 
 
-def _of_forward_dynamics(request: Request, program: Program, spots: Sequence[int]):
+def _of_forward_dynamics(
+    request: Request, program: Program, spots: Sequence[int], tangent: bool = True
+):
     s, graph = request.system, program.graph
     vdot = list(program.results[0])
     tau = next(i for i, a in enumerate(program.inputs) if a.name == "tau")
@@ -241,7 +263,7 @@ def _of_forward_dynamics(request: Request, program: Program, spots: Sequence[int
     found = {tau: inverse}
     if others:
         back = trace(replace(request, function="inverse_dynamics"))
-        (forces,) = _jacobians(s, back, others)
+        (forces,) = _jacobians(s, back, others, tangent)
         values: list[list] = [graph.inputs(i, a.size) for i, a in enumerate(program.inputs)]
         values[tau] = vdot  # where inverse dynamics has vdot
         for spot, matrix in zip(others, forces):

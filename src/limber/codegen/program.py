@@ -57,6 +57,7 @@ class Program:
     about: str = ""
     system: str = ""  # the name of the system it belongs to
     example: tuple[tuple[float, ...], ...] = ()  # inputs to try it with
+    origin: Any = field(default=None, repr=False)  # the `trace.Request` it was traced for
     #: programs of its Jacobian, by the inputs they are for
     derivatives: dict[tuple[int, ...], Program] = field(default_factory=dict, repr=False)
 

@@ -99,6 +99,7 @@ def _traced(request: Request) -> Program:
         _about(request),
         s.name,
         _example(request, inputs),
+        request,
     )
 
 
