@@ -236,6 +236,112 @@ def batches(rng):
     record(group, f"per state on {len(everywhere)} cores", 1e6 * cores / len(q), "us")
 
 
+def generated_code(rng):
+    group = "generated C against Pinocchio, rigid arm of 7 joints"
+    s, model = rigid_chain(7, rng)
+    data = model.createData()
+    q, v, tau = state(s, rng)
+    out = np.empty(s.nv)
+    f = lb.compile(s, "forward_dynamics", lanes=8, threads=1)
+    df = lb.compile(s, "forward_dynamics", wrt=("q", "v", "tau"))
+    for ours, theirs in zip(df(q, v, tau), pin.computeABADerivatives(model, data, q, v, tau)):
+        assert np.allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+    call, filled, aba, derivatives, theirs = best(
+        lambda: f(q, v, tau),
+        lambda: f(q, v, tau, out=out),
+        lambda: pin.aba(model, data, q, v, tau),
+        lambda: df(q, v, tau),
+        lambda: pin.computeABADerivatives(model, data, q, v, tau),
+    )
+    record(group, "one call", 1e6 * call, "us")
+    record(group, "one call, out given", 1e6 * filled, "us")
+    record(group, "pin.aba", 1e6 * aba, "us")
+    record(group, "one call: ratio", call / aba, "", "<= 0.4", call / aba <= 0.4)
+    record(group, "derivatives (q, v, tau)", 1e6 * derivatives, "us")
+    record(group, "pin.computeABADerivatives", 1e6 * theirs, "us")
+    ratio = derivatives / theirs
+    record(group, "derivatives: ratio", ratio, "", "< 1", ratio < 1)
+    states = 100_000
+    Q, V, T = (rng.standard_normal((states, 7)) for _ in range(3))
+    out = np.empty((states, 7))
+    (batch,) = best(lambda: f(Q, V, T, out=out), seconds=0.02)
+    assert np.allclose(out[-1], pin.aba(model, data, Q[-1], V[-1], T[-1]))
+    record(group, "batch of 100,000, 8 lanes, one core: per state", 1e9 * batch / states, "ns")
+    ratio = aba / (batch / states)
+    record(group, "pin.aba over that", ratio, "", ">= 20", ratio >= 20)
+    generated_canadarm(rng)
+
+
+def generated_canadarm(rng):
+    group = "generated C, flexible Canadarm (12 modes)"
+    s = lb.models.canadarm().build()
+    states = 10_000
+    Q, V, T = (0.05 * rng.standard_normal((states, s.nv)) for _ in range(3))
+    for fidelity in ("full", "ruthless"):
+        s = lb.models.canadarm().build(fidelity=fidelity)
+        one = lb.compile(s, "forward_dynamics", threads=1)
+        wide = lb.compile(s, "forward_dynamics", lanes=8, threads=1)
+        out = np.empty_like(Q)
+        scalar, simd = best(
+            lambda f=one, y=out: f(Q, V, T, out=y),
+            lambda f=wide, y=out: f(Q, V, T, out=y),
+            seconds=0.02,
+        )
+        scalar, simd = scalar / states, simd / states
+        target = ("< 1000", scalar < 1e-6) if fidelity == "full" else (None, None)
+        record(group, f"{fidelity}: per evaluation inside C", 1e9 * scalar, "ns", *target)
+        record(group, f"{fidelity}: the same, 8 lanes", 1e9 * simd, "ns")
+        count = lb.operation_count(s, "forward_dynamics")
+        record(group, f"{fidelity}: multiplications", count.mul, "")
+        record(group, f"{fidelity}: additions", count.add, "")
+    group = "generated C, large systems"
+    s = flexible_chain(50, 6, "full")
+    with tempfile.TemporaryDirectory() as folder:
+        code = BUILD.format(n=50, m=6)
+        environment = os.environ | {"LIMBER_CACHE_DIR": folder}
+        path = str(Path(__file__).parent)
+        done = subprocess.run(
+            [sys.executable, "-c", code, path],
+            env=environment, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    seconds = float(done.stdout)
+    record(
+        group, "50 bodies of 6 modes: generate and compile", seconds, "s", "< 120", seconds < 120
+    )
+
+
+BUILD = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+import limber as lb
+from run import flexible_chain
+s = flexible_chain({n}, {m}, "full")
+start = time.perf_counter()
+lb.compile(s, "forward_dynamics")
+print(time.perf_counter() - start)
+"""
+
+
+def table_one():
+    """The arm of the Canadarm paper's Table 1: 8 links with 2 modes per bending plane."""
+    group = "operation counts, 8 links of 2 modes per bending plane"
+    a = lb.Assembly("table 1", gravity=(0, 0, -9.81))
+    to, at = "world", None
+    for i in range(8):
+        body = lb.beam(1.0, 1.0, EI=(40.0, 60.0), modes=2)
+        axis = (0, 0, 1) if i % 2 == 0 else (0, 1, 0)
+        a.attach(f"link{i}", body, lb.Revolute(axis), to=to, at=at)
+        to, at = f"link{i}", "tip"
+    count = lb.operation_count(a.build(), "forward_dynamics")
+    for what, n, theirs in (
+        ("multiplications", count.mul, 9874),
+        ("additions", count.add, 7699),
+    ):
+        record(group, f"{what}, full model", n, "")
+        record(group, f"{what}: Mohan & Saha, Table 1", theirs, "")
+        record(group, f"{what}: ratio", n / theirs, "", "< 0.6", n / theirs < 0.6)
+
+
 def operator_sweeps(rng):
     group = "spatial operators: a sweep against the dense product"
     crossover, per_body = None, {}
@@ -308,6 +414,8 @@ def main():
         lambda: over_bodies(rng),
         lambda: over_modes(rng),
         lambda: batches(rng),
+        lambda: generated_code(rng),
+        table_one,
         lambda: operator_sweeps(rng),
         starting_up,
     ]
