@@ -211,10 +211,15 @@ def _external(request: Request, values) -> tuple[int, list[int], list[Scalar]]:
 
 def _forward_dynamics(request, model, values):
     state = (values["q"], values["v"], values["tau"])
-    out = [0.0] * model.system.nv
-    sweep = kernels().ruthless if model.system.fidelity == "ruthless" else kernels().articulated
-    sweep.forward_dynamics(*model.dynamics, *state, *_external(request, values), out)
-    return [out]
+    sweeps = [kernels().articulated]
+    if model.system.fidelity == "ruthless":
+        sweeps.append(kernels().ruthless)  # D_f precomputed: shorter for many modes
+    found = []
+    for sweep in sweeps:
+        out = [0.0] * model.system.nv
+        sweep.forward_dynamics(*model.dynamics, *state, *_external(request, values), out)
+        found.append(out)
+    return [min(found, key=lambda out: len(g.needed(out)))]
 
 
 def _inverse_dynamics(request, model, values):
