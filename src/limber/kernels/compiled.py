@@ -45,6 +45,12 @@ def _signatures() -> dict[str, tuple]:
         "jacobian",
     ):
         signatures[name] = (*state, i, i, f, out, i, i, i)
+    words = types.Array(i, 1, "C")
+    signatures["simulate"] = (words, i, out, out, out, out, given, out, given, out, out, i)
+    here, there = types.CPointer(i), types.CPointer(f)
+    signatures["engine_rates"] = (here, f, there, there)
+    signatures["engine_forces"] = (here, f, there)
+    signatures["engine_implicit"] = (here, *[there] * 6)
     signatures["operator_blocks"] = (*state, ints, out)
     signatures["block_multiply"] = (i, given, ints, given, out, i)
     signatures["tree_sweep"] = (i, given, ints, out, i)
@@ -117,3 +123,10 @@ def load(name: str) -> Callable:
     """The compiled entry point `name`; compiles it if this machine has not yet."""
     with _lock:
         return _load(name)
+
+
+@cache
+def address(name: str) -> int:
+    """The address of an entry point of C signature."""
+    (compiled,) = load(name).overloads.values()
+    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)

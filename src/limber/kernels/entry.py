@@ -16,8 +16,11 @@ from . import (
     articulated,
     blocks,
     composite,
+    drive,
     energy,
+    implicit,
     manifold,
+    march,
     newton_euler,
     observe,
     ruthless,
@@ -55,7 +58,7 @@ from .layout import (
     WORK_SIZE,
     P,
 )
-from .scalar import entry, kernel
+from .scalar import called, entry, kernel
 from .sweeps import FIELDS
 from .vec import dot, load3
 
@@ -421,3 +424,33 @@ def tree_shift(transposed, table, x, y, width):
         sweeps.spread_outward(count, pointer(table), pointer(x), pointer(y), width)
     else:
         sweeps.gather_inward(count, pointer(table), pointer(x), pointer(y), width)
+
+
+@entry
+def simulate(context, method, y, k, scratch, clock, tableau, side, times, y_out, tau_out, most):
+    """March a simulation on; see `march`."""
+    return march.march(
+        pointer(context), method, pointer(y), pointer(k), pointer(scratch), pointer(clock), pointer(tableau),
+        pointer(side), pointer(times), len(times), pointer(y_out), pointer(tau_out), most,
+    )  # fmt: skip
+
+
+# called by address
+
+
+@called
+def engine_rates(context, t, y, dy):
+    """`drive.rates`."""
+    drive.rates(context, t, y, dy)
+
+
+@called
+def engine_forces(context, t, y):
+    """`drive.forces`."""
+    drive.forces(context, t, y)
+
+
+@called
+def engine_implicit(context, step, y, tableau, k, y_new, more):
+    """`implicit.implicit_step`."""
+    return implicit.implicit_step(context, step, y, tableau, k, y_new, more)

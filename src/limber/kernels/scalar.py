@@ -9,7 +9,7 @@ from math import cos, sin, sqrt
 
 import numba
 
-__all__ = ["cos", "entry", "kernel", "sin", "sqrt"]
+__all__ = ["called", "cos", "entry", "kernel", "sin", "sqrt"]
 
 #: Rounding may change (fused multiply-add, reassociation); NaN and infinity keep their meaning,
 #: which the input checks rely on.
@@ -21,3 +21,5 @@ _options = {"fastmath": _FASTMATH, "error_model": "numpy", "nogil": True}
 kernel = numba.njit(**_options, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 #: The few functions that Python calls (`limber.kernels.entry`).
 entry = numba.njit(**_options, no_cfunc_wrapper=True)
+#: Functions of C signature, called by address.
+called = numba.njit(**_options, no_cpython_wrapper=True)

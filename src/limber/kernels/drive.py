@@ -1,0 +1,153 @@
+"""What drives a simulation: the rates of the state y = [q; v], forces included, behind a C signature.
+
+A simulation calls its parts by address, so that the integrators compile once, whatever they drive:
+
+    rates(context, t, y, dy)      dy/dt
+    forces(context, t, y)         tau at (t, y), left in the context's TAU
+
+`context` is an array of integers, some of them addresses; generated code can stand in for the entries of
+this file.  Forces have a kind: CONSTANT (tau stays what it is), TABLE (a cubic or a line between rows),
+CALLED (a function pointer at every evaluation) or SAMPLED (called at sample times by `march`, held
+between).  Compiled only: simulations are not traced.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from .layout import NQ, NV
+from .manifold import coordinate_rates
+from .scalar import kernel
+from .step import accelerations
+
+CONSTANT, TABLE, CALLED, SAMPLED = 0, 1, 2, 3
+
+# context
+TOPO, CONST, CONST_SIZE, WORK, KIND, FUNCTION, TABLE_DATA, ROWS, TAU = 0, 1, 2, 3, 4, 5, 6, 7, 8
+RATES, FORCES, IMPLICIT, EVENT_FUNCTION, EVENTS = 9, 10, 11, 12, 13
+CONTEXT = 16
+
+_NUMBER, _WORD = ir.DoubleType(), ir.IntType(64)
+_NUMBERS, _WORDS = _NUMBER.as_pointer(), _WORD.as_pointer()
+
+
+def _caller(result, *arguments):
+    """Code that calls the function at an address."""
+
+    def codegen(context, builder, signature, args):
+        kind = ir.FunctionType(result, arguments)
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        value = builder.call(function, args[1:])
+        return context.get_dummy_value() if isinstance(result, ir.VoidType) else value
+
+    return codegen
+
+
+@intrinsic
+def call(typingctx, address, t, q, v, out):
+    """A user's function f(t, q, v, out)."""
+    signature = types.none(types.int64, types.float64, q, v, out)
+    return signature, _caller(ir.VoidType(), _NUMBER, _NUMBERS, _NUMBERS, _NUMBERS)
+
+
+@intrinsic
+def call_rates(typingctx, address, context, t, y, dy):
+    """rates(context, t, y, dy)."""
+    signature = types.none(types.int64, context, types.float64, y, dy)
+    return signature, _caller(ir.VoidType(), _WORDS, _NUMBER, _NUMBERS, _NUMBERS)
+
+
+@intrinsic
+def call_forces(typingctx, address, context, t, y):
+    """forces(context, t, y)."""
+    signature = types.none(types.int64, context, types.float64, y)
+    return signature, _caller(ir.VoidType(), _WORDS, _NUMBER, _NUMBERS)
+
+
+@intrinsic
+def call_implicit(typingctx, address, context, step, y, tableau, k, y_new, more):
+    """implicit(context, step, y, tableau, k, y_new, more) -> evaluations; step: t, h, rtol, atol."""
+    signature = types.int64(types.int64, context, step, y, tableau, k, y_new, more)
+    return signature, _caller(_WORD, _WORDS, *[_NUMBERS] * 6)
+
+
+@intrinsic
+def numbers_at(typingctx, address):
+    """A pointer to numbers from an address."""
+
+    def codegen(context, builder, signature, args):
+        return builder.inttoptr(args[0], _NUMBERS)
+
+    return types.CPointer(types.float64)(types.int64), codegen
+
+
+@intrinsic
+def words_at(typingctx, address):
+    """A pointer to integers from an address."""
+
+    def codegen(context, builder, signature, args):
+        return builder.inttoptr(args[0], _WORDS)
+
+    return types.CPointer(types.int64)(types.int64), codegen
+
+
+@intrinsic
+def shifted(typingctx, start, n):
+    """The pointer n elements on."""
+
+    def codegen(context, builder, signature, args):
+        return builder.gep(args[0], [args[1]])
+
+    return start(start, types.intp), codegen
+
+
+@kernel
+def interpolated(table, rows, nv, t, tau):
+    """tau at time t from a table, held outside.
+
+    Rows of a time, nv values, nv slopes just after and nv just before it: a cubic between two rows, which
+    is a straight line if the slopes are those of the chord.
+    """
+    width = 3 * nv + 1
+    low = 0
+    high = rows - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if table[middle * width] <= t:
+            low = middle
+        else:
+            high = middle
+    a = low * width + 1
+    b = high * width + 1
+    h = table[b - 1] - table[a - 1]
+    x = (t - table[a - 1]) / h if h > 0.0 else 0.0
+    x = min(max(x, 0.0), 1.0)
+    z = 1.0 - x
+    w0, w1 = z * z * (1.0 + 2.0 * x), x * x * (1.0 + 2.0 * z)
+    s0, s1 = h * x * z * z, -h * x * x * z
+    for i in range(nv):
+        tau[i] = w0 * table[a + i] + w1 * table[b + i]
+        tau[i] += s0 * table[a + nv + i] + s1 * table[b + 2 * nv + i]
+
+
+@kernel
+def forces(context, t, y):
+    """tau at (t, y), in the context's TAU."""
+    topo = words_at(context[TOPO])
+    if context[KIND] == TABLE:
+        table = numbers_at(context[TABLE_DATA])
+        interpolated(table, context[ROWS], topo[NV], t, numbers_at(context[TAU]))
+    elif context[KIND] == CALLED:
+        call(context[FUNCTION], t, y, shifted(y, topo[NQ]), numbers_at(context[TAU]))
+
+
+@kernel
+def rates(context, t, y, dy):
+    """dy/dt at (t, y), by the general engine."""
+    topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
+    work = numbers_at(context[WORK])
+    v = shifted(y, topo[NQ])
+    forces(context, t, y)
+    coordinate_rates(topo, const, work, y, v, dy)
+    tau = numbers_at(context[TAU])
+    accelerations(topo, const, work, y, v, tau, shifted(dy, topo[NQ]))

@@ -1,0 +1,309 @@
+"""Runge-Kutta integration of a whole simulation, compiled.
+
+`march` takes steps until something is to be done in Python: the end, an event, a failure, or a number
+of steps after which to show progress.  Between, results are written at the output times by dense
+output, and a sampled controller is called at its times.
+
+Methods: RK4, fixed steps, cubic Hermite output; RK45, the pair of Dormand & Prince with Shampine's
+interpolant; DOP853, of order 8(5,3) with output of order 7 (Hairer, Norsett & Wanner, II.5, II.6);
+SDIRK, implicit, of order 4(3) with cubic Hermite output (`implicit`).
+The tableau is an array that Python fills; see `limber.simulation.methods`.  Compiled only.
+"""
+
+from .drive import (
+    EVENT_FUNCTION,
+    EVENTS,
+    FORCES,
+    FUNCTION,
+    IMPLICIT,
+    KIND,
+    RATES,
+    SAMPLED,
+    TAU,
+    TOPO,
+    call,
+    call_forces,
+    call_implicit,
+    call_rates,
+    numbers_at,
+    shifted,
+    words_at,
+)
+from .layout import NQ, NV
+from .scalar import kernel
+from .step import normalize
+
+RK4, RK45, DOP853, SDIRK = 0, 1, 2, 3
+
+# clock: what a simulation keeps between calls
+TIME, STEP, END_TIME, NEXT_SAMPLE, SAMPLE, RTOL, ATOL, LARGEST = 0, 1, 2, 3, 4, 5, 6, 7
+FRESH, STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER, OUTPUTS = 8, 9, 10, 11, 12, 13, 14
+CLOCK = 16
+
+# what `march` returns
+DONE, PAUSED, EVENT, STUCK = 0, 1, 2, 3
+
+# tableau: stages s, order of the error estimate, A (s x s), B (s), C (s), then the method's own part
+T_STAGES, T_ORDER, T_A = 0, 1, 2
+
+SAFETY, SHRINK, GROW = 0.9, 0.2, 8.0
+
+
+@kernel
+def combine(n, h, weights, stages, k, y, out):
+    """out = y + h sum_j weights[j] k_j."""
+    for i in range(n):
+        out[i] = y[i]
+    for j in range(stages):
+        w = h * weights[j]
+        if w != 0.0:
+            kj = shifted(k, j * n)
+            for i in range(n):
+                out[i] += w * kj[i]
+
+
+@kernel
+def error_norm(method, n, h, own, s, k, y, y_new, rtol, atol):
+    """Root mean square of the estimated error over the tolerance; `own` is the method's own part."""
+    first, second = 0.0, 0.0
+    for i in range(n):
+        a, b = 0.0, 0.0
+        for j in range(s + 1):
+            a += own[j] * k[j * n + i]
+        if method == DOP853:
+            for j in range(s + 1):
+                b += own[s + 1 + j] * k[j * n + i]
+        scale = atol + rtol * max(abs(y[i]), abs(y_new[i]))
+        first += (a / scale) ** 2
+        second += (b / scale) ** 2
+    if first == 0.0 and second == 0.0:
+        return 0.0
+    # DOP853 has estimates of orders 5 and 3: Hairer, Norsett & Wanner, (10.17)
+    return abs(h) * first / ((first + 0.01 * second) * n) ** 0.5
+
+
+@kernel
+def dense_weights(method, own, s, x, w):
+    """Weights of dense output at the fraction x of a step: y + a (y_new - y) + h sum_j w_j k_j.
+
+    Returns a.
+    """
+    z = 1.0 - x
+    for j in range(s + 4):
+        w[j] = 0.0
+    if method == RK45:
+        for j in range(s + 1):
+            for p in range(3, -1, -1):
+                w[j] = (w[j] + own[s + 1 + 4 * j + p]) * x
+        return 0.0
+    if method == DOP853:
+        d = shifted(own, 2 * (s + 1) + 3 * (s + 4) + 3)
+        c3 = x * x * z * z
+        for j in range(s + 4):
+            w[j] = c3 * (
+                d[j] + x * (d[s + 4 + j] + z * (d[2 * (s + 4) + j] + x * d[3 * (s + 4) + j]))
+            )
+        w[0] += x * z - x * x * z
+        w[s] -= x * x * z
+        return x - x * z + 2.0 * x * x * z
+    w[0] = x * z * z
+    w[s] = -x * x * z
+    return x * x * (3.0 - 2.0 * x)
+
+
+@kernel
+def dense(method, n, h, own, s, k, y, y_new, x, w, out):
+    """The state at the fraction x of a step."""
+    a = dense_weights(method, own, s, x, w)
+    combine(n, h, w, s + 4 if method == DOP853 else s + 1, k, y, out)
+    if a != 0.0:
+        for i in range(n):
+            out[i] += a * (y_new[i] - y[i])
+
+
+@kernel
+def first_event(topo, method, n, h, own, s, k, y, y_new, t, w, out, address, count, side, g, found):
+    """The earliest event in a step: (number or -1, fraction of the step).
+
+    side[i] is the sign of function i after its last event; side[count + i] its wanted direction.  The
+    crossing is found on the dense output by regula falsi (Illinois).
+    """
+    best = 2.0
+    which = -1
+    call(address, t + h, y_new, shifted(y_new, topo[NQ]), g)
+    for i in range(count):
+        found[i] = g[i]
+    for i in range(count):
+        new = found[i]
+        if side[i] == 0.0:
+            side[i] = 1.0 if new > 0.0 else (-1.0 if new < 0.0 else 0.0)
+            continue
+        if new * side[i] >= 0.0:
+            continue
+        wanted = side[count + i]
+        if wanted != 0.0 and wanted * new < 0.0:
+            side[i] = -side[i]
+            continue
+        a, b = 0.0, 1.0
+        call(address, t, y, shifted(y, topo[NQ]), g)
+        fa, fb = g[i], new
+        if fa * side[i] <= 0.0:
+            fa = side[i] * 1e-300  # it starts on the surface
+        x = 1.0
+        for _ in range(100):
+            x = (a * fb - b * fa) / (fb - fa)
+            if not (a < x < b):
+                x = 0.5 * (a + b)
+            if b - a < 1e-14 or x == a or x == b:
+                break
+            dense(method, n, h, own, s, k, y, y_new, x, w, out)
+            call(address, t + x * h, out, shifted(out, topo[NQ]), g)
+            fx = g[i]
+            if fx == 0.0:
+                break
+            if (fx > 0.0) == (fb > 0.0):
+                b, fb = x, fx
+                fa *= 0.5
+            else:
+                a, fa = x, fx
+                fb *= 0.5
+        if x < best:
+            best, which = x, i
+    return which, best
+
+
+@kernel
+def march(context, method, y, k, scratch, clock, tableau, side, times, count, y_out, tau_out, most):
+    """Integrate; see the head of this file.
+
+    k: (s + 4) n, scratch: 2 n + s + 8 + 2 events numbers (implicit: size + 3 n more).  y ends at clock[TIME].
+    """
+    topo, tau = words_at(context[TOPO]), numbers_at(context[TAU])
+    kind, address, events = context[KIND], context[FUNCTION], context[EVENTS]
+    nq, nv = topo[NQ], topo[NV]
+    n = nq + nv
+    s = int(tableau[T_STAGES])  # the rate at the end of a step is k_s
+    A = shifted(tableau, T_A)
+    B = shifted(A, s * s)
+    C = shifted(B, s)
+    own = shifted(C, s)
+    y_new, point = scratch, shifted(scratch, n)
+    w = shifted(scratch, 2 * n)
+    g = shifted(w, s + 4)
+    found = shifted(g, events)
+    step = shifted(found, events)
+    exponent = -1.0 / (tableau[T_ORDER] + 1.0)
+    rtol, atol = clock[RTOL], clock[ATOL]
+    for _ in range(most):
+        t = clock[TIME]
+        left = clock[END_TIME] - t
+        tiny = 1e-14 * max(abs(t), abs(clock[END_TIME]), 1e-300)
+        if left <= tiny:
+            clock[TIME] = clock[END_TIME]
+            return DONE
+        if kind == SAMPLED and t >= clock[NEXT_SAMPLE] - tiny:
+            call(address, t, y, shifted(y, nq), tau)
+            clock[NEXT_SAMPLE] += clock[SAMPLE]
+            clock[FRESH] = 1.0
+        if clock[FRESH] != 0.0:
+            call_rates(context[RATES], context, t, y, k)
+            clock[EVALUATIONS] += 1.0
+            clock[FRESH] = 0.0
+        limit = left
+        if kind == SAMPLED:
+            limit = min(limit, clock[NEXT_SAMPLE] - t)
+        h = min(clock[STEP], clock[LARGEST])
+        if method != RK4 and h < tiny:
+            return STUCK
+        clipped = h >= limit * (1.0 - 1e-12)
+        if clipped:
+            h = limit
+        converged = True
+        if method == SDIRK:
+            step[0], step[1], step[2], step[3] = t, h, rtol, atol
+            used = call_implicit(context[IMPLICIT], context, step, y, A, k, y_new, shifted(step, 4))
+            converged = used > 0
+            clock[EVALUATIONS] += used
+        else:
+            for i in range(1, s):
+                combine(n, h, shifted(A, i * s), i, k, y, point)
+                at = t + C[i] * h
+                ki = shifted(k, i * n)
+                call_rates(context[RATES], context, at, point, ki)
+            combine(n, h, B, s, k, y, y_new)
+            end_rate = shifted(k, s * n)
+            call_rates(context[RATES], context, t + h, y_new, end_rate)
+            clock[EVALUATIONS] += s
+        error = 0.0
+        if method != RK4 and converged:
+            error = error_norm(method, n, h, own, s, k, y, y_new, rtol, atol)
+        total = 0.0
+        for i in range(n):
+            total += 0.0 * y_new[i] + 0.0 * k[s * n + i]
+        if not converged:
+            total = 1.0
+        if total != 0.0 or not error <= 1.0:
+            clock[REJECTED] += 1.0
+            if method == RK4:
+                return STUCK
+            factor = SHRINK
+            if total == 0.0:
+                factor = max(SHRINK, SAFETY * error**exponent)
+            clock[STEP] = h * factor
+            continue
+        # accepted
+        reached = 1.0
+        which = -1
+        ready = method != DOP853
+        end = t + limit if clipped else t + h
+        next_out = int(clock[OUTPUT])
+        if events > 0 or (next_out < count and times[next_out] <= end):
+            if not ready:
+                extra = shifted(own, 2 * (s + 1))
+                for j in range(3):
+                    combine(n, h, shifted(extra, j * (s + 4)), s + 1 + j, k, y, point)
+                    at = t + extra[3 * (s + 4) + j] * h
+                    kj = shifted(k, (s + 1 + j) * n)
+                    call_rates(context[RATES], context, at, point, kj)
+                clock[EVALUATIONS] += 3.0
+            if events > 0:
+                which, reached = first_event(
+                    topo, method, n, h, own, s, k, y, y_new, t, w, point, context[EVENT_FUNCTION], events,
+                    side, g, found,
+                )  # fmt: skip
+                if which >= 0:
+                    end = t + reached * h
+            while next_out < count and times[next_out] <= end:
+                x = min((times[next_out] - t) / h, 1.0)
+                row = shifted(y_out, next_out * n)
+                dense(method, n, h, own, s, k, y, y_new, x, w, row)
+                normalize(topo, row)
+                call_forces(context[FORCES], context, times[next_out], row)
+                for i in range(nv):
+                    tau_out[next_out * nv + i] = tau[i]
+                next_out += 1
+            clock[OUTPUT] = next_out
+        clock[STEPS] += 1.0
+        if method != RK4:
+            factor = GROW
+            if error > 0.0:
+                factor = min(GROW, max(SHRINK, SAFETY * error**exponent))
+            # a step cut short says nothing about a longer one
+            if not clipped or factor < 1.0:
+                clock[STEP] = h * factor
+        if which >= 0:
+            dense(method, n, h, own, s, k, y, y_new, reached, w, point)
+            for i in range(n):
+                y[i] = point[i]
+            normalize(topo, y)
+            clock[TIME] = end
+            clock[EVENT_NUMBER] = which
+            clock[FRESH] = 1.0
+            side[which] = -side[which]
+            return EVENT
+        for i in range(n):
+            y[i] = y_new[i]
+            k[i] = k[s * n + i]
+        normalize(topo, y)
+        clock[TIME] = end
+    return PAUSED
