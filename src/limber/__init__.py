@@ -35,6 +35,7 @@ from limber.joints import (
     Spherical,
     Universal,
 )
+from limber.simulation import Event, Result, Table, simulate
 
 __version__ = "0.1.0"
 
@@ -42,6 +43,7 @@ __all__ = [
     "Assembly",
     "CompoundJoint",
     "Cylindrical",
+    "Event",
     "Fixed",
     "FlexibleBody",
     "Free",
@@ -52,12 +54,14 @@ __all__ = [
     "Operators",
     "Planar",
     "Prismatic",
+    "Result",
     "Revolute",
     "RigidBody",
     "Screw",
     "SimpleJoint",
     "Spherical",
     "System",
+    "Table",
     "Universal",
     "beam",
     "bias",
@@ -77,5 +81,6 @@ __all__ = [
     "pose",
     "potential_energy",
     "qdot",
+    "simulate",
     "verify_identities",
 ]

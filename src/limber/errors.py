@@ -31,3 +31,9 @@ class CompileError(LimberError, RuntimeError):
 
 class MissingExtraError(LimberError, ImportError):
     """A library of an optional extra is not installed."""
+
+
+class SimulationError(LimberError, RuntimeError):
+    """A simulation could not go on; `result` holds what there is up to then."""
+
+    result: object = None

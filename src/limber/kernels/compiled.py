@@ -128,5 +128,5 @@ def load(name: str) -> Callable:
 @cache
 def address(name: str) -> int:
     """The address of an entry point of C signature."""
-    (compiled,) = load(name).overloads.values()
+    (compiled,) = load(name).overloads.values()  # type: ignore[attr-defined]
     return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)

@@ -47,6 +47,8 @@ DONE, PAUSED, EVENT, STUCK = 0, 1, 2, 3
 T_STAGES, T_ORDER, T_A = 0, 1, 2
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 8.0
+#: Places in a step where event functions are looked at.
+PARTS = 8
 
 
 @kernel
@@ -122,54 +124,64 @@ def dense(method, n, h, own, s, k, y, y_new, x, w, out):
 
 
 @kernel
+def root(topo, method, n, h, own, s, k, y, y_new, t, w, out, address, i, g, a, b, fa, fb):
+    """Where event function i crosses zero between the fractions a and b of a step: regula falsi (Illinois)."""
+    x = b
+    for _ in range(100):
+        x = (a * fb - b * fa) / (fb - fa)
+        if not (a < x < b):
+            x = 0.5 * (a + b)
+        if b - a < 1e-14 or x == a or x == b:
+            break
+        dense(method, n, h, own, s, k, y, y_new, x, w, out)
+        call(address, t + x * h, out, shifted(out, topo[NQ]), g)
+        fx = g[i]
+        if fx == 0.0:
+            break
+        if (fx > 0.0) == (fb > 0.0):
+            b, fb = x, fx
+            fa *= 0.5
+        else:
+            a, fa = x, fx
+            fb *= 0.5
+    return x
+
+
+@kernel
 def first_event(topo, method, n, h, own, s, k, y, y_new, t, w, out, address, count, side, g, found):
     """The earliest event in a step: (number or -1, fraction of the step).
 
-    side[i] is the sign of function i after its last event; side[count + i] its wanted direction.  The
-    crossing is found on the dense output by regula falsi (Illinois).
+    side[i] is the sign of function i since its last crossing; side[count + i] the direction that counts.
+    The functions are looked at in PARTS places of a step, so that a crossing there and back is seen.
     """
-    best = 2.0
-    which = -1
-    call(address, t + h, y_new, shifted(y_new, topo[NQ]), g)
-    for i in range(count):
-        found[i] = g[i]
-    for i in range(count):
-        new = found[i]
-        if side[i] == 0.0:
-            side[i] = 1.0 if new > 0.0 else (-1.0 if new < 0.0 else 0.0)
-            continue
-        if new * side[i] >= 0.0:
-            continue
-        wanted = side[count + i]
-        if wanted != 0.0 and wanted * new < 0.0:
-            side[i] = -side[i]
-            continue
-        a, b = 0.0, 1.0
-        call(address, t, y, shifted(y, topo[NQ]), g)
-        fa, fb = g[i], new
-        if fa * side[i] <= 0.0:
-            fa = side[i] * 1e-300  # it starts on the surface
-        x = 1.0
-        for _ in range(100):
-            x = (a * fb - b * fa) / (fb - fa)
-            if not (a < x < b):
-                x = 0.5 * (a + b)
-            if b - a < 1e-14 or x == a or x == b:
-                break
-            dense(method, n, h, own, s, k, y, y_new, x, w, out)
-            call(address, t + x * h, out, shifted(out, topo[NQ]), g)
-            fx = g[i]
-            if fx == 0.0:
-                break
-            if (fx > 0.0) == (fb > 0.0):
-                b, fb = x, fx
-                fa *= 0.5
-            else:
-                a, fa = x, fx
-                fb *= 0.5
-        if x < best:
-            best, which = x, i
-    return which, best
+    call(address, t, y, shifted(y, topo[NQ]), found)
+    for part in range(PARTS):
+        a, b = part / PARTS, (part + 1) / PARTS
+        dense(method, n, h, own, s, k, y, y_new, b, w, out)
+        call(address, t + b * h, out, shifted(out, topo[NQ]), g)
+        best, which = 2.0, -1
+        for i in range(count):
+            old, new = found[i], g[i]
+            found[i] = new
+            if side[i] == 0.0:
+                side[i] = 1.0 if new > 0.0 else (-1.0 if new < 0.0 else 0.0)
+            elif new * side[i] < 0.0:
+                if side[count + i] * new < 0.0:
+                    side[i] = -side[i]  # the direction that does not count
+                else:
+                    if old * side[i] <= 0.0:
+                        old = side[i] * 1e-300  # it starts on the surface
+                    x = root(
+                        topo, method, n, h, own, s, k, y, y_new, t, w, out, address, i, g, a, b, old, new,
+                    )  # fmt: skip
+                    if x < best:
+                        best, which = x, i
+                    # g is that of another place now
+                    dense(method, n, h, own, s, k, y, y_new, b, w, out)
+                    call(address, t + b * h, out, shifted(out, topo[NQ]), g)
+        if which >= 0:
+            return which, best
+    return -1, 1.0
 
 
 @kernel

@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 
 from limber.checks import Array
-from limber.kernels.implicit import GAMMA
 
 # the numbers of `kernels.march`
 RK4, RK45, DOP853, SDIRK = 0, 1, 2, 3
@@ -58,12 +57,11 @@ def methods() -> dict[str, Method]:
 
 def _sdirk() -> Array:
     """SDIRK of order 4(3), Hairer & Wanner II, Table 6.5; rows as `kernels.implicit` reads them."""
-    A = np.zeros((5, 5))
+    A = 0.25 * np.eye(5)
     A[1, :1] = [1 / 2]
     A[2, :2] = [17 / 50, -1 / 25]
     A[3, :3] = [371 / 1360, -137 / 2720, 15 / 544]
     A[4, :4] = [25 / 24, -49 / 48, 125 / 16, -85 / 12]
-    A += GAMMA * np.eye(5)
     embedded = np.array([59 / 48, -17 / 96, 225 / 32, -85 / 12, 0.0])
     rows, own = np.zeros(6 * 6 + 2 * 6), np.zeros(7)
     rows[:30] = np.concatenate([A.ravel(), A.sum(axis=1)])

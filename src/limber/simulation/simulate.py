@@ -2,28 +2,261 @@
 
 from __future__ import annotations
 
-import ctypes
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, array, number, shown
+from limber.checks import Array, array, number, shown, unit_quaternion
 from limber.dynamics.evaluate import check_system, quaternions
-from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
+from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.kernels import compiled
-from limber.kernels import layout as L
-from limber.checks import unit_quaternion
-from limber.simulation.drive import _FUNCTION, SAMPLED, Drive, callback, drive
-from limber.simulation.methods import Method, methods
+from limber.simulation.drive import Drive, drive
+from limber.simulation.events import Event, Happened
+from limber.simulation.methods import methods
+from limber.simulation.progress import Progress
+from limber.simulation.result import Result, Statistics
+from limber.simulation.run import (
+    DONE,
+    EVALUATIONS,
+    EVENT,
+    EVENT_NUMBER,
+    OUTPUT,
+    REJECTED,
+    STEPS,
+    Outputs,
+    Run,
+    automatic,
+    paced,
+)
 
-# the clock of `kernels.march`
-TIME, STEP, END_TIME, NEXT_SAMPLE, SAMPLE, RTOL, ATOL, LARGEST = 0, 1, 2, 3, 4, 5, 6, 7
-FRESH, STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER = 8, 9, 10, 11, 12, 13
-CLOCK = 16
-DONE, PAUSED, EVENT, STUCK = 0, 1, 2, 3
+#: Output rows when nothing is said of them.
+ROWS = 501
+
+
+def simulate(
+    system: System,
+    t_end: float,
+    *,
+    q0: ArrayLike | None = None,
+    v0: ArrayLike | None = None,
+    torque: Any = None,
+    t_eval: ArrayLike | None = None,
+    every: float | None = None,
+    t0: float = 0.0,
+    rtol: float = 1e-6,
+    atol: float = 1e-8,
+    method: str = "auto",
+    step: float | None = None,
+    max_step: float | None = None,
+    events: Event | Sequence[Event] = (),
+    engine: str = "general",
+    progress: bool | None = None,
+) -> Result:
+    """Integrate the motion of a system from t0 to t_end, in compiled code.
+
+    Parameters
+    ----------
+    q0, v0 : initial state; the neutral configuration at rest unless given.
+    torque : None; a constant (nv,), or (r,) of the joints alone; a `Table`; a function (t, q, v) -> tau; a
+        compiled function with an `address`, void f(double t, const double *q, const double *v, double *tau),
+        such as `numba.cfunc` makes; or a callable object with a `sample_time`, called at its times and held
+        between.
+    t_eval, every : output times, or their distance; 501 times unless given.
+    rtol, atol : tolerances of the adaptive methods on every element of q and v, per step.
+    method : "rk4" (fixed `step`), "rk45", "dop853" (orders 5 and 8, adaptive), "sdirk4" (implicit, for stiff
+        modes; `kernels.implicit`), or "auto": dop853 and sdirk4, whichever turns out cheaper as the run goes
+        on.  "RK45", "DOP853", "Radau", "BDF", "LSODA" are SciPy's solvers, "cvode" that of SUNDIALS.
+    step, max_step : the (first) step, and the largest of the adaptive methods.
+    events : see `Event`.
+    engine : "general", or "generated": C code of this system (`compile`), several times as fast.
+    progress : show a progress bar; by itself only for runs of more than a second in a terminal.
+
+    Quaternions stay unit.  Interrupted (Ctrl-C), it returns the result so far; stuck, it raises
+    SimulationError with the result so far in `error.result`.
+    """
+    check_system(system)
+    start = number("t0", t0)
+    end = number("t_end", t_end)
+    if not end > start:
+        raise ArgumentValueError(f"t_end must be later than t0={start:g}, got {end:g}.")
+    q, v = _initial(system, q0, v0)
+    times = _times(start, end, t_eval, every)
+    rtol, atol = number("rtol", rtol, minimum=0.0), number("atol", atol, minimum=0.0)
+    if rtol == 0.0 and atol == 0.0 and method != "rk4":
+        raise ArgumentValueError("rtol and atol are both zero: give one of them.")
+    if step is not None:
+        step = number("step", step, above=0.0)
+    largest = np.inf if max_step is None else number("max_step", max_step, above=0.0)
+    listed = _events(events)
+    driven = drive(system, torque)
+    if method in ("RK45", "DOP853", "Radau", "BDF", "LSODA", "RK23", "cvode"):
+        from limber.simulation.peers import by_peer  # noqa: PLC0415
+
+        if listed:
+            raise ArgumentValueError(f"method={method!r} of another library takes no events here.")
+        return by_peer(system, method, (start, end), q, v, torque, times, rtol, atol, largest)
+    if method != "auto" and method not in methods():
+        known = ", ".join(["auto", *methods()])
+        raise ArgumentValueError(
+            f"method={shown(method)} is unknown; choose one of {known}, or RK45, DOP853, Radau, BDF, LSODA, cvode."
+        )
+    if method == "rk4":
+        if step is None:
+            raise ArgumentValueError('method="rk4" has fixed steps: give step=..., in seconds.')
+        largest = step
+    n = system.nq + system.nv
+    outputs = Outputs(times, np.empty((len(times), n)), np.empty((len(times), system.nv)))
+    run = Run(
+        system, driven, [e for e in listed if callable(e.function)], outputs,
+        np.concatenate([q, v]), (start, end), rtol, atol, step, largest, _rates(system, engine),
+    )  # fmt: skip
+    return _driven(run, driven, method, listed, (start, end), progress)
+
+
+def _driven(run: Run, driven: Drive, method: str, listed, span, progress) -> Result:
+    """Drive a run to its end, events and interruptions included."""
+    crossings = [e for e in listed if callable(e.function)]
+    timed = sorted((e for e in listed if not callable(e.function)), key=lambda e: e.function)
+    timed = [e for e in timed if span[0] <= e.function <= span[1]]
+    happened: list[Happened] = []
+    began = time.perf_counter()
+    message = "reached t_end"
+    if run.outputs.t.size and run.outputs.t[0] == span[0]:
+        _first_row(run, driven)
+    with Progress(span, progress) as bar:
+        try:
+            while True:
+                until = timed[0].function if timed else span[1]
+                if until > run.t:
+                    go = automatic if method == "auto" else None
+                    status = (
+                        go(run, until, bar.show)
+                        if go is not None
+                        else paced(run, methods()[method], until, bar.show)
+                    )
+                else:
+                    status = DONE
+                if status == EVENT:
+                    event = crossings[int(run.clock[EVENT_NUMBER])]
+                elif timed:
+                    event = timed.pop(0)
+                else:
+                    break
+                happened.append(Happened(run.t, event.name))
+                if _acted(run, event) or event.terminal:
+                    message = f"stopped by event {event.name!r} at t = {run.t:.6g} s"
+                    break
+        except KeyboardInterrupt:
+            message = f"interrupted at t = {run.t:.6g} s"
+            warnings.warn(
+                f"the simulation was {message}; the result so far is returned.", stacklevel=3
+            )
+        except SimulationError as error:
+            error.result = _result(run, happened, began, str(error))
+            raise
+    return _result(run, happened, began, message)
+
+
+def _result(run: Run, happened, began: float, message: str) -> Result:
+    s, rows = run.system, int(run.clock[OUTPUT])
+    out = run.outputs
+    statistics = Statistics(
+        int(run.clock[STEPS]), int(run.clock[REJECTED]), int(run.clock[EVALUATIONS]),
+        time.perf_counter() - began,
+    )  # fmt: skip
+    y = out.y[:rows]
+    return Result(
+        s,
+        out.t[:rows],
+        y[:, : s.nq],
+        y[:, s.nq :],
+        out.tau[:rows],
+        tuple(happened),
+        statistics,
+        message,
+    )
+
+
+def _first_row(run: Run, driven: Drive) -> None:
+    """The output at the start, before any step."""
+    s, y = run.system, run.y
+    tau = run.outputs.tau[0]
+    tau[:] = driven.at(s, run.t, y[: s.nq], y[s.nq :])
+    if run.failure:
+        raise run.failure[0]
+    run.outputs.y[0] = y
+    run.clock[OUTPUT] = 1
+
+
+def _acted(run: Run, event: Event) -> bool:
+    """Carry out the action of an event; whether it asks to stop."""
+    s = run.system
+    run.restart()
+    if event.action is None:
+        return False
+    answer = event.action(run.t, run.y[: s.nq].copy(), run.y[s.nq :].copy())
+    if answer is None:
+        return False
+    if isinstance(answer, str) and answer == "stop":
+        return True
+    try:
+        q, v = answer
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f'the action of event {event.name!r} must return None, "stop" or (q, v), got {shown(answer)}.'
+        ) from None
+    run.y[:] = np.concatenate(_initial(s, q, v))
+    return False
+
+
+def _initial(system: System, q0, v0) -> tuple[Array, Array]:
+    q = system.neutral() if q0 is None else np.array(array("q0", q0, (system.nq,)))
+    v = np.zeros(system.nv) if v0 is None else np.array(array("v0", v0, (system.nv,)))
+    for name, at in quaternions(system):
+        where = f"q0[{at.start}:{at.stop}], the quaternion of body {name!r},"
+        unit_quaternion(where, q[at])
+        q[at] /= np.linalg.norm(q[at])
+    return q, v
+
+
+def _times(start: float, end: float, t_eval, every) -> Array:
+    if t_eval is not None and every is not None:
+        raise ArgumentValueError("give t_eval or every, not both.")
+    if every is not None:
+        every = number("every", every, above=0.0)
+        count = int(np.floor((end - start) / every * (1.0 + 1e-12)))
+        if count > 100_000_000:
+            raise ArgumentValueError(f"every={every:g} asks for {count:,} rows: take a larger one.")
+        return start + every * np.arange(count + 1)
+    if t_eval is None:
+        return np.linspace(start, end, ROWS)
+    times = np.array(array("t_eval", t_eval, ("n",)))
+    if (np.diff(times) < 0.0).any() or (times.size and (times[0] < start or times[-1] > end)):
+        raise ArgumentValueError(
+            f"t_eval must increase from t0={start:g} to t_end={end:g} at most."
+        )
+    return times
+
+
+def _events(events) -> list[Event]:
+    listed = [events] if isinstance(events, Event) else list(events)
+    for event in listed:
+        if not isinstance(event, Event):
+            raise ArgumentTypeError(f"events must be lb.Event objects, got {shown(event)}.")
+    return listed
+
+
+def _rates(system: System, engine: str) -> int:
+    """The address of the rates of the state."""
+    if engine == "general":
+        return compiled.address("engine_rates")
+    if engine == "generated":
+        from limber.codegen.rates import address  # noqa: PLC0415
+
+        return address(system)
+    raise ArgumentValueError(f'engine={shown(engine)} must be "general" or "generated".')

@@ -1,0 +1,37 @@
+"""The rates of the state for simulations, as generated C; see `kernels.drive`."""
+
+from __future__ import annotations
+
+import ctypes
+from weakref import WeakKeyDictionary
+
+from limber.assembly.system import System
+from limber.codegen import build, statements
+from limber.codegen.c import HEAD, functions
+from limber.codegen.statements import written
+from limber.codegen.trace import Request, trace
+
+# places in the context of `kernels.drive`
+TAU, FORCES = 8, 10
+
+_RATES = """\
+void limber_rates(const long long *context, double t, const double *y, double *dy)
+{{
+    typedef void (*forces)(const long long *, double, const double *);
+    ((forces)(size_t)context[{forces}])(context, t, y);
+    qdot(y, y + {nq}, dy);
+    forward_dynamics(y, y + {nq}, (const double *)(size_t)context[{tau}], dy + {nq});
+}}
+"""
+
+_loaded: WeakKeyDictionary[System, ctypes.CDLL] = WeakKeyDictionary()
+
+
+def address(system: System) -> int:
+    """The address of rates(context, t, y, dy) of a system, compiled if need be."""
+    if system not in _loaded:
+        programs = [trace(Request(system, name)) for name in ("qdot", "forward_dynamics")]
+        parts = [HEAD, *(functions(written(p), statements.DOUBLE) for p in programs)]
+        parts.append(_RATES.format(forces=FORCES, tau=TAU, nq=system.nq))
+        _loaded[system] = build.load(build.library("\n".join(parts)))
+    return ctypes.cast(_loaded[system].limber_rates, ctypes.c_void_p).value or 0

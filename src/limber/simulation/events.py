@@ -1,0 +1,49 @@
+"""Events: zero crossings and times at which a simulation stops to do something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from limber.checks import number, shown
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happens when function(t, q, v) crosses zero, or at a time.
+
+    Parameters
+    ----------
+    function : callable (t, q, v) -> float, continuous; or a number, the time of the event.
+    action : callable (t, q, v), called at the event; returns None to go on, (q, v) to go on from another
+        state, or "stop" to end the simulation there.
+    direction : +1 for crossings upward only, -1 downward only, 0 for both.
+    terminal : end the simulation at the event.
+    name : for `Result.events`.
+    """
+
+    function: Callable[[float, Any, Any], float] | float
+    action: Callable[[float, Any, Any], Any] | None = None
+    direction: int = 0
+    terminal: bool = False
+    name: str = ""
+
+    def __post_init__(self):
+        if not callable(self.function):
+            object.__setattr__(self, "function", number("the time of an Event", self.function))
+        if self.action is not None and not callable(self.action):
+            raise ArgumentTypeError(
+                f"action must be a function (t, q, v), got {shown(self.action)}."
+            )
+        if self.direction not in (-1, 0, 1):
+            raise ArgumentValueError(f"direction must be -1, 0 or 1, got {shown(self.direction)}.")
+
+
+@dataclass(frozen=True)
+class Happened:
+    """An event of a result: when, and which."""
+
+    t: float
+    name: str

@@ -1,0 +1,49 @@
+"""A progress bar for long simulations."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+#: Seconds after which a bar appears by itself, in a terminal.
+PATIENCE = 1.0
+
+
+class Progress:
+    """Shows how far a run has come; costs nothing until it appears."""
+
+    def __init__(self, span: tuple[float, float], wanted: bool | None):
+        self.span = span
+        self.wanted = sys.stderr.isatty() if wanted is None else wanted
+        self.patience = PATIENCE if wanted is None else 0.0
+        self.began = time.perf_counter()
+        self._bar: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def show(self, run: Any) -> None:
+        """Bring the bar up to the time of a run."""
+        if not self.wanted or time.perf_counter() - self.began < self.patience:
+            return
+        if self._bar is None:
+            from rich.console import Console  # noqa: PLC0415
+            from rich.progress import BarColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+            from rich.progress import Progress as Bar  # noqa: PLC0415
+
+            self._bar = Bar(
+                TextColumn("simulating"),
+                BarColumn(),
+                TextColumn("{task.completed:.3g} of {task.total:.3g} s"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task("", total=self.span[1] - self.span[0])
+        self._bar.update(self._task, completed=run.t - self.span[0])

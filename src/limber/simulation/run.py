@@ -1,0 +1,180 @@
+"""One simulation in the compiled engine: its arrays, and how it is driven on."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.errors import SimulationError
+from limber.kernels import compiled
+from limber.kernels import layout as L
+from limber.simulation.drive import SIGNATURE, Drive, callback
+from limber.simulation.events import Event
+from limber.simulation.methods import Method, methods
+
+# the clock of `kernels.march`
+TIME, STEP, END_TIME, NEXT_SAMPLE, SAMPLE, RTOL, ATOL, LARGEST = 0, 1, 2, 3, 4, 5, 6, 7
+FRESH, STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER = 8, 9, 10, 11, 12, 13
+CLOCK = 16
+DONE, PAUSED, EVENT, STUCK = 0, 1, 2, 3
+
+#: Steps of the first stretch of an adaptive run; later ones take about STRETCH seconds.
+FIRST, STRETCH = 200, 0.1
+
+
+@dataclass
+class Outputs:
+    """Where results are written: times, states [q; v] and forces, row by row."""
+
+    t: Array
+    y: Array
+    tau: Array
+
+
+class Run:
+    """The state of a simulation in progress."""
+
+    def __init__(
+        self, system: System, drive: Drive, events: Sequence[Event], outputs: Outputs, y: Array,
+        span: tuple[float, float], rtol: float, atol: float, step: float | None, largest: float,
+        rates: int,
+    ):  # fmt: skip
+        self.system = system
+        self.outputs = outputs
+        self.drive = drive
+        self.y = y
+        n = len(y)
+        packed = system.dynamics
+        self.failure = drive.failure
+        most = max(m.stages for m in methods().values())
+        self._work = np.empty(int(packed.topo[L.WORK_SIZE]))
+        self._k = np.zeros((most + 4) * n)
+        self._scratch = np.zeros(5 * n + most + 8 + len(packed.const) + 2 * len(events))
+        self._tau = np.array(drive.tau)
+        self._side = np.zeros(2 * len(events))
+        self._side[len(events) :] = [e.direction for e in events]
+        event = 0
+        if events:
+            functions = [e.function for e in events]
+
+            def values(t, q, v):
+                return [f(t, q, v) for f in functions]  # type: ignore[operator]
+
+            self._event = SIGNATURE(callback(system, values, self.failure, len(events)))
+            event = ctypes.cast(self._event, ctypes.c_void_p).value or 0
+            # on which side of zero every function starts
+            self._side[: len(events)] = np.sign(values(span[0], y[: system.nq], y[system.nq :]))
+        clock = np.zeros(CLOCK)
+        length = span[1] - span[0]
+        clock[[TIME, END_TIME]] = span
+        clock[STEP] = 1e-3 * min(1.0, length) if step is None else step
+        clock[[RTOL, ATOL]] = rtol, atol
+        clock[LARGEST] = largest
+        clock[NEXT_SAMPLE], clock[SAMPLE] = span[0], drive.sample
+        clock[FRESH] = 1.0
+        self.clock = clock
+        self._context = np.array(
+            [
+                packed.topo.ctypes.data, packed.const.ctypes.data, len(packed.const),
+                self._work.ctypes.data, drive.kind, drive.address, drive.table.ctypes.data,
+                drive.table.size // (3 * system.nv + 1), self._tau.ctypes.data,
+                rates, compiled.address("engine_forces"), 0, event, len(events), 0, 0,
+            ],
+            dtype=np.int64,
+        )  # fmt: skip
+        self._engine = compiled.load("simulate")
+
+    @property
+    def t(self) -> float:
+        """The time reached."""
+        return float(self.clock[TIME])
+
+    def go(self, method: Method, until: float, steps: int) -> int:
+        """Go on for at most `steps` steps or until a time; returns why it stopped."""
+        if method.name == "sdirk4":
+            self._context[11] = compiled.address("engine_implicit")
+        self.clock[END_TIME] = until
+        status = self._engine(
+            self._context, method.number, self.y, self._k, self._scratch, self.clock, method.tableau,
+            self._side, self.outputs.t, self.outputs.y.reshape(-1), self.outputs.tau.reshape(-1), steps,
+        )  # fmt: skip
+        if self.failure:
+            raise self.failure[0]
+        if status == STUCK:
+            raise SimulationError(self._why_stuck(method))
+        return int(status)
+
+    def restart(self) -> None:
+        """The state was changed from outside."""
+        self.clock[FRESH] = 1.0
+
+    def _why_stuck(self, method: Method) -> str:
+        s, y = self.system, self.y
+        t, step = self.clock[TIME], self.clock[STEP]
+        rates = self._k[: len(y)]
+        bad = np.flatnonzero(~np.isfinite(rates))
+        size = np.abs(np.where(np.isfinite(y), y, np.inf))
+        i = int(bad[0]) if bad.size else int(np.argmax(size))
+        part = (
+            f"q[{i}], {s.describe_q(i)}" if i < s.nq else f"v[{i - s.nq}], {s.describe_v(i - s.nq)}"
+        )
+        if method.adaptive:
+            what = f"the step fell to {step:.2g} s"
+            advice = (
+                "The motion diverges, or the torque jumps without end: look at the result so far "
+                "(error.result), at torques and at deformations beyond small; loosen rtol if the model is right."
+            )
+        else:
+            what = f"the state is no longer finite with the fixed step of {step:.2g} s"
+            advice = 'Take a smaller step, or an adaptive method such as method="dop853".'
+        return (
+            f"the simulation of {s.name!r} got stuck at t = {t:.6g} s: {what}; the largest part of the state is "
+            f"{part}, which is {y[i]:.3g}. {advice}"
+        )
+
+
+def paced(run: Run, method: Method, until: float, show) -> int:
+    """Go on to a time in stretches, showing progress between them."""
+    steps = FIRST
+    while True:
+        start = time.perf_counter()
+        status = run.go(method, until, steps)
+        taken = time.perf_counter() - start
+        show(run)
+        if status != PAUSED:
+            return status
+        steps = int(np.clip(steps * STRETCH / max(taken, 1e-6), 20, 10_000_000))
+
+
+def automatic(run: Run, until: float, show) -> int:
+    """Explicit steps, and implicit ones wherever those turn out cheaper, tried in turn as the run goes on.
+
+    Every stretch is part of the result, so trying costs nothing but the difference.
+    """
+    explicit, implicit = methods()["dop853"], methods()["sdirk4"]
+    cost = {explicit.name: np.inf, implicit.name: np.inf}
+    order = [explicit, implicit]
+    kept, steps = 0, FIRST
+    while True:
+        for method in order:
+            t, start = run.t, time.perf_counter()
+            status = run.go(method, until, steps if method is order[0] else FIRST // 4)
+            taken = time.perf_counter() - start
+            cost[method.name] = taken / max(run.t - t, 1e-300)
+            show(run)
+            if status != PAUSED:
+                return status
+        best = min(order, key=lambda m: cost[m.name])
+        kept = kept + 1 if best is order[0] else 0
+        if best is not order[0]:
+            order.reverse()
+        # the better one goes on, the other is tried again ever more rarely
+        steps = int(np.clip(FIRST * 2.0 ** min(kept, 12), FIRST, 1_000_000))
+        if kept == 0:
+            steps = FIRST
