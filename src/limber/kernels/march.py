@@ -37,7 +37,7 @@ RK4, RK45, DOP853, SDIRK = 0, 1, 2, 3
 
 # clock: what a simulation keeps between calls
 TIME, STEP, END_TIME, NEXT_SAMPLE, SAMPLE, RTOL, ATOL, LARGEST = 0, 1, 2, 3, 4, 5, 6, 7
-FRESH, STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER, OUTPUTS = 8, 9, 10, 11, 12, 13, 14
+FRESH, STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER, LAST_ERROR = 8, 9, 10, 11, 12, 13, 14
 CLOCK = 16
 
 # what `march` returns
@@ -47,6 +47,7 @@ DONE, PAUSED, EVENT, STUCK = 0, 1, 2, 3
 T_STAGES, T_ORDER, T_A = 0, 1, 2
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 8.0
+PROPORTIONAL, INTEGRAL = 0.7, -0.4
 #: Places in a step where event functions are looked at.
 PARTS = 8
 
@@ -297,9 +298,14 @@ def march(context, method, y, k, scratch, clock, tableau, side, times, count, y_
             clock[OUTPUT] = next_out
         clock[STEPS] += 1.0
         if method != RK4:
+            # proportional-integral control: steps limited by stability do not oscillate
             factor = GROW
             if error > 0.0:
-                factor = min(GROW, max(SHRINK, SAFETY * error**exponent))
+                factor = SAFETY * error ** (PROPORTIONAL * exponent)
+                if clock[LAST_ERROR] > 0.0:
+                    factor *= clock[LAST_ERROR] ** (INTEGRAL * exponent)
+                factor = min(GROW, max(SHRINK, factor))
+            clock[LAST_ERROR] = max(error, 1e-4)
             # a step cut short says nothing about a longer one
             if not clipped or factor < 1.0:
                 clock[STEP] = h * factor
