@@ -186,6 +186,20 @@ def first_event(topo, method, n, h, own, s, k, y, y_new, t, w, out, address, cou
 
 
 @kernel
+def write(context, topo, times, row, y, y_out, tau_out):
+    """The state y as row `row` of the output, with its forces."""
+    n = topo[NQ] + topo[NV]
+    out = shifted(y_out, row * n)
+    tau = numbers_at(context[TAU])
+    for i in range(n):
+        out[i] = y[i]
+    normalize(topo, out)
+    call_forces(context[FORCES], context, times[row], out)
+    for i in range(topo[NV]):
+        tau_out[row * topo[NV] + i] = tau[i]
+
+
+@kernel
 def march(context, method, y, k, scratch, clock, tableau, side, times, count, y_out, tau_out, most):
     """Integrate; see the head of this file.
 
@@ -213,6 +227,11 @@ def march(context, method, y, k, scratch, clock, tableau, side, times, count, y_
         tiny = 1e-14 * max(abs(t), abs(clock[END_TIME]), 1e-300)
         if left <= tiny:
             clock[TIME] = clock[END_TIME]
+            row = int(clock[OUTPUT])
+            while row < count and times[row] <= clock[END_TIME]:
+                write(context, topo, times, row, y, y_out, tau_out)
+                row += 1
+            clock[OUTPUT] = row
             return DONE
         if kind == SAMPLED and t >= clock[NEXT_SAMPLE] - tiny:
             call(address, t, y, shifted(y, nq), tau)
@@ -228,7 +247,7 @@ def march(context, method, y, k, scratch, clock, tableau, side, times, count, y_
         h = min(clock[STEP], clock[LARGEST])
         if method != RK4 and h < tiny:
             return STUCK
-        clipped = h >= limit * (1.0 - 1e-12)
+        clipped = h >= limit * (1.0 - 1e-9)
         if clipped:
             h = limit
         converged = True
@@ -288,12 +307,8 @@ def march(context, method, y, k, scratch, clock, tableau, side, times, count, y_
                     end = t + reached * h
             while next_out < count and times[next_out] <= end:
                 x = min((times[next_out] - t) / h, 1.0)
-                row = shifted(y_out, next_out * n)
-                dense(method, n, h, own, s, k, y, y_new, x, w, row)
-                normalize(topo, row)
-                call_forces(context[FORCES], context, times[next_out], row)
-                for i in range(nv):
-                    tau_out[next_out * nv + i] = tau[i]
+                dense(method, n, h, own, s, k, y, y_new, x, w, point)
+                write(context, topo, times, next_out, point, y_out, tau_out)
                 next_out += 1
             clock[OUTPUT] = next_out
         clock[STEPS] += 1.0

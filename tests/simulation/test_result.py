@@ -1,0 +1,114 @@
+"""Results: what follows from the states, other shapes, refusals."""
+
+import numpy as np
+import pytest
+
+import limber as lb
+
+
+@pytest.fixture(scope="module")
+def r():
+    s = lb.models.canadarm(damping=0.01).build()
+    t = np.linspace(0.0, 2.0, 41)
+    push = lb.Table(t, np.sin(np.pi * t / 2)[:, None] ** 2 * [200.0, 50.0, 10.0], smooth=True)
+    return lb.simulate(s, 2.0, torque=push, rtol=1e-9, atol=1e-11, every=0.002)
+
+
+def test_parts_and_derived_quantities(r):
+    s = r.system
+    assert len(r) == 1001 and r.t[-1] == 2.0
+    assert (r.joint("link2")[:, 0] == r.q[:, s.layout["link2"].q_joint.start]).all()
+    assert r.modal("link1").shape == (1001, 4) and r.modal_speed("link1").shape == (1001, 4)
+    assert np.allclose(r.vdot[500], lb.forward_dynamics(s, r.q[500], r.v[500], r.tau[500]))
+    assert np.allclose(r.energy, lb.kinetic_energy(s, r.q, r.v) + lb.potential_energy(s, r.q))
+    tip = r.node("link3", "tip")
+    R, p = lb.pose(s, r.q[300], "link3", "tip")
+    assert np.allclose(tip.position[300], p) and np.allclose(tip.R[300], R)
+    rate = np.gradient(tip.position, r.t, axis=0)
+    assert np.abs(rate[2:-2] - tip.velocity[2:-2]).max() < 1e-3 * np.abs(tip.velocity).max()
+    deflection = r.deflection("link1", "tip")
+    assert deflection.shape == (1001, 3) and np.abs(deflection[:, 1]).max() > 1e-3
+
+
+def test_power_audit_closes(r):
+    audit = r.power_audit()
+    assert audit.work[-1] > 0 and audit.dissipation[-1] < 0
+    assert np.abs(audit.residual).max() < 1e-5 * np.abs(audit.work).max()
+
+
+def test_slices_and_resampling(r):
+    part = r[100:200:10]
+    assert len(part) == 10 and (part.q == r.q[100:200:10]).all()
+    again = r[::2].resample(r.t[1:-1:2])
+    assert np.abs(again.q - r.q[1:-1:2]).max() < 1e-6
+    with pytest.raises(lb.LimberError, match="within the result"):
+        r.resample([3.0])
+    with pytest.raises(lb.LimberError, match="slice"):
+        r[3]
+
+
+def test_tables_of_other_libraries(r):
+    pd = pytest.importorskip("pandas")
+    frame = r.to_pandas()
+    assert isinstance(frame, pd.DataFrame) and "q.link1.mode0" in frame and len(frame) == 1001
+    xr = pytest.importorskip("xarray")
+    data = r.to_xarray()
+    assert isinstance(data, xr.Dataset)
+    assert (data.q.sel(coordinate="link2.joint0") == r.joint("link2")[:, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"t_end": 0.0}, "t_end must be later"),
+        ({"t_end": np.nan}, "t_end"),
+        ({"q0": [0.0]}, "q0"),
+        ({"v0": "fast"}, "v0"),
+        ({"method": "euler"}, "method"),
+        ({"method": "rk4"}, "step"),
+        ({"rtol": -1.0}, "rtol"),
+        ({"rtol": 0.0, "atol": 0.0}, "both zero"),
+        ({"t_eval": [0.0, 2.0]}, "t_eval"),
+        ({"t_eval": [0.5, 0.2]}, "t_eval"),
+        ({"t_eval": [0.5], "every": 0.1}, "not both"),
+        ({"every": 0.0}, "every"),
+        ({"step": 0.0}, "step"),
+        ({"engine": "warp"}, "engine"),
+    ],
+)
+def test_bad_arguments(options, message):
+    s = lb.models.canadarm(modes=0).build()
+    arguments = {"t_end": 1.0} | options
+    with pytest.raises(lb.LimberError, match=message):
+        lb.simulate(s, arguments.pop("t_end"), **arguments)
+
+
+def cubed(t, q, v):
+    with np.errstate(over="ignore"):
+        return 50 * q**3
+
+
+def test_diverging_simulation_says_where():
+    a = lb.Assembly("runaway")
+    a.attach("b", lb.RigidBody(1.0), lb.Prismatic([0, 0, 1]))
+    s = a.build()
+    with pytest.raises(lb.LimberError, match=r"stuck at t = .*joint .* of body 'b'") as caught:
+        lb.simulate(s, 10.0, q0=[1.0], torque=cubed)
+    assert caught.value.result.t[-1] < 10.0
+    with pytest.raises(lb.LimberError, match="fixed step"):
+        lb.simulate(s, 10.0, q0=[1.0], torque=cubed, method="rk4", step=0.05)
+
+
+def test_interrupted_run_keeps_its_result():
+    a = lb.Assembly("b")
+    a.attach("b", lb.RigidBody(1.0), lb.Prismatic([0, 0, 1]))
+    s = a.build()
+
+    def stop(t, q, v):
+        if t > 0.5:
+            raise KeyboardInterrupt
+        return [0.0]
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        r = lb.simulate(s, 1.0, v0=[1.0], torque=stop, max_step=0.01)
+    assert 0.3 < r.t[-1] <= 0.5 and "interrupted" in r.message

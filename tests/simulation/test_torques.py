@@ -1,0 +1,120 @@
+"""Torques of every kind give the same motion where they mean the same."""
+
+import numba
+import numpy as np
+import pytest
+
+import limber as lb
+
+
+@pytest.fixture(scope="module")
+def s():
+    a = lb.Assembly("arm", gravity=(0, 0, -9.81))
+    a.attach("link", lb.beam(1.0, 2.0, EI=(80.0, 120.0), modes=1), lb.Revolute([0, 1, 0]))
+    a.attach("load", lb.RigidBody(1.0), lb.Prismatic([1, 0, 0]), to="link", at="tip")
+    return a.build()
+
+
+def joints(s):
+    return [s.layout[b].v_joint.start for b in ("link", "load")]
+
+
+OPTIONS = {"method": "dop853", "rtol": 1e-10, "atol": 1e-11, "every": 0.05}
+
+
+def test_constant_table_and_callable_are_one(s):
+    tau = np.zeros(s.nv)
+    tau[joints(s)] = 3.0, 9.0
+    constant = lb.simulate(s, 0.5, torque=tau, **OPTIONS)
+    assert (constant.tau == tau).all()
+    short = lb.simulate(s, 0.5, torque=[3.0, 9.0], **OPTIONS)
+    table = lb.simulate(s, 0.5, torque=lb.Table([0.0], [[3.0, 9.0]]), **OPTIONS)
+    called = lb.simulate(s, 0.5, torque=lambda t, q, v: tau, **OPTIONS)
+    for r in (short, table, called):
+        assert np.abs(r.q - constant.q).max() < 1e-12
+        assert np.allclose(r.tau, constant.tau, rtol=0, atol=1e-14)
+
+
+def test_compiled_function(s):
+    nq, nv = s.nq, s.nv
+    a, b = joints(s)
+
+    @numba.cfunc("void(float64, CPointer(float64), CPointer(float64), CPointer(float64))")
+    def compiled(t, q, v, tau):
+        for i in range(nv):
+            tau[i] = -0.2 * v[i]
+        tau[a] += 3.0 * np.sin(t)
+        tau[b] += 9.0
+
+    def python(t, q, v):
+        assert q.shape == (nq,) and v.shape == (nv,)
+        tau = -0.2 * v
+        tau[a] += 3.0 * np.sin(t)
+        tau[b] += 9.0
+        return tau
+
+    x, y = (lb.simulate(s, 0.5, torque=f, **OPTIONS) for f in (compiled, python))
+    assert np.abs(x.q - y.q).max() < 1e-12
+    assert np.allclose(x.tau, [python(t, q, v) for t, q, v in zip(x.t, x.q, x.v)], atol=1e-12)
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_tables_are_lines_or_splines(s, smooth):
+    from scipy.interpolate import CubicSpline
+
+    t = np.linspace(0.0, 0.4, 9)
+    rows = np.column_stack([np.sin(9 * t), 9 + np.cos(7 * t)])
+    r = lb.simulate(s, 0.5, torque=lb.Table(t, rows, smooth=smooth), **OPTIONS)
+    at = np.minimum(r.t, 0.4)
+    if smooth:
+        expected = CubicSpline(t, rows)(at)
+    else:
+        expected = np.column_stack([np.interp(at, t, x) for x in rows.T])
+    assert np.allclose(r.tau[:, joints(s)], expected, rtol=0, atol=1e-12)
+
+
+def test_sampled_controller_is_called_at_its_times_and_held(s):
+    class Controller:
+        sample_time = 0.02
+
+        def __init__(self):
+            self.times = []
+
+        def __call__(self, t, q, v):
+            self.times.append(t)
+            tau = np.zeros(s.nv)
+            tau[joints(s)] = -3 * v[joints(s)]
+            return tau
+
+    c = Controller()
+    r = lb.simulate(s, 0.5, torque=c, method="dop853", rtol=1e-9, atol=1e-10, every=0.005)
+    assert np.allclose(c.times[1:26], 0.02 * np.arange(25), atol=1e-12)
+    held = r.tau[(r.t > 0.1 + 1e-9) & (r.t < 0.12 - 1e-9)]
+    assert len(held) == 3 and (held == held[0]).all()
+
+
+def test_error_in_a_torque_function_is_raised_as_it_is(s):
+    def broken(t, q, v):
+        if t > 0.1:
+            raise ZeroDivisionError("no sensor")
+        return np.zeros(s.nv)
+
+    with pytest.raises(ZeroDivisionError, match="no sensor"):
+        lb.simulate(s, 0.5, torque=broken)
+
+
+def test_torque_of_wrong_size(s):
+    with pytest.raises(ValueError, match="broadcast"):
+        lb.simulate(s, 0.5, torque=lambda t, q, v: np.zeros(s.nv + 1))
+    for bad in (np.zeros(s.nv + 1), lb.Table([0.0], np.zeros((1, 17))), "full", [np.nan] * s.nv):
+        with pytest.raises(lb.LimberError, match="torque"):
+            lb.simulate(s, 0.5, torque=bad)
+
+
+def test_nan_torque_stops_with_the_time_and_the_result_so_far(s):
+    with pytest.raises(lb.LimberError, match=r"stuck at t = 0\.2") as caught:
+        lb.simulate(
+            s, 0.5, torque=lambda t, q, v: np.full(s.nv, np.nan if t > 0.2 else 0.0), every=0.01
+        )
+    kept = caught.value.result
+    assert 0.15 < kept.t[-1] <= 0.2 and np.isfinite(kept.q).all()
