@@ -322,6 +322,87 @@ print(time.perf_counter() - start)
 """
 
 
+def slew(s):
+    """The torques of the Canadarm slew (Mohan & Saha, Eq. (44), at rest at both ends) as a smooth table."""
+    t = np.linspace(0.0, 10.0, 2001)
+    paths = []
+    for angle, T in ((0.75, 10.0), (0.25, 5.0), (0.5, 5.0)):
+        w, on = 2 * np.pi / T, t < T
+        position = np.where(on, angle / T * (t - np.sin(w * t) / w), angle)
+        speed = np.where(on, angle / T * (1 - np.cos(w * t)), 0.0)
+        paths.append((position, speed, np.where(on, angle / T * w * np.sin(w * t), 0.0)))
+    q, v, a = (np.stack([p[i] for p in paths], axis=1) for i in range(3))
+    rigid = lb.models.canadarm(modes=0).build()
+    return lb.Table(t, lb.inverse_dynamics(rigid, q, v, a), smooth=True)
+
+
+def simulations(rng):
+    group = "10 s of the flexible Canadarm slew (4 modes a link)"
+    s = lb.models.canadarm().build()
+    table = slew(s)
+    fine = lb.simulate(s, 10.0, torque=table, method="dop853", rtol=1e-12, atol=1e-13)
+    scale = np.abs(fine.q).max()
+    options = {"torque": table, "method": "dop853", "rtol": 1e-5, "atol": 1e-6}
+    for engine in ("general", "generated"):
+        r = lb.simulate(s, 10.0, engine=engine, **options)
+        error = np.abs(r.q - fine.q).max() / scale
+        (t,) = best(lambda e=engine: lb.simulate(s, 10.0, engine=e, **options), seconds=0.05)
+        ok = t < 0.05 and error < 1e-6
+        record(group, f"{engine} engine: wall time", t, "s", "< 0.05", ok)
+        record(
+            group,
+            f"{engine} engine: error of q over its largest",
+            error,
+            "",
+            "< 1e-6",
+            error < 1e-6,
+        )
+        record(group, f"{engine} engine: evaluations", r.statistics.evaluations, "")
+    packed = s.dynamics
+    states = 20_000
+    Q, V = fine.q[rng.integers(0, len(fine), states)], fine.v[rng.integers(0, len(fine), states)]
+    T, out = np.zeros_like(V), np.empty_like(V)
+    body = compiled.load("articulated_body")
+    work = np.empty(packed.topo[L.WORK_SIZE])
+    bare, simulated = best(
+        lambda: body(packed.topo, packed.const, work, Q.ravel(), V.ravel(), T.ravel(), out.ravel(), 0, states),
+        lambda: lb.simulate(s, 10.0, **options),
+        seconds=0.05,
+    )  # fmt: skip
+    per = simulated / lb.simulate(s, 10.0, **options).statistics.evaluations
+    ratio = per / (bare / states)
+    record(
+        group, "time of an evaluation over a bare dynamics call", ratio, "", "<= 1.3", ratio <= 1.3
+    )
+
+    group = "simulated over real time, flexible chains of 4 modes a link"
+    for n in (3, 10, 30, 100):
+        chain = flexible_chain(n, 4, "full")
+        q = chain.neutral()
+        v = np.zeros(chain.nv)
+        v[chain.layout["b0"].v_joint] = 0.1
+        (t,) = best(
+            lambda c=chain, q=q, v=v: lb.simulate(c, 0.1, q0=q, v0=v, rtol=1e-4, atol=1e-6),
+            seconds=0.01,
+        )
+        record(group, f"{n} links", 0.1 / t, "")
+
+    group = "stiff modes: highest over 100 times the lowest, 5 % damping, rtol 1e-4"
+    a = lb.Assembly("stiff", gravity=(0, 0, -9.81))
+    beam = lb.beam(1.0, 2.0, EI=(80.0, 120.0), modes=6, damping=0.05)
+    a.attach("link", beam, lb.Revolute([0, 1, 0]))
+    s = a.build()
+    omega = lb.modes(s, s.neutral()).omega
+    record(group, "highest over lowest", omega.max() / omega[omega > 1.0].min(), "")
+    stiff, plain = best(
+        lambda: lb.simulate(s, 5.0, method="sdirk4", rtol=1e-4, atol=1e-5),
+        lambda: lb.simulate(s, 5.0, method="dop853", rtol=1e-4, atol=1e-5),
+        seconds=0.02,
+    )
+    record(group, "dop853", plain, "s")
+    record(group, "sdirk4", stiff, "s", "< dop853", stiff < plain)
+
+
 def table_one():
     """The arm of the Canadarm paper's Table 1: 8 links with 2 modes per bending plane."""
     group = "operation counts, 8 links of 2 modes per bending plane"
@@ -416,6 +497,7 @@ def main():
         lambda: batches(rng),
         lambda: generated_code(rng),
         table_one,
+        lambda: simulations(rng),
         lambda: operator_sweeps(rng),
         starting_up,
     ]
