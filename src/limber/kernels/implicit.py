@@ -82,6 +82,10 @@ def implicit_step(context, step, y, tableau, k, y_new, more):
         for j in range(n):
             y_new[j] = base[j] + c * rate[j]
         v_new = shifted(y_new, nq)
+        # coordinates that belong to these speeds, as after every correction
+        coordinate_rates(topo, const, work, y_new, v_new, rate)
+        for j in range(nq):
+            y_new[j] = base[j] + c * rate[j]
         last = 0.0
         done = False
         for iteration in range(ITERATIONS):
