@@ -1,6 +1,6 @@
 """Limber: dynamics and control of flexible multibody systems by spatial operators."""
 
-from limber import models
+from limber import io, models, trajectories
 from limber.algebra import Operator, Operators, denoc, operators, verify_identities
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, RigidBody, beam
@@ -20,7 +20,8 @@ from limber.dynamics import (
     potential_energy,
     qdot,
 )
-from limber.errors import LimberError
+from limber.errors import FileError, LimberError, ModelWarning
+from limber.io import load, save
 from limber.joints import (
     CompoundJoint,
     Cylindrical,
@@ -35,6 +36,7 @@ from limber.joints import (
     Spherical,
     Universal,
 )
+from limber.simulation_inputs import Table
 
 __version__ = "0.1.0"
 
@@ -42,11 +44,13 @@ __all__ = [
     "Assembly",
     "CompoundJoint",
     "Cylindrical",
+    "FileError",
     "Fixed",
     "FlexibleBody",
     "Free",
     "Joint",
     "LimberError",
+    "ModelWarning",
     "Modes",
     "Operator",
     "Operators",
@@ -58,6 +62,7 @@ __all__ = [
     "SimpleJoint",
     "Spherical",
     "System",
+    "Table",
     "Universal",
     "beam",
     "bias",
@@ -66,8 +71,10 @@ __all__ = [
     "forward_dynamics",
     "integrate",
     "inverse_dynamics",
+    "io",
     "jacobian",
     "kinetic_energy",
+    "load",
     "mass_matrix",
     "models",
     "modes",
@@ -77,5 +84,7 @@ __all__ = [
     "pose",
     "potential_energy",
     "qdot",
+    "save",
+    "trajectories",
     "verify_identities",
 ]
