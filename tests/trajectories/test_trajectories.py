@@ -63,7 +63,7 @@ def test_position_and_velocity_are_continuous(name):
 
 def test_shapes_follow_t_and_the_joints(name):
     path = PATHS[name]
-    for t in (0.3, np.zeros(4), np.zeros((2, 3)), [0.1, 0.2]):
+    for t in (0.3, np.zeros(4), np.zeros(0), np.zeros((2, 3)), [0.1, 0.2]):
         for part in path(t):
             assert part.shape == np.shape(t) + path.shape
     many = path(np.array([0.0, 0.4, path.duration]))

@@ -15,6 +15,8 @@ from limber.errors import FileError, LimberError
 from limber.io.yaml_tree import MAX_BYTES, Node, TreeError, parse
 
 Key = str | int
+#: A message is cut there.
+LONGEST = 1000
 
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
@@ -114,6 +116,7 @@ class Where:
         """An error at this place, or as deep as `more` leads."""
         known, line, column = self.document.walk((*self.path, *more))
         file, key = str(self.document.path), dotted(known)
+        message = message if len(message) <= LONGEST else f"{message[:LONGEST]} ..."
         text = f"{file}:{line}:{column}: {key}{': ' if key else ''}{message}"
         return FileError(text, file, line, column, key)
 
@@ -123,7 +126,9 @@ class Where:
         try:
             with np.errstate(all="ignore"):
                 yield
-        except FileError:
+        except FileError as error:
+            if error.line is None:  # a file named here, as a whole
+                raise self.error(str(error)) from error
             raise
         except LimberError as error:
             word = re.match(r"\w+", str(error))

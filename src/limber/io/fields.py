@@ -192,6 +192,8 @@ def _yes(value: Any) -> bool:
 def _file(value: Any) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
         raise problem(f"must be the name of a file, relative to this one, got {named(value)}.")
+    if len(value) > 1000:
+        raise problem(f"is too long for the name of a file: {shown(value)}.")
     if value.startswith(("/", "\\", "~")) or ":" in value.split("/")[0]:
         raise problem(f"must be relative to this file, got {shown(value)}.")
     return value

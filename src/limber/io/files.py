@@ -105,6 +105,6 @@ def schema(kind: str = "model") -> dict[str, Any]:
 
     kind : "model", "scenario" or "side" (flexible links for a URDF).
     """
-    from limber.io.schema import file_schema  # noqa: PLC0415
+    from limber.io.json_schema import file_schema  # noqa: PLC0415
 
     return file_schema(kind)

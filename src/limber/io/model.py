@@ -127,8 +127,9 @@ class UrdfSection(Section):
             with (where / "side_file").checked():
                 side_bodies, side_nodes = read_side(where.folder / self.side_file)
             bodies, nodes = side_bodies | bodies, side_nodes | nodes
-        with where.checked():
+        with (where / "file").checked():
             robot = parse_urdf(where.folder / self.file)
+        with where.checked():
             attach_urdf(assembly, robot, bodies, root=self.root, attach=nodes)
 
 

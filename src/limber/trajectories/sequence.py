@@ -93,7 +93,13 @@ class Together(Trajectory):
     def _inside(self, t: Array) -> tuple[Array, Array, Array]:
         motions = [part(t) for part in self.parts]
         flat = [
-            np.concatenate([np.reshape(m[i], (*t.shape, -1)) for m in motions], axis=-1)
+            np.concatenate(
+                [
+                    m[i].reshape(*t.shape, int(np.prod(p.shape)))
+                    for m, p in zip(motions, self.parts)
+                ],
+                axis=-1,
+            )
             for i in range(3)
         ]
         return flat[0], flat[1], flat[2]
