@@ -137,7 +137,8 @@ class Where:
                 here = Where(self.document, (*self.path, *section))
                 if here.has(name):
                     raise here.error(str(error), name) from error
-            raise self.error(str(error)) from error
+            body = re.search(r"body '([^']+)'", str(error))
+            raise self.error(str(error), *(("bodies", body[1]) if body else ())) from error
         except (ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
             raise self.error(
                 f"cannot be computed with these numbers ({error}). Are the units SI, the sizes sensible?"
