@@ -89,7 +89,13 @@ CASES = {
         "one of rigid, beam",
     ),
     "beam": ("EI: 800", "EI: 0", 6, "bodies.upper.beam.EI", "EI must be greater than 0"),
-    "modes": ("EI: 800", "EI: 800, modes: 1e9", 6, "bodies.upper.beam.modes", "must be a mapping"),
+    "modes": (
+        "EI: 800",
+        "EI: 800, modes: 1e9",
+        6,
+        "bodies.upper.beam.modes",
+        "must be a whole number of modes",
+    ),
     "many": (
         "EI: 800",
         "EI: 800, modes: 999",
@@ -140,6 +146,7 @@ CASES = {
     "alias": ("1.5", "*mass", 10, "", r"alias \*mass has no anchor"),
     "own alias": ("[0.1, 0, 0]", "&a [*a]", 11, "", "inside its own anchor"),
     "documents": ("    at: tip\n", "    at: tip\n---\nlimber: 1\n", 17, "", "a second document"),
+    "merge": ("name: arm", "<<: {name: arm}", 2, "", "merge keys .<<. are not read"),
     "key": ("name: arm", "[a, b]: arm", 2, "", "a key must be text"),
     "list": (GOOD, "[1, 2]", 1, "", "a Limber file is a mapping that starts with `limber: 1`"),
     "word": (GOOD, "hello", 1, "", "got the text 'hello'"),

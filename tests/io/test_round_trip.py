@@ -58,8 +58,8 @@ def craft(rng):
         to="- c",
         offset=[-0.0, 5e-324, 1e300],
     )
-    a.attach("{x}", lb.RigidBody(1, nodes={"007": [1, 2, 3]}), lb.CompoundJoint([]), to="null")
-    a.attach("z", lb.RigidBody(2, inertia=np.eye(3)), lb.Prismatic([0, -1, 0]), to="{x}", at="007")
+    a.attach("<<", lb.RigidBody(1, nodes={"007": [1, 2, 3]}), lb.CompoundJoint([]), to="null")
+    a.attach("z", lb.RigidBody(2, inertia=np.eye(3)), lb.Prismatic([0, -1, 0]), to="<<", at="007")
     return a
 
 

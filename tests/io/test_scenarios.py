@@ -172,6 +172,7 @@ REFUSED = {
         "model.bodies.b.rigid.mass",
         {"model": "model: {bodies: {b: {rigid: {mass: x}}}}"},
     ),
+    "external": ("external: wind", "external: must be one of none"),
     "fidelity": ("fidelity: high", "fidelity: must be one of full, ruthless"),
     "q body": ("initial: {q: {arn: 1}}", "initial.q.arn: is not a body .* mean 'arm'"),
     "q size": ("initial: {q: {arm: [1, 2]}}", "joint of body 'arm' needs 1 numbers, got 2"),
@@ -179,7 +180,10 @@ REFUSED = {
     "q list": ("initial: {q: [1, 2]}", "must have 10 entries .*base joint 7, arm modes 2"),
     "quaternion": ("initial: {q: {base: [1, 1, 0, 0, 0, 0, 0]}}", "q.base: .*must be 1 to within"),
     "v": ("initial: {v: {arm: .nan}}", "initial.v.arm: must be finite"),
-    "torque": ("torque: 5", "torque: must be a mapping with keys of constant, table, follow"),
+    "torque": (
+        "torque: 5",
+        "torque: must be none, or a mapping with keys of constant, table, follow",
+    ),
     "torque kinds": (
         "torque: {constant: [1], table: {}}",
         "torque: needs one of .* constant and table",

@@ -53,6 +53,7 @@ class RigidSection(Section):
 class ModesSection(Section):
     """Numbers of modes of a beam."""
 
+    short: ClassVar[str] = "a whole number of modes per bending plane"
     bending: Annotated[int, whole(0, MAX_MODES)] = 0
     torsion: Annotated[int, whole(0, MAX_MODES)] = 0
     stretch: Annotated[int, whole(0, MAX_MODES)] = 0

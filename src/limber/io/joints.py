@@ -26,6 +26,7 @@ class ScrewSection(Section):
 class UniversalSection(Section):
     """Two axes, the inboard one first; a list of two is short for it."""
 
+    short: ClassVar[str] = "two axes"
     axis1: Axis
     axis2: Axis
 
@@ -57,6 +58,7 @@ class JointSection(Section):
         "simple",
         "compound",
     )
+    short: ClassVar[str] = "free, fixed or spherical"
     revolute: Axis | None = None
     prismatic: Axis | None = None
     screw: ScrewSection | None = None

@@ -58,6 +58,7 @@ class RotationSection(Section):
     """A rotation; a 3 x 3 list is short for {matrix: ...}."""
 
     one_of: ClassVar[tuple[str, ...]] = ("matrix", "rpy", "axis", "quaternion")
+    short: ClassVar[str] = "a 3 x 3 matrix"
     matrix: Matrix | None = None
     rpy: Vector | None = None
     axis: Axis | None = None

@@ -87,6 +87,7 @@ class ModelChoiceSection(Section):
     """A model: the name of a file, {builtin: name, arguments: {...}}, or the model itself."""
 
     one_of: ClassVar[tuple[str, ...]] = ("file", "builtin", "inline")
+    short: ClassVar[str] = "the name of a model file, a model"
     file: FileName | None = None
     builtin: Annotated[str, choice(*BUILTIN)] | None = None
     arguments: dict[str, Any] | None = None
@@ -170,6 +171,7 @@ class ScenarioSection(Section):
     fidelity: Annotated[str, choice("full", "ruthless")] | None = None
     initial: InitialSection | None = None
     torque: TorqueSection | None = None
+    external: Annotated[str, choice("none")] = "none"
     duration: Positive
     output: OutputSection | None = None
     method: Name = "auto"

@@ -21,6 +21,8 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
     #: a section of which exactly one of these keys is given
     one_of: ClassVar[tuple[str, ...]] = ()
+    #: the short forms, in words
+    short: ClassVar[str] = ""
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
@@ -38,7 +40,10 @@ class Section(BaseModel):
         data = cls.shorthand(data)
         known = cls.key_names()
         if not isinstance(data, dict):
-            raise problem(f"must be a mapping with keys of {', '.join(known)}; got {named(data)}.")
+            either = f"{cls.short}, or " if cls.short else ""
+            raise problem(
+                f"must be {either}a mapping with keys of {', '.join(known)}; got {named(data)}."
+            )
         for key in data:
             if key not in known:
                 raise problem(f"is not a known key. {did_you_mean(key, known)}", key)

@@ -148,6 +148,7 @@ class TorqueSection(Section):
     """constant, table or follow; `none` stands for no torques."""
 
     one_of: ClassVar[tuple[str, ...]] = ("constant", "table", "follow")
+    short: ClassVar[str] = "none"
     constant: StateSection | None = None
     table: TableSection | None = None
     follow: FollowSection | None = None

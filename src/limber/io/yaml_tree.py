@@ -128,6 +128,10 @@ class _Builder:
         if is_scalar and self._expects_key():
             if event.anchor:
                 raise TreeError("an anchor on a key is not allowed.", line, column)
+            if event.value == "<<" and not event.style:
+                raise TreeError(
+                    "merge keys (<<) are not read: write the entries out.", line, column
+                )
             self._key(event.value, line, column)
             return
         if is_scalar:
