@@ -22,7 +22,7 @@ def python(code, **environment):
 def test_import_does_not_load_the_heavy_libraries():
     done = python(
         "import sys, limber; print([m for m in ('numba', 'scipy', 'casadi', 'sympy', 'matplotlib',"
-        " 'rich') if m in sys.modules])"
+        " 'rich', 'pydantic', 'yaml') if m in sys.modules])"
     )
     assert done.stdout.strip() == "[]", done.stderr
 

@@ -1,6 +1,6 @@
 """Limber: dynamics and control of flexible multibody systems by spatial operators."""
 
-from limber import models
+from limber import io, models, trajectories
 from limber.algebra import Operator, Operators, denoc, operators, verify_identities
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, RigidBody, beam
@@ -20,7 +20,8 @@ from limber.dynamics import (
     potential_energy,
     qdot,
 )
-from limber.errors import LimberError
+from limber.errors import FileError, LimberError, ModelWarning
+from limber.io import load, save
 from limber.joints import (
     CompoundJoint,
     Cylindrical,
@@ -44,11 +45,13 @@ __all__ = [
     "CompoundJoint",
     "Cylindrical",
     "Event",
+    "FileError",
     "Fixed",
     "FlexibleBody",
     "Free",
     "Joint",
     "LimberError",
+    "ModelWarning",
     "Modes",
     "Operator",
     "Operators",
@@ -70,8 +73,10 @@ __all__ = [
     "forward_dynamics",
     "integrate",
     "inverse_dynamics",
+    "io",
     "jacobian",
     "kinetic_energy",
+    "load",
     "mass_matrix",
     "models",
     "modes",
@@ -81,6 +86,8 @@ __all__ = [
     "pose",
     "potential_energy",
     "qdot",
+    "save",
     "simulate",
+    "trajectories",
     "verify_identities",
 ]

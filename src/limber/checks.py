@@ -80,8 +80,10 @@ def repeated(name: str, value: ArrayLike, n: int, hint: str = "") -> Array:
 
 
 def axis(name: str, value: ArrayLike) -> Array:
-    """`value` as a unit 3-vector."""
+    """`value` as a unit 3-vector; one that is unit to rounding is kept bit for bit."""
     vector = array(name, value, (3,), "Give the direction as three numbers.")
+    if abs(math.hypot(*vector) - 1.0) <= 8.0 * np.finfo(float).eps:
+        return vector
     largest = np.abs(vector).max()
     if largest == 0.0:
         raise ArgumentValueError(f"{name} is the zero vector: give a direction of any length.")

@@ -21,6 +21,32 @@ class ModelError(LimberError, ValueError):
     """A body, joint or assembly that cannot work."""
 
 
+class FileError(LimberError, ValueError):
+    """A model, scenario or data file that cannot be read.
+
+    The message starts with file, line and column; `file`, `line`, `column` (both from 1, or None) and
+    `key` (the path of the entry, as in "bodies.arm.beam.mass") have them apart.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        file: str = "",
+        line: int | None = None,
+        column: int | None = None,
+        key: str = "",
+    ):
+        super().__init__(message)
+        self.file, self.line, self.column, self.key = file, line, column, key
+
+    def __reduce__(self):
+        return FileError, (str(self), self.file, self.line, self.column, self.key)
+
+
+class ModelWarning(UserWarning):
+    """Something in a file that the model made from it leaves out."""
+
+
 class DynamicsError(LimberError, ValueError):
     """The equations have no finite solution at this state."""
 

@@ -16,6 +16,9 @@ from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.joints import Joint
 
+#: `build()` without a fidelity takes the assembly's.
+OWN = "the assembly's own"
+
 
 class Assembly:
     """A system under construction; `build()` makes it a `System`.
@@ -24,15 +27,22 @@ class Assembly:
     ----------
     name : for messages and files.
     gravity : acceleration of gravity in world axes, m/s^2.
+    fidelity : what `build()` makes when it is not told: "full" or "ruthless".
     """
 
-    def __init__(self, name: str = "system", gravity: ArrayLike = (0.0, 0.0, 0.0)):
+    def __init__(
+        self,
+        name: str = "system",
+        gravity: ArrayLike = (0.0, 0.0, 0.0),
+        fidelity: str = "full",
+    ):
         if not isinstance(name, str):
             raise ArgumentTypeError(
                 f"name must be a string, got {shown(name)}. Gravity goes by keyword: gravity=(0, 0, -9.81)."
             )
         self.name = name
         self.gravity = gravity
+        self.fidelity = fidelity
         self._attachments: dict[str, Attachment] = {}
 
     @property
@@ -44,6 +54,15 @@ class Assembly:
     def gravity(self, value: ArrayLike) -> None:
         hint = "The acceleration of gravity in world axes, as in (0, 0, -9.81)."
         self._gravity = array("gravity", value, (3,), hint)
+
+    @property
+    def fidelity(self) -> str:
+        """What `build()` makes when it is not told: "full" or "ruthless"."""
+        return self._fidelity
+
+    @fidelity.setter
+    def fidelity(self, value: str) -> None:
+        self._fidelity = _fidelity(value)
 
     @property
     def attachments(self) -> Mapping[str, Attachment]:
@@ -116,23 +135,27 @@ class Assembly:
         )
         return self
 
-    def build(self, fidelity: str = "full") -> System:
-        """The immutable System.
+    def build(self, fidelity: str = OWN) -> System:
+        """The immutable System, at the assembly's own fidelity unless one is given.
 
-        fidelity="full" keeps every term that the deformation brings; "ruthless" drops them from the mass,
+        fidelity="full" (what an assembly has unless told) keeps every term that the deformation brings; "ruthless" drops them from the mass,
         the Coriolis terms and the geometry of the dynamics (Jain & Rodriguez, Appendix B), which is
         faster and right for slow motion.
         """
-        if not isinstance(fidelity, str) or fidelity not in ("full", "ruthless"):
-            raise ArgumentValueError(
-                f'fidelity must be "full" or "ruthless", got {shown(fidelity)}.'
-            )
+        fidelity = self.fidelity if fidelity is OWN else _fidelity(fidelity)
         if not self._attachments:
             raise ModelError(f"assembly {self.name!r} is empty: attach at least one body.")
         return System(self.name, tuple(self._attachments.values()), self.gravity, fidelity)
 
     def __repr__(self):
         return f"Assembly({self.name!r}, {len(self._attachments)} bodies)"
+
+
+def _fidelity(value: str) -> str:
+    """A fidelity, checked."""
+    if not isinstance(value, str) or value not in ("full", "ruthless"):
+        raise ArgumentValueError(f'fidelity must be "full" or "ruthless", got {shown(value)}.')
+    return value
 
 
 def _names(body, argument: str, node: str | int, owner: str) -> int:

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from limber.bodies.flexible import FlexibleBody, check_modes, modal_matrices
 from limber.bodies.integrals import MassPoints
 from limber.bodies.nodes import Nodes
+from limber.bodies.recipe import BeamRecipe
 from limber.checks import Array, array, number, repeated, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
@@ -169,9 +170,20 @@ def beam(
 
     omega = np.array([s.omega for s in shapes])
     ratio = _damping_ratios(damping, omega.size)
-    return FlexibleBody(
-        points, nodes, *modal_matrices(np.diag(omega**2), np.diag(2.0 * ratio * omega), omega.size)
+    recipe = BeamRecipe(
+        length=length,
+        mass=mass,
+        EI=(EIy, EIz) if EIy else None,
+        GJ=GJ or None,
+        EA=EA or None,
+        modes=tuple(counts.items()),
+        elements=int(elements),
+        damping=tuple(ratio.tolist()),
+        polar_inertia=None if polar_inertia is None else polar,
+        load=None if load is None else (float(tip[0]), float(tip[1])),
     )
+    matrices = modal_matrices(np.diag(omega**2), np.diag(2.0 * ratio * omega), omega.size)
+    return FlexibleBody(points, nodes, *matrices, recipe)
 
 
 def _stiffness(name: str, value: float | None, kind: str, counts: dict[str, int]) -> float:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from limber.bodies.integrals import MassPoints, ModalIntegrals
 from limber.bodies.nodes import Nodes
+from limber.bodies.recipe import BeamRecipe
 from limber.checks import Array, array, semidefinite, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
@@ -18,10 +19,18 @@ class FlexibleBody(Frozen):
     """A body that deforms in m assumed modes; made by `FlexibleBody.from_nodes` or `beam`.
 
     `points` are the small rigid bodies that carry its mass, `nodes` the places where others attach,
-    `stiffness` and `damping` its (m, m) modal matrices.  Immutable.
+    `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps the arguments it was made with in
+    `recipe`, for files.  Immutable.
     """
 
-    def __init__(self, points: MassPoints, nodes: Nodes, stiffness: Array, damping: Array):
+    def __init__(
+        self,
+        points: MassPoints,
+        nodes: Nodes,
+        stiffness: Array,
+        damping: Array,
+        recipe: BeamRecipe | None = None,
+    ):
         if not isinstance(points, MassPoints) or not isinstance(nodes, Nodes):
             raise ArgumentTypeError(
                 "points and nodes are not for users to make: use FlexibleBody.from_nodes(...) or beam(...)."
@@ -30,6 +39,7 @@ class FlexibleBody(Frozen):
         self.nodes = nodes
         self.stiffness = stiffness
         self.damping = damping
+        self.recipe = recipe
         self._freeze()
 
     @classmethod

@@ -10,7 +10,8 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array, array, number, shown
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError
+from limber.simulation.table import Table, interpolated, joint_speeds
 
 CONSTANT, TABLE, CALLED, SAMPLED = 0, 1, 2, 3
 
@@ -18,60 +19,6 @@ CONSTANT, TABLE, CALLED, SAMPLED = 0, 1, 2, 3
 SIGNATURE = ctypes.CFUNCTYPE(
     None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Torques at given times, held outside.
-
-    Parameters
-    ----------
-    t : (n,), increasing.
-    tau : (n, nv), or (n, r) of the joint speeds alone, modal forces being zero.
-    smooth : a cubic spline through the rows instead of straight lines between them.
-    """
-
-    t: Array
-    tau: Array
-    smooth: bool = False
-
-    def __post_init__(self):
-        t = array("t", self.t, ("n",))
-        tau = array("tau", self.tau, (len(t), "columns"))
-        if len(t) == 0 or (np.diff(t) <= 0.0).any():
-            raise ArgumentValueError(
-                "t of a Table must increase from row to row, and have one at least."
-            )
-        object.__setattr__(self, "t", t)
-        object.__setattr__(self, "tau", tau)
-
-    def rows(self, system: System) -> Array:
-        """The table as `kernels.drive` reads it: time, values, slopes after and before every row."""
-        n, nv = len(self.t), system.nv
-        tau = self.tau
-        joints = joint_speeds(system)
-        if tau.shape[1] == len(joints) != nv:
-            tau = np.zeros((n, nv))
-            tau[:, joints] = self.tau
-        if tau.shape[1] != nv:
-            raise ArgumentValueError(
-                f"torque: the table has {tau.shape[1]} columns; {system.name!r} has {nv} speeds, {len(joints)} of them "
-                "of joints."
-            )
-        if self.smooth and n > 2:
-            from scipy.interpolate import CubicSpline  # noqa: PLC0415
-
-            after = before = CubicSpline(self.t, tau)(self.t, 1)
-        else:
-            chords = np.diff(tau, axis=0) / np.diff(self.t)[:, None]
-            end = np.zeros((1, nv))
-            after, before = np.vstack([chords, end]), np.vstack([end, chords])
-        return np.hstack([self.t[:, None], tau, after, before])
-
-
-def joint_speeds(system: System) -> list[int]:
-    """The indices in v of the joint speeds, in order."""
-    return [i for x in system.layout.values() for i in range(x.v_joint.start, x.v_joint.stop)]
 
 
 @dataclass
@@ -90,24 +37,12 @@ class Drive:
         """tau at one time and state."""
         tau = np.array(self.tau)
         if self.kind == TABLE:
-            return _interpolated(self.table.reshape(-1, 3 * system.nv + 1), t)
+            return interpolated(self.table.reshape(-1, 3 * system.nv + 1), t)
         if self.address:
             function = SIGNATURE(self.address)
             q, v = np.ascontiguousarray(q), np.ascontiguousarray(v)
             function(t, q.ctypes.data, v.ctypes.data, tau.ctypes.data)
         return tau
-
-
-def _interpolated(rows: Array, t: float) -> Array:
-    """As `kernels.drive.interpolated`."""
-    nv = (rows.shape[1] - 1) // 3
-    high = int(np.clip(np.searchsorted(rows[:, 0], t, "right"), 1, max(len(rows) - 1, 1)))
-    a, b = rows[high - 1], rows[min(high, len(rows) - 1)]
-    h = b[0] - a[0]
-    x = float(np.clip((t - a[0]) / h, 0.0, 1.0)) if h > 0.0 else 0.0
-    z = 1.0 - x
-    values = z * z * (1.0 + 2.0 * x) * a[1 : nv + 1] + x * x * (1.0 + 2.0 * z) * b[1 : nv + 1]
-    return values + h * x * z * (z * a[nv + 1 : 2 * nv + 1] - x * b[2 * nv + 1 :])
 
 
 def drive(system: System, torque: Any) -> Drive:

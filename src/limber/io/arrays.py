@@ -1,0 +1,41 @@
+"""Arrays in an .npz beside a model file."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+
+import numpy as np
+
+from limber.errors import LimberError
+from limber.io.document import Where
+from limber.io.fields import did_you_mean
+
+#: What an .npz may expand to.
+MAX_BYTES = 2**30
+
+
+def from_npz(where: Where, name: str, group: str | None, known: Sequence[str]) -> dict:
+    """The arrays `known` (or `group/known`) that the file has; others are refused, nothing is unpickled."""
+    path = where.folder / name
+    try:
+        if not path.is_file():
+            raise where.error(f"there is no file {str(path)!r}.")
+        with zipfile.ZipFile(path) as archive:
+            if sum(item.file_size for item in archive.infolist()) > MAX_BYTES:
+                raise where.error(f"{name} holds more than {MAX_BYTES // 2**20} MiB.")
+        with np.load(path, allow_pickle=False) as data:
+            prefix = "" if group is None else f"{group}/"
+            found = {key.removeprefix(prefix): key for key in data.files if key.startswith(prefix)}
+            if not found:
+                groups = sorted({key.partition("/")[0] for key in data.files})
+                raise where.error(f"{name} has no arrays {prefix}...; it has {', '.join(groups)}.")
+            for key, full in found.items():
+                if key not in known:
+                    hint = did_you_mean(key, known)
+                    raise where.error(f"{name} has the unknown array {full!r}. {hint}")
+            return {key: data[full] for key, full in found.items()}
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        if isinstance(error, LimberError):
+            raise
+        raise where.error(f"{name} cannot be read as an .npz: {error}.") from None

@@ -1,0 +1,249 @@
+"""Bodies in files: `rigid`, `beam`, `nodes` (modes given at nodes), `modal` (modes given everywhere)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from limber.bodies import FlexibleBody, RigidBody, beam
+from limber.bodies.nodes import Nodes
+from limber.bodies.placed import placed
+from limber.checks import array
+from limber.errors import ArgumentValueError
+from limber.io.arrays import from_npz
+from limber.io.document import Where
+from limber.io.fields import FileName, Flag, Matrix, Name, Number, Vector, number, numbers, whole
+from limber.io.rotations import RotationSection
+from limber.io.section import Section
+
+#: Bounds that keep a slip of the finger from filling the memory.
+MAX_MODES = 100
+MAX_ELEMENTS = 10_000
+
+Positive = Annotated[float, number(above=0.0)]
+
+
+class RigidSection(Section):
+    """A rigid body: mass (kg), com (m), inertia about com (kg m^2, matrix or principal moments), nodes."""
+
+    mass: Annotated[float, number(minimum=0.0)]
+    com: Vector = (0.0, 0.0, 0.0)
+    inertia: Matrix | None = None
+    nodes: dict[Name, Vector] | None = None
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """Principal moments [Ixx, Iyy, Izz] are a diagonal matrix."""
+        if isinstance(data, dict) and isinstance(data.get("inertia"), list):
+            moments = data["inertia"]
+            if len(moments) == 3 and not any(isinstance(x, list) for x in moments):
+                rows: list[list[Any]] = [[0.0, 0.0, 0.0] for _ in range(3)]
+                for i, x in enumerate(moments):
+                    rows[i][i] = x
+                return data | {"inertia": rows}
+        return data
+
+    def build(self, where: Where) -> RigidBody:
+        """The body."""
+        with where.checked():
+            return RigidBody(self.mass, self.com, self.inertia, self.nodes)
+
+
+class ModesSection(Section):
+    """Numbers of modes of a beam."""
+
+    short: ClassVar[str] = "a whole number of modes per bending plane"
+    bending: Annotated[int, whole(0, MAX_MODES)] = 0
+    torsion: Annotated[int, whole(0, MAX_MODES)] = 0
+    stretch: Annotated[int, whole(0, MAX_MODES)] = 0
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """A number is that of bending modes per plane."""
+        return {"bending": data} if isinstance(data, int) else data
+
+
+class BeamSection(Section):
+    """A uniform beam, as in `limber.beam`; offset and rotation place it in the body frame."""
+
+    length: Positive
+    mass: Positive
+    EI: Annotated[Any, numbers((2,), scalar=True)] | None = None
+    GJ: Positive | None = None
+    EA: Positive | None = None
+    modes: ModesSection = ModesSection(bending=2)
+    elements: Annotated[int, whole(1, MAX_ELEMENTS)] = 10
+    damping: Annotated[Any, numbers(("m",), scalar=True)] = 0.0
+    polar_inertia: Number | None = None
+    load: Annotated[Any, numbers((2,))] | None = None
+    geometric_stiffening: Flag = False
+    offset: Vector | None = None
+    rotation: RotationSection | None = None
+
+    def build(self, where: Where) -> FlexibleBody:
+        """The body."""
+        names = set(BeamSection.model_fields) - {"offset", "rotation", "modes"}
+        with where.checked():
+            body = beam(
+                **{name: getattr(self, name) for name in names},
+                modes={kind: n for kind, n in self.modes if n},
+            )
+            if self.offset is None and self.rotation is None:
+                return body
+            turn = None if self.rotation is None else self.rotation.build()
+            return placed(body, self.offset, turn)
+
+
+class PointsSection(Section):
+    """Small rigid bodies that carry the mass, and their mode shapes."""
+
+    mass: Annotated[Any, numbers(("n",))]
+    position: Annotated[Any, numbers(("n", 3))]
+    translation: Annotated[Any, numbers(("n", 3, "m"))]
+    rotation: Annotated[Any, numbers(("n", 3, "m"))] | None = None
+    inertia: Annotated[Any, numbers(("n", 3, 3))] | None = None
+    com: Annotated[Any, numbers(("n", 3))] | None = None
+
+
+class NodesSection(PointsSection):
+    """The arguments of `FlexibleBody.from_nodes`, here or in an .npz; what stands here goes first."""
+
+    mass: Annotated[Any, numbers(("n",))] | None = None
+    position: Annotated[Any, numbers(("n", 3))] | None = None
+    translation: Annotated[Any, numbers(("n", 3, "m"))] | None = None
+    stiffness: Annotated[Any, numbers(("m", "m"))] | None = None
+    damping: Annotated[Any, numbers(("m", "m"))] | None = None
+    names: list[Name] | None = None
+    file: FileName | None = None
+    group: Name | None = None
+
+    ARRAYS: ClassVar[tuple[str, ...]] = (
+        "mass",
+        "position",
+        "translation",
+        "rotation",
+        "stiffness",
+        "damping",
+        "inertia",
+        "com",
+        "names",
+    )
+
+    def build(self, where: Where) -> FlexibleBody:
+        """The body."""
+        given = {name: getattr(self, name) for name in self.ARRAYS}
+        if self.file is not None:
+            read = from_npz(where / "file", self.file, self.group, self.ARRAYS)
+            if "names" in read:
+                read["names"] = [str(name) for name in read["names"].ravel()]
+            given |= {name: x for name, x in read.items() if given[name] is None}
+        for name in ("mass", "position", "translation", "stiffness"):
+            if given[name] is None:
+                raise where.error(f"{name!r} is missing: neither here nor in an .npz.")
+        with where.checked():
+            return FlexibleBody.from_nodes(**given)
+
+
+class NodeShapesSection(Section):
+    """Nodes without mass: where others attach."""
+
+    names: list[Name]
+    position: Annotated[Any, numbers(("n", 3))]
+    translation: Annotated[Any, numbers(("n", 3, "m"))]
+    rotation: Annotated[Any, numbers(("n", 3, "m"))]
+
+
+class ModalSection(Section):
+    """A flexible body whose mass points are not its nodes; what `save` writes for an expanded beam."""
+
+    points: PointsSection
+    nodes: NodeShapesSection
+    stiffness: Annotated[Any, numbers(("m", "m"))]
+    damping: Annotated[Any, numbers(("m", "m"))] | None = None
+
+    def build(self, where: Where) -> FlexibleBody:
+        """The body."""
+        with where.checked("points"):
+            carrier = FlexibleBody.from_nodes(
+                **{name: getattr(self.points, name) for name in PointsSection.model_fields},
+                stiffness=self.stiffness,
+                damping=self.damping,
+            )
+        n, m = len(self.nodes.names), carrier.modes
+        with (where / "nodes").checked():
+            if len(set(self.nodes.names)) != n:
+                raise ArgumentValueError("names has a name twice: every node needs its own.")
+            nodes = Nodes(
+                tuple(self.nodes.names),
+                array("position", self.nodes.position, (n, 3), "One row per name."),
+                array("translation", self.nodes.translation, (n, 3, m), "As many modes as points."),
+                array("rotation", self.nodes.rotation, (n, 3, m), "As many modes as points."),
+            )
+        return FlexibleBody(carrier.points, nodes, carrier.stiffness, carrier.damping)
+
+
+class BodySection(Section):
+    """One body, by the key that names its kind."""
+
+    one_of: ClassVar[tuple[str, ...]] = ("rigid", "beam", "nodes", "modal")
+    rigid: RigidSection | None = None
+    beam: BeamSection | None = None
+    nodes: NodesSection | None = None
+    modal: ModalSection | None = None
+
+    def build_body(self, where: Where) -> RigidBody | FlexibleBody:
+        """The body."""
+        for kind in self.one_of:
+            section = getattr(self, kind, None)
+            if section is not None:
+                return section.build(where / kind)
+        kind = next(kind for kind in self.one_of if where.has(kind))
+        raise where.error(f"{kind} is empty: give its numbers.", kind)
+
+
+def same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Equal bit for bit."""
+    return a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def body_data(body: RigidBody | FlexibleBody, expand: bool) -> dict[str, Any]:
+    """A body as files write it; `expand` writes beams as their numbers instead of their recipe."""
+    if isinstance(body, RigidBody):
+        data: dict[str, Any] = {"mass": body.mass}
+        if not same(body.com, np.zeros(3)):
+            data["com"] = body.com
+        if not same(body.inertia, np.zeros((3, 3))):
+            data["inertia"] = body.inertia
+        if body.nodes:
+            data["nodes"] = dict(body.nodes)
+        return {"rigid": data}
+    if body.recipe is not None and not expand:
+        return {"beam": beam_data(body.recipe)}
+    points, nodes = body.points, body.nodes
+    matrices = {"stiffness": body.stiffness, "damping": body.damping}
+    masses = {name: getattr(points, name) for name in PointsSection.model_fields}
+    shapes = {name: getattr(nodes, name) for name in ("position", "translation", "rotation")}
+    if all(same(shapes[name], masses[name]) for name in shapes):
+        return {"nodes": {"names": list(nodes.names)} | masses | matrices}
+    return {"modal": {"points": masses, "nodes": {"names": list(nodes.names)} | shapes} | matrices}
+
+
+def beam_data(recipe: Any) -> dict[str, Any]:
+    """The arguments of a beam that are not the defaults."""
+    data: dict[str, Any] = {"length": recipe.length, "mass": recipe.mass}
+    for name in ("EI", "GJ", "EA"):
+        if getattr(recipe, name) is not None:
+            data[name] = getattr(recipe, name)
+    if recipe.EI is not None and recipe.EI[0] == recipe.EI[1]:
+        data["EI"] = recipe.EI[0]
+    counts = {kind: n for kind, n in recipe.modes if n}
+    data["modes"] = counts.get("bending", 0) if set(counts) == {"bending"} else counts
+    data["elements"] = recipe.elements
+    if any(recipe.damping):
+        equal = len(set(recipe.damping)) == 1
+        data["damping"] = recipe.damping[0] if equal else recipe.damping
+    for name in ("polar_inertia", "load", "offset", "rotation"):
+        if getattr(recipe, name) is not None:
+            data[name] = getattr(recipe, name)
+    return data

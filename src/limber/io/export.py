@@ -1,0 +1,99 @@
+"""Writing an assembly to a model file."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from limber.assembly import Assembly
+from limber.errors import FileError
+from limber.io.bodies import body_data, same
+from limber.io.emit import emit
+from limber.io.joints import joint_data
+from limber.io.model import FORMAT
+
+HEAD = """\
+# A model for Limber, {bodies}; written by limber {version}.
+# Read it with limber.load("{file}"). SI units: m, kg, s, N, rad.
+# Bodies in the order of attachment: each with its joint, and where the joint sits on its parent.
+"""
+
+
+def write_model(assembly: Assembly, path: Path, expand_beams: bool, arrays: str) -> None:
+    """Write the model file, and the .npz beside it when arrays go there; each appears whole or not."""
+    from limber import __version__  # noqa: PLC0415
+
+    data = model_data(assembly, expand_beams)
+    store: dict[str, np.ndarray] = {}
+    if arrays == "npz":
+        _move_arrays(data["bodies"], path.with_suffix(".npz").name, store)
+    count = len(assembly.attachments)
+    file = path.name if re.fullmatch(r"[\w. -]+", path.name) else "..."
+    bodies = f"{count} {'body' if count == 1 else 'bodies'}"
+    text = HEAD.format(bodies=bodies, version=__version__, file=file) + "\n".join(emit(data)) + "\n"
+    if store:
+        beside = path.with_suffix(".npz")
+        _replace(beside, lambda part: _save_npz(part, store))
+    _replace(path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def model_data(assembly: Assembly, expand_beams: bool = False) -> dict[str, Any]:
+    """The content of a model file."""
+    data: dict[str, Any] = {"limber": FORMAT, "name": assembly.name}
+    if not same(assembly.gravity, np.zeros(3)):
+        data["gravity"] = assembly.gravity
+    if assembly.fidelity != "full":
+        data["fidelity"] = assembly.fidelity
+    data["bodies"] = {}
+    for name, item in assembly.attachments.items():
+        entry = body_data(item.body, expand_beams)
+        entry["joint"] = joint_data(item.joint)
+        if item.to != "world":
+            entry["to"] = item.to
+        if item.at is not None:
+            entry["at"] = _node(assembly.attachments[item.to].body, item.at)
+        if not same(item.offset, np.zeros(3)):
+            entry["offset"] = item.offset
+        if not same(item.rotation, np.eye(3)):
+            entry["rotation"] = item.rotation
+        if item.inboard is not None:
+            entry["inboard"] = _node(item.body, item.inboard)
+        data["bodies"][name] = entry
+    return data
+
+
+def _node(body: Any, number: int) -> str:
+    return body.node_set.names[number]
+
+
+def _move_arrays(bodies: dict[str, Any], file: str, store: dict[str, np.ndarray]) -> None:
+    """Move the arrays of `nodes` bodies from the file's content to `store`."""
+    for i, (name, entry) in enumerate(bodies.items()):
+        if "nodes" in entry:
+            group = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f"body {i}"
+            while f"{group}/mass" in store:
+                group += "'"
+            store |= {f"{group}/{key}": np.array(x) for key, x in entry["nodes"].items()}
+            entry["nodes"] = {"file": file, "group": group}
+
+
+def _save_npz(path: Path, store: dict[str, np.ndarray]) -> None:
+    with path.open("wb") as stream:
+        np.savez(stream, **store)  # type: ignore[arg-type]
+
+
+def _replace(path: Path, write: Any) -> None:
+    """Write beside `path`, then put it in its place."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(part)
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise FileError(
+            f"{path}: cannot be written: {error.strerror or error}.", str(path)
+        ) from None

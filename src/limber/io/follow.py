@@ -1,0 +1,135 @@
+"""Torques that move an arm, its modes removed, along joint paths: the input of the Canadarm study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+import numpy as np
+
+from limber.assembly import Assembly, System
+from limber.assembly.rigid import without_modes
+from limber.checks import Array
+from limber.dynamics import inverse_dynamics
+from limber.errors import ArgumentValueError
+from limber.simulation.table import Table
+from limber.trajectories import Trajectory
+
+#: A table is not made longer than this.
+MAX_SAMPLES = 2**19
+#: Samples at a break are taken so far inside, as a share of the stretch between two breaks.
+INSET = 1e-9
+
+
+def rigid_torques(
+    assembly: Assembly,
+    system: System,
+    q0: Array,
+    paths: Mapping[str, Trajectory],
+    duration: float,
+    tolerance: float = 1e-6,
+) -> Table:
+    """Inverse dynamics of the rigid arm along `paths`, as a table for the flexible `system`.
+
+    Joints without a path hold their place of `q0`.  The table is refined, stretch by stretch between the
+    breaks of the paths, until the middle between any two samples is met within `tolerance` of the joint's
+    largest torque; `Table.error` is the largest such difference.  Modal entries are zero.
+    """
+    rigid = without_modes(assembly).build()
+    arm = _Arm(rigid, system, q0, paths)
+    breaks = [path.breaks for path in paths.values()]
+    edges = np.unique(np.clip(np.concatenate([[0.0, duration], *breaks]), 0.0, duration))
+    edges = edges[np.append(True, np.diff(edges) > 1e-12 * duration)]
+    edges[-1] = duration
+    stretches = list(pairwise(edges))
+    arm.refuse_jumps(edges[1:-1], INSET * duration)
+    samples = [arm.torques(*_times(a, b, 64)) for a, b in stretches]
+    scale = _scale([tau for _, tau in samples])
+    total = 0
+    error = 0.0
+    for i, (a, b) in enumerate(stretches):
+        count = 64
+        while True:
+            tau = samples[i][1]
+            exact = arm.torques(*_middles(a, b, count))[1]
+            gap = float((np.abs(exact - 0.5 * (tau[1:] + tau[:-1])) / scale).max())
+            if gap <= tolerance:
+                break
+            count *= 2
+            if total + count > MAX_SAMPLES:
+                raise ArgumentValueError(
+                    f"the torques between {a:g} and {b:g} s need more than {MAX_SAMPLES} samples to be met within "
+                    f"{tolerance:g}; raise the tolerance."
+                )
+            samples[i] = arm.torques(*_times(a, b, count))
+        total += count
+        error = max(error, gap)
+    return Table(*_joined(samples, scale), error=error)
+
+
+class _Arm:
+    """The rigid arm along its paths."""
+
+    def __init__(self, rigid: System, system: System, q0: Array, paths: Mapping[str, Trajectory]):
+        self.rigid, self.system, self.paths = rigid, system, paths
+        self.q = rigid.neutral()
+        for name, place in rigid.layout.items():
+            self.q[place.q_joint] = q0[system.layout[name].q_joint]
+
+    def torques(self, t: Array, at: Array) -> tuple[Array, Array]:
+        """(t, tau in the layout of the flexible system), evaluated at the times `at`."""
+        q = np.tile(self.q, (at.size, 1))
+        v, vdot = np.zeros((2, at.size, self.rigid.nv))
+        for name, path in self.paths.items():
+            place = self.rigid.layout[name]
+            q[:, place.q_joint], v[:, place.v_joint], vdot[:, place.v_joint] = path(at)
+        rigid_tau = inverse_dynamics(self.rigid, q, v, vdot)
+        tau = np.zeros((at.size, self.system.nv))
+        for name, place in self.system.layout.items():
+            tau[:, place.v_joint] = rigid_tau[:, self.rigid.layout[name].v_joint]
+        return t, tau
+
+    def refuse_jumps(self, times: Array, inset: float) -> None:
+        """Refuse paths whose velocity jumps: no finite torque follows them."""
+        for name, path in self.paths.items():
+            before, after = path(times - inset), path(times + inset)
+            size = 1e-6 * (np.abs(path(np.linspace(0.0, path.duration, 65)).velocity).max() + 1e-12)
+            jump = np.abs(after.velocity - before.velocity) > size
+            if jump.any():
+                t = times[np.nonzero(jump)[0][0]]
+                raise ArgumentValueError(
+                    f"the path of {name!r} changes its velocity at once at t = {t:g} s: no finite torque follows it. Let "
+                    "each part start with the velocity with which the one before ends."
+                )
+
+
+def _times(a: float, b: float, count: int) -> tuple[Array, Array]:
+    """Samples of a stretch, and where they are evaluated: the ends just inside."""
+    t = np.linspace(a, b, count + 1)
+    inset = INSET * (b - a)
+    return t, np.clip(t, a + inset, b - inset)
+
+
+def _middles(a: float, b: float, count: int) -> tuple[Array, Array]:
+    t = a + (np.arange(count) + 0.5) * (b - a) / count
+    return t, t
+
+
+def _scale(torques: list[Array]) -> Array:
+    """The largest torque of each joint; those of no account are measured by the largest of all."""
+    largest = np.max([np.abs(tau).max(axis=0) for tau in torques], axis=0)
+    floor = 1e-9 * largest.max(initial=0.0)
+    return np.where(largest > floor, largest, largest.max(initial=0.0) or 1.0)
+
+
+def _joined(samples: list[tuple[Array, Array]], scale: Array) -> tuple[Array, Array]:
+    """One table; where two stretches meet with different torques, two times next to each other."""
+    times, torques = list(samples[0][0]), list(samples[0][1])
+    for t, tau in samples[1:]:
+        jump = (np.abs(tau[0] - torques[-1]) / scale).max() > 1e-7
+        if jump:
+            times.append(np.nextafter(t[0], np.inf))
+            torques.append(tau[0])
+        times.extend(t[1:])
+        torques.extend(tau[1:])
+    return np.array(times), np.array(torques)

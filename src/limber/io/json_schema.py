@@ -1,0 +1,49 @@
+"""JSON schemas of the files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from limber.checks import shown
+from limber.errors import ArgumentValueError
+from limber.io.joints import BARE, JointSection
+from limber.io.model import ModelSection, SideSection
+from limber.io.scenario import ScenarioSection
+from limber.io.section import Section
+
+KINDS: dict[str, type[Section]] = {
+    "model": ModelSection,
+    "scenario": ScenarioSection,
+    "side": SideSection,
+}
+
+
+def file_schema(kind: str) -> dict[str, Any]:
+    """The JSON schema of a kind of file."""
+    if kind not in KINDS:
+        raise ArgumentValueError(f"kind must be one of {', '.join(KINDS)}; got {shown(kind)}.")
+    schema = KINDS[kind].model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = f"Limber {kind} file"
+    for name, definition in schema.get("$defs", {}).items():
+        schema["$defs"][name] = _with_short_forms(name, definition)
+    return schema
+
+
+def _with_short_forms(name: str, definition: dict[str, Any]) -> dict[str, Any]:
+    """A definition that also allows the short forms of its section."""
+    number = {"type": "number"}
+    rows = {"type": "array", "minItems": 3, "maxItems": 3}
+    short: dict[str, dict[str, Any]] = {
+        JointSection.__name__: {"enum": list(BARE)},
+        "RotationSection": rows | {"items": rows | {"items": number}},
+        "UniversalSection": {"type": "array", "minItems": 2, "maxItems": 2},
+        "ModesSection": {"type": "integer", "minimum": 1},
+        "PartSection": {"anyOf": [number, {"type": "array", "items": number}]},
+        "ModelChoiceSection": {"type": "string"},
+        "StateSection": {"type": "array", "items": number},
+    }
+    if name == "RigidSection":
+        matrix = definition["properties"]["inertia"]
+        definition["properties"]["inertia"] = {"anyOf": [matrix, rows | {"items": number}]}
+    return {"anyOf": [definition, short[name]]} if name in short else definition

@@ -1,0 +1,130 @@
+"""Joint paths in files: each starts where the joint is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from limber.io.document import Where
+from limber.io.fields import Flag, Number, number, numbers
+from limber.io.section import Section
+from limber.trajectories import (
+    Cycloid,
+    Hold,
+    Quintic,
+    Sequence,
+    Trajectory,
+    Trapezoid,
+    Waypoints,
+)
+
+Positive = Annotated[float, number(above=0.0)]
+
+
+class CycloidSection(Section):
+    """A cycloid by distance, or by its mean rate k; `printed` for Eq. (44) as printed."""
+
+    distance: Number | None = None
+    rate: Number | None = None
+    duration: Positive
+    printed: Flag = False
+
+    def build(self, start: float) -> Trajectory:
+        """The path."""
+        return Cycloid(self.distance, self.duration, start, rate=self.rate, printed=self.printed)
+
+
+class QuinticSection(Section):
+    """A quintic to `end`."""
+
+    end: Number
+    duration: Positive
+    start_velocity: Number = 0.0
+    end_velocity: Number = 0.0
+    start_acceleration: Number = 0.0
+    end_acceleration: Number = 0.0
+
+    def build(self, start: float) -> Trajectory:
+        """The path."""
+        return Quintic(start, **dict(self))
+
+
+class TrapezoidSection(Section):
+    """Trapezoidal velocity to `end`."""
+
+    end: Number
+    max_velocity: Positive
+    max_acceleration: Positive
+
+    def build(self, start: float) -> Trajectory:
+        """The path."""
+        return Trapezoid(start, self.end, self.max_velocity, self.max_acceleration)
+
+
+class WaypointsSection(Section):
+    """From point to point, at rest at each."""
+
+    points: Annotated[Any, numbers(("k",))]
+    max_velocity: Positive
+    max_acceleration: Positive
+    pause: Annotated[float, number(minimum=0.0)] = 0.0
+
+    def build(self, start: float) -> Trajectory:
+        """The path."""
+        points = [start, *self.points.tolist()]
+        return Waypoints(points, self.max_velocity, self.max_acceleration, pause=self.pause)
+
+
+class HoldSection(Section):
+    """No motion."""
+
+    duration: Annotated[float, number(minimum=0.0)] = 0.0
+
+    def build(self, start: float) -> Trajectory:
+        """The path."""
+        return Hold(start, self.duration)
+
+
+class PathSection(Section):
+    """One path of one joint coordinate, by the key that names its kind."""
+
+    one_of: ClassVar[tuple[str, ...]] = (
+        "cycloid",
+        "quintic",
+        "trapezoid",
+        "waypoints",
+        "hold",
+        "sequence",
+    )
+    cycloid: CycloidSection | None = None
+    quintic: QuinticSection | None = None
+    trapezoid: TrapezoidSection | None = None
+    waypoints: WaypointsSection | None = None
+    hold: HoldSection | None = None
+    sequence: list[PathSection] | None = None
+
+    def build(self, start: float, where: Where) -> Trajectory:
+        """The path from `start`."""
+        if self.sequence is not None:
+            parts: list[Trajectory] = []
+            for i, section in enumerate(self.sequence):
+                parts.append(section.build(start, where / "sequence" / i))
+                start = float(parts[-1].end)
+            with (where / "sequence").checked():
+                return Sequence(parts)
+        for kind in self.one_of:
+            section = getattr(self, kind)
+            if section is not None:
+                with (where / kind).checked():
+                    return section.build(start)
+        raise where.error("the path is empty: give its numbers.")
+
+
+class PathsSection(Section):
+    """The paths of a joint: one, or a list with one for each coordinate."""
+
+    parts: list[PathSection]
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """One path or a list of them."""
+        return {"parts": data if isinstance(data, list) else [data]}

@@ -1,0 +1,239 @@
+"""Scenario files: a model, its state at the start, torques, duration and outputs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from limber import models
+from limber.assembly import Assembly, System
+from limber.checks import Array
+from limber.io.bodies import MAX_MODES
+from limber.io.document import Document, Where
+from limber.io.fields import (
+    FileName,
+    Name,
+    Text,
+    choice,
+    did_you_mean,
+    named,
+    number,
+    numbers,
+    whole,
+)
+from limber.io.files import load
+from limber.io.model import FORMAT, ModelSection, check_format
+from limber.io.section import Section, validated
+from limber.io.states import StateSection, check_quaternions
+from limber.io.torques import TorqueSection
+from limber.simulation.table import Table
+from limber.trajectories import Trajectory
+
+#: Models by name, for `model: {builtin: ...}`.
+BUILTIN = {"canadarm": models.canadarm}
+MAX_OUTPUTS = 10_000_000
+Positive = Annotated[float, number(above=0.0)]
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """What to simulate.
+
+    name, description : text.
+    assembly, system : the model, and what it builds at the scenario's fidelity.
+    q0, v0 : the state at t = 0.
+    torque : None, one (nv,) array, or a `Table` over time.
+    duration : s.
+    times : output times, or None for those that the method takes.
+    method, rtol, atol, step : for the integrator; None where the file does not say.
+    paths : joint paths that the torques were made for, by body; empty for other torques.
+    file : where it came from.
+    """
+
+    name: str
+    description: str
+    assembly: Assembly
+    system: System
+    q0: Array
+    v0: Array
+    torque: Array | Table | None
+    duration: float
+    times: Array | None
+    method: str
+    rtol: float | None
+    atol: float | None
+    step: float | None
+    paths: Mapping[str, Trajectory]
+    file: Path
+
+    @property
+    def fidelity(self) -> str:
+        """The fidelity of the system."""
+        return self.system.fidelity
+
+
+class InlineSection(ModelSection):
+    """A model inside a scenario."""
+
+    limber: Annotated[int, whole(FORMAT, FORMAT)] = FORMAT
+
+
+class ModelChoiceSection(Section):
+    """A model: the name of a file, {builtin: name, arguments: {...}}, or the model itself."""
+
+    one_of: ClassVar[tuple[str, ...]] = ("file", "builtin", "inline")
+    short: ClassVar[str] = "the name of a model file, a model"
+    file: FileName | None = None
+    builtin: Annotated[str, choice(*BUILTIN)] | None = None
+    arguments: dict[str, Any] | None = None
+    inline: InlineSection | None = None
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """A file name, or the model itself."""
+        if isinstance(data, str):
+            return {"file": data}
+        if isinstance(data, dict) and data.keys() & {"bodies", "dh", "urdf"}:
+            return {"inline": data}
+        return data
+
+    def build(self, where: Where, name: str) -> Assembly:
+        """The assembly."""
+        if self.arguments is not None and self.builtin is None:
+            raise where.error("arguments go with builtin.", "arguments")
+        if self.inline is not None:
+            return self.inline.build(where, name)
+        if self.builtin is not None:
+            return self._builtin(where)
+        with where.checked():
+            return load(where.folder / str(self.file))
+
+    def _builtin(self, where: Where) -> Assembly:
+        make = BUILTIN[str(self.builtin)]
+        known = list(inspect.signature(make).parameters)
+        arguments = self.arguments or {}
+        here = where / "arguments"
+        for key, value in arguments.items():
+            if key not in known:
+                raise here.error(f"is not an argument. {did_you_mean(key, known)}", key)
+            counts = value.values() if isinstance(value, dict) else [value]
+            for count in counts:
+                if isinstance(count, bool) or not isinstance(count, (int, float)):
+                    raise here.error(f"must be a number, got {named(count)}.", key)
+                if key == "modes" and not 0 <= count <= MAX_MODES:
+                    raise here.error(f"must be from 0 to {MAX_MODES}, got {named(count)}.", key)
+        with here.checked():
+            return make(**arguments)
+
+
+class InitialSection(Section):
+    """The state at t = 0; what is not given is neutral, at rest."""
+
+    q: StateSection | None = None
+    v: StateSection | None = None
+
+
+class OutputSection(Section):
+    """Output times: `every` so many seconds, or `times`."""
+
+    one_of: ClassVar[tuple[str, ...]] = ("every", "times")
+    every: Positive | None = None
+    times: Annotated[Any, numbers(("n",))] | None = None
+
+    def build(self, duration: float, where: Where) -> Array:
+        """The times, the last no later than the duration."""
+        if self.every is not None:
+            count = duration / self.every
+            if count > MAX_OUTPUTS:
+                raise where.error(f"asks for more than {MAX_OUTPUTS} output times.", "every")
+            ticks = self.every * np.arange(int(count * (1.0 + 1e-12)) + 1, dtype=float)
+            return np.append(ticks[ticks <= duration * (1.0 - 1e-12)], duration)
+        times = self.times
+        if times is None or not times.size or times[0] < 0.0 or times[-1] > duration:
+            raise where.error(f"must be times from 0 to the duration, {duration:g} s.", "times")
+        if not (np.diff(times) > 0.0).all():
+            raise where.error("must increase strictly.", "times")
+        return times
+
+
+class ScenarioSection(Section):
+    """A scenario file, whole."""
+
+    limber: Annotated[int, whole(FORMAT, FORMAT)]
+    name: Text | None = None
+    description: Text = ""
+    model: ModelChoiceSection
+    fidelity: Annotated[str, choice("full", "ruthless")] | None = None
+    initial: InitialSection | None = None
+    torque: TorqueSection | None = None
+    external: Annotated[str, choice("none")] = "none"
+    duration: Positive
+    output: OutputSection | None = None
+    method: Name = "auto"
+    rtol: Positive | None = None
+    atol: Positive | None = None
+    step: Positive | None = None
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """`torque: none`."""
+        if isinstance(data, dict) and data.get("torque") == "none":
+            return {key: value for key, value in data.items() if key != "torque"}
+        return data
+
+    def build(self, where: Where, file: Path) -> Scenario:
+        """The scenario."""
+        name = file.stem if self.name is None else self.name
+        assembly = self.model.build(where / "model", name)
+        with (where / "model").checked():
+            system = assembly.build(self.fidelity or assembly.fidelity)
+        q0, v0 = system.neutral(), np.zeros(system.nv)
+        here = where / "initial"
+        if self.initial is not None and self.initial.q is not None:
+            q0 = self.initial.q.fill(system, "q", q0, here / "q")
+            check_quaternions(system, q0, here)
+        if self.initial is not None and self.initial.v is not None:
+            v0 = self.initial.v.fill(system, "v", v0, here / "v")
+        torque: Array | Table | None = None
+        paths: Mapping[str, Trajectory] = {}
+        if self.torque is not None:
+            there = where / "torque"
+            torque, paths = self.torque.build(assembly, system, q0, self.duration, there)
+        times = None if self.output is None else self.output.build(self.duration, where / "output")
+        for x in (q0, v0, times):
+            if x is not None:
+                x.setflags(write=False)
+        return Scenario(
+            name,
+            self.description,
+            assembly,
+            system,
+            q0,
+            v0,
+            torque,
+            self.duration,
+            times,
+            self.method,
+            self.rtol,
+            self.atol,
+            self.step,
+            paths,
+            file,
+        )
+
+
+def read_scenario(path: Path) -> Scenario:
+    """The scenario of a file."""
+    document = Document(path)
+    check_format(document)
+    if "model" not in document.data:
+        raise document.root.error(
+            "this is not a scenario: it has no `model`. Read a model file with limber.load."
+        )
+    section = validated(ScenarioSection, document.data, document.root)
+    return section.build(document.root, path)

@@ -1,0 +1,83 @@
+"""A mapping of a file with known keys, and how its errors become messages."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from limber.errors import FileError
+from limber.io.document import Where, dotted
+from limber.io.fields import did_you_mean, named, problem
+
+S = TypeVar("S", bound="Section")
+#: So many errors are listed, and the rest counted.
+LISTED = 8
+
+
+class Section(BaseModel):
+    """Base of all sections: unknown keys are refused, nothing is converted silently."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    #: a section of which exactly one of these keys is given
+    one_of: ClassVar[tuple[str, ...]] = ()
+    #: the short forms, in words
+    short: ClassVar[str] = ""
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """Short forms that stand for a mapping; others override."""
+        return data
+
+    @classmethod
+    def key_names(cls) -> list[str]:
+        """The keys of this section as files write them."""
+        return [f.alias or name for name, f in cls.model_fields.items()]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        data = cls.shorthand(data)
+        known = cls.key_names()
+        if not isinstance(data, dict):
+            either = f"{cls.short}, or " if cls.short else ""
+            raise problem(
+                f"must be {either}a mapping with keys of {', '.join(known)}; got {named(data)}."
+            )
+        for key in data:
+            if key not in known:
+                raise problem(f"is not a known key. {did_you_mean(key, known)}", key)
+        if cls.one_of:
+            given = [key for key in cls.one_of if key in data]
+            if len(given) != 1:
+                got = f"got {' and '.join(given)}" if given else "got none"
+                raise problem(f"needs one of {', '.join(cls.one_of)}; {got}.")
+        return data
+
+
+def validated(section: type[S], data: Any, where: Where) -> S:
+    """`data`, which stands at `where`, as a section; all that is wrong in one FileError."""
+    try:
+        return section.model_validate(data)
+    except ValidationError as caught:
+        errors = [_placed(error, where) for error in caught.errors(include_url=False)]
+    first = errors[0]
+    lines = [str(error) for error in errors[:LISTED]]
+    if len(errors) > LISTED:
+        lines.append(f"... and {len(errors) - LISTED} more")
+    raise FileError("\n".join(lines), first.file, first.line, first.column, first.key)
+
+
+def _placed(error: Any, where: Where) -> FileError:
+    """One error of pydantic at its place in the file."""
+    path = list(error["loc"])
+    context = error.get("ctx", {})
+    if error["type"] == "missing":
+        *path, key = path
+        return where.error(f"{str(key)!r} is missing.", *path)
+    if error["type"] == "limber":
+        return where.error(context["text"], *path, *context["at"])
+    if error["type"] in ("dict_type", "list_type", "tuple_type"):
+        kind = "a mapping" if error["type"] == "dict_type" else "a list"
+        return where.error(f"must be {kind}, got {named(error['input'])}.", *path)
+    return where.error(f"{error['msg']} ({dotted(path)}).", *path)

@@ -1,0 +1,94 @@
+"""States and torques in files: whole lists, or parts by body."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+
+from limber.assembly import System
+from limber.checks import Array, unit_quaternion
+from limber.io.document import Where
+from limber.io.fields import Name, did_you_mean, numbers
+from limber.io.section import Section
+
+
+class PartSection(Section):
+    """The joint's and the modes' share of a body; a number or a list is the joint's."""
+
+    joint: Annotated[Any, numbers(("r",), scalar=True)] | None = None
+    modes: Annotated[Any, numbers(("m",), scalar=True)] | None = None
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """Numbers are those of the joint."""
+        return data if isinstance(data, dict) else {"joint": data}
+
+
+class StateSection(Section):
+    """A whole list, or parts by body; what is not named stays as it is without this."""
+
+    values: Annotated[Any, numbers(("n",))] | None = None
+    bodies: dict[Name, PartSection] | None = None
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """A list, or a mapping by body."""
+        if isinstance(data, list):
+            return {"values": data}
+        return {"bodies": data}
+
+    def fill(self, system: System, kind: str, into: Array, where: Where) -> Array:
+        """`into` (q for kind "q", else in the layout of v) with the entries of this section."""
+        if self.values is not None:
+            if self.values.size != into.size:
+                raise where.error(
+                    f"must have {into.size} entries for this system ({_layout(system, kind)}), got {self.values.size}."
+                )
+            return self.values.copy()
+        result = into.copy()
+        for name, part in (self.bodies or {}).items():
+            check_body(system, name, where / name)
+            place = system.layout[name]
+            for what in ("joint", "modes"):
+                value = getattr(part, what)
+                if value is None:
+                    continue
+                span = getattr(place, f"{kind}_{what}")
+                given, size = np.atleast_1d(value), span.stop - span.start
+                if given.size != size:
+                    raise (where / name).error(
+                        f"the {'joint' if what == 'joint' else 'modes'} of body {name!r} needs {size} numbers, got "
+                        f"{given.size}.",
+                        what,
+                    )
+                result[span] = given
+        return result
+
+
+def check_body(system: System, name: str, where: Where) -> None:
+    """Refuse a body that the system does not have."""
+    if name not in system.layout:
+        hint = did_you_mean(name, system.layout)
+        raise where.error(f"is not a body of {system.name!r}. {hint}")
+
+
+def check_quaternions(system: System, q: Array, where: Where) -> None:
+    """Refuse quaternions that are not unit."""
+    for name, joint in system.joints.items():
+        start = system.layout[name].q_joint.start
+        for span in joint.quaternions():
+            with (where / "q" / name).checked():
+                at = slice(start + span.start, start + span.stop)
+                unit_quaternion(f"the quaternion q[{at.start}:{at.stop}] of body {name!r}", q[at])
+
+
+def _layout(system: System, kind: str) -> str:
+    sizes = []
+    for name, place in list(system.layout.items())[:6]:
+        for what in ("modes", "joint"):
+            span = getattr(place, f"{kind}_{what}")
+            if span.stop > span.start:
+                sizes.append(f"{name} {what} {span.stop - span.start}")
+    more = ", ..." if len(system.layout) > 6 else ""
+    return ", ".join(sizes) + more

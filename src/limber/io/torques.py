@@ -1,0 +1,175 @@
+"""Torques in scenario files: none, constant, a table, or those that move the rigid arm along paths."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from limber.assembly import Assembly, System
+from limber.io.document import Where, read_text
+from limber.io.fields import FileName, Name, array_of, number, numbers, problem
+from limber.io.follow import rigid_torques
+from limber.io.paths import PathsSection
+from limber.io.section import Section
+from limber.io.states import StateSection, check_body
+from limber.simulation.table import Table
+from limber.trajectories import Together, Trajectory
+
+
+class TableSection(Section):
+    """Torques over time: `times` with `values` (n, nv) or by body, or a CSV file.
+
+    A CSV has a column `t` and columns BODY (a joint of one speed), BODY[i] (joint speed i) or
+    BODY.modes[i]; those that are missing are zero.
+    """
+
+    one_of: ClassVar[tuple[str, ...]] = ("values", "bodies", "csv")
+    times: Annotated[Any, numbers(("n",))] | None = None
+    values: Annotated[Any, numbers(("n", "nv"))] | None = None
+    bodies: dict[Name, list[Any]] | None = None
+    csv: FileName | None = None
+
+    def build(self, system: System, where: Where) -> Table:
+        """The table."""
+        if self.csv is not None:
+            if self.times is not None:
+                raise where.error("times come from the CSV: leave them out here.", "times")
+            return _from_csv(system, where / "csv", self.csv)
+        if self.times is None:
+            raise where.error("'times' is missing.")
+        if self.values is not None:
+            tau = self.values
+            if tau.ndim != 2 or tau.shape[1] != system.nv:
+                raise where.error(
+                    f"must have {system.nv} columns, one per speed of the system.", "values"
+                )
+        else:
+            tau = np.zeros((self.times.size, system.nv))
+            for name, rows in (self.bodies or {}).items():
+                here = where / "bodies" / name
+                check_body(system, name, here)
+                span = system.layout[name].v_joint
+                tau[:, span] = _columns(rows, self.times.size, span.stop - span.start, here)
+        with where.checked():
+            return Table(self.times, tau)
+
+
+def _columns(rows: list[Any], n: int, width: int, where: Where) -> np.ndarray:
+    shape = (n, width) if rows and isinstance(rows[0], list) else (n,)
+    try:
+        values = array_of(rows, shape)
+    except type(problem("")) as error:
+        context = error.context or {}
+        raise where.error(context["text"], *context["at"]) from None
+    if shape == (n,) and width != 1:
+        raise where.error(f"needs rows of {width} numbers, one per speed of this joint.")
+    return values.reshape(n, width)
+
+
+def _from_csv(system: System, where: Where, name: str) -> Table:
+    """The table of a CSV file."""
+    with where.checked():
+        rows = list(csv.reader(read_text(where.folder / name).splitlines()))
+    rows = [row for row in rows if row and not row[0].startswith("#")]
+    if len(rows) < 2 or rows[0][0].strip() != "t":
+        raise where.error(f"{name} must start with a header `t,BODY,...` and have rows of numbers.")
+    head = [word.strip() for word in rows[0]]
+    places = [_place(system, word, where, name) for word in head[1:]]
+    if len(set(places)) != len(places):
+        raise where.error(f"{name} has two columns for the same speed.")
+    try:
+        data = np.array([[float(x) for x in row] for row in rows[1:]])
+    except ValueError as error:
+        raise where.error(f"{name} has rows that are not {len(head)} numbers: {error}.") from None
+    if data.ndim != 2 or data.shape[1] != len(head):
+        raise where.error(f"{name} must have {len(head)} numbers in every row.")
+    tau = np.zeros((len(data), system.nv))
+    tau[:, places] = data[:, 1:]
+    with where.checked():
+        return Table(data[:, 0], tau)
+
+
+def _place(system: System, word: str, where: Where, file: str) -> int:
+    """The entry of v that a column of a CSV is for."""
+    match = re.fullmatch(r"(.*?)(\.modes)?(?:\[(\d{1,6})\])?", word)
+    body = word if word in system.layout else match[1] if match else word
+    check_body(system, body, where)
+    modes = body != word and match is not None and match[2] is not None
+    place = system.layout[body]
+    span = place.v_modes if modes else place.v_joint
+    index = None if body == word or match is None else match[3]
+    size = span.stop - span.start
+    if index is None and size != 1:
+        raise where.error(
+            f"column {word!r} of {file}: it has {size} speeds, name one as {body}[0]."
+        )
+    i = int(index or 0)
+    if i >= size:
+        raise where.error(f"column {word!r} of {file}: there are {size} speeds, counted from 0.")
+    return span.start + i
+
+
+class FollowSection(Section):
+    """The torques that move the arm, its modes removed, along joint paths; joints not named hold."""
+
+    joints: dict[Name, PathsSection]
+    tolerance: Annotated[float, number(above=0.0)] = 1e-6
+
+    def paths(self, system: System, q0: np.ndarray, where: Where) -> dict[str, Trajectory]:
+        """The path of each named body's joint."""
+        found: dict[str, Trajectory] = {}
+        for name, section in self.joints.items():
+            here = where / "joints" / name
+            check_body(system, name, here)
+            joint, start = system.joints[name], q0[system.layout[name].q_joint]
+            plain = joint.nq == joint.dofs and all(g.dofs == 1 for g in joint.groups)
+            if not plain or len(section.parts) != joint.nq:
+                need = (
+                    f"{joint.nq} paths"
+                    if plain
+                    else "a joint whose speeds are rates of its coordinates"
+                )
+                raise here.error(f"{joint!r} needs {need}, got {len(section.parts)} paths.")
+            parts = [
+                part.build(float(start[i]), here / i if len(section.parts) > 1 else here)
+                for i, part in enumerate(section.parts)
+            ]
+            with here.checked():
+                found[name] = Together(parts)
+        return found
+
+
+class TorqueSection(Section):
+    """constant, table or follow; `none` stands for no torques."""
+
+    one_of: ClassVar[tuple[str, ...]] = ("constant", "table", "follow")
+    short: ClassVar[str] = "none"
+    constant: StateSection | None = None
+    table: TableSection | None = None
+    follow: FollowSection | None = None
+
+    def build(
+        self, assembly: Assembly, system: System, q0: np.ndarray, duration: float, where: Where
+    ) -> tuple[np.ndarray | Table | None, Mapping[str, Trajectory]]:
+        """The torques, and the paths where there are any."""
+        if self.constant is not None:
+            zero = np.zeros(system.nv)
+            tau = self.constant.fill(system, "v", zero, where / "constant")
+            tau.setflags(write=False)
+            return tau, {}
+        if self.table is not None:
+            return self.table.build(system, where / "table"), {}
+        if self.follow is not None:
+            here = where / "follow"
+            if not math.isfinite(duration):
+                raise here.error("needs a finite duration.")
+            paths = self.follow.paths(system, q0, here)
+            with here.checked():
+                tolerance = self.follow.tolerance
+                return rigid_torques(assembly, system, q0, paths, duration, tolerance), paths
+        raise where.error("the torque is empty: give its numbers, or write `torque: none`.")

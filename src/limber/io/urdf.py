@@ -1,0 +1,256 @@
+"""URDF files as they stand: links, joints, limits, damping, mimics."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from limber.checks import Array
+from limber.errors import ModelWarning
+from limber.io.fields import did_you_mean
+from limber.io.rotations import rpy_matrix
+from limber.io.xml_tree import Element, parse_xml
+
+KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+#: Tags that say nothing about the dynamics and are passed over in silence.
+SILENT = {
+    "robot": {"link", "joint", "material", "transmission", "gazebo"},
+    "link": {"inertial", "visual", "collision"},
+    "inertial": {"origin", "mass", "inertia"},
+    "joint": {
+        *("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
+        *("calibration", "safety_controller"),
+    },
+}
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfLink:
+    """A link: mass, centre of mass and inertia about it, both in the link frame."""
+
+    name: str
+    mass: float
+    com: Array
+    inertia: Array
+    element: Element
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfJoint:
+    """A joint, and what Limber has no place for: limits, damping, friction, mimic (joint, factor, offset).
+
+    lower, upper, effort, velocity are None where the file does not give them.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    offset: Array
+    rotation: Array
+    axis: Array
+    lower: float | None
+    upper: float | None
+    effort: float | None
+    velocity: float | None
+    damping: float
+    friction: float
+    mimic: tuple[str, float, float] | None
+    element: Element
+
+
+@dataclass(frozen=True, eq=False)
+class Urdf:
+    """A URDF file: its name, its root link, links and joints by name, in the order of the file."""
+
+    name: str
+    root: str
+    links: Mapping[str, UrdfLink]
+    joints: Mapping[str, UrdfJoint]
+    element: Element
+
+
+def parse_urdf(path: str | PathLike) -> Urdf:
+    """Read a URDF file without making a model of it.
+
+    path : of the file.  Geometry, materials, transmissions and simulator tags are passed over; tags that
+    URDF does not have give a ModelWarning.
+    """
+    robot = parse_xml(Path(path))
+    if robot.tag != "robot":
+        raise robot.error(f"a URDF file starts with <robot>, got <{robot.tag}>.")
+    if any(name.startswith("xmlns:xacro") for name in robot.attributes) and any(
+        child.tag.startswith("xacro:") for child in robot.children
+    ):
+        raise robot.error("this is a xacro file: expand it first (`xacro arm.xacro > arm.urdf`).")
+    _report_unknown(robot)
+    links: dict[str, UrdfLink] = {}
+    for element in robot.all("link"):
+        link = _link(element)
+        if link.name in links:
+            raise element.error(f"a second link {link.name!r}: names must differ.")
+        links[link.name] = link
+    if not links:
+        raise robot.error("the robot has no links.")
+    joints: dict[str, UrdfJoint] = {}
+    for element in robot.all("joint"):
+        joint = _joint(element, links)
+        if joint.name in joints:
+            raise element.error(f"a second joint {joint.name!r}: names must differ.")
+        joints[joint.name] = joint
+    root = _root(robot, links, joints)
+    name = robot.attributes.get("name") or Path(path).stem
+    return Urdf(name, root, MappingProxyType(links), MappingProxyType(joints), robot)
+
+
+def _report_unknown(robot: Element) -> None:
+    found: dict[str, int] = {}
+    for parent in (robot, *robot.all("link"), *robot.all("joint")):
+        for child in parent.children:
+            if child.tag not in SILENT[parent.tag]:
+                found.setdefault(f"<{child.tag}> in <{parent.tag}>", child.line)
+    if found:
+        listed = "; ".join(f"{what} (line {line})" for what, line in found.items())
+        warnings.warn(f"{robot.file}: tags left out: {listed}.", ModelWarning, stacklevel=4)
+
+
+def _numbers(element: Element, name: str, count: int, default: str | None = None) -> Array:
+    words = element.attributes.get(name, default)
+    if words is None:
+        words = element.get(name)
+    try:
+        values = np.array([float(x) for x in words.split()])
+    except ValueError:
+        values = np.full(1, math.nan)
+    if values.size != count or not np.isfinite(values).all() or "_" in words:
+        what = "a finite number" if count == 1 else f"{count} finite numbers"
+        raise element.error(f"{name} of <{element.tag}> must be {what}, got {words[:60]!r}.")
+    return values
+
+
+def _number(element: Element | None, name: str, default: str | None = None) -> float:
+    if element is None:
+        return float(default or 0.0)
+    return float(_numbers(element, name, 1, default)[0])
+
+
+def _optional(element: Element | None, name: str) -> float | None:
+    if element is None or name not in element.attributes:
+        return None
+    return _number(element, name)
+
+
+def _origin(element: Element) -> tuple[Array, Array]:
+    origin = element.one("origin")
+    if origin is None:
+        return np.zeros(3), np.eye(3)
+    rpy = _numbers(origin, "rpy", 3, "0 0 0")
+    return _numbers(origin, "xyz", 3, "0 0 0"), rpy_matrix(rpy) if rpy.any() else np.eye(3)
+
+
+def _link(element: Element) -> UrdfLink:
+    name = element.get("name")
+    if not name:
+        raise element.error("the name of this link is empty.")
+    inertial = element.one("inertial")
+    if inertial is None:
+        return UrdfLink(name, 0.0, np.zeros(3), np.zeros((3, 3)), element)
+    for child in inertial.children:
+        if child.tag not in SILENT["inertial"]:
+            raise child.error(f"<{child.tag}> is not known in <inertial> of link {name!r}.")
+    com, R = _origin(inertial)
+    mass = inertial.one("mass")
+    moments = inertial.one("inertia")
+    if mass is None or moments is None:
+        missing = "mass" if mass is None else "inertia"
+        raise inertial.error(f"<{missing}> is missing in <inertial> of link {name!r}.")
+    xx, xy, xz, yy, yz, zz = (
+        _number(moments, key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    )
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    inertia = R @ inertia @ R.T
+    return UrdfLink(name, _number(mass, "value"), com, 0.5 * (inertia + inertia.T), element)
+
+
+def _joint(element: Element, links: Mapping[str, UrdfLink]) -> UrdfJoint:
+    name, kind = element.get("name"), element.get("type")
+    if kind not in KINDS:
+        raise element.error(
+            f"joint {name!r} has the unknown type {kind!r}. {did_you_mean(kind, KINDS)}"
+        )
+    ends = []
+    for tag in ("parent", "child"):
+        end = element.one(tag)
+        if end is None:
+            raise element.error(f"<{tag}> is missing in joint {name!r}.")
+        link = end.get("link")
+        if link not in links:
+            raise end.error(
+                f"{tag} of joint {name!r} is the unknown link {link!r}. {did_you_mean(link, links)}"
+            )
+        ends.append(link)
+    offset, rotation = _origin(element)
+    axis = element.one("axis")
+    direction = np.array([1.0, 0, 0]) if axis is None else _numbers(axis, "xyz", 3, "1 0 0")
+    limit, dynamics, mimic = element.one("limit"), element.one("dynamics"), element.one("mimic")
+    follows = None
+    if mimic is not None:
+        follows = (
+            mimic.get("joint"),
+            _number(mimic, "multiplier", "1"),
+            _number(mimic, "offset", "0"),
+        )
+    lower, upper, effort, velocity = (
+        _optional(limit, key) for key in ("lower", "upper", "effort", "velocity")
+    )
+    return UrdfJoint(
+        name=name,
+        kind=kind,
+        parent=ends[0],
+        child=ends[1],
+        offset=offset,
+        rotation=rotation,
+        axis=direction,
+        lower=lower,
+        upper=upper,
+        effort=effort,
+        velocity=velocity,
+        damping=_number(dynamics, "damping", "0"),
+        friction=_number(dynamics, "friction", "0"),
+        mimic=follows,
+        element=element,
+    )
+
+
+def _root(robot: Element, links, joints: Mapping[str, UrdfJoint]) -> str:
+    """The one link without a parent, from which all others are reached."""
+    parents: dict[str, UrdfJoint] = {}
+    for joint in joints.values():
+        if joint.child in parents:
+            raise joint.element.error(
+                f"link {joint.child!r} hangs on two joints, {parents[joint.child].name!r} and {joint.name!r}: URDF describes "
+                "trees."
+            )
+        parents[joint.child] = joint
+    roots = [name for name in links if name not in parents]
+    if len(roots) > 1:
+        listed = ", ".join(map(repr, roots[:6]))
+        raise robot.error(f"links {listed} have no joint to a parent: a URDF has one root link.")
+    reached = set(roots)
+    for link in links:
+        chain: dict[str, None] = {}
+        name = link
+        while name not in reached:
+            chain[name] = None
+            name = parents[name].parent
+            if name in chain:
+                raise parents[name].element.error(f"link {name!r} is its own ancestor: a cycle.")
+        reached.update(chain)
+    return roots[0]

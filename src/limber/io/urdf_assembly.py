@@ -1,0 +1,177 @@
+"""From URDF to an Assembly, with links made flexible on request."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from limber.assembly import Assembly
+from limber.bodies import FlexibleBody, RigidBody
+from limber.checks import Array, shown
+from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError, ModelWarning
+from limber.io.fields import did_you_mean
+from limber.io.urdf import Urdf, UrdfJoint, parse_urdf
+from limber.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
+
+#: A joint farther than this from the nearest node, as a share of the body's extent, is reported.
+FAR = 0.02
+
+
+def read_urdf(
+    path: str | PathLike,
+    flexible: Mapping[str, RigidBody | FlexibleBody] | str | PathLike | None = None,
+    *,
+    root: str = "fixed",
+    attach: Mapping[str, str | int] | None = None,
+    gravity=(0.0, 0.0, -9.81),
+) -> Assembly:
+    """The assembly of a URDF file: a body per link, under the link's name.
+
+    Parameters
+    ----------
+    path : of the URDF file.
+    flexible : bodies by link name, each in its link's frame, or the path of a side file with them.  A
+        flexible body replaces the link's inertia as well.
+    root : "fixed" to the world, or "free".
+    attach : {joint: node}, the node of a flexible link that carries a joint; without it the nearest.
+    gravity : acceleration of gravity in world axes; URDF does not say it.
+
+    The joint coordinate is that of URDF; `floating` becomes Free, `planar` Planar(axis), and `continuous`
+    and `revolute` Revolute.  Fixed joints stay as Fixed.  Limits, damping, friction and mimic have no
+    place in an Assembly: `parse_urdf` has them; damping, friction and mimic, which would change the
+    motion, give a ModelWarning.
+    """
+    bodies: Mapping[str, RigidBody | FlexibleBody] = {}
+    nodes: dict[str, str | int] = {}
+    if isinstance(flexible, (str, PathLike)):
+        from limber.io.model import read_side  # noqa: PLC0415
+
+        bodies, nodes = read_side(Path(flexible))
+    elif flexible is not None:
+        bodies = flexible
+    robot = parse_urdf(path)
+    assembly = Assembly(robot.name, gravity)
+    return attach_urdf(assembly, robot, bodies, root=root, attach=nodes | dict(attach or {}))
+
+
+def attach_urdf(
+    assembly: Assembly,
+    robot: Urdf,
+    flexible: Mapping[str, RigidBody | FlexibleBody],
+    *,
+    root: str = "fixed",
+    attach: Mapping[str, str | int] | None = None,
+) -> Assembly:
+    """Add a robot to an assembly; arguments as in `read_urdf`."""
+    if root not in ("fixed", "free"):
+        raise ArgumentValueError(f'root must be "fixed" or "free", got {shown(root)}.')
+    attach = attach or {}
+    _check_names("flexible", flexible, robot.links, "link")
+    _check_names("attach", attach, robot.joints, "joint")
+    for name, body in flexible.items():
+        if not isinstance(body, (RigidBody, FlexibleBody)):
+            raise ArgumentTypeError(f"flexible[{name!r}] must be a body, got {shown(body)}.")
+    _report(robot, flexible)
+    children: dict[str, list[UrdfJoint]] = {name: [] for name in robot.links}
+    for joint in robot.joints.values():
+        children[joint.parent].append(joint)
+    bodies = {name: _body(robot, name, flexible) for name in robot.links}
+    stack: list[tuple[str, UrdfJoint | None]] = [(robot.root, None)]
+    while stack:
+        name, inboard = stack.pop()
+        if inboard is None:
+            # a massless root called world is the world
+            if name != "world" or bodies[name].mass > 0.0 or root == "free":
+                assembly.attach(name, bodies[name], Free() if root == "free" else Fixed())
+        else:
+            to, at, offset = _place(robot, inboard, bodies, attach)
+            try:
+                made = _joint(inboard)
+                assembly.attach(name, bodies[name], made, to, at, offset, inboard.rotation)
+            except LimberError as error:
+                raise inboard.element.error(f"joint {inboard.name!r}: {error}") from error
+        stack += [(child.child, child) for child in reversed(children[name])]
+    return assembly
+
+
+def _check_names(argument: str, given: Mapping, known: Mapping, what: str) -> None:
+    if not isinstance(given, Mapping):
+        raise ArgumentTypeError(f"{argument} must map {what} names, got {shown(given)}.")
+    for name in given:
+        if name not in known:
+            hint = did_you_mean(str(name), known)
+            raise ArgumentValueError(f"{argument} names the unknown {what} {shown(name)}. {hint}")
+
+
+def _report(robot: Urdf, flexible: Mapping[str, RigidBody | FlexibleBody]) -> None:
+    """Warn of what the model leaves out and what would change the motion."""
+    notes = []
+    for joint in robot.joints.values():
+        if joint.mimic is not None:
+            notes.append(
+                f"joint {joint.name!r} mimics {joint.mimic[0]!r}: it moves on its own here"
+            )
+        for what in ("damping", "friction"):
+            value = getattr(joint, what)
+            if value:
+                notes.append(f"joint {joint.name!r}: {what} {value:g} is left out")
+    for name, body in flexible.items():
+        mass = robot.links[name].mass
+        if mass and abs(body.mass - mass) > 0.01 * mass:
+            notes.append(f"link {name!r}: mass {body.mass:g} kg replaces {mass:g} kg of the URDF")
+    if notes:
+        warnings.warn(f"{robot.element.file}: {'; '.join(notes)}.", ModelWarning, stacklevel=4)
+
+
+def _body(robot: Urdf, name: str, flexible: Mapping) -> RigidBody | FlexibleBody:
+    if name in flexible:
+        return flexible[name]
+    link = robot.links[name]
+    try:
+        return RigidBody(link.mass, link.com, link.inertia)
+    except LimberError as error:
+        raise link.element.error(f"link {name!r}: {error}") from error
+
+
+def _joint(joint: UrdfJoint) -> Joint:
+    if joint.kind == "fixed":
+        return Fixed()
+    if joint.kind == "floating":
+        return Free()
+    if joint.kind == "planar":
+        return Planar(joint.axis)
+    return Prismatic(joint.axis) if joint.kind == "prismatic" else Revolute(joint.axis)
+
+
+def _place(
+    robot: Urdf, joint: UrdfJoint, bodies: Mapping, attach: Mapping[str, str | int]
+) -> tuple[str, int | None, Array]:
+    """Parent, node and offset of a joint; undeformed, it sits where the URDF has it."""
+    to = joint.parent
+    body = bodies[to]
+    if to == robot.root == "world" and body.mass == 0.0:
+        if joint.name in attach:
+            raise ArgumentValueError(f"attach[{joint.name!r}]: the world has no nodes.")
+        return "world", None, joint.offset
+    nodes = body.node_set
+    if joint.name in attach:
+        at = nodes.index(f"attach[{joint.name!r}]", attach[joint.name], f"link {to!r}")
+    elif body.modes == 0:
+        return to, None, joint.offset
+    else:
+        distance = np.linalg.norm(nodes.position - joint.offset, axis=1)
+        at = int(distance.argmin())
+        extent = float(np.ptp(nodes.position, axis=0).max())
+        if distance[at] > FAR * extent:
+            warnings.warn(
+                f"{robot.element.file}: joint {joint.name!r} is {distance[at]:.3g} m from the nearest node "
+                f"{nodes.names[at]!r} of the flexible link {to!r}, to which it is tied rigidly. Name the node in "
+                "`attach` if this is meant.",
+                ModelWarning,
+                stacklevel=5,
+            )
+    return to, at, joint.offset - nodes.position[at]

@@ -1,0 +1,103 @@
+"""Torques as a table over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.checks import Array, array, number, numbers
+from limber.errors import ArgumentValueError
+
+if TYPE_CHECKING:
+    from limber.assembly.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Torques over time, held before the first and after the last.
+
+    Parameters
+    ----------
+    t : (n,) times, strictly increasing, s.  A jump is two times next to each other.
+    tau : (n, nv) torques, in the layout of v; or (n, r) of the joint speeds alone, modal forces being zero.
+    smooth : a cubic spline through the rows instead of straight lines between them.
+    error : where the table was sampled from a function, the largest error of the interpolation, as a
+        share of the largest torque.
+    """
+
+    t: Array
+    tau: Array
+    smooth: bool = False
+    error: float = 0.0
+
+    def __post_init__(self):
+        t = array("t", self.t, ("n",), "The times of the table.")
+        if not t.size:
+            raise ArgumentValueError("t is empty: a table needs at least one time.")
+        if not (np.diff(t) > 0.0).all():
+            i = int(np.argmin(np.diff(t) > 0.0))
+            raise ArgumentValueError(
+                f"t must increase strictly, but t[{i + 1}] = {t[i + 1]:g} does not follow t[{i}] = {t[i]:g}. For a jump, "
+                "put a second time just after the first."
+            )
+        tau = array("tau", self.tau, (t.size, "nv"), f"One row for each of the {t.size} times.")
+        object.__setattr__(self, "t", t)
+        object.__setattr__(self, "tau", tau)
+        object.__setattr__(self, "error", number("error", self.error, minimum=0.0))
+
+    def __call__(self, t: ArrayLike) -> Array:
+        """The torques at one time or many: shape of t, then (columns,)."""
+        times = numbers("t", t, "(...)")
+        rows = _with_slopes(self.t, self.tau, self.smooth)
+        return interpolated(rows, times)
+
+    def rows(self, system: System) -> Array:
+        """The table as `kernels.drive` reads it: time, values, slopes after and before every row."""
+        tau, nv = self.tau, system.nv
+        joints = joint_speeds(system)
+        if tau.shape[1] == len(joints) != nv:
+            tau = np.zeros((len(self.t), nv))
+            tau[:, joints] = self.tau
+        if tau.shape[1] != nv:
+            raise ArgumentValueError(
+                f"torque: the table has {tau.shape[1]} columns; {system.name!r} has {nv} speeds, {len(joints)} of them "
+                "of joints."
+            )
+        return _with_slopes(self.t, tau, self.smooth)
+
+
+def joint_speeds(system: System) -> list[int]:
+    """The indices in v of the joint speeds, in order."""
+    return [i for x in system.layout.values() for i in range(x.v_joint.start, x.v_joint.stop)]
+
+
+def _with_slopes(t: Array, tau: Array, smooth: bool) -> Array:
+    if smooth and len(t) > 2:
+        from scipy.interpolate import CubicSpline  # noqa: PLC0415
+
+        after = before = CubicSpline(t, tau)(t, 1)
+    else:
+        chords = np.diff(tau, axis=0) / np.diff(t)[:, None]
+        end = np.zeros((1, tau.shape[1]))
+        after, before = np.vstack([chords, end]), np.vstack([end, chords])
+    return np.hstack([t[:, None], tau, after, before])
+
+
+def interpolated(rows: Array, t: ArrayLike) -> Array:
+    """Values at times t from rows with slopes, as `kernels.drive.interpolated`."""
+    nv = (rows.shape[1] - 1) // 3
+    times = np.asarray(t, dtype=float)
+    last = max(len(rows) - 1, 1)
+    high = np.clip(np.searchsorted(rows[:, 0], times, "right"), 1, last)
+    a, b = rows[high - 1], rows[np.minimum(high, len(rows) - 1)]
+    h = b[..., 0] - a[..., 0]
+    x = np.where(h > 0.0, np.clip((times - a[..., 0]) / np.where(h > 0.0, h, 1.0), 0.0, 1.0), 0.0)
+    x, h = x[..., None], h[..., None]
+    z = 1.0 - x
+    values = (
+        z * z * (1.0 + 2.0 * x) * a[..., 1 : nv + 1] + x * x * (1.0 + 2.0 * z) * b[..., 1 : nv + 1]
+    )
+    return values + h * x * z * (z * a[..., nv + 1 : 2 * nv + 1] - x * b[..., 2 * nv + 1 :])

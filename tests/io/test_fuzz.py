@@ -1,0 +1,152 @@
+"""Spoilt files: each gives a clear error or a right model; none another exception, none a hang."""
+
+import signal
+import time
+import warnings
+from collections import Counter
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import limber as lb
+from helpers.files import EXAMPLES, description
+from helpers.mutants import of_text, of_tree
+
+LIMIT = 20  # seconds for one file, far above what any takes
+MODELS = ["canadarm.yaml", "dh_arm.yaml", "two_link.yaml", "everything.yaml"]
+SCENARIOS = ["canadarm_slew.yaml", "canadarm_slew_printed.yaml", "free_floating.yaml"]
+
+EVERYTHING = """\
+limber: 1
+name: everything
+gravity: [0, 0, -9.81]
+fidelity: full
+bodies:
+  base:
+    rigid: {mass: 3, com: [0, 0.1, 0], inertia: [[1, 0, 0], [0, 1, 0.1], [0, 0.1, 1]], nodes: {a: [1, 0, 0]}}
+    joint: free
+  rod:
+    beam: {length: 2, mass: 1, EI: [50, 60], GJ: 9, EA: 1e5, modes: {bending: 1, torsion: 1, stretch: 1},
+           elements: 3, damping: 0.01, load: [1, 0.1], offset: [0, 0, 0.1], rotation: {rpy: [0, 90, 0], degrees: true}}
+    joint: {universal: [x, [0, 1, 1]]}
+    to: base
+    at: a
+  panel:
+    nodes:
+      mass: [1, 2]
+      position: [[0, 0, 0], [1, 0, 0]]
+      translation: [[[0], [0], [0]], [[0], [0.1], [1]]]
+      stiffness: [[50]]
+      damping: [[0.1]]
+      names: [root, end]
+    joint: {compound: [{screw: {axis: z, pitch: 0.1}}, {simple: [[0], [0], [0], [1], [0], [0]]}]}
+    to: rod
+    at: tip
+    offset: [0.1, 0, 0]
+    rotation: {axis: y, angle: 0.3}
+    inboard: end
+  puck: {rigid: &puck {mass: 1, inertia: [1, 1, 1]}, joint: {planar: z}, rotation: {quaternion: [1, 0, 0, 0]}}
+  rider: {rigid: *puck, joint: {cylindrical: -y}, to: puck}
+"""
+
+
+@contextmanager
+def within(seconds):
+    """Fail instead of hanging."""
+
+    def stop(*_):
+        raise TimeoutError(f"more than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def text_of(name):
+    return EVERYTHING if name == "everything.yaml" else (EXAMPLES / name).read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("mutants")
+    for beside in EXAMPLES.iterdir():
+        (path / beside.name).write_bytes(beside.read_bytes())
+    return path
+
+
+def mutant(rng, name):
+    return (of_text if rng.random() < 0.5 else of_tree)(rng, text_of(name))
+
+
+def check_error(error, path):
+    """A clear message: one place in a file, words, not too long."""
+    text = str(error)
+    assert text.startswith(str(path.parent)), text
+    assert len(text) > len(str(path)) + 10 and len(text) < 8000
+    assert "object at 0x" not in text and "Traceback" not in text and "pydantic" not in text
+
+
+def check_model(assembly, folder):
+    """A right model: it builds or says why not, and comes back from a file as it is."""
+    lb.save(assembly, folder / "again.yaml")
+    assert description(lb.load(folder / "again.yaml")) == description(assembly)
+    try:
+        with np.errstate(all="ignore"):
+            s = assembly.build()
+    except lb.LimberError:
+        return "model that does not build"
+    assert set(s.bodies) == set(assembly.attachments)
+    return "model"
+
+
+def outcome(path, folder, scenario):
+    with within(LIMIT), warnings.catch_warnings():
+        warnings.simplefilter("ignore", lb.ModelWarning)
+        try:
+            if scenario:
+                lb.io.load_scenario(path)
+                return "scenario"
+            return check_model(lb.load(path), folder)
+        except lb.FileError as error:
+            check_error(error, path)
+            return "error"
+
+
+def run(folder, names, count, seed, scenario):
+    counts = Counter()
+    slowest = 0.0
+    rng = np.random.default_rng(seed)
+    for i in range(count):
+        path = folder / "mutant.yaml"
+        path.write_bytes(mutant(rng, names[i % len(names)]))
+        start = time.perf_counter()
+        try:
+            counts[outcome(path, folder, scenario)] += 1
+        except Exception as error:
+            kept = path.read_bytes()
+            raise AssertionError(f"mutant {i}: {error!r}\n{kept[:3000]!r}") from error
+        slowest = max(slowest, time.perf_counter() - start)
+    print(dict(counts), f"slowest {slowest:.2f} s")
+    return counts
+
+
+def test_500_mutated_models(folder):
+    counts = run(folder, MODELS, 500, 2024, scenario=False)
+    assert counts["error"] > 200 and counts["model"] > 30  # both are met
+
+
+def test_100_mutated_scenarios(folder):
+    counts = run(folder, SCENARIOS, 100, 7, scenario=True)
+    assert counts["error"] > 40 and counts["scenario"] > 5
+
+
+def test_unspoilt_files_load(folder):
+    for name in MODELS:
+        path = folder / "mutant.yaml"
+        path.write_text(text_of(name), encoding="utf-8")
+        assert outcome(path, folder, scenario=False) == "model"

@@ -1,0 +1,123 @@
+"""What is saved and loaded is the same, bit for bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import limber as lb
+from helpers.files import description
+from helpers.random_systems import random_assembly
+from limber.bodies.placed import placed
+
+
+def again(assembly, folder, **options):
+    lb.save(assembly, folder / "model.yaml", **options)
+    return lb.load(folder / "model.yaml")
+
+
+@given(seed=st.integers(0, 2**32 - 1), bodies=st.integers(1, 8), rotary=st.booleans())
+def test_random_assemblies_come_back(seed, bodies, rotary, tmp_path_factory):
+    rng = np.random.default_rng(seed)
+    made = random_assembly(rng, bodies=bodies, rotary=rotary)
+    folder = tmp_path_factory.mktemp("files")
+    assert description(again(made, folder)) == description(made)
+    assert description(again(made, folder, arrays="npz")) == description(made)
+
+
+def craft(rng):
+    """Beams of every kind, placed ones too, and numbers of every size."""
+    a = lb.Assembly(
+        'craft é "q" \\ 日本 🙂\n#: x', gravity=-rng.uniform(0, 1e-300, 3), fidelity="ruthless"
+    )
+    R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    R = R * np.linalg.det(R)
+    rod = lb.beam(
+        rng.uniform(1, 3),
+        rng.uniform(1, 3),
+        EI=rng.uniform(100, 900, 2),
+        GJ=rng.uniform(100, 200),
+        EA=rng.uniform(1e4, 1e6),
+        modes={"bending": 2, "torsion": 1, "stretch": 1},
+        elements=4,
+        damping=rng.uniform(0, 0.1, 6),
+        load=rng.uniform(0, 2, 2),
+    )
+    bar = lb.beam(1.7, 2.3, EI=rng.uniform(1, 9), modes=3, damping=0.013, polar_inertia=0.1)
+    a.attach("true", rod, lb.Spherical())
+    a.attach("1e5", bar, lb.Universal([1, 2, 3], [-1, 0.5, 0]), to="true", at=2, inboard="node3")
+    a.attach("~", placed(bar, rng.normal(size=3), R), lb.Planar(rng.normal(size=3)), to="1e5")
+    a.attach("a: b", placed(rod, None, R), lb.Cylindrical([-0.0, 1.0, 0.0]), to="~", at="tip")
+    twice = placed(placed(bar, [1, 0, 0]), [0, 1, 0])
+    a.attach("- c", twice, lb.Screw(rng.normal(size=3), -1e-17), to="a: b", rotation=R)
+    parts = [lb.Revolute([0, 0, 1]), lb.CompoundJoint([lb.Prismatic([1, 1, 0])])]
+    a.attach(
+        "null",
+        lb.RigidBody(1e-310),
+        lb.CompoundJoint(parts),
+        to="- c",
+        offset=[-0.0, 5e-324, 1e300],
+    )
+    a.attach("<<", lb.RigidBody(1, nodes={"007": [1, 2, 3]}), lb.CompoundJoint([]), to="null")
+    a.attach("z", lb.RigidBody(2, inertia=np.eye(3)), lb.Prismatic([0, -1, 0]), to="<<", at="007")
+    return a
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_beams_names_and_numbers_of_all_kinds_come_back(seed, tmp_path):
+    made = craft(np.random.default_rng(seed))
+    assert description(again(made, tmp_path)) == description(made)
+    expanded = description(again(made, tmp_path, expand_beams=True), recipes=False)
+    assert expanded == description(made, recipes=False)
+
+
+@pytest.mark.parametrize("kind", [lb.Revolute, lb.Prismatic, lb.Planar])
+def test_axes_are_normalized_once(kind):
+    """A normalized axis is kept as it is, so that writing and reading changes nothing."""
+    for axis in np.random.default_rng(0).normal(size=(2000, 3)):
+        unit = kind(axis).groups[-1].H[:, 0 if kind is not lb.Planar else -1]
+        unit = unit[:3] if unit[:3].any() else unit[3:]
+        assert lb.Revolute(unit).axis.tobytes() == unit.tobytes()
+
+
+def test_saved_file_says_what_it_is_and_replaces_the_old_one(tmp_path):
+    path = tmp_path / "arm.yaml"
+    path.write_text("old")
+    lb.save(lb.models.canadarm(), path)
+    head = path.read_text().splitlines()[:4]
+    assert head[0].startswith("# A model for Limber, 3 bodies; written by limber ")
+    assert 'limber.load("arm.yaml"). SI units' in head[1]
+    assert head[3] == "limber: 1"
+    assert [p.name for p in tmp_path.iterdir()] == ["arm.yaml"]
+
+
+def test_empty_assembly_comes_back(tmp_path):
+    assert description(again(lb.Assembly("none"), tmp_path)) == description(lb.Assembly("none"))
+
+
+def test_fidelity_of_the_file_is_that_of_build(tmp_path):
+    made = lb.models.canadarm()
+    made.fidelity = "ruthless"
+    assert again(made, tmp_path).build().fidelity == "ruthless"
+    assert again(made, tmp_path).build("full").fidelity == "full"
+
+
+class Odd(lb.Joint):
+    pass
+
+
+def test_what_cannot_be_saved_is_refused(tmp_path):
+    with pytest.raises(lb.LimberError, match="assembly must be an Assembly, got System"):
+        lb.save(lb.models.canadarm().build(), tmp_path / "a.yaml")
+    with pytest.raises(lb.LimberError, match="arrays must be"):
+        lb.save(lb.models.canadarm(), tmp_path / "a.yaml", arrays="json")
+    with pytest.raises(lb.LimberError, match="cannot be written"):
+        lb.save(lb.models.canadarm(), tmp_path / "no" / "a.yaml")
+    with pytest.raises(lb.LimberError, match="half a character"):
+        lb.save(lb.Assembly("\ud800"), tmp_path / "a.yaml")
+    odd = lb.Assembly("odd").attach("b", lb.RigidBody(1.0), Odd())
+    with pytest.raises(lb.LimberError, match="of a kind that files do not have"):
+        lb.save(odd, tmp_path / "a.yaml")
+    with pytest.raises(lb.LimberError, match="path must be the path of a file"):
+        lb.load(3)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,250 @@
+"""Scenario files: models, states, torques, outputs."""
+
+import numpy as np
+import pytest
+
+import limber as lb
+from limber.assembly.rigid import without_modes
+
+MODEL = """
+model:
+  bodies:
+    base:
+      rigid: {mass: 2, inertia: [1, 1, 1]}
+      joint: free
+    arm:
+      beam: {length: 1, mass: 1, EI: 100, modes: 1}
+      joint: {revolute: y}
+      to: base
+"""
+
+
+def scenario(tmp_path, rest="", model=MODEL, head="limber: 1\nduration: 2\n"):
+    path = tmp_path / "case.yaml"
+    path.write_text(f"{head}{model}\n{rest}\n", encoding="utf-8")
+    return lb.io.load_scenario(path)
+
+
+def test_defaults(tmp_path):
+    s = scenario(tmp_path)
+    assert (s.name, s.description, s.fidelity, s.method) == ("case", "", "full", "auto")
+    assert s.torque is s.times is s.rtol is s.atol is s.step is None
+    assert np.array_equal(s.q0, s.system.neutral()) and not s.v0.any()
+    assert s.duration == 2.0 and s.file.name == "case.yaml" and not s.paths
+    with pytest.raises(AttributeError):
+        s.duration = 3.0
+    with pytest.raises(ValueError, match="read-only"):
+        s.q0[0] = 0.0
+
+
+def test_everything_said(tmp_path):
+    s = scenario(
+        tmp_path,
+        "name: n\ndescription: d\nfidelity: ruthless\nmethod: rk4\nrtol: 1e-6\natol: 1e-8\nstep: 0.01\n"
+        "output: {times: [0, 0.5, 2]}\ntorque: none",
+    )
+    assert (s.name, s.description, s.fidelity, s.method) == ("n", "d", "ruthless", "rk4")
+    assert (s.rtol, s.atol, s.step) == (1e-6, 1e-8, 0.01)
+    assert s.times.tolist() == [0.0, 0.5, 2.0]
+
+
+@pytest.mark.parametrize(
+    "every, count, last_but_one",
+    [(0.5, 5, 1.5), (0.3, 8, 1.8), (0.1, 21, 1.9), (5.0, 2, 0.0), (2 / 3, 4, 4 / 3)],
+)
+def test_every(every, count, last_but_one, tmp_path):
+    times = scenario(tmp_path, f"output: {{every: {every!r}}}").times
+    assert len(times) == count and times[-1] == 2.0
+    assert times[-2] == pytest.approx(last_but_one)
+
+
+def test_states(tmp_path):
+    s = scenario(
+        tmp_path,
+        "initial:\n  q: {arm: {joint: 0.3, modes: [0.01, 0.02]}, base: [0, 1, 0, 0, 5, 6, 7]}\n"
+        "  v: {arm: -1, base: {joint: [1, 2, 3, 4, 5, 6]}}",
+    )
+    assert s.q0.tolist() == [0, 1, 0, 0, 5, 6, 7, 0.01, 0.02, 0.3]
+    assert s.v0.tolist() == [1, 2, 3, 4, 5, 6, 0, 0, -1]
+    same = scenario(tmp_path, f"initial: {{q: {s.q0.tolist()}, v: {s.v0.tolist()}}}")
+    assert np.array_equal(same.q0, s.q0) and np.array_equal(same.v0, s.v0)
+
+
+def test_constant_torques(tmp_path):
+    s = scenario(tmp_path, "torque: {constant: {arm: 3}}")
+    assert s.torque.tolist() == [0] * 8 + [3]
+    s = scenario(tmp_path, "torque: {constant: {arm: {modes: [1, 2]}}}")
+    assert s.torque.tolist() == [0] * 6 + [1, 2, 0]
+
+
+def test_tables(tmp_path):
+    by_body = scenario(tmp_path, "torque: {table: {times: [0, 1, 2], bodies: {arm: [0, 5, 1]}}}")
+    assert isinstance(by_body.torque, lb.Table)
+    assert by_body.torque(1.5).tolist() == [0] * 8 + [3]
+    rows = [[0] * 8 + [x] for x in (0, 5, 1)]
+    whole = scenario(tmp_path, f"torque: {{table: {{times: [0, 1, 2], values: {rows}}}}}")
+    assert np.array_equal(whole.torque.tau, by_body.torque.tau)
+    (tmp_path / "t.csv").write_text("# seconds, N m\nt, arm\n0,0\n1,5\n2,1\n")
+    from_csv = scenario(tmp_path, "torque: {table: {csv: t.csv}}")
+    assert np.array_equal(from_csv.torque.tau, by_body.torque.tau)
+    (tmp_path / "t.csv").write_text("t,base[5],arm.modes[1]\n0,1,2\n1,3,4\n")
+    columns = scenario(tmp_path, "torque: {table: {csv: t.csv}}").torque
+    assert columns.tau.tolist() == [[0] * 5 + [1, 0, 2, 0], [0] * 5 + [3, 0, 4, 0]]
+
+
+ARM = """
+model:
+  gravity: [0, 0, -9.81]
+  bodies:
+    upper: {beam: {length: 1, mass: 2, EI: 500}, joint: {revolute: y}}
+    lower: {beam: {length: 1, mass: 1, EI: 300}, joint: {universal: [y, z]}, to: upper, at: tip}
+"""
+PATHS = {
+    "cycloid": "{upper: {cycloid: {distance: 1, duration: 2}}}",
+    "quintic": "{upper: {quintic: {end: 1, duration: 1.5}}}",
+    "two": "{lower: [{quintic: {end: 1, duration: 1.5}}, {cycloid: {distance: -1, duration: 0.7}}]}",
+    "trapezoid": "{upper: {trapezoid: {end: -0.5, max_velocity: 1, max_acceleration: 4}}}",
+    "waypoints": "{upper: {waypoints: {points: [1, 0.5], max_velocity: 2, max_acceleration: 9}}}",
+    "sequence": "{upper: {sequence: [{hold: {duration: 0.3}}, {quintic: {end: 1, duration: 1}},"
+    " {cycloid: {distance: -1, duration: 0.5}}]}}",
+    "hold": "{upper: {hold: }}",
+}
+
+
+@pytest.mark.parametrize("name", [n for n in PATHS if n != "hold"])
+def test_follow_is_rigid_inverse_dynamics_to_the_stated_error(name, tmp_path):
+    rest = f"initial: {{q: {{upper: 0.2, lower: [0.1, 0.3]}}}}\ntorque: {{follow: {{joints: {PATHS[name]}}}}}"
+    s = scenario(tmp_path, rest, ARM)
+    assert 0.0 < s.torque.error <= 1e-6
+    rigid = without_modes(s.assembly).build()
+    t = np.random.default_rng(0).uniform(0.0, 2.0, 3000)
+    q = np.tile([0.2, 0.1, 0.3], (t.size, 1))
+    v, vdot = np.zeros((2, t.size, 3))
+    for body, columns in (("upper", [0]), ("lower", [1, 2])):
+        if body in s.paths:
+            q[:, columns], v[:, columns], vdot[:, columns] = s.paths[body](t)
+    exact = lb.inverse_dynamics(rigid, q, v, vdot)
+    found = s.torque(t)
+    modes = [i for p in s.system.layout.values() for i in range(p.v_modes.start, p.v_modes.stop)]
+    assert not found[:, modes].any()
+    joints = [i for i in range(s.system.nv) if i not in modes]
+    error = np.abs(found[:, joints] - exact).max(axis=0)
+    assert (error <= 1.05e-6 * np.abs(exact).max(axis=0) + 1e-12).all()
+
+
+def test_rigid_copy_has_the_mass_matrix_of_locked_modes():
+    arm = lb.models.canadarm()
+    rigid, flexible = without_modes(arm).build(), arm.build()
+    joints = [p.v_joint.start for p in flexible.layout.values()]
+    M = lb.mass_matrix(flexible, flexible.neutral())[np.ix_(joints, joints)]
+    assert np.allclose(lb.mass_matrix(rigid, rigid.neutral()), M, rtol=1e-13)
+
+
+def test_models_by_file_and_by_name(tmp_path):
+    lb.save(lb.models.canadarm(), tmp_path / "arm.yaml")
+    assert scenario(tmp_path, model="model: arm.yaml").system.nv == 15
+    assert scenario(tmp_path, model="model: {file: arm.yaml}").system.nv == 15
+    rigid = "model: {builtin: canadarm, arguments: {modes: 0}}"
+    assert scenario(tmp_path, model=rigid).system.nv == 3
+
+
+TABLE = "torque: {{table: {{times: [0, 1], {}}}}}"
+FOLLOW = "torque: {{follow: {{joints: {}}}}}"
+REFUSED = {
+    "no duration": ("", "'duration' is missing", {"head": "limber: 1\n"}),
+    "negative": ("", "duration: must be greater than 0", {"head": "limber: 1\nduration: -1\n"}),
+    "unknown key": ("torques: none", "torques: is not a known key. Did you mean 'torque'"),
+    "no model": ("", "not a scenario: it has no `model`", {"model": ""}),
+    "builtin": ("", "one of canadarm; got 'canada'", {"model": "model: {builtin: canada}"}),
+    "argument": (
+        "",
+        "arguments.mode: is not an argument. Did you mean 'modes'",
+        {"model": "model: {builtin: canadarm, arguments: {mode: 2}}"},
+    ),
+    "argument value": (
+        "",
+        "arguments.modes: must be a number, got the text",
+        {"model": "model: {builtin: canadarm, arguments: {modes: many}}"},
+    ),
+    "no file": ("", "there is no such file", {"model": "model: none.yaml"}),
+    "inside the model": (
+        "",
+        "model.bodies.b.rigid.mass",
+        {"model": "model: {bodies: {b: {rigid: {mass: x}}}}"},
+    ),
+    "external": ("external: wind", "external: must be one of none"),
+    "fidelity": ("fidelity: high", "fidelity: must be one of full, ruthless"),
+    "q body": ("initial: {q: {arn: 1}}", "initial.q.arn: is not a body .* mean 'arm'"),
+    "q size": ("initial: {q: {arm: [1, 2]}}", "joint of body 'arm' needs 1 numbers, got 2"),
+    "q modes": ("initial: {q: {arm: {modes: 1}}}", "q.arm.modes: .* needs 2 numbers, got 1"),
+    "q list": ("initial: {q: [1, 2]}", "must have 10 entries .*base joint 7, arm modes 2"),
+    "quaternion": ("initial: {q: {base: [1, 1, 0, 0, 0, 0, 0]}}", "q.base: .*must be 1 to within"),
+    "v": ("initial: {v: {arm: .nan}}", "initial.v.arm: must be finite"),
+    "torque": (
+        "torque: 5",
+        "torque: must be none, or a mapping with keys of constant, table, follow",
+    ),
+    "torque kinds": (
+        "torque: {constant: [1], table: {}}",
+        "torque: needs one of .* constant and table",
+    ),
+    "empty torque": ("torque: {follow: }", "the torque is empty"),
+    "columns": (TABLE.format("values: [[1], [2]]"), "must have 9 columns"),
+    "rows": (TABLE.format("bodies: {arm: [1, 2, 3]}"), "3 entries where 2"),
+    "table body": (TABLE.format("bodies: {ar: [1, 2]}"), "ar: is not a body"),
+    "wide": (TABLE.format("bodies: {base: [1, 2]}"), "needs rows of 6 numbers"),
+    "times": (
+        "torque: {table: {times: [1, 0], bodies: {arm: [1, 2]}}}",
+        "t must increase strictly",
+    ),
+    "no csv": ("torque: {table: {csv: no.csv}}", "no.csv: there is no such file"),
+    "output": ("output: {times: [0, 5]}", "times from 0 to the duration"),
+    "output order": ("output: {times: [1, 0.5]}", "must increase strictly"),
+    "outputs": ("output: {every: 1e-12}", "more than 10000000"),
+    "both": ("output: {every: 1, times: [1]}", "got every and times"),
+    "method": ("method: 5", "method: must be a name"),
+    "path body": (FOLLOW.format("{x: {hold: {}}}"), "x: is not a body"),
+    "path kind": (FOLLOW.format("{arm: {cycloyd: {}}}"), "Did you mean 'cycloid'"),
+    "path number": (
+        FOLLOW.format("{arm: {cycloid: {rate: fast, duration: 1}}}"),
+        "cycloid.rate: must be",
+    ),
+    "path both": (FOLLOW.format("{arm: {cycloid: {duration: 1}}}"), "distance or rate: give one"),
+    "path free": (FOLLOW.format("{base: {hold: {}}}"), "needs a joint whose speeds are rates"),
+    "path count": (FOLLOW.format("{arm: [{hold: {}}, {hold: {}}]}"), "needs 1 paths, got 2"),
+    "impulse": (
+        FOLLOW.format(
+            "{arm: {sequence: [{cycloid: {rate: 1, duration: 1, printed: true}}, {hold: {duration: 1}}]}}"
+        ),
+        "changes its velocity at once at t = 1 s",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_scenarios_are_refused(case, tmp_path):
+    rest, message, *options = REFUSED[case]
+    with pytest.raises(lb.FileError, match=message) as caught:
+        scenario(tmp_path, rest, **(options[0] if options else {}))
+    assert caught.value.file
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("", "must start with a header"),
+        ("t,arm\n", "must start with a header"),
+        ("time,arm\n0,1\n", "must start with a header"),
+        ("t,arm\n0,x\n", "not 2 numbers"),
+        ("t,arm\n0,1\n1\n", "not 2 numbers"),
+        ("t,leg\n0,1\n", "is not a body"),
+        ("t,base\n0,1\n", r"it has 6 speeds, name one as base\[0\]"),
+        ("t,arm[1]\n0,1\n", "there are 1 speeds"),
+        ("t,arm,arm[0]\n0,1,2\n", "two columns for the same speed"),
+        ("t,arm\n0,nan\n", r"tau.*is nan"),
+    ],
+)
+def test_bad_csv_files_are_refused(content, message, tmp_path):
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(lb.FileError, match=message):
+        scenario(tmp_path, "torque: {table: {csv: t.csv}}")

@@ -1,0 +1,39 @@
+"""The JSON schemas are well formed and know every key."""
+
+import json
+
+import pytest
+
+import limber as lb
+
+
+@pytest.mark.parametrize("kind", ["model", "scenario", "side"])
+def test_schema_is_json_and_its_references_lead_somewhere(kind):
+    schema = lb.io.schema(kind)
+    text = json.dumps(schema)
+    assert json.loads(text) == schema
+    references = [part.split('"')[0] for part in text.split('"#/$defs/')[1:]]
+    assert references and set(references) <= set(schema["$defs"])
+
+
+def test_schema_of_models_is_the_default():
+    schema = lb.io.schema()
+    assert schema["title"] == "Limber model file"
+    assert set(schema["properties"]) == {
+        "limber",
+        "name",
+        "gravity",
+        "fidelity",
+        "urdf",
+        "dh",
+        "bodies",
+    }
+    assert schema["additionalProperties"] is False
+    joint = schema["$defs"]["JointSection"]["anyOf"]
+    assert joint[1] == {"enum": ["spherical", "free", "fixed"]}
+    assert "revolute" in joint[0]["properties"]
+
+
+def test_unknown_kind_is_refused():
+    with pytest.raises(lb.LimberError, match="kind must be one of model, scenario, side"):
+        lb.io.schema("xml")

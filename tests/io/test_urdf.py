@@ -1,0 +1,302 @@
+"""URDF: equal to Pinocchio's own reader; what is left out is said."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import limber as lb
+
+TOLERANCE = 1e-12  # relative, mass matrix and bias
+SWAP = [3, 4, 5, 0, 1, 2]  # Pinocchio's [linear; angular]
+
+
+def inertial(mass, xyz="0 0 0", rpy="0 0 0", moments="1 0.1 -0.2 1.5 0.05 0.8"):
+    xx, xy, xz, yy, yz, zz = moments.split()
+    return (
+        f'<inertial><origin xyz="{xyz}" rpy="{rpy}"/><mass value="{mass}"/>'
+        f'<inertia ixx="{xx}" ixy="{xy}" ixz="{xz}" iyy="{yy}" iyz="{yz}" izz="{zz}"/></inertial>'
+    )
+
+
+def link(name, *content):
+    return f'<link name="{name}">{"".join(content)}</link>'
+
+
+def joint(name, kind, parent, child, xyz="0 0 0", rpy="0 0 0", axis=None, more=""):
+    axis = f'<axis xyz="{axis}"/>' if axis else ""
+    limit = '<limit lower="-1" upper="1" effort="10" velocity="2"/>'
+    limit = limit if kind in ("revolute", "prismatic") else ""
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{xyz}" rpy="{rpy}"/>{axis}{limit}{more}</joint>'
+    )
+
+
+def robot(*content, name="robot"):
+    return f'<?xml version="1.0"?><robot name="{name}">{"".join(content)}</robot>'
+
+
+ROBOTS = {
+    "oblique chain": robot(
+        link("base", inertial(3, "0.1 0.2 0.3")),
+        link("zeta", inertial(2, "0.1 -0.2 0.3", "0.3 -0.2 1.1")),
+        link("alpha", inertial(1.5, "0 0.2 0.3", "1 2 3")),
+        link("mid", inertial(0.7, "0.3 0 0")),
+        joint("j3", "prismatic", "alpha", "mid", "0.1 0.1 0", "0 0.4 0", "1 1 -0.5"),
+        joint("j1", "revolute", "base", "zeta", "0.3 0 0.1", "0.1 0.2 0.3", "0.2 -0.5 1"),
+        joint("j2", "continuous", "zeta", "alpha", "0 0.5 0", "-1 0.5 2", "0 0 1"),
+    ),
+    "tree with fixed joints": robot(
+        link("world"),
+        link("trunk", inertial(8)),
+        link("flange", inertial(0.4, "0.05 0 0", "0.5 0 0")),
+        link("right", inertial(1, "0 0 0.2")),
+        link("left", inertial(2, "0 0.1 0.2", "0 0 1.5707963267948966")),
+        link("tool frame"),
+        joint("weld", "fixed", "world", "trunk", "0 0 1", "0.3 0 0"),
+        joint("r", "revolute", "flange", "right", "0 -0.3 0", "0.2 0 0", "1 0 0"),
+        joint("f", "fixed", "trunk", "flange", "0 0 0.7", "0.1 0.9 -0.4"),
+        joint("l", "prismatic", "trunk", "left", "0 0.3 0", "0 0 0.2", "0 1 0"),
+        joint("t", "fixed", "right", "tool frame", "0 0 0.3"),
+        joint("default axis", "continuous", "left", "hand"),
+        link("hand", inertial(0.3, "0 0.1 0")),
+    ),
+    "floating": robot(
+        link("anchor", inertial(1)),
+        link("drone", inertial(3, "0 0 0.1", "0.1 0.2 0.3")),
+        link("arm", inertial(1, "0.2 0 0")),
+        joint("fly", "floating", "anchor", "drone", "0.1 0.2 0.3", "0.4 0.1 0"),
+        joint("turn", "revolute", "drone", "arm", "0.3 0 0", "0 0 0.4", "0 1 0"),
+    ),
+    "planar": robot(
+        link("ground"),
+        link("cart", inertial(3, "0 0 0.1", "0.1 0.2 0.3")),
+        link("mast", inertial(1, "0.2 0 0.5")),
+        joint("slide", "planar", "ground", "cart", "0.1 0.2 0.3", "0.4 0.1 0", "0 0 1"),
+        joint("turn", "continuous", "cart", "mast", "0 0 0.2", "0 0 0.4", "0 -1 0"),
+    ),
+}
+
+
+def state(model, urdf, system, rng):
+    """A random state for both, and the matrix B with v_pinocchio = B v_limber."""
+    q, v = system.neutral(), rng.normal(size=system.nv)
+    q_pin = pin.neutral(model)
+    B = np.zeros((model.nv, system.nv))
+    for name, item in urdf.joints.items():
+        place = system.layout[item.child]
+        if item.kind == "fixed":
+            continue
+        other = model.joints[model.getJointId(name)]
+        theta = rng.uniform(-1.5, 1.5, place.q_joint.stop - place.q_joint.start)
+        at = slice(other.idx_v, other.idx_v + other.nv)
+        if item.kind == "floating":
+            theta[:4] /= np.linalg.norm(theta[:4])
+            w, x, y, z = theta[:4]
+            there = [*theta[4:], x, y, z, w]
+            B[at, place.v_joint] = np.eye(6)[SWAP]
+        elif item.kind == "planar":
+            c, s = np.cos(theta[2]), np.sin(theta[2])
+            there = [theta[0], theta[1], c, s]
+            B[at, place.v_joint] = [[c, s, 0], [-s, c, 0], [0, 0, 1]]  # body axes there
+        elif other.nq == 2:  # continuous: cosine and sine
+            there = [np.cos(theta[0]), np.sin(theta[0])]
+            B[at, place.v_joint] = 1.0
+        else:
+            there = theta
+            B[at, place.v_joint] = 1.0
+        q[place.q_joint] = theta
+        q_pin[other.idx_q : other.idx_q + other.nq] = there
+    return q, v, q_pin, B
+
+
+def relative(a, b):
+    return np.abs(a - b).max() / np.abs(b).max()
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_equals_pinocchio(name, tmp_path):
+    path = tmp_path / "robot.urdf"
+    path.write_text(ROBOTS[name])
+    model = pin.buildModelFromXML(ROBOTS[name])
+    data = model.createData()
+    urdf, system = lb.io.parse_urdf(path), lb.io.read_urdf(path).build()
+    assert model.nv == system.nv
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        q, v, q_pin, B = state(model, urdf, system, rng)
+        M = pin.crba(model, data, q_pin)
+        M = np.triu(M) + np.triu(M, 1).T
+        assert relative(lb.mass_matrix(system, q), B.T @ M @ B) < TOLERANCE
+        if name != "planar":  # its speeds turn with the body there: the bias differs by B_dot v
+            h = pin.nonLinearEffects(model, data, q_pin, B @ v)
+            assert relative(lb.bias(system, q, v), B.T @ h) < TOLERANCE
+        pin.framesForwardKinematics(model, data, q_pin)
+        for body in system.bodies:
+            R, p = lb.pose(system, q, body)
+            frame = data.oMf[model.getFrameId(body)]
+            assert np.abs(frame.rotation - R).max() < 1e-12
+            assert np.abs(frame.translation - p).max() < 1e-12
+
+
+def test_free_root_equals_pinocchio(tmp_path):
+    text = ROBOTS["oblique chain"]
+    path = tmp_path / "robot.urdf"
+    path.write_text(text)
+    model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
+    system = lb.io.read_urdf(path, root="free").build()
+    order = [
+        *np.arange(6)[SWAP],
+        *(6 + i for i in (0, 1, 2)),
+    ]
+    M = pin.crba(model, model.createData(), pin.neutral(model))
+    M = np.triu(M) + np.triu(M, 1).T
+    assert relative(lb.mass_matrix(system, system.neutral()), M[np.ix_(order, order)]) < TOLERANCE
+
+
+def write(tmp_path, *content, name="robot.urdf"):
+    path = tmp_path / name
+    path.write_text(content[0] if content[0].startswith("<?xml") else robot(*content))
+    return path
+
+
+LINKS = link("a", inertial(1)) + link("b", inertial(1))
+
+
+def test_limits_are_kept_and_what_changes_the_motion_is_reported(tmp_path):
+    dynamics = '<dynamics damping="0.5" friction="0.1"/>'
+    path = write(
+        tmp_path,
+        LINKS,
+        link("c", inertial(1)),
+        joint("ab", "revolute", "a", "b", axis="0 0 1", more=dynamics),
+        joint("ac", "revolute", "a", "c", axis="0 0 1", more='<mimic joint="ab" multiplier="-2"/>'),
+    )
+    with pytest.warns(lb.ModelWarning) as caught:
+        assembly = lb.io.read_urdf(path)
+    (warning,) = caught
+    text = str(warning.message)
+    assert "joint 'ab': damping 0.5 is left out" in text
+    assert "joint 'ab': friction 0.1 is left out" in text
+    assert "joint 'ac' mimics 'ab': it moves on its own here" in text
+    assert assembly.build().nv == 2
+    joints = lb.io.parse_urdf(path).joints
+    assert (joints["ab"].lower, joints["ab"].upper) == (-1.0, 1.0)
+    assert (joints["ab"].effort, joints["ab"].velocity, joints["ab"].damping) == (10.0, 2.0, 0.5)
+    assert joints["ac"].mimic == ("ab", -2.0, 0.0)
+
+
+def test_unknown_tags_are_reported_with_their_line(tmp_path):
+    path = write(tmp_path, LINKS + "\n<magnet/>" + joint("j", "fixed", "a", "b", more="<spring/>"))
+    with pytest.warns(
+        lb.ModelWarning, match=r"<magnet> in <robot> \(line 2\); <spring> in <joint>"
+    ):
+        lb.io.read_urdf(path)
+
+
+J = joint("j", "revolute", "a", "b", axis="0 0 1")
+BOMB = '<!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
+REFUSED = {
+    "doctype": (f'<?xml version="1.0"?>{BOMB}<robot name="&b;"/>', r"1:\d+: a document type"),
+    "not xml": ("<?xml version='1.0'?><robot><link</robot>", "not valid XML"),
+    "not a robot": ("<?xml version='1.0'?><sdf/>", "starts with <robot>, got <sdf>"),
+    "empty": ("<?xml version='1.0'?><robot/>", "has no links"),
+    "encoding": ("<?xml version='1.0' encoding='utf-99'?><robot/>", "not valid XML"),
+    "deep": ("<?xml version='1.0'?>" + "<robot>" * 200, "nested more than"),
+    "xacro": (
+        "<?xml version='1.0'?><robot xmlns:xacro='x'><xacro:macro/></robot>",
+        "xacro file: expand it first",
+    ),
+    "no name": (robot("<link/>"), "attribute 'name' of <link> is missing"),
+    "twice": (robot(LINKS, link("a")), "a second link 'a'"),
+    "joint twice": (robot(LINKS, J, J), "a second joint 'j'|hangs on two joints"),
+    "two roots": (robot(LINKS), "links 'a', 'b' have no joint to a parent"),
+    "cycle": (
+        robot(LINKS, link("c"), J, joint("k", "fixed", "b", "a")),
+        "'[ab]' is its own ancestor",
+    ),
+    "two parents": (
+        robot(LINKS, link("c"), J, joint("k", "fixed", "c", "b")),
+        "'b' hangs on two joints, 'j' and 'k'",
+    ),
+    "unknown type": (robot(LINKS, J.replace("revolute", "revolut")), "Did you mean 'revolute'"),
+    "unknown link": (robot(LINKS, J.replace('"b"', '"bb"')), "unknown link 'bb'. "),
+    "no child": (
+        robot(LINKS, J.replace('<child link="b"/>', "")),
+        "<child> is missing in joint 'j'",
+    ),
+    "zero axis": (robot(LINKS, J.replace("0 0 1", "0 0 0")), "joint 'j': axis is the zero vector"),
+    "short": (robot(LINKS, J.replace("0 0 1", "0 1")), "xyz of <axis> must be 3 finite numbers"),
+    "nan": (robot(LINKS, J.replace("0 0 1", "0 nan 1")), "must be 3 finite numbers, got '0 nan 1'"),
+    "no mass": (robot(link("a", "<inertial/>")), "<mass> is missing in <inertial> of link 'a'"),
+    "negative mass": (robot(link("a", inertial(-1))), "link 'a': mass must be at least 0"),
+    "bad inertia": (
+        robot(link("a", inertial(1, moments="1 2 0 1 0 1"))),
+        "link 'a': inertia must be positive semidefinite",
+    ),
+    "two inertials": (robot(link("a", inertial(1), inertial(1))), "a second <inertial> in <link>"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_bad_files_are_refused(what, tmp_path):
+    text, message = REFUSED[what]
+    path = tmp_path / "bad.urdf"
+    path.write_text(text)
+    with pytest.raises(lb.FileError, match=message) as caught:
+        lb.io.read_urdf(path)
+    assert str(caught.value).startswith(str(path))
+    assert what == "encoding" or caught.value.line
+
+
+# --- flexible links -------------------------------------------------------------------------------
+
+
+def arm(tmp_path):
+    return write(
+        tmp_path,
+        link("a", inertial(2, "0 0 0.5")),
+        link("b", inertial(1, "0 0 0.1")),
+        joint("root turn", "revolute", "base", "a", axis="0 1 0"),
+        joint("j", "revolute", "a", "b", "0 0.03 1", axis="0 0 1"),
+        link("base"),
+    )
+
+
+UP = [[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]  # x of the beam is z of the link
+
+
+def test_flexible_link_keeps_the_geometry_and_bends(tmp_path):
+    from limber.bodies.placed import placed
+
+    bar = placed(lb.beam(1.0, 2.0, EI=100.0, modes=2), rotation=UP)
+    rigid = lb.io.read_urdf(arm(tmp_path)).build()
+    with pytest.warns(lb.ModelWarning, match="'j' is 0.03 m from the nearest node 'tip'"):
+        lb.io.read_urdf(arm(tmp_path), {"a": bar})
+    assembly = lb.io.read_urdf(arm(tmp_path), {"a": bar}, attach={"j": "tip"})
+    s = assembly.build()
+    q = s.neutral()
+    for name in s.bodies:
+        for ours, theirs in zip(lb.pose(s, q, name), lb.pose(rigid, rigid.neutral(), name)):
+            assert np.allclose(ours, theirs, atol=1e-15)
+    q[s.layout["a"].q_modes.start + 1] = 0.1  # beam z is minus link x
+    assert lb.pose(s, q, "b")[1][0] < -0.01
+    last = lb.mass_matrix(s, s.neutral())[-1, -1]
+    assert last == pytest.approx(lb.mass_matrix(rigid, rigid.neutral())[-1, -1], rel=1e-12)
+
+
+def test_flexible_names_are_checked(tmp_path):
+    bar = lb.beam(1.0, 2.0, EI=100.0)
+    with pytest.raises(lb.LimberError, match="unknown link 'aa'"):
+        lb.io.read_urdf(arm(tmp_path), {"aa": bar})
+    with pytest.raises(lb.LimberError, match="unknown joint 'jj'"):
+        lb.io.read_urdf(arm(tmp_path), {"a": bar}, attach={"jj": "tip"})
+    with pytest.raises(lb.LimberError, match=r"attach\['j'\]='end' is not a node of link 'a'"):
+        lb.io.read_urdf(arm(tmp_path), {"a": bar}, attach={"j": "end"})
+    with pytest.raises(lb.LimberError, match='root must be "fixed" or "free"'):
+        lb.io.read_urdf(arm(tmp_path), root="loose")
+
+
+def test_other_mass_is_reported(tmp_path):
+    with pytest.warns(lb.ModelWarning, match="link 'b': mass 3 kg replaces 1 kg"):
+        lb.io.read_urdf(arm(tmp_path), {"b": lb.beam(0.2, 3.0, EI=100.0)})

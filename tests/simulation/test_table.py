@@ -1,0 +1,43 @@
+"""Tables of torques over time."""
+
+import numpy as np
+import pytest
+
+import limber as lb
+
+
+def test_table_is_linear_between_and_held_outside():
+    table = lb.Table([0.0, 1.0, 3.0], [[0.0, 1.0], [2.0, 1.0], [4.0, -1.0]])
+    assert table([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 9.0]).tolist() == [
+        *([0.0, 1.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0], [3.0, 0.0], [4.0, -1.0], [4.0, -1.0])
+    ]
+    assert table(0.5).shape == (2,)
+    assert lb.Table([1.0], [[5.0]])([0.0, 2.0]).tolist() == [[5.0], [5.0]]
+
+
+def test_jump_is_two_times_next_to_each_other():
+    table = lb.Table([0.0, 1.0, np.nextafter(1.0, 2.0), 2.0], [[0.0], [0.0], [1.0], [1.0]])
+    assert table([1.0, 1.0 + 1e-12]).tolist() == [[0.0], [1.0]]
+
+
+@pytest.mark.parametrize(
+    "t, tau, message",
+    [
+        ([], np.zeros((0, 1)), "t is empty"),
+        ([0.0, 0.0], np.zeros((2, 1)), "t must increase strictly"),
+        ([0.0, 1.0], np.zeros((3, 1)), r"tau must have shape \(2, nv\)"),
+        ([0.0, np.nan], np.zeros((2, 1)), "t.1. is nan"),
+        ([0.0, 1.0], [[0.0], [np.inf]], "tau.1, 0. is inf"),
+    ],
+)
+def test_bad_tables_are_refused(t, tau, message):
+    with pytest.raises(lb.LimberError, match=message):
+        lb.Table(t, tau)
+
+
+def test_table_cannot_be_changed():
+    table = lb.Table([0.0], [[1.0]])
+    with pytest.raises(ValueError, match="read-only"):
+        table.tau[0] = 0.0
+    with pytest.raises(AttributeError):
+        table.t = None
