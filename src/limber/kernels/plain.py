@@ -28,6 +28,7 @@ MODULES = (
     "manifold",
     "newton_euler",
     "observe",
+    "placement",
     "ruthless",
     "so3",
     "vec",
