@@ -12,12 +12,11 @@ from math import comb, gcd
 
 import sympy as sp
 
+from limber.symbolic.angles import merged, with_angle_sums
 from limber.symbolic.polynomial import BITS, FIELD, Polynomial, Ring, factors
 
 #: Rational coefficients with longer numerators or denominators print as floats unless told otherwise.
 LONGEST = 10**6
-#: Polynomials with more terms are searched for sums of angles only where coefficients match.
-EXHAUSTIVE = 60
 
 
 def compact(x: Polynomial, floats: bool | None = None) -> sp.Expr:
@@ -25,66 +24,15 @@ def compact(x: Polynomial, floats: bool | None = None) -> sp.Expr:
 
     floats: True prints coefficients as floats, False as rationals; None prints rationals but for long ones.
     """
-    x = with_angle_sums(x)
-    return _nested(x.ring, _with_sine_squares(x), x.den, floats)
+    shorter = with_angle_sums(x)
+    forms = [x] if shorter is x else [x, shorter]
+    tried = [(_with_sine_squares(f.ring, merged(f.ring, f.terms)), f.den) for f in forms]
+    terms, den = min(tried, key=lambda form: len(form[0]))
+    return _nested(x.ring, terms, den, floats)
 
 
-def with_angle_sums(x: Polynomial) -> Polynomial:
-    """x with pairs of angles replaced by an angle and a sum or difference, while that shortens it."""
-    while len(x.terms) > 1:
-        best = x
-        for values in _angle_sums(x):
-            trial = x.substitute(values)
-            if len(trial.terms) < len(best.terms):
-                best = trial
-        if best is x:
-            return x
-        x = best
-    return x
-
-
-def _angle_sums(x: Polynomial):
-    """Substitutions worth trying: sine and cosine of one angle by those of a sum and of the other."""
-    ring = x.ring
-    used = set(x.used())
-    pairs = [(s, c) for s, c in ring.pairs.items() if s in used]
-    for i, (sa, ca) in enumerate(pairs):
-        for sb, cb in pairs[:i]:
-            plus, minus = _matches(x, sa, ca, sb, cb)
-            if not plus and not minus and len(x.terms) > EXHAUSTIVE:
-                continue
-            for sign, count in ((1, plus), (-1, minus)):
-                if not count and len(x.terms) > EXHAUSTIVE:
-                    continue
-                for c1, s2, c2 in ((ca, sb, cb), (cb, sa, ca)):
-                    # angle 2 = sign (sum - angle 1)
-                    total = ring.angles[c1] + ring.angles[c2] * sign
-                    S, C = ring.sine_and_cosine(total)
-                    s, c = ring.sine_and_cosine(ring.angles[c1])
-                    yield {s2: (S * c - C * s) * sign, c2: C * c + S * s}
-
-
-def _matches(x: Polynomial, sa: int, ca: int, sb: int, cb: int) -> tuple[int, int]:
-    """How many terms look like parts of a function of a + b, and of a - b."""
-    ring = x.ring
-    shift = [BITS * (i + 1) for i in (sa, sb)]
-    ua, va, ub, vb = (ring.units[i] for i in (sa, ca, sb, cb))
-    plus = minus = 0
-    for m, c in x.terms.items():
-        if not m >> shift[0] & FIELD:
-            continue
-        if m >> shift[1] & FIELD:  # sin sin against cos cos
-            other = x.terms.get(m - ua - ub + va + vb)
-            plus, minus = plus + (other == -c), minus + (other == c)
-        else:  # sin cos against cos sin
-            other = x.terms.get(m - ua + va - vb + ub) if m >> BITS * (cb + 1) & FIELD else None
-            plus, minus = plus + (other == c), minus + (other == -c)
-    return plus, minus
-
-
-def _with_sine_squares(x: Polynomial) -> dict[int, int]:
-    """The terms of x, with cos^2 = 1 - sin^2 put in for the angles where that leaves fewer."""
-    ring, terms = x.ring, x.terms
+def _with_sine_squares(ring: Ring, terms: dict[int, int]) -> dict[int, int]:
+    """`terms` with cos^2 = 1 - sin^2 put in for the angles where that leaves fewer."""
     for s, c in ring.pairs.items():
         shift, us, uc = BITS * (c + 1), ring.units[s], ring.units[c]
         if not any(m >> shift & FIELD > 1 for m in terms):

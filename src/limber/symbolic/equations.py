@@ -202,6 +202,19 @@ class Equations:
         found = {s for x in self._source.parameters for s in self._change(x).free_symbols}
         return sorted(found - set(self.q) - set(self.p), key=str)
 
+    @property
+    def shared(self) -> list[sp.Expr]:
+        """The expressions that M, C, G and the potential are polynomials in, generator by generator."""
+        model = self.poincare.model
+        hidden = set(model.frames)
+        expressions = enumerate(model.ring.expressions)
+        return [sp.Integer(0) if i in hidden else self._change(x) for i, x in expressions]
+
+    @property
+    def poincare(self) -> Poincare:
+        """The derivation behind these equations, in polynomials."""
+        return self._source.poincare
+
     def Q(self, forces: Any) -> sp.Matrix:
         """Q_p = V^T Q of generalized forces Q along the coordinates q (Eq. (53c), with V^T)."""
         given = sp.Matrix(forces)

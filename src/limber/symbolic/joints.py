@@ -141,6 +141,7 @@ def simple_joint(H: Any, names: Sequence[str | sp.Symbol] | str) -> SymbolicJoin
     Example: `simple_joint([[0], [0], [1], [0], [0], [s]], ["z"])` is a screw of pitch s along z.
     """
     H = _map(H)
+    _refuse_dependent(H, "H")
     return SymbolicJoint([H.shape[1]], H, _names(names, H.shape[1]))
 
 
@@ -157,14 +158,18 @@ def compound_joint(
     """
     H = _map(H)
     counts = _counts(r, H.shape[1])
+    for start, end in pairwise(np.cumsum([0, *counts])):
+        _refuse_dependent(H[:, int(start) : int(end)], f"columns {start} to {end - 1} of H")
     return SymbolicJoint(counts, H, _names(names, H.shape[1]))
 
 
 def _map(H: Any) -> sp.Matrix:
     """H as a 6 x r SymPy matrix of exact entries."""
     try:
-        given = H.tolist() if hasattr(H, "tolist") else [list(row) for row in H]
-        matrix = sp.Matrix(given).applyfunc(exact_entry)
+        given = H.tolist() if hasattr(H, "tolist") else list(H)
+        if isinstance(H, str):
+            raise TypeError(H)
+        matrix = sp.Matrix(given).applyfunc(exact_entry)  # a flat list is one column
     except (TypeError, ValueError, sp.SympifyError, AttributeError):
         raise ArgumentTypeError(
             f"H must be a 6 x r matrix of numbers or SymPy expressions, got {shown(H)}. Give six rows, "
@@ -186,6 +191,16 @@ def _map(H: Any) -> sp.Matrix:
             f"H has {columns} columns: two bodies have at most 6 relative speeds."
         )
     return matrix
+
+
+def _refuse_dependent(H: sp.Matrix, what: str) -> None:
+    """Refuse a simple joint two of whose speeds move the same way."""
+    rank = H.rank()
+    if rank < H.shape[1]:
+        raise ArgumentValueError(
+            f"{what}: a simple joint needs independent columns, got {H.shape[1]} of rank {rank}. Remove the "
+            "dependent ones, or put them into joints of their own with compound_joint."
+        )
 
 
 def exact_entry(x: Any) -> sp.Expr:
