@@ -97,6 +97,15 @@ def test_equations_refuse():
         lb.symbolic.equations(pendulum(), q=["a"], p=["a"])
 
 
+def test_skewed_placements_are_refused():
+    a = sp.Symbol("a")
+    good = [[sp.cos(a), -sp.sin(a), 0], [sp.sin(a), sp.cos(a), 0], [0, 0, 1]]
+    bad = [[sp.cos(a), sp.sin(a), 0], [sp.sin(a), sp.cos(a), 0], [0, 0, 1]]
+    lb.symbolic.equations(lb.Assembly("x").attach("rod", GOOD, TURN, rotation=good))
+    with refused(V, "rotation of 'rod' must be a rotation matrix, but R R.T - I has the entry"):
+        lb.symbolic.equations(lb.Assembly("x").attach("rod", GOOD, TURN, rotation=bad))
+
+
 def test_parts_refuse():
     eq = lb.symbolic.equations(pendulum())
     with refused(V, "body='arm' is not in the assembly"):

@@ -311,6 +311,28 @@ def test_mass_matrix_of_the_compound_arm_is_the_engines():
         assert_close(f.F(q, p) + f.G(q), lb.bias(system, q[order], p[order])[order], TOLERANCE)
 
 
+@pytest.mark.parametrize("simple", [False, True])
+def test_coriolis_forces_are_those_of_the_paper(simple):
+    """Eq. (53b), its sign put right: C p = (J - J^T/2 - S^T M) p with J = d(M p)/dq V and S = V^-1 sum p_j X_j, X_j
+    the commutators of Eq. (38).  The simple shoulder is not integrable: the formula holds for it as it stands."""
+    eq = arm_equations(simple)
+    q, p, V = list(eq.q), eq.p, eq.V
+    J = (eq.M * p).jacobian(q) * V
+    X = sp.zeros(6)
+    slopes = [V[:, k].jacobian(q) for k in range(6)]
+    for j in range(6):
+        for k in range(6):
+            X[:, k] += p[j] * (slopes[k] * V[:, j] - slopes[j] * V[:, k])
+    f = sp.lambdify([q, list(p)], [J, X, V, eq.M, eq.F, eq.C])
+    rng = np.random.default_rng(4)
+    for _ in range(10):
+        x, w = rng.uniform(-1, 1, (2, 6))
+        J_, X_, V_, M_, F_, C_ = f(x, w)
+        S = np.linalg.solve(V_, X_)
+        assert_close(F_.ravel(), J_ @ w - J_.T @ w / 2 - S.T @ M_ @ w, TOLERANCE)
+        assert_close(C_ @ w, F_.ravel(), TOLERANCE)
+
+
 def sizes(M):
     """Characters without spaces, and operations."""
     return np.array([len(str(M).replace(" ", "")), sp.count_ops(M)])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from limber.assembly import Assembly
@@ -44,6 +45,7 @@ def equations(
         coordinates and rates together, so the equations are consistent to degree n in them.
     floats : True prints coefficients as floats, False as rationals, None only long ones as floats.
 
+    Flexible bodies are those of the full fidelity; the ruthless one has no Lagrangian and no such form.
     The mass matrix, the potential and all configurations come from the kernels of the numeric engine, run on
     polynomials; C and G from them by Kwatny & Blankenship, Eq. (53), as corrected in `limber.symbolic.poincare`.
     """
@@ -82,7 +84,6 @@ class _Derivation:
         self.name = assembly.name
         self.q, self.p = sp.Matrix(model.q_symbols), sp.Matrix(model.p_symbols)
         self.values = model.values
-        self.parameters = model.parameters()
         self.nodes = {item.name: item.body.node_set for item in model.items}
 
     def part(self, name: str) -> Any:
@@ -99,6 +100,15 @@ class _Derivation:
             return sp.Matrix(n, n, lambda i, j: lower[max(i, j), min(i, j)])
         rows = value.reshape(len(value), -1)
         return sp.Matrix([[compact(x, self.floats) for x in row] for row in rows])
+
+    @cached_property
+    def parameters(self) -> list[sp.Expr]:
+        """The symbols and functions of parameters in M, C, G, the potential and V."""
+        derived = self.poincare
+        parts = [derived.mass, derived.coriolis, derived.gradient, np.array([derived.potential])]
+        used = {i for part in parts for x in part.flat for i in x.used()}
+        expressions = derived.model.ring.expressions
+        return [expressions[i] for i in sorted(used)] + list(self.kinematic().free_symbols)
 
     def kinematic(self) -> sp.Matrix:
         blocks = []
@@ -230,6 +240,10 @@ class Equations:
 
     def subs(self, *args) -> Equations:
         """The equations with values put in, arguments as for SymPy's `subs`."""
+        if len(args) == 1 and isinstance(args[0], Mapping):
+            values = {sp.sympify(k): sp.sympify(v) for k, v in args[0].items()}
+            if all(isinstance(k, sp.Symbol) for k in values):  # at once, which is much faster
+                return Equations(self._source, lambda x: self._change(x).xreplace(values))
         return Equations(self._source, lambda x: self._change(x).subs(*args))
 
     def lambdify(self, values: Mapping | None = None) -> Functions:

@@ -10,6 +10,8 @@ import sympy as sp
 
 from limber.assembly import Assembly
 from limber.assembly.pack import Attachment, pack
+from limber.checks import shown
+from limber.errors import ArgumentValueError
 from limber.joints import Joint
 from limber.kernels import layout as L
 from limber.symbolic import kernels
@@ -49,6 +51,8 @@ class Model:
         self.items: list[Attachment] = []
         self.joints: dict[str, SymbolicJoint] = {}
         for item in assembly.attachments.values():
+            self._refuse_skewed(item)
+        for item in assembly.attachments.values():
             joint = symbolic_joint(item.joint, naming.joint_coordinates(item.name))
             self.items.append(replace(item, joint=joint))
             self.joints[item.name] = joint
@@ -67,20 +71,29 @@ class Model:
         self._speeds_and_modes(naming)
         self._joints()
 
+    def _refuse_skewed(self, item: Attachment) -> None:
+        """Refuse a symbolic placement that is no rotation; numeric ones were checked when attached."""
+        if item.rotation.dtype != object:
+            return
+        entries = [polynomial(self.ring, x) for x in item.rotation.flat]
+        R = np.array(entries, dtype=object).reshape(3, 3)
+        for x in (R @ R.T - np.eye(3, dtype=int)).flat:
+            value = x.expand()
+            if (
+                x
+                and abs(value.subs({s: 0.37 + 0.1 * i for i, s in enumerate(value.free_symbols)}))
+                > 1e-9
+            ):
+                raise ArgumentValueError(
+                    f"rotation of {item.name!r} must be a rotation matrix, but R R^T - I has the entry {shown(value)}. "
+                    "Its columns are the joint axes in node axes."
+                )
+
     def scratch(self) -> np.ndarray:
         """An empty work array."""
         work = np.empty(self.topo[L.WORK_SIZE], dtype=object)
         work[:] = 0
         return work
-
-    def parameters(self) -> list[sp.Symbol]:
-        """The symbols in the constants and the joint maps."""
-        found = {
-            s for x in self.const for i in x.used() for s in self.ring.expressions[i].free_symbols
-        }
-        for joint in self.joints.values():
-            found |= joint.free_symbols
-        return sorted(found, key=str)
 
     def coordinates(self) -> np.ndarray:
         """q in the order of the kernels."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -22,7 +22,8 @@ def name_constants(
 ) -> tuple[list, dict[sp.Symbol, float]]:
     """The constants with symbols for the numbers of the bodies `named`, and the values of the symbols.
 
-    Equal numbers of one kind share a symbol, opposite ones differ by sign; 0 and 1 stay numbers.
+    Equal numbers of one kind share a symbol, opposite ones differ by sign.  Zeros and the unit modal masses
+    of normalized modes stay numbers.
     """
     const = list(packed.const)
     values: dict[sp.Symbol, float] = {}
@@ -34,7 +35,7 @@ def name_constants(
     return const, values
 
 
-def _name(const: list, places: range, labels: list[str], values: dict) -> None:
+def _name(const: list, places: Sequence[int], labels: list[str], values: dict) -> None:
     """Symbols for one kind of numbers."""
     numbers = [const[i] for i in places]
     largest = max((abs(x) for x in numbers if isinstance(x, float)), default=0.0)
@@ -45,7 +46,7 @@ def _name(const: list, places: range, labels: list[str], values: dict) -> None:
         if abs(x) <= ROUNDING * largest:
             const[i] = 0.0
             continue
-        if abs(x - 1.0) <= ROUNDING:
+        if label.startswith("G_") and abs(x - 1.0) <= ROUNDING:  # a mass-normalized mode
             const[i] = 1.0
             continue
         for value, symbol in known:
@@ -58,7 +59,9 @@ def _name(const: list, places: range, labels: list[str], values: dict) -> None:
             values[symbol] = float(x)
 
 
-def _blocks(row: np.ndarray, records: dict, item: Attachment) -> Iterator[tuple[range, list[str]]]:
+def _blocks(
+    row: np.ndarray, records: dict, item: Attachment
+) -> Iterator[tuple[Sequence[int], list[str]]]:
     """The kinds of numbers of a body: where they lie in `const`, and a label for each."""
     c, m = int(row[L.CONST]), int(row[L.MODES])
     yield range(c + L.C_MASS, c + L.C_MASS + 1), ["m"]
@@ -67,16 +70,18 @@ def _blocks(row: np.ndarray, records: dict, item: Attachment) -> Iterator[tuple[
     if m:
         yield from _modal_blocks(int(row[L.MODAL]), m, bool(row[L.SECOND]))
     names = item.body.node_set.names
-    for node, start in records.items():
-        if node is None:
-            continue
-        label = names[node]
-        yield range(start, start + 3), [f"{a}_{label}" for a in _AXES]
-        shapes = start + L.NODE_SHAPES
-        for r in range(m):
-            turn = shapes + 6 * r
-            yield range(turn, turn + 3), [f"phi{r + 1}{a}_{label}" for a in _AXES]
-            yield range(turn + 3, turn + 6), [f"u{r + 1}{a}_{label}" for a in _AXES]
+    starts = [(start, names[node]) for node, start in records.items() if node is not None]
+    for offset, letter in ((0, "phi"), (3, "u")):
+        places, labels = [], []
+        for start, node in starts:
+            for r, (i, axis) in product(range(m), enumerate(_AXES)):
+                places.append(start + L.NODE_SHAPES + 6 * r + offset + i)
+                labels.append(f"{letter}{r + 1}{axis}_{node}")
+        yield places, labels
+    yield (
+        [start + i for start, _ in starts for i in range(3)],
+        [f"{axis}_{node}" for _, node in starts for axis in _AXES],
+    )
 
 
 def _modal_blocks(start: int, m: int, second: bool) -> Iterator[tuple[range, list[str]]]:
