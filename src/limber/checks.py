@@ -63,6 +63,23 @@ def free_symbols(*values: object) -> set:
     return found
 
 
+def _expressions(name: str, value, axes: int, shape: str, hint: str) -> np.ndarray:
+    """`value` as an object array of finite numbers and symbolic expressions."""
+    result = np.array(value.tolist() if hasattr(value, "tolist") else value, dtype=object)
+    if axes == 1 and result.ndim == 2 and result.shape[1] == 1:
+        result = result.ravel()  # a column of a symbolic matrix
+    for x in result.flat:
+        if hasattr(x, "free_symbols"):
+            continue
+        if not isinstance(x, (int, float, np.integer, np.floating)) or isinstance(x, bool):
+            raise ArgumentTypeError(
+                f"{name} must be real numbers or expressions of shape {shape}, got {shown(x)}.{hint}"
+            )
+        if not math.isfinite(x):
+            raise ArgumentValueError(f"{name} has the entry {x}: {name} must be finite.{hint}")
+    return result
+
+
 def array(
     name: str,
     value: ArrayLike,
@@ -77,7 +94,7 @@ def array(
     hint = f" {hint}" if hint else ""
     symbolic = symbols and bool(free_symbols(value))
     if symbolic:
-        result = np.array(value.tolist() if hasattr(value, "tolist") else value, dtype=object)
+        result = _expressions(name, value, len(shape), text(shape), hint)
     else:
         result = np.array(numbers(name, value, text(shape), hint), order="C")
     fits = result.ndim == len(shape) and all(

@@ -67,6 +67,11 @@ def test_symbolic_bodies_are_still_checked():
         lb.RigidBody(1.0, inertia=[[m, m, 0], [0, m, 0], [0, 0, m]])
     with refused(V, r"com must have shape \(3,\), got \(2,\)"):
         lb.RigidBody(1.0, com=(L, L))
+    with refused(T, "com must be real numbers or expressions of shape .*got 'a'"):
+        lb.RigidBody(1.0, com=(L, "a", 0))
+    with refused(V, "com has the entry nan"):
+        lb.RigidBody(1.0, com=(L, np.nan, 0))
+    assert lb.RigidBody(m, com=sp.Matrix([0, 0, L])).com.tolist() == [0, 0, L]
     with refused(T, "axis must be real numbers"):
         lb.Revolute((L, 0, 0))
 

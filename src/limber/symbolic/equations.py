@@ -207,6 +207,14 @@ class Equations:
         return bool((self.V - sp.eye(len(self.q))).is_zero_matrix)
 
     @property
+    def integrable(self) -> bool:
+        """Whether every simple joint's map is closed under the Lie bracket.
+
+        If not, no mechanism has these coordinates and speeds: the equations are the paper's formulas.
+        """
+        return self.poincare.model.integrable
+
+    @property
     def parameters(self) -> list[sp.Symbol]:
         """The symbols besides q and p, by name."""
         found = {s for x in self._source.parameters for s in self._change(x).free_symbols}
@@ -274,6 +282,8 @@ class Equations:
             f"q = {list(self.q)}",
             f"p = {list(self.p)}",
         ]
+        if not self.integrable:
+            lines.append("(formulas only: a simple joint here has a map that is not integrable)")
         for i in range(len(self.q)):
             for j in range(i + 1):
                 if self.M[i, j] != 0:

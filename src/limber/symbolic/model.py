@@ -68,6 +68,7 @@ class Model:
         self.places = np.empty(n, dtype=int)  # kernel position -> user's position
         self.structures: list[tuple[list[int], list[list[list[Polynomial]]]]] = []
         self.frames: dict[int, Polynomial] = {}
+        self.integrable = True
         self._speeds_and_modes(naming)
         self._joints()
 
@@ -139,6 +140,7 @@ class Model:
                     for matrix in structure.c
                 ]
                 self.structures.append((places, c))
+                self.integrable = self.integrable and structure.integrable
                 row = g + block * L.COLUMNS
                 if structure.integrable:
                     pose = group_pose(self.topo, self.const, self.coordinates(), row)
