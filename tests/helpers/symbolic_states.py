@@ -34,3 +34,16 @@ def quaternions(group, theta):
     R, p = lb.SimpleJoint(group.H).configuration(theta)
     quaternion = Rotation.from_matrix(R).as_quat(scalar_first=True)
     return quaternion if group.kind == L.SPHERICAL else np.concatenate([quaternion, p])
+
+
+def euler_rates(system, v, angles):
+    """qdot of the symbolic coordinates, by Gamma of the numeric joints in Euler angles."""
+    rates = np.array(v, dtype=float)
+    for name, where in system.layout.items():
+        at = where.v_joint.start
+        for group in system.joints[name].groups:
+            part = slice(at, at + group.dofs)
+            if group.dofs > 1:
+                rates[part] = lb.SimpleJoint(group.H).Gamma(angles[part]) @ v[part]
+            at += group.dofs
+    return rates

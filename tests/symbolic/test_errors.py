@@ -27,6 +27,7 @@ H = [[0], [0], [1], [0], [0], [0]]
         (H, [], V, "names must have 1 entries, got 0"),
         (H, [1.0], T, "names must be strings or SymPy symbols"),
         (H, None, T, "names must be strings or SymPy symbols"),
+        ([[0], [0], [1], [0], [0], [m]], ["m"], V, "names has m, which H contains"),
         (np.eye(6, 2), ["a", "a"], V, "names has duplicates"),
         (
             np.ones((6, 2)),
@@ -92,6 +93,11 @@ def test_equations_refuse():
             lb.symbolic.equations(pendulum(), order=order)
     with refused(V, "named has 'arm', which is not a body"):
         lb.symbolic.equations(pendulum(), named=["arm"])
+    with refused(V, "'m_rod' is the name of a coordinate or speed and of a number"):
+        fixed = lb.Assembly("x").attach("rod", GOOD, TURN)
+        lb.symbolic.equations(fixed.attach("b", GOOD, TURN), named=True, q=["m_rod", "b"])
+    with refused(V, "assembly 'x' has no freedoms"):
+        lb.symbolic.equations(lb.Assembly("x").attach("rod", GOOD, lb.Fixed()))
     with refused(V, "q must have 1 entries, got 2"):
         lb.symbolic.equations(pendulum(), q=["a", "b"])
     with refused(V, "q names 'arm', which is not a body"):

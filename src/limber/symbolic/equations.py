@@ -55,6 +55,10 @@ def equations(
         )
     if not assembly.attachments:
         raise ModelError(f"assembly {assembly.name!r} is empty: attach at least one body.")
+    if not any(i.joint.dofs + i.body.modes for i in assembly.attachments.values()):
+        raise ModelError(
+            f"assembly {assembly.name!r} has no freedoms: every joint is fixed and every body rigid."
+        )
     if order is not None and (isinstance(order, bool) or not isinstance(order, int) or order < 1):
         raise ArgumentValueError(
             f"order must be None or a whole number, 1 or more, got {shown(order)}. The lowest consistent equations "

@@ -142,7 +142,7 @@ def simple_joint(H: Any, names: Sequence[str | sp.Symbol] | str) -> SymbolicJoin
     """
     H = _map(H)
     _refuse_dependent(H, "H")
-    return SymbolicJoint([H.shape[1]], H, _names(names, H.shape[1]))
+    return SymbolicJoint([H.shape[1]], H, _names(names, H))
 
 
 def compound_joint(
@@ -160,7 +160,7 @@ def compound_joint(
     counts = _counts(r, H.shape[1])
     for start, end in pairwise(np.cumsum([0, *counts])):
         _refuse_dependent(H[:, int(start) : int(end)], f"columns {start} to {end - 1} of H")
-    return SymbolicJoint(counts, H, _names(names, H.shape[1]))
+    return SymbolicJoint(counts, H, _names(names, H))
 
 
 def _map(H: Any) -> sp.Matrix:
@@ -230,9 +230,16 @@ def _counts(r: Any, columns: int) -> list[int]:
     return counts
 
 
-def _names(names: Any, count: int) -> tuple[sp.Symbol, ...]:
-    """`count` different symbols."""
-    return symbols("names", names, count, f"H has {count} columns; one coordinate for each.")
+def _names(names: Any, H: sp.Matrix) -> tuple[sp.Symbol, ...]:
+    """A symbol for every column of H."""
+    count = H.shape[1]
+    found = symbols("names", names, count, f"H has {count} columns; one coordinate for each.")
+    both = sorted(str(x) for x in set(found) & H.free_symbols)
+    if both:
+        raise ArgumentValueError(
+            f"names has {', '.join(both)}, which H contains: H is constant, so give the coordinate another name."
+        )
+    return found
 
 
 def symbols(argument: str, names: Any, count: int, hint: str) -> tuple[sp.Symbol, ...]:

@@ -60,6 +60,7 @@ class Model:
         self.topo, self.records = packed.topo, packed.records
         self.numbers = {item.name: (k + 1) * L.COLUMNS for k, item in enumerate(self.items)}
         const, self.values = name_constants(packed, self.items, named)
+        self._refuse_taken(naming)
         self.const = polynomials(self.ring, [polynomial(self.ring, x) for x in const])
         self.q_symbols, self.p_symbols = naming.q, naming.p
         n = len(naming.q)
@@ -71,6 +72,16 @@ class Model:
         self.integrable = True
         self._speeds_and_modes(naming)
         self._joints()
+
+    def _refuse_taken(self, naming: Naming) -> None:
+        """Refuse a name of a coordinate or speed that a named number has."""
+        taken = set(self.values) & {*naming.q, *naming.p}
+        if taken:
+            name = min(map(str, taken))
+            raise ArgumentValueError(
+                f"{name!r} is the name of a coordinate or speed and of a number that named= gives a name: choose "
+                "another name in q= or p=."
+            )
 
     def _refuse_skewed(self, item: Attachment) -> None:
         """Refuse a symbolic placement that is no rotation; numeric ones were checked when attached."""
