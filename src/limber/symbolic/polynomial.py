@@ -246,10 +246,14 @@ class Polynomial:
                 products[exponents] = product(less) * values[fields[at][0]]
             return products[exponents]
 
-        total = self.ring.zero
-        for exponents, terms in parts.items():
-            total = total + product(exponents) * Polynomial(self.ring, terms, 1)
-        return total * Fraction(1, self.den)
+        scaled = [product(e) * Polynomial(self.ring, terms, 1) for e, terms in parts.items()]
+        den = lcm(*(x.den for x in scaled))
+        total: dict[int, int] = {}
+        for x in scaled:
+            factor = den // x.den
+            for m, c in x.terms.items():
+                total[m] = total.get(m, 0) + c * factor
+        return normal(self.ring, total, den * self.den)
 
     def expand(self) -> sp.Expr:
         """As a plain SymPy sum of monomials."""
