@@ -106,13 +106,22 @@ class _Derivation:
         return sp.Matrix([[compact(x, self.floats) for x in row] for row in rows])
 
     @cached_property
+    def framed(self) -> Poincare:
+        """The same derivation with the joints' frames as generators, for numbers."""
+        return Poincare(self.poincare.model, self.poincare.order, written_out=False)
+
+    @cached_property
     def parameters(self) -> list[sp.Expr]:
         """The symbols and functions of parameters in M, C, G, the potential and V."""
-        derived = self.poincare
+        derived = self.framed
         parts = [derived.mass, derived.coriolis, derived.gradient, np.array([derived.potential])]
         used = {i for part in parts for x in part.flat for i in x.used()}
         expressions = derived.model.ring.expressions
-        return [expressions[i] for i in sorted(used)] + list(self.kinematic().free_symbols)
+        inner = {
+            i for k in used & set(derived.model.frames) for i in derived.model.frames[k].used()
+        }
+        shown_ones = sorted((used - set(derived.model.frames)) | inner)
+        return [expressions[i] for i in shown_ones] + list(self.kinematic().free_symbols)
 
     def kinematic(self) -> sp.Matrix:
         blocks = []
@@ -228,14 +237,19 @@ class Equations:
     def shared(self) -> list[sp.Expr]:
         """The expressions that M, C, G and the potential are polynomials in, generator by generator."""
         model = self.poincare.model
-        hidden = set(model.frames)
+        frames = {i: x.expand() for i, x in model.frames.items()}
         expressions = enumerate(model.ring.expressions)
-        return [sp.Integer(0) if i in hidden else self._change(x) for i, x in expressions]
+        return [self._change(frames.get(i, x)) for i, x in expressions]
 
     @property
     def poincare(self) -> Poincare:
         """The derivation behind these equations, in polynomials."""
         return self._source.poincare
+
+    @property
+    def framed(self) -> Poincare:
+        """The derivation with the joints' frames as generators: smaller, for numbers."""
+        return self._source.framed
 
     def Q(self, forces: Any) -> sp.Matrix:
         """Q_p = V^T Q of generalized forces Q along the coordinates q (Eq. (53c), with V^T)."""

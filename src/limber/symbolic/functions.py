@@ -31,6 +31,7 @@ class Functions:
             raise ArgumentValueError(
                 f"values lacks numbers for {', '.join(missing)}: give lambdify({{symbol: number}}) or use subs first."
             )
+        self._poincare = equations.framed
         self._polynomials: dict[str, SumsOfProducts] = {}
 
     def M(self, q) -> np.ndarray:
@@ -62,7 +63,7 @@ class Functions:
         return np.linalg.solve(self.M(q), np.asarray(Q_p) - self.F(q, p) - self.G(q))
 
     def _part(self, name: str, q, p=None) -> np.ndarray:
-        poincare = self._equations.poincare
+        poincare = self._poincare
         if name not in self._polynomials:
             entries = np.atleast_1d(np.array(getattr(poincare, name), dtype=object))
             self._polynomials[name] = SumsOfProducts(poincare.model.ring, entries)
@@ -88,7 +89,7 @@ class Functions:
         """Values of the generators of the polynomials."""
         e = self._equations
         for part in ("mass", "coriolis", "gradient", "potential"):
-            getattr(e.poincare, part)  # brings in every generator
+            getattr(self._poincare, part)  # brings in every generator
         return sp.lambdify([list(e.q), list(e.p), list(self._values)], e.shared, "numpy", cse=True)
 
     @cached_property

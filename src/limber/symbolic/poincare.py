@@ -26,11 +26,16 @@ HALF = Fraction(1, 2)
 
 
 class Poincare:
-    """M, C, G and the potential of a model, as polynomials."""
+    """M, C, G and the potential of a model, as polynomials.
 
-    def __init__(self, model: Model, order: int | None = None):
+    With `written_out` the entries of the joints' frames are put in as sines and cosines; without it they
+    stay generators, which keeps large systems small where only numbers are wanted.
+    """
+
+    def __init__(self, model: Model, order: int | None = None, written_out: bool = True):
         self.model = model
         self.order = order
+        self.written_out = written_out
 
     @cached_property
     def _framed_mass(self) -> np.ndarray:
@@ -94,7 +99,7 @@ class Poincare:
     @cached_property
     def potential(self) -> Polynomial:
         """Gravity and elastic energy."""
-        return self.model.with_frames(self._framed_potential)
+        return self._finished(self._framed_potential)
 
     @cached_property
     def _framed_potential(self) -> Polynomial:
@@ -111,7 +116,7 @@ class Poincare:
         slopes = self._framed_potential.gradient()
         zero = self.model.ring.zero
         G = np.empty(self.model.size, dtype=object)
-        G[:] = [self.model.with_frames(slopes.get(k, zero)) for k in range(len(G))]
+        G[:] = [self._finished(slopes.get(k, zero)) for k in range(len(G))]
         return G
 
     def pose(self, body: str, node: int | None) -> np.ndarray:
@@ -127,12 +132,16 @@ class Poincare:
         framed[:] = [model.with_frames(x) for x in framed]
         return framed
 
+    def _finished(self, x: Polynomial) -> Polynomial:
+        """x with the frames written out, if that is wanted."""
+        return self.model.with_frames(x) if self.written_out else x
+
     def _symmetric(self, A: np.ndarray) -> np.ndarray:
-        """A symmetric matrix with its frames written out."""
+        """A symmetric matrix, finished."""
         B = np.empty_like(A)
         for i in range(len(A)):
             for j in range(i + 1):
-                B[i, j] = B[j, i] = self.model.with_frames(A[i, j])
+                B[i, j] = B[j, i] = self._finished(A[i, j])
         return B
 
     def _structure_terms(self) -> np.ndarray:
