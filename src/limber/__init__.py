@@ -1,5 +1,7 @@
 """Limber: dynamics and control of flexible multibody systems by spatial operators."""
 
+import importlib
+
 from limber import models
 from limber.algebra import Operator, Operators, denoc, operators, verify_identities
 from limber.assembly import Assembly, System
@@ -35,6 +37,14 @@ from limber.joints import (
     Spherical,
     Universal,
 )
+
+
+def __getattr__(name: str):
+    """`limber.symbolic`, imported when it is first used: it needs SymPy."""
+    if name == "symbolic":
+        return importlib.import_module("limber.symbolic")
+    raise AttributeError(f"module 'limber' has no attribute {name!r}")
+
 
 __version__ = "0.1.0"
 

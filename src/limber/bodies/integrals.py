@@ -82,14 +82,14 @@ class ModalIntegrals:
     """
 
     def __init__(self, points: MassPoints):
-        mass = points.mass
+        fields = list(vars(points).values())
+        scalar = object if any(x.dtype == object for x in fields) else float  # symbolic or numeric
+        mass, l, a, t, inertia, c = (x.astype(scalar) for x in fields)
         # node axis first, then modes, then components: a = gamma, t = lambda
-        a = np.swapaxes(points.translation, 1, 2)
-        t = np.swapaxes(points.rotation, 1, 2)
-        l, c, inertia = points.position, points.com, points.inertia
+        a, t = np.swapaxes(a, 1, 2), np.swapaxes(t, 1, 2)
         m = a.shape[1]
 
-        self.mass = float(mass.sum())
+        self.mass = mass.sum() if scalar is object else float(mass.sum())
         self.S0 = np.einsum("n,ni->i", mass, l + c)
         self.J0 = _upper(
             np.einsum("n,nij->ij", mass, 0.5 * _dyad(l, l) + _dyad(l, c)) + inertia.sum(axis=0)
@@ -114,10 +114,10 @@ class ModalIntegrals:
         # whether any point that turns has more than a mass: without it S2, G1 and the symmetric
         # part of F1 vanish
         self.rotary = bool(np.any(c1) or np.any(t[np.any(inertia, axis=(1, 2))]))
-        self.S2 = np.zeros((m, m, 3))
-        self.G1 = np.zeros((m, m, m))
-        self.F1 = np.zeros((m, m, 3))
-        J2 = np.zeros((m, m, 3, 3))
+        self.S2 = np.zeros((m, m, 3), scalar)
+        self.G1 = np.zeros((m, m, m), scalar)
+        self.F1 = np.zeros((m, m, 3), scalar)
+        J2 = np.zeros((m, m, 3, 3), scalar)
         for point in zip(mass, l, inertia, a, t, c1, p1, tilde, turned):
             self._add_point(J2, *point)
         self.J2 = _upper(J2)

@@ -29,6 +29,7 @@ MODULES = (
     "manifold",
     "newton_euler",
     "observe",
+    "placement",
     "ruthless",
     "so3",
     "step",
