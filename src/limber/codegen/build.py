@@ -90,6 +90,10 @@ def library(source: str, suffix: str = ".so", options: tuple[str, ...] = ()) -> 
             file, result = Path(scratch) / f"{name}.c", Path(scratch) / path.name
             file.write_text(source)
             _run([*compiler(), *flags, "-o", str(result), str(file), "-lm"])
+            if not result.exists():
+                raise CompileError(
+                    f"{' '.join(compiler())} wrote no file: it is no C compiler. Check $CC."
+                )
             os.replace(result, path)
     except OSError as error:
         raise CompileError(
@@ -99,11 +103,15 @@ def library(source: str, suffix: str = ".so", options: tuple[str, ...] = ()) -> 
     return path
 
 
-def load(path: Path) -> ctypes.CDLL:
-    """The library at `path`, loaded."""
+def loaded(source: str) -> ctypes.CDLL:
+    """The library of a source, loaded; one that was spoilt in the cache is compiled again."""
+    path = library(source)
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError:
+        path.unlink(missing_ok=True)
+    path = library(source)
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
-        raise CompileError(
-            f"{path} could not be loaded: {error}. Delete it; it is compiled again when next needed."
-        ) from error
+        raise CompileError(f"{path} could not be loaded: {error}.") from error

@@ -49,10 +49,15 @@ def functions(code: Code, dialect: Dialect, qualifier: str = "static ") -> str:
     outputs = [f"{real} *restrict {a.name}" for a in program.outputs]
     arguments = ", ".join(inputs + outputs)
     name = dialect.callee.format(name=program.name)
+    head = f"{qualifier}void {name}({arguments})"
+    if not qualifier:  # declared in a header, with the sizes
+        inputs = [f"const {real} {a.name}[restrict {max(a.size, 1)}]" for a in program.inputs]
+        outputs = [f"{real} {a.name}[restrict {max(a.size, 1)}]" for a in program.outputs]
+        head = f"void {name}({', '.join(inputs + outputs)})"
     if len(code.pieces) == 1:
         body = _lines(code.pieces[0].lines)
         unused = _unused(program, code.pieces[0].inputs)
-        return f"{qualifier}void {name}({arguments})\n{{\n{unused}{body}}}\n"
+        return f"{head}\n{{\n{unused}{body}}}\n"
     parts, calls = [], []
     names = ", ".join(a.name for a in (*program.inputs, *program.outputs))
     for i, piece in enumerate(code.pieces):
@@ -62,7 +67,7 @@ def functions(code: Code, dialect: Dialect, qualifier: str = "static ") -> str:
         )
         calls.append(f"{name}_{i}({names}, w);")
     workspace = f"{real} w[{max(code.workspace, 1)}];"
-    parts.append(f"{qualifier}void {name}({arguments})\n{{\n{_lines([workspace, *calls])}}}\n")
+    parts.append(f"{head}\n{{\n{_lines([workspace, *calls])}}}\n")
     return "\n".join(parts)
 
 
@@ -106,9 +111,15 @@ def _batch(program: Program) -> str:
 # --- SIMD lanes -----------------------------------------------------------------------------------
 
 LANES = """\
+#include <stdlib.h>
+
 #define LANES {lanes}
 typedef number block __attribute__((vector_size(LANES * sizeof(number))));
 """
+
+
+#: Arguments of so many elements, as blocks, are kept on the stack; more on the heap.
+ON_STACK = 4096
 
 
 def _lanes_dialect(dialect: Dialect) -> Dialect:
@@ -124,11 +135,25 @@ def _lanes_dialect(dialect: Dialect) -> Dialect:
 
 def _lanes_batch(program: Program) -> str:
     """Blocks of states, transposed in and out; the last block repeats the last state."""
-    lines = []
-    for i, a in enumerate(program.inputs):
-        lines.append(f"block x{i}[{max(a.size, 1)}];")
-    for i, a in enumerate(program.outputs):
-        lines.append(f"block y{i}[{max(a.size, 1)}];")
+    arrays = [(f"x{i}", max(a.size, 1)) for i, a in enumerate(program.inputs)]
+    arrays += [(f"y{i}", max(a.size, 1)) for i, a in enumerate(program.outputs)]
+    total = sum(size for _, size in arrays)
+    if total <= ON_STACK:
+        lines = [f"block {name}[{size}];" for name, size in arrays]
+    else:
+        scalar = [f"in[{i}] + n * stride[{i}]" for i in range(len(program.inputs))]
+        scalar += [f"out[{i}] + n * {a.size}" for i, a in enumerate(program.outputs)]
+        lines = [
+            "void *scratch = NULL;",
+            f"if (posix_memalign(&scratch, sizeof(block), {total} * sizeof(block)) != 0) {{",
+            f"    for (ptrdiff_t n = start; n < stop; ++n) {program.name}({', '.join(scalar)});",
+            "    return;",
+            "}",
+        ]
+        at = 0
+        for name, size in arrays:
+            lines.append(f"block *const {name} = (block *)scratch + {at};")
+            at += size
     lines.append("for (ptrdiff_t n = start; n < stop; n += LANES) {")
     lines.append("    const ptrdiff_t here = stop - n < LANES ? stop - n : LANES;")
     lines.append("    for (ptrdiff_t l = 0; l < LANES; ++l) {")
@@ -149,6 +174,8 @@ def _lanes_batch(program: Program) -> str:
             f"        for (int i = 0; i < {a.size}; ++i) p{i}[i] = ((number *)&y{i}[i])[l];"
         )
     lines.append("    }\n    }")
+    if total > ON_STACK:
+        lines.append("free(scratch);")
     return f"{_BATCH}{{\n{_lines(lines)}}}\n"
 
 
