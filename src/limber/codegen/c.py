@@ -179,7 +179,7 @@ def _lanes_batch(program: Program) -> str:
     return f"{_BATCH}{{\n{_lines(lines)}}}\n"
 
 
-#: sin and cos of a block: Cody-Waite reduction by pi/2 in three parts, then the minimax polynomials on
+#: sin and cos of a block: Cody-Waite reduction by pi/2 in three or four parts, then the minimax polynomials on
 #: [-pi/4, pi/4] (the coefficients of fdlibm); large angles, infinities and NaN go to libm, lane by lane.
 _SINCOS = """\
 typedef {integer} mask __attribute__((vector_size(LANES * sizeof({integer}))));
@@ -188,7 +188,7 @@ static inline __attribute__((always_inline)) void block_sincos(block x, block *s
 {{
     const block t = x * {two_over_pi} + {magic};
     const block k = t - {magic};
-    const block r = ((x - k * {p1}) - k * {p2}) - k * {p3};
+    const block r = {reduced};
     const block z = r * r;
     const block sine = r + r * z * ({sine});
     const block cosine = {one} - {half} * z + z * z * ({cosine});
@@ -235,6 +235,14 @@ static inline __attribute__((always_inline, unused)) block block_sqrt(block x)
 """
 
 
+def _reduced(parts: list[str]) -> str:
+    """x - k pi/2, pi/2 in parts of few bits, so that all products but the last are exact."""
+    text = "x"
+    for part in parts:
+        text = f"({text} - k * {part})"
+    return text
+
+
 def _polynomial(coefficients: list[str]) -> str:
     text = coefficients[-1]
     for c in reversed(coefficients[:-1]):
@@ -246,9 +254,7 @@ DOUBLE_SINCOS = _SINCOS.format(
     integer="long long",
     two_over_pi="0.63661977236758134308",
     magic="6755399441055744.0",
-    p1="1.57079632673412561417e+00",
-    p2="6.07710050630396597660e-11",
-    p3="2.02226624879595063154e-21",
+    reduced=_reduced(["1.57079632673412561417e+00", "6.07710050630396597660e-11", "2.02226624879595063154e-21"]),
     sine=_polynomial(
         [
             "-1.66666666666666324348e-01", "8.33333333332248946124e-03", "-1.98412698298579493134e-04",
@@ -268,9 +274,7 @@ SINGLE_SINCOS = _SINCOS.format(
     integer="int",
     two_over_pi="0.636619772f",
     magic="12582912.0f",
-    p1="1.5703125f",
-    p2="4.83751296997e-4f",
-    p3="7.54978995489e-8f",
+    reduced=_reduced(["1.5703125f", "4.83751296997e-4f", "7.549533620476723e-08f", "2.563344152e-12f"]),
     sine=_polynomial(["-1.6666654611e-1f", "8.3321608736e-3f", "-1.9515295891e-4f"]),
     cosine=_polynomial(["4.166664568298827e-2f", "-1.388731625493765e-3f", "2.443315711809948e-5f"]),
     one="1.0f", half="0.5f", shift=30, large="1e3f", sin="sinf", cos="cosf", sqrt="sqrtf",
