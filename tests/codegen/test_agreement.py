@@ -105,7 +105,11 @@ def test_casadi_function_is_the_program(fidelity, function):
     got = f(*args)
     got = got if isinstance(got, tuple) else (got,)
     p = program(s, function, external=ends, **options)
-    expected = evaluated(p, args) if function == "step" else parts(engine(s, function, args, ends, **options))
+    expected = (
+        evaluated(p, args)
+        if function == "step"
+        else parts(engine(s, function, args, ends, **options))
+    )
     assert [f.name_in(i) for i in range(f.n_in())] == [a.name for a in p.inputs]
     for x, y in zip(got, expected):
         agree(x.full().reshape(y.shape), y, function)

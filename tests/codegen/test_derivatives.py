@@ -119,9 +119,7 @@ def test_jacobians_are_differences_of_the_engine_along_integrate(fidelity, funct
         ahead = [moved(spot, j, h) for j in range(size)]
         back = [moved(spot, j, -h) for j in range(size)]
         for o, output in enumerate(p.outputs):
-            slope = np.stack(
-                [(x[o] - y[o]) / (2 * h) for x, y in zip(ahead, back)], axis=-1
-            )
+            slope = np.stack([(x[o] - y[o]) / (2 * h) for x, y in zip(ahead, back)], axis=-1)
             expected = on_tangent_space(s, output, here[o], slope)
             assert_close(got[o].reshape(expected.shape), expected, DIFFERENCES, f"{function} d{a.name}")  # fmt: skip
 
@@ -162,7 +160,9 @@ def test_rigid_jacobians_are_pinocchios(seed):
     q, v, tau = random_state(rng, s)
     names = ["q", "v", "tau"]
     forward = evaluated(program(s, "forward_dynamics", wrt=names), [q, v, tau])
-    found = pin.computeABADerivatives(peer.model, peer.data, peer.to_q(q), peer.to_v(v), peer.to_tau(tau))
+    found = pin.computeABADerivatives(
+        peer.model, peer.data, peer.to_q(q), peer.to_v(v), peer.to_tau(tau)
+    )
     for ours, theirs, name in zip(forward, found, names):
         theirs = np.array(theirs).reshape(s.nv, s.nv)
         if name == "tau":  # one triangle is filled by some versions
@@ -170,7 +170,9 @@ def test_rigid_jacobians_are_pinocchios(seed):
         expected = pinocchio_matrix(peer, theirs, "v", "v" if name == "tau" else "tau")
         assert_close(ours, expected, PINOCCHIO, f"dvdot/d{name} of seed {seed}")
     inverse = evaluated(program(s, "inverse_dynamics", wrt=["q", "v", "vdot"]), [q, v, tau])
-    found = pin.computeRNEADerivatives(peer.model, peer.data, peer.to_q(q), peer.to_v(v), peer.to_v(tau))
+    found = pin.computeRNEADerivatives(
+        peer.model, peer.data, peer.to_q(q), peer.to_v(v), peer.to_v(tau)
+    )
     for ours, theirs, name in zip(inverse, found, ["q", "v", "vdot"]):
         theirs = np.array(theirs).reshape(s.nv, s.nv)
         if name == "vdot":

@@ -129,7 +129,9 @@ def test_derivatives_with_respect_to_parameters_are_complex_steps(fidelity, func
             columns.append([x.imag / 1e-30 for x in evaluated(p, [*args, moved], COMPLEX)])
         listed = evaluated(program(s, function, parameters=[key], wrt=key), [*args, own])
         bound_program = program(s, function, wrt=key)
-        assert [a.name for a in bound_program.inputs] == [a.name for a in program(s, function).inputs]
+        assert [a.name for a in bound_program.inputs] == [
+            a.name for a in program(s, function).inputs
+        ]
         bound = evaluated(bound_program, args)
         for o, output in enumerate(p.outputs):
             expected = np.stack([c[o] for c in columns], axis=-1)
@@ -147,7 +149,9 @@ def test_one_parameter_an_input_another_at_its_value():
     assert [a.name for a in p.inputs] == ["q", "v", "vdot", "hand_mass"]
     by_gravity, by_mass = evaluated(p, [q, v, vdot, 2.5])
     heavy = arm_assembly(mass=2.5).build()
-    expected = evaluated(program(heavy, "inverse_dynamics", wrt=["gravity", "hand.mass"]), [q, v, vdot])
+    expected = evaluated(
+        program(heavy, "inverse_dynamics", wrt=["gravity", "hand.mass"]), [q, v, vdot]
+    )
     assert_close(by_gravity, expected[0], TOLERANCE)
     assert_close(by_mass, expected[1], TOLERANCE)
     # inverse dynamics is linear in the mass of a body (about a fixed centre and inertia)

@@ -47,7 +47,9 @@ def angles(dtype):
     near = np.arange(1, 60000, 7) * (np.pi / 2)
     limits = np.array([1e3, 1e5])
     edges = np.concatenate([limits, np.nextafter(limits, 0), np.nextafter(limits, 1e9)])
-    x = np.concatenate([[0.0, -0.0], wide, -wide, near, -near, edges, -edges, rng.uniform(-10, 10, 4000)])
+    x = np.concatenate(
+        [[0.0, -0.0], wide, -wide, near, -near, edges, -edges, rng.uniform(-10, 10, 4000)]
+    )
     return x.astype(dtype)
 
 

@@ -69,11 +69,21 @@ def arm(fidelity="full", gravity=(0.0, 0.0, -9.81)) -> lb.System:
 
 
 def arm_assembly(
-    gravity=(0.0, 0.0, -9.81), *, mass=0.8, com=(0.2, 0.0, 0.1), inertia=None, offset=(0.1, 0, 0.2), link=None,
+    gravity=(0.0, 0.0, -9.81),
+    *,
+    mass=0.8,
+    com=(0.2, 0.0, 0.1),
+    inertia=None,
+    offset=(0.1, 0, 0.2),
+    link=None,
     base_mass=1.5,
 ) -> lb.Assembly:
     """The arm with some of its numbers changed."""
-    inertia = np.array([[0.02, 0.001, 0.002], [0.001, 0.03, -0.003], [0.002, -0.003, 0.04]]) if inertia is None else inertia
+    inertia = (
+        np.array([[0.02, 0.001, 0.002], [0.001, 0.03, -0.003], [0.002, -0.003, 0.04]])
+        if inertia is None
+        else inertia
+    )
     link = {} if link is None else link
     rng = np.random.default_rng(3)
     beam = random_flexible_body(rng, 2)
@@ -86,10 +96,14 @@ def arm_assembly(
         } | link)
     )  # fmt: skip
     a = lb.Assembly("arm", gravity=gravity)
-    base = lb.RigidBody(base_mass, (0.1, 0.2, 0.0), np.diag([0.2, 0.3, 0.4]), nodes={"top": (0.1, 0.3, 0.2)})
+    base = lb.RigidBody(
+        base_mass, (0.1, 0.2, 0.0), np.diag([0.2, 0.3, 0.4]), nodes={"top": (0.1, 0.3, 0.2)}
+    )
     a.attach("base", base, lb.Revolute([0, 0, 1]))
     a.attach("link", body, lb.Revolute([0, 1, 0]), "base", "top", offset)
-    hand = lb.RigidBody(mass, com, inertia, nodes={"grip": (0.3, 0.1, 0), "root": (0.05, 0.02, -0.1)})
+    hand = lb.RigidBody(
+        mass, com, inertia, nodes={"grip": (0.3, 0.1, 0), "root": (0.05, 0.02, -0.1)}
+    )
     a.attach("hand", hand, lb.Revolute([1, 2, 0]), "link", "tip", (0.0, 0.05, 0.0), inboard="root")
     return a
 

@@ -78,8 +78,9 @@ def library(source: str, suffix: str = ".so", options: tuple[str, ...] = ()) -> 
     Two processes may do this at once: each compiles into a file of its own, which takes its final
     name in one step.
     """
+    identity = _identity()  # says so if the compiler does not start
     flags = (*FLAGS, *_native(), *options)
-    text = "\n".join([_identity(), *flags, source])
+    text = "\n".join([identity, *flags, source])
     name = hashlib.sha256(text.encode()).hexdigest()[:24]
     folder = disk.folder("generated")
     path = folder / f"{name}{suffix}"

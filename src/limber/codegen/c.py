@@ -6,11 +6,12 @@ on vectors of several states (GCC and Clang vector types), for batches.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from limber.codegen import statements
 from limber.codegen.program import Program
-from limber.codegen.statements import Code, Dialect, written
+from limber.codegen.statements import Code, Dialect, Piece, written
 
 HEAD = """\
 #include <math.h>
@@ -56,12 +57,12 @@ def functions(code: Code, dialect: Dialect, qualifier: str = "static ") -> str:
         head = f"void {name}({', '.join(inputs + outputs)})"
     if len(code.pieces) == 1:
         body = _lines(code.pieces[0].lines)
-        unused = _unused(program, code.pieces[0].inputs)
+        unused = _unused(program, code.pieces[0])
         return f"{head}\n{{\n{unused}{body}}}\n"
     parts, calls = [], []
     names = ", ".join(a.name for a in (*program.inputs, *program.outputs))
     for i, piece in enumerate(code.pieces):
-        body, unused = _lines(piece.lines), _unused(program, piece.inputs)
+        body, unused = _lines(piece.lines), _unused(program, piece, ("w",))
         parts.append(
             f"APART static void {name}_{i}({arguments}, {real} *restrict w)\n{{\n{unused}{body}}}\n"
         )
@@ -75,8 +76,14 @@ def _lines(lines: list[str]) -> str:
     return "".join(f"    {line}\n" for line in lines)
 
 
-def _unused(program: Program, used: set[int]) -> str:
-    return _lines([f"(void){a.name};" for i, a in enumerate(program.inputs) if i not in used])
+def _unused(program: Program, piece: Piece, more: tuple[str, ...] = ()) -> str:
+    """Statements that spare the reader, and the compiler, a word about arguments a piece leaves alone."""
+    text = "\n".join(piece.lines)
+    names = [a.name for i, a in enumerate(program.inputs) if i not in piece.inputs]
+    for name in (*(a.name for a in program.outputs), *more):
+        if not re.search(rf"\b{name}\[", text):
+            names.append(name)
+    return _lines([f"(void){name};" for name in names])
 
 
 def _call(program: Program) -> str:

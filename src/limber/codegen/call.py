@@ -39,13 +39,18 @@ class Caller:
         self._library = library  # stays loaded
         #: the arguments of `compile` that made it, for pickle
         self.recipe: tuple[Any, str, dict[str, Any]] | None = None
+        self._call = library.limber_call
+        self._call.restype = None
+        self._call.argtypes = [ctypes.c_void_p] * 2
         self._batch = library.limber_batch
         self._batch.restype = None
         self._batch.argtypes = [ctypes.c_ssize_t, ctypes.c_ssize_t] + [ctypes.c_void_p] * 3
 
     def __reduce__(self):
         if self.recipe is None:
-            raise ArgumentTypeError("this generated function was not made by lb.compile: no pickle.")
+            raise ArgumentTypeError(
+                "this generated function was not made by lb.compile: no pickle."
+            )
         return _compiled_again, self.recipe
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
@@ -72,7 +77,7 @@ class Caller:
             if own not in ((), batch):
                 arrays[i] = np.ascontiguousarray(np.broadcast_to(arrays[i], (*batch, *a.shape)))
         results = self._results(out, batch, arrays)
-        self._run(count, arrays, strides, results)
+        self._run(None if batch == () else count, arrays, strides, results)
         if out is not None:
             return out
         done = [r[()] for r in results]
@@ -128,9 +133,13 @@ class Caller:
                 )
         return list(given)
 
-    def _run(self, count: int, arrays, strides, results) -> None:
+    def _run(self, count: int | None, arrays, strides, results) -> None:
+        """Run over a batch, or (None) on one state, as the dispatcher does: the same numbers."""
         inputs = (ctypes.c_void_p * len(arrays))(*[x.ctypes.data for x in arrays])
         outputs = (ctypes.c_void_p * len(results))(*[x.ctypes.data for x in results])
+        if count is None:
+            self._call(inputs, outputs)
+            return
         steps = (ctypes.c_ssize_t * len(strides))(*strides)
         most = cores() if self.threads is None else self.threads
         threads = max(1, min(most, count // STATES_PER_THREAD))

@@ -63,9 +63,9 @@ def compile(
     threads : (c) for large batches; all cores unless given.
     path, name : (c-package) the folder, and the prefix of files and functions.
 
-    Generated code does not check values: NaN in, NaN out; a singular state gives infinities.  The
-    compiled code is kept by content in the folder of `LIMBER_CACHE_DIR`, or else the user's cache
-    folder, or a temporary one where that cannot be written.
+    Generated code does not check values: NaN in, NaN out (in what depends on it); a singular state
+    gives infinities or NaN.  The compiled code is kept by content in the folder of `LIMBER_CACHE_DIR`,
+    or else the user's cache folder, or a temporary one where that cannot be written.
     """
     if target not in TARGETS:
         raise ArgumentValueError(

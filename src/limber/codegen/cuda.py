@@ -59,7 +59,9 @@ def _functions(code: Code, d: Dialect) -> str:
         for i, piece in enumerate(code.pieces)
     ]
     calls = [f"{program.name}_{i}({names}, w);" for i in range(len(code.pieces))]
-    parts.append(f"{head}({arguments})\n{{\n{_lines([f'{real} w[{max(code.workspace, 1)}];', *calls])}}}\n")
+    parts.append(
+        f"{head}({arguments})\n{{\n{_lines([f'{real} w[{max(code.workspace, 1)}];', *calls])}}}\n"
+    )
     return "\n".join(parts)
 
 
