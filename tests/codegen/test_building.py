@@ -19,6 +19,13 @@ from limber.errors import CompileError
 ONE = np.ones(1)
 
 
+def share_engine(folder):
+    """The compiled engine of the cache that is now used: it need not be compiled again."""
+    for other in disk.folder("generated").parent.iterdir():
+        if other.name != "generated":
+            (folder / other.name).symlink_to(other)
+
+
 @pytest.fixture
 def fresh(monkeypatch, tmp_path):
     """Nothing remembered of compilers and folders, an empty cache; all restored afterwards."""
@@ -28,6 +35,7 @@ def fresh(monkeypatch, tmp_path):
         for known in caches:
             known.cache_clear()
 
+    share_engine(tmp_path)
     monkeypatch.setenv("LIMBER_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(call, "_dispatcher", lambda: None)
     forget()
@@ -130,7 +138,7 @@ def test_cache_that_goes_away_is_said(fresh):
     lb.compile(pendulum(), "bias")
     shutil.rmtree(fresh / "generated")
     (fresh / "generated").write_text("")
-    with pytest.raises(CompileError, match="could not be written to .*set LIMBER_CACHE_DIR"):
+    with pytest.raises(CompileError, match=r"could not be written to .*set LIMBER_CACHE_DIR"):
         lb.compile(pendulum(), "momentum")
 
 
@@ -163,9 +171,7 @@ def test_processes_that_compile_the_same_function_at_once(tmp_path):
     cache has one library for the function and one dispatcher, no scratch."""
     import time
 
-    for other in disk.folder("generated").parent.iterdir():  # the engine need not be compiled again
-        if other.name != "generated":
-            (tmp_path / other.name).symlink_to(other)
+    share_engine(tmp_path)
     root = Path(lb.__file__).parents[1]
     paths = [str(root), str(Path(__file__).parents[1])]
     environment = os.environ | {

@@ -142,8 +142,14 @@ def test_jacobians_of_random_trees_are_complex_steps(seed):
             assert_close(jacobian, expected, 1e-10, f"{function} {names[spot]} of seed {seed}")
 
 
-def pinocchio_matrix(peer, matrix, rows, columns):
-    """A Pinocchio matrix in Limber's layout: rows and columns as "v" (speeds) or "tau" (forces)."""
+def pinocchio_matrix(peer, matrix, rows, columns, symmetric):
+    """A Pinocchio matrix in Limber's layout: rows and columns as "v" (speeds) or "tau" (forces).
+
+    Of symmetric ones some versions fill the upper triangle only.
+    """
+    matrix = np.array(matrix).reshape(peer.nv, peer.nv)
+    if symmetric:
+        matrix = np.triu(matrix) + np.triu(matrix, 1).T
     back = {"v": peer.from_v, "tau": peer.from_tau}
     return back[columns](back[rows](matrix.T).T)
 
@@ -164,20 +170,17 @@ def test_rigid_jacobians_are_pinocchios(seed):
         peer.model, peer.data, peer.to_q(q), peer.to_v(v), peer.to_tau(tau)
     )
     for ours, theirs, name in zip(forward, found, names):
-        theirs = np.array(theirs).reshape(s.nv, s.nv)
-        if name == "tau":  # one triangle is filled by some versions
-            theirs = np.triu(theirs) + np.triu(theirs, 1).T
-        expected = pinocchio_matrix(peer, theirs, "v", "v" if name == "tau" else "tau")
+        expected = pinocchio_matrix(
+            peer, theirs, "v", "v" if name == "tau" else "tau", name == "tau"
+        )
         assert_close(ours, expected, PINOCCHIO, f"dvdot/d{name} of seed {seed}")
-    inverse = evaluated(program(s, "inverse_dynamics", wrt=["q", "v", "vdot"]), [q, v, tau])
+    names = ["q", "v", "vdot"]
+    inverse = evaluated(program(s, "inverse_dynamics", wrt=names), [q, v, tau])
     found = pin.computeRNEADerivatives(
         peer.model, peer.data, peer.to_q(q), peer.to_v(v), peer.to_v(tau)
     )
-    for ours, theirs, name in zip(inverse, found, ["q", "v", "vdot"]):
-        theirs = np.array(theirs).reshape(s.nv, s.nv)
-        if name == "vdot":
-            theirs = np.triu(theirs) + np.triu(theirs, 1).T
-        expected = pinocchio_matrix(peer, theirs, "tau", "tau")
+    for ours, theirs, name in zip(inverse, found, names):
+        expected = pinocchio_matrix(peer, theirs, "tau", "tau", name == "vdot")
         assert_close(ours, expected, PINOCCHIO, f"dtau/d{name} of seed {seed}")
 
 
@@ -229,7 +232,7 @@ def test_derivatives_are_finite_at_rest_in_the_neutral_configuration():
         ("forward_dynamics", [q, v, v]),
     ):
         options = NODE if function in OF_NODE else {}
-        wrt = [n for n in INPUTS[function]]
+        wrt = list(INPUTS[function])
         for x in evaluated(program(s, function, wrt=wrt, **options), args):
             assert np.isfinite(x).all(), function
 

@@ -82,7 +82,7 @@ def test_lanes_handle_infinities_and_nan_as_libm(dtype, lanes):
     x = np.linspace(0.1, 2.0, 2 * lanes + 1).astype(dtype)
     bad = [1, lanes - 1, 2 * lanes]
     x[bad] = [np.nan, np.inf, -np.inf]
-    R, p = f(x[:, None])
+    R, _p = f(x[:, None])
     good = np.setdiff1d(np.arange(len(x)), bad)
     assert np.isnan(R[bad][:, :2, :2]).all()
     assert_close(R[good, 1, 0], np.sin(x[good]), 2 * float(np.finfo(dtype).eps))

@@ -1,5 +1,7 @@
 """The generated step is the classical Runge-Kutta method: order four, quaternions unit."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -95,9 +97,9 @@ def test_observed_order_is_four(name):
         for _ in range(steps):
             q, v = f(q, v, tau, time / steps)
         ends.append(np.concatenate([q, v]))
-    errors = [np.abs(a - b).max() for a, b in zip(ends, ends[1:])]
+    errors = [np.abs(a - b).max() for a, b in itertools.pairwise(ends)]
     assert errors[0] > 1e-12  # above rounding, or there is no order to see
-    orders = [np.log2(a / b) for a, b in zip(errors, errors[1:]) if b > 1e-13]
+    orders = [np.log2(a / b) for a, b in itertools.pairwise(errors) if b > 1e-13]
     assert orders and all(3.7 < x < 4.4 for x in orders), (orders, errors)
 
 
