@@ -31,7 +31,7 @@ from helpers.peers import SUPPORTED_KINDS, to_pinocchio
 from helpers.random_systems import quaternion_slices, random_assembly, random_state
 
 COMPLEX_TOLERANCE = 1e-12
-DIFFERENCES = 3e-6
+DIFFERENCES = 1e-7
 PINOCCHIO = 1e-11
 ENDS = (("link", "tip"), ("hull", None))
 NODE = {"body": "link", "node": "tip"}
@@ -139,7 +139,7 @@ def test_jacobians_of_random_trees_are_complex_steps(seed):
         for o, expected in enumerate(complex_step(s, p, args, spot)):
             jacobian = got[o * len(names) + spot].reshape(expected.shape)
             # a badly conditioned M (compound joints) magnifies rounding
-            assert_close(jacobian, expected, 1e-10, f"{function} {names[spot]} of seed {seed}")
+            assert_close(jacobian, expected, 1e-11, f"{function} {names[spot]} of seed {seed}")
 
 
 def pinocchio_matrix(peer, matrix, rows, columns, symmetric):
@@ -240,7 +240,7 @@ def test_derivatives_are_finite_at_rest_in_the_neutral_configuration():
 def test_compiled_jacobians_are_those_of_the_program():
     """C of derivatives, single and in lanes: step, with calls of the Jacobian of its callee."""
     s, rng = arm(), np.random.default_rng(8)
-    f = lb.compile(s, "step", wrt=["tau", "dt"], lanes=4)
+    f = lb.compile(s, "step", wrt=["dt"], lanes=4)
     states = [values(rng, s, "step") for _ in range(7)]
     batch = f(*[np.array(x) for x in zip(*states)])
     for i, args in enumerate(states):

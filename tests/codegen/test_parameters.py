@@ -119,7 +119,7 @@ def test_derivatives_with_respect_to_parameters_are_complex_steps(fidelity, func
     rng = np.random.default_rng(4)
     s = arm_assembly().build(fidelity=fidelity)
     args = values(rng, s, function)
-    for key in OTHERS:
+    for key in ("gravity", "hand.mass", "link.offset") if function == "step" else OTHERS:
         p = program(s, function, parameters=[key])
         own = np.reshape(p.example[-1], p.inputs[-1].shape)
         columns = []
