@@ -139,7 +139,7 @@ def operation_count(
 ) -> OperationCount:
     """Multiplications, additions, divisions and transcendental calls of the generated code.
 
-    The arguments are those of `compile`.
+    Arguments as in `compile`.
     """
     return programmed(system, function, body, node, wrt, external, parameters).count()
 
