@@ -4,13 +4,13 @@ Solves    P(k) = sum_c A(c) Gamma(c) A(c)^T + M_m(k), D_f = H_f P H_f^T, P_R = P
           D_R = H P_R H^T, P_R_plus = P_R - G_R H P_R, and the sweeps (64)
           (Jain & Rodriguez, Eqs. (63), (64); the sweep's z_R adds g eps_f and P_R a_mR)
 Given     q, v, tau, external wrenches
-Computes  vdot; leaves P, U, 1/D, nu in work
+Computes  vdot; leaves P, K, 1/D, nu in work
 Sweep     base to tip, tip to base, base to tip
 Cost      about 350 multiplications for a rigid body on a one-axis joint; m^3/6 + 25 m^2 + 170 m
           + 250 more for m modes on a flexible parent
 
 Every freedom is eliminated by one rank-one step, which is the L D L^T factorization of D_f and of
-D_R without square roots: D = u_j, U = P h, P <- P - U U^T / D, z <- z + U eps / D.
+D_R without square roots: D = h.P h, K = P h / D, P <- P - K (P h)^T, z <- z + K eps.
 """
 
 from .forces import (
@@ -21,7 +21,7 @@ from .forces import (
     inertia_to_parent,
     modal_force_offset,
 )
-from .inertia import apply_inertia, column, downdate, load_inertia
+from .inertia import apply_inertia, column, downdate, load_inertia, rotate_inertia
 from .layout import (
     ACC,
     AXIS,
@@ -34,12 +34,14 @@ from .layout import (
     INBOARD,
     J_D,
     J_H,
+    J_K,
     J_NU,
-    J_U,
     JOINT,
     JOINT_WORK,
     MODES,
     PARENT,
+    REVOLUTE,
+    ROT,
     V_JOINT,
     V_MODES,
     W_INBOARD,
@@ -53,8 +55,9 @@ from .modal import mass_and_bias
 from .motion import along, carry, start_world, to_body_frame, turn_and_bias, world_place
 from .newton_euler import pick
 from .placement import place
+from .revolute import eliminate_revolute, revolute_acceleration
 from .scalar import kernel
-from .vec import add, axpy, dot, load3, store3, sub
+from .vec import add, axpy, dot, load3, load9, mul, scale, store3
 
 
 @kernel
@@ -62,7 +65,7 @@ def eliminate_modes(topo, work, tau, k, A, B, C, n, f):
     """Eliminate the modes of body k from its articulated inertia and force.
 
     Right-looking L D L^T of [[D_f, mu^T], [mu, P_rr]], upper triangle by rows.  Row r of DF and MU
-    end as the pivot row; the diagonal as 1/D; ZF as the innovation nu_f = eps_f / D.
+    end as the gain (the pivot row over D); the diagonal as 1/D; ZF as the innovation nu_f = eps_f / D.
     """
     m = topo[k + MODES]
     mu = topo[k + W_MODES]
@@ -77,60 +80,69 @@ def eliminate_modes(topo, work, tau, k, A, B, C, n, f):
         work[row + r] = d
         u = load3(work, mu + 6 * r)
         g = load3(work, mu + 6 * r + 3)
-        nu = work[zf + r] * d
+        ku = scale(d, u)
+        kg = scale(d, g)
+        store3(work, mu + 6 * r, ku)
+        store3(work, mu + 6 * r + 3, kg)
+        eps = work[zf + r]
+        nu = eps * d
         work[zf + r] = nu
         for s in range(r + 1, m):
             lsr = work[row + s]
             l = lsr * d
-            for t in range(s, m):
+            work[row + s] = l
+            # row s of DF, from s on: those of row r to its left are gains already
+            work[df + s * m + s] -= l * lsr
+            for t in range(s + 1, m):
                 work[df + s * m + t] -= l * work[row + t]
             i = mu + 6 * s
-            store3(work, i, sub(load3(work, i), (l * u[0], l * u[1], l * u[2])))
-            store3(work, i + 3, sub(load3(work, i + 3), (l * g[0], l * g[1], l * g[2])))
+            store3(work, i, axpy(-lsr, ku, load3(work, i)))
+            store3(work, i + 3, axpy(-lsr, kg, load3(work, i + 3)))
             work[zf + s] -= lsr * nu
-        A, B, C = downdate(A, B, C, u, g, d)
-        n = axpy(nu, u, n)
-        f = axpy(nu, g, f)
+        A, B, C = downdate(A, B, C, ku, kg, u, g)
+        n = axpy(eps, ku, n)
+        f = axpy(eps, kg, f)
     return A, B, C, n, f
 
 
 @kernel
 def eliminate_joint(topo, work, tau, k, A, B, C, n, f):
-    """Eliminate the joint speeds of body k, one rank-one step each; returns P_R_plus, z_plus."""
-    j = topo[k + W_JOINT]
+    """Eliminate the joint speeds of body k, one rank-one step each, and turn to parent axes.
+
+    Returns P_R_plus and z_plus + P_R_plus a with a the hinge's BIAS (nothing of use on the world).
+    """
+    if topo[k + JOINT] == REVOLUTE:
+        return eliminate_revolute(topo, work, tau, k, A, B, C, n, f)
+    b = topo[k + WORK]
     t = topo[k + V_JOINT]
-    if topo[k + JOINT] == GENERAL:
-        for r in range(topo[k + DOFS]):
-            i = j + r * JOINT_WORK
+    for r in range(topo[k + DOFS]):
+        i = topo[k + W_JOINT] + r * JOINT_WORK
+        if topo[k + JOINT] == GENERAL:
             hw = load3(work, i + J_H)
             hv = load3(work, i + J_H + 3)
             u, g = apply_inertia(A, B, C, hw, hv)
             d = 1.0 / (dot(hw, u) + dot(hv, g))
-            nu = (tau[t + r] - dot(hw, n) - dot(hv, f)) * d
-            store3(work, i + J_U, u)
-            store3(work, i + J_U + 3, g)
-            work[i + J_D] = d
-            work[i + J_NU] = nu
-            A, B, C = downdate(A, B, C, u, g, d)
-            n = axpy(nu, u, n)
-            f = axpy(nu, g, f)
-    elif topo[k + DOFS] == 1:
-        axis = topo[k + AXIS]
-        u, g = column(A, B, C, axis)
-        if axis < 3:
-            d = 1.0 / pick(u, axis)
-            nu = (tau[t] - pick(n, axis)) * d
+            eps = tau[t + r] - dot(hw, n) - dot(hv, f)
         else:
+            axis = topo[k + AXIS]
+            u, g = column(A, B, C, axis)
             d = 1.0 / pick(g, axis - 3)
-            nu = (tau[t] - pick(f, axis - 3)) * d
-        store3(work, j + J_U, u)
-        store3(work, j + J_U + 3, g)
-        work[j + J_D] = d
-        work[j + J_NU] = nu
-        A, B, C = downdate(A, B, C, u, g, d)
-        n = axpy(nu, u, n)
-        f = axpy(nu, g, f)
-    return A, B, C, n, f
+            eps = tau[t + r] - pick(f, axis - 3)
+        ku = scale(d, u)
+        kg = scale(d, g)
+        store3(work, i + J_K, ku)
+        store3(work, i + J_K + 3, kg)
+        work[i + J_D] = d
+        work[i + J_NU] = eps * d
+        A, B, C = downdate(A, B, C, ku, kg, u, g)
+        n = axpy(eps, ku, n)
+        f = axpy(eps, kg, f)
+    if topo[k + PARENT] == 0:
+        return A, B, C, n, f
+    dn, df = apply_inertia(A, B, C, load3(work, b + BIAS), load3(work, b + BIAS + 3))
+    R = load9(work, b + ROT)
+    A, B, C = rotate_inertia(R, A, B, C)
+    return A, B, C, mul(R, add(n, dn)), mul(R, add(f, df))
 
 
 @kernel
@@ -145,9 +157,6 @@ def condense(topo, work, tau, k):
     f = load3(work, b + Z + 3)
     if topo[k + MODES] > 0:
         A, B, C, n, f = eliminate_modes(topo, work, tau, k, A, B, C, n, f)
-    dn, df = apply_inertia(A, B, C, load3(work, b + BIAS), load3(work, b + BIAS + 3))
-    n = add(n, dn)
-    f = add(f, df)
     A, B, C, n, f = eliminate_joint(topo, work, tau, k, A, B, C, n, f)
     if topo[k + PARENT] != 0:
         inertia_to_parent(topo, work, k, A, B, C)
@@ -156,26 +165,22 @@ def condense(topo, work, tau, k):
 
 @kernel
 def joint_accelerations(topo, work, k, vdot, w, u):
-    """vdot of the joint of body k; returns [w; u] + H^T beta_dot (outboard axes)."""
-    j = topo[k + W_JOINT]
+    """vdot of the joint of body k; [w; u] with BIAS becomes [w; u] + H^T beta_dot (outboard axes)."""
+    b = topo[k + WORK] + BIAS
+    w = add(w, load3(work, b))
+    u = add(u, load3(work, b + 3))
+    if topo[k + JOINT] == REVOLUTE:
+        return revolute_acceleration(topo, work, vdot, k, w, u)
     t = topo[k + V_JOINT]
-    if topo[k + JOINT] == GENERAL:
-        for r in range(topo[k + DOFS] - 1, -1, -1):
-            i = j + r * JOINT_WORK
-            a = dot(load3(work, i + J_U), w) + dot(load3(work, i + J_U + 3), u)
-            a = work[i + J_NU] - work[i + J_D] * a
-            vdot[t + r] = a
+    for r in range(topo[k + DOFS] - 1, -1, -1):
+        i = topo[k + W_JOINT] + r * JOINT_WORK
+        a = work[i + J_NU] - dot(load3(work, i + J_K), w) - dot(load3(work, i + J_K + 3), u)
+        vdot[t + r] = a
+        if topo[k + JOINT] == GENERAL:
             w = axpy(a, load3(work, i + J_H), w)
             u = axpy(a, load3(work, i + J_H + 3), u)
-    elif topo[k + DOFS] == 1:
-        a = dot(load3(work, j + J_U), w) + dot(load3(work, j + J_U + 3), u)
-        a = work[j + J_NU] - work[j + J_D] * a
-        vdot[t] = a
-        axis = topo[k + AXIS]
-        if axis < 3:
-            w = add(w, along(axis, a))
         else:
-            u = add(u, along(axis - 3, a))
+            u = add(u, along(topo[k + AXIS] - 3, a))
     return w, u
 
 
@@ -188,10 +193,11 @@ def modal_accelerations(topo, work, k, vdot, w, u):
     zf = modal_force_offset(topo, k)
     e = topo[k + V_MODES]
     for r in range(m - 1, -1, -1):
-        a = dot(load3(work, mu + 6 * r), w) + dot(load3(work, mu + 6 * r + 3), u)
+        a = work[zf + r]
+        a -= dot(load3(work, mu + 6 * r), w) + dot(load3(work, mu + 6 * r + 3), u)
         for s in range(r + 1, m):
-            a += work[df + r * m + s] * vdot[e + s]
-        vdot[e + r] = work[zf + r] - work[df + r * m + r] * a
+            a -= work[df + r * m + s] * vdot[e + s]
+        vdot[e + r] = a
 
 
 @kernel
@@ -204,8 +210,6 @@ def recover(topo, work, vdot, k):
     )
     b = topo[k + WORK]
     w, u = joint_accelerations(topo, work, k, vdot, w, u)
-    w = add(w, load3(work, b + BIAS))
-    u = add(u, load3(work, b + BIAS + 3))
     if topo[k + MODES] > 0:
         modal_accelerations(topo, work, k, vdot, w, u)
         if topo[k + INBOARD] != 0:
@@ -224,7 +228,7 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     start_world(topo, const, work)
     for k in range(COLUMNS, end, COLUMNS):
         place(topo, const, work, q, k)
-        turn_and_bias(topo, const, work, q, v, k)
+        turn_and_bias(topo, const, work, v, k)
         mass_and_bias(topo, const, work, q, v, k)
     if ext_count > 0:
         for k in range(COLUMNS, end, COLUMNS):

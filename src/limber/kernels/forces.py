@@ -28,7 +28,6 @@ from .layout import (
     PLACE,
     Q_MODES,
     RIGIDLY,
-    ROT,
     RUTHLESS,
     W_INBOARD,
     W_MODES,
@@ -40,7 +39,7 @@ from .layout import (
 from .placement import node_deflection
 from .scalar import kernel
 from .so3 import left_jacobian
-from .vec import accumulate3, add, cross, dot, load3, load9, mul, mul_t, neg, store3, sub, transpose
+from .vec import accumulate3, add, cross, dot, load3, load9, mul_t, neg, store3, sub, transpose
 
 
 @kernel
@@ -155,14 +154,13 @@ def bias_to_joint(topo, work, k):
 
 @kernel
 def inertia_to_parent(topo, work, k, A, B, C):
-    """Add the inertia at the joint of body k (outboard axes) to P, MU, DF of its parent.
+    """Add the inertia at the joint of body k (parent axes) to P, MU, DF of its parent.
 
     P(p) += phi Gamma phi^T, MU_r += phi Gamma pi_r, DF_rs += pi_r . Gamma pi_s, with pi the node map
     (the A(k) Gamma A(k)^T of Jain & Rodriguez, Eq. (63)).
     """
     b = topo[k + WORK]
     p = topo[k + PARENT]
-    A, B, C = rotate_inertia(load9(work, b + ROT), A, B, C)
     o = load3(work, b + ORIGIN)
     if topo[k + ATTACHED] != RIGIDLY:
         m = topo[p + MODES]
@@ -183,12 +181,9 @@ def inertia_to_parent(topo, work, k, A, B, C):
 
 @kernel
 def force_to_parent(topo, work, k, n, f):
-    """Add the wrench at the joint of body k (outboard axes) to Z and ZF of its parent."""
+    """Add the wrench at the joint of body k (parent axes) to Z and ZF of its parent."""
     b = topo[k + WORK]
     p = topo[k + PARENT]
-    R = load9(work, b + ROT)
-    n = mul(R, n)
-    f = mul(R, f)
     if topo[k + ATTACHED] != RIGIDLY:
         zf = modal_force_offset(topo, p)
         i = topo[k + W_NODE]

@@ -126,37 +126,35 @@ def shift_inertia(o, A, B, C):
 
 
 @kernel
-def downdate(A, B, C, u, f, s):
-    """P - s [u; f] [u; f]^T."""
-    su0, su1, su2 = s * u[0], s * u[1], s * u[2]
-    sf0, sf1, sf2 = s * f[0], s * f[1], s * f[2]
+def downdate(A, B, C, ku, kf, u, f):
+    """P - [ku; kf] [u; f]^T, where [ku; kf] is a multiple of [u; f]."""
     return (
         (
-            A[0] - su0 * u[0],
-            A[1] - su0 * u[1],
-            A[2] - su0 * u[2],
-            A[3] - su1 * u[1],
-            A[4] - su1 * u[2],
-            A[5] - su2 * u[2],
+            A[0] - ku[0] * u[0],
+            A[1] - ku[0] * u[1],
+            A[2] - ku[0] * u[2],
+            A[3] - ku[1] * u[1],
+            A[4] - ku[1] * u[2],
+            A[5] - ku[2] * u[2],
         ),
         (
-            B[0] - su0 * f[0],
-            B[1] - su0 * f[1],
-            B[2] - su0 * f[2],
-            B[3] - su1 * f[0],
-            B[4] - su1 * f[1],
-            B[5] - su1 * f[2],
-            B[6] - su2 * f[0],
-            B[7] - su2 * f[1],
-            B[8] - su2 * f[2],
+            B[0] - ku[0] * f[0],
+            B[1] - ku[0] * f[1],
+            B[2] - ku[0] * f[2],
+            B[3] - ku[1] * f[0],
+            B[4] - ku[1] * f[1],
+            B[5] - ku[1] * f[2],
+            B[6] - ku[2] * f[0],
+            B[7] - ku[2] * f[1],
+            B[8] - ku[2] * f[2],
         ),
         (
-            C[0] - sf0 * f[0],
-            C[1] - sf0 * f[1],
-            C[2] - sf0 * f[2],
-            C[3] - sf1 * f[1],
-            C[4] - sf1 * f[2],
-            C[5] - sf2 * f[2],
+            C[0] - kf[0] * f[0],
+            C[1] - kf[0] * f[1],
+            C[2] - kf[0] * f[2],
+            C[3] - kf[1] * f[1],
+            C[4] - kf[1] * f[2],
+            C[5] - kf[2] * f[2],
         ),
     )
 

@@ -34,10 +34,10 @@ CONST = 14  # const: the fixed block below
 MODAL = 15  # const: the modal block below
 SECOND = 16  # 1: the modal block has its second-order part (S2, G1)
 WORK = 17  # work: the fixed block below
-W_JOINT = 18  # work: per joint speed H (6), U (6), 1/D, nu; GENERAL: 6 r + r r of scratch behind
+W_JOINT = 18  # work: per joint speed H (6), K (6), 1/D, nu; GENERAL: 6 r + r r of scratch behind
 W_NODE = 19  # work: 6 numbers per mode of the parent, the motion of the joint's inboard frame
 W_MODES = 20  # work: modal block, see the end of this file
-W_INBOARD = 21  # work: inboard node, E_d (9), l_d (3), bias (6), then 6 per mode
+W_INBOARD = 21  # work: inboard node, E_d (9), l_d (3), bias (6), as TURN (7), then 6 per mode
 INDIRECT = 22  # const: the precomputed block of a ruthless body with modes, see `ruthless`
 LOADS = 23  # number of children whose joint the modes of this body move
 SLOT = 24  # index of this body among those children of its parent
@@ -90,15 +90,15 @@ Z = 42  # (6,) force
 ACC = 48  # (6,) inertial acceleration of the body frame, body axes
 VEL = 54  # (6,) velocity of the body frame, body axes
 PLACE = 60  # (3, 3) + (3,) body axes and origin in the world
-TURN = 72  # (3,) rotation vector of the parent's node
-ARM = 75  # (3,) from the parent's node to the joint's outboard frame, parent axes
-WORK_BLOCK = 78
+TURN = 72  # (7,) rotation vector x of the parent's node; b, c, db/du, dc/du of `so3` at x
+ARM = 79  # (3,) from the parent's node to the joint's outboard frame, parent axes
+WORK_BLOCK = 82
 
 # joint work, per speed
-J_H, J_U, J_D, J_NU, JOINT_WORK = 0, 6, 12, 13, 14
+J_H, J_K, J_D, J_NU, JOINT_WORK = 0, 6, 12, 13, 14
 
 # inboard work
-I_ROT, I_POS, I_BIAS, I_SHAPES = 0, 9, 12, 18
+I_ROT, I_POS, I_BIAS, I_TURN, I_SHAPES = 0, 9, 12, 18, 25
 
 # modal block of a body with m modes, relative to topo[k + MODAL]; sizes in numbers
 #   G0 m m | K m m | D m m | FE0 6 m (F0_r, E0_r) | J1 6 m | F1 3 m m | J2 6 m m | S2 3 m m | G1 m m m

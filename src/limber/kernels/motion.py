@@ -18,6 +18,7 @@ from .layout import (
     I_POS,
     I_ROT,
     I_SHAPES,
+    I_TURN,
     INBOARD,
     J_H,
     JOINT,
@@ -29,7 +30,6 @@ from .layout import (
     PARENT,
     PLACE,
     PRISMATIC,
-    Q_MODES,
     REVOLUTE,
     RIGIDLY,
     ROT,
@@ -44,12 +44,13 @@ from .layout import (
 )
 from .placement import node_deflection
 from .scalar import kernel
-from .so3 import left_jacobian, left_jacobian_rate
+from .so3 import turn_rates
 from .vec import (
     add,
     axpy,
     cross,
     load3,
+    load4,
     load9,
     matmul,
     mul,
@@ -90,7 +91,7 @@ def along(axis, s):
 
 
 @kernel
-def turn_and_bias(topo, const, work, q, v, k):
+def turn_and_bias(topo, const, work, v, k):
     """Angular velocity OMEGA and Coriolis acceleration BIAS of body k.
 
     BIAS is the acceleration of the joint's outboard frame with every vdot zero and the parent's
@@ -106,22 +107,21 @@ def turn_and_bias(topo, const, work, q, v, k):
     R = load9(work, b + ROT)
 
     # the joint's inboard frame, parent axes
-    acc_v = cross(w, cross(w, o))
+    u = cross(w, o)
     if topo[k + ATTACHED] == DEFORMING:
         arm = load3(work, b + ARM)
-        x = load3(work, b + TURN)
         xd, dv = node_deflection(const, topo[k + NODE], topo[p + MODES], v, topo[p + V_MODES])
-        dw = mul(left_jacobian(x), xd)
-        rate = left_jacobian_rate(x, xd)
+        tb, tc, db, dc = load4(work, b + TURN + 3)
+        dw, rate = turn_rates(load3(work, b + TURN), xd, tb, tc, db, dc)
         dwa = cross(dw, arm)
         acc_w = mul_t(R, add(rate, cross(w, dw)))
-        acc_v = add(acc_v, scale(2.0, cross(w, add(dv, dwa))))
-        acc_v = add(acc_v, add(cross(rate, arm), cross(dw, dwa)))
+        acc_v = cross(w, axpy(2.0, add(dv, dwa), u))
+        acc_v = mul_t(R, add(acc_v, add(cross(rate, arm), cross(dw, dwa))))
         w = mul_t(R, add(w, dw))
     else:
         acc_w = (0.0, 0.0, 0.0)
+        acc_v = mul_t(R, cross(w, u))
         w = mul_t(R, w)
-    acc_v = mul_t(R, acc_v)
 
     # the joint, outboard axes
     joint = topo[k + JOINT]
@@ -145,12 +145,12 @@ def turn_and_bias(topo, const, work, q, v, k):
     if topo[k + INBOARD] != 0:
         i = topo[k + W_INBOARD]
         m = topo[k + MODES]
-        x, _ = node_deflection(const, topo[k + INBOARD], m, q, topo[k + Q_MODES])
         xd, dv = node_deflection(const, topo[k + INBOARD], m, v, topo[k + V_MODES])
         l = load3(work, i + I_POS)
-        dw = mul(left_jacobian(x), xd)
+        tb, tc, db, dc = load4(work, i + I_TURN + 3)
+        dw, rate = turn_rates(load3(work, i + I_TURN), xd, tb, tc, db, dc)
         w = sub(mul(load9(work, i + I_ROT), w), dw)
-        acc_w = neg(add(left_jacobian_rate(x, xd), cross(w, dw)))
+        acc_w = neg(add(rate, cross(w, dw)))
         acc_v = neg(add(cross(w, add(cross(w, l), scale(2.0, dv))), cross(acc_w, l)))
         store3(work, i + I_BIAS, acc_w)
         store3(work, i + I_BIAS + 3, acc_v)

@@ -25,6 +25,7 @@ from .layout import (
     JOINT_WORK,
     MODES,
     PARENT,
+    ROT,
     V_JOINT,
     V_MODES,
     W_INBOARD,
@@ -38,7 +39,7 @@ from .modal import mass_and_bias
 from .motion import acceleration, start_world, turn_and_bias, world_place
 from .placement import place
 from .scalar import kernel
-from .vec import accumulate3, dot, load3
+from .vec import accumulate3, dot, load3, load9, mul
 
 
 @kernel
@@ -119,7 +120,7 @@ def inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, t
     start_world(topo, const, work)
     for k in range(COLUMNS, topo[END], COLUMNS):
         place(topo, const, work, q, k)
-        turn_and_bias(topo, const, work, q, v, k)
+        turn_and_bias(topo, const, work, v, k)
         acceleration(topo, work, vdot, k)
         mass_and_bias(topo, const, work, q, v, k)
         inertial_force(topo, work, vdot, k)
@@ -130,4 +131,5 @@ def inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, t
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
         n, f = project_force(topo, work, k, tau)
         if topo[k + PARENT] != 0:
-            force_to_parent(topo, work, k, n, f)
+            R = load9(work, topo[k + WORK] + ROT)
+            force_to_parent(topo, work, k, mul(R, n), mul(R, f))

@@ -27,7 +27,6 @@ from .inertia import (
     column,
     downdate,
     load_inertia,
-    rotate_inertia,
     shift_force,
     shift_inertia,
     store_inertia,
@@ -36,7 +35,6 @@ from .layout import (
     ACC,
     ARM,
     ATTACHED,
-    BIAS,
     COLUMNS,
     END,
     INDIRECT,
@@ -47,7 +45,6 @@ from .layout import (
     PARENT,
     RANK,
     RIGIDLY,
-    ROT,
     SLOT,
     V_MODES,
     W_LOADS,
@@ -65,9 +62,8 @@ from .vec import (
     axpy,
     dot,
     load3,
-    load9,
-    mul,
     neg,
+    scale,
     store3,
     zero,
 )
@@ -94,14 +90,11 @@ def start_body(topo, const, work, q, v, k):
 
 @kernel
 def load_node(topo, work, k, A, B, C, n, f):
-    """Put the inertia and force at the joint of body k on its node of the parent."""
+    """Put the inertia and force at the joint of body k (parent axes) on its node of the parent."""
     p = topo[k + PARENT]
-    b = topo[k + WORK]
-    R = load9(work, b + ROT)
-    arm = load3(work, b + ARM)
-    A, B, C = rotate_inertia(R, A, B, C)
+    arm = load3(work, topo[k + WORK] + ARM)
     A, B, C = shift_inertia(arm, A, B, C)
-    n, f = shift_force(arm, mul(R, n), mul(R, f))
+    n, f = shift_force(arm, n, f)
     size = 6 * topo[p + LOADS]
     slot = 6 * topo[k + SLOT]
     i = topo[p + W_LOADS] + slot * size + slot
@@ -142,7 +135,8 @@ def soften_one(const, c, rank, work, w):
         x = load3(const, c + 6 * step)
         y = load3(const, c + 6 * step + 3)
         u, g = apply_inertia(A, B, C, x, y)
-        A, B, C = downdate(A, B, C, u, g, 1.0 / (1.0 + dot(x, u) + dot(y, g)))
+        d = 1.0 / (1.0 + dot(x, u) + dot(y, g))
+        A, B, C = downdate(A, B, C, scale(d, u), scale(d, g), u, g)
     for r in range(6):
         u, g = column(A, B, C, r)
         store3(work, w + 6 * r, u)
@@ -314,9 +308,8 @@ def condense(topo, const, work, tau, k):
     if topo[k + MODES] > 0:
         eliminate_modes(topo, const, work, tau, k)
     A, B, C = load_inertia(work, b + P)
-    n, f = apply_inertia(A, B, C, load3(work, b + BIAS), load3(work, b + BIAS + 3))
-    n = add(n, load3(work, b + Z))
-    f = add(f, load3(work, b + Z + 3))
+    n = load3(work, b + Z)
+    f = load3(work, b + Z + 3)
     A, B, C, n, f = eliminate_joint(topo, work, tau, k, A, B, C, n, f)
     if topo[k + PARENT] != 0:
         if topo[k + ATTACHED] == RIGIDLY:
@@ -333,7 +326,7 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     start_world(topo, const, work)
     for k in range(COLUMNS, end, COLUMNS):
         place(topo, const, work, q, k)
-        turn_and_bias(topo, const, work, q, v, k)
+        turn_and_bias(topo, const, work, v, k)
         start_body(topo, const, work, q, v, k)
     if ext_count > 0:
         for k in range(COLUMNS, end, COLUMNS):
@@ -347,8 +340,6 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
         b = topo[k + WORK]
         w, u = carry(topo, work, k, vdot, topo[p + V_MODES], load3(work, a), load3(work, a + 3))
         w, u = joint_accelerations(topo, work, k, vdot, w, u)
-        w = add(w, load3(work, b + BIAS))
-        u = add(u, load3(work, b + BIAS + 3))
         if topo[k + MODES] > 0:
             recover_modes(topo, const, work, k, vdot, w, u)
         store3(work, b + ACC, w)
