@@ -154,7 +154,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
         if m:
             i = body.integrals
             row[L.MODAL] = const.add(
-                i.G0, body.stiffness, body.damping, np.hstack([i.F0, i.E0]), i.J1, i.F1, i.J2
+                i.G0, body.stiffness, body.damping, np.hstack([i.F0, i.E0]), i.L1, i.F1, i.L2
             )
             row[L.SECOND] = int(i.rotary and not ruthless)
             if row[L.SECOND]:
@@ -233,13 +233,28 @@ def _precompute(topo, const: Constants, items, data, records) -> None:
         Y = Lambda @ zeta
         Omega = zeta.T @ Y
         N = arms - coupling.T @ Y
-        values, vectors = np.linalg.eigh(Omega) if loaded else (np.zeros(0), np.zeros((0, 0)))
-        full = values > 1e-14 * values.max(initial=0.0)
-        C = vectors[:, full] * np.sqrt(values[full])
+        C = _root(Omega)
         topo[k, L.RANK] = C.shape[1]
         upper = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
         P = np.concatenate([P0[:3, :3][upper], P0[:3, 3:].ravel(), P0[3:, 3:][upper]])
         topo[k, L.INDIRECT] = const.add(P, Lambda, LM, Y, N.T, Omega, C.T)
+
+
+def _root(S: Array) -> Array:
+    """C with C C^T = S, positive semidefinite, and as many columns as its rank.
+
+    Cholesky's factorization, largest pivot first: unlike eigenvectors, it keeps the zeros of S.
+    """
+    rest = S.copy()
+    columns = np.zeros((len(S), 0))
+    smallest = 1e-14 * S.diagonal().max(initial=0.0)
+    while rest.diagonal().max(initial=0.0) > smallest:
+        p = rest.diagonal().argmax()
+        column = rest[:, [p]] / np.sqrt(rest[p, p])
+        columns = np.hstack([columns, column])
+        rest -= column @ column.T
+        rest[p] = rest[:, p] = 0.0
+    return columns
 
 
 def _lay_out_work(topo, n: int) -> None:

@@ -23,6 +23,9 @@ import numpy as np
 from limber.checks import Array
 from limber.frozen import read_only
 
+#: An integral smaller than this part of its natural size is rounding.
+ROUNDING = 64.0 * np.finfo(float).eps
+
 _LEVI_CIVITA = np.zeros((3, 3, 3))
 for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
     _LEVI_CIVITA[_i, _j, _k], _LEVI_CIVITA[_j, _i, _k] = 1.0, -1.0
@@ -73,12 +76,22 @@ def _upper(S: Array) -> Array:
     return S[..., (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
 
 
+def _second_moment(J: Array) -> Array:
+    """L with J = tr(L) I - L: the second moment of mass of inertias given as (..., 6)."""
+    half = 0.5 * (J[..., 0] + J[..., 3] + J[..., 5])
+    L = -J
+    for i in (0, 3, 5):
+        L[..., i] += half
+    return L
+
+
 class ModalIntegrals:
     """The constants of M_m(eta) of one body, from its mass points.
 
     mass, S0 (3), J0 (6); per mode E0, F0 (m, 3), J1 (m, 6); G0 (m, m), F1 (m, m, 3) with
     F1[r, s] the coefficient of eta_s in F_r, J2 (m, m, 6), S2 (m, m, 3), G1 (m, m, m) with
-    G1[r, q, s] the coefficient of eta_s in G_rq.
+    G1[r, q, s] the coefficient of eta_s in G_rq.  L1, L2 are the second moments of mass of J1 and J2,
+    J = tr(L) I - L.
     """
 
     def __init__(self, points: MassPoints):
@@ -121,7 +134,28 @@ class ModalIntegrals:
         for point in zip(mass, l, inertia, a, t, c1, p1, tilde, turned):
             self._add_point(J2, *point)
         self.J2 = _upper(J2)
+        self._drop_rounding()
+        self.L1, self.L2 = _second_moment(self.J1), _second_moment(self.J2)
         read_only(self)
+
+    def _drop_rounding(self) -> None:
+        """Make integrals zero that orthogonality or symmetry makes zero but for rounding.
+
+        Each is held against the bound that the Cauchy-Schwarz inequality gives it.  Sums over many points
+        leave some 1e-15 of that bound where nothing should be; zeros cost nothing in generated code.
+        """
+        mode = np.sqrt(np.maximum(np.diag(self.G0), 0.0))
+        pair = np.outer(mode, mode)
+        turn = mode * np.sqrt(self.J0[[0, 3, 5]].sum())
+        for values, bound in (
+            (self.G0, pair),
+            (self.F1, pair[..., None]),
+            (self.J2, pair[..., None]),
+            (self.E0, mode[:, None] * np.sqrt(self.mass)),
+            (self.F0, turn[:, None]),
+            (self.J1, turn[:, None]),
+        ):
+            values[np.abs(values) <= ROUNDING * bound] = 0.0
 
     def _add_point(self, J2, mass, l, inertia, a, t, c1, p1, tilde, turned):
         """Second-order integrals of one point; r and s are the first two axes."""

@@ -101,9 +101,9 @@ J_H, J_K, J_D, J_NU, JOINT_WORK = 0, 6, 12, 13, 14
 I_ROT, I_POS, I_BIAS, I_TURN, I_SHAPES = 0, 9, 12, 18, 25
 
 # modal block of a body with m modes, relative to topo[k + MODAL]; sizes in numbers
-#   G0 m m | K m m | D m m | FE0 6 m (F0_r, E0_r) | J1 6 m | F1 3 m m | J2 6 m m | S2 3 m m | G1 m m m
+#   G0 m m | K m m | D m m | FE0 6 m (F0_r, E0_r) | L1 6 m | F1 3 m m | L2 6 m m | S2 3 m m | G1 m m m
 # modal work, relative to topo[k + W_MODES]
-#   MU 6 m (F_r, E_r) | DF m m | NJ 6 m (dJ/deta_r) | ZF m
+#   MU 6 m (F_r, E_r) | DF m m | NL 6 m (dL/deta_r) | ZF m
 
 
 def modal_work_size(m):

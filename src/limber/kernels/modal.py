@@ -1,22 +1,24 @@
 """The modal mass matrix M_m(eta) of one body and its gyroscopic force b_m.
 
-With p the centre of mass, J the inertia about the body-frame origin, and summation over s, t,
+With p the centre of mass, J the inertia about the body-frame origin, L its second moment of mass (the sum
+of m l l^T over point masses), and summation over s, t,
 
     M_m = [[G, F^T, E^T], [F, J, m p~], [E, -m p~, m I]]
     m p = S0 + E0_s eta_s + 1/2 S2_st eta_s eta_t       E_r = E0_r + S2_rs eta_s
-    J   = J0 + J1_s eta_s + 1/2 J2_st eta_s eta_t       F_r = F0_r + F1_rs eta_s
-    G   = G0 + G1_s eta_s
+    J   = J0 + tr(L) I - L                              F_r = F0_r + F1_rs eta_s
+    L   = L1_s eta_s + 1/2 L2_st eta_s eta_t            G   = G0 + G1_s eta_s
 
 S2 and G1 vanish for point masses.  b_m follows from the Lagrangian of M_m, in inertial
-accelerations (the modal integrals are those of Jain & Rodriguez, Appendix C):
+accelerations (the modal integrals are those of Jain & Rodriguez, Appendix C, but for L, which has
+fewer entries than J):
 
-    b_eta_r = (F1_rs - F1_sr) . w eta_dot_s - 1/2 w . N_r w
-              + (G1_rst - 1/2 G1_str) eta_dot_s eta_dot_t,           N_r = dJ/deta_r
+    b_eta_r = (F1_rs - F1_sr) . w eta_dot_s + 1/2 N_r : w~^2
+              + (G1_rst - 1/2 G1_str) eta_dot_s eta_dot_t,           N_r = dL/deta_r
     b_w     = J_dot w + w x (J w + F eta_dot) + F1_rs eta_dot_r eta_dot_s
     b_v     = w x (w x m p) + 2 w x E eta_dot + S2_rs eta_dot_r eta_dot_s
 
 A ruthless body keeps the zeroth order of M_m and what of b_m is free of eta and eta_dot.
-Cost: about 14 m^2 + 50 m multiplications for point masses; 4 m^3 + 10 m^2 more with S2 and G1.
+Cost: about 13 m^2 + 45 m multiplications for point masses; 4 m^3 + 10 m^2 more with S2 and G1.
 """
 
 from .layout import (
@@ -37,7 +39,21 @@ from .layout import (
     Z,
 )
 from .scalar import kernel
-from .vec import add, axpy, cross, dot, load3, load6, mul_sym, skew, store3, store6, store9, sub
+from .vec import (
+    add,
+    axpy,
+    cross,
+    dot,
+    load3,
+    load6,
+    mul_sym,
+    scale,
+    skew,
+    store3,
+    store6,
+    store9,
+    sub,
+)
 
 
 @kernel
@@ -53,6 +69,12 @@ def axpy6(s, x, y):
 
 
 @kernel
+def inertia_of(L):
+    """tr(L) I - L: the inertia of a second moment of mass."""
+    return L[3] + L[5], -L[1], -L[2], L[0] + L[5], -L[4], L[0] + L[3]
+
+
+@kernel
 def body_mass(topo, const, work, q, k):
     """M_m(eta) of body k: P (rigid block), and MU, DF, NJ in its modal work."""
     c = topo[k + CONST]
@@ -64,40 +86,47 @@ def body_mass(topo, const, work, q, k):
     if m > 0:
         g0 = topo[k + MODAL]
         fe0 = g0 + 3 * m * m
-        j1 = fe0 + 6 * m
+        l1 = fe0 + 6 * m
         mu = topo[k + W_MODES]
         df = mu + 6 * m
-        nj = df + m * m
+        nl = df + m * m
         for r in range(m * m):
             work[df + r] = const[g0 + r]
         if topo[RUTHLESS] != 0:
             for r in range(m):
                 store6(work, mu + 6 * r, load6(const, fe0 + 6 * r))
-                store6(work, nj + 6 * r, load6(const, j1 + 6 * r))
+                store6(work, nl + 6 * r, load6(const, l1 + 6 * r))
         else:
-            f1 = j1 + 6 * m
-            j2 = f1 + 3 * m * m
-            s2 = j2 + 6 * m * m
+            f1 = l1 + 6 * m
+            l2 = f1 + 3 * m * m
+            s2 = l2 + 6 * m * m
             second = topo[k + SECOND]
             e = topo[k + Q_MODES]
+            L = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
             for r in range(m):
                 F = load3(const, fe0 + 6 * r)
                 E = load3(const, fe0 + 6 * r + 3)
-                J1 = load6(const, j1 + 6 * r)
-                N = J1
-                E0 = E
                 for s in range(m):
                     F = axpy(q[e + s], load3(const, f1 + 3 * (r * m + s)), F)
-                    N = axpy6(q[e + s], load6(const, j2 + 6 * (r * m + s)), N)
+                store3(work, mu + 6 * r, F)
+                half = 0.5 * q[e + r]
+                moment = axpy(half, E, moment)
                 if second != 0:
                     for s in range(m):
                         E = axpy(q[e + s], load3(const, s2 + 3 * (r * m + s)), E)
-                store3(work, mu + 6 * r, F)
                 store3(work, mu + 6 * r + 3, E)
-                store6(work, nj + 6 * r, N)
-                half = 0.5 * q[e + r]
-                J = axpy6(half, J1, axpy6(half, N, J))
-                moment = axpy(half, E0, axpy(half, E, moment))
+                moment = axpy(half, E, moment)
+                # each product of two coordinates once
+                N = load6(const, l1 + 6 * r)
+                for s in range(r + 1, m):
+                    N = axpy6(q[e + s], load6(const, l2 + 6 * (r * m + s)), N)
+                own = load6(const, l2 + 6 * (r * m + r))
+                L = axpy6(q[e + r], axpy6(half, own, N), L)
+                N = axpy6(q[e + r], own, N)
+                for s in range(r):
+                    N = axpy6(q[e + s], load6(const, l2 + 6 * (r * m + s)), N)
+                store6(work, nl + 6 * r, N)
+            J = axpy6(1.0, inertia_of(L), J)
             if second != 0:
                 g1 = s2 + 3 * m * m
                 for r in range(m * m):
@@ -141,19 +170,20 @@ def moment_of(work, b):
 
 
 @kernel
-def store_modal_force(topo, const, work, q, v, k, w, N, nj):
-    """ZF_r = K eta + D eta_dot - 1/2 w . N_r w, with the N_r at N[nj:]."""
+def store_modal_force(topo, const, work, q, v, k, w, N, nl):
+    """ZF_r = K eta + D eta_dot + 1/2 N_r : w~^2, with the N_r at N[nl:]."""
     m = topo[k + MODES]
     stiffness = topo[k + MODAL] + m * m
     damping = stiffness + m * m
     zf = topo[k + W_MODES] + 12 * m + m * m
     e = topo[k + Q_MODES]
     ed = topo[k + V_MODES]
-    xx, xy, xz = w[0] * w[0], 2.0 * w[0] * w[1], 2.0 * w[0] * w[2]
-    yy, yz, zz = w[1] * w[1], 2.0 * w[1] * w[2], w[2] * w[2]
+    hx, hy, hz = -0.5 * w[0] * w[0], -0.5 * w[1] * w[1], -0.5 * w[2] * w[2]
+    xx, yy, zz = hy + hz, hx + hz, hx + hy
+    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
     for r in range(m):
-        n = load6(N, nj + 6 * r)
-        force = -0.5 * (n[0] * xx + n[1] * xy + n[2] * xz + n[3] * yy + n[4] * yz + n[5] * zz)
+        n = load6(N, nl + 6 * r)
+        force = n[0] * xx + n[1] * xy + n[2] * xz + n[3] * yy + n[4] * yz + n[5] * zz
         for s in range(m):
             force += const[stiffness + r * m + s] * q[e + s]
             force += const[damping + r * m + s] * v[ed + s]
@@ -169,20 +199,22 @@ def body_bias(topo, const, work, q, v, k):
     b = topo[k + WORK]
     m = topo[k + MODES]
     mu = topo[k + W_MODES]
-    nj = mu + 6 * m + m * m
-    zf = nj + 6 * m
+    nl = mu + 6 * m + m * m
+    zf = nl + 6 * m
     ed = topo[k + V_MODES]
     w = load3(work, b + OMEGA)
-    store_modal_force(topo, const, work, q, v, k, w, work, nj)
+    store_modal_force(topo, const, work, q, v, k, w, work, nl)
     h = mul_sym(load6(work, b + P), w)  # J w + F eta_dot
     u = cross(w, moment_of(work, b))  # w x m p + 2 E eta_dot
     n = (0.0, 0.0, 0.0)
     f = (0.0, 0.0, 0.0)
     if topo[RUTHLESS] == 0:
         f1 = topo[k + MODAL] + 3 * m * m + 12 * m
+        rate_of_L = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        twice = scale(2.0, w)
         for r in range(m):
             rate = v[ed + r]
-            n = axpy(rate, mul_sym(load6(work, nj + 6 * r), w), n)
+            rate_of_L = axpy6(rate, load6(work, nl + 6 * r), rate_of_L)
             h = axpy(rate, load3(work, mu + 6 * r), h)
             u = axpy(2.0 * rate, load3(work, mu + 6 * r + 3), u)
             if topo[k + SECOND] != 0:
@@ -192,10 +224,9 @@ def body_bias(topo, const, work, q, v, k):
                 work[zf + r] += gyro
             else:
                 # F1 is antisymmetric
-                turn = (0.0, 0.0, 0.0)
                 for s in range(m):
-                    turn = axpy(v[ed + s], load3(const, f1 + 3 * (r * m + s)), turn)
-                work[zf + r] += 2.0 * dot(turn, w)
+                    work[zf + r] += v[ed + s] * dot(load3(const, f1 + 3 * (r * m + s)), twice)
+        n = add(n, mul_sym(inertia_of(rate_of_L), w))
     store3(work, b + Z, add(n, cross(w, h)))
     store3(work, b + Z + 3, add(f, cross(w, u)))
 
