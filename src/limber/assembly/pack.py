@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from limber.assembly.align import aligning_basis, positive
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.integrals import MassPoints, ModalIntegrals, held_at
 from limber.bodies.nodes import Nodes
@@ -164,6 +165,8 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
     topo[0, [L.NQ, L.NV, L.RUTHLESS]] = q, v, int(ruthless)
     if ruthless:
         _precompute(topo, const, items, data, records)
+    else:
+        _align(topo, const, items, data)
     _lay_out_work(topo, n)
     return Packed(flattened(topo, n), np.concatenate(const.parts), records)
 
@@ -196,9 +199,32 @@ def _attach(topo, k: int, item: Attachment, data, records, ruthless: bool) -> No
     if data[p].modes == 0:
         return
     topo[k, L.ATTACHED] = L.CONSTANT if ruthless else L.DEFORMING
-    topo[k, L.NODE] = records[p][item.at]
+    topo[k, [L.NODE, L.ALIGNED_NODE]] = records[p][item.at]
+    topo[k, L.SEEN] = data[p].modes
     topo[k, L.SLOT] = topo[p, L.LOADS]
     topo[p, L.LOADS] += 1
+
+
+def _align(topo, const: Constants, items, data) -> None:
+    """Aligned modal coordinates of the bodies whose modes move other bodies; see `assembly.align`.
+
+    For clamped modes of point masses; others are eliminated in their own coordinates.
+    """
+    children: list[list[int]] = [[] for _ in range(len(items) + 1)]
+    for c in range(1, len(items) + 1):
+        if topo[c, L.ATTACHED]:
+            children[topo[c, L.PARENT]].append(c)
+    for k, body in enumerate(data):
+        i = body.integrals
+        if not children[k] or topo[k, L.SECOND] or topo[k, L.INBOARD] or not positive(i.G0):
+            continue
+        nodes = [body.node(items[c - 1].at) for c in children[k]]
+        shapes = [np.vstack([body.nodes.rotation[j], body.nodes.translation[j]]) for j in nodes]
+        B, aligned = aligning_basis(np.vstack(shapes))
+        topo[k, L.ALIGNED] = const.add(B, B.T @ i.G0 @ B, B.T @ i.E0)
+        for c, j, shape in zip(children[k], nodes, np.split(aligned, len(nodes))):
+            topo[c, L.ALIGNED_NODE] = const.add(body.nodes.position[j], shape.T)
+            topo[c, L.SEEN] = np.flatnonzero(shape.any(axis=0)).max(initial=-1) + 1
 
 
 def _precompute(topo, const: Constants, items, data, records) -> None:

@@ -24,6 +24,8 @@ from .forces import (
 from .inertia import apply_inertia, column, downdate, load_inertia, rotate_inertia
 from .layout import (
     ACC,
+    ALIGNED,
+    ALIGNED_NODE,
     AXIS,
     BIAS,
     COLUMNS,
@@ -42,6 +44,7 @@ from .layout import (
     PARENT,
     REVOLUTE,
     ROT,
+    SEEN,
     V_JOINT,
     V_MODES,
     W_INBOARD,
@@ -54,10 +57,42 @@ from .layout import (
 from .modal import mass_and_bias
 from .motion import along, carry, start_world, to_body_frame, turn_and_bias, world_place
 from .newton_euler import pick
-from .placement import place
+from .placement import place_seen
 from .revolute import eliminate_revolute, revolute_acceleration
 from .scalar import kernel
 from .vec import add, axpy, dot, load3, load9, mul, scale, store3
+
+
+@kernel
+def align_modes(topo, const, work, tau, k):
+    """Bring MU, DF and ZF of a fresh body k to its aligned modal coordinates, eta = B zeta.
+
+    MU <- MU B, DF <- B^T DF B, ZF <- B^T (ZF - tau): the coordinates in which few modes feel the
+    bodies attached to k, each along a unit vector (`assembly.align`).
+    """
+    m = topo[k + MODES]
+    B = topo[k + ALIGNED]
+    G = B + m * m
+    E = G + m * m
+    mu = topo[k + W_MODES]
+    df = mu + 6 * m
+    spare = df + m * m  # NL is no more needed
+    zf = modal_force_offset(topo, k)
+    for r in range(m):
+        x = 0.0
+        F = (0.0, 0.0, 0.0)
+        for s in range(m):
+            b = const[B + s * m + r]
+            x += b * (work[zf + s] - tau[topo[k + V_MODES] + s])
+            F = axpy(b, load3(work, mu + 6 * s), F)
+        work[spare + 4 * r] = x
+        store3(work, spare + 4 * r + 1, F)
+    for r in range(m):
+        work[zf + r] = work[spare + 4 * r]
+        store3(work, mu + 6 * r, load3(work, spare + 4 * r + 1))
+        store3(work, mu + 6 * r + 3, load3(const, E + 3 * r))
+        for s in range(r, m):
+            work[df + r * m + s] = const[G + r * m + s]
 
 
 @kernel
@@ -72,8 +107,12 @@ def eliminate_modes(topo, work, tau, k, A, B, C, n, f):
     df = mu + 6 * m
     zf = modal_force_offset(topo, k)
     e = topo[k + V_MODES]
-    for r in range(m):
-        work[zf + r] = tau[e + r] - work[zf + r]
+    if topo[k + ALIGNED] != 0:
+        for r in range(m):
+            work[zf + r] = -work[zf + r]
+    else:
+        for r in range(m):
+            work[zf + r] = tau[e + r] - work[zf + r]
     for r in range(m):
         row = df + r * m
         d = 1.0 / work[row + r]
@@ -159,8 +198,8 @@ def condense(topo, work, tau, k):
         A, B, C, n, f = eliminate_modes(topo, work, tau, k, A, B, C, n, f)
     A, B, C, n, f = eliminate_joint(topo, work, tau, k, A, B, C, n, f)
     if topo[k + PARENT] != 0:
-        inertia_to_parent(topo, work, k, A, B, C)
-        force_to_parent(topo, work, k, n, f)
+        inertia_to_parent(topo, work, k, topo[k + SEEN], A, B, C)
+        force_to_parent(topo, work, k, topo[k + SEEN], n, f)
 
 
 @kernel
@@ -185,8 +224,11 @@ def joint_accelerations(topo, work, k, vdot, w, u):
 
 
 @kernel
-def modal_accelerations(topo, work, k, vdot, w, u):
-    """vdot of the modes of body k by back substitution, given its frame's acceleration."""
+def modal_accelerations(topo, const, work, k, vdot, w, u):
+    """vdot of the modes of body k by back substitution, given its frame's acceleration.
+
+    ZF ends as the accelerations of the modal coordinates that were eliminated.
+    """
     m = topo[k + MODES]
     mu = topo[k + W_MODES]
     df = mu + 6 * m
@@ -196,22 +238,31 @@ def modal_accelerations(topo, work, k, vdot, w, u):
         a = work[zf + r]
         a -= dot(load3(work, mu + 6 * r), w) + dot(load3(work, mu + 6 * r + 3), u)
         for s in range(r + 1, m):
-            a -= work[df + r * m + s] * vdot[e + s]
-        vdot[e + r] = a
+            a -= work[df + r * m + s] * work[zf + s]
+        work[zf + r] = a
+    if topo[k + ALIGNED] != 0:
+        B = topo[k + ALIGNED]
+        for r in range(m):
+            a = 0.0
+            for s in range(m):
+                a += const[B + r * m + s] * work[zf + s]
+            vdot[e + r] = a
+    else:
+        for r in range(m):
+            vdot[e + r] = work[zf + r]
 
 
 @kernel
-def recover(topo, work, vdot, k):
+def recover(topo, const, work, vdot, k):
     """One step of the outward sweep: vdot and acceleration of body k."""
     p = topo[k + PARENT]
     b = topo[p + WORK]
-    w, u = carry(
-        topo, work, k, vdot, topo[p + V_MODES], load3(work, b + ACC), load3(work, b + ACC + 3)
-    )
+    w, u = load3(work, b + ACC), load3(work, b + ACC + 3)
+    w, u = carry(topo, work, k, work, modal_force_offset(topo, p), topo[k + SEEN], w, u)
     b = topo[k + WORK]
     w, u = joint_accelerations(topo, work, k, vdot, w, u)
     if topo[k + MODES] > 0:
-        modal_accelerations(topo, work, k, vdot, w, u)
+        modal_accelerations(topo, const, work, k, vdot, w, u)
         if topo[k + INBOARD] != 0:
             w, u = to_body_frame(topo, work, k, vdot, w, u)
             i = topo[k + W_INBOARD] + I_BIAS
@@ -227,14 +278,17 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     end = topo[END]
     start_world(topo, const, work)
     for k in range(COLUMNS, end, COLUMNS):
-        place(topo, const, work, q, k)
+        place_seen(topo, const, work, q, k, topo[k + ALIGNED_NODE], topo[k + SEEN])
         turn_and_bias(topo, const, work, v, k)
         mass_and_bias(topo, const, work, q, v, k)
     if ext_count > 0:
         for k in range(COLUMNS, end, COLUMNS):
             world_place(topo, work, k)
         apply_external(topo, const, work, q, ext_count, ext_index, ext)
+    for k in range(COLUMNS, end, COLUMNS):
+        if topo[k + ALIGNED] != 0:
+            align_modes(topo, const, work, tau, k)
     for k in range(end - COLUMNS, 0, -COLUMNS):
         condense(topo, work, tau, k)
     for k in range(COLUMNS, end, COLUMNS):
-        recover(topo, work, vdot, k)
+        recover(topo, const, work, vdot, k)

@@ -171,7 +171,7 @@ def bias_blocks(topo, work, k, v, out, a, b, V):
     u = load3(work, at + BIAS + 3)
     if topo[k + PARENT] == 0:
         world = topo[WORK] + ACC
-        gw, gu = carry(topo, work, k, v, 0, load3(work, world), load3(work, world + 3))
+        gw, gu = carry(topo, work, k, v, 0, 0, load3(work, world), load3(work, world + 3))
         w = add(w, gw)
         u = add(u, gu)
     w, u = to_frame(topo, work, k, w, u)

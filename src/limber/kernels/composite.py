@@ -120,7 +120,7 @@ def mass_matrix(topo, const, work, q, matrix):
         e = topo[k + V_MODES]
         for r in range(m):
             for s in range(r + 1):
-                x = work[mu + 6 * m + r * m + s]
+                x = work[mu + 6 * m + s * m + r]
                 matrix[(e + r) * size + e + s] = x
                 matrix[(e + s) * size + e + r] = x
             spawn(
@@ -138,7 +138,7 @@ def mass_matrix(topo, const, work, q, matrix):
             spawn(topo, work, k, matrix, t, n, f)
         if topo[k + PARENT] != 0:
             A, B, C = rotate_inertia(load9(work, topo[k + WORK] + ROT), A, B, C)
-            inertia_to_parent(topo, work, k, A, B, C)
+            inertia_to_parent(topo, work, k, topo[topo[k + PARENT] + MODES], A, B, C)
 
 
 @kernel

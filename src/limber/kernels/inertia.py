@@ -99,15 +99,15 @@ def shift_inertia(o, A, B, C):
     x, y, z = o
     # D = B + o~ C
     D = (
-        B[0] - z * C[1] + y * C[2],
-        B[1] - z * C[3] + y * C[4],
-        B[2] - z * C[4] + y * C[5],
-        B[3] + z * C[0] - x * C[2],
-        B[4] + z * C[1] - x * C[4],
-        B[5] + z * C[2] - x * C[5],
-        B[6] - y * C[0] + x * C[1],
-        B[7] - y * C[1] + x * C[3],
-        B[8] - y * C[2] + x * C[4],
+        B[0] + (y * C[2] - z * C[1]),
+        B[1] + (y * C[4] - z * C[3]),
+        B[2] + (y * C[5] - z * C[4]),
+        B[3] + (z * C[0] - x * C[2]),
+        B[4] + (z * C[1] - x * C[4]),
+        B[5] + (z * C[2] - x * C[5]),
+        B[6] + (x * C[1] - y * C[0]),
+        B[7] + (x * C[3] - y * C[1]),
+        B[8] + (x * C[4] - y * C[2]),
     )
     # A + o~ B^T - D o~, written for the upper triangle; (o~ B^T)_ij = (o x row_j(B))_i and
     # (D o~)_ij = (row_i(D) x o)_j

@@ -158,18 +158,18 @@ def turn_and_bias(topo, const, work, v, k):
 
 
 @kernel
-def carry(topo, work, k, x, i, w, v):
+def carry(topo, work, k, x, i, m, w, v):
     """A velocity or acceleration [w; v] of the parent's body frame, taken to the joint of body k.
 
     The linear map phi^T of the recursion: rotation, lever arm, and the parent's modal rates (or
-    accelerations) x[i:] through the node map.  Parent axes in, outboard axes out.
+    accelerations) x[i:i+m] through the node map.  Parent axes in, outboard axes out.
     """
     b = topo[k + WORK]
     R = load9(work, b + ROT)
     v = add(v, cross(w, load3(work, b + ORIGIN)))
     if topo[k + ATTACHED] != RIGIDLY:
         n = topo[k + W_NODE]
-        for r in range(topo[topo[k + PARENT] + MODES]):
+        for r in range(m):
             w = axpy(x[i + r], load3(work, n + 6 * r), w)
             v = axpy(x[i + r], load3(work, n + 6 * r + 3), v)
     return mul_t(R, w), mul_t(R, v)
@@ -211,10 +211,9 @@ def to_body_frame(topo, work, k, x, w, v):
 def velocity(topo, work, v, k):
     """VEL of body k from that of its parent: V(k) = phi^T V(p) + H^T v (Jain & Rodriguez, (11))."""
     p = topo[k + PARENT]
-    b = topo[topo[k + PARENT] + WORK]
-    w, u = carry(
-        topo, work, k, v, topo[p + V_MODES], load3(work, b + VEL), load3(work, b + VEL + 3)
-    )
+    b = topo[p + WORK]
+    w, u = load3(work, b + VEL), load3(work, b + VEL + 3)
+    w, u = carry(topo, work, k, v, topo[p + V_MODES], topo[p + MODES], w, u)
     w, u = add_joint(topo, work, k, v, w, u)
     w, u = to_body_frame(topo, work, k, v, w, u)
     b = topo[k + WORK]
@@ -227,9 +226,8 @@ def acceleration(topo, work, vdot, k):
     """ACC of body k from that of its parent, BIAS included (Jain & Rodriguez, Eq. (24))."""
     p = topo[k + PARENT]
     b = topo[p + WORK]
-    w, u = carry(
-        topo, work, k, vdot, topo[p + V_MODES], load3(work, b + ACC), load3(work, b + ACC + 3)
-    )
+    w, u = load3(work, b + ACC), load3(work, b + ACC + 3)
+    w, u = carry(topo, work, k, vdot, topo[p + V_MODES], topo[p + MODES], w, u)
     b = topo[k + WORK]
     w = add(w, load3(work, b + BIAS))
     u = add(u, load3(work, b + BIAS + 3))

@@ -132,4 +132,5 @@ def inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, t
         n, f = project_force(topo, work, k, tau)
         if topo[k + PARENT] != 0:
             R = load9(work, topo[k + WORK] + ROT)
-            force_to_parent(topo, work, k, mul(R, n), mul(R, f))
+            m = topo[topo[k + PARENT] + MODES]
+            force_to_parent(topo, work, k, m, mul(R, n), mul(R, f))

@@ -119,6 +119,14 @@ def store_bent_node_map(const, node, work, i, m, T, arm):
 @kernel
 def place(topo, const, work, q, k):
     """Place body k on its parent; see the head of this file."""
+    place_seen(topo, const, work, q, k, topo[k + NODE], topo[topo[k + PARENT] + MODES])
+
+
+@kernel
+def place_seen(topo, const, work, q, k, node, m):
+    """`place` with a node map of m columns, from the node record `node`: that of the parent's modal
+    coordinates or of other ones.
+    """
     p = topo[k + PARENT]
     c = topo[k + CONST]
     b = topo[k + WORK]
@@ -159,9 +167,9 @@ def place(topo, const, work, q, k):
         store3(work, b + ARM, arm)
     if attached == DEFORMING:
         T = matrix(work[b + TURN + 3], work[b + TURN + 4], load3(work, b + TURN))
-        store_bent_node_map(const, topo[k + NODE], work, topo[k + W_NODE], topo[p + MODES], T, arm)
+        store_bent_node_map(const, node, work, topo[k + W_NODE], m, T, arm)
     elif attached != RIGIDLY:
-        store_node_map(const, topo[k + NODE], work, topo[k + W_NODE], topo[p + MODES], arm)
+        store_node_map(const, node, work, topo[k + W_NODE], m, arm)
 
     if topo[k + INBOARD] != 0:
         place_inboard_node(topo, const, work, q, k)

@@ -313,8 +313,8 @@ def condense(topo, const, work, tau, k):
     A, B, C, n, f = eliminate_joint(topo, work, tau, k, A, B, C, n, f)
     if topo[k + PARENT] != 0:
         if topo[k + ATTACHED] == RIGIDLY:
-            inertia_to_parent(topo, work, k, A, B, C)
-            force_to_parent(topo, work, k, n, f)
+            inertia_to_parent(topo, work, k, 0, A, B, C)
+            force_to_parent(topo, work, k, 0, n, f)
         else:
             load_node(topo, work, k, A, B, C, n, f)
 
@@ -338,7 +338,8 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
         p = topo[k + PARENT]
         a = topo[p + WORK] + ACC
         b = topo[k + WORK]
-        w, u = carry(topo, work, k, vdot, topo[p + V_MODES], load3(work, a), load3(work, a + 3))
+        w, u = load3(work, a), load3(work, a + 3)
+        w, u = carry(topo, work, k, vdot, topo[p + V_MODES], topo[p + MODES], w, u)
         w, u = joint_accelerations(topo, work, k, vdot, w, u)
         if topo[k + MODES] > 0:
             recover_modes(topo, const, work, k, vdot, w, u)
