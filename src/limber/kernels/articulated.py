@@ -21,7 +21,7 @@ from .forces import (
     inertia_to_parent,
     modal_force_offset,
 )
-from .inertia import apply_inertia, column, downdate, load_inertia, rotate_inertia
+from .inertia import apply_inertia, column, downdate, load_inertia, rotate_inertia, store_inertia
 from .layout import (
     ACC,
     ALIGNED,
@@ -44,6 +44,7 @@ from .layout import (
     PARENT,
     REVOLUTE,
     ROT,
+    SCRATCH,
     SEEN,
     V_JOINT,
     V_MODES,
@@ -58,7 +59,7 @@ from .modal import mass_and_bias
 from .motion import along, carry, start_world, to_body_frame, turn_and_bias, world_place
 from .newton_euler import pick
 from .placement import place_seen
-from .revolute import eliminate_revolute, revolute_acceleration
+from .revolute import eliminate_revolute
 from .scalar import kernel
 from .vec import add, axpy, dot, load3, load9, mul, scale, store3
 
@@ -79,25 +80,25 @@ def align_modes(topo, const, work, tau, k):
     spare = df + m * m  # NL is no more needed
     zf = modal_force_offset(topo, k)
     for r in range(m):
+        work[spare + 4 * r] = work[zf + r] - tau[topo[k + V_MODES] + r]
+        store3(work, spare + 4 * r + 1, load3(work, mu + 6 * r))
+    for r in range(m):
         x = 0.0
         F = (0.0, 0.0, 0.0)
         for s in range(m):
             b = const[B + s * m + r]
-            x += b * (work[zf + s] - tau[topo[k + V_MODES] + s])
-            F = axpy(b, load3(work, mu + 6 * s), F)
-        work[spare + 4 * r] = x
-        store3(work, spare + 4 * r + 1, F)
-    for r in range(m):
-        work[zf + r] = work[spare + 4 * r]
-        store3(work, mu + 6 * r, load3(work, spare + 4 * r + 1))
+            x += b * work[spare + 4 * s]
+            F = axpy(b, load3(work, spare + 4 * s + 1), F)
+        work[zf + r] = x
+        store3(work, mu + 6 * r, F)
         store3(work, mu + 6 * r + 3, load3(const, E + 3 * r))
-        for s in range(r, m):
-            work[df + r * m + s] = const[G + r * m + s]
+    for r in range(m * m):
+        work[df + r] = const[G + r]
 
 
 @kernel
-def eliminate_modes(topo, work, tau, k, A, B, C, n, f):
-    """Eliminate the modes of body k from its articulated inertia and force.
+def eliminate_modes(topo, work, tau, k, p):
+    """Eliminate the modes of body k from its articulated inertia P and force Z: P_R at work[p:], z_R in Z.
 
     Right-looking L D L^T of [[D_f, mu^T], [mu, P_rr]], upper triangle by rows.  Row r of DF and MU
     end as the gain (the pivot row over D); the diagonal as 1/D; ZF as the innovation nu_f = eps_f / D.
@@ -106,7 +107,11 @@ def eliminate_modes(topo, work, tau, k, A, B, C, n, f):
     mu = topo[k + W_MODES]
     df = mu + 6 * m
     zf = modal_force_offset(topo, k)
+    b = topo[k + WORK]
     e = topo[k + V_MODES]
+    A, B, C = load_inertia(work, b + P)
+    n = load3(work, b + Z)
+    f = load3(work, b + Z + 3)
     if topo[k + ALIGNED] != 0:
         for r in range(m):
             work[zf + r] = -work[zf + r]
@@ -141,19 +146,26 @@ def eliminate_modes(topo, work, tau, k, A, B, C, n, f):
         A, B, C = downdate(A, B, C, ku, kg, u, g)
         n = axpy(eps, ku, n)
         f = axpy(eps, kg, f)
-    return A, B, C, n, f
+    store_inertia(work, p, A, B, C)
+    store3(work, b + Z, n)
+    store3(work, b + Z + 3, f)
 
 
 @kernel
-def eliminate_joint(topo, work, tau, k, A, B, C, n, f):
-    """Eliminate the joint speeds of body k, one rank-one step each, and turn to parent axes.
+def eliminate_joint(topo, work, tau, k, p):
+    """Eliminate the joint speeds of body k from P_R at work[p:] and z_R in Z; turn to parent axes.
 
-    Returns P_R_plus and z_plus + P_R_plus a with a the hinge's BIAS (nothing of use on the world).
+    Leaves P_R_plus in SCRATCH and z_plus + P_R_plus a in Z, with a the hinge's BIAS, unless the parent
+    is the world.  One rank-one step per speed.
     """
     if topo[k + JOINT] == REVOLUTE:
-        return eliminate_revolute(topo, work, tau, k, A, B, C, n, f)
+        eliminate_revolute(topo, work, tau, k, p)
+        return
     b = topo[k + WORK]
     t = topo[k + V_JOINT]
+    A, B, C = load_inertia(work, p)
+    n = load3(work, b + Z)
+    f = load3(work, b + Z + 3)
     for r in range(topo[k + DOFS]):
         i = topo[k + W_JOINT] + r * JOINT_WORK
         if topo[k + JOINT] == GENERAL:
@@ -177,11 +189,13 @@ def eliminate_joint(topo, work, tau, k, A, B, C, n, f):
         n = axpy(eps, ku, n)
         f = axpy(eps, kg, f)
     if topo[k + PARENT] == 0:
-        return A, B, C, n, f
+        return
     dn, df = apply_inertia(A, B, C, load3(work, b + BIAS), load3(work, b + BIAS + 3))
     R = load9(work, b + ROT)
     A, B, C = rotate_inertia(R, A, B, C)
-    return A, B, C, mul(R, add(n, dn)), mul(R, add(f, df))
+    store_inertia(work, b + SCRATCH, A, B, C)
+    store3(work, b + Z, mul(R, add(n, dn)))
+    store3(work, b + Z + 3, mul(R, add(f, df)))
 
 
 @kernel
@@ -191,15 +205,14 @@ def condense(topo, work, tau, k):
     if topo[k + INBOARD] != 0:
         bias_to_joint(topo, work, k)
         inertia_to_joint(topo, work, k)
-    A, B, C = load_inertia(work, b + P)
-    n = load3(work, b + Z)
-    f = load3(work, b + Z + 3)
+    p = b + P
     if topo[k + MODES] > 0:
-        A, B, C, n, f = eliminate_modes(topo, work, tau, k, A, B, C, n, f)
-    A, B, C, n, f = eliminate_joint(topo, work, tau, k, A, B, C, n, f)
+        p = b + SCRATCH
+        eliminate_modes(topo, work, tau, k, p)
+    eliminate_joint(topo, work, tau, k, p)
     if topo[k + PARENT] != 0:
-        inertia_to_parent(topo, work, k, topo[k + SEEN], A, B, C)
-        force_to_parent(topo, work, k, topo[k + SEEN], n, f)
+        inertia_to_parent(topo, work, k, topo[k + SEEN])
+        force_to_parent(topo, work, k, topo[k + SEEN])
 
 
 @kernel
@@ -208,18 +221,23 @@ def joint_accelerations(topo, work, k, vdot, w, u):
     b = topo[k + WORK] + BIAS
     w = add(w, load3(work, b))
     u = add(u, load3(work, b + 3))
-    if topo[k + JOINT] == REVOLUTE:
-        return revolute_acceleration(topo, work, vdot, k, w, u)
+    j = topo[k + W_JOINT]
     t = topo[k + V_JOINT]
-    for r in range(topo[k + DOFS] - 1, -1, -1):
-        i = topo[k + W_JOINT] + r * JOINT_WORK
-        a = work[i + J_NU] - dot(load3(work, i + J_K), w) - dot(load3(work, i + J_K + 3), u)
-        vdot[t + r] = a
-        if topo[k + JOINT] == GENERAL:
+    if topo[k + JOINT] == GENERAL:
+        for r in range(topo[k + DOFS] - 1, -1, -1):
+            i = j + r * JOINT_WORK
+            a = work[i + J_NU] - dot(load3(work, i + J_K), w) - dot(load3(work, i + J_K + 3), u)
+            vdot[t + r] = a
             w = axpy(a, load3(work, i + J_H), w)
             u = axpy(a, load3(work, i + J_H + 3), u)
+    elif topo[k + DOFS] == 1:
+        a = work[j + J_NU] - dot(load3(work, j + J_K), w) - dot(load3(work, j + J_K + 3), u)
+        vdot[t] = a
+        axis = topo[k + AXIS]
+        if axis < 3:
+            w = add(w, along(axis, a))
         else:
-            u = add(u, along(topo[k + AXIS] - 3, a))
+            u = add(u, along(axis - 3, a))
     return w, u
 
 

@@ -29,6 +29,7 @@ from .layout import (
     Q_MODES,
     RIGIDLY,
     RUTHLESS,
+    SCRATCH,
     W_INBOARD,
     W_MODES,
     W_NODE,
@@ -152,14 +153,15 @@ def bias_to_joint(topo, work, k):
 
 
 @kernel
-def inertia_to_parent(topo, work, k, seen, A, B, C):
-    """Add the inertia at the joint of body k (parent axes) to P, MU, DF (s >= r) of its parent.
+def inertia_to_parent(topo, work, k, seen):
+    """Add the inertia at the joint of body k (SCRATCH, parent axes) to P, MU, DF (s >= r) of its parent.
 
     P(p) += phi Gamma phi^T, MU_r += phi Gamma pi_r, DF_rs += pi_r . Gamma pi_s, with pi the node map
     (the A(k) Gamma A(k)^T of Jain & Rodriguez, Eq. (63)), which has `seen` columns.
     """
     b = topo[k + WORK]
     p = topo[k + PARENT]
+    A, B, C = load_inertia(work, b + SCRATCH)
     o = load3(work, b + ORIGIN)
     if topo[k + ATTACHED] != RIGIDLY:
         m = topo[p + MODES]
@@ -179,12 +181,14 @@ def inertia_to_parent(topo, work, k, seen, A, B, C):
 
 
 @kernel
-def force_to_parent(topo, work, k, seen, n, f):
-    """Add the wrench at the joint of body k (parent axes) to Z and ZF of its parent, by a node map of
+def force_to_parent(topo, work, k, seen):
+    """Add the wrench at the joint of body k (Z, parent axes) to Z and ZF of its parent, by a node map of
     `seen` columns.
     """
     b = topo[k + WORK]
     p = topo[k + PARENT]
+    n = load3(work, b + Z)
+    f = load3(work, b + Z + 3)
     if topo[k + ATTACHED] != RIGIDLY:
         zf = modal_force_offset(topo, p)
         i = topo[k + W_NODE]

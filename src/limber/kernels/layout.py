@@ -96,6 +96,7 @@ PLACE = 60  # (3, 3) + (3,) body axes and origin in the world
 TURN = 72  # (7,) rotation vector x of the parent's node; b, c, db/du, dc/du of `so3` at x
 ARM = 79  # (3,) from the parent's node to the joint's outboard frame, parent axes
 WORK_BLOCK = 82
+SCRATCH = ACC  # (24,) free between the first outward and the last outward sweep: ACC, VEL, PLACE
 
 # joint work, per speed
 J_H, J_K, J_D, J_NU, JOINT_WORK = 0, 6, 12, 13, 14

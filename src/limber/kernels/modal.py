@@ -116,16 +116,12 @@ def body_mass(topo, const, work, q, k):
                         E = axpy(q[e + s], load3(const, s2 + 3 * (r * m + s)), E)
                 store3(work, mu + 6 * r + 3, E)
                 moment = axpy(half, E, moment)
-                # each product of two coordinates once
-                N = load6(const, l1 + 6 * r)
-                for s in range(r + 1, m):
-                    N = axpy6(q[e + s], load6(const, l2 + 6 * (r * m + s)), N)
-                own = load6(const, l2 + 6 * (r * m + r))
-                L = axpy6(q[e + r], axpy6(half, own, N), L)
-                N = axpy6(q[e + r], own, N)
-                for s in range(r):
+                L1 = load6(const, l1 + 6 * r)
+                N = L1
+                for s in range(m):
                     N = axpy6(q[e + s], load6(const, l2 + 6 * (r * m + s)), N)
                 store6(work, nl + 6 * r, N)
+                L = axpy6(half, axpy6(1.0, L1, N), L)
             J = axpy6(1.0, inertia_of(L), J)
             if second != 0:
                 g1 = s2 + 3 * m * m
@@ -224,8 +220,10 @@ def body_bias(topo, const, work, q, v, k):
                 work[zf + r] += gyro
             else:
                 # F1 is antisymmetric
+                turn = (0.0, 0.0, 0.0)
                 for s in range(m):
-                    work[zf + r] += v[ed + s] * dot(load3(const, f1 + 3 * (r * m + s)), twice)
+                    turn = axpy(v[ed + s], load3(const, f1 + 3 * (r * m + s)), turn)
+                work[zf + r] += dot(turn, twice)
         n = add(n, mul_sym(inertia_of(rate_of_L), w))
     store3(work, b + Z, add(n, cross(w, h)))
     store3(work, b + Z + 3, add(f, cross(w, u)))

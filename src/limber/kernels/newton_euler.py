@@ -39,7 +39,7 @@ from .modal import mass_and_bias
 from .motion import acceleration, start_world, turn_and_bias, world_place
 from .placement import place
 from .scalar import kernel
-from .vec import accumulate3, dot, load3, load9, mul
+from .vec import accumulate3, dot, load3, load9, mul, store3
 
 
 @kernel
@@ -132,5 +132,6 @@ def inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, t
         n, f = project_force(topo, work, k, tau)
         if topo[k + PARENT] != 0:
             R = load9(work, topo[k + WORK] + ROT)
-            m = topo[topo[k + PARENT] + MODES]
-            force_to_parent(topo, work, k, m, mul(R, n), mul(R, f))
+            store3(work, topo[k + WORK] + Z, mul(R, n))
+            store3(work, topo[k + WORK] + Z + 3, mul(R, f))
+            force_to_parent(topo, work, k, topo[topo[k + PARENT] + MODES])

@@ -7,68 +7,48 @@ that axis z, so that the zeros stand at a known place and are neither computed n
     P_R_plus = [[A, B], [B^T, C]],   A = [[xx, xy, 0], [xy, yy, 0], [0, 0, 0]],   B with last row 0
 
 Cost      20 multiplications for the downdate, 31 for the force, 93 to turn P_R_plus to parent axes,
-          18 for the force; 5 for the acceleration
+          18 for the force
 """
 
-from .inertia import rotate_symmetric
-from .layout import AXIS, BIAS, J_D, J_K, J_NU, PARENT, ROT, V_JOINT, W_JOINT, WORK
-from .scalar import kernel
-from .vec import dot, load3, load9, mul, store3
+from .inertia import rotate_symmetric, store_inertia
+from .layout import AXIS, BIAS, J_D, J_K, J_NU, PARENT, ROT, SCRATCH, V_JOINT, W_JOINT, WORK, Z
+from .scalar import inlined, kernel
+from .vec import add, axpy, dot, mul, mul_sym, scale, store3
 
 
 @kernel
-def align(x, axis):
-    """The vector x in cyclic order, coordinate `axis` last."""
+def others(axis):
+    """The two axes that follow `axis` in cyclic order."""
     if axis == 0:
-        return x[1], x[2], x[0]
+        return 1, 2
     elif axis == 1:
-        return x[2], x[0], x[1]
+        return 2, 0
     else:
-        return x[0], x[1], x[2]
+        return 0, 1
 
 
 @kernel
-def restore(x, axis):
-    """The inverse of `align`."""
-    if axis == 0:
-        return x[2], x[0], x[1]
-    elif axis == 1:
-        return x[1], x[2], x[0]
-    else:
-        return x[0], x[1], x[2]
+def load_aligned(a, i, x, y, z):
+    """The vector at a[i:], components in the order x, y, z."""
+    return a[i + x], a[i + y], a[i + z]
 
 
 @kernel
-def align_columns(R, axis):
-    """The columns of R in cyclic order, column `axis` last."""
-    if axis == 0:
-        return R[1], R[2], R[0], R[4], R[5], R[3], R[7], R[8], R[6]
-    elif axis == 1:
-        return R[2], R[0], R[1], R[5], R[3], R[4], R[8], R[6], R[7]
-    else:
-        return R
+def load_aligned_symmetric(a, i, x, y, z):
+    """The symmetric matrix at a[i:], rows and columns in the cyclic order x, y, z."""
+    # (xx, xy, xz, yy, yz, zz): the diagonal at 0, 3, 5; off it row + column but for yz
+    xy, xz, yz = x + y, x + z, y + z
+    return (
+        a[i + x * (7 - x) // 2],
+        a[i + xy + xy // 3],
+        a[i + xz + xz // 3],
+        a[i + y * (7 - y) // 2],
+        a[i + yz + yz // 3],
+        a[i + z * (7 - z) // 2],
+    )
 
 
-@kernel
-def align_inertia(A, B, C, axis):
-    """P with the angular and the linear coordinates in cyclic order, `axis` last."""
-    if axis == 0:
-        return (
-            (A[3], A[4], A[1], A[5], A[2], A[0]),
-            (B[4], B[5], B[3], B[7], B[8], B[6], B[1], B[2], B[0]),
-            (C[3], C[4], C[1], C[5], C[2], C[0]),
-        )
-    elif axis == 1:
-        return (
-            (A[5], A[2], A[4], A[0], A[1], A[3]),
-            (B[8], B[6], B[7], B[2], B[0], B[1], B[5], B[3], B[4]),
-            (C[5], C[2], C[4], C[0], C[1], C[3]),
-        )
-    else:
-        return A, B, C
-
-
-@kernel
+@inlined
 def rotate_plus(R, A, B, C):
     """diag(R, R) P_R_plus diag(R, R)^T, from (xx, xy, yy) of A, the first two rows of B, and C."""
     xx, xy, yy = A
@@ -104,7 +84,7 @@ def rotate_plus(R, A, B, C):
 
 
 @kernel
-def eliminate_revolute(topo, work, tau, k, A, B, C, n, f):
+def eliminate_revolute(topo, work, tau, k, p):
     """`eliminate_joint` of `articulated` for a revolute joint.
 
     K = P H^T / D, of which the axis' own entry is 1; eps = tau - H z; P_plus = P - K (P H^T)^T;
@@ -112,65 +92,58 @@ def eliminate_revolute(topo, work, tau, k, A, B, C, n, f):
     """
     b = topo[k + WORK]
     j = topo[k + W_JOINT]
-    axis = topo[k + AXIS]
-    A, B, C = align_inertia(A, B, C, axis)
-    n0, n1, n2 = align(n, axis)
-    f0, f1, f2 = align(f, axis)
-    _, _, u0, _, u1, pivot = A
-    g = (B[6], B[7], B[8])
-    d = 1.0 / pivot
-    k0, k1, k2, k3, k4 = u0 * d, u1 * d, g[0] * d, g[1] * d, g[2] * d
+    z = topo[k + AXIS]
+    x, y = others(z)
+    xx, xy, xz, yy, yz, zz = load_aligned_symmetric(work, p, x, y, z)
+    g = load_aligned(work, p + 6 + 3 * z, x, y, z)
+    n0, n1, n2 = load_aligned(work, b + Z, x, y, z)
     torque = tau[topo[k + V_JOINT]]
     eps = torque - n2
-    store3(work, j + J_K, (k0, k1, 1.0))
-    store3(work, j + J_K + 3, (k2, k3, k4))
+    d = 1.0 / zz
+    k0, k1 = xz * d, yz * d
+    kg = scale(d, g)
+    work[j + J_K + x] = k0
+    work[j + J_K + y] = k1
+    work[j + J_K + z] = 1.0
+    work[j + J_K + 3 + x] = kg[0]
+    work[j + J_K + 3 + y] = kg[1]
+    work[j + J_K + 3 + z] = kg[2]
     work[j + J_D] = d
     work[j + J_NU] = eps * d
     if topo[k + PARENT] == 0:
-        return A, B, C, n, f
-    xx, xy, yy = A[0] - k0 * u0, A[1] - k0 * u1, A[3] - k1 * u1
-    r = (B[0] - k0 * g[0], B[1] - k0 * g[1], B[2] - k0 * g[2])
-    s = (B[3] - k1 * g[0], B[4] - k1 * g[1], B[5] - k1 * g[2])
+        return
+    # P_plus
+    xx -= k0 * xz
+    xy -= k0 * yz
+    yy -= k1 * yz
+    r = axpy(-k0, g, load_aligned(work, p + 6 + 3 * x, x, y, z))
+    s = axpy(-k1, g, load_aligned(work, p + 6 + 3 * y, x, y, z))
+    C = load_aligned_symmetric(work, p + 15, x, y, z)
     C = (
-        C[0] - k2 * g[0],
-        C[1] - k2 * g[1],
-        C[2] - k2 * g[2],
-        C[3] - k3 * g[1],
-        C[4] - k3 * g[2],
-        C[5] - k4 * g[2],
+        C[0] - kg[0] * g[0],
+        C[1] - kg[0] * g[1],
+        C[2] - kg[0] * g[2],
+        C[3] - kg[1] * g[1],
+        C[4] - kg[1] * g[2],
+        C[5] - kg[2] * g[2],
     )
-    x, y, _ = align(load3(work, b + BIAS), axis)
-    v = align(load3(work, b + BIAS + 3), axis)
+    # z_plus
+    ax, ay, _ = load_aligned(work, b + BIAS, x, y, z)
+    v = load_aligned(work, b + BIAS + 3, x, y, z)
     n = (
-        n0 + k0 * eps + xx * x + xy * y + dot(r, v),
-        n1 + k1 * eps + xy * x + yy * y + dot(s, v),
+        n0 + k0 * eps + xx * ax + xy * ay + dot(r, v),
+        n1 + k1 * eps + xy * ax + yy * ay + dot(s, v),
         torque,
     )
-    f = (
-        f0 + k2 * eps + r[0] * x + s[0] * y + C[0] * v[0] + C[1] * v[1] + C[2] * v[2],
-        f1 + k3 * eps + r[1] * x + s[1] * y + C[1] * v[0] + C[3] * v[1] + C[4] * v[2],
-        f2 + k4 * eps + r[2] * x + s[2] * y + C[2] * v[0] + C[4] * v[1] + C[5] * v[2],
+    f = axpy(eps, kg, load_aligned(work, b + Z + 3, x, y, z))
+    f = add(axpy(ay, s, axpy(ax, r, f)), mul_sym(C, v))
+    c = b + ROT
+    R = (
+        load_aligned(work, c, x, y, z)
+        + load_aligned(work, c + 3, x, y, z)
+        + load_aligned(work, c + 6, x, y, z)
     )
-    R = align_columns(load9(work, b + ROT), axis)
     A, B, C = rotate_plus(R, (xx, xy, yy), r + s, C)
-    return A, B, C, mul(R, n), mul(R, f)
-
-
-@kernel
-def revolute_acceleration(topo, work, vdot, k, w, u):
-    """`joint_accelerations` of `articulated` for a revolute joint: K has a 1 on the axis, and so the
-    new acceleration about it is nu less what the other five components contribute.
-    """
-    j = topo[k + W_JOINT]
-    axis = topo[k + AXIS]
-    x, y, z = align(w, axis)
-    a, b, c = align(u, axis)
-    turn = work[j + J_NU] - (
-        work[j + J_K] * x
-        + work[j + J_K + 1] * y
-        + work[j + J_K + 3] * a
-        + work[j + J_K + 4] * b
-        + work[j + J_K + 5] * c
-    )
-    vdot[topo[k + V_JOINT]] = turn - z
-    return restore((x, y, turn), axis), u
+    store_inertia(work, b + SCRATCH, A, B, C)
+    store3(work, b + Z, mul(R, n))
+    store3(work, b + Z + 3, mul(R, f))

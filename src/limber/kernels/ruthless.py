@@ -45,6 +45,7 @@ from .layout import (
     PARENT,
     RANK,
     RIGIDLY,
+    SCRATCH,
     SLOT,
     V_MODES,
     W_LOADS,
@@ -89,12 +90,16 @@ def start_body(topo, const, work, q, v, k):
 
 
 @kernel
-def load_node(topo, work, k, A, B, C, n, f):
-    """Put the inertia and force at the joint of body k (parent axes) on its node of the parent."""
+def load_node(topo, work, k):
+    """Put the inertia (SCRATCH) and force (Z) at the joint of body k, parent axes, on its node of the
+    parent.
+    """
     p = topo[k + PARENT]
-    arm = load3(work, topo[k + WORK] + ARM)
+    b = topo[k + WORK]
+    arm = load3(work, b + ARM)
+    A, B, C = load_inertia(work, b + SCRATCH)
     A, B, C = shift_inertia(arm, A, B, C)
-    n, f = shift_force(arm, n, f)
+    n, f = shift_force(arm, load3(work, b + Z), load3(work, b + Z + 3))
     size = 6 * topo[p + LOADS]
     slot = 6 * topo[k + SLOT]
     i = topo[p + W_LOADS] + slot * size + slot
@@ -304,19 +309,15 @@ def recover_modes(topo, const, work, k, vdot, w, u):
 @kernel
 def condense(topo, const, work, tau, k):
     """One step of the inward sweep: eliminate the freedoms of body k, load its parent."""
-    b = topo[k + WORK]
     if topo[k + MODES] > 0:
         eliminate_modes(topo, const, work, tau, k)
-    A, B, C = load_inertia(work, b + P)
-    n = load3(work, b + Z)
-    f = load3(work, b + Z + 3)
-    A, B, C, n, f = eliminate_joint(topo, work, tau, k, A, B, C, n, f)
+    eliminate_joint(topo, work, tau, k, topo[k + WORK] + P)
     if topo[k + PARENT] != 0:
         if topo[k + ATTACHED] == RIGIDLY:
-            inertia_to_parent(topo, work, k, 0, A, B, C)
-            force_to_parent(topo, work, k, 0, n, f)
+            inertia_to_parent(topo, work, k, 0)
+            force_to_parent(topo, work, k, 0)
         else:
-            load_node(topo, work, k, A, B, C, n, f)
+            load_node(topo, work, k)
 
 
 @kernel
