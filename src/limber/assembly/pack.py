@@ -155,7 +155,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
         if m:
             i = body.integrals
             row[L.MODAL] = const.add(
-                i.G0, body.stiffness, body.damping, np.hstack([i.F0, i.E0]), i.L1, i.F1, i.L2
+                i.G0, body.stiffness, body.damping, np.hstack([i.F0, i.E0]), i.N0, i.F1, i.N1
             )
             row[L.SECOND] = int(i.rotary and not ruthless)
             if row[L.SECOND]:
@@ -221,7 +221,9 @@ def _align(topo, const: Constants, items, data) -> None:
         nodes = [body.node(items[c - 1].at) for c in children[k]]
         shapes = [np.vstack([body.nodes.rotation[j], body.nodes.translation[j]]) for j in nodes]
         B, aligned = aligning_basis(np.vstack(shapes))
-        topo[k, L.ALIGNED] = const.add(B, B.T @ i.G0 @ B, B.T @ i.E0)
+        topo[k, L.ALIGNED] = const.add(
+            B, B.T @ i.G0 @ B, B.T @ np.hstack([i.F0, i.E0]), np.einsum("pr,psi->rsi", B, i.F1)
+        )
         for c, j, shape in zip(children[k], nodes, np.split(aligned, len(nodes))):
             topo[c, L.ALIGNED_NODE] = const.add(body.nodes.position[j], shape.T)
             topo[c, L.SEEN] = np.flatnonzero(shape.any(axis=0)).max(initial=-1) + 1

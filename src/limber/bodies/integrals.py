@@ -76,13 +76,12 @@ def _upper(S: Array) -> Array:
     return S[..., (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
 
 
-def _second_moment(J: Array) -> Array:
-    """L with J = tr(L) I - L: the second moment of mass of inertias given as (..., 6)."""
-    half = 0.5 * (J[..., 0] + J[..., 3] + J[..., 5])
-    L = -J
-    for i in (0, 3, 5):
-        L[..., i] += half
-    return L
+def _moments(J: Array, F: Array) -> Array:
+    """N (..., 3, 3) with J = tr(N + N^T) I - N - N^T (given as (..., 6)) and F~ = N - N^T."""
+    quarter = 0.25 * (J[..., 0] + J[..., 3] + J[..., 5])
+    full = J[..., (0, 1, 2, 1, 3, 4, 2, 4, 5)].reshape(*J.shape[:-1], 3, 3)
+    tilde = np.einsum("ijk,...j->...ik", _LEVI_CIVITA, F)
+    return quarter[..., None, None] * np.eye(3) - 0.5 * (full - tilde)
 
 
 class ModalIntegrals:
@@ -90,8 +89,8 @@ class ModalIntegrals:
 
     mass, S0 (3), J0 (6); per mode E0, F0 (m, 3), J1 (m, 6); G0 (m, m), F1 (m, m, 3) with
     F1[r, s] the coefficient of eta_s in F_r, J2 (m, m, 6), S2 (m, m, 3), G1 (m, m, m) with
-    G1[r, q, s] the coefficient of eta_s in G_rq.  L1, L2 are the second moments of mass of J1 and J2,
-    J = tr(L) I - L.
+    G1[r, q, s] the coefficient of eta_s in G_rq.  N0 (m, 3, 3), N1 (m, m, 3, 3) hold J1, F0 and J2, F1
+    once more, as the matrices of `kernels.modal`.
     """
 
     def __init__(self, points: MassPoints):
@@ -134,8 +133,8 @@ class ModalIntegrals:
         for point in zip(mass, l, inertia, a, t, c1, p1, tilde, turned):
             self._add_point(J2, *point)
         self.J2 = _upper(J2)
+        self.N0, self.N1 = _moments(self.J1, self.F0), _moments(self.J2, self.F1)
         self._drop_rounding()
-        self.L1, self.L2 = _second_moment(self.J1), _second_moment(self.J2)
         read_only(self)
 
     def _drop_rounding(self) -> None:
@@ -154,6 +153,8 @@ class ModalIntegrals:
             (self.E0, mode[:, None] * np.sqrt(self.mass)),
             (self.F0, turn[:, None]),
             (self.J1, turn[:, None]),
+            (self.N0, turn[:, None, None]),
+            (self.N1, pair[..., None, None]),
         ):
             values[np.abs(values) <= ROUNDING * bound] = 0.0
 

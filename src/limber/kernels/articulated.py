@@ -19,7 +19,6 @@ from .forces import (
     force_to_parent,
     inertia_to_joint,
     inertia_to_parent,
-    modal_force_offset,
 )
 from .inertia import apply_inertia, column, downdate, load_inertia, rotate_inertia, store_inertia
 from .layout import (
@@ -55,7 +54,7 @@ from .layout import (
     P,
     Z,
 )
-from .modal import mass_and_bias
+from .modal import mass_and_bias, modal_force_offset
 from .motion import along, carry, start_world, to_body_frame, turn_and_bias, world_place
 from .newton_euler import pick
 from .placement import place_seen
@@ -65,35 +64,23 @@ from .vec import add, axpy, dot, load3, load9, mul, scale, store3
 
 
 @kernel
-def align_modes(topo, const, work, tau, k):
-    """Bring MU, DF and ZF of a fresh body k to its aligned modal coordinates, eta = B zeta.
+def align_forces(topo, const, work, tau, k):
+    """ZF - tau of body k in its aligned modal coordinates, eta = B zeta: ZF <- B^T (ZF - tau).
 
-    MU <- MU B, DF <- B^T DF B, ZF <- B^T (ZF - tau): the coordinates in which few modes feel the
-    bodies attached to k, each along a unit vector (`assembly.align`).
+    In these coordinates few modes feel the bodies attached to k, each along a unit vector
+    (`assembly.align`).
     """
     m = topo[k + MODES]
     B = topo[k + ALIGNED]
-    G = B + m * m
-    E = G + m * m
-    mu = topo[k + W_MODES]
-    df = mu + 6 * m
-    spare = df + m * m  # NL is no more needed
+    spare = topo[k + W_MODES] + 6 * m + m * m  # N is no more needed
     zf = modal_force_offset(topo, k)
     for r in range(m):
-        work[spare + 4 * r] = work[zf + r] - tau[topo[k + V_MODES] + r]
-        store3(work, spare + 4 * r + 1, load3(work, mu + 6 * r))
+        work[spare + r] = work[zf + r] - tau[topo[k + V_MODES] + r]
     for r in range(m):
         x = 0.0
-        F = (0.0, 0.0, 0.0)
         for s in range(m):
-            b = const[B + s * m + r]
-            x += b * work[spare + 4 * s]
-            F = axpy(b, load3(work, spare + 4 * s + 1), F)
+            x += const[B + s * m + r] * work[spare + s]
         work[zf + r] = x
-        store3(work, mu + 6 * r, F)
-        store3(work, mu + 6 * r + 3, load3(const, E + 3 * r))
-    for r in range(m * m):
-        work[df + r] = const[G + r]
 
 
 @kernel
@@ -298,14 +285,14 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     for k in range(COLUMNS, end, COLUMNS):
         place_seen(topo, const, work, q, k, topo[k + ALIGNED_NODE], topo[k + SEEN])
         turn_and_bias(topo, const, work, v, k)
-        mass_and_bias(topo, const, work, q, v, k)
+        mass_and_bias(topo, const, work, q, v, k, topo[k + ALIGNED])
     if ext_count > 0:
         for k in range(COLUMNS, end, COLUMNS):
             world_place(topo, work, k)
         apply_external(topo, const, work, q, ext_count, ext_index, ext)
     for k in range(COLUMNS, end, COLUMNS):
         if topo[k + ALIGNED] != 0:
-            align_modes(topo, const, work, tau, k)
+            align_forces(topo, const, work, tau, k)
     for k in range(end - COLUMNS, 0, -COLUMNS):
         condense(topo, work, tau, k)
     for k in range(COLUMNS, end, COLUMNS):

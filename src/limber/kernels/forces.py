@@ -37,17 +37,11 @@ from .layout import (
     P,
     Z,
 )
+from .modal import modal_force_offset
 from .placement import node_deflection
 from .scalar import kernel
 from .so3 import left_jacobian
 from .vec import accumulate3, add, cross, dot, load3, load9, mul_t, neg, store3, sub, transpose
-
-
-@kernel
-def modal_force_offset(topo, k):
-    """Where the modal force ZF of body k lies in work."""
-    m = topo[k + MODES]
-    return topo[k + W_MODES] + 12 * m + m * m
 
 
 @kernel

@@ -44,7 +44,9 @@ SLOT = 24  # index of this body among those children of its parent
 W_LOADS = 25  # work: their stacked inertia (6 LOADS)^2, force 6 LOADS and scratch 6 LOADS
 RANK = 26  # rank of Omega of a ruthless body: how many columns C has
 ALIGNED = 27  # const: the aligned modal block below; 0 when the modes are eliminated as they are
-ALIGNED_NODE = 28  # const: the parent's node record in its aligned coordinates (NODE if it has none)
+ALIGNED_NODE = (
+    28  # const: the parent's node record in its aligned coordinates (NODE if it has none)
+)
 SEEN = 29  # number of the parent's aligned modes, the first ones, that move the joint
 COLUMNS = 30
 
@@ -105,13 +107,13 @@ J_H, J_K, J_D, J_NU, JOINT_WORK = 0, 6, 12, 13, 14
 I_ROT, I_POS, I_BIAS, I_TURN, I_SHAPES = 0, 9, 12, 18, 25
 
 # modal block of a body with m modes, relative to topo[k + MODAL]; sizes in numbers
-#   G0 m m | K m m | D m m | FE0 6 m (F0_r, E0_r) | L1 6 m | F1 3 m m | L2 6 m m | S2 3 m m | G1 m m m
+#   G0 m m | K m m | D m m | FE0 6 m (F0_r, E0_r) | N0 9 m | F1 3 m m | N1 9 m m | S2 3 m m | G1 m m m
 # aligned modal block, relative to topo[k + ALIGNED]: in modal coordinates zeta, eta = B zeta, in which the
 # loaded nodes move along unit vectors (`assembly.align`)
-#   B m m | B^T G0 B m m | E0_r of zeta 3 m
+#   B m m | B^T G0 B m m | FE0 of zeta 6 m | F1 3 m m, of zeta by eta
 # modal work, relative to topo[k + W_MODES]
-#   MU 6 m (F_r, E_r) | DF m m | NL 6 m (dL/deta_r) | ZF m
+#   MU 6 m (F_r, E_r) | DF m m | N 9 m (see `modal`) | ZF m
 
 
 def modal_work_size(m):
-    return 6 * m + m * m + 6 * m + m
+    return 6 * m + m * m + 9 * m + m

@@ -1,24 +1,28 @@
 """The modal mass matrix M_m(eta) of one body and its gyroscopic force b_m.
 
-With p the centre of mass, J the inertia about the body-frame origin, L its second moment of mass (the sum
-of m l l^T over point masses), and summation over s, t,
+With p the centre of mass, J the inertia about the body-frame origin and summation over s, t,
 
     M_m = [[G, F^T, E^T], [F, J, m p~], [E, -m p~, m I]]
     m p = S0 + E0_s eta_s + 1/2 S2_st eta_s eta_t       E_r = E0_r + S2_rs eta_s
-    J   = J0 + tr(L) I - L                              F_r = F0_r + F1_rs eta_s
-    L   = L1_s eta_s + 1/2 L2_st eta_s eta_t            G   = G0 + G1_s eta_s
+    J   = J0 + J1_s eta_s + 1/2 J2_st eta_s eta_t       F_r = F0_r + F1_rs eta_s
+    G   = G0 + G1_s eta_s
 
 S2 and G1 vanish for point masses.  b_m follows from the Lagrangian of M_m, in inertial
-accelerations (the modal integrals are those of Jain & Rodriguez, Appendix C, but for L, which has
-fewer entries than J):
+accelerations (the modal integrals are those of Jain & Rodriguez, Appendix C):
 
-    b_eta_r = (F1_rs - F1_sr) . w eta_dot_s + 1/2 N_r : w~^2
-              + (G1_rst - 1/2 G1_str) eta_dot_s eta_dot_t,           N_r = dL/deta_r
+    b_eta_r = (F1_rs - F1_sr) . w eta_dot_s - 1/2 w . (dJ/deta_r) w
+              + (G1_rst - 1/2 G1_str) eta_dot_s eta_dot_t
     b_w     = J_dot w + w x (J w + F eta_dot) + F1_rs eta_dot_r eta_dot_s
     b_v     = w x (w x m p) + 2 w x E eta_dot + S2_rs eta_dot_r eta_dot_s
 
+J and F go together in one 3 x 3 matrix per mode, N_r = N0_r + N1_rs eta_s, the sum of m gamma_r l^T over
+point masses, which has fewer entries than the two and yields all that b_m needs of them:
+
+    dJ/deta_r = tr(N_r + N_r^T) I - N_r - N_r^T,   F_r~ = N_r - N_r^T,   -1/2 w . (dJ/deta_r) w = N_r : w~^2
+    J_dot w + w x F eta_dot = 2 (tr(N) I - N) w,   N = N_r eta_dot_r
+
 A ruthless body keeps the zeroth order of M_m and what of b_m is free of eta and eta_dot.
-Cost: about 13 m^2 + 45 m multiplications for point masses; 4 m^3 + 10 m^2 more with S2 and G1.
+Cost: about 15 m^2 + 50 m multiplications for point masses; 4 m^3 + 10 m^2 more with S2 and G1.
 """
 
 from .layout import (
@@ -46,6 +50,7 @@ from .vec import (
     dot,
     load3,
     load6,
+    load9,
     mul_sym,
     scale,
     skew,
@@ -57,7 +62,7 @@ from .vec import (
 
 
 @kernel
-def axpy6(s, x, y):
+def axpy9(s, x, y):
     return (
         s * x[0] + y[0],
         s * x[1] + y[1],
@@ -65,18 +70,67 @@ def axpy6(s, x, y):
         s * x[3] + y[3],
         s * x[4] + y[4],
         s * x[5] + y[5],
+        s * x[6] + y[6],
+        s * x[7] + y[7],
+        s * x[8] + y[8],
     )
 
 
 @kernel
-def inertia_of(L):
-    """tr(L) I - L: the inertia of a second moment of mass."""
-    return L[3] + L[5], -L[1], -L[2], L[0] + L[5], -L[4], L[0] + L[3]
+def modal_force_offset(topo, k):
+    """Where the modal force ZF of body k lies in work."""
+    m = topo[k + MODES]
+    return topo[k + W_MODES] + 15 * m + m * m
 
 
 @kernel
 def body_mass(topo, const, work, q, k):
-    """M_m(eta) of body k: P (rigid block), and MU, DF, NJ in its modal work."""
+    """M_m(eta) of body k: P (rigid block), and MU, DF, N in its modal work."""
+    if topo[k + MODES] > 0:
+        modal_columns(topo, const, work, q, k, 0)
+    rigid_block(topo, const, work, q, k)
+
+
+@kernel
+def modal_columns(topo, const, work, q, k, aligned):
+    """MU and DF of body k, in its modal coordinates or in the aligned ones of the block at `aligned`."""
+    m = topo[k + MODES]
+    mu = topo[k + W_MODES]
+    df = mu + 6 * m
+    e = topo[k + Q_MODES]
+    if aligned != 0:
+        g0 = aligned + m * m
+        fe0 = g0 + m * m
+        f1 = fe0 + 6 * m
+    else:
+        g0 = topo[k + MODAL]
+        fe0 = g0 + 3 * m * m
+        f1 = fe0 + 15 * m
+    for r in range(m * m):
+        work[df + r] = const[g0 + r]
+    for r in range(m):
+        F = load3(const, fe0 + 6 * r)
+        if topo[RUTHLESS] == 0:
+            for s in range(m):
+                F = axpy(q[e + s], load3(const, f1 + 3 * (r * m + s)), F)
+        store3(work, mu + 6 * r, F)
+        store3(work, mu + 6 * r + 3, load3(const, fe0 + 6 * r + 3))
+    if topo[k + SECOND] != 0:
+        s2 = topo[k + MODAL] + 15 * m * m + 15 * m
+        g1 = s2 + 3 * m * m
+        for r in range(m):
+            E = load3(work, mu + 6 * r + 3)
+            for s in range(m):
+                E = axpy(q[e + s], load3(const, s2 + 3 * (r * m + s)), E)
+            store3(work, mu + 6 * r + 3, E)
+        for r in range(m * m):
+            for s in range(m):
+                work[df + r] += const[g1 + r * m + s] * q[e + s]
+
+
+@kernel
+def rigid_block(topo, const, work, q, k):
+    """P of body k on its own, and N in its modal work."""
     c = topo[k + CONST]
     b = topo[k + WORK]
     m = topo[k + MODES]
@@ -84,50 +138,41 @@ def body_mass(topo, const, work, q, k):
     moment = load3(const, c + C_MOMENT)
     J = load6(const, c + C_INERTIA)
     if m > 0:
-        g0 = topo[k + MODAL]
-        fe0 = g0 + 3 * m * m
-        l1 = fe0 + 6 * m
-        mu = topo[k + W_MODES]
-        df = mu + 6 * m
-        nl = df + m * m
-        for r in range(m * m):
-            work[df + r] = const[g0 + r]
+        fe0 = topo[k + MODAL] + 3 * m * m
+        n0 = fe0 + 6 * m
+        n = topo[k + W_MODES] + 6 * m + m * m
         if topo[RUTHLESS] != 0:
-            for r in range(m):
-                store6(work, mu + 6 * r, load6(const, fe0 + 6 * r))
-                store6(work, nl + 6 * r, load6(const, l1 + 6 * r))
+            for r in range(9 * m):
+                work[n + r] = const[n0 + r]
         else:
-            f1 = l1 + 6 * m
-            l2 = f1 + 3 * m * m
-            s2 = l2 + 6 * m * m
-            second = topo[k + SECOND]
+            n1 = n0 + 9 * m + 3 * m * m
             e = topo[k + Q_MODES]
-            L = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            S = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
             for r in range(m):
-                F = load3(const, fe0 + 6 * r)
-                E = load3(const, fe0 + 6 * r + 3)
+                N0 = load9(const, n0 + 9 * r)
+                N = N0
                 for s in range(m):
-                    F = axpy(q[e + s], load3(const, f1 + 3 * (r * m + s)), F)
-                store3(work, mu + 6 * r, F)
+                    N = axpy9(q[e + s], load9(const, n1 + 9 * (r * m + s)), N)
+                store9(work, n + 9 * r, N)
                 half = 0.5 * q[e + r]
-                moment = axpy(half, E, moment)
-                if second != 0:
+                S = axpy9(half, axpy9(1.0, N0, N), S)
+                E0 = load3(const, fe0 + 6 * r + 3)
+                moment = axpy(q[e + r], E0, moment)
+            if topo[k + SECOND] != 0:
+                s2 = n1 + 9 * m * m
+                for r in range(m):
                     for s in range(m):
-                        E = axpy(q[e + s], load3(const, s2 + 3 * (r * m + s)), E)
-                store3(work, mu + 6 * r + 3, E)
-                moment = axpy(half, E, moment)
-                L1 = load6(const, l1 + 6 * r)
-                N = L1
-                for s in range(m):
-                    N = axpy6(q[e + s], load6(const, l2 + 6 * (r * m + s)), N)
-                store6(work, nl + 6 * r, N)
-                L = axpy6(half, axpy6(1.0, L1, N), L)
-            J = axpy6(1.0, inertia_of(L), J)
-            if second != 0:
-                g1 = s2 + 3 * m * m
-                for r in range(m * m):
-                    for s in range(m):
-                        work[df + r] += const[g1 + r * m + s] * q[e + s]
+                        half = 0.5 * q[e + r] * q[e + s]
+                        moment = axpy(half, load3(const, s2 + 3 * (r * m + s)), moment)
+            # J0 + tr(S + S^T) I - S - S^T
+            J = (
+                J[0] + 2.0 * (S[4] + S[8]),
+                J[1] - (S[1] + S[3]),
+                J[2] - (S[2] + S[6]),
+                J[3] + 2.0 * (S[0] + S[8]),
+                J[4] - (S[5] + S[7]),
+                J[5] + 2.0 * (S[0] + S[4]),
+            )
     store6(work, b + P, J)
     store9(work, b + P + 6, skew(moment))
     store6(work, b + P + 15, (mass, 0.0, 0.0, mass, 0.0, mass))
@@ -150,10 +195,11 @@ def rigid_mass_and_bias(topo, const, work, k):
 
 
 @kernel
-def mass_and_bias(topo, const, work, q, v, k):
-    """`body_mass` and `body_bias` of body k."""
+def mass_and_bias(topo, const, work, q, v, k, aligned):
+    """`body_mass` and `body_bias` of body k; MU and DF as in `modal_columns`."""
     if topo[k + MODES] > 0:
-        body_mass(topo, const, work, q, k)
+        modal_columns(topo, const, work, q, k, aligned)
+        rigid_block(topo, const, work, q, k)
         body_bias(topo, const, work, q, v, k)
     else:
         rigid_mass_and_bias(topo, const, work, k)
@@ -166,20 +212,20 @@ def moment_of(work, b):
 
 
 @kernel
-def store_modal_force(topo, const, work, q, v, k, w, N, nl):
-    """ZF_r = K eta + D eta_dot + 1/2 N_r : w~^2, with the N_r at N[nl:]."""
+def store_modal_force(topo, const, work, q, v, k, w, N, at):
+    """ZF_r = K eta + D eta_dot + N_r : w~^2, with the N_r at N[at:]."""
     m = topo[k + MODES]
     stiffness = topo[k + MODAL] + m * m
     damping = stiffness + m * m
-    zf = topo[k + W_MODES] + 12 * m + m * m
+    zf = modal_force_offset(topo, k)
     e = topo[k + Q_MODES]
     ed = topo[k + V_MODES]
-    hx, hy, hz = -0.5 * w[0] * w[0], -0.5 * w[1] * w[1], -0.5 * w[2] * w[2]
-    xx, yy, zz = hy + hz, hx + hz, hx + hy
+    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
     for r in range(m):
-        n = load6(N, nl + 6 * r)
-        force = n[0] * xx + n[1] * xy + n[2] * xz + n[3] * yy + n[4] * yz + n[5] * zz
+        n = load9(N, at + 9 * r)
+        force = n[1] * xy + n[3] * xy + n[2] * xz + n[6] * xz + n[5] * yz + n[7] * yz
+        force -= n[0] * (yy + zz) + n[4] * (xx + zz) + n[8] * (xx + yy)
         for s in range(m):
             force += const[stiffness + r * m + s] * q[e + s]
             force += const[damping + r * m + s] * v[ed + s]
@@ -190,42 +236,47 @@ def store_modal_force(topo, const, work, q, v, k, w, N, nl):
 def body_bias(topo, const, work, q, v, k):
     """b_m of a flexible body plus its elastic and damping forces: Z (rigid part), ZF in modal work.
 
-    Needs OMEGA and a fresh `body_mass`.
+    Needs OMEGA and a fresh `body_mass`, MU with S2 only.
     """
     b = topo[k + WORK]
     m = topo[k + MODES]
     mu = topo[k + W_MODES]
-    nl = mu + 6 * m + m * m
-    zf = nl + 6 * m
+    n = mu + 6 * m + m * m
+    zf = modal_force_offset(topo, k)
     ed = topo[k + V_MODES]
     w = load3(work, b + OMEGA)
-    store_modal_force(topo, const, work, q, v, k, w, work, nl)
-    h = mul_sym(load6(work, b + P), w)  # J w + F eta_dot
+    store_modal_force(topo, const, work, q, v, k, w, work, n)
+    moment = cross(w, mul_sym(load6(work, b + P), w))
     u = cross(w, moment_of(work, b))  # w x m p + 2 E eta_dot
-    n = (0.0, 0.0, 0.0)
     f = (0.0, 0.0, 0.0)
     if topo[RUTHLESS] == 0:
-        f1 = topo[k + MODAL] + 3 * m * m + 12 * m
-        rate_of_L = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        twice = scale(2.0, w)
+        fe0 = topo[k + MODAL] + 3 * m * m
+        f1 = fe0 + 15 * m
+        N = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        t = scale(2.0, w)
         for r in range(m):
             rate = v[ed + r]
-            rate_of_L = axpy6(rate, load6(work, nl + 6 * r), rate_of_L)
-            h = axpy(rate, load3(work, mu + 6 * r), h)
-            u = axpy(2.0 * rate, load3(work, mu + 6 * r + 3), u)
+            N = axpy9(rate, load9(work, n + 9 * r), N)
             if topo[k + SECOND] != 0:
+                u = axpy(2.0 * rate, load3(work, mu + 6 * r + 3), u)
                 turn, drift, gyro = second_order_bias(topo, const, v, k, r, w)
-                n = axpy(rate, turn, n)
+                moment = axpy(rate, turn, moment)
                 f = axpy(rate, drift, f)
                 work[zf + r] += gyro
             else:
+                u = axpy(2.0 * rate, load3(const, fe0 + 6 * r + 3), u)
                 # F1 is antisymmetric
                 turn = (0.0, 0.0, 0.0)
                 for s in range(m):
                     turn = axpy(v[ed + s], load3(const, f1 + 3 * (r * m + s)), turn)
-                work[zf + r] += dot(turn, twice)
-        n = add(n, mul_sym(inertia_of(rate_of_L), w))
-    store3(work, b + Z, add(n, cross(w, h)))
+                work[zf + r] += dot(turn, t)
+        # 2 (tr(N) I - N) w
+        moment = (
+            moment[0] + (N[4] + N[8]) * t[0] - N[1] * t[1] - N[2] * t[2],
+            moment[1] + (N[0] + N[8]) * t[1] - N[3] * t[0] - N[5] * t[2],
+            moment[2] + (N[0] + N[4]) * t[2] - N[6] * t[0] - N[7] * t[1],
+        )
+    store3(work, b + Z, moment)
     store3(work, b + Z + 3, add(f, cross(w, u)))
 
 
@@ -237,8 +288,8 @@ def second_order_bias(topo, const, v, k, r, w):
     (F1_rs - F1_sr) . w eta_dot_s + (G1_rst - 1/2 G1_str) eta_dot_s eta_dot_t.
     """
     m = topo[k + MODES]
-    f1 = topo[k + MODAL] + 3 * m * m + 12 * m
-    s2 = f1 + 9 * m * m
+    f1 = topo[k + MODAL] + 3 * m * m + 15 * m
+    s2 = f1 + 12 * m * m
     g1 = s2 + 3 * m * m
     ed = topo[k + V_MODES]
     turn = (0.0, 0.0, 0.0)

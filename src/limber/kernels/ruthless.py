@@ -21,7 +21,7 @@ Cost      about 1300 multiplications for a body with one such child and 3 m^2 + 
 """
 
 from .articulated import eliminate_joint, joint_accelerations
-from .forces import apply_external, force_to_parent, inertia_to_parent, modal_force_offset
+from .forces import apply_external, force_to_parent, inertia_to_parent
 from .inertia import (
     apply_inertia,
     column,
@@ -53,7 +53,7 @@ from .layout import (
     P,
     Z,
 )
-from .modal import rigid_mass_and_bias, store_modal_force
+from .modal import modal_force_offset, rigid_mass_and_bias, store_modal_force
 from .motion import carry, start_world, turn_and_bias, world_place
 from .placement import place
 from .scalar import kernel
