@@ -135,6 +135,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
     records: list[dict[int | None, int]] = [{None: L.WORLD}]
     group = 1 + n
     q = v = 0
+    pairs: list[int] = []
     for k, item in enumerate(items, start=1):
         row, body = topo[k], data[k]
         m, joint = body.modes, item.joint
@@ -155,11 +156,16 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
         if m:
             i = body.integrals
             row[L.MODAL] = const.add(
-                i.G0, body.stiffness, body.damping, np.hstack([i.F0, i.E0]), i.N0, i.F1, i.N1
+                i.G0, body.stiffness, body.damping, np.hstack([i.F0, i.E0]), i.N0, i.F1
             )
             row[L.SECOND] = int(i.rotary and not ruthless)
             if row[L.SECOND]:
                 const.add(i.S2, i.G1)
+            row[L.PAIRS] = topo.size + len(pairs)
+            for r in range(m):
+                s = np.flatnonzero(i.N1[r].any(axis=(1, 2)))
+                pairs += [len(s), *s]
+                const.add(i.N1[r, s])
             if item.inboard is not None and not ruthless:
                 row[L.INBOARD] = records[k][item.inboard]
     topo[0, [L.NQ, L.NV, L.RUTHLESS]] = q, v, int(ruthless)
@@ -168,7 +174,9 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
     else:
         _align(topo, const, items, data)
     _lay_out_work(topo, n)
-    return Packed(flattened(topo, n), np.concatenate(const.parts), records)
+    pairs += [0] * (-len(pairs) % L.COLUMNS)  # whole rows
+    flat = np.concatenate([flattened(topo, n), np.array(pairs, dtype=np.int64)])
+    return Packed(flat, np.concatenate(const.parts), records)
 
 
 def _placement(item: Attachment, parent: _BodyData) -> tuple[Array, Array, Array]:

@@ -2,7 +2,7 @@
 
 `topo`   int64, flat, in rows of COLUMNS.  A row is named by where it starts, so that topo[k + PARENT]
          is the parent of body k.  Row 0 is the world and holds the sizes of the system; then come
-         the bodies, a parent before its children, and the groups of the general joints.
+         the bodies, a parent before its children, the groups of the general joints, and PAIRS.
 `const`  float64, flat.  The numbers of the model: never written by a kernel.
 `work`   float64, flat.  Scratch, one block per body; a kernel reads nothing it has not written.
 
@@ -48,7 +48,8 @@ ALIGNED_NODE = (
     28  # const: the parent's node record in its aligned coordinates (NODE if it has none)
 )
 SEEN = 29  # number of the parent's aligned modes, the first ones, that move the joint
-COLUMNS = 30
+PAIRS = 30  # topo: for each mode r, how many N1_rs of the modal block are not zero, and their s
+COLUMNS = 31
 
 # --- topo, group rows -------------------------------------------------------------------------
 G_KIND, G_Q, G_V, G_DOFS, G_CONST = 0, 1, 2, 3, 4
@@ -107,7 +108,7 @@ J_H, J_K, J_D, J_NU, JOINT_WORK = 0, 6, 12, 13, 14
 I_ROT, I_POS, I_BIAS, I_TURN, I_SHAPES = 0, 9, 12, 18, 25
 
 # modal block of a body with m modes, relative to topo[k + MODAL]; sizes in numbers
-#   G0 m m | K m m | D m m | FE0 6 m (F0_r, E0_r) | N0 9 m | F1 3 m m | N1 9 m m | S2 3 m m | G1 m m m
+#   G0 m m | K m m | D m m | FE0 6 m (F0_r, E0_r) | N0 9 m | F1 3 m m | S2 3 m m | G1 m m m | N1 9 per pair
 # aligned modal block, relative to topo[k + ALIGNED]: in modal coordinates zeta, eta = B zeta, in which the
 # loaded nodes move along unit vectors (`assembly.align`)
 #   B m m | B^T G0 B m m | FE0 of zeta 6 m | F1 3 m m, of zeta by eta

@@ -33,6 +33,7 @@ from .layout import (
     MODAL,
     MODES,
     OMEGA,
+    PAIRS,
     Q_MODES,
     RUTHLESS,
     SECOND,
@@ -84,39 +85,58 @@ def modal_force_offset(topo, k):
 
 
 @kernel
+def axial(N):
+    """F with F~ = N - N^T."""
+    return N[7] - N[5], N[2] - N[6], N[3] - N[1]
+
+
+@kernel
+def pair_values(topo, k):
+    """Where the N1_rs of body k lie in const, in the order of PAIRS."""
+    m = topo[k + MODES]
+    second = 3 * m * m + m * m * m if topo[k + SECOND] != 0 else 0
+    return topo[k + MODAL] + 6 * m * m + 15 * m + second
+
+
+@kernel
 def body_mass(topo, const, work, q, k):
     """M_m(eta) of body k: P (rigid block), and MU, DF, N in its modal work."""
+    rigid_block(topo, const, work, q, k)
     if topo[k + MODES] > 0:
         modal_columns(topo, const, work, q, k, 0)
-    rigid_block(topo, const, work, q, k)
 
 
 @kernel
 def modal_columns(topo, const, work, q, k, aligned):
-    """MU and DF of body k, in its modal coordinates or in the aligned ones of the block at `aligned`."""
+    """MU and DF of body k, in its modal coordinates or in the aligned ones of the block at `aligned`.
+
+    Needs N.
+    """
     m = topo[k + MODES]
     mu = topo[k + W_MODES]
     df = mu + 6 * m
+    n = df + m * m
     e = topo[k + Q_MODES]
     if aligned != 0:
         g0 = aligned + m * m
         fe0 = g0 + m * m
         f1 = fe0 + 6 * m
+        for r in range(m):
+            F = load3(const, fe0 + 6 * r)
+            for s in range(m):
+                F = axpy(q[e + s], load3(const, f1 + 3 * (r * m + s)), F)
+            store3(work, mu + 6 * r, F)
+            store3(work, mu + 6 * r + 3, load3(const, fe0 + 6 * r + 3))
     else:
         g0 = topo[k + MODAL]
         fe0 = g0 + 3 * m * m
-        f1 = fe0 + 15 * m
+        for r in range(m):
+            store3(work, mu + 6 * r, axial(load9(work, n + 9 * r)))
+            store3(work, mu + 6 * r + 3, load3(const, fe0 + 6 * r + 3))
     for r in range(m * m):
         work[df + r] = const[g0 + r]
-    for r in range(m):
-        F = load3(const, fe0 + 6 * r)
-        if topo[RUTHLESS] == 0:
-            for s in range(m):
-                F = axpy(q[e + s], load3(const, f1 + 3 * (r * m + s)), F)
-        store3(work, mu + 6 * r, F)
-        store3(work, mu + 6 * r + 3, load3(const, fe0 + 6 * r + 3))
     if topo[k + SECOND] != 0:
-        s2 = topo[k + MODAL] + 15 * m * m + 15 * m
+        s2 = g0 + 6 * m * m + 15 * m
         g1 = s2 + 3 * m * m
         for r in range(m):
             E = load3(work, mu + 6 * r + 3)
@@ -145,21 +165,25 @@ def rigid_block(topo, const, work, q, k):
             for r in range(9 * m):
                 work[n + r] = const[n0 + r]
         else:
-            n1 = n0 + 9 * m + 3 * m * m
+            i = topo[k + PAIRS]
+            n1 = pair_values(topo, k)
             e = topo[k + Q_MODES]
             S = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
             for r in range(m):
                 N0 = load9(const, n0 + 9 * r)
                 N = N0
-                for s in range(m):
-                    N = axpy9(q[e + s], load9(const, n1 + 9 * (r * m + s)), N)
+                pairs = topo[i]
+                for s in range(pairs):
+                    N = axpy9(q[e + topo[i + 1 + s]], load9(const, n1 + 9 * s), N)
+                i += 1 + pairs
+                n1 += 9 * pairs
                 store9(work, n + 9 * r, N)
                 half = 0.5 * q[e + r]
                 S = axpy9(half, axpy9(1.0, N0, N), S)
                 E0 = load3(const, fe0 + 6 * r + 3)
                 moment = axpy(q[e + r], E0, moment)
             if topo[k + SECOND] != 0:
-                s2 = n1 + 9 * m * m
+                s2 = n0 + 9 * m + 3 * m * m
                 for r in range(m):
                     for s in range(m):
                         half = 0.5 * q[e + r] * q[e + s]
@@ -198,8 +222,8 @@ def rigid_mass_and_bias(topo, const, work, k):
 def mass_and_bias(topo, const, work, q, v, k, aligned):
     """`body_mass` and `body_bias` of body k; MU and DF as in `modal_columns`."""
     if topo[k + MODES] > 0:
-        modal_columns(topo, const, work, q, k, aligned)
         rigid_block(topo, const, work, q, k)
+        modal_columns(topo, const, work, q, k, aligned)
         body_bias(topo, const, work, q, v, k)
     else:
         rigid_mass_and_bias(topo, const, work, k)
@@ -251,7 +275,8 @@ def body_bias(topo, const, work, q, v, k):
     f = (0.0, 0.0, 0.0)
     if topo[RUTHLESS] == 0:
         fe0 = topo[k + MODAL] + 3 * m * m
-        f1 = fe0 + 15 * m
+        i = topo[k + PAIRS]
+        n1 = pair_values(topo, k)
         N = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         t = scale(2.0, w)
         for r in range(m):
@@ -267,8 +292,11 @@ def body_bias(topo, const, work, q, v, k):
                 u = axpy(2.0 * rate, load3(const, fe0 + 6 * r + 3), u)
                 # F1 is antisymmetric
                 turn = (0.0, 0.0, 0.0)
-                for s in range(m):
-                    turn = axpy(v[ed + s], load3(const, f1 + 3 * (r * m + s)), turn)
+                pairs = topo[i]
+                for s in range(pairs):
+                    turn = axpy(v[ed + topo[i + 1 + s]], axial(load9(const, n1 + 9 * s)), turn)
+                i += 1 + pairs
+                n1 += 9 * pairs
                 work[zf + r] += dot(turn, t)
         # 2 (tr(N) I - N) w
         moment = (
@@ -289,7 +317,7 @@ def second_order_bias(topo, const, v, k, r, w):
     """
     m = topo[k + MODES]
     f1 = topo[k + MODAL] + 3 * m * m + 15 * m
-    s2 = f1 + 12 * m * m
+    s2 = f1 + 3 * m * m
     g1 = s2 + 3 * m * m
     ed = topo[k + V_MODES]
     turn = (0.0, 0.0, 0.0)
