@@ -199,7 +199,8 @@ def condense(topo, work, tau, k):
     eliminate_joint(topo, work, tau, k, p)
     if topo[k + PARENT] != 0:
         inertia_to_parent(topo, work, k, topo[k + SEEN])
-        force_to_parent(topo, work, k, topo[k + SEEN])
+        n, f = load3(work, b + Z), load3(work, b + Z + 3)
+        force_to_parent(topo, work, k, topo[k + SEEN], n, f)
 
 
 @kernel

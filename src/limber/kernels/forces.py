@@ -175,14 +175,12 @@ def inertia_to_parent(topo, work, k, seen):
 
 
 @kernel
-def force_to_parent(topo, work, k, seen):
-    """Add the wrench at the joint of body k (Z, parent axes) to Z and ZF of its parent, by a node map of
+def force_to_parent(topo, work, k, seen, n, f):
+    """Add the wrench at the joint of body k (parent axes) to Z and ZF of its parent, by a node map of
     `seen` columns.
     """
     b = topo[k + WORK]
     p = topo[k + PARENT]
-    n = load3(work, b + Z)
-    f = load3(work, b + Z + 3)
     if topo[k + ATTACHED] != RIGIDLY:
         zf = modal_force_offset(topo, p)
         i = topo[k + W_NODE]

@@ -5,7 +5,7 @@
 A spatial vector is handed over as its angular and its linear 3-tuple.
 """
 
-from .scalar import kernel
+from .scalar import inlined, kernel
 from .vec import (
     add,
     cross,
@@ -74,7 +74,7 @@ def rotate_symmetric(R, S):
     )
 
 
-@kernel
+@inlined
 def rotate_inertia(R, A, B, C):
     """diag(R, R) P diag(R, R)^T: from child to parent axes.  Cost 105 multiplications.
 

@@ -101,16 +101,20 @@ def pair_values(topo, k):
 @kernel
 def body_mass(topo, const, work, q, k):
     """M_m(eta) of body k: P (rigid block), and MU, DF, N in its modal work."""
-    rigid_block(topo, const, work, q, k)
     if topo[k + MODES] > 0:
+        rigid_block(topo, const, work, q, k)
         modal_columns(topo, const, work, q, k, 0)
+    else:
+        c = topo[k + CONST]
+        J = load6(const, c + C_INERTIA)
+        store_rigid(work, topo[k + WORK] + P, const[c + C_MASS], load3(const, c + C_MOMENT), J)
 
 
 @kernel
 def modal_columns(topo, const, work, q, k, aligned):
     """MU and DF of body k, in its modal coordinates or in the aligned ones of the block at `aligned`.
 
-    Needs N.
+    Needs N unless the system is ruthless.
     """
     m = topo[k + MODES]
     mu = topo[k + W_MODES]
@@ -131,7 +135,10 @@ def modal_columns(topo, const, work, q, k, aligned):
         g0 = topo[k + MODAL]
         fe0 = g0 + 3 * m * m
         for r in range(m):
-            store3(work, mu + 6 * r, axial(load9(work, n + 9 * r)))
+            F = load3(const, fe0 + 6 * r)
+            if topo[RUTHLESS] == 0:
+                F = axial(load9(work, n + 9 * r))
+            store3(work, mu + 6 * r, F)
             store3(work, mu + 6 * r + 3, load3(const, fe0 + 6 * r + 3))
     for r in range(m * m):
         work[df + r] = const[g0 + r]
@@ -149,57 +156,55 @@ def modal_columns(topo, const, work, q, k, aligned):
 
 
 @kernel
+def store_rigid(work, p, mass, moment, J):
+    """The inertia of a body of that mass, moment of mass and inertia, at work[p:]."""
+    store6(work, p, J)
+    store9(work, p + 6, skew(moment))
+    store6(work, p + 15, (mass, 0.0, 0.0, mass, 0.0, mass))
+
+
+@kernel
 def rigid_block(topo, const, work, q, k):
-    """P of body k on its own, and N in its modal work."""
+    """P of a flexible body on its own, and N in its modal work."""
     c = topo[k + CONST]
-    b = topo[k + WORK]
     m = topo[k + MODES]
-    mass = const[c + C_MASS]
     moment = load3(const, c + C_MOMENT)
     J = load6(const, c + C_INERTIA)
-    if m > 0:
+    if topo[RUTHLESS] == 0:
         fe0 = topo[k + MODAL] + 3 * m * m
         n0 = fe0 + 6 * m
         n = topo[k + W_MODES] + 6 * m + m * m
-        if topo[RUTHLESS] != 0:
-            for r in range(9 * m):
-                work[n + r] = const[n0 + r]
-        else:
-            i = topo[k + PAIRS]
-            n1 = pair_values(topo, k)
-            e = topo[k + Q_MODES]
-            S = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        i = topo[k + PAIRS]
+        n1 = pair_values(topo, k)
+        e = topo[k + Q_MODES]
+        S = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        for r in range(m):
+            N0 = load9(const, n0 + 9 * r)
+            N = N0
+            pairs = topo[i]
+            for s in range(pairs):
+                N = axpy9(q[e + topo[i + 1 + s]], load9(const, n1 + 9 * s), N)
+            i += 1 + pairs
+            n1 += 9 * pairs
+            store9(work, n + 9 * r, N)
+            S = axpy9(0.5 * q[e + r], axpy9(1.0, N0, N), S)
+            moment = axpy(q[e + r], load3(const, fe0 + 6 * r + 3), moment)
+        if topo[k + SECOND] != 0:
+            s2 = n0 + 9 * m + 3 * m * m
             for r in range(m):
-                N0 = load9(const, n0 + 9 * r)
-                N = N0
-                pairs = topo[i]
-                for s in range(pairs):
-                    N = axpy9(q[e + topo[i + 1 + s]], load9(const, n1 + 9 * s), N)
-                i += 1 + pairs
-                n1 += 9 * pairs
-                store9(work, n + 9 * r, N)
-                half = 0.5 * q[e + r]
-                S = axpy9(half, axpy9(1.0, N0, N), S)
-                E0 = load3(const, fe0 + 6 * r + 3)
-                moment = axpy(q[e + r], E0, moment)
-            if topo[k + SECOND] != 0:
-                s2 = n0 + 9 * m + 3 * m * m
-                for r in range(m):
-                    for s in range(m):
-                        half = 0.5 * q[e + r] * q[e + s]
-                        moment = axpy(half, load3(const, s2 + 3 * (r * m + s)), moment)
-            # J0 + tr(S + S^T) I - S - S^T
-            J = (
-                J[0] + 2.0 * (S[4] + S[8]),
-                J[1] - (S[1] + S[3]),
-                J[2] - (S[2] + S[6]),
-                J[3] + 2.0 * (S[0] + S[8]),
-                J[4] - (S[5] + S[7]),
-                J[5] + 2.0 * (S[0] + S[4]),
-            )
-    store6(work, b + P, J)
-    store9(work, b + P + 6, skew(moment))
-    store6(work, b + P + 15, (mass, 0.0, 0.0, mass, 0.0, mass))
+                for s in range(m):
+                    half = 0.5 * q[e + r] * q[e + s]
+                    moment = axpy(half, load3(const, s2 + 3 * (r * m + s)), moment)
+        # J0 + tr(S + S^T) I - S - S^T
+        J = (
+            J[0] + 2.0 * (S[4] + S[8]),
+            J[1] - (S[1] + S[3]),
+            J[2] - (S[2] + S[6]),
+            J[3] + 2.0 * (S[0] + S[8]),
+            J[4] - (S[5] + S[7]),
+            J[5] + 2.0 * (S[0] + S[4]),
+        )
+    store_rigid(work, topo[k + WORK] + P, const[c + C_MASS], moment, J)
 
 
 @kernel
@@ -211,9 +216,7 @@ def rigid_mass_and_bias(topo, const, work, k):
     moment = load3(const, c + C_MOMENT)
     J = load6(const, c + C_INERTIA)
     w = load3(work, b + OMEGA)
-    store6(work, b + P, J)
-    store9(work, b + P + 6, skew(moment))
-    store6(work, b + P + 15, (mass, 0.0, 0.0, mass, 0.0, mass))
+    store_rigid(work, b + P, mass, moment, J)
     store3(work, b + Z, cross(w, mul_sym(J, w)))
     store3(work, b + Z + 3, cross(w, cross(w, moment)))
 
@@ -269,7 +272,10 @@ def body_bias(topo, const, work, q, v, k):
     zf = modal_force_offset(topo, k)
     ed = topo[k + V_MODES]
     w = load3(work, b + OMEGA)
-    store_modal_force(topo, const, work, q, v, k, w, work, n)
+    if topo[RUTHLESS] == 0:
+        store_modal_force(topo, const, work, q, v, k, w, work, n)
+    else:
+        store_modal_force(topo, const, work, q, v, k, w, const, topo[k + MODAL] + 3 * m * m + 6 * m)
     moment = cross(w, mul_sym(load6(work, b + P), w))
     u = cross(w, moment_of(work, b))  # w x m p + 2 E eta_dot
     f = (0.0, 0.0, 0.0)

@@ -39,7 +39,7 @@ from .modal import mass_and_bias, modal_force_offset
 from .motion import acceleration, start_world, turn_and_bias, world_place
 from .placement import place
 from .scalar import kernel
-from .vec import accumulate3, dot, load3, load9, mul, store3
+from .vec import accumulate3, dot, load3, load9, mul
 
 
 @kernel
@@ -132,6 +132,4 @@ def inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, t
         n, f = project_force(topo, work, k, tau)
         if topo[k + PARENT] != 0:
             R = load9(work, topo[k + WORK] + ROT)
-            store3(work, topo[k + WORK] + Z, mul(R, n))
-            store3(work, topo[k + WORK] + Z + 3, mul(R, f))
-            force_to_parent(topo, work, k, topo[topo[k + PARENT] + MODES])
+            force_to_parent(topo, work, k, topo[topo[k + PARENT] + MODES], mul(R, n), mul(R, f))

@@ -315,7 +315,8 @@ def condense(topo, const, work, tau, k):
     if topo[k + PARENT] != 0:
         if topo[k + ATTACHED] == RIGIDLY:
             inertia_to_parent(topo, work, k, 0)
-            force_to_parent(topo, work, k, 0)
+            b = topo[k + WORK]
+            force_to_parent(topo, work, k, 0, load3(work, b + Z), load3(work, b + Z + 3))
         else:
             load_node(topo, work, k)
 
