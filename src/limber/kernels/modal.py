@@ -251,7 +251,7 @@ def store_modal_force(topo, const, work, q, v, k, w, N, at):
     xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
     for r in range(m):
         n = load9(N, at + 9 * r)
-        force = n[1] * xy + n[3] * xy + n[2] * xz + n[6] * xz + n[5] * yz + n[7] * yz
+        force = (n[1] + n[3]) * xy + (n[2] + n[6]) * xz + (n[5] + n[7]) * yz
         force -= n[0] * (yy + zz) + n[4] * (xx + zz) + n[8] * (xx + yy)
         for s in range(m):
             force += const[stiffness + r * m + s] * q[e + s]

@@ -83,7 +83,7 @@ def rotate_plus(R, A, B, C):
     )
 
 
-@kernel
+@inlined
 def eliminate_revolute(topo, work, tau, k, p):
     """`eliminate_joint` of `articulated` for a revolute joint.
 
