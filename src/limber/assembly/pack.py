@@ -122,8 +122,11 @@ _WORLD = _BodyData(
 )
 
 
-def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
-    """Pack a tree of attachments, parents before children."""
+def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = True) -> Packed:
+    """Pack a tree of attachments, parents before children.
+
+    align : give the articulated sweep modal coordinates of its own (`assembly.align`).
+    """
     n = len(items)
     groups = sum(len(i.joint.groups) for i in items if i.joint.kernel_kind[0] == L.GENERAL)
     topo = np.zeros((1 + n + groups, L.COLUMNS), dtype=np.int64)
@@ -171,7 +174,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
     topo[0, [L.NQ, L.NV, L.RUTHLESS]] = q, v, int(ruthless)
     if ruthless:
         _precompute(topo, const, items, data, records)
-    else:
+    elif align:
         _align(topo, const, items, data)
     _lay_out_work(topo, n)
     pairs += [0] * (-len(pairs) % L.COLUMNS)  # whole rows

@@ -134,7 +134,8 @@ class ModalIntegrals:
             self._add_point(J2, *point)
         self.J2 = _upper(J2)
         self.N0, self.N1 = _moments(self.J1, self.F0), _moments(self.J2, self.F1)
-        self._drop_rounding()
+        if scalar is float:
+            self._drop_rounding()
         read_only(self)
 
     def _drop_rounding(self) -> None:

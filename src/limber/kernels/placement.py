@@ -43,8 +43,8 @@ from .layout import (
     WORK,
 )
 from .scalar import cos, kernel, sin
-from .so3 import matrix, series
-from .vec import add, axpy, cross, dot, load3, load9, matmul, mul, store3, store4, store9, sub
+from .so3 import bend, matrix
+from .vec import add, axpy, cross, load3, load9, matmul, mul, store3, store4, store9, sub
 
 
 @kernel
@@ -138,8 +138,7 @@ def place_seen(topo, const, work, q, k, node, m):
     o = load3(const, c + C_OFFSET)
     if attached == DEFORMING:
         x, shift = node_deflection(const, topo[k + NODE], topo[p + MODES], q, topo[p + Q_MODES])
-        a, tb, tc, db, dc = series(dot(x, x))
-        E = matrix(a, tb, x)
+        E, tb, tc, db, dc = bend(x)
         R = matmul(E, R)
         arm = mul(E, arm)
         o = add(add(load3(const, topo[k + NODE] + NODE_POSITION), shift), arm)
@@ -187,8 +186,8 @@ def place_inboard_node(topo, const, work, q, k):
     m = topo[k + MODES]
     x, shift = node_deflection(const, d, m, q, topo[k + Q_MODES])
     l = add(load3(const, d + NODE_POSITION), shift)
-    a, tb, tc, db, dc = series(dot(x, x))
-    store9(work, i + I_ROT, matrix(a, tb, x))
+    E, tb, tc, db, dc = bend(x)
+    store9(work, i + I_ROT, E)
     store3(work, i + I_TURN, x)
     store4(work, i + I_TURN + 3, (tb, tc, db, dc))
     store3(work, i + I_POS, l)

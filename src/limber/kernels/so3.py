@@ -64,10 +64,17 @@ def matrix(p, q, x):
 
 
 @kernel
+def bend(x):
+    """exp(x~) as a matrix, and b, c, db/du, dc/du at x."""
+    a, b, c, db, dc = series(dot(x, x))
+    return matrix(a, b, x), b, c, db, dc
+
+
+@kernel
 def exp_rotation(x):
     """exp(x~) as a matrix."""
-    a, b, _, _, _ = series(dot(x, x))
-    return matrix(a, b, x)
+    E, _, _, _, _ = bend(x)
+    return E
 
 
 @kernel

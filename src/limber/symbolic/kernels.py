@@ -16,6 +16,9 @@ import sympy as sp
 from limber.kernels import plain
 from limber.symbolic.polynomial import Polynomial, Ring, index_of
 
+#: Terms of the series: one more than the compiled kernels sum, beyond rounding below 1 rad.
+TERMS = 10
+
 
 def load(ring: Ring) -> SimpleNamespace:
     """The plain kernels on polynomials of `ring`."""
@@ -28,20 +31,19 @@ def load(ring: Ring) -> SimpleNamespace:
 
     kernels = plain.load(sine, cosine)
     so3 = kernels.so3
-    series = NodeSeries(ring, so3)
-    so3.horner = series.coefficient
-    matrix, bend = so3.matrix, so3.exp_rotation
+    so3.series = NodeSeries(ring).all
+    matrix, bend = so3.matrix, so3.bend
 
-    def exp_rotation(x):
-        """exp(x~), in sines and cosines where x keeps its axis."""
+    def bend_exactly(x):
+        """`so3.bend`, exp(x~) in sines and cosines where x keeps its axis."""
+        E, *series = bend(x)
         axes = [i for i in range(3) if x[i]]
         if len(axes) == 1 and ring.limit is None:
             s, c = ring.sine_and_cosine(x[axes[0]])
-            return matrix(s, 1 - c, tuple(float(i == axes[0]) for i in range(3)))
-        return bend(x)
+            E = matrix(s, 1 - c, tuple(float(i == axes[0]) for i in range(3)))
+        return E, *series
 
-    for module in (so3, kernels.observe, kernels.placement):
-        module.exp_rotation = exp_rotation
+    so3.bend = kernels.placement.bend = bend_exactly
     return kernels
 
 
@@ -52,23 +54,16 @@ class NodeSeries:
     series, with a' = (c - b)/2 and b', c' generators in turn; a second derivative is never needed.
     """
 
-    def __init__(self, ring: Ring, so3):
+    def __init__(self, ring: Ring):
         self.ring = ring
-        terms = range(so3.TERMS)
+        terms = range(TERMS)
         exact = {k: [Fraction((-1) ** i, factorial(2 * i + k)) for i in terms] for k in (1, 2, 3)}
         rates = {k: [i * exact[k][i] for i in terms[1:]] for k in (2, 3)}
         self.series = {"a": exact[1], "b": exact[2], "c": exact[3], "b'": rates[2], "c'": rates[3]}
-        self.names = {
-            so3.COEFFICIENTS_A: "a",
-            so3.COEFFICIENTS_B: "b",
-            so3.COEFFICIENTS_C: "c",
-            so3.RATES_B: "b'",
-            so3.RATES_C: "c'",
-        }
 
-    def coefficient(self, coefficients: tuple[float, ...], u) -> Polynomial:
-        """What `so3.horner(coefficients, u)` stands for."""
-        return self.function(self.names[coefficients], u)
+    def all(self, u) -> tuple[Polynomial, ...]:
+        """What `so3.series(u)` stands for."""
+        return tuple(self.function(name, u) for name in self.series)
 
     def function(self, name: str, u) -> Polynomial:
         """One of the five functions of u."""

@@ -56,7 +56,7 @@ class Model:
             joint = symbolic_joint(item.joint, naming.joint_coordinates(item.name))
             self.items.append(replace(item, joint=joint))
             self.joints[item.name] = joint
-        packed = pack(self.items, assembly.gravity, False)
+        packed = pack(self.items, assembly.gravity, False, align=False)
         self.topo, self.records = packed.topo, packed.records
         self.numbers = {item.name: (k + 1) * L.COLUMNS for k, item in enumerate(self.items)}
         const, self.values = name_constants(packed, self.items, named)

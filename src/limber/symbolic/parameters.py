@@ -30,7 +30,7 @@ def name_constants(
     topo = packed.topo.reshape(-1, L.COLUMNS)
     for k, item in enumerate(items, start=1):
         if item.name in named:
-            for places, labels in _blocks(topo[k], packed.records[k], item):
+            for places, labels in _blocks(packed.topo, topo[k], packed.records[k], item):
                 _name(const, places, [f"{label}_{item.name}" for label in labels], values)
     return const, values
 
@@ -60,7 +60,7 @@ def _name(const: list, places: Sequence[int], labels: list[str], values: dict) -
 
 
 def _blocks(
-    row: np.ndarray, records: dict, item: Attachment
+    topo: np.ndarray, row: np.ndarray, records: dict, item: Attachment
 ) -> Iterator[tuple[Sequence[int], list[str]]]:
     """The kinds of numbers of a body: where they lie in `const`, and a label for each."""
     c, m = int(row[L.CONST]), int(row[L.MODES])
@@ -68,7 +68,7 @@ def _blocks(
     yield range(c + L.C_MOMENT, c + L.C_MOMENT + 3), [f"S_{a}" for a in _AXES]
     yield range(c + L.C_INERTIA, c + L.C_INERTIA + 6), [f"J_{a}" for a in _UPPER]
     if m:
-        yield from _modal_blocks(int(row[L.MODAL]), m, bool(row[L.SECOND]))
+        yield from _modal_blocks(topo, row, m)
     names = item.body.node_set.names
     starts = [(start, names[node]) for node, start in records.items() if node is not None]
     for offset, letter in ((0, "phi"), (3, "u")):
@@ -84,19 +84,20 @@ def _blocks(
     )
 
 
-def _modal_blocks(start: int, m: int, second: bool) -> Iterator[tuple[range, list[str]]]:
+def _modal_blocks(topo: np.ndarray, row: np.ndarray, m: int) -> Iterator[tuple[range, list[str]]]:
     """The kinds of modal integrals, in the order of `layout`."""
+    start = int(row[L.MODAL])
     modes = [str(r + 1) for r in range(m)]
+    entries = [a + b for a, b in product(_AXES, _AXES)]
     kinds: list[tuple[str, list]] = [
         ("G", [modes, modes]),
         ("K", [modes, modes]),
         ("D", [modes, modes]),
         ("FE", [modes, [*(f"F{a}" for a in _AXES), *(f"E{a}" for a in _AXES)]]),
-        ("J1", [modes, _UPPER]),
+        ("N", [modes, entries]),
         ("F1", [modes, modes, _AXES]),
-        ("J2", [modes, modes, _UPPER]),
     ]
-    if second:
+    if row[L.SECOND]:
         kinds += [("S2", [modes, modes, _AXES]), ("G1", [modes, modes, modes])]
     for kind, axes in kinds:
         indices = list(product(*axes))
@@ -105,3 +106,10 @@ def _modal_blocks(start: int, m: int, second: bool) -> Iterator[tuple[range, lis
             labels = [f"{letter[0]}_{r}{letter[1]}" for r, letter in indices]
         yield range(start, start + len(indices)), labels
         start += len(indices)
+    pairs, at = [], int(row[L.PAIRS])
+    for r in modes:
+        count = int(topo[at])
+        pairs += [f"{r}{s + 1}" for s in topo[at + 1 : at + 1 + count]]
+        at += 1 + count
+    labels = [f"N1_{pair}{entry}" for pair, entry in product(pairs, entries)]
+    yield range(start, start + len(labels)), labels
