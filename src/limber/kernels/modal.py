@@ -43,7 +43,7 @@ from .layout import (
     P,
     Z,
 )
-from .scalar import kernel
+from .scalar import inlined, kernel
 from .vec import (
     add,
     axpy,
@@ -110,7 +110,7 @@ def body_mass(topo, const, work, q, k):
         store_rigid(work, topo[k + WORK] + P, const[c + C_MASS], load3(const, c + C_MOMENT), J)
 
 
-@kernel
+@inlined
 def modal_columns(topo, const, work, q, k, aligned):
     """MU and DF of body k, in its modal coordinates or in the aligned ones of the block at `aligned`.
 
@@ -134,12 +134,11 @@ def modal_columns(topo, const, work, q, k, aligned):
     else:
         g0 = topo[k + MODAL]
         fe0 = g0 + 3 * m * m
-        for r in range(m):
-            F = load3(const, fe0 + 6 * r)
-            if topo[RUTHLESS] == 0:
-                F = axial(load9(work, n + 9 * r))
-            store3(work, mu + 6 * r, F)
-            store3(work, mu + 6 * r + 3, load3(const, fe0 + 6 * r + 3))
+        for r in range(6 * m):
+            work[mu + r] = const[fe0 + r]
+        if topo[RUTHLESS] == 0:
+            for r in range(m):
+                store3(work, mu + 6 * r, axial(load9(work, n + 9 * r)))
     for r in range(m * m):
         work[df + r] = const[g0 + r]
     if topo[k + SECOND] != 0:
