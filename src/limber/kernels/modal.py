@@ -280,8 +280,7 @@ def body_bias(topo, const, work, q, v, k):
     f = (0.0, 0.0, 0.0)
     if topo[RUTHLESS] == 0:
         fe0 = topo[k + MODAL] + 3 * m * m
-        i = topo[k + PAIRS]
-        n1 = pair_values(topo, k)
+        f1 = fe0 + 15 * m
         N = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         t = scale(2.0, w)
         for r in range(m):
@@ -297,11 +296,8 @@ def body_bias(topo, const, work, q, v, k):
                 u = axpy(2.0 * rate, load3(const, fe0 + 6 * r + 3), u)
                 # F1 is antisymmetric
                 turn = (0.0, 0.0, 0.0)
-                pairs = topo[i]
-                for s in range(pairs):
-                    turn = axpy(v[ed + topo[i + 1 + s]], axial(load9(const, n1 + 9 * s)), turn)
-                i += 1 + pairs
-                n1 += 9 * pairs
+                for s in range(m):
+                    turn = axpy(v[ed + s], load3(const, f1 + 3 * (r * m + s)), turn)
                 work[zf + r] += dot(turn, t)
         # 2 (tr(N) I - N) w
         moment = (
