@@ -13,40 +13,54 @@ import numpy as np
 
 from limber.checks import Array
 
-#: A pivot below this part of its row is left alone: it would make B ill-conditioned.
-SMALLEST_PIVOT = 1e-2
+#: A pivot below this part of its row is rounding.
+SMALLEST_PIVOT = 1e-6
 #: What elimination leaves of a row below this part of it is rounding.
 ROUNDING = 1e-13
+#: How much worse conditioned than G the modal mass matrix B^T G B may be, each scaled to a unit diagonal.
+CONDITION = 100.0
 
 
-def aligning_basis(S: Array) -> tuple[Array, Array]:
-    """(B, S B): see the head of this file.  S has a row per motion and a column per mode."""
-    rows, m = S.shape
+def aligning_basis(S: Array, G: Array) -> tuple[Array, Array] | None:
+    """(B, S B), see the head of this file; None where G leaves no such choice.
+
+    S has a row per motion and a column per mode, G is the modal mass matrix.
+    """
+    limit = CONDITION * _condition(G)
+    for pivots in range(min(S.shape), 0, -1):
+        B, aligned = _echelon(S, pivots)
+        if _condition(B.T @ G @ B) <= limit < 1.0 / ROUNDING:
+            return B, aligned
+    return None
+
+
+def _condition(G: Array) -> float:
+    size = np.sqrt(np.maximum(np.diag(G), 1e-300))
+    return float(np.linalg.cond(G / np.outer(size, size)))
+
+
+def _echelon(S: Array, pivots: int) -> tuple[Array, Array]:
+    """Column operations B and S B with at most so many pivots, the largest of its row first."""
+    m = S.shape[1]
     B, E = np.eye(m), S.copy()
-    size = np.abs(S).max(axis=1, initial=0.0)
-    size[size == 0.0] = np.inf
-    for c in range(min(rows, m)):
-        ratio = np.abs(E[:, c:]) / size[:, None]
-        i, j = np.unravel_index(ratio.argmax(), ratio.shape)
+    row = np.abs(S).max(axis=1, initial=0.0)
+    scale = np.where(row > 0.0, row, np.inf)
+    for c in range(pivots):
+        ratio = np.abs(E[:, c:]) / scale[:, None]
+        i, j = divmod(int(ratio.argmax()), ratio.shape[1])
         if ratio[i, j] < SMALLEST_PIVOT:
             break
         for X in (E, B):
             X[:, [c, c + j]] = X[:, [c + j, c]]
-        # column operation on both: column c over the pivot, out of the others
+        # column c over the pivot, and out of the others
         step = np.eye(m)
         step[c] = -E[i] / E[i, c]
         step[c, c] = 1.0 / E[i, c]
         B, E = B @ step, E @ step
         E[i] = 0.0
         E[i, c] = 1.0
-        size[i] = np.inf
-    E[np.abs(E) <= ROUNDING * np.abs(S).max(axis=1, initial=0.0)[:, None]] = 0.0
+        scale[i] = np.inf
+    E[np.abs(E) <= ROUNDING * row[:, None]] = 0.0
     # modes that move the nodes first
     order = np.argsort(~E.any(axis=0), kind="stable")
     return B[:, order], E[:, order]
-
-
-def positive(G: Array) -> bool:
-    """Whether a modal mass matrix is positive definite by a margin."""
-    size = np.sqrt(np.maximum(np.diag(G), 1e-300))
-    return bool(np.linalg.eigvalsh(G / np.outer(size, size)).min(initial=1.0) > 1e-9)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from limber.assembly.align import aligning_basis, positive
+from limber.assembly.align import aligning_basis
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.integrals import MassPoints, ModalIntegrals, held_at
 from limber.bodies.nodes import Nodes
@@ -227,11 +227,14 @@ def _align(topo, const: Constants, items, data) -> None:
             children[topo[c, L.PARENT]].append(c)
     for k, body in enumerate(data):
         i = body.integrals
-        if not children[k] or topo[k, L.SECOND] or topo[k, L.INBOARD] or not positive(i.G0):
+        if not children[k] or topo[k, L.SECOND] or topo[k, L.INBOARD]:
             continue
         nodes = [body.node(items[c - 1].at) for c in children[k]]
         shapes = [np.vstack([body.nodes.rotation[j], body.nodes.translation[j]]) for j in nodes]
-        B, aligned = aligning_basis(np.vstack(shapes))
+        found = aligning_basis(np.vstack(shapes), i.G0)
+        if found is None:
+            continue
+        B, aligned = found
         topo[k, L.ALIGNED] = const.add(
             B, B.T @ i.G0 @ B, B.T @ np.hstack([i.F0, i.E0]), np.einsum("pr,psi->rsi", B, i.F1)
         )

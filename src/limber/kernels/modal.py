@@ -43,7 +43,7 @@ from .layout import (
     P,
     Z,
 )
-from .scalar import kernel
+from .scalar import inlined, kernel
 from .vec import (
     add,
     axpy,
@@ -110,7 +110,7 @@ def body_mass(topo, const, work, q, k):
         store_rigid(work, topo[k + WORK] + P, const[c + C_MASS], load3(const, c + C_MOMENT), J)
 
 
-@kernel
+@inlined
 def modal_columns(topo, const, work, q, k, aligned):
     """MU and DF of body k, in its modal coordinates or in the aligned ones of the block at `aligned`.
 
@@ -134,12 +134,11 @@ def modal_columns(topo, const, work, q, k, aligned):
     else:
         g0 = topo[k + MODAL]
         fe0 = g0 + 3 * m * m
-        for r in range(m):
-            F = load3(const, fe0 + 6 * r)
-            if topo[RUTHLESS] == 0:
-                F = axial(load9(work, n + 9 * r))
-            store3(work, mu + 6 * r, F)
-            store3(work, mu + 6 * r + 3, load3(const, fe0 + 6 * r + 3))
+        for r in range(6 * m):
+            work[mu + r] = const[fe0 + r]
+        if topo[RUTHLESS] == 0:
+            for r in range(m):
+                store3(work, mu + 6 * r, axial(load9(work, n + 9 * r)))
     for r in range(m * m):
         work[df + r] = const[g0 + r]
     if topo[k + SECOND] != 0:
@@ -281,8 +280,7 @@ def body_bias(topo, const, work, q, v, k):
     f = (0.0, 0.0, 0.0)
     if topo[RUTHLESS] == 0:
         fe0 = topo[k + MODAL] + 3 * m * m
-        i = topo[k + PAIRS]
-        n1 = pair_values(topo, k)
+        f1 = fe0 + 15 * m
         N = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         t = scale(2.0, w)
         for r in range(m):
@@ -298,11 +296,8 @@ def body_bias(topo, const, work, q, v, k):
                 u = axpy(2.0 * rate, load3(const, fe0 + 6 * r + 3), u)
                 # F1 is antisymmetric
                 turn = (0.0, 0.0, 0.0)
-                pairs = topo[i]
-                for s in range(pairs):
-                    turn = axpy(v[ed + topo[i + 1 + s]], axial(load9(const, n1 + 9 * s)), turn)
-                i += 1 + pairs
-                n1 += 9 * pairs
+                for s in range(m):
+                    turn = axpy(v[ed + s], load3(const, f1 + 3 * (r * m + s)), turn)
                 work[zf + r] += dot(turn, t)
         # 2 (tr(N) I - N) w
         moment = (

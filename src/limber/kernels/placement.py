@@ -4,7 +4,7 @@ Given     q
 Computes  per body ROT, ORIGIN, the joint map of a general joint, the node map (W_NODE) by which
           the parent's modal rates move the joint's inboard frame, and the inboard map (W_INBOARD)
 Sweep     any order: each body needs only q
-Cost      12 multiplications for a one-axis joint on a rigid parent; 21 m + 100 more on a deforming
+Cost      12 multiplications for a one-axis joint on a rigid parent; 21 m + 90 more on a deforming
           node of a parent with m modes
 """
 

@@ -6,8 +6,7 @@ that axis z, so that the zeros stand at a known place and are neither computed n
 
     P_R_plus = [[A, B], [B^T, C]],   A = [[xx, xy, 0], [xy, yy, 0], [0, 0, 0]],   B with last row 0
 
-Cost      20 multiplications for the downdate, 31 for the force, 93 to turn P_R_plus to parent axes,
-          18 for the force
+Cost      20 multiplications for K and the downdate, 31 for the force, 109 to turn both to parent axes
 """
 
 from .inertia import rotate_symmetric, store_inertia
