@@ -19,10 +19,12 @@ SMALLEST_PIVOT = 1e-6
 ROUNDING = 1e-13
 #: How much worse conditioned than G the modal mass matrix B^T G B may be, each scaled to a unit diagonal.
 CONDITION = 100.0
+#: More modes than this are aligned only if half of them come to rest: products with B cost, too.
+FEW = 6
 
 
 def aligning_basis(S: Array, G: Array) -> tuple[Array, Array] | None:
-    """(B, S B), see the head of this file; None where G leaves no such choice.
+    """(B, S B), see the head of this file; None where there is no such choice or it does not pay.
 
     S has a row per motion and a column per mode, G is the modal mass matrix.
     """
@@ -30,7 +32,8 @@ def aligning_basis(S: Array, G: Array) -> tuple[Array, Array] | None:
     for pivots in range(min(S.shape), 0, -1):
         B, aligned = _echelon(S, pivots)
         if _condition(B.T @ G @ B) <= limit < 1.0 / ROUNDING:
-            return B, aligned
+            moving = np.count_nonzero(aligned.any(axis=0))
+            return (B, aligned) if len(B) <= FEW or 2 * moving <= len(B) else None
     return None
 
 

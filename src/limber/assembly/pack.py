@@ -168,7 +168,8 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
             for r in range(m):
                 s = np.flatnonzero(i.N1[r].any(axis=(1, 2)))
                 pairs += [len(s), *s]
-                const.add(i.N1[r, s])
+                dense = len(s) == m >= L.DENSE
+                const.add(np.swapaxes(i.N1[r], 0, 1) if dense else i.N1[r, s])
             if item.inboard is not None and not ruthless:
                 row[L.INBOARD] = records[k][item.inboard]
     topo[0, [L.NQ, L.NV, L.RUTHLESS]] = q, v, int(ruthless)

@@ -112,6 +112,8 @@ I_ROT, I_POS, I_BIAS, I_TURN, I_SHAPES = 0, 9, 12, 18, 25
 # aligned modal block, relative to topo[k + ALIGNED]: in modal coordinates zeta, eta = B zeta, in which the
 # loaded nodes move along unit vectors (`assembly.align`)
 #   B m m | B^T G0 B m m | FE0 of zeta 6 m | F1 3 m m, of zeta by eta
+# N1: mode by mode as PAIRS has them; DENSE or more, all of them not zero, in the order of `modal.dense_sum`
+DENSE = 8
 # modal work, relative to topo[k + W_MODES]
 #   MU 6 m (F_r, E_r) | DF m m | N 9 m (see `modal`) | ZF m
 

@@ -30,6 +30,7 @@ from .layout import (
     C_MASS,
     C_MOMENT,
     CONST,
+    DENSE,
     MODAL,
     MODES,
     OMEGA,
@@ -163,6 +164,16 @@ def store_rigid(work, p, mass, moment, J):
 
 
 @kernel
+def dense_sum(x, j, a, i, m, N):
+    """N + sum_s x[j + s] N1_s, for the m matrices at a[i:], all their first rows first, then the others."""
+    for s in range(m):
+        y = x[j + s]
+        c = i + 3 * s
+        N = axpy9(y, load3(a, c) + load3(a, c + 3 * m) + load3(a, c + 6 * m), N)
+    return N
+
+
+@kernel
 def rigid_block(topo, const, work, q, k):
     """P of a flexible body on its own, and N in its modal work."""
     c = topo[k + CONST]
@@ -179,10 +190,13 @@ def rigid_block(topo, const, work, q, k):
         S = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         for r in range(m):
             N0 = load9(const, n0 + 9 * r)
-            N = N0
             pairs = topo[i]
-            for s in range(pairs):
-                N = axpy9(q[e + topo[i + 1 + s]], load9(const, n1 + 9 * s), N)
+            if pairs == m and m >= DENSE:
+                N = dense_sum(q, e, const, n1, m, N0)
+            else:
+                N = N0
+                for s in range(pairs):
+                    N = axpy9(q[e + topo[i + 1 + s]], load9(const, n1 + 9 * s), N)
             i += 1 + pairs
             n1 += 9 * pairs
             store9(work, n + 9 * r, N)
