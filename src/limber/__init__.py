@@ -1,5 +1,7 @@
 """Limber: dynamics and control of flexible multibody systems by spatial operators."""
 
+import importlib
+
 from limber import io, models, trajectories
 from limber.algebra import Operator, Operators, denoc, operators, verify_identities
 from limber.assembly import Assembly, System
@@ -37,6 +39,14 @@ from limber.joints import (
     Universal,
 )
 from limber.simulation import Event, Result, Table, simulate
+
+
+def __getattr__(name: str):
+    """`limber.symbolic`, imported when it is first used: it needs SymPy."""
+    if name == "symbolic":
+        return importlib.import_module("limber.symbolic")
+    raise AttributeError(f"module 'limber' has no attribute {name!r}")
+
 
 __version__ = "0.1.0"
 

@@ -21,6 +21,11 @@ def shown(value: object) -> str:
     return line if len(line) <= 80 else f"{line[:77]}..."
 
 
+def shown_number(value: object) -> str:
+    """A number to six digits, anything else as it is."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def numbers(name: str, value: ArrayLike, shape: str, hint: str = "") -> Array:
     """`value` as a float array; `shape` and `hint` are for the message if it is not real numbers."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
@@ -44,16 +49,60 @@ def numbers(name: str, value: ArrayLike, shape: str, hint: str = "") -> Array:
         return result.astype(np.float64)
 
 
-def array(name: str, value: ArrayLike, shape: tuple[int | str, ...], hint: str = "") -> Array:
-    """`value` as a read-only float array of `shape`; a string in `shape` stands for any size."""
+def free_symbols(*values: object) -> set:
+    """The symbols of a computer algebra system in numbers and arrays: empty for plain numbers."""
+    found = set()
+    for value in values:
+        symbols = getattr(value, "free_symbols", None)
+        if symbols is not None:
+            found |= set(symbols)
+        elif isinstance(value, (list, tuple)):
+            found |= free_symbols(*value)
+        elif isinstance(value, np.ndarray) and value.dtype == object:
+            found |= free_symbols(*value.flat)
+    return found
+
+
+def _expressions(name: str, value, axes: int, shape: str, hint: str) -> np.ndarray:
+    """`value` as an object array of finite numbers and symbolic expressions."""
+    result = np.array(value.tolist() if hasattr(value, "tolist") else value, dtype=object)
+    if axes == 1 and result.ndim == 2 and result.shape[1] == 1:
+        result = result.ravel()  # a column of a symbolic matrix
+    for x in result.flat:
+        if hasattr(x, "free_symbols"):
+            continue
+        if not isinstance(x, (int, float, np.integer, np.floating)) or isinstance(x, bool):
+            raise ArgumentTypeError(
+                f"{name} must be real numbers or expressions of shape {shape}, got {shown(x)}.{hint}"
+            )
+        if not math.isfinite(x):
+            raise ArgumentValueError(f"{name} has the entry {x}: {name} must be finite.{hint}")
+    return result
+
+
+def array(
+    name: str,
+    value: ArrayLike,
+    shape: tuple[int | str, ...],
+    hint: str = "",
+    symbols: bool = False,
+) -> Array:
+    """`value` as a read-only float array of `shape`; a string in `shape` stands for any size.
+
+    With `symbols`, entries may be symbolic expressions; the array then is one of objects.
+    """
     hint = f" {hint}" if hint else ""
-    result = np.array(numbers(name, value, text(shape), hint), order="C")
+    symbolic = symbols and bool(free_symbols(value))
+    if symbolic:
+        result = _expressions(name, value, len(shape), text(shape), hint)
+    else:
+        result = np.array(numbers(name, value, text(shape), hint), order="C")
     fits = result.ndim == len(shape) and all(
         isinstance(want, str) or have == want for have, want in zip(result.shape, shape)
     )
     if not fits:
         raise ArgumentValueError(f"{name} must have shape {text(shape)}, got {result.shape}.{hint}")
-    if not np.isfinite(result).all():
+    if not symbolic and not np.isfinite(result).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
         at = f"{name}[{', '.join(map(str, where))}]" if where else name
         raise ArgumentValueError(f"{at} is {result[where]}: {name} must be finite.{hint}")
@@ -71,6 +120,13 @@ def number(
     if above is not None and result <= above:
         raise ArgumentValueError(f"{name} must be greater than {above:g}, got {result:g}.")
     return result
+
+
+def number_or_expression(name: str, value: float, minimum: float) -> float:
+    """`value` as a finite float, at least `minimum`, or a symbolic expression as it is."""
+    if free_symbols(value):
+        return array(name, value, (), symbols=True).item()
+    return number(name, value, minimum=minimum)
 
 
 def repeated(name: str, value: ArrayLike, n: int, hint: str = "") -> Array:
@@ -103,9 +159,11 @@ def unit_quaternion(where: str, value: Array, tolerance: float = UNIT_TOLERANCE)
         )
 
 
-def rotation(name: str, value: ArrayLike, hint: str = "") -> Array:
-    """`value` as a 3 x 3 rotation matrix."""
-    matrix = array(name, value, (3, 3), hint)
+def rotation(name: str, value: ArrayLike, hint: str = "", symbols: bool = False) -> Array:
+    """`value` as a 3 x 3 rotation matrix; a symbolic one is taken as it is."""
+    matrix = array(name, value, (3, 3), hint, symbols)
+    if matrix.dtype == object:
+        return matrix
     error = np.abs(matrix @ matrix.T - np.eye(3)).max()
     if error > 1e-9 or np.linalg.det(matrix) < 0.0:
         what = (
@@ -120,8 +178,24 @@ def rotation(name: str, value: ArrayLike, hint: str = "") -> Array:
     return matrix
 
 
+def _symbolic_symmetric(name: str, value: Array) -> Array:
+    """`value`, whose entries are symbolic, symmetric as it is written or once expanded."""
+    for a, b in zip(value.flat, np.swapaxes(value, -1, -2).flat):
+        difference = a - b
+        if hasattr(difference, "expand"):
+            difference = difference.expand()
+        if difference != 0:
+            raise ArgumentValueError(
+                f"{name} must be symmetric, but it has {shown(a)} opposite {shown(b)}. Give the whole matrix, not "
+                "one triangle."
+            )
+    return value
+
+
 def symmetric(name: str, value: Array, scale: float = 0.0) -> Array:
     """`value`, symmetric to rounding (of numbers of the size `scale`), made exactly so."""
+    if value.dtype == object:
+        return _symbolic_symmetric(name, value)
     asymmetry = np.abs(value - np.swapaxes(value, -1, -2)).max(initial=0.0)
     if asymmetry > 1e-9 * max(np.abs(value).max(initial=0.0), scale):
         raise ArgumentValueError(
@@ -134,9 +208,12 @@ def symmetric(name: str, value: Array, scale: float = 0.0) -> Array:
 
 
 def semidefinite(name: str, value: Array, why: str, scale: float = 0.0) -> Array:
-    """`value`, symmetric and positive semidefinite to rounding (of numbers of the size `scale`)."""
+    """`value`, symmetric and positive semidefinite to rounding (of numbers of the size `scale`).
+
+    Of a symbolic matrix only the symmetry is checked.
+    """
     result = symmetric(name, value, scale)
-    if result.size:
+    if result.size and result.dtype != object:
         eigenvalues = np.linalg.eigvalsh(result)
         if eigenvalues.min() < -1e-10 * max(np.abs(eigenvalues).max(), scale):
             raise ArgumentValueError(

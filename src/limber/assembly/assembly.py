@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.bodies import FlexibleBody, RigidBody
-from limber.checks import Array, array, shown
+from limber.checks import Array, array, free_symbols, shown
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.joints import Joint
@@ -53,7 +53,7 @@ class Assembly:
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
         hint = "The acceleration of gravity in world axes, as in (0, 0, -9.81)."
-        self._gravity = array("gravity", value, (3,), hint)
+        self._gravity = array("gravity", value, (3,), hint, symbols=True)
 
     @property
     def fidelity(self) -> str:
@@ -91,6 +91,9 @@ class Assembly:
             frame; offset in node axes, the columns of rotation are the joint axes in node axes.
         inboard : node of `body` whose (deforming) frame is the joint's outboard frame; without it, the
             body frame is.
+
+        Numbers may be SymPy expressions, and joints those of `lb.symbolic`; such an assembly is for
+        `lb.symbolic.equations`.
         """
         if not isinstance(name, str) or not name:
             raise ArgumentTypeError(f"name must be a non-empty string, got {shown(name)}.")
@@ -129,8 +132,8 @@ class Assembly:
             joint,
             to,
             at,
-            array("offset", offset, (3,), hint),
-            rotation_matrix("rotation", np.eye(3) if rotation is None else rotation, hint),
+            array("offset", offset, (3,), hint, symbols=True),
+            rotation_matrix("rotation", np.eye(3) if rotation is None else rotation, hint, True),
             inboard,
         )
         return self
@@ -145,6 +148,13 @@ class Assembly:
         fidelity = self.fidelity if fidelity is OWN else _fidelity(fidelity)
         if not self._attachments:
             raise ModelError(f"assembly {self.name!r} is empty: attach at least one body.")
+        for item in self._attachments.values():
+            _refuse_symbols(item)
+        unknown = free_symbols(self.gravity)
+        if unknown:
+            raise ModelError(
+                f"gravity of {self.name!r} has the symbols {_listed(unknown)}: {_NUMBERS}"
+            )
         return System(self.name, tuple(self._attachments.values()), self.gravity, fidelity)
 
     def __repr__(self):
@@ -156,6 +166,28 @@ def _fidelity(value: str) -> str:
     if not isinstance(value, str) or value not in ("full", "ruthless"):
         raise ArgumentValueError(f'fidelity must be "full" or "ruthless", got {shown(value)}.')
     return value
+
+
+_NUMBERS = (
+    "a System needs numbers. Put them in, or derive formulas with lb.symbolic.equations(assembly)."
+)
+
+
+def _listed(symbols) -> str:
+    return ", ".join(sorted(map(str, symbols)))
+
+
+def _refuse_symbols(item: Attachment) -> None:
+    """Refuse an attachment that only the symbolic equations can use."""
+    unknown = free_symbols(item.body, item.offset, item.rotation)
+    if unknown:
+        raise ModelError(f"body {item.name!r} has the symbols {_listed(unknown)}: {_NUMBERS}")
+    if item.joint.symbolic:
+        names = _listed(getattr(item.joint, "q", ()))
+        raise ModelError(
+            f"the joint of body {item.name!r} is symbolic, with the coordinates {names}: {_NUMBERS} "
+            "lb.SimpleJoint and lb.CompoundJoint are its numeric counterparts."
+        )
 
 
 def _names(body, argument: str, node: str | int, owner: str) -> int:

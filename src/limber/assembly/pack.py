@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from limber.assembly.align import aligning_basis
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.integrals import MassPoints, ModalIntegrals, held_at
 from limber.bodies.nodes import Nodes
@@ -121,8 +122,11 @@ _WORLD = _BodyData(
 )
 
 
-def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
-    """Pack a tree of attachments, parents before children."""
+def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = True) -> Packed:
+    """Pack a tree of attachments, parents before children.
+
+    align : give the articulated sweep modal coordinates of its own (`assembly.align`).
+    """
     n = len(items)
     groups = sum(len(i.joint.groups) for i in items if i.joint.kernel_kind[0] == L.GENERAL)
     topo = np.zeros((1 + n + groups, L.COLUMNS), dtype=np.int64)
@@ -134,6 +138,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
     records: list[dict[int | None, int]] = [{None: L.WORLD}]
     group = 1 + n
     q = v = 0
+    pairs: list[int] = []
     for k, item in enumerate(items, start=1):
         row, body = topo[k], data[k]
         m, joint = body.modes, item.joint
@@ -154,18 +159,28 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool) -> Packed:
         if m:
             i = body.integrals
             row[L.MODAL] = const.add(
-                i.G0, body.stiffness, body.damping, np.hstack([i.F0, i.E0]), i.J1, i.F1, i.J2
+                i.G0, body.stiffness, body.damping, np.hstack([i.F0, i.E0]), i.N0, i.F1
             )
             row[L.SECOND] = int(i.rotary and not ruthless)
             if row[L.SECOND]:
                 const.add(i.S2, i.G1)
+            row[L.PAIRS] = topo.size + len(pairs)
+            for r in range(m):
+                s = np.flatnonzero(i.N1[r].any(axis=(1, 2)))
+                pairs += [len(s), *s]
+                dense = len(s) == m >= L.DENSE
+                const.add(np.swapaxes(i.N1[r], 0, 1) if dense else i.N1[r, s])
             if item.inboard is not None and not ruthless:
                 row[L.INBOARD] = records[k][item.inboard]
     topo[0, [L.NQ, L.NV, L.RUTHLESS]] = q, v, int(ruthless)
     if ruthless:
         _precompute(topo, const, items, data, records)
+    elif align:
+        _align(topo, const, items, data)
     _lay_out_work(topo, n)
-    return Packed(flattened(topo, n), np.concatenate(const.parts), records)
+    pairs += [0] * (-len(pairs) % L.COLUMNS)  # whole rows
+    flat = np.concatenate([flattened(topo, n), np.array(pairs, dtype=np.int64)])
+    return Packed(flat, np.concatenate(const.parts), records)
 
 
 def _placement(item: Attachment, parent: _BodyData) -> tuple[Array, Array, Array]:
@@ -196,9 +211,37 @@ def _attach(topo, k: int, item: Attachment, data, records, ruthless: bool) -> No
     if data[p].modes == 0:
         return
     topo[k, L.ATTACHED] = L.CONSTANT if ruthless else L.DEFORMING
-    topo[k, L.NODE] = records[p][item.at]
+    topo[k, [L.NODE, L.ALIGNED_NODE]] = records[p][item.at]
+    topo[k, L.SEEN] = data[p].modes
     topo[k, L.SLOT] = topo[p, L.LOADS]
     topo[p, L.LOADS] += 1
+
+
+def _align(topo, const: Constants, items, data) -> None:
+    """Aligned modal coordinates of the bodies whose modes move other bodies; see `assembly.align`.
+
+    For clamped modes of point masses; others are eliminated in their own coordinates.
+    """
+    children: list[list[int]] = [[] for _ in range(len(items) + 1)]
+    for c in range(1, len(items) + 1):
+        if topo[c, L.ATTACHED]:
+            children[topo[c, L.PARENT]].append(c)
+    for k, body in enumerate(data):
+        i = body.integrals
+        if not children[k] or topo[k, L.SECOND] or topo[k, L.INBOARD]:
+            continue
+        nodes = [body.node(items[c - 1].at) for c in children[k]]
+        shapes = [np.vstack([body.nodes.rotation[j], body.nodes.translation[j]]) for j in nodes]
+        found = aligning_basis(np.vstack(shapes), i.G0)
+        if found is None:
+            continue
+        B, aligned = found
+        topo[k, L.ALIGNED] = const.add(
+            B, B.T @ i.G0 @ B, B.T @ np.hstack([i.F0, i.E0]), np.einsum("pr,psi->rsi", B, i.F1)
+        )
+        for c, j, shape in zip(children[k], nodes, np.split(aligned, len(nodes))):
+            topo[c, L.ALIGNED_NODE] = const.add(body.nodes.position[j], shape.T)
+            topo[c, L.SEEN] = np.flatnonzero(shape.any(axis=0)).max(initial=-1) + 1
 
 
 def _precompute(topo, const: Constants, items, data, records) -> None:
@@ -233,13 +276,28 @@ def _precompute(topo, const: Constants, items, data, records) -> None:
         Y = Lambda @ zeta
         Omega = zeta.T @ Y
         N = arms - coupling.T @ Y
-        values, vectors = np.linalg.eigh(Omega) if loaded else (np.zeros(0), np.zeros((0, 0)))
-        full = values > 1e-14 * values.max(initial=0.0)
-        C = vectors[:, full] * np.sqrt(values[full])
+        C = _root(Omega)
         topo[k, L.RANK] = C.shape[1]
         upper = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
         P = np.concatenate([P0[:3, :3][upper], P0[:3, 3:].ravel(), P0[3:, 3:][upper]])
         topo[k, L.INDIRECT] = const.add(P, Lambda, LM, Y, N.T, Omega, C.T)
+
+
+def _root(S: Array) -> Array:
+    """C with C C^T = S, positive semidefinite, and as many columns as its rank.
+
+    Cholesky's factorization, largest pivot first: unlike eigenvectors, it keeps the zeros of S.
+    """
+    rest = S.copy()
+    columns = np.zeros((len(S), 0))
+    smallest = 1e-14 * S.diagonal().max(initial=0.0)
+    while rest.diagonal().max(initial=0.0) > smallest:
+        p = rest.diagonal().argmax()
+        column = rest[:, [p]] / np.sqrt(rest[p, p])
+        columns = np.hstack([columns, column])
+        rest -= column @ column.T
+        rest[p] = rest[:, p] = 0.0
+    return columns
 
 
 def _lay_out_work(topo, n: int) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from limber.bodies import FlexibleBody
 from limber.kernels import compiled
 from limber.kernels import layout as L
 
@@ -44,8 +43,9 @@ def singular_body(system: System) -> tuple[str, str] | None:
             b, m, joint = topo[k, L.WORK] + L.P, topo[k, L.MODES], topo[k, L.W_JOINT]
             diagonal = topo[k, L.W_MODES] + 6 * m + np.arange(m) * (m + 1)
             pivots = 1.0 / work[diagonal]
-            body = system.bodies[names[k - 1]]
-            mass = np.diag(body.integrals.G0) if isinstance(body, FlexibleBody) else np.empty(0)
+            aligned = topo[k, L.ALIGNED]
+            G = (aligned + m * m if aligned else topo[k, L.MODAL]) + np.arange(m) * (m + 1)
+            mass = packed.const[G]  # of the coordinates that were eliminated
             bad = ~(pivots > 1e-12 * mass)
             if m and bad.any():
                 return names[k - 1], f"mode {int(bad.argmax())}"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from limber.bodies.integrals import MassPoints, ModalIntegrals
 from limber.bodies.nodes import Nodes
 from limber.bodies.recipe import BeamRecipe
-from limber.checks import Array, array, semidefinite, shown
+from limber.checks import Array, array, free_symbols, semidefinite, shown, shown_number
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 
@@ -69,36 +69,39 @@ class FlexibleBody(Frozen):
         names : n names.  None: "0", "1", ...
 
         Clamped modes vanish at the body-frame origin; for modes that do not, attach the body with
-        `inboard=` the node that carries the joint.
+        `inboard=` the node that carries the joint.  Any of the numbers may be SymPy expressions, for
+        `lb.symbolic.equations`.
         """
-        mass = array("mass", mass, ("n",), "One mass per node.")
+        mass = array("mass", mass, ("n",), "One mass per node.", True)
         n = mass.size
         if n == 0:
             raise ArgumentValueError("mass is empty: a flexible body needs at least one node.")
         node_names = _names(names, n)
-        if mass.min() < 0.0:
+        symbolic = mass.dtype == object
+        if not symbolic and mass.min() < 0.0:
             j = int(mass.argmin())
             raise ArgumentValueError(
                 f"mass[{j}] = {mass[j]:g} of node {node_names[j]!r} is negative: masses must be at least 0."
             )
-        if mass.sum() == 0.0:
+        if not symbolic and mass.sum() == 0.0:
             raise ArgumentValueError("mass is zero at every node: a flexible body needs mass.")
-        position = array("position", position, (n, 3), f"mass has {n} nodes.")
-        translation = array("translation", translation, (n, 3, "m"), "One shape per mode.")
+        position = array("position", position, (n, 3), f"mass has {n} nodes.", True)
+        translation = array("translation", translation, (n, 3, "m"), "One shape per mode.", True)
         m = translation.shape[2]
         rotation = np.zeros((n, 3, m)) if rotation is None else rotation
-        rotation = array("rotation", rotation, (n, 3, m), f"translation has {m} modes.")
-        com = array("com", np.zeros((n, 3)) if com is None else com, (n, 3), "Node to mass centre.")
+        rotation = array("rotation", rotation, (n, 3, m), f"translation has {m} modes.", True)
+        com = np.zeros((n, 3)) if com is None else com
+        com = array("com", com, (n, 3), "Node to mass centre.", True)
         square = np.einsum("ni,ni->n", com, com)[:, None, None] * np.eye(3)
         offset = mass[:, None, None] * (square - com[:, :, None] * com[:, None, :])
         inertia = offset if inertia is None else inertia
-        inertia = array("inertia", inertia, (n, 3, 3), "About the node, body axes.")
+        inertia = array("inertia", inertia, (n, 3, 3), "About the node, body axes.", True)
         for j in range(n):
             semidefinite(
                 f"inertia[{j}] of node {node_names[j]!r}, referred to its mass centre,",
                 inertia[j] - offset[j],
                 "no mass has such an inertia. Inertias are about the node, not about the mass centre.",
-                scale=np.abs(inertia[j]).max(),
+                scale=0.0 if inertia.dtype == object else np.abs(inertia[j]).max(),
             )
         if stiffness is None:
             raise ArgumentTypeError(
@@ -107,6 +110,13 @@ class FlexibleBody(Frozen):
         stiffness, damping = modal_matrices(stiffness, damping, m)
         points = MassPoints(mass, position, translation, rotation, inertia, com)
         return cls(points, Nodes(node_names, position, translation, rotation), stiffness, damping)
+
+    @property
+    def free_symbols(self) -> frozenset:
+        """The symbols among its parameters."""
+        shapes = [self.nodes.position, self.nodes.translation, self.nodes.rotation]
+        parts = [*vars(self.points).values(), *shapes, self.stiffness, self.damping]
+        return frozenset(free_symbols(*parts))
 
     @property
     def modes(self) -> int:
@@ -129,9 +139,7 @@ class FlexibleBody(Frozen):
         return self.integrals.mass
 
     def __repr__(self):
-        return (
-            f"FlexibleBody(mass={self.mass:g}, modes={self.modes}, nodes={len(self.nodes.names)})"
-        )
+        return f"FlexibleBody(mass={shown_number(self.mass)}, modes={self.modes}, nodes={len(self.nodes.names)})"
 
 
 def _names(names, n: int) -> tuple[str, ...]:
@@ -155,10 +163,10 @@ def _names(names, n: int) -> tuple[str, ...]:
 def modal_matrices(stiffness: ArrayLike, damping: ArrayLike | None, m: int) -> tuple[Array, Array]:
     """Checked stiffness and damping of m modes."""
     hint = f"There are {m} modes; np.diag(...) makes a matrix of one number per mode."
-    stiffness = array("stiffness", stiffness, (m, m), hint)
+    stiffness = array("stiffness", stiffness, (m, m), hint, True)
     stiffness = semidefinite("stiffness", stiffness, "a negative stiffness has no equilibrium.")
     damping = np.zeros((m, m)) if damping is None else damping
-    damping = array("damping", damping, (m, m), hint)
+    damping = array("damping", damping, (m, m), hint, True)
     return stiffness, semidefinite("damping", damping, "it would feed energy in.")
 
 

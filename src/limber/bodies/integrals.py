@@ -23,6 +23,9 @@ import numpy as np
 from limber.checks import Array
 from limber.frozen import read_only
 
+#: An integral smaller than this part of its natural size is rounding.
+ROUNDING = 64.0 * np.finfo(float).eps
+
 _LEVI_CIVITA = np.zeros((3, 3, 3))
 for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
     _LEVI_CIVITA[_i, _j, _k], _LEVI_CIVITA[_j, _i, _k] = 1.0, -1.0
@@ -73,23 +76,32 @@ def _upper(S: Array) -> Array:
     return S[..., (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
 
 
+def _moments(J: Array, F: Array) -> Array:
+    """N (..., 3, 3) with J = tr(N + N^T) I - N - N^T (given as (..., 6)) and F~ = N - N^T."""
+    quarter = 0.25 * (J[..., 0] + J[..., 3] + J[..., 5])
+    full = J[..., (0, 1, 2, 1, 3, 4, 2, 4, 5)].reshape(*J.shape[:-1], 3, 3)
+    tilde = np.einsum("ijk,...j->...ik", _LEVI_CIVITA, F)
+    return quarter[..., None, None] * np.eye(3) - 0.5 * (full - tilde)
+
+
 class ModalIntegrals:
     """The constants of M_m(eta) of one body, from its mass points.
 
     mass, S0 (3), J0 (6); per mode E0, F0 (m, 3), J1 (m, 6); G0 (m, m), F1 (m, m, 3) with
     F1[r, s] the coefficient of eta_s in F_r, J2 (m, m, 6), S2 (m, m, 3), G1 (m, m, m) with
-    G1[r, q, s] the coefficient of eta_s in G_rq.
+    G1[r, q, s] the coefficient of eta_s in G_rq.  N0 (m, 3, 3), N1 (m, m, 3, 3) hold J1, F0 and J2, F1
+    once more, as the matrices of `kernels.modal`.
     """
 
     def __init__(self, points: MassPoints):
-        mass = points.mass
+        fields = list(vars(points).values())
+        scalar = object if any(x.dtype == object for x in fields) else float  # symbolic or numeric
+        mass, l, a, t, inertia, c = (x.astype(scalar) for x in fields)
         # node axis first, then modes, then components: a = gamma, t = lambda
-        a = np.swapaxes(points.translation, 1, 2)
-        t = np.swapaxes(points.rotation, 1, 2)
-        l, c, inertia = points.position, points.com, points.inertia
+        a, t = np.swapaxes(a, 1, 2), np.swapaxes(t, 1, 2)
         m = a.shape[1]
 
-        self.mass = float(mass.sum())
+        self.mass = mass.sum() if scalar is object else float(mass.sum())
         self.S0 = np.einsum("n,ni->i", mass, l + c)
         self.J0 = _upper(
             np.einsum("n,nij->ij", mass, 0.5 * _dyad(l, l) + _dyad(l, c)) + inertia.sum(axis=0)
@@ -114,14 +126,38 @@ class ModalIntegrals:
         # whether any point that turns has more than a mass: without it S2, G1 and the symmetric
         # part of F1 vanish
         self.rotary = bool(np.any(c1) or np.any(t[np.any(inertia, axis=(1, 2))]))
-        self.S2 = np.zeros((m, m, 3))
-        self.G1 = np.zeros((m, m, m))
-        self.F1 = np.zeros((m, m, 3))
-        J2 = np.zeros((m, m, 3, 3))
+        self.S2 = np.zeros((m, m, 3), scalar)
+        self.G1 = np.zeros((m, m, m), scalar)
+        self.F1 = np.zeros((m, m, 3), scalar)
+        J2 = np.zeros((m, m, 3, 3), scalar)
         for point in zip(mass, l, inertia, a, t, c1, p1, tilde, turned):
             self._add_point(J2, *point)
         self.J2 = _upper(J2)
+        self.N0, self.N1 = _moments(self.J1, self.F0), _moments(self.J2, self.F1)
+        if scalar is float:
+            self._drop_rounding()
         read_only(self)
+
+    def _drop_rounding(self) -> None:
+        """Make integrals zero that orthogonality or symmetry makes zero but for rounding.
+
+        Each is held against the bound that the Cauchy-Schwarz inequality gives it.  Sums over many points
+        leave some 1e-15 of that bound where nothing should be; zeros cost nothing in generated code.
+        """
+        mode = np.sqrt(np.maximum(np.diag(self.G0), 0.0))
+        pair = np.outer(mode, mode)
+        turn = mode * np.sqrt(self.J0[[0, 3, 5]].sum())
+        for values, bound in (
+            (self.G0, pair),
+            (self.F1, pair[..., None]),
+            (self.J2, pair[..., None]),
+            (self.E0, mode[:, None] * np.sqrt(self.mass)),
+            (self.F0, turn[:, None]),
+            (self.J1, turn[:, None]),
+            (self.N0, turn[:, None, None]),
+            (self.N1, pair[..., None, None]),
+        ):
+            values[np.abs(values) <= ROUNDING * bound] = 0.0
 
     def _add_point(self, J2, mass, l, inertia, a, t, c1, p1, tilde, turned):
         """Second-order integrals of one point; r and s are the first two axes."""

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.bodies.nodes import Nodes
-from limber.checks import Array, array, number, semidefinite, shown
+from limber.checks import (
+    Array,
+    array,
+    free_symbols,
+    number_or_expression,
+    semidefinite,
+    shown,
+    shown_number,
+)
 from limber.errors import ArgumentTypeError
 from limber.frozen import Frozen
 
@@ -23,6 +31,8 @@ class RigidBody(Frozen):
     com : centre of mass in the body frame, m.
     inertia : 3 x 3 inertia about the centre of mass, body axes, kg m^2.  None: a point mass.
     nodes : named points of the body, m; other bodies attach there.
+
+    Any of these may be SymPy expressions, for `lb.symbolic.equations`.
     """
 
     def __init__(
@@ -32,12 +42,12 @@ class RigidBody(Frozen):
         inertia: ArrayLike | None = None,
         nodes: Mapping[str, ArrayLike] | None = None,
     ):
-        self.mass = number("mass", mass, minimum=0.0)
-        self.com = array("com", com, (3,))
+        self.mass = number_or_expression("mass", mass, minimum=0.0)
+        self.com = array("com", com, (3,), symbols=True)
         moments = np.zeros((3, 3)) if inertia is None else inertia
         self.inertia = semidefinite(
             "inertia",
-            array("inertia", moments, (3, 3), "Principal moments: np.diag((Ixx, Iyy, Izz))."),
+            array("inertia", moments, (3, 3), "Principal moments: np.diag((Ixx, Iyy, Izz)).", True),
             "no distribution of mass has such an inertia. Is it about the centre of mass?",
         )
         if nodes is not None and not isinstance(nodes, Mapping):
@@ -47,9 +57,16 @@ class RigidBody(Frozen):
         for name in nodes or ():
             if not isinstance(name, str) or not name:
                 raise ArgumentTypeError(f"nodes: a name must be a non-empty string, got {name!r}.")
-        points = {str(k): array(f"nodes[{k!r}]", p, (3,)) for k, p in (nodes or {}).items()}
+        points = {
+            str(k): array(f"nodes[{k!r}]", p, (3,), symbols=True) for k, p in (nodes or {}).items()
+        }
         self.nodes: Mapping[str, Array] = MappingProxyType(points)
         self._freeze()
+
+    @property
+    def free_symbols(self) -> frozenset:
+        """The symbols among its parameters."""
+        return frozenset(free_symbols(self.mass, self.com, self.inertia, *self.nodes.values()))
 
     @property
     def modes(self) -> int:
@@ -60,7 +77,7 @@ class RigidBody(Frozen):
     def node_set(self) -> Nodes:
         """The nodes as every body has them."""
         n = len(self.nodes)
-        position = np.array(list(self.nodes.values()), dtype=float).reshape(n, 3)
+        position = np.array(list(self.nodes.values())).reshape(n, 3)
         return Nodes(tuple(self.nodes), position, np.zeros((n, 3, 0)), np.zeros((n, 3, 0)))
 
     def inertia_about_origin(self) -> Array:
@@ -69,7 +86,7 @@ class RigidBody(Frozen):
         return self.inertia + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
 
     def __repr__(self):
-        return f"RigidBody(mass={self.mass:g}, nodes={list(self.nodes)})"
+        return f"RigidBody(mass={shown_number(self.mass)}, nodes={list(self.nodes)})"
 
     def __reduce__(self):
         return RigidBody, (self.mass, self.com, self.inertia, dict(self.nodes))

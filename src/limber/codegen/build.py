@@ -78,8 +78,9 @@ def library(source: str, suffix: str = ".so", options: tuple[str, ...] = ()) -> 
     Two processes may do this at once: each compiles into a file of its own, which takes its final
     name in one step.
     """
+    identity = _identity()  # says so if the compiler does not start
     flags = (*FLAGS, *_native(), *options)
-    text = "\n".join([_identity(), *flags, source])
+    text = "\n".join([identity, *flags, source])
     name = hashlib.sha256(text.encode()).hexdigest()[:24]
     folder = disk.folder("generated")
     path = folder / f"{name}{suffix}"
@@ -90,6 +91,10 @@ def library(source: str, suffix: str = ".so", options: tuple[str, ...] = ()) -> 
             file, result = Path(scratch) / f"{name}.c", Path(scratch) / path.name
             file.write_text(source)
             _run([*compiler(), *flags, "-o", str(result), str(file), "-lm"])
+            if not result.exists():
+                raise CompileError(
+                    f"{' '.join(compiler())} wrote no file: it is no C compiler. Check $CC."
+                )
             os.replace(result, path)
     except OSError as error:
         raise CompileError(
@@ -99,11 +104,15 @@ def library(source: str, suffix: str = ".so", options: tuple[str, ...] = ()) -> 
     return path
 
 
-def load(path: Path) -> ctypes.CDLL:
-    """The library at `path`, loaded."""
+def loaded(source: str) -> ctypes.CDLL:
+    """The library of a source, loaded; one that was spoilt in the cache is compiled again."""
+    path = library(source)
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError:
+        path.unlink(missing_ok=True)
+    path = library(source)
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
-        raise CompileError(
-            f"{path} could not be loaded: {error}. Delete it; it is compiled again when next needed."
-        ) from error
+        raise CompileError(f"{path} could not be loaded: {error}.") from error

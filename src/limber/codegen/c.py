@@ -6,11 +6,12 @@ on vectors of several states (GCC and Clang vector types), for batches.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from limber.codegen import statements
 from limber.codegen.program import Program
-from limber.codegen.statements import Code, Dialect, written
+from limber.codegen.statements import Code, Dialect, Piece, written
 
 HEAD = """\
 #include <math.h>
@@ -49,20 +50,25 @@ def functions(code: Code, dialect: Dialect, qualifier: str = "static ") -> str:
     outputs = [f"{real} *restrict {a.name}" for a in program.outputs]
     arguments = ", ".join(inputs + outputs)
     name = dialect.callee.format(name=program.name)
+    head = f"{qualifier}void {name}({arguments})"
+    if not qualifier:  # declared in a header, with the sizes
+        inputs = [f"const {real} {a.name}[restrict {max(a.size, 1)}]" for a in program.inputs]
+        outputs = [f"{real} {a.name}[restrict {max(a.size, 1)}]" for a in program.outputs]
+        head = f"void {name}({', '.join(inputs + outputs)})"
     if len(code.pieces) == 1:
         body = _lines(code.pieces[0].lines)
-        unused = _unused(program, code.pieces[0].inputs)
-        return f"{qualifier}void {name}({arguments})\n{{\n{unused}{body}}}\n"
+        unused = _unused(program, code.pieces[0])
+        return f"{head}\n{{\n{unused}{body}}}\n"
     parts, calls = [], []
     names = ", ".join(a.name for a in (*program.inputs, *program.outputs))
     for i, piece in enumerate(code.pieces):
-        body, unused = _lines(piece.lines), _unused(program, piece.inputs)
+        body, unused = _lines(piece.lines), _unused(program, piece, ("w",))
         parts.append(
             f"APART static void {name}_{i}({arguments}, {real} *restrict w)\n{{\n{unused}{body}}}\n"
         )
         calls.append(f"{name}_{i}({names}, w);")
     workspace = f"{real} w[{max(code.workspace, 1)}];"
-    parts.append(f"{qualifier}void {name}({arguments})\n{{\n{_lines([workspace, *calls])}}}\n")
+    parts.append(f"{head}\n{{\n{_lines([workspace, *calls])}}}\n")
     return "\n".join(parts)
 
 
@@ -70,8 +76,14 @@ def _lines(lines: list[str]) -> str:
     return "".join(f"    {line}\n" for line in lines)
 
 
-def _unused(program: Program, used: set[int]) -> str:
-    return _lines([f"(void){a.name};" for i, a in enumerate(program.inputs) if i not in used])
+def _unused(program: Program, piece: Piece, more: tuple[str, ...] = ()) -> str:
+    """Statements that spare the reader, and the compiler, a word about arguments a piece leaves alone."""
+    text = "\n".join(piece.lines)
+    names = [a.name for i, a in enumerate(program.inputs) if i not in piece.inputs]
+    for name in (*(a.name for a in program.outputs), *more):
+        if not re.search(rf"\b{name}\[", text):
+            names.append(name)
+    return _lines([f"(void){name};" for name in names])
 
 
 def _call(program: Program) -> str:
@@ -106,9 +118,15 @@ def _batch(program: Program) -> str:
 # --- SIMD lanes -----------------------------------------------------------------------------------
 
 LANES = """\
+#include <stdlib.h>
+
 #define LANES {lanes}
 typedef number block __attribute__((vector_size(LANES * sizeof(number))));
 """
+
+
+#: Arguments of so many elements, as blocks, are kept on the stack; more on the heap.
+ON_STACK = 4096
 
 
 def _lanes_dialect(dialect: Dialect) -> Dialect:
@@ -124,11 +142,25 @@ def _lanes_dialect(dialect: Dialect) -> Dialect:
 
 def _lanes_batch(program: Program) -> str:
     """Blocks of states, transposed in and out; the last block repeats the last state."""
-    lines = []
-    for i, a in enumerate(program.inputs):
-        lines.append(f"block x{i}[{max(a.size, 1)}];")
-    for i, a in enumerate(program.outputs):
-        lines.append(f"block y{i}[{max(a.size, 1)}];")
+    arrays = [(f"x{i}", max(a.size, 1)) for i, a in enumerate(program.inputs)]
+    arrays += [(f"y{i}", max(a.size, 1)) for i, a in enumerate(program.outputs)]
+    total = sum(size for _, size in arrays)
+    if total <= ON_STACK:
+        lines = [f"block {name}[{size}];" for name, size in arrays]
+    else:
+        scalar = [f"in[{i}] + n * stride[{i}]" for i in range(len(program.inputs))]
+        scalar += [f"out[{i}] + n * {a.size}" for i, a in enumerate(program.outputs)]
+        lines = [
+            "void *scratch = NULL;",
+            f"if (posix_memalign(&scratch, sizeof(block), {total} * sizeof(block)) != 0) {{",
+            f"    for (ptrdiff_t n = start; n < stop; ++n) {program.name}({', '.join(scalar)});",
+            "    return;",
+            "}",
+        ]
+        at = 0
+        for name, size in arrays:
+            lines.append(f"block *const {name} = (block *)scratch + {at};")
+            at += size
     lines.append("for (ptrdiff_t n = start; n < stop; n += LANES) {")
     lines.append("    const ptrdiff_t here = stop - n < LANES ? stop - n : LANES;")
     lines.append("    for (ptrdiff_t l = 0; l < LANES; ++l) {")
@@ -149,10 +181,12 @@ def _lanes_batch(program: Program) -> str:
             f"        for (int i = 0; i < {a.size}; ++i) p{i}[i] = ((number *)&y{i}[i])[l];"
         )
     lines.append("    }\n    }")
+    if total > ON_STACK:
+        lines.append("free(scratch);")
     return f"{_BATCH}{{\n{_lines(lines)}}}\n"
 
 
-#: sin and cos of a block: Cody-Waite reduction by pi/2 in three parts, then the minimax polynomials on
+#: sin and cos of a block: Cody-Waite reduction by pi/2 in three or four parts, then the minimax polynomials on
 #: [-pi/4, pi/4] (the coefficients of fdlibm); large angles, infinities and NaN go to libm, lane by lane.
 _SINCOS = """\
 typedef {integer} mask __attribute__((vector_size(LANES * sizeof({integer}))));
@@ -161,7 +195,7 @@ static inline __attribute__((always_inline)) void block_sincos(block x, block *s
 {{
     const block t = x * {two_over_pi} + {magic};
     const block k = t - {magic};
-    const block r = ((x - k * {p1}) - k * {p2}) - k * {p3};
+    const block r = {reduced};
     const block z = r * r;
     const block sine = r + r * z * ({sine});
     const block cosine = {one} - {half} * z + z * z * ({cosine});
@@ -208,6 +242,14 @@ static inline __attribute__((always_inline, unused)) block block_sqrt(block x)
 """
 
 
+def _reduced(parts: list[str]) -> str:
+    """x - k pi/2, pi/2 in parts of few bits, so that all products but the last are exact."""
+    text = "x"
+    for part in parts:
+        text = f"({text} - k * {part})"
+    return text
+
+
 def _polynomial(coefficients: list[str]) -> str:
     text = coefficients[-1]
     for c in reversed(coefficients[:-1]):
@@ -219,9 +261,7 @@ DOUBLE_SINCOS = _SINCOS.format(
     integer="long long",
     two_over_pi="0.63661977236758134308",
     magic="6755399441055744.0",
-    p1="1.57079632673412561417e+00",
-    p2="6.07710050630396597660e-11",
-    p3="2.02226624879595063154e-21",
+    reduced=_reduced(["1.57079632673412561417e+00", "6.07710050630396597660e-11", "2.02226624879595063154e-21"]),
     sine=_polynomial(
         [
             "-1.66666666666666324348e-01", "8.33333333332248946124e-03", "-1.98412698298579493134e-04",
@@ -241,9 +281,7 @@ SINGLE_SINCOS = _SINCOS.format(
     integer="int",
     two_over_pi="0.636619772f",
     magic="12582912.0f",
-    p1="1.5703125f",
-    p2="4.83751296997e-4f",
-    p3="7.54978995489e-8f",
+    reduced=_reduced(["1.5703125f", "4.83751296997e-4f", "7.549533620476723e-08f", "2.563344152e-12f"]),
     sine=_polynomial(["-1.6666654611e-1f", "8.3321608736e-3f", "-1.9515295891e-4f"]),
     cosine=_polynomial(["4.166664568298827e-2f", "-1.388731625493765e-3f", "2.443315711809948e-5f"]),
     one="1.0f", half="0.5f", shift=30, large="1e3f", sin="sinf", cos="cosf", sqrt="sqrtf",

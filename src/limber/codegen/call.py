@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import importlib.machinery
 import importlib.util
-import os
 import sysconfig
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from limber.checks import shown
+from limber.checks import numbers, shown, text
 from limber.codegen import build
 from limber.codegen.program import Argument, Program
+from limber.dynamics.evaluate import cores
 from limber.errors import ArgumentTypeError, ArgumentValueError, CompileError
 
 #: Batches get another thread for every so many states.
@@ -37,9 +37,21 @@ class Caller:
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self.threads = threads
         self._library = library  # stays loaded
+        #: the arguments of `compile` that made it, for pickle
+        self.recipe: tuple[Any, str, dict[str, Any]] | None = None
+        self._call = library.limber_call
+        self._call.restype = None
+        self._call.argtypes = [ctypes.c_void_p] * 2
         self._batch = library.limber_batch
         self._batch.restype = None
         self._batch.argtypes = [ctypes.c_ssize_t, ctypes.c_ssize_t] + [ctypes.c_void_p] * 3
+
+    def __reduce__(self):
+        if self.recipe is None:
+            raise ArgumentTypeError(
+                "this generated function was not made by lb.compile: no pickle."
+            )
+        return _compiled_again, self.recipe
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """The results for `args`, in new arrays or in `out`."""
@@ -65,7 +77,7 @@ class Caller:
             if own not in ((), batch):
                 arrays[i] = np.ascontiguousarray(np.broadcast_to(arrays[i], (*batch, *a.shape)))
         results = self._results(out, batch, arrays)
-        self._run(count, arrays, strides, results)
+        self._run(None if batch == () else count, arrays, strides, results)
         if out is not None:
             return out
         done = [r[()] for r in results]
@@ -73,14 +85,9 @@ class Caller:
 
     def _array(self, argument: Argument, value: Any) -> np.ndarray:
         """An input in the form the code wants; a copy only if it must be one."""
-        try:
-            array = np.asarray(value)
-        except ValueError:
-            array = np.empty((), dtype=object)
-        if array.dtype.kind not in "iuf":
-            raise ArgumentTypeError(
-                f"{argument.name} must be real numbers of shape {argument.shape}, got {shown(value)}."
-            )
+        array = value
+        if type(value) is not np.ndarray or value.dtype != self.dtype:
+            array = numbers(argument.name, value, text(argument.shape))
         array = (
             np.ascontiguousarray(array, dtype=self.dtype)
             if array.ndim
@@ -105,7 +112,7 @@ class Caller:
         if not isinstance(given, tuple | list) or len(given) != len(outputs):
             names = ", ".join(a.name for a in outputs)
             raise ArgumentTypeError(f"out must be a tuple of {len(outputs)} arrays ({names}).")
-        for a, x in zip(outputs, given):
+        for i, (a, x) in enumerate(zip(outputs, given)):
             shape = (*batch, *a.shape)
             fits = isinstance(x, np.ndarray) and x.dtype == self.dtype and x.shape == shape
             if not fits or not x.flags.c_contiguous or not x.flags.writeable:
@@ -120,13 +127,21 @@ class Caller:
                 raise ArgumentValueError(
                     f"out for {a.name} overlaps an input: give it memory of its own."
                 )
+            if any(np.may_share_memory(x, y) for y in given[:i]):
+                raise ArgumentValueError(
+                    f"out for {a.name} overlaps another: give it memory of its own."
+                )
         return list(given)
 
-    def _run(self, count: int, arrays, strides, results) -> None:
+    def _run(self, count: int | None, arrays, strides, results) -> None:
+        """Run over a batch, or (None) on one state, as the dispatcher does: the same numbers."""
         inputs = (ctypes.c_void_p * len(arrays))(*[x.ctypes.data for x in arrays])
         outputs = (ctypes.c_void_p * len(results))(*[x.ctypes.data for x in results])
+        if count is None:
+            self._call(inputs, outputs)
+            return
         steps = (ctypes.c_ssize_t * len(strides))(*strides)
-        most = len(os.sched_getaffinity(0)) if self.threads is None else self.threads
+        most = cores() if self.threads is None else self.threads
         threads = max(1, min(most, count // STATES_PER_THREAD))
         if threads == 1:
             self._batch(0, count, inputs, steps, outputs)
@@ -149,6 +164,13 @@ class Caller:
         return (
             f"<{p.about or p.name}: {described(p.inputs)} -> {described(p.outputs)}, {self.dtype}>"
         )
+
+
+def _compiled_again(system: Any, function: str, options: dict[str, Any]) -> Any:
+    """What pickle calls: the same function, in this process; its code is in the cache."""
+    from limber.codegen.compiler import compile  # noqa: PLC0415
+
+    return compile(system, function, **options)
 
 
 @cache

@@ -15,7 +15,9 @@ from limber.codegen.trace import Request, trace
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 TARGETS = ("c", "c-package", "casadi", "cuda")
-_PRECISIONS = {"float64": False, "double": False, "float32": True, "single": True}
+_PRECISIONS = {
+    "float64": False, "double": False, "float": False, "float32": True, "single": True,
+}  # fmt: skip
 
 
 def compile(
@@ -61,9 +63,9 @@ def compile(
     threads : (c) for large batches; all cores unless given.
     path, name : (c-package) the folder, and the prefix of files and functions.
 
-    Generated code does not check values: NaN in, NaN out; a singular state gives infinities.  The
-    compiled code is kept by content in the folder of `LIMBER_CACHE_DIR`, or else the user's cache
-    folder, or a temporary one where that cannot be written.
+    Generated code does not check values: NaN in, NaN out (in what depends on it); a singular state
+    gives infinities or NaN.  The compiled code is kept by content in the folder of `LIMBER_CACHE_DIR`,
+    or else the user's cache folder, or a temporary one where that cannot be written.
     """
     if target not in TARGETS:
         raise ArgumentValueError(
@@ -76,9 +78,17 @@ def compile(
         raise ArgumentValueError(f'lanes={lanes} is for target="c"; {target!r} has none.')
     if threads is not None and (type(threads) is not int or threads < 1):
         raise ArgumentValueError(f"threads={shown(threads)} must be a positive integer, or None.")
+    if threads is not None and target != "c":
+        raise ArgumentValueError(f'threads={threads} is for target="c"; {target!r} has none.')
+    if single and target == "casadi":
+        raise ArgumentValueError(f"dtype={shown(dtype)}: CasADi computes in double precision.")
     if path is not None and target != "c-package":
         raise ArgumentValueError(f'path={shown(path)} is for target="c-package".')
     if function == "rollout":
+        if body is not None or node is not None or len(external):
+            raise ArgumentValueError(
+                'function="rollout" is of the whole system: leave out body, node and external.'
+            )
         return _rollout(system, target, wrt, parameters, single)
     program = programmed(system, function, body, node, wrt, external, parameters)
     if target == "casadi":
@@ -94,7 +104,12 @@ def compile(
 
         return CudaFunction(program, single)
     source = c.library(program, lanes, single)
-    f = call.fast(call.Caller(program, build.load(build.library(source)), single, threads))
+    caller = call.Caller(program, build.loaded(source), single, threads)
+    caller.recipe = (system, function, {
+        "body": body, "node": node, "wrt": wrt, "external": external, "parameters": parameters,
+        "dtype": "float32" if single else "float64", "lanes": lanes, "threads": threads,
+    })  # fmt: skip
+    f = call.fast(caller)
     f.source = source
     f.program = program
     f.__doc__ = program.about
@@ -124,7 +139,7 @@ def operation_count(
 ) -> OperationCount:
     """Multiplications, additions, divisions and transcendental calls of the generated code.
 
-    The arguments are those of `compile`.
+    Arguments as in `compile`.
     """
     return programmed(system, function, body, node, wrt, external, parameters).count()
 

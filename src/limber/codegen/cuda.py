@@ -59,7 +59,9 @@ def _functions(code: Code, d: Dialect) -> str:
         for i, piece in enumerate(code.pieces)
     ]
     calls = [f"{program.name}_{i}({names}, w);" for i in range(len(code.pieces))]
-    parts.append(f"{head}({arguments})\n{{\n{_lines([f'{real} w[{code.workspace}];', *calls])}}}\n")
+    parts.append(
+        f"{head}({arguments})\n{{\n{_lines([f'{real} w[{max(code.workspace, 1)}];', *calls])}}}\n"
+    )
     return "\n".join(parts)
 
 
@@ -92,11 +94,11 @@ def _kernel(program: Program, d: Dialect) -> str:
                 f"{real} *__restrict__ w)\n{{\n{_lines(piece.lines)}}}\n"
             )
         given = ", ".join([*names, *(f"{n}_n, {n}_t" for n in names)])
-        body.append(f"{real} w[{code.workspace}];")
+        body.append(f"{real} w[{max(code.workspace, 1)}];")
         body += [f"{program.name}_{i}({given}, w);" for i in range(len(code.pieces))]
     parts.append(
         f'extern "C" __global__ void __launch_bounds__({BLOCK}) {program.name}({", ".join(arrays)}, '
-        f"const long long states, const unsigned shared)\n{{\n{_lines(body)}}}\n"
+        f"const long long states, const unsigned long long shared)\n{{\n{_lines(body)}}}\n"
     )
     return "\n".join(parts)
 
@@ -123,11 +125,11 @@ def rollout_source(program: Program, single: bool) -> str:
     ]
     for i, a in enumerate(extra):
         shared = f"(shared >> {i} & 1)"
-        body.append(f"{real} local_{a.name}[{a.size}];")
+        body.append(f"{real} own{i}[{a.size}];")
         body.append(
-            f"for (int i = 0; i < {a.size}; ++i) local_{a.name}[i] = {a.name}[{shared} ? i : i * states + t];"
+            f"for (int i = 0; i < {a.size}; ++i) own{i}[i] = {a.name}[{shared} ? i : i * states + t];"
         )
-    more = "".join(f", local_{a.name}" for a in extra)
+    more = "".join(f", own{i}" for i in range(len(extra)))
     body += [
         "long long written = 0;",
         "for (int k = 0; k < steps; ++k) {",
@@ -144,7 +146,7 @@ def rollout_source(program: Program, single: bool) -> str:
     ]
     parts.append(
         f'extern "C" __global__ void __launch_bounds__({BLOCK}) rollout({", ".join(arguments)}, const {real} dt, '
-        "const int steps, const int hold, const int record, const long long states, const unsigned shared)\n"
+        "const int steps, const int hold, const int record, const long long states, const unsigned long long shared)\n"
         f"{{\n{_lines(body)}}}\n"
     )
     return "\n".join(parts)
@@ -168,6 +170,10 @@ class _Kernel:
     """A compiled kernel and what every call of it shares."""
 
     def __init__(self, program: Program, single: bool, text: str, entry: str):
+        if len(program.inputs) > 64:  # one bit each says whether all states share it
+            raise ArgumentValueError(
+                f"{program.name} has {len(program.inputs)} inputs; a kernel has at most 64. Name fewer parameters."
+            )
         self.program = program
         self.source = text
         self.dtype = np.dtype(np.float32 if single else np.float64)
@@ -272,7 +278,7 @@ class CudaFunction(_Kernel):
         states = self._states(sizes) if sizes else 1
         results = [cupy.empty((*a.shape, states), self.dtype) for a in self.program.outputs]
         like = next((x for x in args if not isinstance(x, int | float)), None)
-        self._launch(like, states, [*arrays, *results, np.int64(states), np.uint32(shared)])
+        self._launch(like, states, [*arrays, *results, np.int64(states), np.uint64(shared)])
         return self._returned(like, results)
 
 
@@ -328,7 +334,7 @@ class CudaRollout(_Kernel):
         self._launch(
             q,
             states,
-            [x, y, u, *arrays, q_new, v_new, *numbers, np.int64(states), np.uint32(shared)],
+            [x, y, u, *arrays, q_new, v_new, *numbers, np.int64(states), np.uint64(shared)],
         )
         if count == 1:
             q_new, v_new = q_new[0], v_new[0]

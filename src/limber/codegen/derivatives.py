@@ -37,6 +37,8 @@ def derivative(request: Request, wrt: str | Sequence[str]) -> Program:
     names = (wrt,) if isinstance(wrt, str) else wrt
     if not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names) or not names:
         raise ArgumentTypeError(f"wrt must be the name of an input or several, got {shown(wrt)}.")
+    if len(set(names)) != len(names):
+        raise ArgumentValueError(f"wrt={shown(list(names))} names one of them twice.")
     if request.function not in FUNCTIONS:
         trace(request)  # says what is wrong
     # parameters that are no inputs are differentiated at their values in the model
@@ -267,7 +269,7 @@ def _of_forward_dynamics(
         values: list[list] = [graph.inputs(i, a.size) for i, a in enumerate(program.inputs)]
         values[tau] = vdot  # where inverse dynamics has vdot
         for spot, matrix in zip(others, forces):
-            width = len(matrix[0])
+            width = len(matrix[0]) if matrix else 0
             flat = g.evaluate((x for row in matrix for x in row), values, _ELEMENTARY)
             moved = [flat[i * width : (i + 1) * width] for i in range(s.nv)]
             found[spot] = [

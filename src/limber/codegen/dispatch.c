@@ -181,6 +181,18 @@ static PyObject *represent(Function *self)
     return PyObject_Repr(self->general);
 }
 
+/* as `general` says: a function that makes it again */
+static PyObject *reduce(Function *self, PyObject *nothing)
+{
+    (void)nothing;
+    return PyObject_CallMethod(self->general, "__reduce__", NULL);
+}
+
+static PyMethodDef methods[] = {
+    {"__reduce__", (PyCFunction)reduce, METH_NOARGS, "For pickle."},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyTypeObject FunctionType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "limber_dispatch.Function",
@@ -192,6 +204,7 @@ static PyTypeObject FunctionType = {
     .tp_clear = (inquiry)clear,
     .tp_call = PyVectorcall_Call,
     .tp_repr = (reprfunc)represent,
+    .tp_methods = methods,
     .tp_vectorcall_offset = offsetof(Function, vectorcall),
     .tp_dictoffset = offsetof(Function, attributes),
     .tp_getattro = PyObject_GenericGetAttr,

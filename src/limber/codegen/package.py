@@ -6,11 +6,11 @@ text, byte for byte.
 
 from __future__ import annotations
 
-import keyword
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+from limber.checks import shown
 from limber.codegen import c, statements
 from limber.codegen.program import Argument, Program
 from limber.codegen.statements import written
@@ -23,6 +23,8 @@ def write(program: Program, path: str | PathLike | None, name: str | None, singl
         raise ArgumentTypeError(
             f'target="c-package" needs path=..., the folder to write into; got {path!r}.'
         )
+    if name is not None and not isinstance(name, str):
+        raise ArgumentTypeError(f"name must be a C identifier, got {shown(name)}.")
     prefix = identifier(program.system if name is None else name)
     if name is not None and prefix != name:
         raise ArgumentValueError(f"name={name!r} must be a C identifier, such as {prefix!r}.")
@@ -40,18 +42,18 @@ def write(program: Program, path: str | PathLike | None, name: str | None, singl
     }
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
-        (folder / file).write_text(text)
+        (folder / file).write_text(text, encoding="utf-8", newline="\n")
     return folder
 
 
 def identifier(text: str) -> str:
     """`text` as the start of a C identifier."""
     result = "".join(x if x.isascii() and x.isalnum() else "_" for x in text) or "system"
-    return f"_{result}" if result[0].isdigit() or keyword.iskeyword(result) else result
+    return f"s_{result}" if result[0].isdigit() else result
 
 
 def _comment(text: str) -> str:
-    return text.replace("*/", "* /")
+    return text.replace("*/", "* /").replace("/*", "/ *")
 
 
 def _described(arguments: tuple[Argument, ...], direction: str) -> list[str]:

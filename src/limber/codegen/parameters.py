@@ -56,9 +56,28 @@ def find(system: System, key: str) -> Parameter:
             "in its modal integrals and is no parameter."
         )
     value, meaning = values[quantity]
-    identifier = "".join(c if c.isascii() and c.isalnum() else "_" for c in key)
+    identifier = f"{_identifier(system, name)}_{quantity}"
     argument = Argument(identifier, value.shape, f"{quantity} of body {name!r}{meaning}")
     return Parameter(key, argument, value, name, quantity)
+
+
+def _spelled(name: str) -> str:
+    """`name` in letters that a C identifier may have, and begin with."""
+    text = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
+    return text if text[0].isalpha() else f"body_{text}"
+
+
+def _identifier(system: System, name: str) -> str:
+    """The name of a body as a C identifier; with its number where another is spelled alike.
+
+    Alike but for capitals, too: sizes become macros in capitals.
+    """
+    text = _spelled(name)
+    others = {_spelled(other).upper() for other in system.bodies if other != name}
+    number = system.number(name)
+    while text.upper() in others:
+        text = f"{text}_{number}"
+    return text
 
 
 def _quantities(system: System, name: str) -> Mapping[str, tuple[np.ndarray, str]]:

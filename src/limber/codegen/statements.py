@@ -102,7 +102,7 @@ class _Writer:
     def code(self) -> Code:
         size = len(self.nodes)
         count = max(1, round(size / PIECE))
-        bounds = [size * i // count for i in range(count + 1)]
+        bounds = self._bounds(size, count)
         pieces: list[Piece] = []
         free: list[int] = []
         workspace = 0
@@ -129,6 +129,17 @@ class _Writer:
         for target, x in self.constants:
             pieces[-1].lines.append(f"{target} = {self._alone(x)};")
         return Code(self.program, pieces, workspace)
+
+    def _bounds(self, size: int, count: int) -> list[int]:
+        """Where the pieces begin and end; the results of a call stay with it, in its array."""
+        bounds = [0]
+        for i in range(1, count):
+            bound = size * i // count
+            while bound < size and self.nodes[bound].op == g.RESULT:
+                bound += 1
+            if bounds[-1] < bound < size:
+                bounds.append(bound)
+        return [*bounds, size]
 
     @staticmethod
     def _travels(value: Value) -> bool:

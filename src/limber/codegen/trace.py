@@ -145,6 +145,8 @@ def _check_options(request: Request, function: Function) -> None:
                 f"external must be a list of (body, node) pairs, got {shown(end)}."
             )
         s.node_number(*end)
+    for key in request.parameters:
+        named.find(s, key)
     for values, what in ((request.external, "external"), (request.parameters, "parameters")):
         if len(set(values)) != len(values):
             raise ArgumentValueError(f"{what}={shown(list(values))} names one of them twice.")

@@ -51,6 +51,8 @@ class Joint(Frozen):
     """
 
     groups: tuple[Group, ...] = ()
+    #: whether only `lb.symbolic.equations` takes it
+    symbolic = False
 
     @cached_property
     def nq(self) -> int:

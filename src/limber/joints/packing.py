@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Constants:
-    """A growing flat array."""
+    """A growing flat array of floats, or of objects where symbols are among them."""
 
     parts: list[np.ndarray] = field(default_factory=list)
     size: int = 0
@@ -26,7 +26,8 @@ class Constants:
         """Append numbers; returns where they start."""
         start = self.size
         for x in numbers:
-            part = np.asarray(x, dtype=float).ravel()
+            part = np.asarray(x).ravel()
+            part = part if part.dtype == object else part.astype(float)
             self.parts.append(part)
             self.size += part.size
         return start

@@ -2,15 +2,20 @@
 
 Solves    P(k) = sum_c A(c) Gamma(c) A(c)^T + M_m(k), D_f = H_f P H_f^T, P_R = P_rr - g mu^T,
           D_R = H P_R H^T, P_R_plus = P_R - G_R H P_R, and the sweeps (64)
-          (Jain & Rodriguez, Eqs. (63), (64); the sweep's z_R adds g eps_f and P_R a_mR)
+          (Jain & Rodriguez, Eqs. (63), (64); the sweep's z_R adds g eps_f and P_R a_mR, which here
+          joins after the hinge is eliminated, as P_R_plus a_mR)
 Given     q, v, tau, external wrenches
-Computes  vdot; leaves P, U, 1/D, nu in work
+Computes  vdot; leaves P, K, 1/D, nu in work
 Sweep     base to tip, tip to base, base to tip
-Cost      about 350 multiplications for a rigid body on a one-axis joint; m^3/6 + 25 m^2 + 170 m
-          + 250 more for m modes on a flexible parent
+Cost      about 305 multiplications for a rigid body on a revolute joint; m^3/6 + 20 m^2 + 100 m
+          + 300 more for m modes of any shape on a flexible parent.  Beams, whose integrals and shapes are
+          mostly zeros, cost far less when traced: an inner link with 4 modes 750 altogether
 
 Every freedom is eliminated by one rank-one step, which is the L D L^T factorization of D_f and of
-D_R without square roots: D = u_j, U = P h, P <- P - U U^T / D, z <- z + U eps / D.
+D_R without square roots: D = h.P h, K = P h / D, P <- P - K (P h)^T, z <- z + K eps.
+
+The modes of a body that carries others may be eliminated in other coordinates than its own,
+eta = B zeta with a constant B (`assembly.align`): MU, DF, ZF and the node map are then those of zeta.
 """
 
 from .forces import (
@@ -19,11 +24,12 @@ from .forces import (
     force_to_parent,
     inertia_to_joint,
     inertia_to_parent,
-    modal_force_offset,
 )
-from .inertia import apply_inertia, column, downdate, load_inertia
+from .inertia import apply_inertia, column, downdate, load_inertia, rotate_inertia, store_inertia
 from .layout import (
     ACC,
+    ALIGNED,
+    ALIGNED_NODE,
     AXIS,
     BIAS,
     COLUMNS,
@@ -34,12 +40,16 @@ from .layout import (
     INBOARD,
     J_D,
     J_H,
+    J_K,
     J_NU,
-    J_U,
     JOINT,
     JOINT_WORK,
     MODES,
     PARENT,
+    REVOLUTE,
+    ROT,
+    SCRATCH,
+    SEEN,
     V_JOINT,
     V_MODES,
     W_INBOARD,
@@ -49,88 +59,135 @@ from .layout import (
     P,
     Z,
 )
-from .modal import mass_and_bias
+from .modal import mass_and_bias, modal_force_offset
 from .motion import along, carry, start_world, to_body_frame, turn_and_bias, world_place
 from .newton_euler import pick
-from .placement import place
+from .placement import place_seen
+from .revolute import eliminate_revolute
 from .scalar import kernel
-from .vec import add, axpy, dot, load3, store3, sub
+from .vec import add, axpy, dot, load3, load9, mul, scale, store3
 
 
 @kernel
-def eliminate_modes(topo, work, tau, k, A, B, C, n, f):
-    """Eliminate the modes of body k from its articulated inertia and force.
+def align_forces(topo, const, work, tau, k):
+    """ZF - tau of body k in its aligned modal coordinates, eta = B zeta: ZF <- B^T (ZF - tau).
+
+    In these coordinates few modes feel the bodies attached to k, each along a unit vector
+    (`assembly.align`).
+    """
+    m = topo[k + MODES]
+    B = topo[k + ALIGNED]
+    spare = topo[k + W_MODES] + 6 * m + m * m  # N is no more needed
+    zf = modal_force_offset(topo, k)
+    for r in range(m):
+        work[spare + r] = work[zf + r] - tau[topo[k + V_MODES] + r]
+    for r in range(m):
+        x = 0.0
+        for s in range(m):
+            x += const[B + s * m + r] * work[spare + s]
+        work[zf + r] = x
+
+
+@kernel
+def eliminate_modes(topo, work, tau, k, p):
+    """Eliminate the modes of body k from its articulated inertia P and force Z: P_R at work[p:], z_R in Z.
 
     Right-looking L D L^T of [[D_f, mu^T], [mu, P_rr]], upper triangle by rows.  Row r of DF and MU
-    end as the pivot row; the diagonal as 1/D; ZF as the innovation nu_f = eps_f / D.
+    end as the gain (the pivot row over D); the diagonal as 1/D; ZF as the innovation nu_f = eps_f / D.
     """
     m = topo[k + MODES]
     mu = topo[k + W_MODES]
     df = mu + 6 * m
     zf = modal_force_offset(topo, k)
+    b = topo[k + WORK]
     e = topo[k + V_MODES]
-    for r in range(m):
-        work[zf + r] = tau[e + r] - work[zf + r]
+    A, B, C = load_inertia(work, b + P)
+    n = load3(work, b + Z)
+    f = load3(work, b + Z + 3)
+    if topo[k + ALIGNED] != 0:
+        for r in range(m):
+            work[zf + r] = -work[zf + r]
+    else:
+        for r in range(m):
+            work[zf + r] = tau[e + r] - work[zf + r]
     for r in range(m):
         row = df + r * m
         d = 1.0 / work[row + r]
         work[row + r] = d
         u = load3(work, mu + 6 * r)
         g = load3(work, mu + 6 * r + 3)
-        nu = work[zf + r] * d
+        ku = scale(d, u)
+        kg = scale(d, g)
+        store3(work, mu + 6 * r, ku)
+        store3(work, mu + 6 * r + 3, kg)
+        eps = work[zf + r]
+        nu = eps * d
         work[zf + r] = nu
         for s in range(r + 1, m):
             lsr = work[row + s]
             l = lsr * d
-            for t in range(s, m):
+            work[row + s] = l
+            # row s of DF from its diagonal on; row r is gains up to s by now
+            work[df + s * m + s] -= l * lsr
+            for t in range(s + 1, m):
                 work[df + s * m + t] -= l * work[row + t]
             i = mu + 6 * s
-            store3(work, i, sub(load3(work, i), (l * u[0], l * u[1], l * u[2])))
-            store3(work, i + 3, sub(load3(work, i + 3), (l * g[0], l * g[1], l * g[2])))
+            store3(work, i, axpy(-lsr, ku, load3(work, i)))
+            store3(work, i + 3, axpy(-lsr, kg, load3(work, i + 3)))
             work[zf + s] -= lsr * nu
-        A, B, C = downdate(A, B, C, u, g, d)
-        n = axpy(nu, u, n)
-        f = axpy(nu, g, f)
-    return A, B, C, n, f
+        A, B, C = downdate(A, B, C, ku, kg, u, g)
+        n = axpy(eps, ku, n)
+        f = axpy(eps, kg, f)
+    store_inertia(work, p, A, B, C)
+    store3(work, b + Z, n)
+    store3(work, b + Z + 3, f)
 
 
 @kernel
-def eliminate_joint(topo, work, tau, k, A, B, C, n, f):
-    """Eliminate the joint speeds of body k, one rank-one step each; returns P_R_plus, z_plus."""
-    j = topo[k + W_JOINT]
+def eliminate_joint(topo, work, tau, k, p):
+    """Eliminate the joint speeds of body k from P_R at work[p:] and z_R in Z; turn to parent axes.
+
+    Leaves P_R_plus in SCRATCH and z_plus + P_R_plus a in Z, with a the hinge's BIAS, unless the parent
+    is the world.  One rank-one step per speed.
+    """
+    if topo[k + JOINT] == REVOLUTE:
+        eliminate_revolute(topo, work, tau, k, p)
+        return
+    b = topo[k + WORK]
     t = topo[k + V_JOINT]
-    if topo[k + JOINT] == GENERAL:
-        for r in range(topo[k + DOFS]):
-            i = j + r * JOINT_WORK
+    A, B, C = load_inertia(work, p)
+    n = load3(work, b + Z)
+    f = load3(work, b + Z + 3)
+    for r in range(topo[k + DOFS]):
+        i = topo[k + W_JOINT] + r * JOINT_WORK
+        if topo[k + JOINT] == GENERAL:
             hw = load3(work, i + J_H)
             hv = load3(work, i + J_H + 3)
             u, g = apply_inertia(A, B, C, hw, hv)
             d = 1.0 / (dot(hw, u) + dot(hv, g))
-            nu = (tau[t + r] - dot(hw, n) - dot(hv, f)) * d
-            store3(work, i + J_U, u)
-            store3(work, i + J_U + 3, g)
-            work[i + J_D] = d
-            work[i + J_NU] = nu
-            A, B, C = downdate(A, B, C, u, g, d)
-            n = axpy(nu, u, n)
-            f = axpy(nu, g, f)
-    elif topo[k + DOFS] == 1:
-        axis = topo[k + AXIS]
-        u, g = column(A, B, C, axis)
-        if axis < 3:
-            d = 1.0 / pick(u, axis)
-            nu = (tau[t] - pick(n, axis)) * d
+            eps = tau[t + r] - dot(hw, n) - dot(hv, f)
         else:
+            axis = topo[k + AXIS]
+            u, g = column(A, B, C, axis)
             d = 1.0 / pick(g, axis - 3)
-            nu = (tau[t] - pick(f, axis - 3)) * d
-        store3(work, j + J_U, u)
-        store3(work, j + J_U + 3, g)
-        work[j + J_D] = d
-        work[j + J_NU] = nu
-        A, B, C = downdate(A, B, C, u, g, d)
-        n = axpy(nu, u, n)
-        f = axpy(nu, g, f)
-    return A, B, C, n, f
+            eps = tau[t + r] - pick(f, axis - 3)
+        ku = scale(d, u)
+        kg = scale(d, g)
+        store3(work, i + J_K, ku)
+        store3(work, i + J_K + 3, kg)
+        work[i + J_D] = d
+        work[i + J_NU] = eps * d
+        A, B, C = downdate(A, B, C, ku, kg, u, g)
+        n = axpy(eps, ku, n)
+        f = axpy(eps, kg, f)
+    if topo[k + PARENT] == 0:
+        return
+    dn, df = apply_inertia(A, B, C, load3(work, b + BIAS), load3(work, b + BIAS + 3))
+    R = load9(work, b + ROT)
+    A, B, C = rotate_inertia(R, A, B, C)
+    store_inertia(work, b + SCRATCH, A, B, C)
+    store3(work, b + Z, mul(R, add(n, dn)))
+    store3(work, b + Z + 3, mul(R, add(f, df)))
 
 
 @kernel
@@ -140,36 +197,34 @@ def condense(topo, work, tau, k):
     if topo[k + INBOARD] != 0:
         bias_to_joint(topo, work, k)
         inertia_to_joint(topo, work, k)
-    A, B, C = load_inertia(work, b + P)
-    n = load3(work, b + Z)
-    f = load3(work, b + Z + 3)
+    p = b + P
     if topo[k + MODES] > 0:
-        A, B, C, n, f = eliminate_modes(topo, work, tau, k, A, B, C, n, f)
-    dn, df = apply_inertia(A, B, C, load3(work, b + BIAS), load3(work, b + BIAS + 3))
-    n = add(n, dn)
-    f = add(f, df)
-    A, B, C, n, f = eliminate_joint(topo, work, tau, k, A, B, C, n, f)
+        p = b + SCRATCH
+        eliminate_modes(topo, work, tau, k, p)
+    eliminate_joint(topo, work, tau, k, p)
     if topo[k + PARENT] != 0:
-        inertia_to_parent(topo, work, k, A, B, C)
-        force_to_parent(topo, work, k, n, f)
+        inertia_to_parent(topo, work, k, topo[k + SEEN])
+        n, f = load3(work, b + Z), load3(work, b + Z + 3)
+        force_to_parent(topo, work, k, topo[k + SEEN], n, f)
 
 
 @kernel
 def joint_accelerations(topo, work, k, vdot, w, u):
-    """vdot of the joint of body k; returns [w; u] + H^T beta_dot (outboard axes)."""
+    """vdot of the joint of body k; [w; u] with BIAS becomes [w; u] + H^T beta_dot (outboard axes)."""
+    b = topo[k + WORK] + BIAS
+    w = add(w, load3(work, b))
+    u = add(u, load3(work, b + 3))
     j = topo[k + W_JOINT]
     t = topo[k + V_JOINT]
     if topo[k + JOINT] == GENERAL:
         for r in range(topo[k + DOFS] - 1, -1, -1):
             i = j + r * JOINT_WORK
-            a = dot(load3(work, i + J_U), w) + dot(load3(work, i + J_U + 3), u)
-            a = work[i + J_NU] - work[i + J_D] * a
+            a = work[i + J_NU] - dot(load3(work, i + J_K), w) - dot(load3(work, i + J_K + 3), u)
             vdot[t + r] = a
             w = axpy(a, load3(work, i + J_H), w)
             u = axpy(a, load3(work, i + J_H + 3), u)
     elif topo[k + DOFS] == 1:
-        a = dot(load3(work, j + J_U), w) + dot(load3(work, j + J_U + 3), u)
-        a = work[j + J_NU] - work[j + J_D] * a
+        a = work[j + J_NU] - dot(load3(work, j + J_K), w) - dot(load3(work, j + J_K + 3), u)
         vdot[t] = a
         axis = topo[k + AXIS]
         if axis < 3:
@@ -180,34 +235,45 @@ def joint_accelerations(topo, work, k, vdot, w, u):
 
 
 @kernel
-def modal_accelerations(topo, work, k, vdot, w, u):
-    """vdot of the modes of body k by back substitution, given its frame's acceleration."""
+def modal_accelerations(topo, const, work, k, vdot, w, u):
+    """vdot of the modes of body k by back substitution, given its frame's acceleration.
+
+    ZF ends as the accelerations of the modal coordinates that were eliminated.
+    """
     m = topo[k + MODES]
     mu = topo[k + W_MODES]
     df = mu + 6 * m
     zf = modal_force_offset(topo, k)
     e = topo[k + V_MODES]
     for r in range(m - 1, -1, -1):
-        a = dot(load3(work, mu + 6 * r), w) + dot(load3(work, mu + 6 * r + 3), u)
+        a = work[zf + r]
+        a -= dot(load3(work, mu + 6 * r), w) + dot(load3(work, mu + 6 * r + 3), u)
         for s in range(r + 1, m):
-            a += work[df + r * m + s] * vdot[e + s]
-        vdot[e + r] = work[zf + r] - work[df + r * m + r] * a
+            a -= work[df + r * m + s] * work[zf + s]
+        work[zf + r] = a
+    if topo[k + ALIGNED] != 0:
+        B = topo[k + ALIGNED]
+        for r in range(m):
+            a = 0.0
+            for s in range(m):
+                a += const[B + r * m + s] * work[zf + s]
+            vdot[e + r] = a
+    else:
+        for r in range(m):
+            vdot[e + r] = work[zf + r]
 
 
 @kernel
-def recover(topo, work, vdot, k):
+def recover(topo, const, work, vdot, k):
     """One step of the outward sweep: vdot and acceleration of body k."""
     p = topo[k + PARENT]
     b = topo[p + WORK]
-    w, u = carry(
-        topo, work, k, vdot, topo[p + V_MODES], load3(work, b + ACC), load3(work, b + ACC + 3)
-    )
+    w, u = load3(work, b + ACC), load3(work, b + ACC + 3)
+    w, u = carry(topo, work, k, work, modal_force_offset(topo, p), topo[k + SEEN], w, u)
     b = topo[k + WORK]
     w, u = joint_accelerations(topo, work, k, vdot, w, u)
-    w = add(w, load3(work, b + BIAS))
-    u = add(u, load3(work, b + BIAS + 3))
     if topo[k + MODES] > 0:
-        modal_accelerations(topo, work, k, vdot, w, u)
+        modal_accelerations(topo, const, work, k, vdot, w, u)
         if topo[k + INBOARD] != 0:
             w, u = to_body_frame(topo, work, k, vdot, w, u)
             i = topo[k + W_INBOARD] + I_BIAS
@@ -223,14 +289,17 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     end = topo[END]
     start_world(topo, const, work)
     for k in range(COLUMNS, end, COLUMNS):
-        place(topo, const, work, q, k)
-        turn_and_bias(topo, const, work, q, v, k)
-        mass_and_bias(topo, const, work, q, v, k)
+        place_seen(topo, const, work, q, k, topo[k + ALIGNED_NODE], topo[k + SEEN])
+        turn_and_bias(topo, const, work, v, k)
+        mass_and_bias(topo, const, work, q, v, k, topo[k + ALIGNED])
     if ext_count > 0:
         for k in range(COLUMNS, end, COLUMNS):
             world_place(topo, work, k)
         apply_external(topo, const, work, q, ext_count, ext_index, ext)
+    for k in range(COLUMNS, end, COLUMNS):
+        if topo[k + ALIGNED] != 0:
+            align_forces(topo, const, work, tau, k)
     for k in range(end - COLUMNS, 0, -COLUMNS):
         condense(topo, work, tau, k)
     for k in range(COLUMNS, end, COLUMNS):
-        recover(topo, work, vdot, k)
+        recover(topo, const, work, vdot, k)

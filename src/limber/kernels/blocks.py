@@ -48,7 +48,7 @@ from .layout import (
     P,
     Z,
 )
-from .modal import mass_and_bias
+from .modal import mass_and_bias, modal_force_offset
 from .motion import along, carry, start_world, turn_and_bias, velocity
 from .placement import place
 from .scalar import kernel
@@ -162,7 +162,7 @@ def bias_blocks(topo, work, k, v, out, a, b, V):
     """a_m(k), b_m(k), V_m(k) at out[a:], out[b:], out[V:]."""
     m = topo[k + MODES]
     at = topo[k + WORK]
-    zf = topo[k + W_MODES] + 12 * m + m * m
+    zf = modal_force_offset(topo, k)
     for r in range(m):
         out[a + r] = 0.0
         out[b + r] = work[zf + r]
@@ -171,7 +171,7 @@ def bias_blocks(topo, work, k, v, out, a, b, V):
     u = load3(work, at + BIAS + 3)
     if topo[k + PARENT] == 0:
         world = topo[WORK] + ACC
-        gw, gu = carry(topo, work, k, v, 0, load3(work, world), load3(work, world + 3))
+        gw, gu = carry(topo, work, k, v, 0, 0, load3(work, world), load3(work, world + 3))
         w = add(w, gw)
         u = add(u, gu)
     w, u = to_frame(topo, work, k, w, u)
@@ -193,9 +193,9 @@ def operator_blocks(topo, const, work, q, v, where, out):
     i = 0
     for k in range(COLUMNS, topo[END], COLUMNS):
         place(topo, const, work, q, k)
-        turn_and_bias(topo, const, work, q, v, k)
+        turn_and_bias(topo, const, work, v, k)
         velocity(topo, work, v, k)
-        mass_and_bias(topo, const, work, q, v, k)
+        mass_and_bias(topo, const, work, q, v, k, 0)
         transfer_block(topo, work, k, out, where[i])
         joint_block(topo, work, k, out, where[i + 1])
         mass_block(topo, work, k, out, where[i + 2])

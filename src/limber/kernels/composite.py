@@ -11,7 +11,7 @@ Cost      for N bodies of m modes in a chain about N (48 m + 400) + N^2/2 (6 m^2
 
 from . import ldlt
 from .forces import force_to_joint, inertia_to_joint, inertia_to_parent
-from .inertia import apply_inertia, column, load_inertia
+from .inertia import apply_inertia, column, load_inertia, rotate_inertia, store_inertia
 from .layout import (
     ATTACHED,
     AXIS,
@@ -30,6 +30,7 @@ from .layout import (
     PARENT,
     RIGIDLY,
     ROT,
+    SCRATCH,
     V_JOINT,
     V_MODES,
     W_INBOARD,
@@ -120,7 +121,7 @@ def mass_matrix(topo, const, work, q, matrix):
         e = topo[k + V_MODES]
         for r in range(m):
             for s in range(r + 1):
-                x = work[mu + 6 * m + r * m + s]
+                x = work[mu + 6 * m + s * m + r]
                 matrix[(e + r) * size + e + s] = x
                 matrix[(e + s) * size + e + r] = x
             spawn(
@@ -137,7 +138,9 @@ def mass_matrix(topo, const, work, q, matrix):
             n, f = column(A, B, C, topo[k + AXIS])
             spawn(topo, work, k, matrix, t, n, f)
         if topo[k + PARENT] != 0:
-            inertia_to_parent(topo, work, k, A, B, C)
+            A, B, C = rotate_inertia(load9(work, topo[k + WORK] + ROT), A, B, C)
+            store_inertia(work, topo[k + WORK] + SCRATCH, A, B, C)
+            inertia_to_parent(topo, work, k, topo[topo[k + PARENT] + MODES])
 
 
 @kernel

@@ -28,8 +28,8 @@ from .layout import (
     PLACE,
     Q_MODES,
     RIGIDLY,
-    ROT,
     RUTHLESS,
+    SCRATCH,
     W_INBOARD,
     W_MODES,
     W_NODE,
@@ -37,17 +37,11 @@ from .layout import (
     P,
     Z,
 )
+from .modal import modal_force_offset
 from .placement import node_deflection
 from .scalar import kernel
 from .so3 import left_jacobian
-from .vec import accumulate3, add, cross, dot, load3, load9, mul, mul_t, neg, store3, sub, transpose
-
-
-@kernel
-def modal_force_offset(topo, k):
-    """Where the modal force ZF of body k lies in work."""
-    m = topo[k + MODES]
-    return topo[k + W_MODES] + 12 * m + m * m
+from .vec import accumulate3, add, cross, dot, load3, load9, mul_t, neg, store3, sub, transpose
 
 
 @kernel
@@ -90,7 +84,7 @@ def force_to_joint(topo, work, k, n, f):
 
 @kernel
 def inertia_to_joint(topo, work, k):
-    """Refer P, MU and DF of body k from its body frame to its deforming inboard node, in place.
+    """Refer P, MU and DF (s >= r) of body k from its body frame to its deforming inboard node, in place.
 
     With V_F = X V_O - Pi eta_dot: P -> X^T P X, MU_r -> X^T (MU_r - P Pi_r),
     DF_rs -> DF_rs - Pi_r . (MU_s - P Pi_s) - MU_r . Pi_s   (H_f P H_f^T of Jain & Rodriguez, (62)).
@@ -109,13 +103,12 @@ def inertia_to_joint(topo, work, k):
         f = sub(load3(work, mu + 6 * s + 3), f)
         for r in range(s, m):
             # MU_r of these rows is still that of the body frame
-            work[df + r * m + s] -= (
+            work[df + s * m + r] -= (
                 dot(load3(work, i + I_SHAPES + 6 * r), n)
                 + dot(load3(work, i + I_SHAPES + 6 * r + 3), f)
                 + dot(load3(work, mu + 6 * r), pw)
                 + dot(load3(work, mu + 6 * r + 3), pv)
             )
-            work[df + s * m + r] = work[df + r * m + s]
         store3(work, mu + 6 * s, n)
         store3(work, mu + 6 * s + 3, f)
     for r in range(m):
@@ -154,24 +147,24 @@ def bias_to_joint(topo, work, k):
 
 
 @kernel
-def inertia_to_parent(topo, work, k, A, B, C):
-    """Add the inertia at the joint of body k (outboard axes) to P, MU, DF of its parent.
+def inertia_to_parent(topo, work, k, seen):
+    """Add the inertia at the joint of body k (SCRATCH, parent axes) to P, MU, DF (s >= r) of its parent.
 
     P(p) += phi Gamma phi^T, MU_r += phi Gamma pi_r, DF_rs += pi_r . Gamma pi_s, with pi the node map
-    (the A(k) Gamma A(k)^T of Jain & Rodriguez, Eq. (63)).
+    (the A(k) Gamma A(k)^T of Jain & Rodriguez, Eq. (63)), which has `seen` columns.
     """
     b = topo[k + WORK]
     p = topo[k + PARENT]
-    A, B, C = rotate_inertia(load9(work, b + ROT), A, B, C)
+    A, B, C = load_inertia(work, b + SCRATCH)
     o = load3(work, b + ORIGIN)
     if topo[k + ATTACHED] != RIGIDLY:
         m = topo[p + MODES]
         mu = topo[p + W_MODES]
         df = mu + 6 * m
         i = topo[k + W_NODE]
-        for r in range(m):
+        for r in range(seen):
             n, f = apply_inertia(A, B, C, load3(work, i + 6 * r), load3(work, i + 6 * r + 3))
-            for s in range(m):
+            for s in range(r, seen):
                 work[df + r * m + s] += dot(n, load3(work, i + 6 * s)) + dot(
                     f, load3(work, i + 6 * s + 3)
                 )
@@ -182,17 +175,16 @@ def inertia_to_parent(topo, work, k, A, B, C):
 
 
 @kernel
-def force_to_parent(topo, work, k, n, f):
-    """Add the wrench at the joint of body k (outboard axes) to Z and ZF of its parent."""
+def force_to_parent(topo, work, k, seen, n, f):
+    """Add the wrench at the joint of body k (parent axes) to Z and ZF of its parent, by a node map of
+    `seen` columns.
+    """
     b = topo[k + WORK]
     p = topo[k + PARENT]
-    R = load9(work, b + ROT)
-    n = mul(R, n)
-    f = mul(R, f)
     if topo[k + ATTACHED] != RIGIDLY:
         zf = modal_force_offset(topo, p)
         i = topo[k + W_NODE]
-        for r in range(topo[p + MODES]):
+        for r in range(seen):
             work[zf + r] += dot(load3(work, i + 6 * r), n) + dot(load3(work, i + 6 * r + 3), f)
     n, f = shift_force(load3(work, b + ORIGIN), n, f)
     b = topo[p + WORK]

@@ -14,7 +14,7 @@ iteration converges to the exact stage all the same.  Compiled only.
 
 from . import articulated
 from .drive import CONST, CONST_SIZE, TAU, TOPO, WORK, forces, numbers_at, shifted, words_at
-from .layout import COLUMNS, END, GRAVITY, MODAL, MODES, NQ, NV
+from .layout import ALIGNED, COLUMNS, END, GRAVITY, MODAL, MODES, NQ, NV
 from .manifold import coordinate_rates
 from .newton_euler import inverse_dynamics
 from .scalar import kernel
@@ -28,20 +28,34 @@ ITERATIONS = 8
 
 @kernel
 def stiffened(topo, const, size, c, out):
-    """The constants of the system of Newton's matrix: modal mass G + c D + c^2 K, no other forces."""
+    """The constants of the system of Newton's matrix: modal mass G + c D + c^2 K, no other forces.
+
+    Bodies whose modes are eliminated in aligned coordinates have B^T G B besides, which becomes that of the
+    new G.
+    """
     for i in range(size):
         out[i] = const[i]
     for i in range(3):
         out[GRAVITY + i] = 0.0
     for k in range(COLUMNS, topo[END], COLUMNS):
-        m = topo[k + MODES] * topo[k + MODES]
+        m = topo[k + MODES]
+        n = m * m
         g = topo[k + MODAL]
-        if m > 0:
-            for i in range(m):
-                stiffness, damping = const[g + m + i], const[g + 2 * m + i]
-                out[g + i] = const[g + i] + c * damping + c * c * stiffness
-                out[g + m + i] = 0.0
-                out[g + 2 * m + i] = 0.0
+        for i in range(n):
+            out[g + i] += c * const[g + 2 * n + i] + c * c * const[g + n + i]
+            out[g + n + i] = 0.0
+            out[g + 2 * n + i] = 0.0
+        b = topo[k + ALIGNED]
+        if b != 0:
+            for r in range(m):
+                for s in range(m):
+                    total = 0.0
+                    for i in range(m):
+                        row = 0.0
+                        for j in range(m):
+                            row += out[g + i * m + j] * const[b + j * m + s]
+                        total += const[b + i * m + r] * row
+                    out[b + n + r * m + s] = total
 
 
 @kernel

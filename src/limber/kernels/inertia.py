@@ -5,7 +5,7 @@
 A spatial vector is handed over as its angular and its linear 3-tuple.
 """
 
-from .scalar import kernel
+from .scalar import inlined, kernel
 from .vec import (
     add,
     cross,
@@ -74,7 +74,7 @@ def rotate_symmetric(R, S):
     )
 
 
-@kernel
+@inlined
 def rotate_inertia(R, A, B, C):
     """diag(R, R) P diag(R, R)^T: from child to parent axes.  Cost 105 multiplications.
 
@@ -99,15 +99,15 @@ def shift_inertia(o, A, B, C):
     x, y, z = o
     # D = B + o~ C
     D = (
-        B[0] - z * C[1] + y * C[2],
-        B[1] - z * C[3] + y * C[4],
-        B[2] - z * C[4] + y * C[5],
-        B[3] + z * C[0] - x * C[2],
-        B[4] + z * C[1] - x * C[4],
-        B[5] + z * C[2] - x * C[5],
-        B[6] - y * C[0] + x * C[1],
-        B[7] - y * C[1] + x * C[3],
-        B[8] - y * C[2] + x * C[4],
+        B[0] + (y * C[2] - z * C[1]),
+        B[1] + (y * C[4] - z * C[3]),
+        B[2] + (y * C[5] - z * C[4]),
+        B[3] + (z * C[0] - x * C[2]),
+        B[4] + (z * C[1] - x * C[4]),
+        B[5] + (z * C[2] - x * C[5]),
+        B[6] + (x * C[1] - y * C[0]),
+        B[7] + (x * C[3] - y * C[1]),
+        B[8] + (x * C[4] - y * C[2]),
     )
     # A + o~ B^T - D o~, written for the upper triangle; (o~ B^T)_ij = (o x row_j(B))_i and
     # (D o~)_ij = (row_i(D) x o)_j
@@ -126,37 +126,35 @@ def shift_inertia(o, A, B, C):
 
 
 @kernel
-def downdate(A, B, C, u, f, s):
-    """P - s [u; f] [u; f]^T."""
-    su0, su1, su2 = s * u[0], s * u[1], s * u[2]
-    sf0, sf1, sf2 = s * f[0], s * f[1], s * f[2]
+def downdate(A, B, C, ku, kf, u, f):
+    """P - [ku; kf] [u; f]^T, where [ku; kf] is a multiple of [u; f]."""
     return (
         (
-            A[0] - su0 * u[0],
-            A[1] - su0 * u[1],
-            A[2] - su0 * u[2],
-            A[3] - su1 * u[1],
-            A[4] - su1 * u[2],
-            A[5] - su2 * u[2],
+            A[0] - ku[0] * u[0],
+            A[1] - ku[0] * u[1],
+            A[2] - ku[0] * u[2],
+            A[3] - ku[1] * u[1],
+            A[4] - ku[1] * u[2],
+            A[5] - ku[2] * u[2],
         ),
         (
-            B[0] - su0 * f[0],
-            B[1] - su0 * f[1],
-            B[2] - su0 * f[2],
-            B[3] - su1 * f[0],
-            B[4] - su1 * f[1],
-            B[5] - su1 * f[2],
-            B[6] - su2 * f[0],
-            B[7] - su2 * f[1],
-            B[8] - su2 * f[2],
+            B[0] - ku[0] * f[0],
+            B[1] - ku[0] * f[1],
+            B[2] - ku[0] * f[2],
+            B[3] - ku[1] * f[0],
+            B[4] - ku[1] * f[1],
+            B[5] - ku[1] * f[2],
+            B[6] - ku[2] * f[0],
+            B[7] - ku[2] * f[1],
+            B[8] - ku[2] * f[2],
         ),
         (
-            C[0] - sf0 * f[0],
-            C[1] - sf0 * f[1],
-            C[2] - sf0 * f[2],
-            C[3] - sf1 * f[1],
-            C[4] - sf1 * f[2],
-            C[5] - sf2 * f[2],
+            C[0] - kf[0] * f[0],
+            C[1] - kf[0] * f[1],
+            C[2] - kf[0] * f[2],
+            C[3] - kf[1] * f[1],
+            C[4] - kf[1] * f[2],
+            C[5] - kf[2] * f[2],
         ),
     )
 

@@ -2,7 +2,7 @@
 
 `topo`   int64, flat, in rows of COLUMNS.  A row is named by where it starts, so that topo[k + PARENT]
          is the parent of body k.  Row 0 is the world and holds the sizes of the system; then come
-         the bodies, a parent before its children, and the groups of the general joints.
+         the bodies, a parent before its children, the groups of the general joints, and PAIRS.
 `const`  float64, flat.  The numbers of the model: never written by a kernel.
 `work`   float64, flat.  Scratch, one block per body; a kernel reads nothing it has not written.
 
@@ -34,16 +34,22 @@ CONST = 14  # const: the fixed block below
 MODAL = 15  # const: the modal block below
 SECOND = 16  # 1: the modal block has its second-order part (S2, G1)
 WORK = 17  # work: the fixed block below
-W_JOINT = 18  # work: per joint speed H (6), U (6), 1/D, nu; GENERAL: 6 r + r r of scratch behind
+W_JOINT = 18  # work: per joint speed H (6), K (6), 1/D, nu; GENERAL: 6 r + r r of scratch behind
 W_NODE = 19  # work: 6 numbers per mode of the parent, the motion of the joint's inboard frame
 W_MODES = 20  # work: modal block, see the end of this file
-W_INBOARD = 21  # work: inboard node, E_d (9), l_d (3), bias (6), then 6 per mode
+W_INBOARD = 21  # work: inboard node, E_d (9), l_d (3), bias (6), as TURN (7), then 6 per mode
 INDIRECT = 22  # const: the precomputed block of a ruthless body with modes, see `ruthless`
 LOADS = 23  # number of children whose joint the modes of this body move
 SLOT = 24  # index of this body among those children of its parent
 W_LOADS = 25  # work: their stacked inertia (6 LOADS)^2, force 6 LOADS and scratch 6 LOADS
 RANK = 26  # rank of Omega of a ruthless body: how many columns C has
-COLUMNS = 27
+ALIGNED = 27  # const: the aligned modal block below; 0 when the modes are eliminated as they are
+ALIGNED_NODE = (
+    28  # const: the parent's node record in its aligned coordinates (NODE if it has none)
+)
+SEEN = 29  # number of the parent's aligned modes, the first ones, that move the joint
+PAIRS = 30  # topo: for each mode r, how many N1_rs of the modal block are not zero, and their s
+COLUMNS = 31
 
 # --- topo, group rows -------------------------------------------------------------------------
 G_KIND, G_Q, G_V, G_DOFS, G_CONST = 0, 1, 2, 3, 4
@@ -90,21 +96,27 @@ Z = 42  # (6,) force
 ACC = 48  # (6,) inertial acceleration of the body frame, body axes
 VEL = 54  # (6,) velocity of the body frame, body axes
 PLACE = 60  # (3, 3) + (3,) body axes and origin in the world
-TURN = 72  # (3,) rotation vector of the parent's node
-ARM = 75  # (3,) from the parent's node to the joint's outboard frame, parent axes
-WORK_BLOCK = 78
+TURN = 72  # (7,) rotation vector x of the parent's node; b, c, db/du, dc/du of `so3` at x
+ARM = 79  # (3,) from the parent's node to the joint's outboard frame, parent axes
+WORK_BLOCK = 82
+SCRATCH = ACC  # (24,) free between the first outward and the last outward sweep: ACC, VEL, PLACE
 
 # joint work, per speed
-J_H, J_U, J_D, J_NU, JOINT_WORK = 0, 6, 12, 13, 14
+J_H, J_K, J_D, J_NU, JOINT_WORK = 0, 6, 12, 13, 14
 
 # inboard work
-I_ROT, I_POS, I_BIAS, I_SHAPES = 0, 9, 12, 18
+I_ROT, I_POS, I_BIAS, I_TURN, I_SHAPES = 0, 9, 12, 18, 25
 
 # modal block of a body with m modes, relative to topo[k + MODAL]; sizes in numbers
-#   G0 m m | K m m | D m m | FE0 6 m (F0_r, E0_r) | J1 6 m | F1 3 m m | J2 6 m m | S2 3 m m | G1 m m m
+#   G0 m m | K m m | D m m | FE0 6 m (F0_r, E0_r) | N0 9 m | F1 3 m m | S2 3 m m | G1 m m m | N1 9 per pair
+# aligned modal block, relative to topo[k + ALIGNED]: in modal coordinates zeta, eta = B zeta, in which the
+# loaded nodes move along unit vectors (`assembly.align`)
+#   B m m | B^T G0 B m m | FE0 of zeta 6 m | F1 3 m m, of zeta by eta
+# N1: mode by mode as PAIRS has them; DENSE or more, all of them not zero, in the order of `modal.dense_sum`
+DENSE = 8
 # modal work, relative to topo[k + W_MODES]
-#   MU 6 m (F_r, E_r) | DF m m | NJ 6 m (dJ/deta_r) | ZF m
+#   MU 6 m (F_r, E_r) | DF m m | N 9 m (see `modal`) | ZF m
 
 
 def modal_work_size(m):
-    return 6 * m + m * m + 6 * m + m
+    return 6 * m + m * m + 9 * m + m

@@ -1,6 +1,6 @@
 """The modal mass matrix M_m(eta) of one body and its gyroscopic force b_m.
 
-With p the centre of mass, J the inertia about the body-frame origin, and summation over s, t,
+With p the centre of mass, J the inertia about the body-frame origin and summation over s, t,
 
     M_m = [[G, F^T, E^T], [F, J, m p~], [E, -m p~, m I]]
     m p = S0 + E0_s eta_s + 1/2 S2_st eta_s eta_t       E_r = E0_r + S2_rs eta_s
@@ -10,13 +10,19 @@ With p the centre of mass, J the inertia about the body-frame origin, and summat
 S2 and G1 vanish for point masses.  b_m follows from the Lagrangian of M_m, in inertial
 accelerations (the modal integrals are those of Jain & Rodriguez, Appendix C):
 
-    b_eta_r = (F1_rs - F1_sr) . w eta_dot_s - 1/2 w . N_r w
-              + (G1_rst - 1/2 G1_str) eta_dot_s eta_dot_t,           N_r = dJ/deta_r
+    b_eta_r = (F1_rs - F1_sr) . w eta_dot_s - 1/2 w . (dJ/deta_r) w
+              + (G1_rst - 1/2 G1_str) eta_dot_s eta_dot_t
     b_w     = J_dot w + w x (J w + F eta_dot) + F1_rs eta_dot_r eta_dot_s
     b_v     = w x (w x m p) + 2 w x E eta_dot + S2_rs eta_dot_r eta_dot_s
 
+J and F go together in one 3 x 3 matrix per mode, N_r = N0_r + N1_rs eta_s, the sum of m gamma_r l^T over
+point masses, which has fewer entries than the two and yields all that b_m needs of them:
+
+    dJ/deta_r = tr(N_r + N_r^T) I - N_r - N_r^T,   F_r~ = N_r - N_r^T,   -1/2 w . (dJ/deta_r) w = N_r : w~^2
+    J_dot w + w x F eta_dot = 2 (tr(N) I - N) w,   N = N_r eta_dot_r
+
 A ruthless body keeps the zeroth order of M_m and what of b_m is free of eta and eta_dot.
-Cost: about 14 m^2 + 50 m multiplications for point masses; 4 m^3 + 10 m^2 more with S2 and G1.
+Cost: about 15 m^2 + 50 m multiplications for point masses; 4 m^3 + 10 m^2 more with S2 and G1.
 """
 
 from .layout import (
@@ -24,9 +30,11 @@ from .layout import (
     C_MASS,
     C_MOMENT,
     CONST,
+    DENSE,
     MODAL,
     MODES,
     OMEGA,
+    PAIRS,
     Q_MODES,
     RUTHLESS,
     SECOND,
@@ -36,12 +44,27 @@ from .layout import (
     P,
     Z,
 )
-from .scalar import kernel
-from .vec import add, axpy, cross, dot, load3, load6, mul_sym, skew, store3, store6, store9, sub
+from .scalar import inlined, kernel
+from .vec import (
+    add,
+    axpy,
+    cross,
+    dot,
+    load3,
+    load6,
+    load9,
+    mul_sym,
+    scale,
+    skew,
+    store3,
+    store6,
+    store9,
+    sub,
+)
 
 
 @kernel
-def axpy6(s, x, y):
+def axpy9(s, x, y):
     return (
         s * x[0] + y[0],
         s * x[1] + y[1],
@@ -49,63 +72,152 @@ def axpy6(s, x, y):
         s * x[3] + y[3],
         s * x[4] + y[4],
         s * x[5] + y[5],
+        s * x[6] + y[6],
+        s * x[7] + y[7],
+        s * x[8] + y[8],
     )
 
 
 @kernel
-def body_mass(topo, const, work, q, k):
-    """M_m(eta) of body k: P (rigid block), and MU, DF, NJ in its modal work."""
-    c = topo[k + CONST]
-    b = topo[k + WORK]
+def modal_force_offset(topo, k):
+    """Where the modal force ZF of body k lies in work."""
     m = topo[k + MODES]
-    mass = const[c + C_MASS]
-    moment = load3(const, c + C_MOMENT)
-    J = load6(const, c + C_INERTIA)
-    if m > 0:
+    return topo[k + W_MODES] + 15 * m + m * m
+
+
+@kernel
+def axial(N):
+    """F with F~ = N - N^T."""
+    return N[7] - N[5], N[2] - N[6], N[3] - N[1]
+
+
+@kernel
+def pair_values(topo, k):
+    """Where the N1_rs of body k lie in const, in the order of PAIRS."""
+    m = topo[k + MODES]
+    second = 3 * m * m + m * m * m if topo[k + SECOND] != 0 else 0
+    return topo[k + MODAL] + 6 * m * m + 15 * m + second
+
+
+@kernel
+def body_mass(topo, const, work, q, k):
+    """M_m(eta) of body k: P (rigid block), and MU, DF, N in its modal work."""
+    if topo[k + MODES] > 0:
+        rigid_block(topo, const, work, q, k)
+        modal_columns(topo, const, work, q, k, 0)
+    else:
+        c = topo[k + CONST]
+        J = load6(const, c + C_INERTIA)
+        store_rigid(work, topo[k + WORK] + P, const[c + C_MASS], load3(const, c + C_MOMENT), J)
+
+
+@inlined
+def modal_columns(topo, const, work, q, k, aligned):
+    """MU and DF of body k, in its modal coordinates or in the aligned ones of the block at `aligned`.
+
+    Needs N unless the system is ruthless.
+    """
+    m = topo[k + MODES]
+    mu = topo[k + W_MODES]
+    df = mu + 6 * m
+    n = df + m * m
+    e = topo[k + Q_MODES]
+    if aligned != 0:
+        g0 = aligned + m * m
+        fe0 = g0 + m * m
+        f1 = fe0 + 6 * m
+        for r in range(m):
+            F = load3(const, fe0 + 6 * r)
+            for s in range(m):
+                F = axpy(q[e + s], load3(const, f1 + 3 * (r * m + s)), F)
+            store3(work, mu + 6 * r, F)
+            store3(work, mu + 6 * r + 3, load3(const, fe0 + 6 * r + 3))
+    else:
         g0 = topo[k + MODAL]
         fe0 = g0 + 3 * m * m
-        j1 = fe0 + 6 * m
-        mu = topo[k + W_MODES]
-        df = mu + 6 * m
-        nj = df + m * m
+        for r in range(6 * m):
+            work[mu + r] = const[fe0 + r]
+        if topo[RUTHLESS] == 0:
+            for r in range(m):
+                store3(work, mu + 6 * r, axial(load9(work, n + 9 * r)))
+    for r in range(m * m):
+        work[df + r] = const[g0 + r]
+    if topo[k + SECOND] != 0:
+        s2 = g0 + 6 * m * m + 15 * m
+        g1 = s2 + 3 * m * m
+        for r in range(m):
+            E = load3(work, mu + 6 * r + 3)
+            for s in range(m):
+                E = axpy(q[e + s], load3(const, s2 + 3 * (r * m + s)), E)
+            store3(work, mu + 6 * r + 3, E)
         for r in range(m * m):
-            work[df + r] = const[g0 + r]
-        if topo[RUTHLESS] != 0:
+            for s in range(m):
+                work[df + r] += const[g1 + r * m + s] * q[e + s]
+
+
+@kernel
+def store_rigid(work, p, mass, moment, J):
+    """The inertia of a body of that mass, moment of mass and inertia, at work[p:]."""
+    store6(work, p, J)
+    store9(work, p + 6, skew(moment))
+    store6(work, p + 15, (mass, 0.0, 0.0, mass, 0.0, mass))
+
+
+@kernel
+def dense_sum(x, j, a, i, m, N):
+    """N + sum_s x[j + s] N1_s, for the m matrices at a[i:], all their first rows first, then the others."""
+    for s in range(m):
+        y = x[j + s]
+        c = i + 3 * s
+        N = axpy9(y, load3(a, c) + load3(a, c + 3 * m) + load3(a, c + 6 * m), N)
+    return N
+
+
+@kernel
+def rigid_block(topo, const, work, q, k):
+    """P of a flexible body on its own, and N in its modal work."""
+    c = topo[k + CONST]
+    m = topo[k + MODES]
+    moment = load3(const, c + C_MOMENT)
+    J = load6(const, c + C_INERTIA)
+    if topo[RUTHLESS] == 0:
+        fe0 = topo[k + MODAL] + 3 * m * m
+        n0 = fe0 + 6 * m
+        n = topo[k + W_MODES] + 6 * m + m * m
+        i = topo[k + PAIRS]
+        n1 = pair_values(topo, k)
+        e = topo[k + Q_MODES]
+        S = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        for r in range(m):
+            N0 = load9(const, n0 + 9 * r)
+            pairs = topo[i]
+            if pairs == m and m >= DENSE:
+                N = dense_sum(q, e, const, n1, m, N0)
+            else:
+                N = N0
+                for s in range(pairs):
+                    N = axpy9(q[e + topo[i + 1 + s]], load9(const, n1 + 9 * s), N)
+            i += 1 + pairs
+            n1 += 9 * pairs
+            store9(work, n + 9 * r, N)
+            S = axpy9(0.5 * q[e + r], axpy9(1.0, N0, N), S)
+            moment = axpy(q[e + r], load3(const, fe0 + 6 * r + 3), moment)
+        if topo[k + SECOND] != 0:
+            s2 = n0 + 9 * m + 3 * m * m
             for r in range(m):
-                store6(work, mu + 6 * r, load6(const, fe0 + 6 * r))
-                store6(work, nj + 6 * r, load6(const, j1 + 6 * r))
-        else:
-            f1 = j1 + 6 * m
-            j2 = f1 + 3 * m * m
-            s2 = j2 + 6 * m * m
-            second = topo[k + SECOND]
-            e = topo[k + Q_MODES]
-            for r in range(m):
-                F = load3(const, fe0 + 6 * r)
-                E = load3(const, fe0 + 6 * r + 3)
-                J1 = load6(const, j1 + 6 * r)
-                N = J1
-                E0 = E
                 for s in range(m):
-                    F = axpy(q[e + s], load3(const, f1 + 3 * (r * m + s)), F)
-                    N = axpy6(q[e + s], load6(const, j2 + 6 * (r * m + s)), N)
-                if second != 0:
-                    for s in range(m):
-                        E = axpy(q[e + s], load3(const, s2 + 3 * (r * m + s)), E)
-                store3(work, mu + 6 * r, F)
-                store3(work, mu + 6 * r + 3, E)
-                store6(work, nj + 6 * r, N)
-                half = 0.5 * q[e + r]
-                J = axpy6(half, J1, axpy6(half, N, J))
-                moment = axpy(half, E0, axpy(half, E, moment))
-            if second != 0:
-                g1 = s2 + 3 * m * m
-                for r in range(m * m):
-                    for s in range(m):
-                        work[df + r] += const[g1 + r * m + s] * q[e + s]
-    store6(work, b + P, J)
-    store9(work, b + P + 6, skew(moment))
-    store6(work, b + P + 15, (mass, 0.0, 0.0, mass, 0.0, mass))
+                    half = 0.5 * q[e + r] * q[e + s]
+                    moment = axpy(half, load3(const, s2 + 3 * (r * m + s)), moment)
+        # J0 + tr(S + S^T) I - S - S^T
+        J = (
+            J[0] + 2.0 * (S[4] + S[8]),
+            J[1] - (S[1] + S[3]),
+            J[2] - (S[2] + S[6]),
+            J[3] + 2.0 * (S[0] + S[8]),
+            J[4] - (S[5] + S[7]),
+            J[5] + 2.0 * (S[0] + S[4]),
+        )
+    store_rigid(work, topo[k + WORK] + P, const[c + C_MASS], moment, J)
 
 
 @kernel
@@ -117,18 +229,17 @@ def rigid_mass_and_bias(topo, const, work, k):
     moment = load3(const, c + C_MOMENT)
     J = load6(const, c + C_INERTIA)
     w = load3(work, b + OMEGA)
-    store6(work, b + P, J)
-    store9(work, b + P + 6, skew(moment))
-    store6(work, b + P + 15, (mass, 0.0, 0.0, mass, 0.0, mass))
+    store_rigid(work, b + P, mass, moment, J)
     store3(work, b + Z, cross(w, mul_sym(J, w)))
     store3(work, b + Z + 3, cross(w, cross(w, moment)))
 
 
 @kernel
-def mass_and_bias(topo, const, work, q, v, k):
-    """`body_mass` and `body_bias` of body k."""
+def mass_and_bias(topo, const, work, q, v, k, aligned):
+    """`body_mass` and `body_bias` of body k; MU and DF as in `modal_columns`."""
     if topo[k + MODES] > 0:
-        body_mass(topo, const, work, q, k)
+        rigid_block(topo, const, work, q, k)
+        modal_columns(topo, const, work, q, k, aligned)
         body_bias(topo, const, work, q, v, k)
     else:
         rigid_mass_and_bias(topo, const, work, k)
@@ -141,19 +252,20 @@ def moment_of(work, b):
 
 
 @kernel
-def store_modal_force(topo, const, work, q, v, k, w, N, nj):
-    """ZF_r = K eta + D eta_dot - 1/2 w . N_r w, with the N_r at N[nj:]."""
+def store_modal_force(topo, const, work, q, v, k, w, N, at):
+    """ZF_r = K eta + D eta_dot + N_r : w~^2, with the N_r at N[at:]."""
     m = topo[k + MODES]
     stiffness = topo[k + MODAL] + m * m
     damping = stiffness + m * m
-    zf = topo[k + W_MODES] + 12 * m + m * m
+    zf = modal_force_offset(topo, k)
     e = topo[k + Q_MODES]
     ed = topo[k + V_MODES]
-    xx, xy, xz = w[0] * w[0], 2.0 * w[0] * w[1], 2.0 * w[0] * w[2]
-    yy, yz, zz = w[1] * w[1], 2.0 * w[1] * w[2], w[2] * w[2]
+    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
+    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
     for r in range(m):
-        n = load6(N, nj + 6 * r)
-        force = -0.5 * (n[0] * xx + n[1] * xy + n[2] * xz + n[3] * yy + n[4] * yz + n[5] * zz)
+        n = load9(N, at + 9 * r)
+        force = (n[1] + n[3]) * xy + (n[2] + n[6]) * xz + (n[5] + n[7]) * yz
+        force -= n[0] * (yy + zz) + n[4] * (xx + zz) + n[8] * (xx + yy)
         for s in range(m):
             force += const[stiffness + r * m + s] * q[e + s]
             force += const[damping + r * m + s] * v[ed + s]
@@ -164,39 +276,50 @@ def store_modal_force(topo, const, work, q, v, k, w, N, nj):
 def body_bias(topo, const, work, q, v, k):
     """b_m of a flexible body plus its elastic and damping forces: Z (rigid part), ZF in modal work.
 
-    Needs OMEGA and a fresh `body_mass`.
+    Needs OMEGA and a fresh `body_mass`, MU with S2 only.
     """
     b = topo[k + WORK]
     m = topo[k + MODES]
     mu = topo[k + W_MODES]
-    nj = mu + 6 * m + m * m
-    zf = nj + 6 * m
+    n = mu + 6 * m + m * m
+    zf = modal_force_offset(topo, k)
     ed = topo[k + V_MODES]
     w = load3(work, b + OMEGA)
-    store_modal_force(topo, const, work, q, v, k, w, work, nj)
-    h = mul_sym(load6(work, b + P), w)  # J w + F eta_dot
+    if topo[RUTHLESS] == 0:
+        store_modal_force(topo, const, work, q, v, k, w, work, n)
+    else:
+        store_modal_force(topo, const, work, q, v, k, w, const, topo[k + MODAL] + 3 * m * m + 6 * m)
+    moment = cross(w, mul_sym(load6(work, b + P), w))
     u = cross(w, moment_of(work, b))  # w x m p + 2 E eta_dot
-    n = (0.0, 0.0, 0.0)
     f = (0.0, 0.0, 0.0)
     if topo[RUTHLESS] == 0:
-        f1 = topo[k + MODAL] + 3 * m * m + 12 * m
+        fe0 = topo[k + MODAL] + 3 * m * m
+        f1 = fe0 + 15 * m
+        N = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        t = scale(2.0, w)
         for r in range(m):
             rate = v[ed + r]
-            n = axpy(rate, mul_sym(load6(work, nj + 6 * r), w), n)
-            h = axpy(rate, load3(work, mu + 6 * r), h)
-            u = axpy(2.0 * rate, load3(work, mu + 6 * r + 3), u)
+            N = axpy9(rate, load9(work, n + 9 * r), N)
             if topo[k + SECOND] != 0:
+                u = axpy(2.0 * rate, load3(work, mu + 6 * r + 3), u)
                 turn, drift, gyro = second_order_bias(topo, const, v, k, r, w)
-                n = axpy(rate, turn, n)
+                moment = axpy(rate, turn, moment)
                 f = axpy(rate, drift, f)
                 work[zf + r] += gyro
             else:
+                u = axpy(2.0 * rate, load3(const, fe0 + 6 * r + 3), u)
                 # F1 is antisymmetric
                 turn = (0.0, 0.0, 0.0)
                 for s in range(m):
                     turn = axpy(v[ed + s], load3(const, f1 + 3 * (r * m + s)), turn)
-                work[zf + r] += 2.0 * dot(turn, w)
-    store3(work, b + Z, add(n, cross(w, h)))
+                work[zf + r] += dot(turn, t)
+        # 2 (tr(N) I - N) w
+        moment = (
+            moment[0] + (N[4] + N[8]) * t[0] - N[1] * t[1] - N[2] * t[2],
+            moment[1] + (N[0] + N[8]) * t[1] - N[3] * t[0] - N[5] * t[2],
+            moment[2] + (N[0] + N[4]) * t[2] - N[6] * t[0] - N[7] * t[1],
+        )
+    store3(work, b + Z, moment)
     store3(work, b + Z + 3, add(f, cross(w, u)))
 
 
@@ -208,8 +331,8 @@ def second_order_bias(topo, const, v, k, r, w):
     (F1_rs - F1_sr) . w eta_dot_s + (G1_rst - 1/2 G1_str) eta_dot_s eta_dot_t.
     """
     m = topo[k + MODES]
-    f1 = topo[k + MODAL] + 3 * m * m + 12 * m
-    s2 = f1 + 9 * m * m
+    f1 = topo[k + MODAL] + 3 * m * m + 15 * m
+    s2 = f1 + 3 * m * m
     g1 = s2 + 3 * m * m
     ed = topo[k + V_MODES]
     turn = (0.0, 0.0, 0.0)

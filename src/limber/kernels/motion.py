@@ -18,6 +18,7 @@ from .layout import (
     I_POS,
     I_ROT,
     I_SHAPES,
+    I_TURN,
     INBOARD,
     J_H,
     JOINT,
@@ -29,7 +30,6 @@ from .layout import (
     PARENT,
     PLACE,
     PRISMATIC,
-    Q_MODES,
     REVOLUTE,
     RIGIDLY,
     ROT,
@@ -44,12 +44,13 @@ from .layout import (
 )
 from .placement import node_deflection
 from .scalar import kernel
-from .so3 import left_jacobian, left_jacobian_rate
+from .so3 import turn_rates
 from .vec import (
     add,
     axpy,
     cross,
     load3,
+    load4,
     load9,
     matmul,
     mul,
@@ -90,7 +91,7 @@ def along(axis, s):
 
 
 @kernel
-def turn_and_bias(topo, const, work, q, v, k):
+def turn_and_bias(topo, const, work, v, k):
     """Angular velocity OMEGA and Coriolis acceleration BIAS of body k.
 
     BIAS is the acceleration of the joint's outboard frame with every vdot zero and the parent's
@@ -106,22 +107,21 @@ def turn_and_bias(topo, const, work, q, v, k):
     R = load9(work, b + ROT)
 
     # the joint's inboard frame, parent axes
-    acc_v = cross(w, cross(w, o))
+    u = cross(w, o)
     if topo[k + ATTACHED] == DEFORMING:
         arm = load3(work, b + ARM)
-        x = load3(work, b + TURN)
         xd, dv = node_deflection(const, topo[k + NODE], topo[p + MODES], v, topo[p + V_MODES])
-        dw = mul(left_jacobian(x), xd)
-        rate = left_jacobian_rate(x, xd)
+        tb, tc, db, dc = load4(work, b + TURN + 3)
+        dw, rate = turn_rates(load3(work, b + TURN), xd, tb, tc, db, dc)
         dwa = cross(dw, arm)
         acc_w = mul_t(R, add(rate, cross(w, dw)))
-        acc_v = add(acc_v, scale(2.0, cross(w, add(dv, dwa))))
-        acc_v = add(acc_v, add(cross(rate, arm), cross(dw, dwa)))
+        acc_v = cross(w, axpy(2.0, add(dv, dwa), u))
+        acc_v = mul_t(R, add(acc_v, add(cross(rate, arm), cross(dw, dwa))))
         w = mul_t(R, add(w, dw))
     else:
         acc_w = (0.0, 0.0, 0.0)
+        acc_v = mul_t(R, cross(w, u))
         w = mul_t(R, w)
-    acc_v = mul_t(R, acc_v)
 
     # the joint, outboard axes
     joint = topo[k + JOINT]
@@ -145,12 +145,12 @@ def turn_and_bias(topo, const, work, q, v, k):
     if topo[k + INBOARD] != 0:
         i = topo[k + W_INBOARD]
         m = topo[k + MODES]
-        x, _ = node_deflection(const, topo[k + INBOARD], m, q, topo[k + Q_MODES])
         xd, dv = node_deflection(const, topo[k + INBOARD], m, v, topo[k + V_MODES])
         l = load3(work, i + I_POS)
-        dw = mul(left_jacobian(x), xd)
+        tb, tc, db, dc = load4(work, i + I_TURN + 3)
+        dw, rate = turn_rates(load3(work, i + I_TURN), xd, tb, tc, db, dc)
         w = sub(mul(load9(work, i + I_ROT), w), dw)
-        acc_w = neg(add(left_jacobian_rate(x, xd), cross(w, dw)))
+        acc_w = neg(add(rate, cross(w, dw)))
         acc_v = neg(add(cross(w, add(cross(w, l), scale(2.0, dv))), cross(acc_w, l)))
         store3(work, i + I_BIAS, acc_w)
         store3(work, i + I_BIAS + 3, acc_v)
@@ -158,18 +158,18 @@ def turn_and_bias(topo, const, work, q, v, k):
 
 
 @kernel
-def carry(topo, work, k, x, i, w, v):
+def carry(topo, work, k, x, i, m, w, v):
     """A velocity or acceleration [w; v] of the parent's body frame, taken to the joint of body k.
 
     The linear map phi^T of the recursion: rotation, lever arm, and the parent's modal rates (or
-    accelerations) x[i:] through the node map.  Parent axes in, outboard axes out.
+    accelerations) x[i:i+m] through the node map.  Parent axes in, outboard axes out.
     """
     b = topo[k + WORK]
     R = load9(work, b + ROT)
     v = add(v, cross(w, load3(work, b + ORIGIN)))
     if topo[k + ATTACHED] != RIGIDLY:
         n = topo[k + W_NODE]
-        for r in range(topo[topo[k + PARENT] + MODES]):
+        for r in range(m):
             w = axpy(x[i + r], load3(work, n + 6 * r), w)
             v = axpy(x[i + r], load3(work, n + 6 * r + 3), v)
     return mul_t(R, w), mul_t(R, v)
@@ -211,10 +211,9 @@ def to_body_frame(topo, work, k, x, w, v):
 def velocity(topo, work, v, k):
     """VEL of body k from that of its parent: V(k) = phi^T V(p) + H^T v (Jain & Rodriguez, (11))."""
     p = topo[k + PARENT]
-    b = topo[topo[k + PARENT] + WORK]
-    w, u = carry(
-        topo, work, k, v, topo[p + V_MODES], load3(work, b + VEL), load3(work, b + VEL + 3)
-    )
+    b = topo[p + WORK]
+    w, u = load3(work, b + VEL), load3(work, b + VEL + 3)
+    w, u = carry(topo, work, k, v, topo[p + V_MODES], topo[p + MODES], w, u)
     w, u = add_joint(topo, work, k, v, w, u)
     w, u = to_body_frame(topo, work, k, v, w, u)
     b = topo[k + WORK]
@@ -227,9 +226,8 @@ def acceleration(topo, work, vdot, k):
     """ACC of body k from that of its parent, BIAS included (Jain & Rodriguez, Eq. (24))."""
     p = topo[k + PARENT]
     b = topo[p + WORK]
-    w, u = carry(
-        topo, work, k, vdot, topo[p + V_MODES], load3(work, b + ACC), load3(work, b + ACC + 3)
-    )
+    w, u = load3(work, b + ACC), load3(work, b + ACC + 3)
+    w, u = carry(topo, work, k, vdot, topo[p + V_MODES], topo[p + MODES], w, u)
     b = topo[k + WORK]
     w = add(w, load3(work, b + BIAS))
     u = add(u, load3(work, b + BIAS + 3))

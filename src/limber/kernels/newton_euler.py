@@ -9,7 +9,7 @@ Cost      about 160 multiplications for a rigid body on a one-axis joint; 15 m^2
           more for m modes on a flexible parent
 """
 
-from .forces import apply_external, force_to_joint, force_to_parent, modal_force_offset
+from .forces import apply_external, force_to_joint, force_to_parent
 from .inertia import apply_inertia, load_inertia
 from .layout import (
     ACC,
@@ -25,6 +25,7 @@ from .layout import (
     JOINT_WORK,
     MODES,
     PARENT,
+    ROT,
     V_JOINT,
     V_MODES,
     W_INBOARD,
@@ -34,11 +35,11 @@ from .layout import (
     P,
     Z,
 )
-from .modal import mass_and_bias
+from .modal import mass_and_bias, modal_force_offset
 from .motion import acceleration, start_world, turn_and_bias, world_place
 from .placement import place
 from .scalar import kernel
-from .vec import accumulate3, dot, load3
+from .vec import accumulate3, dot, load3, load9, mul
 
 
 @kernel
@@ -119,9 +120,9 @@ def inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, t
     start_world(topo, const, work)
     for k in range(COLUMNS, topo[END], COLUMNS):
         place(topo, const, work, q, k)
-        turn_and_bias(topo, const, work, q, v, k)
+        turn_and_bias(topo, const, work, v, k)
         acceleration(topo, work, vdot, k)
-        mass_and_bias(topo, const, work, q, v, k)
+        mass_and_bias(topo, const, work, q, v, k, 0)
         inertial_force(topo, work, vdot, k)
     if ext_count > 0:
         for k in range(COLUMNS, topo[END], COLUMNS):
@@ -130,4 +131,5 @@ def inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, t
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
         n, f = project_force(topo, work, k, tau)
         if topo[k + PARENT] != 0:
-            force_to_parent(topo, work, k, n, f)
+            R = load9(work, topo[k + WORK] + ROT)
+            force_to_parent(topo, work, k, topo[topo[k + PARENT] + MODES], mul(R, n), mul(R, f))

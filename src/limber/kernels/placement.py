@@ -4,7 +4,7 @@ Given     q
 Computes  per body ROT, ORIGIN, the joint map of a general joint, the node map (W_NODE) by which
           the parent's modal rates move the joint's inboard frame, and the inboard map (W_INBOARD)
 Sweep     any order: each body needs only q
-Cost      12 multiplications for a one-axis joint on a rigid parent; 21 m + 100 more on a deforming
+Cost      12 multiplications for a one-axis joint on a rigid parent; 21 m + 90 more on a deforming
           node of a parent with m modes
 """
 
@@ -22,6 +22,7 @@ from .layout import (
     I_POS,
     I_ROT,
     I_SHAPES,
+    I_TURN,
     INBOARD,
     JOINT,
     MODES,
@@ -42,8 +43,8 @@ from .layout import (
     WORK,
 )
 from .scalar import cos, kernel, sin
-from .so3 import exp_rotation, left_jacobian
-from .vec import add, axpy, cross, load3, load9, matmul, mul, store3, store9, sub
+from .so3 import bend, matrix
+from .vec import add, axpy, cross, load3, load9, matmul, mul, store3, store4, store9, sub
 
 
 @kernel
@@ -118,6 +119,14 @@ def store_bent_node_map(const, node, work, i, m, T, arm):
 @kernel
 def place(topo, const, work, q, k):
     """Place body k on its parent; see the head of this file."""
+    place_seen(topo, const, work, q, k, topo[k + NODE], topo[topo[k + PARENT] + MODES])
+
+
+@kernel
+def place_seen(topo, const, work, q, k, node, m):
+    """`place` with a node map of m columns, from the node record `node`: that of the parent's modal
+    coordinates or of other ones.
+    """
     p = topo[k + PARENT]
     c = topo[k + CONST]
     b = topo[k + WORK]
@@ -129,11 +138,12 @@ def place(topo, const, work, q, k):
     o = load3(const, c + C_OFFSET)
     if attached == DEFORMING:
         x, shift = node_deflection(const, topo[k + NODE], topo[p + MODES], q, topo[p + Q_MODES])
-        E = exp_rotation(x)
+        E, tb, tc, db, dc = bend(x)
         R = matmul(E, R)
         arm = mul(E, arm)
         o = add(add(load3(const, topo[k + NODE] + NODE_POSITION), shift), arm)
         store3(work, b + TURN, x)
+        store4(work, b + TURN + 3, (tb, tc, db, dc))
 
     # the joint's displacement, in parent axes
     if joint == PRISMATIC:
@@ -155,10 +165,10 @@ def place(topo, const, work, q, k):
     if attached != RIGIDLY:
         store3(work, b + ARM, arm)
     if attached == DEFORMING:
-        T = left_jacobian(load3(work, b + TURN))
-        store_bent_node_map(const, topo[k + NODE], work, topo[k + W_NODE], topo[p + MODES], T, arm)
+        T = matrix(work[b + TURN + 3], work[b + TURN + 4], load3(work, b + TURN))
+        store_bent_node_map(const, node, work, topo[k + W_NODE], m, T, arm)
     elif attached != RIGIDLY:
-        store_node_map(const, topo[k + NODE], work, topo[k + W_NODE], topo[p + MODES], arm)
+        store_node_map(const, node, work, topo[k + W_NODE], m, arm)
 
     if topo[k + INBOARD] != 0:
         place_inboard_node(topo, const, work, q, k)
@@ -176,9 +186,12 @@ def place_inboard_node(topo, const, work, q, k):
     m = topo[k + MODES]
     x, shift = node_deflection(const, d, m, q, topo[k + Q_MODES])
     l = add(load3(const, d + NODE_POSITION), shift)
-    store9(work, i + I_ROT, exp_rotation(x))
+    E, tb, tc, db, dc = bend(x)
+    store9(work, i + I_ROT, E)
+    store3(work, i + I_TURN, x)
+    store4(work, i + I_TURN + 3, (tb, tc, db, dc))
     store3(work, i + I_POS, l)
-    T = left_jacobian(x)
+    T = matrix(tb, tc, x)
     for r in range(m):
         turn = mul(T, load3(const, d + NODE_SHAPES + 6 * r))
         shape = load3(const, d + NODE_SHAPES + 6 * r + 3)

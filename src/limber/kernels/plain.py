@@ -29,11 +29,16 @@ MODULES = (
     "manifold",
     "newton_euler",
     "observe",
+    "placement",
     "ruthless",
     "so3",
     "step",
     "vec",
 )
+
+
+def _as_it_is(function):
+    return function
 
 
 def load(sin=math.sin, cos=math.cos, sqrt=math.sqrt) -> SimpleNamespace:
@@ -42,7 +47,7 @@ def load(sin=math.sin, cos=math.cos, sqrt=math.sqrt) -> SimpleNamespace:
     package = ModuleType(name)
     package.__path__ = list(importlib.import_module("limber.kernels").__path__)
     scalar = ModuleType(f"{name}.scalar")
-    scalar.__dict__.update(sin=sin, cos=cos, sqrt=sqrt, kernel=lambda function: function)
+    scalar.__dict__.update(sin=sin, cos=cos, sqrt=sqrt, kernel=_as_it_is, inlined=_as_it_is)
     sys.modules[name] = package
     sys.modules[scalar.__name__] = scalar
     return SimpleNamespace(**{m: importlib.import_module(f"{name}.{m}") for m in MODULES})

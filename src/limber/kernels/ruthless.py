@@ -21,13 +21,12 @@ Cost      about 1300 multiplications for a body with one such child and 3 m^2 + 
 """
 
 from .articulated import eliminate_joint, joint_accelerations
-from .forces import apply_external, force_to_parent, inertia_to_parent, modal_force_offset
+from .forces import apply_external, force_to_parent, inertia_to_parent
 from .inertia import (
     apply_inertia,
     column,
     downdate,
     load_inertia,
-    rotate_inertia,
     shift_force,
     shift_inertia,
     store_inertia,
@@ -36,7 +35,6 @@ from .layout import (
     ACC,
     ARM,
     ATTACHED,
-    BIAS,
     COLUMNS,
     END,
     INDIRECT,
@@ -47,7 +45,7 @@ from .layout import (
     PARENT,
     RANK,
     RIGIDLY,
-    ROT,
+    SCRATCH,
     SLOT,
     V_MODES,
     W_LOADS,
@@ -55,7 +53,7 @@ from .layout import (
     P,
     Z,
 )
-from .modal import rigid_mass_and_bias, store_modal_force
+from .modal import modal_force_offset, rigid_mass_and_bias, store_modal_force
 from .motion import carry, start_world, turn_and_bias, world_place
 from .placement import place
 from .scalar import kernel
@@ -65,9 +63,8 @@ from .vec import (
     axpy,
     dot,
     load3,
-    load9,
-    mul,
     neg,
+    scale,
     store3,
     zero,
 )
@@ -93,15 +90,16 @@ def start_body(topo, const, work, q, v, k):
 
 
 @kernel
-def load_node(topo, work, k, A, B, C, n, f):
-    """Put the inertia and force at the joint of body k on its node of the parent."""
+def load_node(topo, work, k):
+    """Put the inertia (SCRATCH) and force (Z) at the joint of body k, parent axes, on its node of the
+    parent.
+    """
     p = topo[k + PARENT]
     b = topo[k + WORK]
-    R = load9(work, b + ROT)
     arm = load3(work, b + ARM)
-    A, B, C = rotate_inertia(R, A, B, C)
+    A, B, C = load_inertia(work, b + SCRATCH)
     A, B, C = shift_inertia(arm, A, B, C)
-    n, f = shift_force(arm, mul(R, n), mul(R, f))
+    n, f = shift_force(arm, load3(work, b + Z), load3(work, b + Z + 3))
     size = 6 * topo[p + LOADS]
     slot = 6 * topo[k + SLOT]
     i = topo[p + W_LOADS] + slot * size + slot
@@ -142,7 +140,8 @@ def soften_one(const, c, rank, work, w):
         x = load3(const, c + 6 * step)
         y = load3(const, c + 6 * step + 3)
         u, g = apply_inertia(A, B, C, x, y)
-        A, B, C = downdate(A, B, C, u, g, 1.0 / (1.0 + dot(x, u) + dot(y, g)))
+        d = 1.0 / (1.0 + dot(x, u) + dot(y, g))
+        A, B, C = downdate(A, B, C, scale(d, u), scale(d, g), u, g)
     for r in range(6):
         u, g = column(A, B, C, r)
         store3(work, w + 6 * r, u)
@@ -310,20 +309,16 @@ def recover_modes(topo, const, work, k, vdot, w, u):
 @kernel
 def condense(topo, const, work, tau, k):
     """One step of the inward sweep: eliminate the freedoms of body k, load its parent."""
-    b = topo[k + WORK]
     if topo[k + MODES] > 0:
         eliminate_modes(topo, const, work, tau, k)
-    A, B, C = load_inertia(work, b + P)
-    n, f = apply_inertia(A, B, C, load3(work, b + BIAS), load3(work, b + BIAS + 3))
-    n = add(n, load3(work, b + Z))
-    f = add(f, load3(work, b + Z + 3))
-    A, B, C, n, f = eliminate_joint(topo, work, tau, k, A, B, C, n, f)
+    eliminate_joint(topo, work, tau, k, topo[k + WORK] + P)
     if topo[k + PARENT] != 0:
         if topo[k + ATTACHED] == RIGIDLY:
-            inertia_to_parent(topo, work, k, A, B, C)
-            force_to_parent(topo, work, k, n, f)
+            inertia_to_parent(topo, work, k, 0)
+            b = topo[k + WORK]
+            force_to_parent(topo, work, k, 0, load3(work, b + Z), load3(work, b + Z + 3))
         else:
-            load_node(topo, work, k, A, B, C, n, f)
+            load_node(topo, work, k)
 
 
 @kernel
@@ -333,7 +328,7 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     start_world(topo, const, work)
     for k in range(COLUMNS, end, COLUMNS):
         place(topo, const, work, q, k)
-        turn_and_bias(topo, const, work, q, v, k)
+        turn_and_bias(topo, const, work, v, k)
         start_body(topo, const, work, q, v, k)
     if ext_count > 0:
         for k in range(COLUMNS, end, COLUMNS):
@@ -345,10 +340,9 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
         p = topo[k + PARENT]
         a = topo[p + WORK] + ACC
         b = topo[k + WORK]
-        w, u = carry(topo, work, k, vdot, topo[p + V_MODES], load3(work, a), load3(work, a + 3))
+        w, u = load3(work, a), load3(work, a + 3)
+        w, u = carry(topo, work, k, vdot, topo[p + V_MODES], topo[p + MODES], w, u)
         w, u = joint_accelerations(topo, work, k, vdot, w, u)
-        w = add(w, load3(work, b + BIAS))
-        u = add(u, load3(work, b + BIAS + 3))
         if topo[k + MODES] > 0:
             recover_modes(topo, const, work, k, vdot, w, u)
         store3(work, b + ACC, w)

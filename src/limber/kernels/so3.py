@@ -5,8 +5,12 @@ With t^2 = x . x,
     exp(x~)  = I + a x~ + b x~^2,     a = sin t / t,           b = (1 - cos t) / t^2
     Tl(x)    = I + b x~ + c x~^2,     c = (t - sin t) / t^3
 
-The coefficients are even in t and are evaluated as polynomials in u = t^2, nine terms, which
-reach rounding below 1 rad: no branch at t = 0, and they differentiate cleanly.
+The coefficients are entire functions of u = t^2, a = g_1, b = g_2, c = g_3 of the family
+
+    g_n(u) = sum_k (-u)^k / (2 k + n)!,   g_n = 1/n! - u g_(n+2),   dg_n/du = (n g_(n+2) - g_(n+1)) / 2
+
+so two polynomials, g_4 and g_5, give all of them and their rates.  Eight terms reach rounding below
+1 rad: no branch at t = 0, and they differentiate cleanly.
 """
 
 from math import factorial
@@ -14,13 +18,9 @@ from math import factorial
 from .scalar import kernel, sqrt
 from .vec import add, axpy, cross, dot, load3, mul, scale
 
-TERMS = 9
-COEFFICIENTS_A = tuple((-1) ** k / factorial(2 * k + 1) for k in range(TERMS))
-COEFFICIENTS_B = tuple((-1) ** k / factorial(2 * k + 2) for k in range(TERMS))
-COEFFICIENTS_C = tuple((-1) ** k / factorial(2 * k + 3) for k in range(TERMS))
-# derivatives with respect to u, padded to the same length
-RATES_B = (*(k * COEFFICIENTS_B[k] for k in range(1, TERMS)), 0.0)
-RATES_C = (*(k * COEFFICIENTS_C[k] for k in range(1, TERMS)), 0.0)
+TERMS = 8
+COEFFICIENTS_4 = tuple((-1) ** k / factorial(2 * k + 4) for k in range(TERMS))
+COEFFICIENTS_5 = tuple((-1) ** k / factorial(2 * k + 5) for k in range(TERMS))
 
 #: Halvings of `exp_pose`: exact to rounding up to 2**HALVINGS rad.
 HALVINGS = 6
@@ -35,47 +35,69 @@ def horner(coefficients, u):
 
 
 @kernel
+def series(u):
+    """a, b, c and the rates db/du, dc/du, at u = x . x."""
+    g4 = horner(COEFFICIENTS_4, u)
+    g5 = horner(COEFFICIENTS_5, u)
+    b = 1.0 / 2.0 - u * g4
+    c = 1.0 / 6.0 - u * g5
+    return 1.0 - u * c, b, c, g4 - 0.5 * c, 1.5 * g5 - 0.5 * g4
+
+
+@kernel
 def matrix(p, q, x):
     """I + p x~ + q x~^2."""
     px, py, pz = scale(p, x)
-    qx, qy, qz = scale(q, x)
-    xx, yy, zz = qx * x[0], qy * x[1], qz * x[2]
-    xy, xz, yz = qx * x[1], qx * x[2], qy * x[2]
+    xx, yy, zz = x[0] * x[0], x[1] * x[1], x[2] * x[2]
+    xy, xz, yz = q * (x[0] * x[1]), q * (x[0] * x[2]), q * (x[1] * x[2])
     return (
-        1.0 - yy - zz,
+        1.0 - q * (yy + zz),
         xy - pz,
         xz + py,
         xy + pz,
-        1.0 - xx - zz,
+        1.0 - q * (xx + zz),
         yz - px,
         xz - py,
         yz + px,
-        1.0 - xx - yy,
+        1.0 - q * (xx + yy),
     )
+
+
+@kernel
+def bend(x):
+    """exp(x~) as a matrix, and b, c, db/du, dc/du at x."""
+    a, b, c, db, dc = series(dot(x, x))
+    return matrix(a, b, x), b, c, db, dc
 
 
 @kernel
 def exp_rotation(x):
     """exp(x~) as a matrix."""
-    u = dot(x, x)
-    return matrix(horner(COEFFICIENTS_A, u), horner(COEFFICIENTS_B, u), x)
+    E, _, _, _, _ = bend(x)
+    return E
 
 
 @kernel
 def left_jacobian(x):
     """Tl(x): the angular velocity of exp(x~) is Tl(x) x_dot, in the fixed axes."""
-    u = dot(x, x)
-    return matrix(horner(COEFFICIENTS_B, u), horner(COEFFICIENTS_C, u), x)
+    _, b, c, _, _ = series(dot(x, x))
+    return matrix(b, c, x)
 
 
 @kernel
-def left_jacobian_rate(x, xd):
-    """(d/dt Tl(x)) x_dot."""
-    u = dot(x, x)
-    ud = 2.0 * dot(x, xd)
+def turn_rates(x, xd, b, c, db, dc):
+    """Angular velocity of exp(x~) and its rate at constant x_dot: Tl x_dot and (d/dt Tl) x_dot.
+
+    With y = x x x_dot and u_dot = 2 x . x_dot: x_dot + b y + c x x y and
+    u_dot (db/du y + dc/du x x y) + c x_dot x y.
+    """
     y = cross(x, xd)
-    rate = add(scale(horner(RATES_B, u) * ud, y), scale(horner(RATES_C, u) * ud, cross(x, y)))
-    return axpy(horner(COEFFICIENTS_C, u), cross(xd, y), rate)
+    z = cross(x, y)
+    ud = 2.0 * dot(x, xd)
+    return (
+        add(xd, axpy(b, y, scale(c, z))),
+        axpy(c, cross(xd, y), axpy(ud * db, y, scale(ud * dc, z))),
+    )
 
 
 @kernel
@@ -123,8 +145,9 @@ def exp_pose(w, v):
     w = scale(f, w)
     v = scale(f, v)
     u = dot(w, w)
-    s = 0.5 * horner(COEFFICIENTS_A, 0.25 * u)
-    e = (1.0 - 0.25 * u * horner(COEFFICIENTS_B, 0.25 * u), s * w[0], s * w[1], s * w[2])
+    a, b, _, _, _ = series(0.25 * u)
+    s = 0.5 * a
+    e = (1.0 - 0.25 * u * b, s * w[0], s * w[1], s * w[2])
     p = mul(left_jacobian(w), v)
     for _ in range(HALVINGS):
         p = add(p, mul(quaternion_matrix(e[0], e[1], e[2], e[3]), p))

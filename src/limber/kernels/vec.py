@@ -14,6 +14,11 @@ def load3(a, i):
 
 
 @kernel
+def load4(a, i):
+    return a[i], a[i + 1], a[i + 2], a[i + 3]
+
+
+@kernel
 def load6(a, i):
     return a[i], a[i + 1], a[i + 2], a[i + 3], a[i + 4], a[i + 5]
 
@@ -28,6 +33,12 @@ def store3(a, i, x):
     a[i] = x[0]
     a[i + 1] = x[1]
     a[i + 2] = x[2]
+
+
+@kernel
+def store4(a, i, x):
+    store3(a, i, (x[0], x[1], x[2]))
+    a[i + 3] = x[3]
 
 
 @kernel

@@ -1,0 +1,316 @@
+"""`lb.symbolic.equations`: Poincare's equations of an assembly as SymPy objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from limber.assembly import Assembly
+from limber.checks import shown
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
+from limber.symbolic.compact import compact
+from limber.symbolic.functions import Functions
+from limber.symbolic.kinematics import configuration_matrix
+from limber.symbolic.model import Model
+from limber.symbolic.names import Naming
+from limber.symbolic.poincare import Poincare
+
+
+def equations(
+    assembly: Assembly,
+    *,
+    q: Any = None,
+    p: Any = None,
+    named: bool | Iterable[str] = (),
+    order: int | None = None,
+    floats: bool | None = None,
+) -> Equations:
+    """The equations of motion of an assembly in closed form: M pdot + C p + G = Q_p, qdot = V p.
+
+    Parameters
+    ----------
+    assembly : chains and trees of rigid and flexible bodies; numbers, or SymPy expressions for masses,
+        lengths, joint maps, gravity.  Spherical and free joints take Euler angles here (3-2-1, the first the
+        outermost); their speeds are those of the numeric joints.
+    q, p : names of the coordinates and speeds, strings or symbols: one list for all of them, or a dict
+        {body: list}, each body's modes first.  By default `Naming` makes them, and a symbolic joint brings
+        those of its coordinates.
+    named : bodies whose numbers (mass properties, modal integrals, stiffness, node shapes) get names, or True
+        for all; `values` of the result has the numbers.
+    order : None keeps everything.  n >= 1 keeps the kinetic and potential energy to degree n + 1 in the modal
+        coordinates and rates together, so the equations are consistent to degree n in them.
+    floats : True prints coefficients as floats, False as rationals, None only long ones as floats.
+
+    Flexible bodies are those of the full fidelity; the ruthless one has no Lagrangian and no such form.
+    The mass matrix, the potential and all configurations come from the kernels of the numeric engine, run on
+    polynomials; C and G from them by Kwatny & Blankenship, Eq. (53), as corrected in `limber.symbolic.poincare`.
+    """
+    if not isinstance(assembly, Assembly):
+        raise ArgumentTypeError(
+            f"assembly must be an Assembly, not built, got {shown(assembly)}. Equations are derived from the description."
+        )
+    if not assembly.attachments:
+        raise ModelError(f"assembly {assembly.name!r} is empty: attach at least one body.")
+    if not any(i.joint.dofs + i.body.modes for i in assembly.attachments.values()):
+        raise ModelError(
+            f"assembly {assembly.name!r} has no freedoms: every joint is fixed and every body rigid."
+        )
+    if order is not None and (isinstance(order, bool) or not isinstance(order, int) or order < 1):
+        raise ArgumentValueError(
+            f"order must be None or a whole number, 1 or more, got {shown(order)}. The lowest consistent equations "
+            "are linear in the modal coordinates."
+        )
+    bodies = list(assembly.attachments)
+    if isinstance(named, bool):
+        chosen = bodies if named else []
+    else:
+        chosen = [named] if isinstance(named, str) else list(named)
+    for body in chosen:
+        if body not in bodies:
+            raise ArgumentValueError(
+                f"named has {shown(body)}, which is not a body of the assembly; it has: {', '.join(map(repr, bodies))}."
+            )
+    naming = Naming(assembly, q, p)
+    model = Model(assembly, naming, set(chosen), order)
+    return Equations(_Derivation(assembly, Poincare(model, order), floats))
+
+
+class _Derivation:
+    """Where the parts of the equations come from: polynomials, made short when asked for."""
+
+    def __init__(self, assembly: Assembly, poincare: Poincare, floats: bool | None):
+        self.poincare, self.floats = poincare, floats
+        model = poincare.model
+        self.name = assembly.name
+        self.q, self.p = sp.Matrix(model.q_symbols), sp.Matrix(model.p_symbols)
+        self.values = model.values
+        self.nodes = {item.name: item.body.node_set for item in model.items}
+
+    def part(self, name: str) -> Any:
+        """M, C, G, F or the potential."""
+        names = {"M": "mass", "C": "coriolis", "G": "gradient", "F": "force"}
+        value = getattr(self.poincare, names.get(name, name))
+        if name == "potential":
+            return compact(value, self.floats)
+        if name == "M":
+            n = len(value)
+            lower = {
+                (i, j): compact(value[i, j], self.floats) for i in range(n) for j in range(i + 1)
+            }
+            return sp.Matrix(n, n, lambda i, j: lower[max(i, j), min(i, j)])
+        rows = value.reshape(len(value), -1)
+        return sp.Matrix([[compact(x, self.floats) for x in row] for row in rows])
+
+    @cached_property
+    def framed(self) -> Poincare:
+        """The same derivation with the joints' frames as generators, for numbers."""
+        return Poincare(self.poincare.model, self.poincare.order, written_out=False)
+
+    @cached_property
+    def parameters(self) -> list[sp.Expr]:
+        """The symbols and functions of parameters in M, C, G, the potential and V."""
+        derived = self.framed
+        parts = [derived.mass, derived.coriolis, derived.gradient, np.array([derived.potential])]
+        used = {i for part in parts for x in part.flat for i in x.used()}
+        expressions = derived.model.ring.expressions
+        inner = {
+            i for k in used & set(derived.model.frames) for i in derived.model.frames[k].used()
+        }
+        shown_ones = sorted((used - set(derived.model.frames)) | inner)
+        return [expressions[i] for i in shown_ones] + list(self.kinematic().free_symbols)
+
+    def kinematic(self) -> sp.Matrix:
+        blocks = []
+        for item in self.poincare.model.items:
+            blocks += [sp.eye(item.body.modes), self.poincare.model.joints[item.name].Gamma]
+        return sp.diag(*blocks)
+
+    def joints(self) -> dict[str, sp.Matrix]:
+        return {name: joint.X for name, joint in self.poincare.model.joints.items()}
+
+    def pose(self, body: str, node: str | int | None) -> sp.Matrix:
+        if body not in self.nodes:
+            known = ", ".join(map(repr, self.nodes))
+            raise ArgumentValueError(
+                f"body={shown(body)} is not in the assembly {self.name!r}; it has: {known}."
+            )
+        number = None if node is None else self.nodes[body].index("node", node, f"body {body!r}")
+        entries = self.poincare.pose(body, number)
+        return configuration_matrix(self.poincare.model.ring, entries, self.floats)
+
+
+class Configurations(Mapping):
+    """The joint configuration matrices by body name, or by number in the order of attachment."""
+
+    def __init__(self, matrices: dict[str, sp.Matrix]):
+        self._matrices = matrices
+
+    def __getitem__(self, key: str | int) -> sp.Matrix:
+        if isinstance(key, str):
+            return self._matrices[key]
+        return list(self._matrices.values())[key]
+
+    def __iter__(self):
+        return iter(self._matrices)
+
+    def __len__(self):
+        return len(self._matrices)
+
+    def __repr__(self):
+        return f"Configurations({self._matrices})"
+
+
+class Equations:
+    """M(q) pdot + C(q, p) p + G(q) = Q_p with qdot = V(q) p; every part a SymPy object.
+
+    Parts are derived when first asked for.  `C` is the Levi-Civita (Christoffel) form: dM/dt - 2 C is
+    antisymmetric but for the damping of flexible bodies, which C contains; `G` has gravity and the elastic
+    forces.  `lagrange` is true where V = I: then these are Lagrange's equations.
+    """
+
+    def __init__(self, source: Any, change: Callable[[Any], Any] = lambda x: x):
+        self._source, self._change = source, change
+        self.name: str = source.name
+        self.q: sp.Matrix = source.q
+        self.p: sp.Matrix = source.p
+        self.values: dict[sp.Symbol, float] = dict(source.values)
+
+    @cached_property
+    def M(self) -> sp.Matrix:
+        """Mass matrix, n x n (Kwatny & Blankenship, Eq. (52b))."""
+        return self._change(self._source.part("M"))
+
+    @cached_property
+    def C(self) -> sp.Matrix:
+        """Coriolis matrix C(q, p), n x n, in Levi-Civita form, with the damping of the modes."""
+        return self._change(self._source.part("C"))
+
+    @cached_property
+    def F(self) -> sp.Matrix:
+        """C p, n x 1."""
+        return self._change(self._source.part("F"))
+
+    @cached_property
+    def G(self) -> sp.Matrix:
+        """Gravity and elastic forces V^T d(potential)/dq, n x 1 (Eq. (53c), with V^T)."""
+        return self._change(self._source.part("G"))
+
+    @cached_property
+    def potential(self) -> sp.Expr:
+        """Potential energy of gravity and of the modes."""
+        return self._change(self._source.part("potential"))
+
+    @cached_property
+    def V(self) -> sp.Matrix:
+        """Kinematic matrix, n x n: qdot = V p (Eq. (39))."""
+        return self._change(self._source.kinematic())
+
+    @cached_property
+    def X(self) -> Configurations:
+        """Joint configuration matrices, 4 x 4, inboard from outboard; by body name or number."""
+        return Configurations({name: self._change(x) for name, x in self._source.joints().items()})
+
+    @property
+    def lagrange(self) -> bool:
+        """Whether V = I, so that these are Lagrange's equations."""
+        return bool((self.V - sp.eye(len(self.q))).is_zero_matrix)
+
+    @property
+    def integrable(self) -> bool:
+        """Whether every simple joint's map is closed under the Lie bracket.
+
+        If not, no mechanism has these coordinates and speeds: the equations are the paper's formulas.
+        """
+        return self.poincare.model.integrable
+
+    @property
+    def parameters(self) -> list[sp.Symbol]:
+        """The symbols besides q and p, by name."""
+        found = {s for x in self._source.parameters for s in self._change(x).free_symbols}
+        return sorted(found - set(self.q) - set(self.p), key=str)
+
+    @property
+    def shared(self) -> list[sp.Expr]:
+        """The expressions that M, C, G and the potential are polynomials in, generator by generator."""
+        model = self.poincare.model
+        frames = {i: x.expand() for i, x in model.frames.items()}
+        expressions = enumerate(model.ring.expressions)
+        return [self._change(frames.get(i, x)) for i, x in expressions]
+
+    @property
+    def poincare(self) -> Poincare:
+        """The derivation behind these equations, in polynomials."""
+        return self._source.poincare
+
+    @property
+    def framed(self) -> Poincare:
+        """The derivation with the joints' frames as generators: smaller, for numbers."""
+        return self._source.framed
+
+    def Q(self, forces: Any) -> sp.Matrix:
+        """Q_p = V^T Q of generalized forces Q along the coordinates q (Eq. (53c), with V^T)."""
+        given = sp.Matrix(forces)
+        if given.shape != self.q.shape:
+            raise ArgumentValueError(
+                f"forces must have {len(self.q)} entries, one per coordinate, got shape {given.shape}."
+            )
+        return self.V.T * given
+
+    def pose(self, body: str, node: str | int | None = None) -> sp.Matrix:
+        """4 x 4 configuration [R, p; 0, 1] of a body frame or node in the world."""
+        return self._change(self._source.pose(body, node))
+
+    def subs(self, *args) -> Equations:
+        """The equations with values put in, arguments as for SymPy's `subs`."""
+        if len(args) == 1 and isinstance(args[0], Mapping):
+            values = {sp.sympify(k): sp.sympify(v) for k, v in args[0].items()}
+            if all(isinstance(k, sp.Symbol) for k in values):  # at once, which is much faster
+                return Equations(self._source, lambda x: self._change(x).xreplace(values))
+        return Equations(self._source, lambda x: self._change(x).subs(*args))
+
+    def lambdify(self, values: Mapping | None = None) -> Functions:
+        """NumPy functions of q and p; `values` maps every parameter that `self.values` lacks to a number."""
+        return Functions(self, self.values | dict(values or {}))
+
+    def latex(self, **settings) -> str:
+        """The equations in LaTeX; `settings` go to SymPy's `latex`."""
+        show = lambda x: sp.latex(x, **settings)  # noqa: E731
+        rate = r"\dot{p}"
+        lines = [
+            rf"M {rate} + C p + G = Q_p, \quad \dot{{q}} = V p",
+            rf"q = {show(self.q.T)}^T, \quad p = {show(self.p.T)}^T",
+            rf"M = {show(self.M)}",
+            rf"C p = {show(self.F)}",
+            rf"G = {show(self.G)}",
+            rf"V = {show(self.V)}",
+        ]
+        return "\\begin{gathered}\n" + " \\\\\n".join(lines) + "\n\\end{gathered}"
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
+    def __str__(self):
+        kind = "Lagrange's" if self.lagrange else "Poincare's"
+        lines = [
+            f"{kind} equations of {self.name!r}: M pdot + C p + G = Q_p, qdot = V p",
+            f"q = {list(self.q)}",
+            f"p = {list(self.p)}",
+        ]
+        if not self.integrable:
+            lines.append("(formulas only: a simple joint here has a map that is not integrable)")
+        for i in range(len(self.q)):
+            for j in range(i + 1):
+                if self.M[i, j] != 0:
+                    lines.append(f"M[{i}, {j}] = {self.M[i, j]}")
+        for letter, column in (("(C p)", self.F), ("G", self.G)):
+            lines += [f"{letter}[{i}] = {x}" for i, x in enumerate(column) if x != 0]
+        if not self.lagrange:
+            lines += [f"V = {self.V.tolist()}"]
+        return "\n".join(lines)
+
+    def __repr__(self):
+        return f"Equations({self.name!r}, q={list(self.q)}, p={list(self.p)})"

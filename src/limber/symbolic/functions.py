@@ -1,0 +1,123 @@
+"""Equations as NumPy functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sympy as sp
+
+from limber.errors import ArgumentValueError
+from limber.symbolic.polynomial import factors, polynomials
+
+if TYPE_CHECKING:
+    from limber.symbolic.equations import Equations
+
+
+class Functions:
+    """M(q), C(q, p), F(q, p) = C p, G(q), V(q), potential(q) and pdot(q, p, Q_p) with numbers.
+
+    The sines, cosines and other functions of q are computed once a call, by code that SymPy generates; the
+    entries are sums of products of them.
+    """
+
+    def __init__(self, equations: Equations, values: Mapping):
+        self._equations = equations
+        self._values = {sp.sympify(k): v for k, v in values.items()}
+        missing = [str(s) for s in equations.parameters if s not in self._values]
+        if missing:
+            raise ArgumentValueError(
+                f"values lacks numbers for {', '.join(missing)}: give lambdify({{symbol: number}}) or use subs first."
+            )
+        self._poincare = equations.framed
+        self._polynomials: dict[str, SumsOfProducts] = {}
+
+    def M(self, q) -> np.ndarray:
+        """Mass matrix (n, n)."""
+        return self._part("mass", q)
+
+    def C(self, q, p) -> np.ndarray:
+        """Coriolis matrix (n, n)."""
+        return self._part("coriolis", q, p)
+
+    def F(self, q, p) -> np.ndarray:
+        """C p (n,)."""
+        return self.C(q, p) @ np.asarray(p, dtype=float)
+
+    def G(self, q) -> np.ndarray:
+        """Gravity and elastic forces (n,)."""
+        return self._part("gradient", q)
+
+    def potential(self, q) -> float:
+        """Potential energy."""
+        return float(self._part("potential", q)[0])
+
+    def V(self, q) -> np.ndarray:
+        """Kinematic matrix (n, n)."""
+        return np.array(self._kinematic(self._numbers(q), *self._rest), dtype=float)
+
+    def pdot(self, q, p, Q_p) -> np.ndarray:
+        """The accelerations M^-1 (Q_p - C p - G)."""
+        return np.linalg.solve(self.M(q), np.asarray(Q_p) - self.F(q, p) - self.G(q))
+
+    def _part(self, name: str, q, p=None) -> np.ndarray:
+        poincare = self._poincare
+        if name not in self._polynomials:
+            entries = np.atleast_1d(np.array(getattr(poincare, name), dtype=object))
+            self._polynomials[name] = SumsOfProducts(poincare.model.ring, entries)
+        speeds = np.zeros(len(self._equations.p)) if p is None else p
+        values = self._generators(self._numbers(q), self._numbers(speeds), *self._rest)
+        return self._polynomials[name](np.array(values, dtype=float))
+
+    def _numbers(self, x) -> np.ndarray:
+        """A checked vector of coordinates or speeds."""
+        numbers = np.asarray(x, dtype=float)
+        if numbers.shape != (len(self._equations.q),):
+            raise ArgumentValueError(
+                f"q and p must have shape ({len(self._equations.q)},), got {numbers.shape}."
+            )
+        return numbers
+
+    @cached_property
+    def _rest(self) -> list:
+        return [[float(v) for v in self._values.values()]]
+
+    @cached_property
+    def _generators(self):
+        """Values of the generators of the polynomials."""
+        e = self._equations
+        for part in ("mass", "coriolis", "gradient", "potential"):
+            getattr(self._poincare, part)  # brings in every generator
+        return sp.lambdify([list(e.q), list(e.p), list(self._values)], e.shared, "numpy", cse=True)
+
+    @cached_property
+    def _kinematic(self):
+        e = self._equations
+        return sp.lambdify([list(e.q), list(self._values)], e.V, "numpy", cse=True)
+
+
+class SumsOfProducts:
+    """An array of polynomials as a function of the values of their generators."""
+
+    def __init__(self, ring, entries: np.ndarray):
+        self.shape = entries.shape
+        rows, coefficients, products = [], [], []
+        for i, x in enumerate(polynomials(ring, entries)):
+            for monomial, c in x.terms.items():
+                rows.append(i)
+                coefficients.append(c / x.den)
+                products.append([g for g, e in factors(ring, monomial) for _ in range(e)])
+        width = max(map(len, products), default=0)
+        one = -1  # a 1 stands behind the generators
+        self.index = np.array([f + [one] * (width - len(f)) for f in products], dtype=int)
+        self.index = self.index.reshape(len(products), width)
+        self.rows, self.coefficients = np.array(rows, dtype=int), np.array(coefficients)
+
+    def __call__(self, generators: np.ndarray) -> np.ndarray:
+        """The entries for these values of the generators."""
+        values = np.append(generators, 1.0)
+        terms = self.coefficients * values[self.index].prod(axis=1)
+        size = int(np.prod(self.shape))
+        return np.bincount(self.rows, terms, size).reshape(self.shape)

@@ -1,0 +1,267 @@
+"""Joints in SymPy: any constant joint map, simple or compound (Kwatny & Blankenship, Section II)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from limber.checks import shown
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.joints.base import Group, Joint
+from limber.kernels import layout
+from limber.symbolic.exact import DENOMINATOR, exact_number
+from limber.symbolic.kinematics import JointKinematics
+
+
+@dataclass(frozen=True, eq=False)
+class ScrewGroup(Group):
+    """A simple joint: screws with the constant joint map H (6 x r, SymPy entries)."""
+
+    def constants(self) -> np.ndarray:
+        """The screws and the joint map as the kernels want them (`layout`, group record)."""
+        screws = [screw_constants(sp.Matrix(h)) for h in self.H.T]
+        return np.concatenate([*screws, self.H.T.ravel()])
+
+
+def screw_constants(h: sp.Matrix) -> np.ndarray:
+    """exp(h theta) of one column as constants, Eq. (12b), for an axis of any length."""
+    h1, h2 = h[:3, :], h[3:, :]
+    zero = sp.zeros(3, 1)
+    turning = [x for x in h1 if x != 0]
+    if not turning:
+        rate, u, along, sine, versine = sp.Integer(0), zero, h2, zero, zero
+    else:
+        square = sp.simplify(h1.dot(h1))
+        if (
+            square.is_Rational and square.q > DENOMINATOR**2
+        ):  # of rounded numbers: no exact root is meant
+            square = exact_number(math.sqrt(square)) ** 2
+        # along a coordinate axis the rate keeps the sign of h1 and no root is needed
+        rate = turning[0] if len(turning) == 1 else sp.sqrt(square)
+        u = h1.applyfunc(lambda x: sp.cancel(x / rate))
+        along = h1.applyfunc(lambda x: sp.cancel(x * h1.dot(h2) / square))
+        sine = (h2 - along) / rate
+        versine = (h1.cross(h2) / square).applyfunc(sp.cancel)
+    return np.array([rate, *u, *along, *sine, *versine], dtype=object)
+
+
+class SymbolicJoint(Joint):
+    """A joint of the symbolic paper; made by `simple_joint` and `compound_joint`.
+
+    `X` is its 4 x 4 configuration matrix [R, p; 0, 1], inboard from outboard (Eqs. (15), (26)); `Gamma` its
+    kinematic matrix, qdot = Gamma p (Eqs. (16), (25)); `H` its 6 x r joint map, outboard axes, constant for
+    a simple joint (Eqs. (27), (28) for a compound one); `q` its coordinates.
+    """
+
+    symbolic = True
+
+    def __init__(
+        self,
+        columns: Sequence[int],
+        H: sp.Matrix,
+        q: tuple[sp.Symbol, ...],
+        outermost_first: bool = True,
+    ):
+        self.columns, self.outermost_first = tuple(columns), outermost_first
+        self.map = sp.ImmutableMatrix(H)
+        self.q = q
+        entries = np.array(H.tolist(), dtype=object).reshape(6, len(q))
+        ends = np.cumsum([0, *columns])
+        #: user's numbers of the speeds, in the order of the kernels: groups inboard to outboard
+        order = [range(a, b) for a, b in pairwise(ends)]
+        order = order[::-1] if outermost_first else order
+        self.order = [int(i) for part in order for i in part]
+        self.groups = tuple(
+            ScrewGroup(layout.SCREWS, entries[:, list(part)], len(part), len(part))
+            for part in order
+        )
+        self._freeze()
+
+    @cached_property
+    def kernel_kind(self) -> tuple[int, int]:
+        """(kind, axis) under which the kernels know this joint."""
+        if not self.groups:
+            return layout.FIXED, 0
+        if self.map.shape[1] == 1:
+            for axis in range(6):
+                if self.map == sp.eye(6)[:, axis]:
+                    return (layout.REVOLUTE if axis < 3 else layout.PRISMATIC), axis
+        return layout.GENERAL, 0
+
+    @property
+    def free_symbols(self) -> frozenset:
+        """The parameters in the joint map."""
+        return frozenset(self.map.free_symbols)
+
+    @cached_property
+    def kinematics(self) -> JointKinematics:
+        """X, Gamma and H as they are derived."""
+        return JointKinematics(self)
+
+    @property
+    def X(self) -> sp.Matrix:
+        """4 x 4 configuration matrix, inboard from outboard."""
+        return self.kinematics.X
+
+    @property
+    def Gamma(self) -> sp.Matrix:  # type: ignore[override]
+        """Kinematic matrix: qdot = Gamma p."""
+        return self.kinematics.Gamma
+
+    @property
+    def H(self) -> sp.Matrix:  # type: ignore[override]
+        """6 x r joint map, outboard axes."""
+        return self.kinematics.H
+
+    def __repr__(self):
+        names = [str(x) for x in self.q]
+        return f"SymbolicJoint(r={list(self.columns)}, q={names}, H={self.map.tolist()})"
+
+
+def simple_joint(H: Any, names: Sequence[str | sp.Symbol] | str) -> SymbolicJoint:
+    """A simple kinematic joint: relative velocity H p in outboard axes, H constant.
+
+    Parameters
+    ----------
+    H : 6 x r, rows [angular; linear], numbers or SymPy expressions; column 1 is the outermost of
+        lambda = lambda_r ... lambda_1, lambda_i = exp(h_i q_i).  Axes need not be unit vectors.
+    names : r names of the coordinates, strings or SymPy symbols, used as given.
+
+    The kinematic matrix is Gamma = (B^T B)^-1 B^T H (Kwatny & Blankenship, Proposition 2).  For a map whose
+    columns are not closed under the Lie bracket, such as two body-fixed axes, no joint with r coordinates
+    has this motion; X and Gamma are then the paper's formulas and no more.
+
+    Example: `simple_joint([[0], [0], [1], [0], [0], [s]], ["z"])` is a screw of pitch s along z.
+    """
+    H = _map(H)
+    _refuse_dependent(H, "H")
+    return SymbolicJoint([H.shape[1]], H, _names(names, H))
+
+
+def compound_joint(
+    r: Sequence[int], H: Any, names: Sequence[str | sp.Symbol] | str
+) -> SymbolicJoint:
+    """Simple joints in a row as one joint with a moving map H(q) (Kwatny & Blankenship, Proposition 3).
+
+    Parameters
+    ----------
+    r : how many columns of H each simple joint takes, the outermost first.
+    H : 6 x sum(r), the constant maps side by side, each in its own outboard axes.
+    names : sum(r) names of the coordinates, strings or SymPy symbols, used as given.
+    """
+    H = _map(H)
+    counts = _counts(r, H.shape[1])
+    for start, end in pairwise(np.cumsum([0, *counts])):
+        _refuse_dependent(H[:, int(start) : int(end)], f"columns {start} to {end - 1} of H")
+    return SymbolicJoint(counts, H, _names(names, H))
+
+
+def _map(H: Any) -> sp.Matrix:
+    """H as a 6 x r SymPy matrix of exact entries."""
+    try:
+        given = H.tolist() if hasattr(H, "tolist") else list(H)
+        if isinstance(H, str):
+            raise TypeError(H)
+        matrix = sp.Matrix(given).applyfunc(exact_entry)  # a flat list is one column
+    except (TypeError, ValueError, sp.SympifyError, AttributeError):
+        raise ArgumentTypeError(
+            f"H must be a 6 x r matrix of numbers or SymPy expressions, got {shown(H)}. Give six rows, "
+            "[angular; linear], with one entry per speed, as in [[0], [0], [1], [0], [0], [0]]."
+        ) from None
+    rows, columns = matrix.shape
+    if rows != 6 or columns == 0:
+        raise ArgumentValueError(
+            f"H must have shape (6, r), r from 1 to 6, got {matrix.shape}. It has one row per component "
+            "[angular; linear] and one column per speed."
+        )
+    for j in range(columns):
+        if all(x == 0 for x in matrix[:, j]):
+            raise ArgumentValueError(
+                f"column {j} of H is zero: such a speed moves nothing. Leave it out."
+            )
+    if columns > 6:
+        raise ArgumentValueError(
+            f"H has {columns} columns: two bodies have at most 6 relative speeds."
+        )
+    return matrix
+
+
+def _refuse_dependent(H: sp.Matrix, what: str) -> None:
+    """Refuse a simple joint two of whose speeds move the same way."""
+    rank = H.rank()
+    if rank < H.shape[1]:
+        raise ArgumentValueError(
+            f"{what}: a simple joint needs independent columns, got {H.shape[1]} of rank {rank}. Remove the "
+            "dependent ones, or put them into joints of their own with compound_joint."
+        )
+
+
+def exact_entry(x: Any) -> sp.Expr:
+    """A number or expression as an exact, finite SymPy one."""
+    x = sp.sympify(x)
+    if not isinstance(x, sp.Expr) or x.has(sp.nan, sp.oo, sp.zoo):
+        raise TypeError(x)
+    return x.replace(lambda e: isinstance(e, sp.Float), lambda e: exact_number(float(e)))
+
+
+def _counts(r: Any, columns: int) -> list[int]:
+    """Column counts of the simple joints, checked."""
+    try:
+        counts = [int(n) for n in r]
+        whole = all(n == given and not isinstance(given, bool) for n, given in zip(counts, r))
+    except (TypeError, ValueError):
+        counts, whole = [], False
+    if not whole or not counts or min(counts) < 1:
+        raise ArgumentValueError(
+            f"r must be a list of column counts, each 1 or more, outermost joint first, got {shown(r)}."
+        )
+    if sum(counts) != columns:
+        raise ArgumentValueError(
+            f"r = {counts} takes {sum(counts)} columns, but H has {columns}. Every column of H belongs to one "
+            "simple joint."
+        )
+    return counts
+
+
+def _names(names: Any, H: sp.Matrix) -> tuple[sp.Symbol, ...]:
+    """A symbol for every column of H."""
+    count = H.shape[1]
+    found = symbols("names", names, count, f"H has {count} columns; one coordinate for each.")
+    both = sorted(str(x) for x in set(found) & H.free_symbols)
+    if both:
+        raise ArgumentValueError(
+            f"names has {', '.join(both)}, which H contains: H is constant, so give the coordinate another name."
+        )
+    return found
+
+
+def symbols(argument: str, names: Any, count: int, hint: str) -> tuple[sp.Symbol, ...]:
+    """`count` different symbols from strings or symbols; `argument` and `hint` are for the message."""
+    if isinstance(names, (str, sp.Symbol)):
+        names = [names]
+    try:
+        listed = list(names)
+    except TypeError:
+        listed = [None]
+    for name in listed:
+        if not isinstance(name, (str, sp.Symbol)) or not str(name):
+            raise ArgumentTypeError(
+                f"{argument} must be strings or SymPy symbols, got {shown(names)}. {hint}"
+            )
+    found = tuple(sp.Symbol(n) if isinstance(n, str) else n for n in listed)
+    if len(found) != count:
+        raise ArgumentValueError(
+            f"{argument} must have {count} entries, got {len(found)}: {shown(listed)}. {hint}"
+        )
+    if len(set(found)) != count:
+        raise ArgumentValueError(
+            f"{argument} has duplicates: {shown(listed)}. Every coordinate needs a name of its own."
+        )
+    return found

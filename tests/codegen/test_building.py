@@ -1,0 +1,220 @@
+"""From source to a loaded library: compilers, caches, processes and threads at once."""
+
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import limber as lb
+from helpers.generated import arm, pendulum, program, values
+from limber import cache as disk
+from limber.codegen import build, c, call
+from limber.errors import CompileError
+
+ONE = np.ones(1)
+
+
+def share_engine(folder):
+    """The compiled engine of the cache that is now used: it need not be compiled again."""
+    for other in disk.folder("generated").parent.iterdir():
+        if other.name != "generated":
+            (folder / other.name).symlink_to(other)
+
+
+@pytest.fixture
+def fresh(monkeypatch, tmp_path):
+    """Nothing remembered of compilers and folders, an empty cache; all restored afterwards."""
+    caches = (build.compiler, build._identity, build._native, disk.folder)
+
+    def forget():
+        for known in caches:
+            known.cache_clear()
+
+    share_engine(tmp_path)
+    monkeypatch.setenv("LIMBER_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(call, "_dispatcher", lambda: None)
+    forget()
+    yield tmp_path
+    monkeypatch.undo()
+    forget()
+
+
+def generated(folder):
+    return sorted((folder / "generated").iterdir())
+
+
+def test_no_compiler_is_said(fresh, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(
+        CompileError, match=r"^no C compiler was found: tried cc, gcc and clang\. Install"
+    ):
+        lb.compile(pendulum(), "bias")
+    monkeypatch.setenv("CC", "my-cc -O3")
+    with pytest.raises(CompileError, match=r"tried \$CC \(my-cc -O3\), cc, gcc and clang.*set the environment variable CC"):  # fmt: skip
+        lb.compile(pendulum(), "bias")
+    # these need none
+    assert lb.operation_count(pendulum(), "bias").mul == 1
+    assert float(lb.compile(pendulum(), "bias", "casadi")(0.0, 0.0)) == 0.0
+    lb.compile(pendulum(), "bias", "c-package", path=fresh / "package")
+    assert "__global__" in lb.compile(pendulum(), "bias", "cuda").source
+
+
+def script(path, text):
+    path.write_text(f"#!{sys.executable}\n{text}")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    {
+        "fails": ("import sys\nsys.stderr.write('boom'); sys.exit(1)", "boom"),
+        "does nothing": ("", "wrote no file: it is no C compiler"),
+    }.values(),
+)
+def test_compilers_that_do_not_compile(fresh, monkeypatch, text, message):
+    monkeypatch.setenv("CC", script(fresh / "bad cc", text).replace(" ", "\\ "))
+    with pytest.raises(CompileError, match=message):
+        lb.compile(pendulum(), "bias")
+    folder = fresh / "generated"
+    assert not folder.exists() or list(folder.iterdir()) == []  # no scratch is left
+
+
+def test_a_compiler_that_cannot_start(fresh, monkeypatch):
+    broken = fresh / "cc"
+    broken.write_text("#!/nonexistent/interpreter\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("CC", str(broken))
+    with pytest.raises(CompileError, match=r"could not be started.*Check \$CC"):
+        lb.compile(pendulum(), "bias")
+
+
+def test_the_compiler_of_the_environment_with_options(fresh, monkeypatch):
+    """$CC may carry options; another compiler is another entry of the cache."""
+    monkeypatch.setenv("CC", f"{shutil.which('cc')} -DSOMETHING=1")
+    f = lb.compile(pendulum(), "bias")
+    assert len(generated(fresh)) == 1
+    build.compiler.cache_clear(), build._identity.cache_clear()
+    monkeypatch.setenv("CC", shutil.which("cc"))
+    g = lb.compile(pendulum(), "bias")
+    assert len(generated(fresh)) == 2
+    assert f(ONE, ONE) == g(ONE, ONE)
+
+
+def test_cache_is_by_content(fresh):
+    """The same function compiles once, whichever object asks; another one does not hit it."""
+    lb.compile(pendulum(), "bias")
+    (first,) = generated(fresh)
+    time = first.stat().st_mtime_ns
+    pendulum.cache_clear()
+    lb.compile(pendulum(), "bias")
+    assert generated(fresh) == [first] and first.stat().st_mtime_ns == time
+    lb.compile(pendulum(), "bias", dtype="float32")
+    lb.compile(pendulum(gravity=(0.0, -1.62, 0.0)), "bias")
+    assert len(generated(fresh)) == 3
+
+
+def test_unwritable_cache_falls_back(fresh, monkeypatch):
+    """To the user's folder, then to a temporary one.  /dev/null/x cannot be made, even by root."""
+    monkeypatch.setenv("LIMBER_CACHE_DIR", "/dev/null/x")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(fresh / "user"))
+    assert lb.compile(pendulum(), "bias")(ONE, ONE).shape == (1,)
+    assert len(generated(fresh / "user" / "limber")) == 1
+    disk.folder.cache_clear()
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/y")
+    monkeypatch.setattr("tempfile.tempdir", str(fresh))
+    assert lb.compile(pendulum(), "bias")(ONE, ONE).shape == (1,)
+    assert any(x.suffix == ".so" for x in fresh.glob("limber-*/*"))
+
+
+def test_cache_that_goes_away_is_said(fresh):
+    """The folder was writable once and is no more."""
+    lb.compile(pendulum(), "bias")
+    shutil.rmtree(fresh / "generated")
+    (fresh / "generated").write_text("")
+    with pytest.raises(CompileError, match=r"could not be written to .*set LIMBER_CACHE_DIR"):
+        lb.compile(pendulum(), "momentum")
+
+
+@pytest.mark.parametrize("content", [b"", b"not a library", b"\x7fELF"])
+def test_spoilt_library_is_compiled_again(fresh, content):
+    file = build.library(c.library(program(arm(), "qdot"), 1, False))  # compiled, not loaded
+    file.write_bytes(content)
+    f = lb.compile(arm(), "qdot")
+    q, v = values(np.random.default_rng(0), arm(), "qdot")
+    assert np.array_equal(f(q, v), v)
+    assert generated(fresh) == [file] and file.stat().st_size > 1000
+
+
+PROCESS = """\
+import sys, time
+import numpy as np
+import limber as lb
+from helpers.generated import arm, values
+s = arm()
+args = values(np.random.default_rng(0), s, "inverse_dynamics")
+while time.time() < float(sys.argv[1]):
+    pass
+f = lb.compile(s, "inverse_dynamics", lanes=4)
+print(f(*args).tobytes().hex(), type(f).__name__)
+"""
+
+
+def test_processes_that_compile_the_same_function_at_once(tmp_path):
+    """Three processes start on one empty cache at the same moment: all get the same answer, and the
+    cache has one library for the function and one dispatcher, no scratch."""
+    import time
+
+    share_engine(tmp_path)
+    root = Path(lb.__file__).parents[1]
+    paths = [str(root), str(Path(__file__).parents[1])]
+    environment = os.environ | {
+        "LIMBER_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
+    start = str(time.time() + 4.0)
+    running = [
+        subprocess.Popen([sys.executable, "-c", PROCESS, start], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]  # fmt: skip
+    outputs = [p.communicate(timeout=120)[0] for p in running]
+    assert all(p.returncode == 0 for p in running)
+    assert len(set(outputs)) == 1
+    files = generated(tmp_path)
+    assert all(x.is_file() and x.suffix == ".so" for x in files)
+    assert len(files) == (2 if "Function" in outputs[0] else 1)
+
+
+def test_threads_may_compile_at_once(fresh):
+    """The same and different functions: the trace replaces a kernel for a while, under a lock."""
+    jobs = ["step", "forward_dynamics", "step", "qdot", "forward_dynamics", "integrate"]
+    with ThreadPoolExecutor(6) as pool:
+        made = list(pool.map(lambda name: lb.compile(arm(), name), jobs))
+    assert made[0].source == made[2].source and made[1].source == made[4].source
+    assert len(generated(fresh)) == 4
+    args = values(np.random.default_rng(1), arm(), "step")
+    assert np.array_equal(made[0](*args)[0], made[2](*args)[0])
+
+
+def test_without_python_headers_the_answers_are_the_same(fresh, monkeypatch):
+    """The dispatcher does not compile: calls go through ctypes."""
+    monkeypatch.undo()
+    monkeypatch.setenv("LIMBER_CACHE_DIR", str(fresh))
+    disk.folder.cache_clear()
+    call._dispatcher.cache_clear()
+    with monkeypatch.context() as m:
+        m.setattr("sysconfig.get_path", lambda name: "/nowhere")
+        m.setattr(np, "get_include", lambda: "/nowhere")
+        slow = lb.compile(arm(), "forward_dynamics")
+    call._dispatcher.cache_clear()
+    fast = lb.compile(arm(), "forward_dynamics")
+    assert isinstance(slow, call.Caller)
+    args = values(np.random.default_rng(2), arm(), "forward_dynamics")
+    assert np.array_equal(slow(*args), fast(*args))
+    assert slow.source == fast.source and slow.__doc__ == fast.__doc__

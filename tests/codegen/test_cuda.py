@@ -1,0 +1,260 @@
+"""CUDA text: compiled by nvcc where there is one, and run on the host, thread by thread."""
+
+import ctypes
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import limber as lb
+from helpers.compare import assert_close
+from helpers.generated import arm, evaluated, mixed, program, values
+from limber.codegen import cuda, statements
+from limber.errors import MissingExtraError
+
+TOLERANCE = 1e-12
+
+#: CUDA words as the host's C++ has them; one thread after the other.
+SHIM = """\
+#include <math.h>
+struct Index { unsigned x; };
+static Index blockIdx, blockDim, threadIdx;
+#define __global__
+#define __device__
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(n)
+static void host_sincos(double x, double *s, double *c) { *s = sin(x); *c = cos(x); }
+static void host_sincosf(float x, float *s, float *c) { *s = sinf(x); *c = cosf(x); }
+#define sincos host_sincos
+#define sincosf host_sincosf
+#define EACH_THREAD(call) \\
+    blockDim.x = 4; \\
+    for (blockIdx.x = 0; blockIdx.x < (states + 3) / 4; ++blockIdx.x) \\
+        for (threadIdx.x = 0; threadIdx.x < 4; ++threadIdx.x) call;
+"""
+
+needs_gpp = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+
+
+def on_host(tmp_path, text, entry, arrays, scalars, states, single=False):
+    """Compile the text as C++ and run every thread of `entry` on `arrays`."""
+    real = "float" if single else "double"
+    names = [f"a{i}" for i in range(len(arrays))]
+    types = [t for t, _ in scalars]
+    given = ", ".join([*names, *(f"s{i}" for i in range(len(scalars))), "states", "shared"])
+    parameters = ", ".join(
+        [*(f"{real} *{n}" for n in names), *(f"{t} s{i}" for i, t in enumerate(types))]
+    )
+    (tmp_path / "x.cpp").write_text(
+        f"{SHIM}\n{text}\n"
+        f'extern "C" void run({parameters}, long long states, unsigned long long shared)\n'
+        f"{{ EACH_THREAD({entry}({given})) }}\n"
+    )
+    done = subprocess.run(
+        ["g++", "-O1", "-Wall", "-Wno-unused", "-shared", "-fPIC", "-Wl,-Bsymbolic", "-o", "x.so", "x.cpp"],
+        check=False, cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[:3000]
+    ctype = {"double": ctypes.c_double, "float": ctypes.c_float, "int": ctypes.c_int}
+
+    def run(shared):
+        ctypes.CDLL(str(tmp_path / "x.so")).run(
+            *(ctypes.c_void_p(x.ctypes.data) for x in arrays),
+            *(ctype[t](x) for t, x in scalars),
+            ctypes.c_longlong(states),
+            ctypes.c_ulonglong(shared),
+        )
+
+    return run
+
+
+def by_structure(batch, dtype=np.float64):
+    """(states, *shape) -> (*shape, states), contiguous."""
+    return np.ascontiguousarray(np.moveaxis(np.array(batch, dtype=dtype), 0, -1))
+
+
+@needs_gpp
+@pytest.mark.parametrize("piece", [3000, 60])
+@pytest.mark.parametrize("function", ["forward_dynamics", "step", "mass_matrix"])
+def test_kernels_on_the_host(tmp_path, monkeypatch, function, piece):
+    """Six states in blocks of four: two threads have none.  dt shared by all states."""
+    monkeypatch.setattr(statements, "PIECE", piece)
+    s, rng = arm(), np.random.default_rng(1)
+    p = program(s, function)
+    states = [values(rng, s, function) for _ in range(6)]
+    columns = [by_structure(x) for x in zip(*states)]
+    shared = 0
+    if function == "step":
+        columns[3] = np.array([0.01])
+        shared = 1 << 3
+    results = [np.full((*a.shape, 6), np.nan) for a in p.outputs]
+    run = on_host(tmp_path, cuda.source(p, False), function, [*columns, *results], [], 6)
+    run(shared)
+    for i, args in enumerate(states):
+        for got, expected in zip(results, evaluated(p, args)):
+            assert_close(got[..., i], expected, TOLERANCE)
+
+
+@needs_gpp
+def test_shared_inputs_and_parameters_in_a_kernel(tmp_path):
+    """q shared, the mass of each state its own, gravity shared; float32."""
+    s, rng = arm(), np.random.default_rng(2)
+    p = program(s, "forward_dynamics", parameters=["hand.mass", "gravity"])
+    q, v, tau = values(rng, s, "forward_dynamics")
+    masses = np.linspace(0.5, 1.5, 5, dtype=np.float32)
+    gravity = np.array([0.1, 0.2, -9.0], dtype=np.float32)
+    arrays = [q.astype(np.float32), by_structure([v] * 5, np.float32), by_structure([tau] * 5, np.float32), masses, gravity]  # fmt: skip
+    out = np.full((s.nv, 5), np.nan, dtype=np.float32)
+    on_host(tmp_path, cuda.source(p, True), "forward_dynamics", [*arrays, out], [], 5, True)(
+        0b10001
+    )
+    for i, mass in enumerate(masses):
+        (expected,) = evaluated(p, [q, v, tau, mass, gravity])
+        assert_close(out[:, i], expected, 1e-4)
+
+
+@needs_gpp
+@pytest.mark.parametrize("piece", [3000, 60])
+def test_rollout_on_the_host(tmp_path, monkeypatch, piece):
+    """12 steps, tau held for 3 steps each, recorded every 4; quaternions; gravity shared or not."""
+    monkeypatch.setattr(statements, "PIECE", piece)
+    s, rng = mixed(), np.random.default_rng(3)
+    p = program(s, "step", parameters=["gravity"])
+    n, steps, hold, record, dt = 5, 12, 3, 4, 0.002
+    states = [values(rng, s, "step") for _ in range(n)]
+    q, v = by_structure([x[0] for x in states]), by_structure([x[1] for x in states])
+    tau = rng.standard_normal((steps // hold, s.nv, n))
+    gravity = rng.standard_normal((3, n))
+    q_new = np.full((steps // record, s.nq, n), np.nan)
+    v_new = np.full((steps // record, s.nv, n), np.nan)
+    scalars = [("double", dt), ("int", steps), ("int", hold), ("int", record)]
+    text = cuda.rollout_source(p, False)
+    run = on_host(tmp_path, text, "rollout", [q, v, tau, gravity, q_new, v_new], scalars, n)
+    step = lb.compile(s, "step", parameters=["gravity"])
+    for shared in (0, 1):
+        run(shared)
+        for i in range(n):
+            g = gravity.ravel()[:3].copy() if shared else gravity[:, i].copy()
+            x, y = q[:, i].copy(), v[:, i].copy()
+            for k in range(steps):
+                x, y = step(x, y, tau[k // hold, :, i].copy(), dt, g)
+                if (k + 1) % record == 0:
+                    assert_close(q_new[k // record, :, i], x, 1e-11)
+                    assert_close(v_new[k // record, :, i], y, 1e-11)
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on PATH")
+def test_nvcc_compiles_the_text(tmp_path, monkeypatch):
+    monkeypatch.setattr(statements, "PIECE", 400)
+    p = program(arm(), "step", parameters=["gravity"])
+    (tmp_path / "step.cu").write_text(cuda.source(p, False))
+    (tmp_path / "rollout.cu").write_text(cuda.rollout_source(p, True))
+    for file in ("step.cu", "rollout.cu"):
+        done = subprocess.run(["nvcc", "-ptx", "-std=c++17", file], check=False, cwd=tmp_path, capture_output=True, text=True)  # fmt: skip
+        assert done.returncode == 0, done.stderr[:2000]
+
+
+def test_without_cupy_the_text_is_there_and_a_call_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    f = lb.compile(arm(), "forward_dynamics", "cuda")
+    assert "__global__" in f.source and "forward_dynamics" in repr(f)
+    with pytest.raises(MissingExtraError, match=r"limber-dynamics\[gpu\]"):
+        f(np.zeros(5), np.zeros(5), np.zeros(5))
+    r = lb.compile(arm(), "rollout", "cuda")
+    with pytest.raises(MissingExtraError, match=r"limber-dynamics\[gpu\]"):
+        r(np.zeros((5, 1)), np.zeros((5, 1)), np.zeros((5, 1)), 0.1, 3)
+
+
+class FakeArray(np.ndarray):
+    """What stands for an array on the GPU."""
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    """A CuPy that holds NumPy arrays and whose kernels note how they were launched."""
+    launches = []
+
+    def kernel(grid, block, arguments):
+        launches.append((grid, block, arguments))
+
+    fake = SimpleNamespace(
+        ndarray=FakeArray,
+        empty=lambda shape, dtype: np.empty(shape, dtype).view(FakeArray),
+        full=lambda shape, x, dtype: np.full(shape, x, dtype).view(FakeArray),
+        RawModule=lambda code, options: SimpleNamespace(get_function=lambda name: kernel),
+        launches=launches,
+    )
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    return fake
+
+
+def on_device(*shape, dtype=np.float64):
+    return np.zeros(shape, dtype).view(FakeArray)
+
+
+def test_launches(cupy):
+    """The grid covers the states; inputs without a last dimension are marked as shared; float dt."""
+    f = lb.compile(arm(), "step", "cuda")
+    q, v = f(on_device(5, 300), on_device(5, 300), on_device(5), 0.01)
+    assert q.shape == v.shape == (5, 300)
+    grid, block, arguments = cupy.launches[0]
+    assert grid[0] * block[0] >= 300 > (grid[0] - 1) * block[0]
+    assert int(arguments[-1]) == 0b1100 and int(arguments[-2]) == 300
+    assert f(on_device(5, 0), on_device(5, 0), on_device(5, 0), 0.1)[0].shape == (5, 0)
+    assert len(cupy.launches) == 1  # nothing to do for no states
+    r = lb.compile(arm(), "rollout", "cuda")
+    q, v = r(on_device(5, 3), on_device(5, 3), on_device(4, 5, 3), 0.01, 8, record=2)
+    assert q.shape == v.shape == (4, 5, 3)
+    q, v = r(on_device(5, 3), on_device(5, 3), on_device(5, 3), 0.01, 8)
+    assert q.shape == v.shape == (5, 3)
+
+
+def test_refusals_of_device_arrays(cupy):
+    f = lb.compile(arm(), "bias", "cuda")
+    good = on_device(5, 3)
+    for args, kind, message in (
+        ((good,), TypeError, r"bias takes 2 arrays \(q, v\), got 1"),
+        ((good, np.zeros((5, 3))), TypeError, "v must be an array on the GPU"),
+        ((good, 1.0), TypeError, "v must be an array on the GPU"),
+        ((on_device(4, 3), good), ValueError, r"q must be a C-contiguous float64 array of shape \(5, states\)"),
+        ((on_device(5, 3, dtype=np.float32), good), ValueError, "q must be a C-contiguous float64"),
+        ((on_device(3, 5).T, good), ValueError, "q must be a C-contiguous"),
+        ((good, on_device(5, 4)), ValueError, "different numbers of states: q 3, v 4"),
+    ):  # fmt: skip
+        with pytest.raises(kind, match=message) as caught:
+            f(*args)
+        assert isinstance(caught.value, lb.LimberError)
+    r = lb.compile(arm(), "rollout", "cuda", parameters=["gravity"])
+    for args, message in (
+        ((good, good, good, 0.1, 0, on_device(3)), "steps=0 must be a positive integer"),
+        ((good, good, good, 0.1, 2.0, on_device(3)), "steps=2.0 must be a positive integer"),
+        ((good, good, on_device(2, 5, 3), 0.1, 3, on_device(3)), "steps=3 must be a multiple of the rows"),
+        ((good, good, on_device(0, 5, 3), 0.1, 3, on_device(3)), "steps=3 must be a multiple of the rows"),
+        ((good, good, good, 0.1, 3, on_device(2)), "gravity must be a C-contiguous"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            r(*args)
+    with pytest.raises(TypeError, match=r"rollout takes 1 parameters \(gravity\), got 0"):
+        r(good, good, good, 0.1, 3)
+
+
+def test_refusals_at_compile_time():
+    s = arm()
+    for options, message in (
+        ({"target": "c"}, 'target="cuda" only'),
+        ({"target": "cuda", "wrt": "q"}, "no derivatives"),
+        ({"target": "cuda", "external": [("hand", "grip")]}, "leave out body, node and external"),
+        ({"target": "cuda", "body": "hand"}, "leave out body, node and external"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            lb.compile(s, "rollout", **options)
+    a = lb.Assembly("many")
+    for i in range(62):
+        a.attach(f"b{i}", lb.RigidBody(1.0, (0.1, 0, 0), np.eye(3)), lb.Revolute([0, 0, 1]))
+    keys = [f"b{i}.mass" for i in range(62)]
+    assert len(lb.compile(a.build(), "bias", "cuda", parameters=keys).program.inputs) == 64
+    with pytest.raises(ValueError, match="has 65 inputs; a kernel has at most 64"):
+        lb.compile(a.build(), "forward_dynamics", "cuda", parameters=keys)

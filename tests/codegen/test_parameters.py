@@ -1,0 +1,185 @@
+"""Numbers of the model as inputs: at their values nothing changes, at others the system is another."""
+
+import numpy as np
+import pytest
+
+import limber as lb
+from helpers.compare import assert_close
+from helpers.generated import (
+    COMPLEX,
+    FIDELITIES,
+    OF_NODE,
+    arm_assembly,
+    evaluated,
+    mixed,
+    mixed_assembly,
+    parts,
+    program,
+    values,
+)
+
+TOLERANCE = 1e-12
+INERTIA = np.array([[0.05, 0.002, -0.001], [0.002, 0.06, 0.004], [-0.001, 0.004, 0.07]])
+STIFFNESS = np.array([[60.0, -7.0], [-7.0, 80.0]])
+DAMPING = np.array([[0.5, 0.2], [0.2, 0.9]])
+#: key -> another value, and the assembly that has it
+OTHERS = {
+    "gravity": ((1.0, 2.0, -3.0), lambda x: arm_assembly(gravity=x)),
+    "hand.mass": (1.7, lambda x: arm_assembly(mass=x)),
+    "hand.com": ((-0.1, 0.3, 0.2), lambda x: arm_assembly(com=x)),
+    "hand.inertia": (INERTIA, lambda x: arm_assembly(inertia=x)),
+    "base.mass": (0.4, lambda x: arm_assembly(base_mass=x)),
+    "link.offset": ((0.3, -0.2, 0.1), lambda x: arm_assembly(offset=x)),
+    "link.stiffness": (STIFFNESS, lambda x: arm_assembly(link={"stiffness": x})),
+    "link.damping": (DAMPING, lambda x: arm_assembly(link={"damping": x})),
+}
+FUNCTIONS = ("forward_dynamics", "inverse_dynamics", "potential_energy", "kinetic_energy", "momentum", "pose", "jacobian")  # fmt: skip
+NODE = {"body": "hand", "node": "grip"}
+
+
+def answer(s, function, args):
+    options = NODE if function in OF_NODE else {}
+    return parts(getattr(lb, function)(s, *args, **options))
+
+
+@pytest.mark.parametrize("fidelity", FIDELITIES)
+@pytest.mark.parametrize("key", OTHERS)
+def test_changed_parameters_are_a_rebuilt_system(fidelity, key):
+    """Every function, at the value of the model and at another one."""
+    rng = np.random.default_rng(1)
+    other, build = OTHERS[key]
+    s, rebuilt = arm_assembly().build(fidelity=fidelity), build(other).build(fidelity=fidelity)
+    changed = False
+    for function in FUNCTIONS:
+        options = NODE if function in OF_NODE else {}
+        p = program(s, function, parameters=[key], **options)
+        args = values(rng, s, function)
+        own = p.example[-1]
+        for got, expected in zip(evaluated(p, [*args, own]), answer(s, function, args)):
+            assert_close(got, expected, TOLERANCE, f"{function} at the model's {key}")
+        for got, expected, before in zip(
+            evaluated(p, [*args, other]), answer(rebuilt, function, args), answer(s, function, args)
+        ):
+            assert_close(got, expected, TOLERANCE, f"{function} at another {key}")
+            changed |= not np.allclose(expected, before, rtol=1e-6)
+    assert changed  # else the test shows nothing
+
+
+@pytest.mark.parametrize("fidelity", FIDELITIES)
+def test_all_parameters_at_once(fidelity):
+    """mass, com and inertia of one body together; external forces before them."""
+    rng = np.random.default_rng(2)
+    changes = {"gravity": (1.0, 2.0, -3.0), "mass": 1.7, "com": (-0.1, 0.3, 0.2), "inertia": INERTIA, "offset": (0.3, -0.2, 0.1), "link": {"stiffness": STIFFNESS, "damping": DAMPING}}  # fmt: skip
+    keys = ["link.damping", "hand.inertia", "gravity", "hand.mass", "link.offset", "link.stiffness", "hand.com"]  # fmt: skip
+    given = [OTHERS[key][0] for key in keys]
+    s, rebuilt = arm_assembly().build(fidelity=fidelity), arm_assembly(**changes).build(fidelity=fidelity)  # fmt: skip
+    ends = (("hand", "grip"), ("link", 2))
+    f = lb.compile(s, "forward_dynamics", external=ends, parameters=keys, lanes=4)
+    q, v, tau, wrenches = values(rng, s, "forward_dynamics", 2)
+    expected = lb.forward_dynamics(rebuilt, q, v, tau, external=dict(zip(ends, wrenches)))
+    assert_close(f(q, v, tau, wrenches, *given), expected, TOLERANCE)
+    assert [a.name for a in f.program.inputs][3:6] == ["external", "link_damping", "hand_inertia"]
+    # a batch over one parameter, the rest shared
+    masses = np.linspace(0.5, 2.0, 6)
+    given[3] = masses
+    got = f(q, v, tau, wrenches, *given)
+    for mass, x in zip(masses, got):
+        system = arm_assembly(**(changes | {"mass": mass})).build(fidelity=fidelity)
+        assert_close(x, lb.forward_dynamics(system, q, v, tau, external=dict(zip(ends, wrenches))), TOLERANCE)  # fmt: skip
+
+
+@pytest.mark.parametrize("fidelity", FIDELITIES)
+def test_parameters_of_bodies_on_inboard_nodes_and_flexible_parents(fidelity):
+    """`ball` hangs by its own node b on a node of a flexible body: mass, com, inertia and offset of it."""
+    rng = np.random.default_rng(3)
+    a = mixed_assembly()
+    old = a.attachments["ball"]
+    changed = mixed_assembly()
+    body = lb.RigidBody(1.9, (0.1, -0.2, 0.15), INERTIA, nodes=dict(old.body.nodes))
+    fresh = lb.Assembly("mixed", gravity=changed.gravity)
+    for item in changed.attachments.values():
+        mine = item.name == "ball"
+        fresh.attach(
+            item.name, body if mine else item.body, item.joint, item.to, item.at,
+            (0.3, 0.1, -0.2) if mine else item.offset, item.rotation, item.inboard,
+        )  # fmt: skip
+    s, rebuilt = mixed(fidelity), fresh.build(fidelity=fidelity)
+    keys = ["ball.mass", "ball.com", "ball.inertia", "ball.offset"]
+    for function in ("forward_dynamics", "inverse_dynamics", "momentum", "potential_energy"):
+        args = values(rng, s, function)
+        p = program(s, function, parameters=keys)
+        got = evaluated(p, [*args, 1.9, (0.1, -0.2, 0.15), INERTIA, (0.3, 0.1, -0.2)])
+        assert_close(got[0], getattr(lb, function)(rebuilt, *args), TOLERANCE, function)
+
+
+@pytest.mark.parametrize("fidelity", FIDELITIES)
+@pytest.mark.parametrize("function", ["forward_dynamics", "inverse_dynamics", "step", "potential_energy"])  # fmt: skip
+def test_derivatives_with_respect_to_parameters_are_complex_steps(fidelity, function):
+    """As inputs, and, not listed in `parameters`, at the model's value: the same numbers."""
+    rng = np.random.default_rng(4)
+    s = arm_assembly().build(fidelity=fidelity)
+    args = values(rng, s, function)
+    for key in ("gravity", "hand.mass", "link.offset") if function == "step" else OTHERS:
+        p = program(s, function, parameters=[key])
+        own = np.reshape(p.example[-1], p.inputs[-1].shape)
+        columns = []
+        for i in range(own.size):
+            moved = np.asarray(own, dtype=complex).ravel().copy()
+            moved[i] += 1e-30j
+            columns.append([x.imag / 1e-30 for x in evaluated(p, [*args, moved], COMPLEX)])
+        listed = evaluated(program(s, function, parameters=[key], wrt=key), [*args, own])
+        bound_program = program(s, function, wrt=key)
+        assert [a.name for a in bound_program.inputs] == [
+            a.name for a in program(s, function).inputs
+        ]
+        bound = evaluated(bound_program, args)
+        for o, output in enumerate(p.outputs):
+            expected = np.stack([c[o] for c in columns], axis=-1)
+            expected = expected.reshape((*output.shape, *own.shape))
+            assert_close(listed[o], expected, TOLERANCE, f"{function} by {key}")
+            assert_close(bound[o], expected, TOLERANCE, f"{function} by {key}, at its value")
+
+
+def test_one_parameter_an_input_another_at_its_value():
+    """wrt names both: d/d(hand.mass) at the given mass, d/d(gravity) at the model's gravity."""
+    rng = np.random.default_rng(5)
+    s = arm_assembly().build()
+    q, v, vdot = values(rng, s, "inverse_dynamics")
+    p = program(s, "inverse_dynamics", parameters=["hand.mass"], wrt=["gravity", "hand.mass"])
+    assert [a.name for a in p.inputs] == ["q", "v", "vdot", "hand_mass"]
+    by_gravity, by_mass = evaluated(p, [q, v, vdot, 2.5])
+    heavy = arm_assembly(mass=2.5).build()
+    expected = evaluated(
+        program(heavy, "inverse_dynamics", wrt=["gravity", "hand.mass"]), [q, v, vdot]
+    )
+    assert_close(by_gravity, expected[0], TOLERANCE)
+    assert_close(by_mass, expected[1], TOLERANCE)
+    # inverse dynamics is linear in the mass of a body (about a fixed centre and inertia)
+    lighter = lb.inverse_dynamics(arm_assembly(mass=1.5).build(), q, v, vdot)
+    assert_close(by_mass, lb.inverse_dynamics(heavy, q, v, vdot) - lighter, 1e-11)
+
+
+def two(first, second):
+    body = lb.RigidBody(1.0, (0.1, 0, 0), np.eye(3))
+    a = lb.Assembly("two").attach(first, body, lb.Revolute([0, 0, 1]))
+    return a.attach(second, body, lb.Revolute([0, 1, 0]), to=first).build()
+
+
+@pytest.mark.parametrize(
+    "names", [("a.b", "a_b"), ("1st", "2"), ("é", "ü"), ("A", "a"), ("int", "q"), ("a", "a_1"), ("out", "in")]
+)  # fmt: skip
+def test_bodies_of_any_name_have_parameters(names):
+    """Names that are no identifiers, or become the same one, are told apart."""
+    s = two(*names)
+    keys = [f"{name}.mass" for name in names]
+    f = lb.compile(s, "kinetic_energy", parameters=keys)
+    spelled = [a.name for a in f.program.inputs]
+    assert len({x.upper() for x in spelled}) == 4
+    assert all(x.isidentifier() and x.isascii() for x in spelled)
+    q, v = np.array([0.3, 0.4]), np.array([1.0, 2.0])
+    assert_close(f(q, v, 1.0, 1.0), lb.kinetic_energy(s, q, v), TOLERANCE)
+    d = lb.compile(s, "kinetic_energy", wrt=keys)
+    first, second = (
+        f(q, v, *x) - f(q, v, *y) for x, y in (((2.0, 1.0), (1.0, 1.0)), ((1.0, 2.0), (1.0, 1.0)))
+    )
+    assert_close(d(q, v), (first, second), TOLERANCE)  # linear in each mass

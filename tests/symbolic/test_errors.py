@@ -1,0 +1,145 @@
+"""What the symbolic package refuses, and how it says so."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import limber as lb
+from helpers.refusals import GOOD, TURN, T, V, refused
+
+m, L, g = sp.symbols("m L g")
+H = [[0], [0], [1], [0], [0], [0]]
+
+
+@pytest.mark.parametrize(
+    ("map_", "names", "kind", "pattern"),
+    [
+        ([[1], [0]], ["a"], V, r"H must have shape \(6, r\).*got \(2, 1\)"),
+        (np.zeros((6, 0)), [], V, r"H must have shape"),
+        (np.zeros((6, 1)), ["a"], V, "column 0 of H is zero"),
+        ("text", ["a"], T, "H must be a 6 x r matrix"),
+        (3, ["a"], T, "H must be a 6 x r matrix"),
+        ([[np.nan], [0], [0], [0], [0], [0]], ["a"], T, "H must be a 6 x r matrix"),
+        (H, ["a", "b"], V, "names must have 1 entries, got 2"),
+        (H, [], V, "names must have 1 entries, got 0"),
+        (H, [1.0], T, "names must be strings or SymPy symbols"),
+        (H, None, T, "names must be strings or SymPy symbols"),
+        ([[0], [0], [1], [0], [0], [m]], ["m"], V, "names has m, which H contains"),
+        (np.eye(6, 2), ["a", "a"], V, "names has duplicates"),
+        (
+            np.ones((6, 2)),
+            ["a", "b"],
+            V,
+            "H: a simple joint needs independent columns, got 2 of rank 1",
+        ),
+        (np.ones((6, 7)), list("abcdefg"), V, "H has 7 columns"),
+    ],
+)
+def test_simple_joint_refuses(map_, names, kind, pattern):
+    with refused(kind, pattern):
+        lb.symbolic.simple_joint(map_, names)
+
+
+@pytest.mark.parametrize("r", [[1], [1, 2], [0, 2], [1.5, 0.5], "ab", None, [], [True, 1]])
+def test_compound_joint_refuses_wrong_counts(r):
+    with refused(V, "r "):
+        lb.symbolic.compound_joint(r, np.eye(6, 2), ["a", "b"])
+
+
+def test_build_refuses_symbols():
+    """The message names the body and the symbols."""
+    body = lb.RigidBody(m, (0, 0, L), np.eye(3))
+    with refused(V, r"body 'rod' has the symbols L, m: a System needs numbers"):
+        lb.Assembly("x").attach("rod", body, TURN).build()
+    with refused(V, r"body 'rod' has the symbols L:"):
+        lb.Assembly("x").attach("rod", GOOD, TURN, offset=(L, 0, 0)).build()
+    with refused(V, r"gravity of 'x' has the symbols g:"):
+        lb.Assembly("x", gravity=(0, 0, -g)).attach("rod", GOOD, TURN).build()
+    joint = lb.symbolic.simple_joint(H, ["theta"])
+    with refused(V, r"the joint of body 'rod' is symbolic, with the coordinates theta"):
+        lb.Assembly("x").attach("rod", GOOD, joint).build()
+
+
+def test_symbolic_bodies_are_still_checked():
+    with refused(V, "inertia must be symmetric, but it has m opposite 0"):
+        lb.RigidBody(1.0, inertia=[[m, m, 0], [0, m, 0], [0, 0, m]])
+    with refused(V, r"com must have shape \(3,\), got \(2,\)"):
+        lb.RigidBody(1.0, com=(L, L))
+    with refused(T, "com must be real numbers or expressions of shape .*got 'a'"):
+        lb.RigidBody(1.0, com=(L, "a", 0))
+    with refused(V, "com has the entry nan"):
+        lb.RigidBody(1.0, com=(L, np.nan, 0))
+    assert lb.RigidBody(m, com=sp.Matrix([0, 0, L])).com.tolist() == [0, 0, L]
+    with refused(T, "axis must be real numbers"):
+        lb.Revolute((L, 0, 0))
+
+
+def pendulum(joint=TURN):
+    return lb.Assembly("x", gravity=(0, -g, 0)).attach(
+        "rod", lb.RigidBody(m, (L, 0, 0), np.eye(3)), joint
+    )
+
+
+def test_equations_refuse():
+    with refused(T, "assembly must be an Assembly"):
+        lb.symbolic.equations(lb.Assembly("x").attach("rod", GOOD, TURN).build())
+    with refused(V, "assembly 'x' is empty"):
+        lb.symbolic.equations(lb.Assembly("x"))
+    for order in (0, -1, 1.5, True):
+        with refused(V, "order must be None or a whole number"):
+            lb.symbolic.equations(pendulum(), order=order)
+    with refused(V, "named has 'arm', which is not a body"):
+        lb.symbolic.equations(pendulum(), named=["arm"])
+    with refused(V, "'m_rod' is the name of a coordinate or speed and of a number"):
+        fixed = lb.Assembly("x").attach("rod", GOOD, TURN)
+        lb.symbolic.equations(fixed.attach("b", GOOD, TURN), named=True, q=["m_rod", "b"])
+    with refused(V, "assembly 'x' has no freedoms"):
+        lb.symbolic.equations(lb.Assembly("x").attach("rod", GOOD, lb.Fixed()))
+    with refused(V, "q must have 1 entries, got 2"):
+        lb.symbolic.equations(pendulum(), q=["a", "b"])
+    with refused(V, "q names 'arm', which is not a body"):
+        lb.symbolic.equations(pendulum(), q={"arm": ["a"]})
+    with refused(V, "'m' is the name of a coordinate and a parameter"):
+        lb.symbolic.equations(pendulum(), q=["m"])
+    with refused(V, "'a' is the name of a coordinate and a speed"):
+        lb.symbolic.equations(pendulum(), q=["a"], p=["a"])
+
+
+def test_skewed_placements_are_refused():
+    a = sp.Symbol("a")
+    good = [[sp.cos(a), -sp.sin(a), 0], [sp.sin(a), sp.cos(a), 0], [0, 0, 1]]
+    bad = [[sp.cos(a), sp.sin(a), 0], [sp.sin(a), sp.cos(a), 0], [0, 0, 1]]
+    lb.symbolic.equations(lb.Assembly("x").attach("rod", GOOD, TURN, rotation=good))
+    with refused(V, "rotation of 'rod' must be a rotation matrix, but R R.T - I has the entry"):
+        lb.symbolic.equations(lb.Assembly("x").attach("rod", GOOD, TURN, rotation=bad))
+
+
+def test_parts_refuse():
+    eq = lb.symbolic.equations(pendulum())
+    with refused(V, "body='arm' is not in the assembly"):
+        eq.pose("arm")
+    with refused(V, "node='tip' is not a node of body 'rod'"):
+        eq.pose("rod", "tip")
+    with refused(V, "values lacks numbers for g, m: "):
+        eq.lambdify({L: 1.0})
+    with refused(V, "forces must have 1 entries"):
+        eq.Q([1, 2])
+    with refused(V, r"q and p must have shape \(1,\), got \(2,\)"):
+        eq.lambdify({L: 1.0, m: 1.0, g: 1.0}).M([0.0, 1.0])
+
+
+def test_sympy_is_imported_only_when_used():
+    code = "import sys, limber; assert 'sympy' not in sys.modules; limber.symbolic; assert 'sympy' in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_missing_sympy_names_the_extra():
+    code = (
+        "import sys; sys.modules['sympy'] = None\nimport limber\n"
+        "try: limber.symbolic\nexcept ImportError as e: assert 'limber-dynamics[symbolic]' in str(e)\n"
+        "else: raise SystemExit(1)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
