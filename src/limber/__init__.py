@@ -1,6 +1,6 @@
 """Limber: dynamics and control of flexible multibody systems by spatial operators."""
 
-from limber import models
+from limber import models, plotting, viewer
 from limber.algebra import Operator, Operators, denoc, operators, verify_identities
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, RigidBody, beam
@@ -78,9 +78,11 @@ __all__ = [
     "momentum",
     "operation_count",
     "operators",
+    "plotting",
     "pose",
     "potential_energy",
     "qdot",
     "simulate",
     "verify_identities",
+    "viewer",
 ]
