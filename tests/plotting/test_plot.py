@@ -11,11 +11,12 @@ from limber.plotting.panels import PANELS, elastic_energy
 def curves(figure, axes=0):
     """label to y of the lines of one pair of axes; the pale reference lines left out."""
     lines = figure.axes[axes].get_lines()
-    return {x.get_label().strip(): x.get_ydata() for x in lines if len(x.get_ydata())}
+    named = [x for x in lines if not x.get_label().startswith("_")]
+    return {x.get_label().strip(): x.get_ydata() for x in named}
 
 
 def references(figure, axes=0):
-    return [x.get_ydata() for x in figure.axes[axes].get_lines() if x.get_gid() == "reference"]
+    return [x.get_ydata() for x in figure.axes[axes].get_lines() if x.get_label() == "_reference"]
 
 
 def labels(figure):

@@ -139,6 +139,31 @@ def test_page_places_the_bodies_as_the_dynamics_does(page, address, make, scale)
     assert page.problems == []
 
 
+def test_fingers_turn_and_zoom(page, address):
+    page.open(address["arm"])
+    page.run("limberReport.pause()")
+    x, y = page.middle("#stage")
+    look = "[limberReport.player.camera.azimuth, limberReport.player.camera.distance]"
+
+    def touch(kind, *points):
+        page.call(
+            "Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": a, "y": b} for a, b in points]
+        )
+
+    before = page.run(look)
+    touch("touchStart", (x, y))
+    touch("touchMove", (x - 80, y))
+    touch("touchEnd")
+    turned = page.run(look)
+    assert turned[0] > before[0]
+    assert turned[1] == before[1]
+    touch("touchStart", (x - 20, y), (x + 20, y))
+    touch("touchMove", (x - 120, y), (x + 120, y))
+    touch("touchEnd")
+    assert page.run(look)[1] < 0.5 * turned[1]
+    assert page.problems == []
+
+
 def test_dark_theme_is_dark(page, address):
     looks = {}
     for theme in ("light", "dark"):

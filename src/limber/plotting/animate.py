@@ -103,7 +103,9 @@ def _frames(
             b: scene.lines(axes, segments[b][0], colors=[colour(i, len(names))], linewidths=3.0)
             for i, b in enumerate(names)
         }
-        dots = scene.dots(axes, joints[0], marker="o", markersize=5.0, color="0.25")
+        dots = scene.dots(
+            axes, joints[0], marker="o", color="0.25", markersize=5.0 if len(moving) <= 20 else 1.5
+        )
         what = plain(title or s.name) + ("" if scale == 1.0 else f", deformation × {scale:g}")
         clock = axes.set_title("", loc="left", fontsize=9)
         images: list[Any] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,6 +50,17 @@ class Panel:
             return self.lines, []
         return drawn, [x for x, s in zip(self.lines, size) if s <= least]
 
+    def thinned(self, points: int) -> Panel:
+        """The same with every n-th point, so that it has at most about so many."""
+        every = -(-sum(len(x.t) for x in self.lines) // points)
+        if every <= 1:
+            return self
+        lines, reference = (
+            [replace(x, t=x.t[::every], y=x.y[::every]) for x in part]
+            for part in (self.lines, self.reference)
+        )
+        return replace(self, lines=lines, reference=reference)
+
 
 def draw(axes: Axes, panel: Panel, events: tuple[float, ...] = (), foreground: str = "k") -> None:
     """Draw a panel on axes, with its legend above."""
@@ -61,12 +72,14 @@ def draw(axes: Axes, panel: Panel, events: tuple[float, ...] = (), foreground: s
     for line in panel.reference:
         if line.label in labels:
             (curve,) = axes.plot(line.t, line.y, color=_colour(line, panel, foreground), zorder=1.5)
-            curve.set(linewidth=3.6, alpha=0.3, gid="reference", label="_reference")
+            curve.set(linewidth=3.6, alpha=0.3, label="_reference")
             pale.append(curve)
     curves = []
+    alike = len({x.variant for x in lines}) == 1 and all(x.key is not None for x in lines)
     for line in lines:
         (curve,) = axes.plot(line.t, line.y, color=_colour(line, panel, foreground))
-        curve.set(linestyle=LINES[line.variant % len(LINES)], label=plain(line.label))
+        curve.set(linestyle="-" if alike else LINES[line.variant % len(LINES)])
+        curve.set_label(plain(line.label))
         curves.append(curve)
     if len(curves) > NAMED:
         curves = [curves[0], curves[len(curves) // 2], curves[-1]]

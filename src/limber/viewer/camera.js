@@ -43,14 +43,18 @@ class Camera {
     return this.target.map((x, i) => x + this.distance * back[i]);
   }
 
+  // Narrow pictures see as much across as wide ones do up.
+  focus(aspect) {
+    return Math.min(1, 0.85 * aspect) / Math.tan(this.fov / 2);
+  }
+
   // World to clip coordinates for a picture of that width over height.
   matrix(aspect) {
     const { back, right, up } = this.axes();
     const eye = this.eye();
     const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     const rows = [right, up, back].map((a) => [...a, -dot(a, eye)]);
-    // narrow pictures see as much across as wide ones do up
-    const f = Math.min(1, aspect) / Math.tan(this.fov / 2);
+    const f = this.focus(aspect);
     const near = 0.01 * this.distance, far = this.distance + 60 * this.size;
     const a = (far + near) / (near - far), b = (2 * far * near) / (near - far);
     const out = new Float32Array(16);

@@ -10,7 +10,7 @@ class CanvasRenderer {
   draw(camera, picture) {
     const c = this.context, { width, height } = this.canvas;
     const M = camera.matrix(width / height);
-    const focal = (0.5 * height * Math.min(1, width / height)) / Math.tan(camera.fov / 2);
+    const focal = 0.5 * height * camera.focus(width / height);
     const css = (colour, alpha = 1) => `rgba(${colour.map((x) => Math.round(255 * x)).join(",")},${alpha})`;
     const project = (p) => {
       const w = M[3] * p[0] + M[7] * p[1] + M[11] * p[2] + M[15];

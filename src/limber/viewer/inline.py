@@ -14,6 +14,8 @@ from limber.plotting.style import save
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: A panel has at most about so many points, so that pages of long results stay small.
+POINTS = 40_000
 #: The colour that becomes that of the text of the page.
 INK = "#010203"
 _THEMED: dict[str, Any] = dict.fromkeys(
@@ -30,7 +32,7 @@ def plot_html(
 ) -> str:
     """Panels as a figure of the page; `span` is the time its axes show."""
     figure = figure_of(
-        panels, events, width=4.9, panel_height=1.9, foreground=INK,
+        [p.thinned(POINTS) for p in panels], events, width=4.9, panel_height=1.9, foreground=INK,
         figure_facecolor="none", axes_facecolor="none", savefig_facecolor="none", grid_alpha=0.14, **_THEMED,
     )  # fmt: skip
     for axes in figure.axes:

@@ -13,18 +13,27 @@ function nice(value) {
   return [1, 2, 5, 10].map((m) => m * power).find((x) => x >= 0.999999 * value);
 }
 
+// the greatest distance of points (3 numbers each) from the first
+function extent(points) {
+  let most = 0;
+  for (let i = 0; i < points.length; i += 3)
+    most = Math.max(most, Math.hypot(...[0, 1, 2].map((k) => points[i + k] - points[k])));
+  return most;
+}
+
 class Painter {
   constructor(scene) {
     this.scene = scene;
     const { low, high } = scene.data;
     this.size = Math.max(...[0, 1, 2].map((i) => high[i] - low[i])) || 1;
     this.square = nice(this.size / 10);
-    this.radius = 0.008 * this.size;
+    this.radius = (scene.bodies.length > 20 ? 0.005 : 0.008) * this.size;
     const heaviest = Math.max(...scene.bodies.map((b) => b.mass), 1e-12);
     this.looks = scene.bodies.map((b) => ({
       colour: rgb(b.colour),
       radius: (b.flexible ? 1 : 1.3) * this.radius,
       centre: (1.4 + 1.6 * Math.cbrt(b.mass / heaviest)) * this.radius,
+      joint: Math.min(this.radius, 0.12 * (extent(b.points) || Infinity)), // no larger than its body
     }));
     this.grid = this.ground();
   }
@@ -59,7 +68,7 @@ class Painter {
   }
 
   body(picture, place, k, theme) {
-    const body = this.scene.bodies[k], { colour, radius, centre } = this.looks[k];
+    const body = this.scene.bodies[k], { colour, radius, centre, joint } = this.looks[k];
     const point = (i) => place.points.subarray(3 * i, 3 * i + 3);
     const tube = (a, b) => picture.tubes.push([a, b, colour, radius]);
     for (let i = 0; i < body.edges.length; i += 2) tube(point(body.edges[i]), point(body.edges[i + 1]));
@@ -73,9 +82,9 @@ class Painter {
     }
     const p = place.outboard, grey = theme.ink.map((x) => 0.35 + 0.35 * x);
     if (body.joint === "axis") {
-      const half = 2.4 * this.radius;
+      const half = 2.4 * joint;
       const end = (sign) => p.map((x, i) => x + sign * half * place.axis[i]);
-      picture.tubes.push([end(-1), end(1), grey, 1.9 * this.radius]);
-    } else if (body.joint === "sphere") picture.balls.push([p, p, grey, 2 * this.radius]);
+      picture.tubes.push([end(-1), end(1), grey, 1.9 * joint]);
+    } else if (body.joint === "sphere") picture.balls.push([p, p, grey, 2 * joint]);
   }
 }
