@@ -108,3 +108,22 @@ def test_animations_refuse_what_cannot_be(tmp_path):
     with pytest.raises(lb.LimberError, match="fewer than two rows"):
         r[:1].animate(tmp_path / "x.gif")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_point_mass_makes_pictures(tmp_path):
+    a = lb.Assembly("point")
+    a.attach("p", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Free())
+    s = a.build()
+    r = lb.simulate(s, 0.2, v0=[0, 0, 0, 1, 0, 0], every=0.05, method="dop853")
+    r.animate(tmp_path / "p.gif", fps=10)
+    r.report(tmp_path / "p.html")
+
+
+def test_a_time_given_twice_is_shown_once(tmp_path):
+    r = arm()
+    rows = np.sort(np.append(np.arange(len(r)), [3, 3, 50]))
+    twice = lb.Result(r.system, r.t[rows], r.q[rows], r.v[rows], r.tau[rows])
+    figure = twice.plot(["joints", "power"], reference=twice)
+    assert np.array_equal(figure.axes[0].get_lines()[-1].get_ydata(), r.joint("link3")[:, 0])
+    twice.animate(tmp_path / "t.gif", fps=5)
+    twice.report(tmp_path / "t.html", what="power")

@@ -9,7 +9,8 @@ import numpy as np
 
 from limber.checks import Array, number
 from limber.errors import ArgumentValueError, MissingExtraError
-from limber.plotting.stage import joint_points, stage
+from limber.plotting.rows import increasing
+from limber.plotting.stage import joint_points, mass_centres, stage
 from limber.plotting.style import colour, new_figure, plain, style, target
 from limber.viewer.geometry import geometry
 
@@ -48,6 +49,7 @@ def animate(
     title : above the picture; the name of the system unless given.
     """
     file = target(path, ("gif",))
+    result = increasing(result)
     if len(result) < 2:
         raise ArgumentValueError("the result has fewer than two rows: nothing moves in it.")
     times, hundredths = frame_times(result.t[0], result.t[-1], fps, speed)
@@ -86,11 +88,13 @@ def _frames(
     s = rows.system
     drawn = geometry(s, rows.q, scale)
     segments = {b: drawn.segments(b) for b in s.layout}
-    scene = stage(np.concatenate([x.reshape(-1, 3) for x in segments.values()]), view)
+    everything = [x.reshape(-1, 3) for x in (*segments.values(), *drawn.points.values())]
+    scene = stage(np.concatenate(everything), view)
     across, up = np.diff(scene.limits, axis=1).ravel()
     height = float(np.clip(width * up / across, 0.35 * width, 1.1 * width)) + 0.3 + 0.3 * scene.flat
     moving = [b for b in s.layout if s.joints[b].dofs]
     joints = joint_points(drawn, moving) if moving else np.zeros((len(rows), 0, 3))
+    centres = mass_centres(drawn)
     with style(font_size=9.0, xtick_labelsize=8.0, ytick_labelsize=8.0, axes_labelsize=9.0):
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
 
@@ -106,6 +110,7 @@ def _frames(
         dots = scene.dots(
             axes, joints[0], marker="o", color="0.25", markersize=5.0 if len(moving) <= 20 else 1.5
         )
+        masses = scene.dots(axes, centres[0], marker="o", color="0.55", markersize=6.0, zorder=2.5)
         what = plain(title or s.name) + ("" if scale == 1.0 else f", deformation × {scale:g}")
         clock = axes.set_title("", loc="left", fontsize=9)
         images: list[Any] = []
@@ -113,6 +118,7 @@ def _frames(
             for b in names:
                 scene.move(lines[b], segments[b][k])
             scene.move_dots(dots, joints[k])
+            scene.move_dots(masses, centres[k])
             clock.set_text(f"{what}   t = {t:.2f} s")
             canvas.draw()
             if k == 0:

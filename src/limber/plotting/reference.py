@@ -9,6 +9,7 @@ import numpy as np
 
 from limber.checks import Array, numbers, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.plotting.rows import increasing
 
 if TYPE_CHECKING:
     from limber.simulation.result import Result
@@ -43,6 +44,7 @@ def reference_of(result: Result, given: Any, bodies: list[str]) -> Reference:
 
 
 def _of_result(result: Result, other: Result, bodies: list[str]) -> Reference:
+    other = increasing(other)
     for body in bodies:
         size = result.joint(body).shape[1]
         if body not in other.system.layout or other.joint(body).shape[1] != size:

@@ -151,3 +151,14 @@ def _ground(low: Array, high: Array, squares: float) -> Array:
 def joint_points(drawn: Geometry, moving: list[str]) -> Array:
     """(..., n, 3): the places of the joints that move."""
     return np.stack([drawn.joints[name].outboard for name in moving], axis=-2)
+
+
+def mass_centres(drawn: Geometry) -> Array:
+    """(..., n, 3): the mass centres of the rigid bodies."""
+    found = [
+        drawn.points[b][..., s.centre, :]
+        for b, s in drawn.skeletons.items()
+        if s.centre is not None
+    ]
+    batch = next(iter(drawn.points.values())).shape[:-2]
+    return np.stack(found, axis=-2) if found else np.zeros((*batch, 0, 3))

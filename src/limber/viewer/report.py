@@ -16,6 +16,7 @@ from limber.plotting.panel import Panel
 from limber.plotting.panels import Wanted
 from limber.plotting.plot import MARKED, chosen_bodies, chosen_nodes, panels_of, tip, what_names
 from limber.plotting.reference import reference_of
+from limber.plotting.rows import increasing
 from limber.plotting.style import target
 from limber.viewer.inline import plot_html
 from limber.viewer.numbers import tables
@@ -60,6 +61,7 @@ def report(
     s = result.system
     if len(result) == 0:
         raise ArgumentValueError("the result has no rows: there is nothing to report.")
+    result = increasing(result)
     for name, text in (("title", title), ("notes", notes)):
         if not isinstance(text, str):
             raise ArgumentTypeError(f"{name} must be text, got {shown(text)}.")
