@@ -91,7 +91,8 @@ def _frames(
     everything = [x.reshape(-1, 3) for x in (*segments.values(), *drawn.points.values())]
     scene = stage(np.concatenate(everything), view)
     across, up = np.diff(scene.limits, axis=1).ravel()
-    height = float(np.clip(width * up / across, 0.35 * width, 1.1 * width)) + 0.3 + 0.3 * scene.flat
+    around = 0.7 if scene.flat else 0.3  # labels and title
+    height = float(np.clip((width - around) * up / across, 0.35 * width, 1.1 * width)) + around
     moving = [b for b in s.layout if s.joints[b].dofs]
     joints = joint_points(drawn, moving) if moving else np.zeros((len(rows), 0, 3))
     centres = mass_centres(drawn)
@@ -113,6 +114,14 @@ def _frames(
         masses = scene.dots(axes, centres[0], marker="o", color="0.55", markersize=6.0, zorder=2.5)
         what = plain(title or s.name) + ("" if scale == 1.0 else f", deformation × {scale:g}")
         clock = axes.set_title("", loc="left", fontsize=9)
+        clock.set_text(what)
+        canvas.draw()
+        figure.set_layout_engine("none")  # laid out once, so that nothing jumps
+        moving_parts = [*lines.values(), masses, dots, clock]
+        for part in moving_parts:
+            part.set_animated(True)
+        canvas.draw()
+        still = canvas.copy_from_bbox(figure.bbox)
         images: list[Any] = []
         for k, t in enumerate(rows.t):
             for b in names:
@@ -120,9 +129,9 @@ def _frames(
             scene.move_dots(dots, joints[k])
             scene.move_dots(masses, centres[k])
             clock.set_text(f"{what}   t = {t:.2f} s")
-            canvas.draw()
-            if k == 0:
-                figure.set_layout_engine("none")  # laid out once, so that nothing jumps
+            canvas.restore_region(still)
+            for part in moving_parts:
+                axes.draw_artist(part)
             picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
             images.append(_few_colours(picture, images[0] if images else None))
     return images
