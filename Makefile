@@ -2,14 +2,14 @@
 # The package is installed as users get it, not linked, and again whenever a source file changes.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := pyproject.toml README.md $(shell find src -name '*.py')
+SOURCES := pyproject.toml README.md $(shell find src -type f ! -name '*.pyc')
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench browser clean
 
 demo: .venv/package.stamp
 	$(BIN)/limber demo
 
-test: .venv/package.stamp .venv/test.stamp
+test: .venv/package.stamp .venv/test.stamp browser
 	$(BIN)/python -m pytest
 
 lint: .venv/lint.stamp
@@ -19,6 +19,10 @@ lint: .venv/lint.stamp
 
 bench: .venv/package.stamp .venv/test.stamp
 	$(BIN)/python benchmarks/run.py
+
+# for the tests of reports, which are skipped without
+browser:
+	@sh tests/viewer/install-browser.sh
 
 clean:
 	rm -rf .venv build dist out

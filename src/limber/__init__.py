@@ -2,7 +2,7 @@
 
 import importlib
 
-from limber import io, models, trajectories
+from limber import io, models, plotting, trajectories, viewer
 from limber.algebra import Operator, Operators, denoc, operators, verify_identities
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, RigidBody, beam
@@ -93,6 +93,7 @@ __all__ = [
     "momentum",
     "operation_count",
     "operators",
+    "plotting",
     "pose",
     "potential_energy",
     "qdot",
@@ -100,4 +101,5 @@ __all__ = [
     "simulate",
     "trajectories",
     "verify_identities",
+    "viewer",
 ]

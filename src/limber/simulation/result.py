@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +17,9 @@ from limber.bodies import FlexibleBody
 from limber.checks import Array, array
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 from limber.simulation.events import Happened
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -168,6 +173,27 @@ class Result:
         dissipation = cumulative_simpson(lost, x=self.t, initial=0.0)
         change = self.energy - self.energy[0]
         return PowerAudit(self.energy, work, dissipation, change - work - dissipation)
+
+    # --- pictures ---------------------------------------------------------------------------------
+
+    def plot(self, what: str | Iterable[str] = "joints", **options: Any) -> Figure:
+        """A Matplotlib figure of this result; see `limber.plotting.plot` for `what` and the options."""
+        from limber.plotting import plot  # noqa: PLC0415 (it imports this module)
+
+        return plot(self, what, **options)
+
+    def animate(self, path: Any, **options: Any) -> Path:
+        """Write a GIF of the moving system; see `limber.plotting.animate` for the options."""
+        from limber.plotting import animate  # noqa: PLC0415
+
+        return animate(self, path, **options)
+
+    def report(self, path: Any, **options: Any) -> Path:
+        """Write one HTML file with plots, numbers and an animation; see `limber.viewer.report` for the
+        options."""
+        from limber.viewer import report  # noqa: PLC0415
+
+        return report(self, path, **options)
 
     # --- other shapes -----------------------------------------------------------------------------
 

@@ -1,0 +1,234 @@
+"""The panels that a result can show, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from limber.bodies import FlexibleBody
+from limber.checks import Array
+from limber.errors import ArgumentValueError
+from limber.plotting import coordinates as C
+from limber.plotting.panel import Line, Panel
+from limber.plotting.reference import Reference
+
+if TYPE_CHECKING:
+    from limber.simulation.result import Result
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What to show: a result, some of its bodies, a node of each, and maybe a reference."""
+
+    result: Result
+    bodies: list[str]
+    nodes: dict[str, int]
+    reference: Reference | None = None
+
+    @property
+    def keys(self) -> int:
+        """Number of colours: one a body of the system, so that a body keeps its own everywhere."""
+        return len(self.result.system.layout)
+
+    def key(self, body: str) -> int:
+        """The number of a body."""
+        return list(self.result.system.layout).index(body)
+
+    def of(self, result: Result) -> Wanted:
+        """The same of another result."""
+        return Wanted(result, self.bodies, self.nodes)
+
+
+def _joint_panels(
+    wanted: Wanted, of: Callable, values: Callable, labels: dict[str, str], reference: dict | None
+) -> list[Panel]:
+    """Panels of something that every joint has one of per coordinate (or speed), split by its unit."""
+    s, t = wanted.result.system, wanted.result.t
+    lines: dict[str, list[Line]] = {kind: [] for kind in labels}
+    pale: dict[str, list[Line]] = {kind: [] for kind in labels}
+    for body in wanted.bodies:
+        columns = values(body)
+        seen: dict[str, int] = {}
+        for i, (kind, name) in enumerate(of(s.joints[body])):
+            variant = seen[kind] = seen.get(kind, -1) + 1
+            label = f"{body} {name}".strip()
+            lines[kind].append(Line(label, t, columns[:, i], wanted.key(body), variant))
+            if reference and wanted.reference:
+                times, y = wanted.reference.t, reference[body][:, i]
+                pale[kind].append(Line(label, times, y, wanted.key(body), variant))
+    found = [
+        Panel(label, lines[kind], reference=pale[kind], keys=wanted.keys)
+        for kind, label in labels.items()
+        if lines[kind]
+    ]
+    if not found:
+        raise ArgumentValueError(
+            f"none of the bodies {', '.join(map(repr, wanted.bodies))} has a joint that moves."
+        )
+    return found
+
+
+def joints(wanted: Wanted) -> list[Panel]:
+    """Joint coordinates."""
+    labels = {
+        C.ANGLE: "joint angle (rad)",
+        C.DISPLACEMENT: "joint displacement (m)",
+        C.QUATERNION: "quaternion",
+    }
+    reference = wanted.reference.joints if wanted.reference else None
+    return _joint_panels(wanted, C.coordinates, wanted.result.joint, labels, reference)
+
+
+def speeds(wanted: Wanted) -> list[Panel]:
+    """Joint speeds."""
+    labels = {C.ANGLE: "joint rate (rad/s)", C.DISPLACEMENT: "joint velocity (m/s)"}
+    reference = wanted.reference.speeds if wanted.reference else None
+    return _joint_panels(wanted, C.speeds, wanted.result.joint_speed, labels, reference)
+
+
+def accelerations(wanted: Wanted) -> list[Panel]:
+    """Rates of the joint speeds."""
+    r = wanted.result
+    labels = {C.ANGLE: "joint acceleration (rad/s²)", C.DISPLACEMENT: "joint acceleration (m/s²)"}
+    return _joint_panels(
+        wanted, C.speeds, lambda b: r.vdot[:, r.system.layout[b].v_joint], labels, None
+    )
+
+
+def torques(wanted: Wanted) -> list[Panel]:
+    """Joint torques and forces."""
+    r = wanted.result
+    labels = {C.ANGLE: "joint torque (N m)", C.DISPLACEMENT: "joint force (N)"}
+    return _joint_panels(
+        wanted, C.speeds, lambda b: r.tau[:, r.system.layout[b].v_joint], labels, None
+    )
+
+
+def errors(wanted: Wanted) -> list[Panel]:
+    """Joint coordinates less those of the reference; of quaternions, the angle between."""
+    if wanted.reference is None:
+        raise ArgumentValueError(
+            'what="errors" needs reference=: another Result, or a function of t that gives joint coordinates.'
+        )
+    s, known = wanted.result.system, wanted.reference
+    labels = {C.ANGLE: "joint error (rad)", C.DISPLACEMENT: "joint error (m)"}
+    lines: dict[str, list[Line]] = {kind: [] for kind in labels}
+    for body in wanted.bodies:
+        key = wanted.key(body)
+        here, there = wanted.result.joint(body)[known.rows], known.joints[body]
+        for variant, at in enumerate(s.joints[body].quaternions()):
+            apart = [np.linalg.norm(here[:, at] - sign * there[:, at], axis=1) for sign in (1, -1)]
+            angle = 4.0 * np.arctan2(np.minimum(*apart), np.maximum(*apart))
+            lines[C.ANGLE].append(Line(f"{body} turn", known.t, angle, key, variant))
+        for i, (kind, name) in enumerate(C.coordinates(s.joints[body])):
+            if kind in labels:
+                label = f"{body} {name}".strip()
+                lines[kind].append(Line(label, known.t, here[:, i] - there[:, i], key, i))
+    found = [Panel(labels[k], lines[k], keys=wanted.keys) for k in labels if lines[k]]
+    if not found:
+        raise ArgumentValueError(
+            f"none of the bodies {', '.join(map(repr, wanted.bodies))} has a joint that moves."
+        )
+    return found
+
+
+def modes(wanted: Wanted) -> list[Panel]:
+    """Modal coordinates, a panel per flexible body."""
+    found = []
+    for body in _flexible(wanted, "modes"):
+        eta = wanted.result.modal(body)
+        n = eta.shape[1]
+        lines = [Line(f"mode {i + 1}", wanted.result.t, eta[:, i], i) for i in range(n)]
+        found.append(Panel("modal coordinate", lines, title=body, keys=n))
+    return found
+
+
+def deflection(wanted: Wanted) -> list[Panel]:
+    """How far a node of each flexible body is from its undeformed place, in the axes of its body."""
+    lines = []
+    bodies = _flexible(wanted, "deflection")
+    for body in bodies:
+        name = wanted.result.system.bodies[body].node_set.names[wanted.nodes[body]]
+        moved = wanted.result.deflection(body, wanted.nodes[body])
+        for i, axis in enumerate("xyz"):
+            lines.append(
+                Line(
+                    f"{body} {name} {axis}",
+                    wanted.result.t,
+                    moved[:, i],
+                    wanted.key(body),
+                    (i + 2) % 3,
+                )
+            )
+    return [Panel("deflection (m)", lines, keys=wanted.keys)]
+
+
+def elastic_energy(result: Result) -> Array:
+    """(n,), J: the part of the potential energy that the modes store."""
+    stored = np.zeros(len(result))
+    for name, body in result.system.bodies.items():
+        if isinstance(body, FlexibleBody):
+            eta = result.modal(name)
+            stored += 0.5 * np.einsum("ni,ij,nj->n", eta, body.stiffness, eta)
+    return stored
+
+
+def energy(wanted: Wanted) -> list[Panel]:
+    """Energies of the whole system."""
+    r = wanted.result
+    elastic = elastic_energy(r)
+    lines = [Line("kinetic", r.t, r.kinetic_energy, 0)]
+    if any(isinstance(b, FlexibleBody) for b in r.system.bodies.values()):
+        lines.append(Line("elastic", r.t, elastic, 1, 1))
+    if np.any(r.system.gravity):
+        lines.append(Line("gravity", r.t, r.potential_energy - elastic, 2, 3))
+    return [Panel("energy (J)", [*lines, Line("total", r.t, r.energy, None, 2)])]
+
+
+def power(wanted: Wanted) -> list[Panel]:
+    """Where the energy goes: powers, and the audit of their work against the change of energy."""
+    r = wanted.result
+    audit = r.power_audit()
+    lost = np.zeros(len(r))
+    for name, body in r.system.bodies.items():
+        if isinstance(body, FlexibleBody):
+            rate = r.modal_speed(name)
+            lost -= np.einsum("ni,ij,nj->n", rate, body.damping, rate)
+    powers = [
+        Line("actuators", r.t, np.einsum("ni,ni->n", r.tau, r.v), 0),
+        Line("dampers", r.t, lost, 1, 1),
+    ]
+    works = [
+        Line("energy change", r.t, audit.energy - audit.energy[0], None),
+        Line("work", r.t, audit.work, 0, 1),
+        Line("dissipation", r.t, audit.dissipation, 1, 2),
+    ]
+    rest = [Line("change - work - dissipation", r.t, audit.residual, 2)]
+    return [Panel("power (W)", powers), Panel("energy (J)", works), Panel("residual (J)", rest)]
+
+
+def _flexible(wanted: Wanted, what: str) -> list[str]:
+    bodies = wanted.result.system.bodies
+    found = [b for b in wanted.bodies if bodies[b].modes]
+    if not found:
+        raise ArgumentValueError(
+            f"what={what!r}: none of the bodies {', '.join(map(repr, wanted.bodies))} is flexible."
+        )
+    return found
+
+
+#: name to (panels of it, whether those of a reference result can lie beneath)
+PANELS: dict[str, tuple[Callable[[Wanted], list[Panel]], bool]] = {
+    "joints": (joints, False),
+    "speeds": (speeds, False),
+    "accelerations": (accelerations, True),
+    "torques": (torques, True),
+    "modes": (modes, True),
+    "deflection": (deflection, True),
+    "energy": (energy, True),
+    "power": (power, False),
+    "errors": (errors, False),
+}

@@ -1,0 +1,193 @@
+"""`plot`: a result as a figure for a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from limber.assembly.system import System
+from limber.checks import number, shown
+from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
+from limber.plotting.panel import Panel, draw
+from limber.plotting.panels import PANELS, Wanted
+from limber.plotting.reference import Reference, reference_of
+from limber.plotting.rows import increasing
+from limber.plotting.style import COLUMN, new_figure, plain, save, style, target
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from limber.simulation.result import Result
+
+#: At most so many events are marked.
+MARKED = 12
+
+
+def plot(
+    result: Result,
+    what: str | Iterable[str] = "joints",
+    *,
+    bodies: Iterable[str] | None = None,
+    nodes: Mapping[str, str | int] | None = None,
+    reference: Any = None,
+    title: str = "",
+    width: float = COLUMN,
+    panel_height: float = 1.55,
+    columns: int = 1,
+    path: Any = None,
+) -> Figure:
+    """A Matplotlib figure of a result over time, in SI units, in the size of a paper's column.
+
+    Parameters
+    ----------
+    result : a Result with at least one row.
+    what : "joints", "speeds", "accelerations", "torques", "modes" (modal coordinates), "deflection" (of a
+        node of each flexible body, in body axes), "energy", "power" (the audit: power, work against change
+        of energy, what is left), "errors" (joints less those of `reference`); or several, one below another.
+    bodies : names of the bodies to show; all of them unless given.
+    nodes : body name to the node whose deflection is shown; its tip unless given: the node "tip", else
+        one that carries another body, else the one farthest from the body frame.
+    reference : another Result, or a function of t that gives joint coordinates (alone, or first of a tuple
+        whose second are their rates, as trajectories do); shown wide and pale beneath, and what "errors"
+        are measured from.
+    title : above the figure.
+    width, panel_height : inches.
+    columns : panels side by side.
+    path : also write the figure to this file, .png, .svg or .pdf.
+
+    Events of the result are dotted vertical lines.
+    """
+    names = what_names(what)
+    file = None if path is None else target(path)
+    if len(result) == 0:
+        raise ArgumentValueError("the result has no rows: there is nothing to plot.")
+    result = increasing(result)
+    chosen = chosen_bodies(result.system, bodies)
+    known = None if reference is None else reference_of(result, reference, chosen)
+    wanted = Wanted(result, chosen, chosen_nodes(result.system, nodes), known)
+    panels = [panel for name in names for panel in panels_of(name, wanted)]
+    times = tuple(e.t for e in result.events if result.t[0] <= e.t <= result.t[-1])
+    figure = figure_of(panels, times, title, width, panel_height, columns)
+    if file is not None:
+        save(figure, file)
+    return figure
+
+
+def figure_of(
+    panels: list[Panel],
+    events: tuple[float, ...] = (),
+    title: str = "",
+    width: float = COLUMN,
+    panel_height: float = 1.55,
+    columns: int = 1,
+    foreground: str = "k",
+    **settings: Any,
+) -> Figure:
+    """A figure of panels over one time axis; `settings` as in `style`."""
+    width, height = (
+        number("width", width, above=0.0),
+        number("panel_height", panel_height, above=0.0),
+    )
+    if not isinstance(columns, int) or isinstance(columns, bool) or columns < 1:
+        raise ArgumentValueError(
+            f"columns must be a whole number, 1 or more, got {shown(columns)}."
+        )
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    with style(**settings):
+        figure = new_figure(width, height * rows + 0.25 + 0.25 * bool(title))
+        grid = figure.subplots(rows, columns, sharex=True, squeeze=False)
+        every = list(grid.T.ravel())  # down the first column, then the next
+        for axes, panel in zip(every, panels):
+            draw(axes, panel, events[:MARKED], foreground)
+        for axes in every[len(panels) :]:
+            axes.set_axis_off()
+        for i, axes in enumerate(every[: len(panels)]):
+            if i % rows == rows - 1 or i == len(panels) - 1:
+                axes.set_xlabel("time (s)")
+                axes.tick_params(labelbottom=True)
+        if title:
+            figure.suptitle(plain(title), fontsize=9, color=foreground)
+        figure.align_ylabels()
+    return figure
+
+
+def panels_of(name: str, wanted: Wanted) -> list[Panel]:
+    """The panels of one name, with those of a reference result beneath."""
+    make, comparable = PANELS[name]
+    panels = make(wanted)
+    known: Reference | None = wanted.reference
+    if not comparable or known is None or known.result is None:
+        return panels
+    try:
+        beneath = make(wanted.of(known.result))
+    except LimberError:  # a rigid reference has no modes
+        return panels
+    if len(beneath) != len(panels):
+        return panels
+    return [replace(a, reference=b.lines) for a, b in zip(panels, beneath)]
+
+
+def what_names(what: Any) -> list[str]:
+    """The names of panels a user asked for, checked."""
+    if isinstance(what, str):
+        names = [what]
+    else:
+        try:
+            names = list(what)
+        except TypeError:
+            names = [what]
+    if not names:
+        raise ArgumentValueError(f"what is empty; choose among {', '.join(PANELS)}.")
+    for name in names:
+        if not isinstance(name, str) or name not in PANELS:
+            raise ArgumentValueError(
+                f"what={shown(name)} is unknown; choose among {', '.join(PANELS)}."
+            )
+    return names
+
+
+def chosen_bodies(system: System, bodies: Iterable[str] | None) -> list[str]:
+    """The bodies a user asked for, or all."""
+    if bodies is None:
+        return list(system.layout)
+    if isinstance(bodies, str):
+        bodies = [bodies]
+    try:
+        names = list(bodies)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"bodies must be a list of body names, got {shown(bodies)}."
+        ) from None
+    if not names:
+        raise ArgumentValueError("bodies is empty: name one at least, or leave it out for all.")
+    for name in names:
+        system.number(name, "bodies: body")
+    return names
+
+
+def chosen_nodes(system: System, nodes: Mapping[str, str | int] | None) -> dict[str, int]:
+    """The node of every flexible body whose deflection is shown."""
+    if nodes is not None and not isinstance(nodes, Mapping):
+        raise ArgumentTypeError(
+            f"nodes must map body names to nodes, as in {{'link1': 'tip'}}, got {shown(nodes)}."
+        )
+    found = {b: tip(system, b) for b, body in system.bodies.items() if body.modes}
+    for body, node in (nodes or {}).items():
+        where = system.node_number(body, node, f"nodes[{body!r}]")
+        if where is None:
+            raise ArgumentTypeError(f"nodes[{body!r}] must be a node name or number, got None.")
+        found[body] = where
+    return found
+
+
+def tip(system: System, body: str) -> int:
+    """The node of a body one looks at first."""
+    nodes = system.bodies[body].node_set
+    if "tip" in nodes.names:
+        return nodes.names.index("tip")
+    carrying = [c.at for c in system.attachments.values() if c.to == body and c.at is not None]
+    if carrying:
+        return carrying[0]
+    return int((nodes.position**2).sum(axis=1).argmax())

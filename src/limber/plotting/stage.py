@@ -1,0 +1,164 @@
+"""Where bodies are drawn: the world plane in which they lie, or space seen from a corner above."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from limber.checks import Array, shown
+from limber.errors import ArgumentValueError
+from limber.viewer.geometry import Geometry
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: A system lies in a plane if it leaves it by no more than this part of its size.
+FLAT = 0.02
+VIEWS = ("auto", "xy", "xz", "yz", "3d")
+#: Direction of the eye in space: turned about z from x, and above the ground; degrees.
+AZIMUTH, ELEVATION = -60.0, 25.0
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A view of world points: the 2 x 3 matrix that projects them, and what is to be seen (2, 2).
+
+    `plane` names the axes of a plane; "" is space, drawn with a ground of `squares` metres.
+    """
+
+    projection: Array
+    limits: Array
+    plane: str
+    ground: Array  # (e, 2, 3) lines of the ground
+    squares: float
+
+    @property
+    def flat(self) -> bool:
+        """Whether it is a plane."""
+        return bool(self.plane)
+
+    def project(self, points: Array) -> Array:
+        """Points (..., 3) as they are seen, (..., 2)."""
+        return points @ self.projection.T
+
+    def open(self, figure: Figure, where: Any = (1, 1, 1)) -> Any:
+        """Matplotlib axes for it, of equal scales."""
+        axes = figure.add_subplot(*where, aspect="equal")
+        axes.set(xlim=self.limits[0], ylim=self.limits[1])
+        if self.flat:
+            axes.set(xlabel=f"{self.plane[0]} (m)", ylabel=f"{self.plane[1]} (m)")
+            return axes
+        axes.set_axis_off()
+        self.lines(axes, self.ground, colors="0.85", linewidths=0.5, zorder=0)
+        self._triad(axes)
+        return axes
+
+    def _triad(self, axes: Any) -> None:
+        """The directions of the world axes and the size of the squares, in the lower left corner."""
+        length = 0.11 * float(np.diff(self.limits, axis=1).min())
+        corner = self.limits[:, 0] + 1.3 * length
+        for name, direction in zip("xyz", self.projection.T):
+            tip = corner + length * direction
+            axes.plot(*np.transpose([corner, tip]), color="0.35", linewidth=0.8)
+            axes.text(
+                *(corner + 1.45 * length * direction), name, fontsize=7, ha="center", va="center"
+            )
+        axes.annotate(
+            f"squares of {self.squares:g} m", (1.0, 0.0), (-2, 2), "axes fraction", "offset points",
+            fontsize=6, color="0.35", ha="right", va="bottom",
+        )  # fmt: skip
+
+    def lines(self, axes: Any, segments: Array, **look: Any) -> Any:
+        """Draw segments (e, 2, 3); returns what `move` takes."""
+        from matplotlib.collections import LineCollection  # noqa: PLC0415
+
+        drawn = axes.add_collection(
+            LineCollection(list(self.project(segments)), **look), autolim=False
+        )
+        drawn.set_capstyle("round")
+        return drawn
+
+    def move(self, drawn: Any, segments: Array) -> None:
+        """Change the segments of what `lines` drew."""
+        drawn.set_segments(self.project(segments))
+
+    def dots(self, axes: Any, points: Array, **look: Any) -> Any:
+        """Draw points (n, 3) as markers; returns what `move_dots` takes."""
+        (drawn,) = axes.plot(*self.project(points).T, linestyle="none", **look)
+        return drawn
+
+    def move_dots(self, drawn: Any, points: Array) -> None:
+        """Change the points of what `dots` drew."""
+        drawn.set_data(*self.project(points).T)
+
+
+def stage(points: Array, view: str = "auto", margin: float = 0.07) -> Stage:
+    """The stage that holds points (n, 3): the world plane they lie in if there is one, else space."""
+    if not isinstance(view, str) or view not in VIEWS:
+        raise ArgumentValueError(f"view={shown(view)} must be one of {', '.join(VIEWS)}.")
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = float((high - low).max()) or 1.0
+    if view == "auto":
+        thin = int(np.argmin(high - low))
+        flat = (high - low)[thin] <= FLAT * size
+        view = "xyz".replace("xyz"[thin], "") if flat else "3d"
+    if view == "3d":
+        projection = _from_above(AZIMUTH, ELEVATION)
+        squares = _nice(size / 8.0)
+        ground = _ground(low, high, squares)
+        seen = np.concatenate([points, ground.reshape(-1, 3)]) @ projection.T
+    else:
+        projection = np.eye(3)[["xyz".index(a) for a in view]]
+        ground, squares = np.zeros((0, 2, 3)), 0.0
+        seen = points @ projection.T
+    lowest, highest = seen.min(axis=0), seen.max(axis=0)
+    wide = float((highest - lowest).max()) or 1.0
+    half = np.maximum(0.5 * (highest - lowest) + margin * wide, 0.18 * wide)
+    middle = 0.5 * (lowest + highest)
+    limits = np.column_stack([middle - half, middle + half])
+    return Stage(projection, limits, "" if view == "3d" else view, ground, squares)
+
+
+def _from_above(azimuth: float, elevation: float) -> Array:
+    """The projection (2, 3) for an eye at that azimuth and elevation, degrees: right and up."""
+    a, e = math.radians(azimuth), math.radians(elevation)
+    right = [-math.sin(a), math.cos(a), 0.0]
+    up = [-math.sin(e) * math.cos(a), -math.sin(e) * math.sin(a), math.cos(e)]
+    return np.array([right, up])
+
+
+def _nice(value: float) -> float:
+    """The nearest of 1, 2, 5 times a power of ten that is not below."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(float(m * power) for m in (1, 2, 5, 10) if m * power >= value * (1 - 1e-9))
+
+
+def _ground(low: Array, high: Array, squares: float) -> Array:
+    """Lines (e, 2, 3) of a ground of squares below points."""
+    first, last = (
+        np.floor(low / squares),
+        np.maximum(np.ceil(high / squares), np.floor(low / squares) + 1),
+    )
+    x, y = (squares * np.arange(first[i], last[i] + 1) for i in (0, 1))
+    z = low[2]
+    lines = [[(u, y[0], z), (u, y[-1], z)] for u in x] + [[(x[0], u, z), (x[-1], u, z)] for u in y]
+    return np.array(lines)
+
+
+def joint_points(drawn: Geometry, moving: list[str]) -> Array:
+    """(..., n, 3): the places of the joints that move."""
+    return np.stack([drawn.joints[name].outboard for name in moving], axis=-2)
+
+
+def mass_centres(drawn: Geometry) -> Array:
+    """(..., n, 3): the mass centres of the rigid bodies."""
+    found = [
+        drawn.points[b][..., s.centre, :]
+        for b, s in drawn.skeletons.items()
+        if s.centre is not None
+    ]
+    batch = next(iter(drawn.points.values())).shape[:-2]
+    return np.stack(found, axis=-2) if found else np.zeros((*batch, 0, 3))

@@ -1,0 +1,130 @@
+"""The look of all pictures: sizes, colours that the colour-blind can tell apart, saving."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from limber.checks import shown
+from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Widths of a column and of a page of a journal, inches.
+COLUMN, PAGE = 3.5, 7.2
+#: Okabe and Ito's colours, the ones that show on white and on black.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C")
+LINES = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.2, 1, 1.2)))
+FORMATS = ("png", "svg", "pdf")
+
+_SETTINGS: dict[str, Any] = {
+    "font.size": 8.0,
+    "axes.labelsize": 8.0,
+    "axes.titlesize": 8.0,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 7.0,
+    "legend.frameon": False,
+    "legend.handlelength": 1.8,
+    "legend.columnspacing": 1.2,
+    "legend.labelspacing": 0.25,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.linewidth": 0.4,
+    "grid.alpha": 0.35,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.direction": "out",
+    "lines.linewidth": 1.1,
+    "lines.solid_capstyle": "round",
+    "axes.formatter.use_mathtext": True,
+    "axes.formatter.limits": (-3, 4),
+    "axes.unicode_minus": True,
+    "savefig.dpi": 300,
+    "figure.dpi": 150,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "limber",
+    "pdf.fonttype": 42,
+}
+
+
+@contextmanager
+def style(**settings: Any) -> Iterator[None]:
+    """Limber's Matplotlib settings, for the time of a `with` block; keywords in place of dots: font_size=9.
+
+    Use it around figures of your own to make them match.
+    """
+    matplotlib = library()
+    chosen = dict(_SETTINGS)
+    for name, value in settings.items():
+        known = [key for key in matplotlib.rcParams if key.replace(".", "_") == name]
+        if not known:
+            raise ArgumentValueError(
+                f"style has no setting {name!r}: give names of Matplotlib's rcParams with _ for the dots, as in "
+                "font_size=9."
+            )
+        chosen[known[0]] = value
+    with matplotlib.rc_context(chosen):
+        yield
+
+
+def library() -> Any:
+    """Matplotlib, or a word on how to get it."""
+    try:
+        import matplotlib  # noqa: PLC0415 (slow to import)
+    except ImportError as error:
+        raise MissingExtraError("pictures need Matplotlib: pip install matplotlib.") from error
+    return matplotlib
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, inches, that lays itself out."""
+    library()
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def colour(i: int, n: int) -> Any:
+    """The colour of line i of n: one of `COLOURS`, or of a map from blue to yellow if there are many."""
+    if n <= len(COLOURS):
+        return COLOURS[i]
+    return library().colormaps["viridis"](0.92 * i / (n - 1))
+
+
+def plain(text: str) -> str:
+    """A name as Matplotlib shows it literally: no mathematics, and not hidden from legends."""
+    text = text.replace("$", r"\$")
+    return " " + text if text.startswith("_") else text
+
+
+def target(path: Any, formats: tuple[str, ...] = FORMATS) -> Path:
+    """`path` as a file name with one of the endings, in a folder that exists."""
+    try:
+        file = Path(path)
+    except TypeError:
+        raise ArgumentTypeError(f"path must be a file name, got {shown(path)}.") from None
+    if file.suffix.lower().lstrip(".") not in formats:
+        listed = ", ".join(f".{f}" for f in formats)
+        raise ArgumentValueError(f"path={str(file)!r} must end in one of {listed}.")
+    if not file.parent.is_dir():
+        raise ArgumentValueError(
+            f"path={str(file)!r}: the folder {str(file.parent)!r} does not exist. Make it first."
+        )
+    return file
+
+
+def save(figure: Figure, file: Any, **options: Any) -> None:
+    """Write a figure; the same figure gives the same file, whatever the date."""
+    form = options.get("format") or Path(file).suffix.lower().lstrip(".")
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
+    with style(), warnings.catch_warnings():
+        # names in scripts that the font lacks show as boxes in PNG and as they are in SVG
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure.savefig(file, metadata=metadata, **options)

@@ -1,0 +1,172 @@
+"""The drawable geometry of a system at one state or many: lines of the bodies, places of the joints.
+
+Deformation is scaled by scaling the modal coordinates, so that bodies stay joined and whatever they
+carry turns with them, as it would if they bent so far.  The motion of the joints comes from `pose`; the
+bodies are then put together again with their scaled bends, whose rotations may be far larger than those
+that the dynamics is made for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.pack import Attachment
+from limber.assembly.system import System
+from limber.checks import Array, number
+from limber.dynamics.evaluate import check_system, vectors
+from limber.dynamics.kinematics import pose
+from limber.joints import Joint
+from limber.viewer.skeleton import Skeleton, skeletons
+
+#: rotations (n, 3, 3) and places (n, 3)
+Frame = tuple[Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class JointPlace:
+    """A joint in the world, with the batch dimensions of q in front.
+
+    inboard, outboard : (..., 3) origins of its two frames.
+    axis : (..., 3) its direction, or None for a joint without one.
+    start : (..., 3) the place on the parent that carries it; None on the world.
+    """
+
+    inboard: Array
+    outboard: Array
+    axis: Array | None
+    start: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """Points and segments of a system, world axes, with the batch dimensions of q in front.
+
+    points : body name to (..., p, 3).
+    joints : body name to the `JointPlace` of its joint; bodies with fixed joints included.
+    skeletons : what the points are and which are connected.
+    """
+
+    points: dict[str, Array]
+    joints: dict[str, JointPlace]
+    skeletons: dict[str, Skeleton]
+
+    def node(self, body: str, node: int) -> Array:
+        """(..., 3) of a node that is drawn."""
+        return self.points[body][..., self.skeletons[body].nodes[node], :]
+
+    def segments(self, body: str) -> Array:
+        """(..., e, 2, 3): the lines of a body and those that lead to its joint from its parent."""
+        lines = self.points[body][..., self.skeletons[body].edges, :]
+        place = self.joints[body]
+        rounding = 1e-9 * np.abs(self.points[body]).max(initial=0.0)
+        stubs = [
+            np.stack([a, b], axis=-2)[..., None, :, :]
+            for a, b in ((place.start, place.inboard), (place.inboard, place.outboard))
+            if a is not None
+            and place.start is not None
+            and np.abs(a - b).max(initial=0.0) > rounding
+        ]
+        return np.concatenate([lines, *stubs], axis=-3)
+
+    def bounds(self) -> tuple[Array, Array]:
+        """The lowest and highest coordinates over all points and states."""
+        every = np.concatenate([p.reshape(-1, 3) for p in self.points.values()])
+        return every.min(axis=0), every.max(axis=0)
+
+
+def geometry(system: System, q: ArrayLike, scale: float = 1.0) -> Geometry:
+    """The drawable geometry at configurations q (..., nq).
+
+    Parameters
+    ----------
+    scale : of the deformation: modal coordinates are multiplied by it; 1 is true, 0 undeformed.
+    """
+    check_system(system)
+    batch, (states,) = vectors(system, q=(q, system.nq))
+    factor = number("scale", scale)
+    drawn = skeletons(system)
+    points: dict[str, Array] = {}
+    joints: dict[str, JointPlace] = {}
+    frames: dict[str, Frame] = {}
+    for name, item in system.attachments.items():
+        relative = joint_motion(system, item, states)
+        R = np.broadcast_to(np.eye(3), relative[0].shape)
+        inboard = np.zeros_like(relative[1])
+        start = None
+        if item.to != "world":
+            eta = factor * states[:, system.layout[item.to].q_modes]
+            R, inboard = _node(frames[item.to], system, item.to, item.at, eta)
+            start = inboard if carried(item.joint) else None
+        inboard = inboard + R @ item.offset
+        R_out = R @ item.rotation @ relative[0]
+        outboard = inboard + np.einsum("nij,nj->ni", R @ item.rotation, relative[1])
+        eta = factor * states[:, system.layout[name].q_modes]
+        frames[name] = _body_frame(system, item, R_out, outboard, eta)
+        local = drawn[name].position + np.einsum("pim,nm->npi", drawn[name].translation, eta)
+        placed = frames[name][1][:, None] + np.einsum("nij,npj->npi", frames[name][0], local)
+        points[name] = placed.reshape(*batch, -1, 3)
+        axis = joint_axis(item.joint)
+        joints[name] = JointPlace(
+            (inboard if carried(item.joint) else outboard).reshape(*batch, 3),
+            outboard.reshape(*batch, 3),
+            None if axis is None else (R_out @ axis).reshape(*batch, 3),
+            None if start is None else start.reshape(*batch, 3),
+        )
+    return Geometry(points, joints, drawn)
+
+
+def joint_motion(system: System, item: Attachment, q: Array) -> Frame:
+    """(R, p) of a joint's outboard frame in its inboard one, at configurations (n, nq)."""
+    R_out, outboard = pose(system, q, item.name, item.inboard)
+    R_in, inboard = np.broadcast_to(item.rotation, R_out.shape), item.offset
+    if item.to != "world":
+        R_at, at = pose(system, q, item.to, item.at)
+        R_in, inboard = R_at @ item.rotation, at + R_at @ item.offset
+    back = R_in.transpose(0, 2, 1)
+    return back @ R_out, np.einsum("nij,nj->ni", back, outboard - inboard)
+
+
+def _node(frame: Frame, system: System, body: str, node: int | None, eta: Array) -> Frame:
+    """The frame of a node of a body whose own frame is given."""
+    if node is None:
+        return frame
+    turn, local = _bent(system, body, node, eta)
+    return frame[0] @ turn, frame[1] + np.einsum("nij,nj->ni", frame[0], local)
+
+
+def _body_frame(system: System, item: Attachment, R: Array, p: Array, eta: Array) -> Frame:
+    """The frame of a body whose joint's outboard frame is given."""
+    if item.inboard is None:
+        return R, p
+    turn, local = _bent(system, item.name, item.inboard, eta)
+    R = R @ turn.transpose(0, 2, 1)
+    return R, p - np.einsum("nij,nj->ni", R, local)
+
+
+def _bent(system: System, body: str, node: int, eta: Array) -> Frame:
+    """Rotation and place of a node in the frame of its body."""
+    from scipy.spatial.transform import Rotation  # noqa: PLC0415 (slow to import)
+
+    nodes = system.bodies[body].node_set
+    turn = Rotation.from_rotvec(eta @ nodes.rotation[node].T).as_matrix()
+    return turn, nodes.position[node] + eta @ nodes.translation[node].T
+
+
+def joint_axis(joint: Joint) -> Array | None:
+    """The axis, in outboard components, of a joint that turns about or slides along one."""
+    if joint.dofs == 0:
+        return None
+    directions = np.hstack(
+        [g.H.reshape(2, 3, -1).transpose(1, 0, 2).reshape(3, -1) for g in joint.groups]
+    )
+    u, size, _ = np.linalg.svd(directions)
+    return u[:, 0] if size[1:].max(initial=0.0) <= 1e-9 * size[0] else None
+
+
+def carried(joint: Joint) -> bool:
+    """Whether a joint slides in one direction at most, so that the body is seen to sit on its parent."""
+    slides = [g.H[3:] for g in joint.groups]
+    return not slides or bool(np.linalg.matrix_rank(np.hstack(slides), tol=1e-9) <= 1)

@@ -1,0 +1,160 @@
+"""`report`: a result as one HTML file with plots, numbers and an animation; nothing is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from limber.assembly.system import System
+from limber.checks import number, shown
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.plotting.panel import Panel
+from limber.plotting.panels import Wanted
+from limber.plotting.plot import MARKED, chosen_bodies, chosen_nodes, panels_of, tip, what_names
+from limber.plotting.reference import reference_of
+from limber.plotting.rows import increasing
+from limber.plotting.style import target
+from limber.viewer.inline import plot_html
+from limber.viewer.numbers import tables
+from limber.viewer.scene import scene
+
+if TYPE_CHECKING:
+    from limber.simulation.result import Result
+
+SCRIPTS = ("scene.js", "camera.js", "webgl.js", "canvas.js", "picture.js", "player.js")
+
+
+def report(
+    result: Result,
+    path: Any,
+    *,
+    title: str = "",
+    notes: str = "",
+    scale: float = 1.0,
+    what: str | Iterable[str] | None = None,
+    bodies: Iterable[str] | None = None,
+    nodes: Mapping[str, str | int] | None = None,
+    reference: Any = None,
+    trail: tuple[str, str | int] | None = None,
+) -> Path:
+    """Write one HTML file that opens from disk: plots, numbers, and an animation in space.
+
+    Parameters
+    ----------
+    result : a Result with at least one row.
+    path : the file, .html.
+    title : the heading; the name of the system unless given.
+    notes : a paragraph below it, as text.
+    scale : of the deformation at first; the page has a slider for it.
+    what : the plots, as in `limber.plotting.plot`; those that fit the system unless given.
+    bodies, nodes, reference : for the plots, as there.
+    trail : (body, node) whose path is drawn; the tip of the last body unless given.
+
+    The file holds the motion (thinned beyond 2000 rows or 1.5 MB), has no date in it, and the same result
+    gives the same file.
+    """
+    file = target(path, ("html", "htm"))
+    s = result.system
+    if len(result) == 0:
+        raise ArgumentValueError("the result has no rows: there is nothing to report.")
+    result = increasing(result)
+    for name, text in (("title", title), ("notes", notes)):
+        if not isinstance(text, str):
+            raise ArgumentTypeError(f"{name} must be text, got {shown(text)}.")
+    chosen, ends = chosen_bodies(s, bodies), chosen_nodes(s, nodes)
+    known = None if reference is None else reference_of(result, reference, chosen)
+    wanted = Wanted(result, chosen, ends, known)
+    names = fitting(wanted) if what is None else what_names(what)
+    followed = _trail(s, trail)
+    parts = {
+        "title": escape(title or s.name),
+        "generator": "Limber",
+        "summary": escape(_summary(result)),
+        "notes": f"<p>{escape(notes)}</p>" if notes else "",
+        "trail": escape(_named(s, followed)),
+        "plots": _plots(wanted, names),
+        "tables": tables(result, ends),
+        "scene": json.dumps(scene(result, followed, number("scale", scale)), separators=(",", ":")),
+        "style": _source("page.css"),
+        "script": "\n".join(_source(name) for name in SCRIPTS),
+    }
+    shown_bodies = json.loads(parts["scene"])["bodies"][:40]
+    parts["bodies"] = _bodies(shown_bodies, len(s.bodies))
+    parts["scene"] = parts["scene"].replace("<", "\\u003c")
+    file.write_text(_filled(_source("page.html"), parts), encoding="utf-8")
+    return file
+
+
+def fitting(wanted: Wanted) -> list[str]:
+    """The plots that have something to show."""
+    s, r = wanted.result.system, wanted.result
+    moving = any(s.joints[b].dofs for b in wanted.bodies)
+    flexible = any(s.bodies[b].modes for b in wanted.bodies)
+    names = ["joints", "speeds"] if moving else []
+    names += ["errors"] if moving and wanted.reference is not None else []
+    names += ["deflection"] if flexible else []
+    names += ["torques"] if moving and r.tau.any() else []
+    return [*names, "energy", *(["power"] if len(r) >= 3 else [])]
+
+
+def _plots(wanted: Wanted, names: list[str]) -> str:
+    r = wanted.result
+    span = (float(r.t[0]), float(r.t[-1]))
+    if span[0] == span[1]:
+        span = (span[0] - 0.5, span[0] + 0.5)
+    events = tuple(e.t for e in r.events if span[0] <= e.t <= span[1])[:MARKED]
+    every: list[Panel] = [panel for name in names for panel in panels_of(name, wanted)]
+    return "\n".join(plot_html([p], events, span, i) for i, p in enumerate(every))
+
+
+def _trail(s: System, trail: Any) -> tuple[str, int]:
+    """The (body, node number) to follow."""
+    if trail is None:
+        with_nodes = [b for b in s.layout if s.bodies[b].node_set.names]
+        body = with_nodes[-1] if with_nodes else list(s.layout)[-1]
+        return body, tip(s, body) if with_nodes else -1
+    if not isinstance(trail, tuple) or len(trail) != 2:
+        raise ArgumentTypeError(f"trail must be (body, node), got {shown(trail)}.")
+    node = s.node_number(*trail, "trail: node")
+    return trail[0], -1 if node is None else node
+
+
+def _named(s: System, followed: tuple[str, int]) -> str:
+    body, node = followed
+    return body if node < 0 else f"{body} {s.bodies[body].node_set.names[node]}"
+
+
+def _summary(result: Result) -> str:
+    s, cost = result.system, result.statistics
+    flexible = sum(1 for b in s.bodies.values() if b.modes)
+    text = f"{s.name}: {len(s.bodies)} bodies, {flexible} flexible, {s.nv} freedoms; "
+    text += f"{result.t[0]:g} to {result.t[-1]:g} s"
+    return text + (
+        f" in {cost.steps} steps, {cost.seconds:.3g} s of wall time" if cost.steps else ""
+    )
+
+
+def _bodies(bodies: list[dict[str, Any]], count: int) -> str:
+    chips = [
+        f'<li><i style="background:{b["colour"]}"></i>{escape(b["name"])}</li>' for b in bodies
+    ]
+    more = [f'<li class="soft">and {count - len(bodies)} more</li>'] if count > len(bodies) else []
+    return f'<ul class="bodies">{"".join(chips + more)}</ul>'
+
+
+def _source(name: str) -> str:
+    return (files("limber.viewer") / name).read_text(encoding="utf-8").rstrip()
+
+
+def _filled(page: str, parts: dict[str, str]) -> str:
+    """The page with its {{names}} replaced, once: what is put in is not looked at again."""
+    pieces = page.split("{{")
+    out = [pieces[0]]
+    for piece in pieces[1:]:
+        name, rest = piece.split("}}", 1)
+        out += [parts[name], rest]
+    return "".join(out)

@@ -1,0 +1,127 @@
+"""A result as the animation in a report wants it: how bodies are built, and how joints and modes move.
+
+The page moves the bodies by itself (`scene.js`): the frame of a body follows from that of its parent, the
+bent node it sits on, the motion of its joint and, with `inboard`, its own bent node.  So the deformation
+can be scaled in the browser, exactly as `geometry` does it, and a frame costs 7 numbers and one per mode
+a body.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from limber.assembly.pack import Attachment
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.plotting.style import colour
+from limber.viewer.geometry import carried, geometry, joint_axis, joint_motion
+from limber.viewer.skeleton import Skeleton, skeletons
+
+if TYPE_CHECKING:
+    from limber.simulation.result import Result
+
+#: At most so many frames, and so many bytes of motion before encoding; results beyond are thinned.
+FRAMES, BYTES = 2000, 1_500_000
+
+
+def scene(result: Result, trail: tuple[str, int], scale: float = 1.0) -> dict[str, Any]:
+    """Everything the animation shows, as JSON can hold it."""
+    s = result.system
+    rows = frames(len(result), 4 * sum(7 + b.modes for b in s.bodies.values()))
+    q, t = result.q[rows], result.t[rows]
+    drawn = skeletons(s)
+    motion = np.concatenate([_motion(s, item, q) for item in s.attachments.values()], axis=1)
+    low, high = geometry(s, q, scale).bounds()
+    names = list(s.layout)
+    return {
+        "name": s.name,
+        "scale": scale,
+        "times": encoded(t - t[0]),
+        "start": float(t[0]),
+        "motion": encoded(motion),
+        "bodies": [_body(s, item, drawn[item.name], names) for item in s.attachments.values()],
+        "trail": {"body": names.index(trail[0]), "point": _nearest(s, drawn[trail[0]], trail[1])},
+        "events": [{"t": e.t, "name": e.name} for e in result.events if t[0] <= e.t <= t[-1]],
+        "low": low.tolist(),
+        "high": high.tolist(),
+    }
+
+
+def _nearest(s: System, drawn: Skeleton, node: int) -> int:
+    """The point of a body nearest to a node, or to its frame for node -1."""
+    at = s.bodies[drawn.name].node_set.position[node] if node >= 0 else np.zeros(3)
+    return int(np.linalg.norm(drawn.position - at, axis=1).argmin())
+
+
+def frames(rows: int, size: int) -> np.ndarray:
+    """The rows of a result to keep, of `size` bytes each: all, or evenly spread ones with the last."""
+    most = int(np.clip(BYTES // max(size, 1), 50, FRAMES))
+    if rows <= most:
+        return np.arange(rows)
+    return np.unique(np.linspace(0, rows - 1, most).round().astype(np.int64))
+
+
+def _motion(s: System, item: Attachment, q: Array) -> Array:
+    """(n, 7 + m): quaternion and position of the joint's outboard frame in its inboard one, and eta."""
+    from scipy.spatial.transform import Rotation  # noqa: PLC0415 (slow to import)
+
+    R, shift = joint_motion(s, item, q)
+    turn = Rotation.from_matrix(R).as_quat()[:, [3, 0, 1, 2]]
+    # neighbours on one side of the sphere, so that the page can interpolate
+    signs = np.sign(np.einsum("ni,ni->n", turn[1:], turn[:-1]))
+    turn[1:] *= np.cumprod(np.where(signs == 0.0, 1.0, signs))[:, None]
+    return np.hstack([turn, shift, q[:, s.layout[item.name].q_modes]])
+
+
+def _body(s: System, item: Attachment, drawn: Skeleton, names: list[str]) -> dict[str, Any]:
+    axis = joint_axis(item.joint)
+    return {
+        "name": item.name,
+        "colour": _hex(colour(names.index(item.name), len(names))),
+        "flexible": drawn.flexible,
+        "modes": item.body.modes,
+        "parent": -1 if item.to == "world" else names.index(item.to),
+        "at": None if item.to == "world" else _node(s, item.to, item.at),
+        "offset": item.offset.tolist(),
+        "rotation": item.rotation.ravel().tolist(),
+        "inboard": _node(s, item.name, item.inboard),
+        "joint": "fixed" if item.joint.dofs == 0 else "sphere" if axis is None else "axis",
+        "axis": None if axis is None else axis.tolist(),
+        "carried": item.to != "world" and carried(item.joint),
+        "points": encoded(drawn.position),
+        "shapes": encoded(drawn.translation),
+        "edges": drawn.edges.ravel().tolist(),
+        "centre": drawn.centre,
+        "mass": item.body.mass,
+    }
+
+
+def _node(s: System, body: str, node: int | None) -> dict[str, Any] | None:
+    """A node as the page bends it: position, and the shapes row by row (3 m numbers); None: body frame."""
+    if node is None:
+        return None
+    nodes = s.bodies[body].node_set
+    return {
+        "position": nodes.position[node].tolist(),
+        "translation": nodes.translation[node].ravel().tolist(),
+        "rotation": nodes.rotation[node].ravel().tolist(),
+    }
+
+
+def encoded(values: Array) -> str:
+    """Numbers as base64 of little-endian float32, row by row."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode("ascii")
+
+
+def decoded(text: str) -> Array:
+    """The numbers of `encoded`."""
+    return np.frombuffer(base64.b64decode(text), dtype="<f4").astype(float)
+
+
+def _hex(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "#" + "".join(f"{round(255 * x):02x}" for x in value[:3])

@@ -1,0 +1,53 @@
+"""Results to make pictures of, small and quick."""
+
+from functools import cache
+
+import numpy as np
+
+import limber as lb
+
+
+@cache
+def arm():
+    """Two seconds of the flexible Canadarm."""
+    s = lb.models.canadarm(modes=1, damping=0.01).build()
+    q0 = s.neutral()
+    for name, angle in zip(s.layout, (0.3, -0.6, 0.5)):
+        q0[s.layout[name].q_joint] = angle
+    return lb.simulate(s, 2.0, q0=q0, torque=[400.0, -90.0, 20.0], every=0.02, method="dop853")
+
+
+@cache
+def craft():
+    """A free spacecraft with a panel on an inboard node, a slider and a ball joint: a tree."""
+    x = np.linspace(-1, 1, 5)
+    panel = lb.FlexibleBody.from_nodes(
+        mass=np.full(5, 0.5),
+        position=np.column_stack([x, 0 * x, 0 * x]),
+        translation=np.column_stack([0 * x, 0 * x, 3 * x**2 - 1])[:, :, None],
+        rotation=np.column_stack([0 * x, -6 * x, 0 * x])[:, :, None],
+        stiffness=[[900.0]],
+        inertia=np.tile(np.diag([1e-3, 1e-3, 1e-3]), (5, 1, 1)),
+        names=["a", "b", "c", "d", "e"],
+    )
+    tilt = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    a = lb.Assembly("craft", gravity=(0, 0, -0.1))
+    a.attach(
+        "bus",
+        lb.RigidBody(50.0, inertia=np.diag([8.0, 6.0, 7.0]), nodes={"top": (0, 0, 0.4)}),
+        lb.Free(),
+    )
+    a.attach("panel", panel, lb.Revolute([1, 0, 0]), "bus", offset=(0.5, 0, 0), inboard="a")
+    boom = lb.beam(1.5, 2.0, EI=40.0, modes=1, elements=1, polar_inertia=0.01)
+    a.attach("boom", boom, lb.Prismatic([1, 0, 0]), "bus", offset=(0, 0.5, 0), rotation=tilt)
+    a.attach(
+        "ball",
+        lb.RigidBody(1.0, (0.2, 0, 0), 0.01 * np.eye(3)),
+        lb.Spherical(),
+        "boom",
+        "tip",
+        offset=(0, 0, 0.1),
+    )
+    s = a.build()
+    rng = np.random.default_rng(3)
+    return lb.simulate(s, 1.0, v0=0.3 * rng.standard_normal(s.nv), every=0.02, method="dop853")

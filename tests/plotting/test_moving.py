@@ -1,0 +1,129 @@
+"""Mode shapes bend as the modes do; animations have the frames and the pace that were asked for."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import limber as lb
+from helpers.pictured import arm, craft
+from limber.plotting.animate import frame_times
+from limber.plotting.mode_shapes import displacement
+from limber.viewer import geometry
+
+
+def test_displacement_is_the_jacobian_times_the_shape():
+    r = craft()
+    s, q = r.system, r.q[10]
+    shape = np.random.default_rng(1).standard_normal(s.nv)
+    still = geometry(s, q)
+    moved, _ = displacement(s, q, shape, still)
+    tip = s.bodies["boom"].nodes.names.index("tip")
+    point = still.skeletons["boom"].nodes[tip]
+    edge, end = np.argwhere(still.skeletons["boom"].edges == point)[0]
+    velocity = lb.jacobian(s, q, "boom", "tip")[3:] @ shape
+    got = moved["boom"][edge, end]
+    assert np.allclose(got / np.linalg.norm(got), velocity / np.linalg.norm(velocity), atol=1e-7)
+    assert max(np.linalg.norm(m, axis=-1).max() for m in moved.values()) == pytest.approx(1.0)
+
+
+def test_mode_shapes_name_their_frequencies(tmp_path):
+    s = lb.models.canadarm(modes=2).build()
+    q = s.neutral()
+    q[s.layout["link2"].q_joint] = 0.8
+    locked = list(s.layout)
+    path = tmp_path / "modes.png"
+    figure = lb.plotting.mode_shapes(s, q, locked=locked, count=3, path=path)
+    expected = lb.modes(s, q, locked=locked).frequencies[:3]
+    titles = [a.get_title(loc="left") for a in figure.axes]
+    assert titles == [f"mode {i + 1}: {f:.3g} Hz" for i, f in enumerate(expected)]
+    assert path.stat().st_size > 1000
+    # one of them stays in the plane of the arm and is drawn in it, one leaves it
+    labels = {a.get_xlabel() for a in figure.axes}
+    assert {"x (m)", ""} == labels
+
+
+def test_rigid_motions_are_passed_over():
+    s = lb.models.canadarm(modes=1).build()
+    figure = lb.plotting.mode_shapes(s, count=2)  # joints free: three modes of no frequency
+    first = lb.modes(s, s.neutral()).frequencies
+    assert figure.axes[0].get_title(loc="left") == f"mode 1: {first[first > 0][0]:.3g} Hz"
+    assert len(figure.axes) == 2
+
+
+def test_mode_shapes_refuse_what_cannot_be():
+    s = lb.models.canadarm(modes=1).build()
+    rigid = lb.models.canadarm(modes=0).build()
+    for arguments, message in (
+        ({"count": 0}, "count"),
+        ({"amplitude": 0}, "amplitude"),
+        ({"view": "zx"}, "view='zx' must be one of auto"),
+        ({"locked": "link1"}, "locked must be a list"),
+        ({"q": np.zeros(3)}, "q must have shape"),
+    ):
+        with pytest.raises(lb.LimberError, match=message):
+            lb.plotting.mode_shapes(s, **arguments)
+    with pytest.raises(lb.LimberError, match="no mode with a frequency"):
+        lb.plotting.mode_shapes(rigid)
+
+
+def test_animation_has_its_frames_and_moves(tmp_path):
+    path = tmp_path / "arm.gif"
+    assert arm().animate(path, scale=5.0, fps=10, speed=2.0, width=3.0) == path
+    with Image.open(path) as gif:
+        assert gif.n_frames == 11  # 2 s at twice the pace: 1 s of picture
+        assert gif.info["duration"] == 100
+        first = np.asarray(gif.convert("RGB")).astype(int)
+        gif.seek(10)
+        last = np.asarray(gif.convert("RGB")).astype(int)
+    assert first[0, 0].min() == 255  # white paper
+    assert (np.abs(first - last).max(axis=2) > 60).sum() > 200
+
+
+def test_animation_in_space_has_a_ground(tmp_path):
+    craft()[:6].animate(tmp_path / "craft.gif", fps=25)
+    with Image.open(tmp_path / "craft.gif") as gif:
+        assert gif.n_frames == 3
+        assert len(gif.convert("RGB").getcolors(1 << 16)) > 5
+
+
+def test_frames_keep_the_pace_a_gif_can_have():
+    times, hundredths = frame_times(1.0, 2.0, fps=30.0, speed=1.0)
+    assert hundredths == 3
+    assert np.allclose(np.diff(times), 0.03)
+    assert times[-1] <= 2.0
+
+
+def test_animations_refuse_what_cannot_be(tmp_path):
+    r = arm()
+    for arguments, message in (
+        ({"path": tmp_path / "x.mp4"}, r"\.gif"),
+        ({"fps": 100}, "at most 50"),
+        ({"fps": 0}, "fps"),
+        ({"speed": 1e-4}, "too many"),
+        ({"scale": np.inf}, "scale"),
+        ({"view": "front"}, "view"),
+    ):
+        with pytest.raises(lb.LimberError, match=message):
+            r.animate(**{"path": tmp_path / "x.gif"} | arguments)
+    with pytest.raises(lb.LimberError, match="fewer than two rows"):
+        r[:1].animate(tmp_path / "x.gif")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_point_mass_makes_pictures(tmp_path):
+    a = lb.Assembly("point")
+    a.attach("p", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Free())
+    s = a.build()
+    r = lb.simulate(s, 0.2, v0=[0, 0, 0, 1, 0, 0], every=0.05, method="dop853")
+    r.animate(tmp_path / "p.gif", fps=10)
+    r.report(tmp_path / "p.html")
+
+
+def test_a_time_given_twice_is_shown_once(tmp_path):
+    r = arm()
+    rows = np.sort(np.append(np.arange(len(r)), [3, 3, 50]))
+    twice = lb.Result(r.system, r.t[rows], r.q[rows], r.v[rows], r.tau[rows])
+    figure = twice.plot(["joints", "power"], reference=twice)
+    assert np.array_equal(figure.axes[0].get_lines()[-1].get_ydata(), r.joint("link3")[:, 0])
+    twice.animate(tmp_path / "t.gif", fps=5)
+    twice.report(tmp_path / "t.html", what="power")

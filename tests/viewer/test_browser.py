@@ -1,0 +1,179 @@
+"""The report in a real browser: it loads without errors, moves, and shows what the dynamics says."""
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from helpers import browser
+from helpers.pictured import arm, craft
+from limber.viewer import geometry
+
+pytestmark = pytest.mark.skipif(
+    browser.found() is None, reason="no Chromium on this machine (make browser)"
+)
+
+#: set it to keep the screenshots
+KEEP = os.environ.get("LIMBER_SCREENSHOTS")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    started = browser.Browser(tmp_path_factory.mktemp("profile"), seconds=120.0)
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    return {
+        make.__name__: make()
+        .report(folder / f"{make.__name__}.html", scale=8.0, what=["joints", "energy"])
+        .as_uri()
+        for make in (arm, craft)
+    }
+
+
+def picture(page, name):
+    raw = page.screenshot()
+    if KEEP:
+        (Path(KEEP) / f"{name}.png").write_bytes(raw)
+    return np.asarray(Image.open(io.BytesIO(raw)).convert("RGB")).astype(int)
+
+
+@pytest.mark.parametrize("renderer", ["webgl2", "canvas2d"])
+def test_page_loads_quietly_plays_and_answers(page, address, renderer):
+    page.theme("light")
+    page.open("about:blank")
+    page.open(address["arm"] + ("" if renderer == "webgl2" else "#canvas2d"))
+    shown = page.run("limberReport.renderer")
+    if shown != renderer:
+        pytest.skip("this browser has no WebGL 2; the page fell back to the canvas")
+    page.until("limberReport.time > 0.05")  # it plays by itself
+    page.click("#play")
+    assert page.run("limberReport.playing") is False
+    assert page.run("document.getElementById('play').textContent") == "Play"
+
+    stage = page.run(
+        "(() => { const b = stage.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; })()"
+    )
+    left, top, right, bottom = (round(x) for x in stage)
+    pictures = []
+    for t in (0.0, 1.8):
+        page.run(f"limberReport.draw({t})")
+        assert page.run("document.getElementById('clock').textContent") == f"{t:.2f} s"
+        pictures.append(picture(page, f"{renderer}-{t}")[top:bottom, left:right])
+    assert (np.abs(pictures[0] - pictures[1]).max(axis=2) > 40).sum() > 500
+    # the first link is drawn in its blue
+    blue = np.abs(pictures[0] - [0, 114, 178]).max(axis=2) < 60
+    assert blue.sum() > 200
+
+    before = page.run("[limberReport.player.camera.azimuth, limberReport.player.camera.distance]")
+    x, y = page.middle("#stage")
+    page.call(
+        "Input.dispatchMouseEvent",
+        type="mousePressed",
+        x=x,
+        y=y,
+        button="left",
+        buttons=1,
+        clickCount=1,
+    )
+    page.call(
+        "Input.dispatchMouseEvent", type="mouseMoved", x=x + 60, y=y + 10, button="left", buttons=1
+    )
+    page.call(
+        "Input.dispatchMouseEvent",
+        type="mouseReleased",
+        x=x + 60,
+        y=y + 10,
+        button="left",
+        clickCount=1,
+    )
+    page.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=-200)
+    after = page.run("[limberReport.player.camera.azimuth, limberReport.player.camera.distance]")
+    assert after[0] < before[0]
+    assert after[1] < before[1]
+    for view in ("front", "side", "top", "corner"):
+        page.click(f"#{view}")
+    assert page.run("limberReport.player.camera.azimuth") == pytest.approx(before[0])
+
+    page.run("(() => { time.value = 1.0; time.dispatchEvent(new Event('input')); })()")
+    assert page.run("limberReport.time") == pytest.approx(1.0, abs=0.01)
+    page.run("(() => { scale.value = 2; scale.dispatchEvent(new Event('input')); })()")
+    assert page.run("[limberReport.player.scale, scaled.textContent]") == [2, "× 2"]
+    page.run("(() => { speed.value = '4'; speed.dispatchEvent(new Event('change')); })()")
+    assert page.run("limberReport.player.speed") == 4
+    page.click("#trail")
+    assert page.run("trail.checked") is False
+    page.click(".plot")  # the middle of a plot is about the middle of the run
+    assert page.run("limberReport.time") == pytest.approx(1.0, abs=0.25)
+    page.click("#play")
+    page.until("limberReport.time > 1.3 || limberReport.time < 0.5")
+
+    drawn = "[...document.querySelectorAll('.plot svg')].map(s => s.getBoundingClientRect().height)"
+    assert min(page.run(drawn)) > 100
+    assert page.problems == []
+    assert {r.split(":")[0] for r in page.requests} <= {"file", "data"}
+
+
+@pytest.mark.parametrize("make", [arm, craft])
+@pytest.mark.parametrize("scale", [1.0, 15.0])
+def test_page_places_the_bodies_as_the_dynamics_does(page, address, make, scale):
+    page.open(address[make.__name__])
+    page.run("limberReport.pause()")
+    r = make()
+    rows = [0, len(r) // 3, len(r) - 1]
+    g = geometry(r.system, r.q[rows], scale)
+    low, high = g.bounds()
+    for i, row in enumerate(rows):
+        for k, points in enumerate(g.points.values()):
+            got = page.run(f"limberReport.points({k}, {float(r.t[row])!r}, {scale})")
+            assert np.abs(np.array(got) - points[i]).max() < 2e-6 * (high - low).max() * max(
+                1, scale
+            )
+    assert page.problems == []
+
+
+def test_fingers_turn_and_zoom(page, address):
+    page.open(address["arm"])
+    page.run("limberReport.pause()")
+    x, y = page.middle("#stage")
+    look = "[limberReport.player.camera.azimuth, limberReport.player.camera.distance]"
+
+    def touch(kind, *points):
+        page.call(
+            "Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": a, "y": b} for a, b in points]
+        )
+
+    before = page.run(look)
+    touch("touchStart", (x, y))
+    touch("touchMove", (x - 80, y))
+    touch("touchEnd")
+    turned = page.run(look)
+    assert turned[0] > before[0]
+    assert turned[1] == before[1]
+    touch("touchStart", (x - 20, y), (x + 20, y))
+    touch("touchMove", (x - 120, y), (x + 120, y))
+    touch("touchEnd")
+    assert page.run(look)[1] < 0.5 * turned[1]
+    assert page.problems == []
+
+
+def test_dark_theme_is_dark(page, address):
+    looks = {}
+    for theme in ("light", "dark"):
+        page.theme(theme)
+        page.open(address["craft"])
+        page.run("limberReport.draw(0.9)")
+        looks[theme] = picture(page, f"craft-{theme}")
+    assert looks["light"].mean() > 200
+    assert looks["dark"].mean() < 80
+    # the text of the plots follows
+    colour = page.run("getComputedStyle(document.querySelector('.plot svg text')).fill")
+    assert min(int(x) for x in colour.removeprefix("rgb(").removesuffix(")").split(",")) > 200
+    page.theme("light")

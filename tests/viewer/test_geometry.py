@@ -1,0 +1,88 @@
+"""The drawn points are where the dynamics says the nodes are, and everything hangs together."""
+
+import numpy as np
+import pytest
+
+import limber as lb
+from helpers.pictured import arm, craft
+from limber.viewer import geometry
+from limber.viewer.skeleton import neighbours
+
+TOLERANCE = 1e-9
+
+
+@pytest.mark.parametrize("make", [arm, craft])
+def test_drawn_nodes_are_the_nodes(make):
+    r = make()
+    g = geometry(r.system, r.q)
+    for body, drawn in g.skeletons.items():
+        for node in drawn.nodes:
+            p = lb.pose(r.system, r.q, body, node)[1]
+            assert np.abs(g.node(body, node) - p).max() < TOLERANCE
+
+
+@pytest.mark.parametrize("make", [arm, craft])
+@pytest.mark.parametrize("scale", [0.0, 1.0, 20.0])
+def test_bodies_stay_joined_at_any_scale(make, scale):
+    r = make()
+    g = geometry(r.system, r.q, scale)
+    for body, item in r.system.attachments.items():
+        if item.to == "world" or item.joint.dofs > 3:
+            continue
+        place = g.joints[body]
+        lines = g.segments(body)
+        # the joint is on a point of its body
+        assert (
+            np.abs(g.points[body] - place.outboard[:, None]).max(axis=2).min(axis=1).max()
+            < TOLERANCE
+        )
+        ends = np.concatenate([g.points[item.to], lines.reshape(len(r), -1, 3)], axis=1)
+        assert np.abs(ends - place.inboard[:, None]).max(axis=2).min(axis=1).max() < TOLERANCE
+
+
+def test_scale_zero_is_undeformed_and_links_keep_their_length():
+    r = arm()
+    g = geometry(r.system, r.q, 0.0)
+    lengths = np.linalg.norm(np.diff(g.segments("link2"), axis=-2), axis=-1).sum(axis=(-1, -2))
+    assert np.abs(lengths - 7.0).max() < TOLERANCE
+
+
+def test_one_state_has_no_batch_dimension():
+    r = arm()
+    g = geometry(r.system, r.q[3])
+    assert g.points["link1"].shape == (11, 3)
+    assert np.allclose(g.points["link1"], geometry(r.system, r.q).points["link1"][3])
+
+
+def test_a_beam_with_two_nodes_is_still_drawn_bent():
+    r = craft()
+    assert len(r.system.bodies["boom"].nodes.names) == 2
+    assert len(geometry(r.system, r.q).skeletons["boom"].position) > 8
+
+
+def test_axis_of_a_revolute_joint_turns_with_its_body():
+    r = craft()
+    R = lb.pose(r.system, r.q, "panel", "a")[0]
+    axis = geometry(r.system, r.q).joints["panel"].axis
+    assert np.abs(np.abs(np.einsum("ni,ni->n", axis, R[:, :, 0])) - 1).max() < TOLERANCE
+    assert geometry(r.system, r.q).joints["ball"].axis is None
+
+
+def test_neighbours_are_the_chain_of_a_line_and_the_edges_of_a_grid():
+    line = np.outer([0.0, 3.0, 1.0, 2.0], [1, 2, 2])
+    assert {tuple(e) for e in neighbours(line)} == {(0, 2), (2, 3), (1, 3)}
+    x, y = np.meshgrid(range(4), range(3))
+    grid = np.column_stack([x.ravel(), y.ravel(), 0 * x.ravel()]).astype(float)
+    edges = neighbours(grid)
+    assert len(edges) == 3 * 3 + 4 * 2
+    assert np.allclose(np.linalg.norm(grid[edges[:, 0]] - grid[edges[:, 1]], axis=1), 1)
+
+
+def test_wrong_arguments_are_refused():
+    r = arm()
+    with pytest.raises(lb.LimberError, match="scale"):
+        geometry(r.system, r.q, np.nan)
+    with pytest.raises(lb.LimberError, match="must have shape"):
+        geometry(r.system, r.q[:, 1:])
+    with pytest.raises(lb.LimberError, match="System"):
+        geometry(lb.models.canadarm(), r.q)
