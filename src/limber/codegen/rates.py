@@ -33,5 +33,5 @@ def address(system: System) -> int:
         programs = [trace(Request(system, name)) for name in ("qdot", "forward_dynamics")]
         parts = [HEAD, *(functions(written(p), statements.DOUBLE) for p in programs)]
         parts.append(_RATES.format(forces=FORCES, tau=TAU, nq=system.nq))
-        _loaded[system] = build.load(build.library("\n".join(parts)))
+        _loaded[system] = build.loaded("\n".join(parts))
     return ctypes.cast(_loaded[system].limber_rates, ctypes.c_void_p).value or 0
