@@ -25,20 +25,25 @@ HEAD = """\
 
 def write_model(assembly: Assembly, path: Path, expand_beams: bool, arrays: str) -> None:
     """Write the model file, and the .npz beside it when arrays go there; each appears whole or not."""
-    from limber import __version__  # noqa: PLC0415
-
     data = model_data(assembly, expand_beams)
     store: dict[str, np.ndarray] = {}
     if arrays == "npz":
         _move_arrays(data["bodies"], path.with_suffix(".npz").name, store)
-    count = len(assembly.attachments)
-    file = path.name if re.fullmatch(r"[\w. -]+", path.name) else "..."
-    bodies = f"{count} {'body' if count == 1 else 'bodies'}"
-    text = HEAD.format(bodies=bodies, version=__version__, file=file) + "\n".join(emit(data)) + "\n"
+    text = model_text(data, path.name)
     if store:
         beside = path.with_suffix(".npz")
         _replace(beside, lambda part: _save_npz(part, store))
     _replace(path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def model_text(data: dict[str, Any], name: str) -> str:
+    """The text of a model file of this content and name."""
+    from limber import __version__  # noqa: PLC0415
+
+    count = len(data["bodies"])
+    file = name if re.fullmatch(r"[\w. -]+", name) else "..."
+    bodies = f"{count} {'body' if count == 1 else 'bodies'}"
+    return HEAD.format(bodies=bodies, version=__version__, file=file) + "\n".join(emit(data)) + "\n"
 
 
 def model_data(assembly: Assembly, expand_beams: bool = False) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def _signatures() -> dict[str, tuple]:
     words = types.Array(i, 1, "C")
     signatures["simulate"] = (words, i, out, out, out, out, given, out, given, out, out, i)
     here, there = types.CPointer(i), types.CPointer(f)
-    signatures["engine_rates"] = (here, f, there, there)
+    signatures["full_rates"] = signatures["ruthless_rates"] = (here, f, there, there)
     signatures["engine_forces"] = (here, f, there)
     signatures["engine_implicit"] = (here, *[there] * 6)
     signatures["operator_blocks"] = (*state, ints, out)

@@ -15,10 +15,10 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from . import articulated, ruthless
 from .layout import NQ, NV
 from .manifold import coordinate_rates
 from .scalar import kernel
-from .step import accelerations
 
 CONSTANT, TABLE, CALLED, SAMPLED = 0, 1, 2, 3
 
@@ -142,12 +142,22 @@ def forces(context, t, y):
 
 
 @kernel
-def rates(context, t, y, dy):
-    """dy/dt at (t, y), by the general engine."""
+def full_rates(context, t, y, dy):
+    """dy/dt at (t, y) of a system of full fidelity."""
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
-    work = numbers_at(context[WORK])
-    v = shifted(y, topo[NQ])
+    work, tau = numbers_at(context[WORK]), numbers_at(context[TAU])
+    v, vdot = shifted(y, topo[NQ]), shifted(dy, topo[NQ])
     forces(context, t, y)
     coordinate_rates(topo, const, work, y, v, dy)
-    tau = numbers_at(context[TAU])
-    accelerations(topo, const, work, y, v, tau, shifted(dy, topo[NQ]))
+    articulated.forward_dynamics(topo, const, work, y, v, tau, 0, topo, const, vdot)
+
+
+@kernel
+def ruthless_rates(context, t, y, dy):
+    """dy/dt at (t, y) of a ruthless system."""
+    topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
+    work, tau = numbers_at(context[WORK]), numbers_at(context[TAU])
+    v, vdot = shifted(y, topo[NQ]), shifted(dy, topo[NQ])
+    forces(context, t, y)
+    coordinate_rates(topo, const, work, y, v, dy)
+    ruthless.forward_dynamics(topo, const, work, y, v, tau, 0, topo, const, vdot)

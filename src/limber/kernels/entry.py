@@ -439,9 +439,15 @@ def simulate(context, method, y, k, scratch, clock, tableau, side, times, y_out,
 
 
 @called
-def engine_rates(context, t, y, dy):
-    """`drive.rates`."""
-    drive.rates(context, t, y, dy)
+def full_rates(context, t, y, dy):
+    """`drive.full_rates`."""
+    drive.full_rates(context, t, y, dy)
+
+
+@called
+def ruthless_rates(context, t, y, dy):
+    """`drive.ruthless_rates`."""
+    drive.ruthless_rates(context, t, y, dy)
 
 
 @called

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -215,6 +216,19 @@ class Result:
             q[:, at] /= np.linalg.norm(q[:, at], axis=1, keepdims=True)
         tau = np.column_stack([np.interp(t, self.t, x) for x in self.tau.T]).reshape(len(t), -1)
         return self._with(t, q, v, tau)
+
+    def save(self, path: str | PathLike) -> None:
+        """Write an HDF5 file with the model inside; `Result.load` gives the result back bit for bit."""
+        from limber.simulation.storage import save  # noqa: PLC0415
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike) -> Result:
+        """The result of a file of `save`, or of `simulate(..., save=path)`, finished or not."""
+        from limber.simulation.storage import load  # noqa: PLC0415
+
+        return load(path)
 
     def names(self) -> tuple[list[str], list[str]]:
         """Names of the columns of q, and of v and tau: body.joint0, body.mode0, ..."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ def simulate(
     events: Event | Sequence[Event] = (),
     engine: str = "general",
     progress: bool | None = None,
+    save: str | PathLike | None = None,
 ) -> Result:
     """Integrate the motion of a system from t0 to t_end, in compiled code.
 
@@ -75,6 +77,8 @@ def simulate(
     events : see `Event`.
     engine : "general", or "generated": C code of this system (`compile`), several times as fast.
     progress : show a progress bar; by itself only for runs of more than a second in a terminal.
+    save : an HDF5 file that is written as the run goes on: killed in the middle, it leaves what it had
+        (`Result.load`).
 
     Quaternions stay unit.  Interrupted (Ctrl-C), it returns the result so far; stuck, it raises
     SimulationError with the result so far in `error.result`.
@@ -97,8 +101,10 @@ def simulate(
     if method in ("RK45", "DOP853", "Radau", "BDF", "LSODA", "RK23", "cvode"):
         from limber.simulation.peers import by_peer  # noqa: PLC0415
 
-        if listed:
-            raise ArgumentValueError(f"method={method!r} of another library takes no events here.")
+        if listed or save is not None:
+            raise ArgumentValueError(
+                f"method={method!r} of another library takes no events and no save= here; Result.save writes a file."
+            )
         return by_peer(system, method, (start, end), q, v, torque, times, rtol, atol, largest)
     if method != "auto" and method not in methods():
         known = ", ".join(["auto", *methods()])
@@ -115,11 +121,35 @@ def simulate(
         system, driven, [e for e in listed if callable(e.function)], outputs,
         np.concatenate([q, v]), (start, end), rtol, atol, step, largest, _rates(system, engine),
     )  # fmt: skip
-    return _driven(run, driven, method, listed, (start, end), progress)
+    if save is None:
+        return _driven(run, driven, method, listed, (start, end), progress)
+    from limber.simulation.storage import Writer  # noqa: PLC0415
+
+    writer = Writer(save, system)
+    written = 0
+
+    def store(run: Run) -> None:
+        nonlocal written
+        rows = slice(written, int(run.clock[OUTPUT]))
+        y = outputs.y[rows]
+        writer.append(outputs.t[rows], y[:, : system.nq], y[:, system.nq :], outputs.tau[rows])
+        written = rows.stop
+
+    try:
+        result = _driven(run, driven, method, listed, (start, end), progress, store)
+    except BaseException:
+        store(run)
+        writer.close()
+        raise
+    store(run)
+    writer.finish(result)
+    return result
 
 
-def _driven(run: Run, driven: Drive, method: str, listed, span, progress) -> Result:
-    """Drive a run to its end, events and interruptions included."""
+def _driven(
+    run: Run, driven: Drive, method: str, listed, span, progress, store=lambda run: None
+) -> Result:
+    """Drive a run to its end, events and interruptions included; `store` keeps what is new in a file."""
     crossings = [e for e in listed if callable(e.function)]
     timed = sorted((e for e in listed if not callable(e.function)), key=lambda e: e.function)
     timed = [e for e in timed if span[0] <= e.function <= span[1]]
@@ -129,16 +159,19 @@ def _driven(run: Run, driven: Drive, method: str, listed, span, progress) -> Res
     if run.outputs.t.size and run.outputs.t[0] == span[0]:
         _first_row(run, driven)
     with Progress(span, progress) as bar:
+
+        def show(run: Run) -> None:
+            bar.show(run)
+            store(run)
+
         try:
             while True:
                 until = timed[0].function if timed else span[1]
                 if until > run.t:
-                    go = automatic if method == "auto" else None
-                    status = (
-                        go(run, until, bar.show)
-                        if go is not None
-                        else paced(run, methods()[method], until, bar.show)
-                    )
+                    if method == "auto":
+                        status = automatic(run, until, show)
+                    else:
+                        status = paced(run, methods()[method], until, show)
                 else:
                     status = DONE
                 if status == EVENT:
@@ -254,7 +287,7 @@ def _events(events) -> list[Event]:
 def _rates(system: System, engine: str) -> int:
     """The address of the rates of the state."""
     if engine == "general":
-        return compiled.address("engine_rates")
+        return compiled.address(f"{system.fidelity}_rates")
     if engine == "generated":
         from limber.codegen.rates import address  # noqa: PLC0415
 
