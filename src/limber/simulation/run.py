@@ -26,6 +26,8 @@ DONE, PAUSED, EVENT, STUCK = 0, 1, 2, 3
 
 #: Steps of the first stretch of an adaptive run; later ones take about STRETCH seconds.
 FIRST, STRETCH = 200, 0.1
+#: Steps of a trial of the other method, the most steps of a stretch, and how long a run stays explicit, s.
+TRIAL, MOST, PATIENCE = 50, 1_000_000, 0.3
 
 
 @dataclass
@@ -155,26 +157,33 @@ def paced(run: Run, method: Method, until: float, show) -> int:
 def automatic(run: Run, until: float, show) -> int:
     """Explicit steps, and implicit ones wherever those turn out cheaper, tried in turn as the run goes on.
 
-    Every stretch is part of the result, so trying costs nothing but the difference.
+    Every stretch is part of the result, so trying costs nothing but the difference.  A run that is over within
+    PATIENCE seconds stays explicit.
     """
-    explicit, implicit = methods()["dop853"], methods()["sdirk4"]
-    cost = {explicit.name: np.inf, implicit.name: np.inf}
-    order = [explicit, implicit]
-    kept, steps = 0, FIRST
+    method, other = methods()["dop853"], methods()["sdirk4"]
+    began, kept, steps = time.perf_counter(), 0, FIRST
     while True:
-        for method in order:
-            t, start = run.t, time.perf_counter()
-            status = run.go(method, until, steps if method is order[0] else FIRST // 4)
-            taken = time.perf_counter() - start
-            cost[method.name] = taken / max(run.t - t, 1e-300)
-            show(run)
-            if status != PAUSED:
-                return status
-        best = min(order, key=lambda m: cost[m.name])
-        kept = kept + 1 if best is order[0] else 0
-        if best is not order[0]:
-            order.reverse()
-        # the better one goes on, the other is tried again ever more rarely
-        steps = int(np.clip(FIRST * 2.0 ** min(kept, 12), FIRST, 1_000_000))
-        if kept == 0:
-            steps = FIRST
+        status, cost = _stretch(run, method, until, steps, show)
+        if status != PAUSED:
+            return status
+        if time.perf_counter() - began < PATIENCE:
+            steps = min(2 * steps, MOST)
+            continue
+        status, other_cost = _stretch(run, other, until, TRIAL, show)
+        if status != PAUSED:
+            return status
+        if other_cost < cost:
+            method, other, kept, steps = other, method, 0, FIRST
+        else:
+            # the better one goes on, the other is tried again ever more rarely
+            kept += 1
+            steps = min(FIRST * 2**kept, MOST)
+
+
+def _stretch(run: Run, method: Method, until: float, steps: int, show) -> tuple[int, float]:
+    """Go on for some steps: why it stopped, and the wall time per simulated second."""
+    t, start = run.t, time.perf_counter()
+    status = run.go(method, until, steps)
+    cost = (time.perf_counter() - start) / max(run.t - t, 1e-300)
+    show(run)
+    return status, cost
