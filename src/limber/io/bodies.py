@@ -18,7 +18,7 @@ from limber.io.rotations import RotationSection
 from limber.io.section import Section
 
 #: Bounds that keep a slip of the finger from filling the memory.
-MAX_MODES = 50
+MAX_MODES = 100
 MAX_ELEMENTS = 10_000
 
 Positive = Annotated[float, number(above=0.0)]

@@ -97,10 +97,14 @@ class Run:
         """The time reached."""
         return float(self.clock[TIME])
 
-    def go(self, method: Method, until: float, steps: int) -> int:
-        """Go on for at most `steps` steps or until a time; returns why it stopped."""
+    def prepare(self, method: Method) -> None:
+        """Compile what a method needs, if this machine has not yet."""
         if method.name == "sdirk4":
             self._context[11] = compiled.address("engine_implicit")
+
+    def go(self, method: Method, until: float, steps: int) -> int:
+        """Go on for at most `steps` steps or until a time; returns why it stopped."""
+        self.prepare(method)
         self.clock[END_TIME] = until
         status = self._engine(
             self._context, method.number, self.y, self._k, self._scratch, self.clock, method.tableau,
@@ -182,6 +186,7 @@ def automatic(run: Run, until: float, show) -> int:
 
 def _stretch(run: Run, method: Method, until: float, steps: int, show) -> tuple[int, float]:
     """Go on for some steps: why it stopped, and the wall time per simulated second."""
+    run.prepare(method)
     t, start = run.t, time.perf_counter()
     status = run.go(method, until, steps)
     cost = (time.perf_counter() - start) / max(run.t - t, 1e-300)
