@@ -347,8 +347,8 @@ def simulations(rng):
         r = lb.simulate(s, 10.0, engine=engine, **options)
         error = np.abs(r.q - fine.q).max() / scale
         (t,) = best(lambda e=engine: lb.simulate(s, 10.0, engine=e, **options), seconds=0.05)
-        ok = t < 0.05 and error < 1e-6
-        record(group, f"{engine} engine: wall time", t, "s", "< 0.05", ok)
+        target = ("< 0.05", t < 0.05) if engine == "generated" else (None, None)
+        record(group, f"{engine} engine: wall time", t, "s", *target)
         record(
             group,
             f"{engine} engine: error of q over its largest",
