@@ -115,6 +115,8 @@ def prepared(subject: Subject, options: Options) -> Case:
     given = {key: getattr(options, key) for key in ("method", "rtol", "atol", "step", "engine")}
     settings |= {key: value for key, value in given.items() if value is not None}
     settings = {key: value for key, value in settings.items() if value is not None}
+    if options.method == "rk4" and "step" not in settings:
+        raise ArgumentValueError("--method rk4 has fixed steps: give --step SECONDS.")
     case = replace(case, settings={"rtol": 1e-6, "atol": 1e-8} | settings)
     return _rigid(case, subject) if options.rigid else case
 

@@ -34,7 +34,7 @@ def plain(value: Any) -> Any:
 
 def print_json(value: Any) -> None:
     """Standard output of a command with --json."""
-    typer.echo(json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False))
+    typer.echo(json.dumps(plain(value), indent=2, allow_nan=False))
 
 
 def note(message: str, kind: str = "note") -> None:

@@ -15,7 +15,7 @@ from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, note, print_json, show
 from limber.cli.subject import File, read
 from limber.cli.summary import summary, tables
-from limber.cli.write import Wanted, write
+from limber.cli.write import Wanted, write_more, write_rows
 from limber.errors import ArgumentTypeError, ArgumentValueError, FileError, SimulationError
 
 METHODS = (
@@ -113,8 +113,9 @@ def simulate(
         case = prepared(read(file), options)
         fine, error = _run(case, file, options)
         result = fine[:: case.refined] if case.refined > 1 else fine
+        files = write_rows(wanted, result)
         found = summary(case, result, fine)
-        files = write(wanted, case, result, found)
+        files += write_more(wanted, case, result, found)
         found |= {"file": file, "files": files}
         if error is not None:
             found["error"] = exits.described(error)
@@ -125,7 +126,7 @@ def simulate(
             for path in files:
                 typer.echo(f"wrote {path}")
         if error is not None:
-            note(str(error), "error")
+            note(str(error).replace(" (error.result)", ""), "error")
             note(_kept(result, files))
             if debug:
                 raise error

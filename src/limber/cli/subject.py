@@ -11,7 +11,7 @@ import typer
 from limber import io
 from limber.assembly import Assembly, System
 from limber.checks import Array
-from limber.errors import FileError, LimberError, ModelError
+from limber.errors import FileError, LimberError
 
 if TYPE_CHECKING:
     from limber.io.scenario import Scenario
@@ -42,7 +42,7 @@ class Subject:
 
 
 def read(path: Path) -> Subject:
-    """What the file holds; whatever is wrong with it is a FileError or a ModelError."""
+    """What the file holds; whatever is wrong with it, or with its model, is a FileError."""
     try:
         kind = io.file_kind(path)
         if kind == "scenario":
@@ -50,7 +50,7 @@ def read(path: Path) -> Subject:
             return Subject(kind, path, case.name, case.assembly, case.system, case)
         assembly = io.load(path)
         return Subject(kind, path, assembly.name, assembly, assembly.build())
-    except (FileError, ModelError):
+    except FileError:
         raise
     except LimberError as error:
         raise FileError(f"{path}: {error}", str(path)) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from rich.table import Table
 
 from limber.cli.case import Case, damped
 from limber.cli.output import pairs, table
+from limber.errors import DynamicsError
 from limber.joints import Free
 from limber.plotting.coordinates import ANGLE, DISPLACEMENT, coordinates
 from limber.plotting.plot import tip
@@ -34,8 +36,8 @@ def summary(case: Case, result: Result, fine: Result) -> dict[str, Any]:
     }
     if len(result):
         with np.errstate(all="ignore"):
-            found["energy"] = _energy(fine)
-            found["momentum"] = _momentum(result)
+            found["energy"] = _finite(_energy, fine)
+            found["momentum"] = _finite(_momentum, result)
             found["joints"] = _joints(case, result)
             found["deflection"] = _deflection(result)
     cost = result.statistics
@@ -49,6 +51,14 @@ def summary(case: Case, result: Result, fine: Result) -> dict[str, Any]:
         else None,
     }
     return found
+
+
+def _finite(of: Callable[[Result], Any], result: Result) -> Any:
+    """Of a run that diverged, None where its last states overflow."""
+    try:
+        return of(result)
+    except DynamicsError:
+        return None
 
 
 def _energy(result: Result) -> dict[str, Any]:
@@ -176,6 +186,10 @@ def _lines(found: dict[str, Any]) -> dict[str, str]:
             rows[label] = (
                 f"{energy['error']:.2e} J at most, {energy['relative_error']:.1e} relative"
             )
+            if energy["relative_error"] > 1e-5 and not energy["conserved"]:
+                rows[label] += "; work is integrated over the rows: take a smaller --every"
+    elif reached is not None:
+        rows["energy"] = "not finite: the motion diverged"
     for part, drift in (found.get("momentum") or {}).items():
         unit = "kg m²/s" if part == "angular" else "kg m/s"
         relative = drift["relative_drift"]
@@ -185,6 +199,8 @@ def _lines(found: dict[str, Any]) -> dict[str, str]:
         )
     cost = found["solver"]
     method = f"{settings['method']}, rtol {settings['rtol']:g}, atol {settings['atol']:g}"
+    if settings["method"] == "rk4":
+        method = f"rk4, step {settings['step']:g} s"
     rows["method"] = escape(f"{method}, {settings['engine']} engine")
     rows["steps"] = (
         f"{cost['steps']} ({cost['rejected']} rejected), {cost['evaluations']} evaluations of the dynamics"

@@ -45,22 +45,26 @@ class Wanted:
         return self
 
 
-def write(wanted: Wanted, case: Case, result: Result, found: dict[str, Any]) -> list[Path]:
-    """Write what was asked for; what there is to write of a run that did not reach its end as well."""
+def write_rows(wanted: Wanted, result: Result) -> list[Path]:
+    """Write the numbers that were asked for, first of all, so that nothing later can lose them."""
+    tables = [wanted.csv] if wanted.csv is not None else []
+    tables += [wanted.out / "result.csv"] if wanted.out is not None else []
+    return [write_csv(result, path) for path in tables] if len(result) else []
+
+
+def write_more(wanted: Wanted, case: Case, result: Result, found: dict[str, Any]) -> list[Path]:
+    """Write the summary, the plots and the report that were asked for."""
     files: list[Path] = []
     if not len(result):
         return files
     if wanted.out is not None:
-        files.append(write_csv(result, wanted.out / "result.csv"))
         text = json.dumps(plain(found), indent=2, allow_nan=False, ensure_ascii=False)
         files.append(_whole(wanted.out / "summary.json", text + "\n"))
-    if wanted.csv is not None:
-        files.append(write_csv(result, wanted.csv))
     for make in _pictures(wanted, case, result):
         try:
             files.append(make())
-        except LimberError as error:  # such as deflections beyond what can be drawn: keep the rest
-            note(str(error))
+        except (LimberError, ArithmeticError, ValueError) as error:  # numbers that cannot be drawn
+            note(f"a picture is left out: {error}")
     return files
 
 
