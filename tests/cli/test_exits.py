@@ -149,8 +149,17 @@ def test_debug_shows_where_an_error_came_from(tmp_path):
     assert plain.returncode == debug.returncode == 3
     assert "Traceback" not in plain.stderr and "Traceback" in debug.stderr
     (tmp_path / "case.yaml").write_text(DIVERGING)
-    debug = program("simulate", tmp_path / "case.yaml", "--debug")
+    debug = program("simulate", tmp_path / "case.yaml", "--debug", "--json")
     assert debug.returncode == 4 and "Traceback" in debug.stderr
+    assert json.loads(debug.stdout)["error"]["code"] == 4
+
+
+def test_interrupt_anywhere_ends_with_130(monkeypatch):
+    def interrupted(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("limber.io.file_kind", interrupted)
+    assert "interrupted" in limber("info", SLEW, code=130).stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such signals on Windows")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -126,10 +127,10 @@ def simulate(
             for path in files:
                 typer.echo(f"wrote {path}")
         if error is not None:
+            if debug:
+                traceback.print_exception(error)
             note(str(error).replace(" (error.result)", ""), "error")
             note(_kept(result, files))
-            if debug:
-                raise error
             raise typer.Exit(exits.SIMULATION)
         if result.message.startswith("interrupted"):
             note(_kept(result, files))
