@@ -116,7 +116,7 @@ def simulate(
         result = fine[:: case.refined] if case.refined > 1 else fine
         files = write_rows(wanted, result)
         found = summary(case, result, fine)
-        files += write_more(wanted, case, result, found)
+        files += write_more(wanted, case, result, fine, found)
         found |= {"file": file, "files": files}
         if error is not None:
             found["error"] = exits.described(error)

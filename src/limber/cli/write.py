@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +53,17 @@ def write_rows(wanted: Wanted, result: Result) -> list[Path]:
     return [write_csv(result, path) for path in tables] if len(result) else []
 
 
-def write_more(wanted: Wanted, case: Case, result: Result, found: dict[str, Any]) -> list[Path]:
-    """Write the summary, the plots and the report that were asked for."""
+def write_more(
+    wanted: Wanted, case: Case, result: Result, fine: Result, found: dict[str, Any]
+) -> list[Path]:
+    """Write the summary, the plots and the report that were asked for; `fine` has the rows between too."""
     files: list[Path] = []
     if not len(result):
         return files
     if wanted.out is not None:
         text = json.dumps(plain(found), indent=2, allow_nan=False, ensure_ascii=False)
         files.append(_whole(wanted.out / "summary.json", text + "\n"))
-    for make in _pictures(wanted, case, result):
+    for make in _pictures(wanted, case, result, fine):
         try:
             files.append(make())
         except (LimberError, ArithmeticError, ValueError) as error:  # numbers that cannot be drawn
@@ -68,7 +71,7 @@ def write_more(wanted: Wanted, case: Case, result: Result, found: dict[str, Any]
     return files
 
 
-def _pictures(wanted: Wanted, case: Case, result: Result):
+def _pictures(wanted: Wanted, case: Case, result: Result, fine: Result):
     """What makes the plots and the report, one after another."""
     reference = case.reference
     if wanted.plots and wanted.out is not None:
@@ -83,7 +86,8 @@ def _pictures(wanted: Wanted, case: Case, result: Result):
         for name in names:
             path = wanted.out / f"{name}.png"
             options = {"reference": reference} if name in ("joints", "errors") else {}
-            yield lambda n=name, p=path, o=options: _plotted(result, n, p, case.name, o)
+            rows = fine if name == "power" else result  # work is integrated over them
+            yield partial(_plotted, rows, name, path, case.name, options)
     if wanted.report is not None:
         file, text = wanted.report, case.description
         yield lambda: result.report(file, title=case.name, notes=text, reference=reference)
