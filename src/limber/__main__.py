@@ -1,0 +1,5 @@
+"""`python -m limber`: the command line."""
+
+from limber.cli import app
+
+app(prog_name="limber")

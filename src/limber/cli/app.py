@@ -1,0 +1,79 @@
+"""The program `limber`: its commands and what it says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import cleandoc
+from typing import Annotated, Any
+
+import typer
+
+import limber
+from limber.cli import bench, demo, info, modes, schema, simulate
+
+HELP = """Dynamics of flexible multibody systems.
+
+[bold]First steps[/bold], in the repository of Limber:
+
+  limber demo
+  limber info examples/canadarm.yaml
+  limber modes examples/canadarm.yaml --all-locked
+  limber simulate examples/canadarm_slew.yaml --out out --plots
+
+Models and scenarios are YAML files; `limber schema` prints what they may hold.
+A model may be a URDF file as well. Units are SI, angles are in radians.
+
+Every command but demo takes [bold]--json[/bold]: one JSON object on standard output.
+Messages go to standard error.
+
+[bold]Exit codes[/bold]
+
+    0  all went well
+    1  this machine lacks something: a compiler, a library, a place to write
+    2  the command was used wrongly
+    3  a file, or the model in it, is wrong: the message says where
+    4  the simulation failed; what it computed is written all the same
+  130  interrupted (Ctrl-C); a simulation writes what it has
+"""
+
+
+def flowed(text: str | None) -> str:
+    """A help text whose paragraphs are one line each, for the terminal to break; indented lines stay."""
+    paragraphs = cleandoc(text or "").split("\n\n")
+    return "\n\n".join(p if p[:1] == " " else " ".join(p.split("\n")) for p in paragraphs)
+
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"limber {limber.__version__}")
+        raise typer.Exit
+
+
+@app.callback(help=flowed(HELP))
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """What comes before the command."""
+
+
+COMMANDS: tuple[Callable[..., Any], ...] = (
+    demo.demo,
+    info.info,
+    modes.modes,
+    simulate.simulate,
+    schema.schema,
+    bench.bench,
+)
+for command in COMMANDS:
+    app.command(command.__name__, help=flowed(command.__doc__))(command)

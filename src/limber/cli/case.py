@@ -1,0 +1,161 @@
+"""What `limber simulate` is to do: a file's scenario or model, with the options of the command over it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from limber.assembly import System
+from limber.assembly.rigid import without_modes
+from limber.bodies import FlexibleBody
+from limber.checks import Array
+from limber.cli.output import note
+from limber.cli.subject import Subject
+from limber.errors import ArgumentValueError
+from limber.simulation import Table
+from limber.simulation.simulate import ROWS
+from limber.simulation.table import joint_speeds
+from limber.trajectories import Trajectory
+
+MAX_ROWS = 10_000_000
+#: Rows computed for one asked for, in runs of at most AUDITED rows: work is integrated over them.
+REFINEMENT, AUDITED = 8, 20_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the command that stand over what the file says; None where they were not given."""
+
+    duration: float | None = None
+    every: float | None = None
+    method: str | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    step: float | None = None
+    engine: str = "general"
+    rigid: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A simulation to run."""
+
+    name: str
+    description: str
+    system: System
+    q0: Array
+    v0: Array
+    torque: Any
+    duration: float
+    times: Array
+    paths: Mapping[str, Trajectory]
+    settings: dict[str, Any]  # method, rtol, atol, step, engine of `simulate`
+
+    @property
+    def refined(self) -> int:
+        """How many times as many rows are computed as asked for, so that work can be integrated over them."""
+        idle = self.torque is None and not damped(self.system)
+        return 1 if idle or not 2 <= len(self.times) <= AUDITED else REFINEMENT
+
+    @property
+    def fine_times(self) -> Array:
+        """The output times, and those between."""
+        n, k = len(self.times), self.refined
+        if k == 1:
+            return self.times
+        return np.interp(np.arange((n - 1) * k + 1) / k, np.arange(n), self.times)
+
+    @property
+    def reference(self) -> Any:
+        """The joint paths as a function of time that gives the joint coordinates of all bodies; None if
+        some have none."""
+        joints = self.system.joints
+        moving = [name for name in self.system.layout if joints[name].nq]
+        if any(name not in self.paths or joints[name].nq != 1 for name in moving):
+            return None
+        return lambda t: np.array([np.ravel(self.paths[b](t).position)[0] for b in moving])
+
+
+def damped(system: System) -> bool:
+    """Whether any mode has a damper."""
+    bodies = system.bodies.values()
+    return any(np.any(b.damping) for b in bodies if isinstance(b, FlexibleBody))
+
+
+def prepared(subject: Subject, options: Options) -> Case:
+    """The case of a file and options."""
+    scenario, s = subject.scenario, subject.system
+    if scenario is None:
+        if options.duration is None:
+            raise ArgumentValueError(
+                f"{subject.file} is a model, which has no duration: give --duration SECONDS. It then moves freely "
+                "from its neutral state, at rest."
+            )
+        case = Case(
+            subject.name, "free motion from the neutral state", s, s.neutral(), np.zeros(s.nv), None,
+            options.duration, _times(options.duration, options.every), {}, {},
+        )  # fmt: skip
+        settings: dict[str, Any] = {"method": "auto"}
+    else:
+        duration = scenario.duration if options.duration is None else options.duration
+        if duration > scenario.duration and isinstance(scenario.torque, Table):
+            last = scenario.torque.t[-1]
+            if duration > last:
+                note(
+                    f"the torques are known to t = {last:g} s, and held as they are there after it."
+                )
+        case = Case(
+            scenario.name, scenario.description, s, scenario.q0, scenario.v0, scenario.torque,
+            duration, _scenario_times(scenario, duration, options.every), scenario.paths, {},
+        )  # fmt: skip
+        settings = {key: getattr(scenario, key) for key in ("method", "rtol", "atol", "step")}
+    given = {key: getattr(options, key) for key in ("method", "rtol", "atol", "step", "engine")}
+    settings |= {key: value for key, value in given.items() if value is not None}
+    settings = {key: value for key, value in settings.items() if value is not None}
+    if options.method == "rk4" and "step" not in settings:
+        raise ArgumentValueError("--method rk4 has fixed steps: give --step SECONDS.")
+    case = replace(case, settings={"rtol": 1e-6, "atol": 1e-8} | settings)
+    return _rigid(case, subject) if options.rigid else case
+
+
+def _times(duration: float, every: float | None) -> Array:
+    """Output times, the last at the end."""
+    if every is None:
+        return np.linspace(0.0, duration, ROWS)
+    if duration / every > MAX_ROWS:
+        raise ArgumentValueError(
+            f"--every {every:g} asks for more than {MAX_ROWS:,} rows: take a larger one."
+        )
+    ticks = every * np.arange(int(duration / every * (1.0 + 1e-12)) + 1, dtype=float)
+    return np.append(ticks[ticks <= duration * (1.0 - 1e-12)], duration)
+
+
+def _scenario_times(scenario: Any, duration: float, every: float | None) -> Array:
+    """Output times of a scenario, carried on or cut where the duration is another."""
+    times = scenario.times
+    if every is not None or times is None:
+        return _times(duration, every)
+    if duration < scenario.duration:
+        return np.append(times[times < duration], duration)
+    if duration > scenario.duration and len(times) > 1:
+        return _times(duration, float(times[1] - times[0]))
+    return times
+
+
+def _rigid(case: Case, subject: Subject) -> Case:
+    """The same with the modes removed."""
+    flexible = case.system
+    s = without_modes(subject.assembly).build(flexible.fidelity)
+    q0, v0 = s.neutral(), np.zeros(s.nv)
+    for name, where in s.layout.items():
+        q0[where.q_joint] = case.q0[flexible.layout[name].q_joint]
+        v0[where.v_joint] = case.v0[flexible.layout[name].v_joint]
+    torque, joints = case.torque, joint_speeds(flexible)
+    if isinstance(torque, Table) and torque.tau.shape[1] == flexible.nv:
+        torque = replace(torque, tau=torque.tau[:, joints])
+    elif torque is not None and not isinstance(torque, Table):
+        torque = torque[joints]
+    return replace(case, name=f"{case.name}, rigid", system=s, q0=q0, v0=v0, torque=torque)

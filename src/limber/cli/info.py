@@ -1,0 +1,128 @@
+"""`limber info`: what is in a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich.markup import escape
+
+from limber.assembly import System
+from limber.cli.exits import guarded
+from limber.cli.output import Debug, Json, pairs, print_json, show, table
+from limber.cli.subject import File, Subject, read
+from limber.simulation import Table as TorqueTable
+
+
+def info(file: File, json: Json = False, debug: Debug = False) -> None:
+    """Say what is in a model, scenario or URDF file: bodies, joints, masses, modes, sizes.
+
+    Of a scenario also its duration, torques and outputs. Reading a file is checking it: the exit code is 3
+    if something in it is wrong.
+
+      limber info examples/canadarm.yaml
+      limber info examples/free_floating.yaml --json
+    """
+    with guarded(json, debug):
+        subject = read(file)
+        found = described(subject)
+        if json:
+            print_json(found)
+            return
+        show(_head(found), _bodies(found["bodies"]))
+
+
+def described(subject: Subject) -> dict[str, Any]:
+    """What is in a file, for --json."""
+    s = subject.system
+    found: dict[str, Any] = {
+        "file": subject.file,
+        "kind": subject.kind,
+        "name": subject.name,
+        "fidelity": s.fidelity,
+        "gravity": s.gravity,
+        "nq": s.nq,
+        "nv": s.nv,
+        "modes": sum(b.modes for b in s.bodies.values()),
+        "mass": sum(b.mass for b in s.bodies.values()),
+        "bodies": [_body(s, name) for name in s.layout],
+    }
+    case = subject.scenario
+    if case is not None:
+        times = case.times
+        found["scenario"] = {
+            "description": case.description,
+            "duration": case.duration,
+            "torque": torque_kind(subject),
+            "paths": list(case.paths),
+            "output_times": None if times is None else len(times),
+            "method": case.method,
+            "rtol": case.rtol,
+            "atol": case.atol,
+            "step": case.step,
+            "at_rest": not np.any(case.v0),
+        }
+    return found
+
+
+def torque_kind(subject: Subject) -> str:
+    """ "none", "constant", "table" or "follow"."""
+    case = subject.scenario
+    if case is None or case.torque is None:
+        return "none"
+    if case.paths:
+        return "follow"
+    return "table" if isinstance(case.torque, TorqueTable) else "constant"
+
+
+def _body(s: System, name: str) -> dict[str, Any]:
+    item, where = s.attachments[name], s.layout[name]
+    at = None if item.at is None else s.bodies[item.to].node_set.names[item.at]
+    return {
+        "name": name,
+        "parent": item.to,
+        "at": at,
+        "joint": type(item.joint).__name__,
+        "freedoms": item.joint.dofs,
+        "mass": item.body.mass,
+        "modes": item.body.modes,
+        "q": [min(where.q_modes.start, where.q_joint.start), where.q_joint.stop],
+        "v": [min(where.v_modes.start, where.v_joint.start), where.v_joint.stop],
+    }
+
+
+def _head(found: dict[str, Any]):
+    rows = {
+        "kind": found["kind"],
+        "fidelity": found["fidelity"],
+        "bodies": str(len(found["bodies"])),
+        "modes": str(found["modes"]),
+        "sizes": f"nq = {found['nq']}, nv = {found['nv']}",
+        "total mass": f"{found['mass']:.6g} kg",
+        "gravity": ", ".join(f"{x:g}" for x in found["gravity"]) + " m/s²",
+    }
+    case = found.get("scenario")
+    if case is not None:
+        count = case["output_times"]
+        paths = f", along paths of {', '.join(case['paths'])}" if case["paths"] else ""
+        rows |= {
+            "description": escape(case["description"]) or "-",
+            "duration": f"{case['duration']:g} s",
+            "start": "at rest" if case["at_rest"] else "moving",
+            "torques": escape(case["torque"] + paths),
+            "outputs": "501, evenly spaced" if count is None else f"{count} times",
+            "method": escape(case["method"]),
+        }
+    return pairs(escape(found["name"]), rows)
+
+
+def _bodies(bodies: list[dict[str, Any]]):
+    made = table("Bodies", "body", "on", "joint", "freedoms", "modes", "mass kg", "q", "v", left=3)
+    for b in bodies:
+        on = b["parent"] if b["at"] is None else f"{b['parent']}, {b['at']}"
+        ranges = ["-" if lo == hi else f"{lo}:{hi}" for lo, hi in (b["q"], b["v"])]
+        made.add_row(
+            escape(b["name"]), escape(on), b["joint"], str(b["freedoms"]), str(b["modes"]),
+            f"{b['mass']:.6g}", *ranges,
+        )  # fmt: skip
+    return made

@@ -1,0 +1,83 @@
+"""`limber modes`: natural frequencies and damping."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.markup import escape
+
+from limber import dynamics
+from limber.cli.exits import guarded
+from limber.cli.output import Debug, Json, print_json, show, table
+from limber.cli.subject import File, read
+
+
+def modes(
+    file: File,
+    locked: Annotated[
+        list[str] | None,
+        typer.Option(metavar="BODY", help="A body whose joint does not move; may be repeated."),
+    ] = None,
+    all_locked: Annotated[bool, typer.Option("--all-locked", help="No joint moves.")] = False,
+    count: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The lowest N only.", show_default=False)
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PNG", help="Write a picture of the first modes (.png, .svg or .pdf)."
+        ),
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Print natural frequencies (Hz) and damping ratios of small motion.
+
+    About the neutral configuration of a model, or the initial one of a scenario, at rest. A rigid-body
+    motion has frequency zero; an unstable direction has none.
+
+      limber modes examples/canadarm.yaml --locked link1 --locked link2
+      limber modes examples/dh_arm.yaml --all-locked --count 4 --plot modes.png
+    """
+    with guarded(json, debug):
+        subject = read(file)
+        s, q = subject.system, subject.q0
+        held = list(s.layout) if all_locked else list(locked or ())
+        found = dynamics.modes(s, q, locked=held)
+        if plot is not None:
+            from limber.plotting import mode_shapes  # noqa: PLC0415 (Matplotlib)
+
+            mode_shapes(s, q, locked=held, count=min(count or 4, 12), path=plot)
+        n = len(found.omega) if count is None else min(count, len(found.omega))
+        if json:
+            listed = {
+                "file": file,
+                "name": subject.name,
+                "locked": held,
+                "frequencies": found.frequencies[:n],
+                "damping": found.damping[:n],
+                "eigenvalues": [[x.real, x.imag] for x in found.eigenvalues[:n]],
+                "plot": plot,
+            }
+            print_json(listed)
+            return
+        which = f"locked: {', '.join(held)}" if held else "joints free"
+        made = table(f"Natural modes of {escape(subject.name)}, {escape(which)}", "mode", "frequency Hz", "damping", left=0)  # fmt: skip
+        for i in range(n):
+            made.add_row(str(i + 1), _hertz(found.frequencies[i]), _ratio(found.damping[i]))
+        show(made)
+        if n < len(found.omega):
+            typer.echo(f"The lowest {n} of {len(found.omega)}.")
+        if plot is not None:
+            typer.echo(f"wrote {plot}")
+
+
+def _hertz(value: float) -> str:
+    return "unstable" if np.isnan(value) else f"{value:.4f}"
+
+
+def _ratio(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.5f}"

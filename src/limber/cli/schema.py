@@ -1,0 +1,36 @@
+"""`limber schema`: the JSON schema of the files."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from limber import io
+from limber.cli.exits import guarded
+from limber.cli.output import Debug, Json, print_json
+
+
+class Kind(StrEnum):
+    """The kinds of files."""
+
+    model = "model"
+    scenario = "scenario"
+    side = "side"
+
+
+def schema(
+    kind: Annotated[
+        Kind,
+        typer.Argument(help="A model, a scenario, or the flexible links beside a URDF (side)."),
+    ] = Kind.model,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Print the JSON schema of a kind of file, with which editors complete and check. Always JSON.
+
+    limber schema scenario > scenario.schema.json
+    """
+    with guarded(True, debug):
+        print_json(io.schema(kind.value))

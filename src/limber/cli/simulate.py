@@ -1,0 +1,169 @@
+"""`limber simulate`: a scenario, or a model left to itself, in time."""
+
+from __future__ import annotations
+
+import traceback
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from limber import simulation
+from limber.cli import exits
+from limber.cli.case import Case, Options, prepared
+from limber.cli.exits import guarded
+from limber.cli.output import Debug, Json, note, print_json, show
+from limber.cli.subject import File, read
+from limber.cli.summary import summary, tables
+from limber.cli.write import Wanted, write_more, write_rows
+from limber.errors import ArgumentTypeError, ArgumentValueError, FileError, SimulationError
+
+METHODS = (
+    "auto", "rk4", "rk45", "dop853", "sdirk4", "RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA", "cvode",
+)  # fmt: skip
+
+
+class Engine(StrEnum):
+    """Which code evaluates the dynamics."""
+
+    general = "general"
+    generated = "generated"
+
+
+def _positive(value: float | None) -> float | None:
+    if value is not None and not 0.0 < value < float("inf"):
+        raise typer.BadParameter(f"must be a finite number above zero, got {value:g}.")
+    return value
+
+
+def _method(value: str | None) -> str | None:
+    if value is not None and value not in METHODS:
+        raise typer.BadParameter(f"{value!r} is unknown; choose one of {', '.join(METHODS)}.")
+    return value
+
+
+def _number(text: str, metavar: str = "S") -> Any:
+    return typer.Option(metavar=metavar, help=text, callback=_positive, show_default=False)
+
+
+def simulate(
+    file: File,
+    duration: Annotated[
+        float | None, _number("Seconds to simulate; a model alone needs it.")
+    ] = None,
+    every: Annotated[float | None, _number("Seconds between output times.")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="auto; rk4 (needs --step), rk45, dop853, sdirk4 (stiff) of Limber; RK23, RK45, DOP853, Radau, BDF, "
+            "LSODA of SciPy; cvode of SUNDIALS.",
+            callback=_method,
+            show_default=False,
+        ),
+    ] = None,
+    rtol: Annotated[float | None, _number("Relative tolerance per step.", "X")] = None,
+    atol: Annotated[float | None, _number("Absolute tolerance per step.", "X")] = None,
+    step: Annotated[float | None, _number("The first step; of rk4, all steps.")] = None,
+    engine: Annotated[
+        Engine, typer.Option(help="generated: C code for this system, faster; needs a C compiler.")
+    ] = Engine.general,
+    rigid: Annotated[
+        bool, typer.Option("--rigid", help="Remove all modes first; the same torques act.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Write result.csv and summary.json there.", show_default=False
+        ),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write t, q, v, tau.", show_default=False)
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="Write a page with plots and an animation.",
+            show_default=False,
+        ),
+    ] = None,
+    plots: Annotated[
+        bool, typer.Option("--plots", help="Write plots (PNG) into the folder of --out.")
+    ] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Simulate a scenario, or a model left to itself from its neutral state (with --duration).
+
+    Options stand over what the file says. The table has what a run can be checked by: the energy and what
+    work and dampers leave unexplained of its change, the drift of the momentum of free-floating systems, the
+    joints at the end beside their paths, deflections, and what the solver did.
+
+      limber simulate examples/canadarm_slew.yaml --out out --plots
+      limber simulate examples/canadarm_slew.yaml --rigid
+      limber simulate examples/free_floating.yaml --report floating.html
+      limber simulate examples/dh_arm.yaml --duration 2 --csv fall.csv
+
+    Ctrl-C ends a run early, and a run that diverges stops: what was computed is still written.
+    """
+    with guarded(json, debug):
+        wanted = Wanted(out, csv, report, plots).checked()
+        options = Options(duration, every, method, rtol, atol, step, engine.value, rigid)
+        case = prepared(read(file), options)
+        fine, error = _run(case, file, options)
+        result = fine[:: case.refined] if case.refined > 1 else fine
+        files = write_rows(wanted, result)
+        found = summary(case, result, fine)
+        files += write_more(wanted, case, result, fine, found)
+        found |= {"file": file, "files": files}
+        if error is not None:
+            found["error"] = exits.described(error)
+        if json:
+            print_json(found)
+        else:
+            show(*tables(found))
+            for path in files:
+                typer.echo(f"wrote {path}")
+        if error is not None:
+            if debug:
+                traceback.print_exception(error)
+            note(str(error).replace(" (error.result)", ""), "error")
+            note(_kept(result, files))
+            raise typer.Exit(exits.SIMULATION)
+        if result.message.startswith("interrupted"):
+            note(_kept(result, files))
+            raise typer.Exit(exits.INTERRUPTED)
+
+
+def _run(
+    case: Case, file: Path, options: Options
+) -> tuple[simulation.Result, SimulationError | None]:
+    """The result, and the error of a simulation that failed with what there is up to then."""
+    try:
+        done = simulation.simulate(
+            case.system, case.duration, q0=case.q0, v0=case.v0, torque=case.torque, t_eval=case.fine_times,
+            **case.settings,
+        )  # fmt: skip
+    except SimulationError as error:
+        if not isinstance(error.result, simulation.Result):
+            raise
+        return error.result, error
+    except (ArgumentValueError, ArgumentTypeError) as error:
+        if (
+            options.method is None and options.step is None
+        ):  # it is the file that asks for what cannot be
+            raise FileError(f"{file}: {error}", str(file)) from error
+        raise
+    return done, None
+
+
+def _kept(result: simulation.Result, files: list[Path]) -> str:
+    """What is left of a run that did not reach its end."""
+    if not len(result):
+        return "nothing was computed."
+    reached = f"what was computed, to t = {result.t[-1]:g} s,"
+    if files:
+        return f"{reached} is in {', '.join(map(str, files))}."
+    return f"{reached} was not written: --out FOLDER or --csv FILE would keep it."

@@ -1,0 +1,56 @@
+"""The file that a command is about: a model, a scenario or a URDF."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from limber import io
+from limber.assembly import Assembly, System
+from limber.checks import Array
+from limber.errors import FileError, LimberError
+
+if TYPE_CHECKING:
+    from limber.io.scenario import Scenario
+
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="A model (.yaml), a scenario (.yaml) or a robot (.urdf).", show_default=False
+    ),
+]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What a file holds. kind: "model", "scenario" or "urdf"."""
+
+    kind: str
+    file: Path
+    name: str
+    assembly: Assembly
+    system: System
+    scenario: Scenario | None = None
+
+    @property
+    def q0(self) -> Array:
+        """The configuration at the start; the neutral one of a model."""
+        return self.system.neutral() if self.scenario is None else self.scenario.q0
+
+
+def read(path: Path) -> Subject:
+    """What the file holds; whatever is wrong with it, or with its model, is a FileError."""
+    try:
+        kind = io.file_kind(path)
+        if kind == "scenario":
+            case = io.load_scenario(path)
+            return Subject(kind, path, case.name, case.assembly, case.system, case)
+        assembly = io.load(path)
+        return Subject(kind, path, assembly.name, assembly, assembly.build())
+    except FileError:
+        raise
+    except LimberError as error:
+        raise FileError(f"{path}: {error}", str(path)) from error

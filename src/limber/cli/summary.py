@@ -1,0 +1,212 @@
+"""The numbers by which a simulation can be checked: energy, momentum, where it ends, what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rich.markup import escape
+from rich.table import Table
+
+from limber.cli.case import Case, damped
+from limber.cli.output import pairs, table
+from limber.errors import DynamicsError
+from limber.joints import Free
+from limber.plotting.coordinates import ANGLE, DISPLACEMENT, coordinates
+from limber.plotting.plot import tip
+from limber.simulation import Result
+
+UNITS = {ANGLE: "rad", DISPLACEMENT: "m"}  # a quaternion has none
+
+
+def summary(case: Case, result: Result, fine: Result) -> dict[str, Any]:
+    """All of them, for --json and summary.json; `fine` has the rows between as well."""
+    s = result.system
+    found: dict[str, Any] = {
+        "name": case.name,
+        "description": case.description,
+        "fidelity": s.fidelity,
+        "nv": s.nv,
+        "settings": case.settings,
+        "duration": case.duration,
+        "reached": result.t[-1] if len(result) else None,
+        "rows": len(result),
+        "message": result.message,
+    }
+    if len(result):
+        with np.errstate(all="ignore"):
+            found["energy"] = _finite(_energy, fine)
+            found["momentum"] = _finite(_momentum, result)
+            found["joints"] = _joints(case, result)
+            found["deflection"] = _deflection(result)
+    cost = result.statistics
+    found["solver"] = {
+        "steps": cost.steps,
+        "rejected": cost.rejected,
+        "evaluations": cost.evaluations,
+        "seconds": cost.seconds,
+        "times_real_time": (result.t[-1] - result.t[0]) / cost.seconds
+        if len(result) and cost.seconds
+        else None,
+    }
+    return found
+
+
+def _finite(of: Callable[[Result], Any], result: Result) -> Any:
+    """Of a run that diverged, None where its last states overflow."""
+    try:
+        return of(result)
+    except DynamicsError:
+        return None
+
+
+def _energy(result: Result) -> dict[str, Any]:
+    """Energy and where its change came from. `error` is what work and dissipation leave unexplained, at
+    its largest; of a system without either, the largest change."""
+    change = result.energy - result.energy[0]
+    kinetic = float(np.abs(result.kinetic_energy).max())
+    found: dict[str, Any] = {
+        "start": result.energy[0],
+        "end": result.energy[-1],
+        "largest_kinetic": kinetic,
+        "conserved": not np.any(result.tau) and not damped(result.system),
+        "work": 0.0,
+        "dissipation": 0.0,
+    }
+    error, size = float(np.abs(change).max()), kinetic
+    if not found["conserved"] and len(result) > 2:
+        audit = result.power_audit()
+        found |= {"work": audit.work[-1], "dissipation": audit.dissipation[-1]}
+        error = float(np.abs(audit.residual).max())
+        size = max(size, float(np.abs(audit.work).max()), float(np.abs(audit.dissipation).max()))
+    elif not found["conserved"]:
+        return found | {"work": None, "dissipation": None, "error": None, "relative_error": None}
+    return found | {"error": error, "relative_error": error / size if size else 0.0}
+
+
+def _momentum(result: Result) -> dict[str, Any] | None:
+    """Drift of the momentum, of a system that nothing outside acts on; else None."""
+    s = result.system
+    roots = [name for name, parent in s.parents.items() if parent == "world"]
+    floating = all(isinstance(s.joints[name], Free) for name in roots)
+    if not floating or np.any(s.gravity):
+        return None
+    if any(np.any(result.tau[:, s.layout[name].v_joint]) for name in roots):
+        return None
+    found: dict[str, Any] = {}
+    for part, columns in (("angular", slice(0, 3)), ("linear", slice(3, 6))):
+        h = result.momentum[:, columns]
+        drift, size = float(np.abs(h - h[0]).max()), float(np.linalg.norm(h[0]))
+        relative = drift / size if size else None
+        found[part] = {"start": h[0], "drift": drift, "relative_drift": relative}
+    return found
+
+
+def _joints(case: Case, result: Result) -> list[dict[str, Any]]:
+    s, rows = result.system, []
+    for body in s.layout:
+        values, end = result.joint(body), result.t[-1]
+        path = np.ravel(case.paths[body](end).position) if body in case.paths else None
+        for i, (kind, name) in enumerate(coordinates(s.joints[body])):
+            rows.append(
+                {
+                    "body": body,
+                    "coordinate": name,
+                    "unit": UNITS.get(kind, ""),
+                    "start": values[0, i],
+                    "end": values[-1, i],
+                    "path_end": None if path is None or i >= len(path) else path[i],
+                }
+            )
+    return rows
+
+
+def _deflection(result: Result) -> list[dict[str, Any]]:
+    s, rows = result.system, []
+    for body, made in s.bodies.items():
+        if made.modes:
+            node = tip(s, body)
+            size = np.linalg.norm(result.deflection(body, node), axis=1)
+            name = made.node_set.names[node]
+            rows.append({"body": body, "node": name, "largest": size.max(), "end": size[-1]})
+    return rows
+
+
+# --- tables -----------------------------------------------------------------------------------------
+
+
+def tables(found: dict[str, Any]) -> list[Table]:
+    """The summary for people."""
+    made = [pairs(escape(found["name"]), _lines(found))]
+    joints = found.get("joints") or []
+    if joints:
+        paths = any(j["path_end"] is not None for j in joints)
+        heads = [
+            "joint",
+            "unit",
+            "start",
+            "end",
+            *(["path ends at", "difference"] if paths else []),
+        ]
+        rows = table(f"Joints at t = {found['reached']:g} s", *heads, left=2)
+        for j in joints:
+            cells = [f"{j['body']} {j['coordinate']}".strip(), j["unit"]]
+            cells += [f"{j['start']:.6f}", f"{j['end']:.6f}"]
+            if j["path_end"] is not None:
+                cells += [f"{j['path_end']:.6f}", f"{j['end'] - j['path_end']:+.2e}"]
+            rows.add_row(*map(escape, cells))
+        made.append(rows)
+    if found.get("deflection"):
+        rows = table("Deflection, m", "body", "node", "largest", "at the end", left=2)
+        for d in found["deflection"]:
+            rows.add_row(
+                escape(d["body"]), escape(d["node"]), f"{d['largest']:.6f}", f"{d['end']:.6f}"
+            )
+        made.append(rows)
+    return made
+
+
+def _lines(found: dict[str, Any]) -> dict[str, str]:
+    reached, settings = found["reached"], found["settings"]
+    rows = {}
+    if found["description"]:
+        rows["what"] = escape(found["description"])
+    rows["time"] = (
+        "nothing computed" if reached is None else f"{reached:g} s of {found['duration']:g} s"
+    )
+    energy = found.get("energy")
+    if energy is not None:
+        rows["energy"] = f"{energy['start']:.8g} J at the start, {energy['end']:.8g} J at the end"
+        if energy["work"] is not None and not energy["conserved"]:
+            rows["work of torques"] = f"{energy['work']:.6g} J"
+            rows["work of dampers"] = f"{energy['dissipation']:.6g} J"
+        if energy["error"] is not None:
+            label = "energy drift" if energy["conserved"] else "unexplained energy"
+            rows[label] = (
+                f"{energy['error']:.2e} J at most, {energy['relative_error']:.1e} relative"
+            )
+            if energy["relative_error"] > 1e-5 and not energy["conserved"]:
+                rows[label] += "; work is integrated over the rows: take a smaller --every"
+    elif reached is not None:
+        rows["energy"] = "not finite: the motion diverged"
+    for part, drift in (found.get("momentum") or {}).items():
+        unit = "kg m²/s" if part == "angular" else "kg m/s"
+        relative = drift["relative_drift"]
+        text = f"{drift['drift']:.2e} {unit} at most"
+        rows[f"{part} momentum drift"] = text + (
+            "" if relative is None else f", {relative:.1e} relative"
+        )
+    cost = found["solver"]
+    method = f"{settings['method']}, rtol {settings['rtol']:g}, atol {settings['atol']:g}"
+    if settings["method"] == "rk4":
+        method = f"rk4, step {settings['step']:g} s"
+    rows["method"] = escape(f"{method}, {settings['engine']} engine")
+    rows["steps"] = (
+        f"{cost['steps']} ({cost['rejected']} rejected), {cost['evaluations']} evaluations of the dynamics"
+    )
+    speed = cost["times_real_time"]
+    rows["wall time"] = f"{cost['seconds']:.3g} s" + (
+        "" if speed is None else f", {speed:.3g} times real time"
+    )
+    return rows

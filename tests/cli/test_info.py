@@ -1,0 +1,85 @@
+"""`limber info`, `limber modes`, `limber schema`, `limber --version`, `limber --help`."""
+
+import json
+
+import numpy as np
+import pytest
+
+import limber as lb
+from helpers.command import limber, limber_json
+from helpers.files import EXAMPLES
+
+COMMANDS = ("demo", "info", "modes", "simulate", "schema", "bench")
+
+
+def test_version_is_that_of_the_package():
+    assert limber("--version").stdout.strip() == f"limber {lb.__version__}"
+
+
+def test_help_names_every_command_and_exit_code():
+    text = limber("--help").stdout
+    for word in (*COMMANDS, "0  all", "1  this", "2  the", "3  a file", "4  the", "130  inter"):
+        assert word in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_says_more_than_its_options(command):
+    text = limber(command, "--help").stdout
+    assert "Usage" in text
+    assert command == "demo" or f" limber {command} " in text  # an example; the usage says root
+
+
+def test_info_of_a_model_is_that_of_the_system():
+    found = limber_json("info", EXAMPLES / "canadarm.yaml")
+    s = lb.models.canadarm(modes=2).build()
+    assert (found["kind"], found["nq"], found["nv"], found["modes"]) == ("model", s.nq, s.nv, 12)
+    assert found["mass"] == pytest.approx(320.0)
+    assert [b["name"] for b in found["bodies"]] == list(s.layout)
+    assert found["bodies"][1]["parent"] == "link1" and found["bodies"][1]["at"] == "tip"
+    assert "scenario" not in found
+
+
+def test_info_of_a_scenario_has_its_duration_torques_and_outputs():
+    case = limber_json("info", EXAMPLES / "canadarm_slew.yaml")["scenario"]
+    assert (case["duration"], case["torque"], case["output_times"]) == (10.0, "follow", 501)
+    assert case["paths"] == ["link1", "link2", "link3"]
+    case = limber_json("info", EXAMPLES / "free_floating.yaml")["scenario"]
+    assert (case["torque"], case["at_rest"]) == ("none", False)
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.*")), ids=lambda p: p.name)
+def test_every_shipped_file_but_the_side_file_has_a_table(file):
+    if file.name == "two_link_flexible.yaml":
+        limber("info", file, code=3)
+    else:
+        assert "nq = " in limber("info", file).stdout
+
+
+def test_modes_are_those_of_the_library():
+    arm = lb.load(EXAMPLES / "canadarm.yaml").build()
+    found = limber_json(
+        "modes", EXAMPLES / "canadarm.yaml", "--locked", "link1", "--locked", "link3"
+    )
+    here = lb.modes(arm, arm.neutral(), locked=["link1", "link3"])
+    assert np.allclose(found["frequencies"], here.frequencies)
+    assert found["locked"] == ["link1", "link3"]
+    assert found["damping"][0] is None  # a rigid motion has none
+    table = limber("modes", EXAMPLES / "canadarm.yaml", "--all-locked", "--count", 2).stdout
+    assert "0.1555" in table and "lowest 2 of 12" in table
+
+
+def test_modes_about_the_state_of_a_scenario_and_their_picture(tmp_path):
+    file = EXAMPLES / "free_floating.yaml"
+    found = limber_json("modes", file, "--count", 14, "--plot", tmp_path / "modes.png")
+    case = lb.io.load_scenario(file)
+    assert np.allclose(found["frequencies"], lb.modes(case.system, case.q0).frequencies[:14])
+    assert (tmp_path / "modes.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("kind", ["model", "scenario", "side"])
+def test_schema_is_that_of_the_library(kind):
+    assert json.loads(limber("schema", kind).stdout) == lb.io.schema(kind)
+
+
+def test_schema_without_a_kind_is_that_of_models():
+    assert json.loads(limber("schema").stdout) == lb.io.schema("model")
