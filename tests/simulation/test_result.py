@@ -112,3 +112,10 @@ def test_interrupted_run_keeps_its_result():
     with pytest.warns(UserWarning, match="interrupted"):
         r = lb.simulate(s, 1.0, v0=[1.0], torque=stop, max_step=0.01)
     assert 0.3 < r.t[-1] <= 0.5 and "interrupted" in r.message
+
+
+def test_every_reaches_the_end():
+    s = lb.models.canadarm(modes=0).build()
+    for end, every, rows in ((0.3, 0.1, 4), (0.7, 0.1, 8), (1.0, 0.3, 4), (2.0, 0.002, 1001)):
+        r = lb.simulate(s, end, every=every)
+        assert len(r) == rows and r.t[-1] == pytest.approx(every * (rows - 1), abs=1e-15)

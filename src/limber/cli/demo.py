@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
 
-def demo() -> None:
-    """Build the flexible Canadarm of Mohan & Saha, evaluate its dynamics and print what comes out."""
+import typer
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for pictures and report.")] = Path("out"),
+    printed: Annotated[
+        bool,
+        typer.Option("--printed", help="Joint paths of Eq. (44) as printed: they end in motion."),
+    ] = False,
+) -> None:
+    """The slew of the flexible Canadarm (Mohan & Saha, Section 7): tables, their figures, an HTML report."""
     from limber import demo as canadarm  # noqa: PLC0415 (keeps `limber --help` quick)
 
-    canadarm.run()
+    canadarm.run(out=out, printed=printed)

@@ -265,7 +265,7 @@ def _times(start: float, end: float, t_eval, every) -> Array:
         count = int(np.floor((end - start) / every * (1.0 + 1e-12)))
         if count > 100_000_000:
             raise ArgumentValueError(f"every={every:g} asks for {count:,} rows: take a larger one.")
-        return start + every * np.arange(count + 1)
+        return np.minimum(start + every * np.arange(count + 1), end)  # not a rounding beyond it
     if t_eval is None:
         return np.linspace(start, end, ROWS)
     times = np.array(array("t_eval", t_eval, ("n",)))
