@@ -13,7 +13,7 @@ from pathlib import Path
 def folder(name: str) -> Path:
     """A writable folder of this name; a private temporary one, for this process, if there is none."""
     choices = []
-    if "LIMBER_CACHE_DIR" in os.environ:
+    if os.environ.get("LIMBER_CACHE_DIR"):
         choices.append(Path(os.environ["LIMBER_CACHE_DIR"]))
     if sys.platform == "win32":
         user = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))

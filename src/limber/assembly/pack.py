@@ -39,6 +39,9 @@ class Packed:
     topo: np.ndarray
     const: np.ndarray
     records: list[dict[int | None, int]]  # per row of topo: node number -> node record in const
+    load: float = (
+        0.0  # bound of Omega Gamma of a ruthless system: what its modes carry over their own mass
+    )
     pools: dict = field(default_factory=dict)  # scratch arrays for reuse, by extra size
 
 
@@ -173,14 +176,15 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
             if item.inboard is not None and not ruthless:
                 row[L.INBOARD] = records[k][item.inboard]
     topo[0, [L.NQ, L.NV, L.RUTHLESS]] = q, v, int(ruthless)
+    load = 0.0
     if ruthless:
-        _precompute(topo, const, items, data, records)
+        load = _precompute(topo, const, items, data, records)
     elif align:
         _align(topo, const, items, data)
     _lay_out_work(topo, n)
     pairs += [0] * (-len(pairs) % L.COLUMNS)  # whole rows
     flat = np.concatenate([flattened(topo, n), np.array(pairs, dtype=np.int64)])
-    return Packed(flat, np.concatenate(const.parts), records)
+    return Packed(flat, np.concatenate(const.parts), records, load)
 
 
 def _placement(item: Attachment, parent: _BodyData) -> tuple[Array, Array, Array]:
@@ -244,8 +248,13 @@ def _align(topo, const: Constants, items, data) -> None:
             topo[c, L.SEEN] = np.flatnonzero(shape.any(axis=0)).max(initial=-1) + 1
 
 
-def _precompute(topo, const: Constants, items, data, records) -> None:
-    """The constants of Jain & Rodriguez, Eq. (78), multiplied out; see `kernels.ruthless`."""
+def _precompute(topo, const: Constants, items, data, records) -> float:
+    """The constants of Jain & Rodriguez, Eq. (78), multiplied out; see `kernels.ruthless`.
+
+    Returns a bound of the eigenvalues of Omega Gamma over bodies and configurations.
+    """
+    carried = _carried(items, data)
+    largest = 0.0
     children: list[list[int]] = [[] for _ in range(len(items) + 1)]
     for c in range(1, len(items) + 1):
         if topo[c, L.ATTACHED]:
@@ -277,10 +286,47 @@ def _precompute(topo, const: Constants, items, data, records) -> None:
         Omega = zeta.T @ Y
         N = arms - coupling.T @ Y
         C = _root(Omega)
+        bound = np.repeat(carried[loaded].reshape(-1), 3)  # of Gamma, twice a block-diagonal one
+        largest = max(largest, float(np.linalg.norm(np.sqrt(2.0 * bound)[:, None] * C, 2)) ** 2)
         topo[k, L.RANK] = C.shape[1]
         upper = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
         P = np.concatenate([P0[:3, :3][upper], P0[:3, 3:].ravel(), P0[3:, 3:][upper]])
         topo[k, L.INDIRECT] = const.add(P, Lambda, LM, Y, N.T, Omega, C.T)
+    return largest
+
+
+def _carried(items, data) -> Array:
+    """Per body, bounds of the inertia about its joint and of the mass of all that it carries, itself included.
+
+    Whatever the configuration: the mass of a body is put as far from the joint as it can be.
+    """
+    n = len(items) + 1
+    number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
+    mass, inertia, moment = (
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+    )  # moment: mass times largest distance
+    for k in range(n - 1, 0, -1):
+        body, item = data[k], items[k - 1]
+        mass[k] += body.mass
+        moment[k] += np.sqrt(body.mass * max(np.trace(_full(body.inertia)) / 2.0, 0.0))
+        inertia[k] += np.trace(_full(body.inertia))
+        p = number[item.to]
+        reach = float(np.linalg.norm(_placement(item, data[p])[2])) + _travel(item)
+        mass[p] += mass[k]
+        moment[p] += moment[k] + mass[k] * reach
+        inertia[p] += inertia[k] + 2.0 * moment[k] * reach + mass[k] * reach**2
+    return np.column_stack([inertia, mass])
+
+
+def _full(J: Array) -> Array:
+    return J[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
+
+
+def _travel(item: Attachment) -> float:
+    """How far a joint may be taken to slide: a metre for one that can."""
+    return 1.0 if any(np.any(group.H[3:]) for group in item.joint.groups) else 0.0
 
 
 def _root(S: Array) -> Array:

@@ -23,16 +23,23 @@ FLAGS = ("-std=gnu99", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-shared"
 @cache
 def compiler() -> tuple[str, ...]:
     """The command of the C compiler: $CC, else cc, gcc or clang."""
-    wanted = shlex.split(os.environ.get("CC", ""))
-    for command in ([wanted] if wanted else []) + [["cc"], ["gcc"], ["clang"]]:
+    given = os.environ.get("CC", "")
+    try:
+        wanted = shlex.split(given)
+    except ValueError as error:
+        raise CompileError(
+            f"the environment variable CC={given!r} is no command: {error}."
+        ) from error
+    for command in [wanted] if wanted else [["cc"], ["gcc"], ["clang"]]:
         path = shutil.which(command[0])
         if path is not None:
             return (path, *command[1:])
-    tried = f"$CC ({' '.join(wanted)}), " if wanted else ""
+    tried = (
+        f"the environment variable CC asks for {given!r}" if wanted else "tried cc, gcc and clang"
+    )
     raise CompileError(
-        f"no C compiler was found: tried {tried}cc, gcc and clang. Install one (the package gcc or clang of your "
-        'system), or set the environment variable CC to its path. target="casadi" needs none, nor do '
-        "lb.forward_dynamics and the other functions of limber."
+        f"no C compiler was found: {tried}. Install one (the package gcc or clang of your system), or set CC to its "
+        'path. target="casadi" needs none, nor do lb.forward_dynamics and the other functions of limber.'
     )
 
 

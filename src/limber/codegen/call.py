@@ -53,9 +53,11 @@ class Caller:
             )
         return _compiled_again, self.recipe
 
-    def __call__(self, *args: Any, out: Any = None) -> Any:
-        """The results for `args`, in new arrays or in `out`."""
+    def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
+        """The results for `args`, given in order or by name, in new arrays or in `out`."""
         inputs = self.program.inputs
+        if named:
+            args = self._in_order(args, named)
         if len(args) != len(inputs):
             names = ", ".join(a.name for a in inputs)
             raise ArgumentTypeError(
@@ -81,7 +83,18 @@ class Caller:
         if out is not None:
             return out
         done = [r[()] for r in results]
-        return done[0] if len(done) == 1 else tuple(done)
+        return tuple(done) if len(done) > 1 or self.program.listed else done[0]
+
+    def _in_order(self, args: tuple, named: dict[str, Any]) -> tuple:
+        """All arguments in order, some of them given by name."""
+        rest = [a.name for a in self.program.inputs[len(args) :]]
+        for name in named:
+            if name not in rest:
+                known = ", ".join(a.name for a in self.program.inputs)
+                raise ArgumentTypeError(
+                    f"{self.program.name} has no argument {name!r} to be given by name; it takes {known}, in this order."
+                )
+        return (*args, *(named[name] for name in rest if name in named))
 
     def _array(self, argument: Argument, value: Any) -> np.ndarray:
         """An input in the form the code wants; a copy only if it must be one."""
@@ -199,7 +212,12 @@ def fast(caller: Caller) -> Any:
     dispatcher = _dispatcher()
     program = caller.program
     arguments = (*program.inputs, *program.outputs)
-    if dispatcher is None or len(arguments) > 24 or any(len(a.shape) > 3 for a in arguments):
+    if (
+        dispatcher is None
+        or program.listed
+        or len(arguments) > 24
+        or any(len(a.shape) > 3 for a in arguments)
+    ):
         return caller
     pointer = ctypes.cast(caller._library.limber_call, ctypes.c_void_p).value
     return dispatcher(

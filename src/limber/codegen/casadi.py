@@ -6,7 +6,7 @@ from typing import Any
 
 from limber.codegen import graph as g
 from limber.codegen.program import Argument, Program, split
-from limber.errors import MissingExtraError
+from limber.errors import ArgumentValueError, MissingExtraError
 
 
 def function(program: Program, name: str | None = None) -> Any:
@@ -32,6 +32,10 @@ def function(program: Program, name: str | None = None) -> Any:
         rows, columns = _matrix(a)
         outputs.append(
             ca.reshape(ca.vertcat(*values), columns, rows).T if values else ca.SX(rows, columns)
+        )
+    if name is not None and (not isinstance(name, str) or not ca.Function.check_name(name)):
+        raise ArgumentValueError(
+            f"name={name!r} must be a name that CasADi takes: letters, digits and single _."
         )
     return ca.Function(
         name or program.name, symbols, outputs,

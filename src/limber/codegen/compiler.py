@@ -52,7 +52,7 @@ def compile(
         `casadi.Function`; "cuda" returns a function of arrays on the GPU, shape (size, states).
     body, node : the node of "pose" and "jacobian"; without `node`, the body frame.
     wrt : the Jacobian with respect to an input ("q", "v", "tau", ...) or parameter instead of the
-        function itself, or one Jacobian for each of several.  Derivatives with respect to q are on
+        function itself; or a list of them, for a tuple of Jacobians.  Derivatives with respect to q are on
         the tangent space (nv columns: the derivative along q_dot = N(q) v), and so are those of
         coordinates (the q of "step": nv rows).
     external : (body, node) ends of external wrenches, which become an input (n, 6) in world axes.

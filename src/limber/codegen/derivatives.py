@@ -61,7 +61,9 @@ def derivative(request: Request, wrt: str | Sequence[str]) -> Program:
         columns = _of_forward_dynamics(request, program, spots)
     else:
         columns = _jacobians(request.system, program, spots)
-    return _assembled(request, program, names, spots, columns, len(bound))
+    made = _assembled(request, program, names, spots, columns, len(bound))
+    made.listed = not isinstance(wrt, str)
+    return made
 
 
 def _assembled(request, program, names, spots, columns, bound) -> Program:

@@ -40,9 +40,14 @@ def write(program: Program, path: str | PathLike | None, name: str | None, singl
         "main.c": _example(program, function, dialect),
         "Makefile": _MAKEFILE.format(function=function),
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, text in texts.items():
-        (folder / file).write_text(text, encoding="utf-8", newline="\n")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, text in texts.items():
+            (folder / file).write_text(text, encoding="utf-8", newline="\n")
+    except (OSError, ValueError) as error:
+        raise ArgumentValueError(
+            f"path={str(path)!r} cannot be written to: {error}. Give a folder that can."
+        ) from error
     return folder
 
 

@@ -48,7 +48,7 @@ def find(system: System, key: str) -> Parameter:
             f'parameter {key!r} is unknown: give "gravity" or "<body>.<quantity>", such as '
             f'"{next(iter(system.bodies), "body")}.mass".'
         )
-    system.number(name, f"the body of parameter {key!r}, {name!r},")
+    system.number(name, f"parameter {key!r}: body")
     values = _quantities(system, name)
     if quantity not in values:
         raise ArgumentValueError(

@@ -58,6 +58,7 @@ class Program:
     system: str = ""  # the name of the system it belongs to
     example: tuple[tuple[float, ...], ...] = ()  # inputs to try it with
     origin: Any = field(default=None, repr=False)  # the `trace.Request` it was traced for
+    listed: bool = False  # whether even a single result comes in a tuple
     #: programs of its Jacobian, by the inputs they are for
     derivatives: dict[tuple[int, ...], Program] = field(default_factory=dict, repr=False)
 

@@ -18,6 +18,7 @@ from limber.codegen import graph as g
 from limber.codegen import parameters as named
 from limber.codegen.graph import Graph, Scalar
 from limber.codegen.program import Argument, Program, split
+from limber.dynamics.forward import INDIRECT_LOAD
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.kernels import layout as L
 from limber.kernels import plain
@@ -214,7 +215,7 @@ def _external(request: Request, values) -> tuple[int, list[int], list[Scalar]]:
 def _forward_dynamics(request, model, values):
     state = (values["q"], values["v"], values["tau"])
     sweeps = [kernels().articulated]
-    if model.system.fidelity == "ruthless":
+    if model.system.fidelity == "ruthless" and model.system.dynamics.load <= INDIRECT_LOAD:
         sweeps.append(kernels().ruthless)  # D_f precomputed: shorter for many modes
     found = []
     for sweep in sweeps:

@@ -30,6 +30,9 @@ MORE_METHODS: dict[str, Callable[[System, Array, Array, Array, External], Array]
 
 #: Modes per body from which a ruthless system is faster with D_f inverted beforehand (`make bench`).
 INDIRECT_FROM = 8
+#: The inverse made beforehand loses digits as the square of Omega Gamma: not used beyond this (1e-16 times
+#: its square is 2e-11, and the bound is a generous one).
+INDIRECT_LOAD = 400.0
 
 
 def forward_dynamics(
@@ -94,7 +97,8 @@ def _entry(system: System, method: str) -> str:
     """The compiled entry behind a method."""
     if method == "articulated" and system.fidelity == "ruthless":
         most = max(body.modes for body in system.bodies.values())
-        return "ruthless_body" if most >= INDIRECT_FROM else "articulated_body"
+        indirect = most >= INDIRECT_FROM and system.dynamics.load <= INDIRECT_LOAD
+        return "ruthless_body" if indirect else "articulated_body"
     return f"{method}_body"
 
 

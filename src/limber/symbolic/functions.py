@@ -113,11 +113,14 @@ class SumsOfProducts:
         one = -1  # a 1 stands behind the generators
         self.index = np.array([f + [one] * (width - len(f)) for f in products], dtype=int)
         self.index = self.index.reshape(len(products), width)
-        self.rows, self.coefficients = np.array(rows, dtype=int), np.array(coefficients)
+        self.rows, self.coefficients = (
+            np.array(rows, dtype=int),
+            np.array(coefficients, dtype=float),
+        )
 
     def __call__(self, generators: np.ndarray) -> np.ndarray:
         """The entries for these values of the generators."""
         values = np.append(generators, 1.0)
         terms = self.coefficients * values[self.index].prod(axis=1)
         size = int(np.prod(self.shape))
-        return np.bincount(self.rows, terms, size).reshape(self.shape)
+        return np.bincount(self.rows, terms, size).astype(float).reshape(self.shape)

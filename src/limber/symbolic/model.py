@@ -75,9 +75,10 @@ class Model:
 
     def _refuse_taken(self, naming: Naming) -> None:
         """Refuse a name of a coordinate or speed that a named number has."""
-        taken = set(self.values) & {*naming.q, *naming.p}
+        own = {str(s) for s in (*naming.q, *naming.p)}
+        taken = {str(s) for s in self.values} & own
         if taken:
-            name = min(map(str, taken))
+            name = min(taken)
             raise ArgumentValueError(
                 f"{name!r} is the name of a coordinate or speed and of a number that named= gives a name: choose "
                 "another name in q= or p=."
