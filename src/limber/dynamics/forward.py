@@ -84,7 +84,7 @@ def forward_dynamics(
         raise ArgumentValueError(f"method must be one of {known}, got {shown(method)}.")
     return with_external(
         system,
-        _entry(system, method),
+        entry_of(system, method),
         external,
         extra=system.nv * (system.nv + 1) if method == "composite" else 0,
         q=(q, system.nq),
@@ -93,7 +93,7 @@ def forward_dynamics(
     )
 
 
-def _entry(system: System, method: str) -> str:
+def entry_of(system: System, method: str) -> str:
     """The compiled entry behind a method."""
     if method == "articulated" and system.fidelity == "ruthless":
         most = max(body.modes for body in system.bodies.values())
@@ -106,7 +106,7 @@ def _prepare(system: System) -> tuple:
     """What the short way needs, kept by the system: compiled function, model and scratch."""
     packed = system.dynamics
     pool = workspaces(packed)
-    function = compiled.load(_entry(system, "articulated"))
+    function = compiled.load(entry_of(system, "articulated"))
     ready = (function, packed.topo, packed.const, pool.free, pool.size)
     object.__setattr__(system, "_forward", ready)
     return ready

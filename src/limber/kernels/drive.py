@@ -143,7 +143,7 @@ def forces(context, t, y):
 
 @kernel
 def full_rates(context, t, y, dy):
-    """dy/dt at (t, y) of a system of full fidelity."""
+    """dy/dt at (t, y), D_f factorized at every step."""
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     work, tau = numbers_at(context[WORK]), numbers_at(context[TAU])
     v, vdot = shifted(y, topo[NQ]), shifted(dy, topo[NQ])
@@ -154,7 +154,7 @@ def full_rates(context, t, y, dy):
 
 @kernel
 def ruthless_rates(context, t, y, dy):
-    """dy/dt at (t, y) of a ruthless system."""
+    """dy/dt at (t, y) of a ruthless system, D_f inverted beforehand."""
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     work, tau = numbers_at(context[WORK]), numbers_at(context[TAU])
     v, vdot = shifted(y, topo[NQ]), shifted(dy, topo[NQ])

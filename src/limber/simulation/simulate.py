@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, unit_quaternion
 from limber.dynamics.evaluate import check_system, quaternions
+from limber.dynamics.forward import entry_of
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.kernels import compiled
 from limber.simulation.drive import Drive, drive
@@ -287,7 +288,8 @@ def _events(events) -> list[Event]:
 def _rates(system: System, engine: str) -> int:
     """The address of the rates of the state."""
     if engine == "general":
-        return compiled.address(f"{system.fidelity}_rates")
+        indirect = entry_of(system, "articulated") == "ruthless_body"
+        return compiled.address("ruthless_rates" if indirect else "full_rates")
     if engine == "generated":
         from limber.codegen.rates import address  # noqa: PLC0415
 
