@@ -112,14 +112,14 @@ def test_diverging_simulation_ends_with_4_and_keeps_what_it_has(tmp_path):
         "got stuck at t = 1",
         "body 'link1'",
         "loosen rtol",
-        f"to t = 0.99 s, is in {out}",
+        f"to t = 1 s, is in {out}",
     ):
         assert words in done.stderr
     lines = (out / "result.csv").read_text().splitlines()
-    assert len(lines) == 101 and lines[-1].startswith("0.99,")
+    assert len(lines) == 102 and lines[-1].startswith("1.0,")
     assert "got stuck" in json.loads((out / "summary.json").read_text())["message"]
     found = limber_json("simulate", tmp_path / "case.yaml", code=4)
-    assert found["error"]["code"] == 4 and found["reached"] == pytest.approx(0.99)
+    assert found["error"]["code"] == 4 and found["reached"] == pytest.approx(1.0)
     assert found["files"] == []
 
 

@@ -88,7 +88,7 @@ def test_sampled_controller_is_called_at_its_times_and_held(s):
 
     c = Controller()
     r = lb.simulate(s, 0.5, torque=c, method="dop853", rtol=1e-9, atol=1e-10, every=0.005)
-    assert np.allclose(c.times[1:26], 0.02 * np.arange(25), atol=1e-12)
+    assert np.allclose(c.times[:25], 0.02 * np.arange(25), atol=1e-12)
     held = r.tau[(r.t > 0.1 + 1e-9) & (r.t < 0.12 - 1e-9)]
     assert len(held) == 3 and (held == held[0]).all()
 
@@ -104,7 +104,7 @@ def test_error_in_a_torque_function_is_raised_as_it_is(s):
 
 
 def test_torque_of_wrong_size(s):
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(lb.LimberError, match="must return 4 numbers"):
         lb.simulate(s, 0.5, torque=lambda t, q, v: np.zeros(s.nv + 1))
     for bad in (np.zeros(s.nv + 1), lb.Table([0.0], np.zeros((1, 17))), "full", [np.nan] * s.nv):
         with pytest.raises(lb.LimberError, match="torque"):

@@ -46,7 +46,7 @@ def _signatures() -> dict[str, tuple]:
     ):
         signatures[name] = (*state, i, i, f, out, i, i, i)
     words = types.Array(i, 1, "C")
-    signatures["simulate"] = (words, i, out, out, out, out, given, out, given, out, out, i)
+    signatures["simulate"] = (words, i, out, out, out, out, given, out, given, given, out, out, i)
     here, there = types.CPointer(i), types.CPointer(f)
     signatures["full_rates"] = signatures["ruthless_rates"] = (here, f, there, there)
     signatures["engine_forces"] = (here, f, there)

@@ -427,11 +427,13 @@ def tree_shift(transposed, table, x, y, width):
 
 
 @entry
-def simulate(context, method, y, k, scratch, clock, tableau, side, times, y_out, tau_out, most):
+def simulate(
+    context, method, y, k, scratch, clock, tableau, side, stops, times, y_out, tau_out, most
+):  # fmt: skip
     """March a simulation on; see `march`."""
     return march.march(
         pointer(context), method, pointer(y), pointer(k), pointer(scratch), pointer(clock), pointer(tableau),
-        pointer(side), pointer(times), len(times), pointer(y_out), pointer(tau_out), most,
+        pointer(side), pointer(stops), pointer(times), len(times), pointer(y_out), pointer(tau_out), most,
     )  # fmt: skip
 
 

@@ -38,7 +38,8 @@ RK4, RK45, DOP853, SDIRK = 0, 1, 2, 3
 # clock: what a simulation keeps between calls
 TIME, STEP, END_TIME, NEXT_SAMPLE, SAMPLE, RTOL, ATOL, LARGEST = 0, 1, 2, 3, 4, 5, 6, 7
 FRESH, STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER, LAST_ERROR = 8, 9, 10, 11, 12, 13, 14
-CLOCK = 16
+SAMPLES, START, STOP = 15, 16, 17  # samples taken, time of the first, next of the times to land on
+CLOCK = 20
 
 # what `march` returns
 DONE, PAUSED, EVENT, STUCK = 0, 1, 2, 3
@@ -166,22 +167,22 @@ def first_event(topo, method, n, h, own, s, k, y, y_new, t, w, out, address, cou
             found[i] = new
             if side[i] == 0.0:
                 side[i] = 1.0 if new > 0.0 else (-1.0 if new < 0.0 else 0.0)
-            elif new * side[i] < 0.0:
-                if side[count + i] * new < 0.0:
-                    side[i] = -side[i]  # the direction that does not count
-                else:
-                    if old * side[i] <= 0.0:
-                        old = side[i] * 1e-300  # it starts on the surface
-                    x = root(
-                        topo, method, n, h, own, s, k, y, y_new, t, w, out, address, i, g, a, b, old, new,
-                    )  # fmt: skip
-                    if x < best:
-                        best, which = x, i
-                    # g is that of another place now
-                    dense(method, n, h, own, s, k, y, y_new, b, w, out)
-                    call(address, t + b * h, out, shifted(out, topo[NQ]), g)
+            elif new * side[i] < 0.0 and side[count + i] * new >= 0.0:
+                if old * side[i] <= 0.0:
+                    old = side[i] * 1e-300  # it starts on the surface
+                x = root(
+                    topo, method, n, h, own, s, k, y, y_new, t, w, out, address, i, g, a, b, old, new,
+                )  # fmt: skip
+                if x < best:
+                    best, which = x, i
+                # g is that of another place now
+                dense(method, n, h, own, s, k, y, y_new, b, w, out)
+                call(address, t + b * h, out, shifted(out, topo[NQ]), g)
         if which >= 0:
             return which, best
+        for i in range(count):
+            if found[i] * side[i] < 0.0:
+                side[i] = -side[i]  # crossed in the direction that does not count
     return -1, 1.0
 
 
@@ -200,7 +201,9 @@ def write(context, topo, times, row, y, y_out, tau_out):
 
 
 @kernel
-def march(context, method, y, k, scratch, clock, tableau, side, times, count, y_out, tau_out, most):
+def march(
+    context, method, y, k, scratch, clock, tableau, side, stops, times, count, y_out, tau_out, most
+):  # fmt: skip
     """Integrate; see the head of this file.
 
     k: (s + 4) n, scratch: 2 n + s + 8 + 2 events numbers (implicit: size + 3 n more).  y ends at clock[TIME].
@@ -235,8 +238,15 @@ def march(context, method, y, k, scratch, clock, tableau, side, times, count, y_
             return DONE
         if kind == SAMPLED and t >= clock[NEXT_SAMPLE] - tiny:
             call(address, t, y, shifted(y, nq), tau)
-            clock[NEXT_SAMPLE] += clock[SAMPLE]
+            clock[SAMPLES] += 1.0
+            clock[NEXT_SAMPLE] = clock[START] + clock[SAMPLES] * clock[SAMPLE]
             clock[FRESH] = 1.0
+        # kinks and jumps of the torque are ends of steps: no step looks across them (the last stop is infinite)
+        stop = int(clock[STOP])
+        while stops[stop] <= t + tiny:
+            stop += 1
+            clock[FRESH] = 1.0
+        clock[STOP] = stop
         if clock[FRESH] != 0.0:
             call_rates(context[RATES], context, t, y, k)
             clock[EVALUATIONS] += 1.0
@@ -244,6 +254,7 @@ def march(context, method, y, k, scratch, clock, tableau, side, times, count, y_
         limit = left
         if kind == SAMPLED:
             limit = min(limit, clock[NEXT_SAMPLE] - t)
+        limit = min(limit, stops[stop] - t)
         h = min(clock[STEP], clock[LARGEST])
         if method != RK4 and h < tiny:
             return STUCK

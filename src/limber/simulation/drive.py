@@ -10,8 +10,8 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array, array, number, shown
-from limber.errors import ArgumentTypeError
-from limber.simulation.table import Table, interpolated, joint_speeds
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.simulation.table import Table, interpolated, joint_speeds, kinks
 
 CONSTANT, TABLE, CALLED, SAMPLED = 0, 1, 2, 3
 
@@ -19,6 +19,11 @@ CONSTANT, TABLE, CALLED, SAMPLED = 0, 1, 2, 3
 SIGNATURE = ctypes.CFUNCTYPE(
     None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 )
+
+#: Speeds beyond this are those of a motion that diverges, and excuse the torque.
+RUNAWAY = 1e30
+#: What ctypes functions are.
+_POINTER: Any = SIGNATURE.__mro__[1]
 
 
 @dataclass
@@ -30,7 +35,11 @@ class Drive:
     table: Array
     tau: Array
     sample: float = 0.0
+    stops: Array = field(default_factory=lambda: np.empty(0))  # times at which it jumps or bends
     keep: Any = None  # what must live as long as the address
+    spoilt: list[tuple[float, int]] = field(
+        default_factory=list
+    )  # when it was not finite, and where
     failure: list[BaseException] = field(default_factory=list)
 
     def at(self, system: System, t: float, q: Array, v: Array) -> Array:
@@ -52,17 +61,22 @@ def drive(system: System, torque: Any) -> Drive:
     if torque is None:
         return Drive(CONSTANT, 0, table, tau)
     if isinstance(torque, Table):
-        return Drive(TABLE, 0, np.ascontiguousarray(torque.rows(system)).reshape(-1), tau)
-    address = getattr(torque, "address", None)
-    if isinstance(address, int):  # a compiled function, such as numba.cfunc makes
-        return Drive(CALLED, address, table, tau, keep=torque)
+        rows = np.ascontiguousarray(torque.rows(system))
+        return Drive(TABLE, 0, rows.reshape(-1), tau, stops=kinks(rows))
+    if isinstance(torque, _POINTER):
+        return Drive(
+            CALLED, ctypes.cast(torque, ctypes.c_void_p).value or 0, table, tau, keep=torque
+        )
+    if type(torque).__module__.startswith("numba.") and hasattr(torque, "address"):  # a numba.cfunc
+        return Drive(CALLED, torque.address, table, tau, keep=torque)
     if callable(torque):
         made = Drive(CALLED, 0, table, tau)
         sample = getattr(torque, "sample_time", None)
         if sample is not None:
             made.kind = SAMPLED
             made.sample = number("torque.sample_time", sample, above=0.0)
-        function = SIGNATURE(callback(system, torque, made.failure))
+        checked = _checked(system, torque, made.spoilt)
+        function = SIGNATURE(callback(system, checked, made.failure))
         made.keep = function
         made.address = ctypes.cast(function, ctypes.c_void_p).value or 0
         return made
@@ -76,6 +90,29 @@ def drive(system: System, torque: Any) -> Drive:
         tau[joints] = array("torque", torque, (len(joints),))
         return Drive(CONSTANT, 0, table, tau)
     return Drive(CONSTANT, 0, table, np.array(array("torque", torque, (nv,))))
+
+
+def _checked(system: System, function: Any, spoilt: list[tuple[float, int]]) -> Any:
+    """A torque function whose results are looked at: their size, and where they are not finite."""
+    nv, joints = system.nv, joint_speeds(system)
+
+    def torque(t, q, v):
+        value = np.asarray(function(t, q, v))
+        if value.dtype.kind not in "iuf" or value.shape not in ((nv,), (len(joints),)):
+            raise ArgumentValueError(
+                f"torque(t, q, v) must return {nv} numbers, or {len(joints)} of the joints alone; at t = {t:.6g} s it "
+                f"returned {shown(value)}."
+            )
+        if value.shape != (nv,):
+            full = np.zeros(nv)
+            full[joints] = value
+            value = full
+        if not spoilt and not np.isfinite(value.sum()) and np.abs(v).max(initial=0.0) < RUNAWAY:
+            bad = np.flatnonzero(~np.isfinite(value))
+            spoilt.extend((t, int(i)) for i in bad[:1])
+        return value
+
+    return torque
 
 
 def callback(system: System, function: Any, failure: list[BaseException], size: int | None = None):

@@ -158,7 +158,8 @@ class Result:
     def power_audit(self) -> PowerAudit:
         """Work of the forces and of the modal dampers against the change of energy.
 
-        Needs output times close enough to integrate power over them (Simpson's rule).
+        Needs output times close enough to integrate power over them (Simpson's rule).  A ruthless system is no
+        Lagrangian one and keeps no such balance.
         """
         from scipy.integrate import cumulative_simpson  # noqa: PLC0415
 

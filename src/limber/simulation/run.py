@@ -21,11 +21,14 @@ from limber.simulation.methods import Method, methods
 # the clock of `kernels.march`
 TIME, STEP, END_TIME, NEXT_SAMPLE, SAMPLE, RTOL, ATOL, LARGEST = 0, 1, 2, 3, 4, 5, 6, 7
 FRESH, STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER = 8, 9, 10, 11, 12, 13
-CLOCK = 16
+SAMPLES, START = 15, 16
+CLOCK = 20
 DONE, PAUSED, EVENT, STUCK = 0, 1, 2, 3
 
 #: Steps of the first stretch of an adaptive run; later ones take about STRETCH seconds.
 FIRST, STRETCH = 200, 0.1
+#: An event function this near to zero after an action is at zero.
+SURFACE = 1e-10
 #: Steps of a trial of the other method, the most steps of a stretch, and how long a run stays explicit, s.
 TRIAL, MOST, PATIENCE = 50, 1_000_000, 0.3
 
@@ -71,14 +74,16 @@ class Run:
             self._event = SIGNATURE(callback(system, values, self.failure, len(events)))
             event = ctypes.cast(self._event, ctypes.c_void_p).value or 0
             # on which side of zero every function starts
-            self._side[: len(events)] = np.sign(values(span[0], y[: system.nq], y[system.nq :]))
+            self._values = values
+            self._side[: len(events)] = np.sign(self._event_values(span[0]))
         clock = np.zeros(CLOCK)
         length = span[1] - span[0]
         clock[[TIME, END_TIME]] = span
-        clock[STEP] = 1e-3 * min(1.0, length) if step is None else step
+        clock[STEP] = max(1e-3 * min(1.0, length), 1e-9 * length) if step is None else step
         clock[[RTOL, ATOL]] = rtol, atol
         clock[LARGEST] = largest
-        clock[NEXT_SAMPLE], clock[SAMPLE] = span[0], drive.sample
+        clock[[NEXT_SAMPLE, START]], clock[SAMPLE] = span[0], drive.sample
+        self._stops = np.append(drive.stops, np.inf)
         clock[FRESH] = 1.0
         self.clock = clock
         self._context = np.array(
@@ -108,7 +113,7 @@ class Run:
         self.clock[END_TIME] = until
         status = self._engine(
             self._context, method.number, self.y, self._k, self._scratch, self.clock, method.tableau,
-            self._side, self.outputs.t, self.outputs.y.reshape(-1), self.outputs.tau.reshape(-1), steps,
+            self._side, self._stops, self.outputs.t, self.outputs.y.reshape(-1), self.outputs.tau.reshape(-1), steps,
         )  # fmt: skip
         if self.failure:
             raise self.failure[0]
@@ -116,9 +121,23 @@ class Run:
             raise SimulationError(self._why_stuck(method))
         return int(status)
 
-    def restart(self) -> None:
-        """The state was changed from outside."""
+    def sampled(self, tau: Array) -> None:
+        """The controller was called at the start, outside: its torque holds from there."""
+        self._tau[:] = tau
+        self.clock[SAMPLES] = 1.0
+        self.clock[NEXT_SAMPLE] = self.clock[START] + self.clock[SAMPLE]
+
+    def restart(self, moved: bool = False) -> None:
+        """Go on after an event; `moved`: from another state, on whose side of the events' zeros is looked anew."""
         self.clock[FRESH] = 1.0
+        if moved and len(self._side):
+            values = self._event_values(self.t)
+            # on the surface, where it goes next decides
+            self._side[: len(values)] = np.where(np.abs(values) > SURFACE, np.sign(values), 0.0)
+
+    def _event_values(self, t: float) -> Array:
+        nq = self.system.nq
+        return np.array(self._values(t, self.y[:nq].copy(), self.y[nq:].copy()), dtype=float)
 
     def _why_stuck(self, method: Method) -> str:
         s, y = self.system, self.y
@@ -127,6 +146,12 @@ class Run:
         bad = np.flatnonzero(~np.isfinite(rates))
         size = np.abs(np.where(np.isfinite(y), y, np.inf))
         i = int(bad[0]) if bad.size else int(np.argmax(size))
+        if self.drive.spoilt:
+            at, j = self.drive.spoilt[0]
+            return (
+                f"the simulation of {s.name!r} got stuck at t = {t:.6g} s: torque was not finite at t = {at:.6g} s, first for "
+                f"v[{j}], {s.describe_v(j)}. Look at the function that makes it; the result so far is in error.result."
+            )
         part = (
             f"q[{i}], {s.describe_q(i)}" if i < s.nq else f"v[{i - s.nq}], {s.describe_v(i - s.nq)}"
         )
@@ -185,10 +210,15 @@ def automatic(run: Run, until: float, show) -> int:
 
 
 def _stretch(run: Run, method: Method, until: float, steps: int, show) -> tuple[int, float]:
-    """Go on for some steps: why it stopped, and the wall time per simulated second."""
+    """Go on for some steps, showing progress between: why it stopped, and the wall time per simulated second."""
     run.prepare(method)
-    t, start = run.t, time.perf_counter()
-    status = run.go(method, until, steps)
-    cost = (time.perf_counter() - start) / max(run.t - t, 1e-300)
-    show(run)
-    return status, cost
+    t, start, left, chunk = run.t, time.perf_counter(), steps, min(steps, TRIAL)
+    while True:
+        before = time.perf_counter()
+        status = run.go(method, until, min(chunk, left))
+        taken = time.perf_counter() - before
+        left -= chunk
+        show(run)
+        if status != PAUSED or left <= 0:
+            return status, (time.perf_counter() - start) / max(run.t - t, 1e-300)
+        chunk = int(np.clip(chunk * STRETCH / max(taken, 1e-6), 20, MOST))

@@ -17,7 +17,7 @@ from limber.dynamics.evaluate import check_system, quaternions
 from limber.dynamics.forward import entry_of
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.kernels import compiled
-from limber.simulation.drive import Drive, drive
+from limber.simulation.drive import SAMPLED, Drive, drive
 from limber.simulation.events import Event, Happened
 from limber.simulation.methods import methods
 from limber.simulation.progress import Progress
@@ -38,6 +38,8 @@ from limber.simulation.run import (
 
 #: Output rows when nothing is said of them.
 ROWS = 501
+#: So many events within this part of the run are a trap.
+CROWD, CLOSE = 100, 1e-6
 
 
 def simulate(
@@ -73,7 +75,7 @@ def simulate(
     rtol, atol : tolerances of the adaptive methods on every element of q and v, per step.
     method : "rk4" (fixed `step`), "rk45", "dop853" (orders 5 and 8, adaptive), "sdirk4" (implicit, for stiff
         modes; `kernels.implicit`), or "auto": dop853 and sdirk4, whichever turns out cheaper as the run goes
-        on.  "RK45", "DOP853", "Radau", "BDF", "LSODA" are SciPy's solvers, "cvode" that of SUNDIALS.
+        on (by the clock: two runs may differ, within the tolerance).  "RK45", "DOP853", "Radau", "BDF", "LSODA" are SciPy's solvers, "cvode" that of SUNDIALS.
     step, max_step : the (first) step, and the largest of the adaptive methods.
     events : see `Event`.
     engine : "general", or "generated": C code of this system (`compile`), several times as fast.
@@ -99,7 +101,15 @@ def simulate(
     largest = np.inf if max_step is None else number("max_step", max_step, above=0.0)
     listed = _events(events)
     driven = drive(system, torque)
-    if method in ("RK45", "DOP853", "Radau", "BDF", "LSODA", "RK23", "cvode"):
+    if isinstance(method, str) and method in (
+        "RK45",
+        "DOP853",
+        "Radau",
+        "BDF",
+        "LSODA",
+        "RK23",
+        "cvode",
+    ):
         from limber.simulation.peers import by_peer  # noqa: PLC0415
 
         if listed or save is not None:
@@ -107,7 +117,7 @@ def simulate(
                 f"method={method!r} of another library takes no events and no save= here; Result.save writes a file."
             )
         return by_peer(system, method, (start, end), q, v, torque, times, rtol, atol, largest)
-    if method != "auto" and method not in methods():
+    if not isinstance(method, str) or (method != "auto" and method not in methods()):
         known = ", ".join(["auto", *methods()])
         raise ArgumentValueError(
             f"method={shown(method)} is unknown; choose one of {known}, or RK45, DOP853, Radau, BDF, LSODA, cvode."
@@ -116,6 +126,10 @@ def simulate(
         if step is None:
             raise ArgumentValueError('method="rk4" has fixed steps: give step=..., in seconds.')
         largest = step
+        if (end - start) / step > 1e10:
+            raise ArgumentValueError(
+                f"step={step:g} asks for {(end - start) / step:.1e} steps: take a larger one."
+            )
     n = system.nq + system.nv
     outputs = Outputs(times, np.empty((len(times), n)), np.empty((len(times), system.nv)))
     run = Run(
@@ -182,6 +196,14 @@ def _driven(
                 else:
                     break
                 happened.append(Happened(run.t, event.name))
+                if len(happened) >= CROWD and run.t - happened[-CROWD].t <= CLOSE * (
+                    span[1] - span[0]
+                ):
+                    raise SimulationError(
+                        f"{CROWD} events up to t = {run.t:.6g} s, the last {event.name!r}, follow each other at once: an action "
+                        "leads back to its event. Give the event a direction, or let the action move the state away "
+                        "from the zero of its function."
+                    )
                 if _acted(run, event) or event.terminal:
                     message = f"stopped by event {event.name!r} at t = {run.t:.6g} s"
                     break
@@ -223,6 +245,8 @@ def _first_row(run: Run, driven: Drive) -> None:
     tau[:] = driven.at(s, run.t, y[: s.nq], y[s.nq :])
     if run.failure:
         raise run.failure[0]
+    if driven.kind == SAMPLED:
+        run.sampled(tau)
     run.outputs.y[0] = y
     run.clock[OUTPUT] = 1
 
@@ -245,6 +269,7 @@ def _acted(run: Run, event: Event) -> bool:
             f'the action of event {event.name!r} must return None, "stop" or (q, v), got {shown(answer)}.'
         ) from None
     run.y[:] = np.concatenate(_initial(s, q, v))
+    run.restart(moved=True)
     return False
 
 
@@ -278,7 +303,10 @@ def _times(start: float, end: float, t_eval, every) -> Array:
 
 
 def _events(events) -> list[Event]:
-    listed = [events] if isinstance(events, Event) else list(events)
+    try:
+        listed = [events] if isinstance(events, Event) else list(events or ())
+    except TypeError:
+        raise ArgumentTypeError(f"events must be lb.Event objects, got {shown(events)}.") from None
     for event in listed:
         if not isinstance(event, Event):
             raise ArgumentTypeError(f"events must be lb.Event objects, got {shown(event)}.")

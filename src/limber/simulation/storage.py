@@ -115,6 +115,7 @@ def load(path: str | PathLike) -> Result:
     h5py = _h5py()
     if not where.is_file():
         raise FileError(f"{where}: there is no such file.", str(where))
+    _refuse_truncated(where)
     try:
         file = h5py.File(where, "r")
     except OSError:
@@ -138,6 +139,18 @@ def load(path: str | PathLike) -> Result:
         statistics = Statistics(steps, rejected, evaluations, float(file.attrs["seconds"]))
         happened = tuple(Happened(float(at), str(name)) for at, name in events)
         return Result(system, t, q, v, tau, happened, statistics, str(file.attrs["message"]))
+
+
+def _refuse_truncated(path: Path) -> None:
+    """Refuse a file that is shorter than it says: HDF5 may look for its end without end."""
+    with path.open("rb") as file:
+        head = file.read(36)
+    if head[:8] == b"\x89HDF\r\n\x1a\n" and head[8] in (2, 3):
+        end = int.from_bytes(head[28:36], "little")
+        if path.stat().st_size < end:
+            raise FileError(
+                f"{path}: the file is cut off: {path.stat().st_size} of {end} bytes.", str(path)
+            )
 
 
 def _path(path: Any) -> Path:

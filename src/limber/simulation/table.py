@@ -86,6 +86,19 @@ def _with_slopes(t: Array, tau: Array, smooth: bool) -> Array:
     return np.hstack([t[:, None], tau, after, before])
 
 
+def kinks(rows: Array) -> Array:
+    """The times at which a table (rows with slopes) jumps or bends by more than sampling explains."""
+    nv = (rows.shape[1] - 1) // 3
+    if len(rows) < 2:
+        return rows[:, 0]
+    t, tau = rows[:, 0], rows[:, 1 : nv + 1]
+    bend = np.abs(rows[:, nv + 1 : 2 * nv + 1] - rows[:, 2 * nv + 1 :])
+    spacing = np.diff(t)
+    near = np.minimum(np.append(spacing, np.inf), np.insert(spacing, 0, np.inf))
+    size = np.abs(tau).max(initial=0.0)
+    return t[(bend * near[:, None]).max(axis=1) > 1e-3 * size]
+
+
 def interpolated(rows: Array, t: ArrayLike) -> Array:
     """Values at times t from rows with slopes, as `kernels.drive.interpolated`."""
     nv = (rows.shape[1] - 1) // 3
