@@ -134,3 +134,37 @@ def test_odd_requests(s, tmp_path):
         path.write_bytes(whole[: int(share * len(whole))])
         with pytest.raises(lb.LimberError, match="cut off"):
             lb.Result.load(path)
+
+
+def test_a_stopped_run_ends_with_the_row_of_its_event(s, tmp_path):
+    stop = lb.Event(lambda t, q, v: q[0] - 0.25, terminal=True, name="there")
+    r = lb.simulate(s, 1.0, v0=[1.0], events=stop, t_eval=[0.0, 1.0])
+    assert np.allclose(r.t, [0.0, 0.25]) and r.q[-1, 0] == pytest.approx(0.25)
+    pytest.importorskip("h5py")
+    kept = lb.simulate(s, 1.0, v0=[1.0], events=stop, every=0.1, save=tmp_path / "r.h5")
+    assert (lb.Result.load(tmp_path / "r.h5").t == kept.t).all() and kept.t[-1] == pytest.approx(
+        0.25
+    )
+
+
+def test_an_error_in_a_torque_carries_the_result_so_far(s):
+    def broken(t, q, v):
+        if t > 0.5:
+            raise OSError("bus")
+        return np.zeros(1)
+
+    with pytest.raises(OSError, match="bus") as caught:
+        lb.simulate(s, 1.0, v0=[1.0], torque=broken, max_step=0.01)
+    assert 0.4 < caught.value.result.t[-1] <= 0.5
+
+
+def test_results_refuse_what_they_cannot_do(s):
+    r = lb.simulate(s, 1.0, v0=[1.0])
+    assert len(r.resample([])) == 0
+    for bad in (r[:1], r[:0], r[::-1]):
+        with pytest.raises(lb.LimberError, match="resample needs 2 rows"):
+            bad.resample([0.0])
+        with pytest.raises(lb.LimberError, match="power_audit needs 3 rows"):
+            bad.power_audit()
+    with pytest.raises(lb.LimberError, match="needs t_eval"):
+        lb.simulate(s, 1.0, t_eval=[], method="Radau")

@@ -42,6 +42,10 @@ def by_peer(
             raise driven.failure[0]
         return np.concatenate([qdot(system, q, v), forward_dynamics(system, q, v, tau)])
 
+    if len(times) == 0 or (np.diff(times) <= 0.0).any():
+        raise ArgumentValueError(
+            f"method={method!r} of another library needs t_eval that increases, one time at least."
+        )
     start = time.perf_counter()
     y0 = np.concatenate([q, v])
     if method == "cvode":

@@ -163,14 +163,13 @@ class Result:
         """
         from scipy.integrate import cumulative_simpson  # noqa: PLC0415
 
+        self._refuse_unordered("power_audit", 3)
         power = np.einsum("ni,ni->n", self.tau, self.v)
         lost = np.zeros(len(self))
         for name, body in self.system.bodies.items():
             if isinstance(body, FlexibleBody) and body.modes:
                 rate = self.modal_speed(name)
                 lost -= np.einsum("ni,ij,nj->n", rate, body.damping, rate)
-        if len(self) < 3:
-            raise ArgumentValueError("a power audit needs three output times at least.")
         work = cumulative_simpson(power, x=self.t, initial=0.0)
         dissipation = cumulative_simpson(lost, x=self.t, initial=0.0)
         change = self.energy - self.energy[0]
@@ -207,6 +206,7 @@ class Result:
         from scipy.interpolate import CubicHermiteSpline  # noqa: PLC0415
 
         t = array("times", times, ("n",))
+        self._refuse_unordered("resample", 2)
         if t.size and (t.min() < self.t[0] or t.max() > self.t[-1]):
             raise ArgumentValueError(
                 f"times must lie within the result, {self.t[0]:g} to {self.t[-1]:g} s, got {t.min():g} to {t.max():g}."
@@ -215,8 +215,20 @@ class Result:
         v = CubicHermiteSpline(self.t, self.v, self.vdot)(t)
         for _, at in dynamics.evaluate.quaternions(self.system):
             q[:, at] /= np.linalg.norm(q[:, at], axis=1, keepdims=True)
-        tau = np.column_stack([np.interp(t, self.t, x) for x in self.tau.T]).reshape(len(t), -1)
+        tau = (
+            np.array([np.interp(t, self.t, x) for x in self.tau.T])
+            .reshape(self.tau.shape[1], len(t))
+            .T
+        )
         return self._with(t, q, v, tau)
+
+    def _refuse_unordered(self, what: str, least: int) -> None:
+        """Refuse what needs a number of rows at times that increase."""
+        if len(self) < least or (np.diff(self.t) <= 0.0).any():
+            raise ArgumentValueError(
+                f"{what} needs {least} rows at least, at times that increase; this result has {len(self)}"
+                + ("." if len(self) < least else ", and times that do not.")
+            )
 
     def save(self, path: str | PathLike) -> None:
         """Write an HDF5 file with the model inside; `Result.load` gives the result back bit for bit."""

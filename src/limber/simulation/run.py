@@ -98,6 +98,11 @@ class Run:
         self._engine = compiled.load("simulate")
 
     @property
+    def tau(self) -> Array:
+        """The forces last evaluated."""
+        return self._tau
+
+    @property
     def t(self) -> float:
         """The time reached."""
         return float(self.clock[TIME])

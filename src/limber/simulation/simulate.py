@@ -83,8 +83,9 @@ def simulate(
     save : an HDF5 file that is written as the run goes on: killed in the middle, it leaves what it had
         (`Result.load`).
 
-    Quaternions stay unit.  Interrupted (Ctrl-C), it returns the result so far; stuck, it raises
-    SimulationError with the result so far in `error.result`.
+    Quaternions stay unit.  A run that an event stops has the state there as its last row.  Interrupted
+    (Ctrl-C), it returns the result so far; stuck, it raises SimulationError; that error, and one of a torque
+    function, holds the result so far in `error.result`.
     """
     check_system(system)
     start = number("t0", t0)
@@ -157,6 +158,8 @@ def simulate(
         writer.close()
         raise
     store(run)
+    last = slice(written, len(result))  # the row of an event that stopped it
+    writer.append(result.t[last], result.q[last], result.v[last], result.tau[last])
     writer.finish(result)
     return result
 
@@ -206,16 +209,28 @@ def _driven(
                     )
                 if _acted(run, event) or event.terminal:
                     message = f"stopped by event {event.name!r} at t = {run.t:.6g} s"
-                    break
+                    return _with_last(_result(run, happened, began, message), run, driven)
         except KeyboardInterrupt:
             message = f"interrupted at t = {run.t:.6g} s"
             warnings.warn(
                 f"the simulation was {message}; the result so far is returned.", stacklevel=3
             )
-        except SimulationError as error:
-            error.result = _result(run, happened, began, str(error))
+        except Exception as error:
+            error.result = _result(run, happened, began, str(error))  # type: ignore[attr-defined]
             raise
     return _result(run, happened, began, message)
+
+
+def _with_last(result: Result, run: Run, driven: Drive) -> Result:
+    """A result with the state at which an event stopped it as its last row."""
+    s = result.system
+    if len(result) and result.t[-1] >= run.t:
+        return result
+    q, v = run.y[: s.nq], run.y[s.nq :]
+    tau = run.tau if driven.kind == SAMPLED else driven.at(s, run.t, q, v)
+    Q, V, T = (np.vstack(x) for x in ((result.q, q), (result.v, v), (result.tau, tau)))
+    t = np.append(result.t, run.t)
+    return Result(s, t, Q, V, T, result.events, result.statistics, result.message)
 
 
 def _result(run: Run, happened, began: float, message: str) -> Result:

@@ -126,10 +126,20 @@ def load(path: str | PathLike) -> Result:
     with file:
         if file.attrs.get("format") != FORMAT:
             raise FileError(f"{where}: this is no result file of format {FORMAT}.", str(where))
+        needed = [n for n in ("t", "q", "v", "tau") if n not in file]
+        needed += [n for n in ("model",) if n not in file.attrs]
+        if "event_times" in file:
+            kept = ("steps", "rejected", "evaluations", "seconds", "message")
+            needed += [n for n in kept if n not in file.attrs]
+        if needed:
+            raise FileError(f"{where}: this result file lacks {', '.join(needed)}.", str(where))
         document = Document(where, file.attrs["model"])
         system = build_model(document.data, document.root, where.stem).build()
         rows = min(len(file[name]) for name in ("t", "q", "v", "tau"))
         t, q, v, tau = (np.array(file[name][:rows]) for name in ("t", "q", "v", "tau"))
+        widths = (q.shape[1:], v.shape[1:], tau.shape[1:])
+        if widths != ((system.nq,), (system.nv,), (system.nv,)):
+            raise FileError(f"{where}: its rows do not fit its model: {widths}.", str(where))
         if "event_times" not in file:
             return Result(system, t, q, v, tau, message="the run did not end")
         events = zip(file["event_times"][:], file["event_names"].asstr()[:])
