@@ -53,6 +53,7 @@ def best(*functions, seconds=0.004):
 
 
 def record(group, what, value, unit, target=None, ok=None):
+    ok = None if ok is None else bool(ok)
     RESULTS.append(
         {"group": group, "what": what, "value": value, "unit": unit, "target": target, "ok": ok}
     )
