@@ -212,9 +212,10 @@ def fast(caller: Caller) -> Any:
     dispatcher = _dispatcher()
     program = caller.program
     arguments = (*program.inputs, *program.outputs)
+    alone = program.listed and len(program.outputs) == 1  # the dispatcher would not wrap it
     if (
         dispatcher is None
-        or program.listed
+        or alone
         or len(arguments) > 24
         or any(len(a.shape) > 3 for a in arguments)
     ):
