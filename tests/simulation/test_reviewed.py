@@ -168,3 +168,13 @@ def test_results_refuse_what_they_cannot_do(s):
             bad.power_audit()
     with pytest.raises(lb.LimberError, match="needs t_eval"):
         lb.simulate(s, 1.0, t_eval=[], method="Radau")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.zeros(2), None, "high"])
+def test_what_an_event_function_returns_is_looked_at(s, value):
+    for start in (0.0, 0.5):  # at the start, and on the way
+        event = lb.Event(lambda t, q, v, start=start: 1.0 if t < start else value, name="e")
+        with pytest.raises(
+            lb.LimberError, match="function of event 'e' must return one finite number"
+        ):
+            lb.simulate(s, 1.0, v0=[1.0], events=event)

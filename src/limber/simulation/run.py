@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from limber.assembly.system import System
-from limber.checks import Array
-from limber.errors import SimulationError
+from limber.checks import Array, shown
+from limber.errors import ArgumentValueError, SimulationError
 from limber.kernels import compiled
 from limber.kernels import layout as L
 from limber.simulation.drive import SIGNATURE, Drive, callback
@@ -66,10 +66,9 @@ class Run:
         self._side[len(events) :] = [e.direction for e in events]
         event = 0
         if events:
-            functions = [e.function for e in events]
 
             def values(t, q, v):
-                return [f(t, q, v) for f in functions]  # type: ignore[operator]
+                return [_value(e, t, q, v) for e in events]
 
             self._event = SIGNATURE(callback(system, values, self.failure, len(events)))
             event = ctypes.cast(self._event, ctypes.c_void_p).value or 0
@@ -173,6 +172,17 @@ class Run:
             f"the simulation of {s.name!r} got stuck at t = {t:.6g} s: {what}; the largest part of the state is "
             f"{part}, which is {y[i]:.3g}. {advice}"
         )
+
+
+def _value(event: Event, t: float, q: Array, v: Array) -> float:
+    """The value of an event function, which must be one finite number."""
+    value = np.asarray(event.function(t, q, v))  # type: ignore[operator]
+    if value.dtype.kind not in "iufb" or value.size != 1 or not np.isfinite(value).all():
+        raise ArgumentValueError(
+            f"the function of event {event.name!r} must return one finite number; at t = {t:.6g} s it returned "
+            f"{shown(value)}."
+        )
+    return float(value.reshape(()))
 
 
 def paced(run: Run, method: Method, until: float, show) -> int:
