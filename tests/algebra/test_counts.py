@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.chains import dense_chain
 from limber.algebra.plan import steps
 
 PAGE = Path(__file__).parents[2] / "docs" / "theory" / "counts.md"
@@ -18,34 +19,17 @@ ROWS = [
 ]
 
 
-def chain(bodies, m):
-    """Bodies of m free-free modes on revolute joints, with nothing special about their numbers."""
-    rng = np.random.default_rng(0)
-    n = m + 8
-    body = lb.FlexibleBody.from_nodes(
-        rng.uniform(0.5, 1, n),
-        rng.uniform(0, 1, (n, 3)),
-        0.3 * rng.standard_normal((n, 3, m)),
-        0.3 * rng.standard_normal((n, 3, m)),
-        np.diag(rng.uniform(10, 100, m)),
-    )
-    a = lb.Assembly("chain")
-    to, at = "world", None
-    for i in range(bodies):
-        turn, _ = np.linalg.qr(rng.standard_normal((3, 3)))
-        turn *= np.linalg.det(turn)
-        joint = lb.Revolute([0, 0, 1])
-        a.attach(str(i), body, joint, to, at, rng.uniform(0, 0.3, 3), turn, inboard=0)
-        to, at = str(i), 1
-    s = a.build()
-    return lb.operators(s, s.neutral() + 0.1 * rng.standard_normal(s.nq))
+def operators(bodies, m):
+    """Operators of a chain at a random configuration."""
+    s = dense_chain(bodies, m, "full")
+    return lb.operators(s, s.neutral() + 0.1 * np.random.default_rng(1).standard_normal(s.nq))
 
 
 def per_body(m, expressions):
     """(multiplications, additions) of one more interior body."""
     counts = []
     for bodies in (4, 5):
-        found = [step for e in expressions(chain(bodies, m)) for step in steps(e)]
+        found = [step for e in expressions(operators(bodies, m)) for step in steps(e)]
         counts.append(np.array([(s.multiplications, s.additions) for s in found]).sum(axis=0))
     return tuple(int(x) for x in counts[1] - counts[0])
 

@@ -7,32 +7,11 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.chains import dense_chain
 
 PAGE = Path(__file__).parents[2] / "docs" / "theory" / "counts.md"
 TABLE = PAGE.read_text().split("# Operation counts of generated code")[1]
 ROWS = [[int(x) for x in re.findall(r"\d+", row)] for row in re.findall(r"^\| \d.*", TABLE, re.M)]
-
-
-def chain(bodies, m, fidelity):
-    """Bodies of m free-free modes on revolute joints, with nothing special about their numbers."""
-    rng = np.random.default_rng(0)
-    n = m + 8
-    body = lb.FlexibleBody.from_nodes(
-        rng.uniform(0.5, 1, n),
-        rng.uniform(0, 1, (n, 3)),
-        0.3 * rng.standard_normal((n, 3, m)),
-        0.3 * rng.standard_normal((n, 3, m)),
-        np.diag(rng.uniform(10, 100, m)),
-    )
-    a = lb.Assembly("chain")
-    to, at = "world", None
-    for i in range(bodies):
-        turn, _ = np.linalg.qr(rng.standard_normal((3, 3)))
-        turn *= np.linalg.det(turn)
-        joint = lb.Revolute([0, 0, 1])
-        a.attach(str(i), body, joint, to, at, rng.uniform(0, 0.3, 3), turn, inboard=0)
-        to, at = str(i), 1
-    return a.build(fidelity=fidelity)
 
 
 def patent(m):
@@ -58,7 +37,7 @@ def test_counts_of_one_more_body(row):
     m = row[0]
     found = []
     for fidelity in ("ruthless", "full"):
-        a, b = (lb.operation_count(chain(n, m, fidelity), "forward_dynamics") for n in (4, 5))
+        a, b = (lb.operation_count(dense_chain(n, m, fidelity), "forward_dynamics") for n in (4, 5))
         found.append((b.mul - a.mul, b.add - a.add))
     mul, add = patent(m)
     assert row[1:] == [found[0][0], mul, found[0][1], add, *found[1]]
