@@ -3,13 +3,11 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 
-from helpers.command import limber, limber_json, program
+from helpers.command import limber, limber_json, program, running
 from helpers.files import EXAMPLES
 
 SLEW = EXAMPLES / "canadarm_slew.yaml"
@@ -163,16 +161,13 @@ def test_interrupt_anywhere_ends_with_130(monkeypatch):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such signals on Windows")
-def test_interrupted_simulation_ends_with_130_and_keeps_what_it_has(tmp_path):
+@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_simulation_ends_with_130_and_keeps_what_it_has(tmp_path, request_to_end):
     file = tmp_path / "a.csv"
-    command = [sys.executable, "-u", "-m", "limber", "simulate", str(SLEW), "--duration", "1e6"]
-    command += ["--every", "1", "--csv", str(file)]
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as run:
+    with running("simulate", SLEW, "--duration", "1e6", "--every", "1", "--csv", file) as run:
         assert "held as they are" in run.stderr.readline()  # said just before the run
         time.sleep(2.0)
-        run.send_signal(signal.SIGINT)
+        run.send_signal(request_to_end)
         _, err = run.communicate(timeout=60)
     assert run.returncode == 130, err
     assert "interrupted at t" in err and "Traceback" not in err

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import contextmanager
 
 from typer.testing import CliRunner
 
@@ -20,6 +21,27 @@ def limber(*arguments, code=0):
 def limber_json(*arguments, code=0):
     """What a command with --json says."""
     return json.loads(limber(*arguments, "--json", code=code).stdout)
+
+
+#: Python started by a shell in the background ignores Ctrl-C; here it shall not.
+LISTENING = """
+import runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv[0] = "limber"
+runpy.run_module("limber", run_name="__main__")
+"""
+
+
+@contextmanager
+def running(*arguments):
+    """The command line as a program that runs beside the test, and does not outlive it."""
+    command = [sys.executable, "-u", "-c", LISTENING, *map(str, arguments)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def program(*arguments):

@@ -33,7 +33,7 @@ Messages go to standard error.
     2  the command was used wrongly
     3  a file, or the model in it, is wrong: the message says where
     4  the simulation failed; what it computed is written all the same
-  130  interrupted (Ctrl-C); a simulation writes what it has
+  130  interrupted (Ctrl-C, kill); a simulation writes what it has
 """
 
 

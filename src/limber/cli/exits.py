@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -59,13 +61,27 @@ def message_of(error: BaseException) -> str:
 
 
 @contextmanager
+def interruptible() -> Iterator[None]:
+    """A request to end (SIGTERM, as `kill` and batch systems send it) is an interrupt like Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
 def guarded(as_json: bool, debug: bool) -> Iterator[None]:
     """Run a command: errors that are a user's, a file's or a machine's end it with their code."""
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         warnings.showwarning = lambda message, *_, **__: note(str(message))
         try:
-            yield
+            with interruptible():
+                yield
         except BrokenPipeError:  # `limber schema | head`: Typer knows what to do
             raise
         except (KeyboardInterrupt, LimberError, OSError) as error:
