@@ -60,7 +60,7 @@ def arrays(x):
     elif isinstance(x, Mapping):
         yield from arrays(list(x.values()))
     elif hasattr(x, "__dict__"):
-        scratch = ("_forward", "pools")
+        scratch = ("_ready", "pools")
         yield from arrays([part for name, part in vars(x).items() if name not in scratch])
 
 

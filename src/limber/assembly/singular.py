@@ -35,7 +35,7 @@ def singular_body(system: System) -> tuple[str, str] | None:
     work = np.zeros(packed.topo[L.WORK_SIZE])
     vdot, zero = np.empty(system.nv), np.zeros(system.nv)
     q = generic_configuration(system)
-    compiled.load("articulated_body")(packed.topo, packed.const, work, q, zero, zero, vdot, 0, 1)
+    compiled.load("articulated_body")(packed.topo, packed.const, q, zero, zero, work, vdot, 0, 1)
     topo = packed.topo.reshape(-1, L.COLUMNS)
     names = list(system.layout)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -36,8 +36,8 @@ class System(Frozen):
 
     def __init__(self, name: str, items: tuple[Attachment, ...], gravity: Array, fidelity: str):
         self.name = name
-        #: what `forward_dynamics` keeps between calls
-        self._forward: tuple | None = None
+        #: what `dynamics.evaluate.short` needs, by call
+        self._ready: dict[Hashable, tuple] = {}
         self.fidelity = fidelity
         self.gravity = gravity
         self.attachments: Mapping[str, Attachment] = MappingProxyType({i.name: i for i in items})

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import check_system, of_position
+from limber.dynamics.evaluate import check_system, of_state, short
 
 
 def kinetic_energy(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     """v^T M(q) v / 2, in O(N).  q (..., nq), v (..., nv) -> (...)."""
-    check_system(system)
-    return of_position(system, system.dynamics, "kinetic_energy", q, v, ())[()]
+    answer = short(system, "kinetic_energy", q, v)
+    if answer is None:
+        check_system(system)
+        answer = of_state(system, system.dynamics, "kinetic_energy", (), q=q, v=v)
+    return answer[()]
 
 
 def potential_energy(system: System, q: ArrayLike) -> Array:
@@ -21,11 +23,17 @@ def potential_energy(system: System, q: ArrayLike) -> Array:
 
     q (..., nq) -> (...).  Gravity sees the deformed geometry at either fidelity.
     """
-    check_system(system)
-    return of_position(system, system.geometry, "potential_energy", q, np.zeros(system.nv), ())[()]
+    answer = short(system, "potential_energy", q)
+    if answer is None:
+        check_system(system)
+        answer = of_state(system, system.geometry, "potential_energy", (), q=q)
+    return answer[()]
 
 
 def momentum(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     """Momentum [angular; linear] about the world origin, world axes.  -> (..., 6); O(N)."""
+    answer = short(system, "momentum", q, v)
+    if answer is not None:
+        return answer
     check_system(system)
-    return of_position(system, system.dynamics, "momentum", q, v, (6,))
+    return of_state(system, system.dynamics, "momentum", (6,), q=q, v=v)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -16,12 +16,15 @@ from limber.checks import Array, numbers, shown, unit_quaternion
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.kernels import compiled
 from limber.kernels import layout as L
-from limber.kernels.layout import NOT_FINITE, NOT_UNIT, OK, STATES
+from limber.kernels.layout import NOT_FINITE, NOT_UNIT, OK, OVERFLOW, STATES
 
 #: A thread gets at least this many states.
 STATES_PER_THREAD = 64
 
 External = dict[tuple[str, str | int | None], ArrayLike]
+
+#: Nodes that never change.
+_NODE_TYPES = frozenset({str, int, np.int64, type(None)})
 
 
 def check_system(system) -> None:
@@ -61,7 +64,7 @@ def vectors(system: System, **named: tuple[ArrayLike, int]) -> tuple[tuple[int, 
     flat = []
     for a in arrays:
         wide = np.broadcast_to(a, (*batch, a.shape[-1])).reshape(math.prod(batch), a.shape[-1])
-        flat.append(np.ascontiguousarray(wide))
+        flat.append(np.ascontiguousarray(wide) if wide.flags.aligned else wide.copy())
     return batch, flat
 
 
@@ -116,67 +119,102 @@ def workspaces(packed: Packed, extra: int = 0) -> Workspaces:
     return pool
 
 
+def node_key(name: str, body: str, node: str | int | None) -> Hashable:
+    """What `short` finds a call by that is about a node; None for a node of an unusual type.
+
+    The type is a part of it: True and 1.0 are no nodes, but equal to 1.
+    """
+    kind = type(node)
+    return (name, body, node, kind) if kind in _NODE_TYPES else None
+
+
+def short(system: System, key: Hashable, *given: ArrayLike | float) -> Array | None:
+    """The short way: the answer for one state in contiguous float64 vectors, checked in one compiled pass.
+
+    key : names the call and its options; `run` keeps under it what is needed here.
+    given : what the entry takes between its options and scratch: vectors, floats.
+
+    None stands for whatever else there is: the first call, a batch, other types, bad input.  The careful way
+    then gives the answer or says what is wrong.
+    """
+    try:
+        function, model, free, work_size, size, shape = system._ready[key]
+    except (AttributeError, KeyError, TypeError):  # no System, first call, options that do not hash
+        return None
+    try:
+        work = free.pop()  # atomic, as append is: threads do not share scratch
+    except IndexError:
+        work = np.empty(work_size)
+    out = np.empty(size)
+    try:
+        status = function(*(model + given + (work, out, 0, 1)))
+    except TypeError:  # not such vectors
+        status = -1
+    free.append(work)
+    if status != OK:
+        return None
+    return out if shape is None else out.reshape(shape)
+
+
 def run(
     system: System,
     packed: Packed,
     entry: str,
-    inputs: Sequence[Array],
+    inputs: dict[str, Array],
     out: Array,
     *,
     options: tuple = (),
-    sizes: tuple = (),
+    more: tuple = (),
     extra: int = 0,
-    names: Sequence[str] = ("q", "v"),
+    key: Hashable = None,
 ) -> None:
     """Run an entry over all states, on all cores; raise what its status says.
 
-    inputs are contiguous (states, size) arrays; options go between them and `out`, sizes after it.
+    inputs are contiguous (states, size) arrays, out is (states, ...); among the arguments of the entry,
+    options stand before the inputs and more behind them.  What `short` needs is kept under key.
     """
     function = compiled.load(entry)
     pool = workspaces(packed, extra)
-    states = len(out)
-    arguments = [*(a.ravel() for a in inputs), *options, out.ravel(), *sizes]
+    model = (packed.topo, packed.const, *options)
+    arguments = (*model, *(a.ravel() for a in inputs.values()), *more)
+    flat, states = out.ravel(), len(out)
 
     def part(start: int, stop: int) -> int:
         work = pool.take()
-        status = function(packed.topo, packed.const, work, *arguments, start, stop)
+        status = function(*arguments, work, flat, start, stop)
         pool.give_back(work)
         return status
 
     for status in split(part, states):
         if status != OK:
-            refuse(
-                system,
-                int(status) % STATES,
-                int(status) // STATES,
-                states,
-                dict(zip(names, inputs)),
-            )
+            state, why = divmod(int(status), STATES)
+            refuse(system, why, state, states, inputs, entry)
+    if key is not None:
+        shape = out.shape[1:]
+        kept = None if len(shape) == 1 else shape
+        system._ready[key] = (function, model, pool.free, pool.size, math.prod(shape), kept)
 
 
-def of_position(
+def of_state(
     system: System,
     packed: Packed,
     entry: str,
-    q: ArrayLike,
-    v: ArrayLike,
     shape: tuple[int, ...],
     *,
-    body: int = 0,
-    node: int = 0,
-    dt: float = 0.0,
+    options: tuple = (),
+    more: tuple = (),
+    key: Hashable = None,
+    **state: ArrayLike,
 ) -> Array:
-    """A function of q and v: entry(q, v) of the given shape, with the batch in front."""
-    batch, inputs = vectors(system, q=(q, system.nq), v=(v, system.nv))
-    size = int(np.prod(shape))
-    out = np.empty((len(inputs[0]), size))
-    run(system, packed, entry, inputs, out, options=(body, node, dt), sizes=(size,))
-    if not np.isfinite(out).all():
-        state = int(np.argwhere(~np.isfinite(out))[0, 0])
-        raise DynamicsError(
-            f"{entry} of {system.name!r} is not finite{of_batch(state, len(out))}: the state is so large that it "
-            "overflows. Look for huge coordinates, speeds or times."
-        )
+    """A function of q, or of q and v: an array of the given shape, with the batch in front.
+
+    Kept for `short` by the name of the entry, or under key if it has options.
+    """
+    sizes = {"q": system.nq, "v": system.nv}
+    batch, arrays = vectors(system, **{name: (x, sizes[name]) for name, x in state.items()})
+    inputs, out = dict(zip(state, arrays)), np.empty((len(arrays[0]), *shape))
+    key = key if options else entry
+    run(system, packed, entry, inputs, out, options=options, more=more, key=key)
     return out.reshape((*batch, *shape))
 
 
@@ -202,7 +240,14 @@ def of_batch(state: int, states: int) -> str:
     return f" (state {state} of the batch)" if states > 1 else ""
 
 
-def refuse(system: System, status: int, state: int, states: int, inputs: dict[str, Array]) -> None:
+def refuse(
+    system: System,
+    status: int,
+    state: int,
+    states: int,
+    inputs: dict[str, Array],
+    entry: str = "the dynamics",
+) -> None:
     """Raise the error behind a status, naming the argument, the element and the body."""
     which = of_batch(state, states)
     if status == NOT_FINITE:
@@ -222,6 +267,11 @@ def refuse(system: System, status: int, state: int, states: int, inputs: dict[st
         name, at = worst
         where = f"q[{at.start}:{at.stop}]{which}, the quaternion of body {name!r},"
         unit_quaternion(where, q[at], tolerance=0.0)
+    if status == OVERFLOW:
+        raise DynamicsError(
+            f"{entry} of {system.name!r} is not finite{which}: the state is so large that it overflows. Look for "
+            "huge coordinates, speeds or times."
+        )
     raise DynamicsError(
         f"the dynamics of {system.name!r} has no finite result{which}: the articulated inertia is singular at this "
         "configuration, or the state is so large that the equations overflow. Look for a body without mass or "

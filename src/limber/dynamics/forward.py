@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,14 +13,14 @@ from limber.dynamics.evaluate import (
     External,
     check_system,
     externals,
+    node_key,
     of_batch,
     refuse,
     run,
+    short,
     vectors,
-    workspaces,
 )
 from limber.errors import ArgumentValueError
-from limber.kernels import compiled
 from limber.kernels.layout import NOT_FINITE
 
 METHODS = ("articulated", "composite")
@@ -57,25 +57,13 @@ def forward_dynamics(
         study: "fd1" to "fd4" (Rodriguez & Kreutz), "coupled" and "split" (Jain & Rodriguez, (51), (58) and
         (61), (62)), "denoc" (Mohan & Saha), "cg" (conjugate gradients).  All give the same answer.
     """
-    if external is None and method == "articulated":
-        # the short way, for one state in contiguous float64 vectors: all checks in one compiled pass
-        try:
-            function, topo, const, free, size = system._forward or _prepare(system)
-        except AttributeError:
-            check_system(system)
-            raise
-        try:
-            work = free.pop()  # atomic, as append is: threads do not share scratch
-        except IndexError:
-            work = np.empty(size)
-        out = np.empty(system.nv)
-        try:
-            status = function(topo, const, work, q, v, tau, out, 0, 1)
-        except (TypeError, ValueError):  # Numba: not the arrays it knows
-            status = -1
-        free.append(work)
-        if status == 0:
-            return out
+    if method == "articulated":
+        if external is None:
+            answer = short(system, "forward_dynamics", q, v, tau)
+        else:
+            answer = short_forced(system, "forward_dynamics", external, q, v, tau)
+        if answer is not None:
+            return answer
     check_system(system)
     if isinstance(method, str) and method in MORE_METHODS:
         return _one_by_one(system, q, v, tau, external, MORE_METHODS[method])
@@ -86,6 +74,7 @@ def forward_dynamics(
         system,
         entry_of(system, method),
         external,
+        key=force_key("forward_dynamics", external) if method == "articulated" else None,
         extra=system.nv * (system.nv + 1) if method == "composite" else 0,
         q=(q, system.nq),
         v=(v, system.nv),
@@ -102,14 +91,21 @@ def entry_of(system: System, method: str) -> str:
     return f"{method}_body"
 
 
-def _prepare(system: System) -> tuple:
-    """What the short way needs, kept by the system: compiled function, model and scratch."""
-    packed = system.dynamics
-    pool = workspaces(packed)
-    function = compiled.load(entry_of(system, "articulated"))
-    ready = (function, packed.topo, packed.const, pool.free, pool.size)
-    object.__setattr__(system, "_forward", ready)
-    return ready
+def force_key(name: str, external: External | None) -> Hashable:
+    """What `short` finds a call by, with no external force or one; None for more."""
+    if external is None:
+        return name
+    if type(external) is dict and len(external) == 1:
+        (where,) = external
+        if type(where) is tuple and len(where) == 2:
+            return node_key(name, *where)
+    return None
+
+
+def short_forced(system: System, name: str, external: External, *state: ArrayLike) -> Array | None:
+    """`short` for forward or inverse dynamics with an external force."""
+    key = force_key(name, external)
+    return None if key is None else short(system, key, *external.values(), *state)
 
 
 def with_external(
@@ -117,6 +113,7 @@ def with_external(
     entry: str,
     external: External | None,
     *,
+    key: Hashable = None,
     extra: int = 0,
     **named: tuple[ArrayLike, int],
 ) -> Array:
@@ -124,15 +121,14 @@ def with_external(
     packed = system.dynamics
     index, wrenches = externals(system, packed, external)
     batch, arrays = vectors(system, **named, **wrenches)
-    inputs, forces = arrays[:3], arrays[3:]
-    out = np.empty((len(inputs[0]), system.nv))
-    ext = np.hstack(forces) if forces else np.empty((len(out), 0))
-    refuse_infinite(ext, list(wrenches))
-    options: tuple = (index, ext.ravel())
-    if entry in ("articulated_body", "ruthless_body"):
-        # the entry of the short way, so that a batch gives the very numbers of single calls
-        entry, options = (f"{entry}_external", options) if forces else (entry, ())
-    run(system, packed, entry, inputs, out, options=options, extra=extra, names=tuple(named))
+    inputs = dict(zip(named, arrays))
+    options: tuple = ()
+    if wrenches:
+        forces = np.hstack(arrays[3:])
+        refuse_infinite(forces, list(wrenches))
+        entry, inputs, options = f"{entry}_external", {"external": forces, **inputs}, (index,)
+    out = np.empty((len(arrays[0]), system.nv))
+    run(system, packed, entry, inputs, out, options=options, extra=extra, key=key)
     return out.reshape(*batch, system.nv)
 
 

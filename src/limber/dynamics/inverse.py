@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import External, check_system, of_position
-from limber.dynamics.forward import with_external
+from limber.dynamics.evaluate import External, check_system, of_state, short
+from limber.dynamics.forward import force_key, short_forced, with_external
 
 
 def inverse_dynamics(
@@ -23,11 +23,18 @@ def inverse_dynamics(
 
     Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).
     """
+    if external is None:
+        answer = short(system, "inverse_dynamics", q, v, vdot)
+    else:
+        answer = short_forced(system, "inverse_dynamics", external, q, v, vdot)
+    if answer is not None:
+        return answer
     check_system(system)
     return with_external(
         system,
         "newton_euler_sweep",
         external,
+        key=force_key("inverse_dynamics", external),
         q=(q, system.nq),
         v=(v, system.nv),
         vdot=(vdot, system.nv),
@@ -49,6 +56,8 @@ def mass_matrix(system: System, q: ArrayLike) -> Array:
     q (..., nq) -> (..., nv, nv), symmetric, and positive definite within small deformation; O(N^2) for a
     chain.
     """
+    answer = short(system, "mass_matrix", q)
+    if answer is not None:
+        return answer
     check_system(system)
-    nv = system.nv
-    return of_position(system, system.dynamics, "mass_matrix", q, np.zeros(nv), (nv, nv))
+    return of_state(system, system.dynamics, "mass_matrix", (system.nv, system.nv), q=q)

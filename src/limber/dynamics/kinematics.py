@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, number
-from limber.dynamics.evaluate import check_system, of_position
+from limber.dynamics.evaluate import check_system, node_key, of_state, short
 from limber.kernels import layout as L
 
 
@@ -18,11 +17,13 @@ def pose(
 
     Without `node`, of the body frame.  The deformed geometry, at either fidelity.
     """
-    check_system(system)
-    k, record = _node(system, body, node)
-    rest = np.zeros(system.nv)
-    out = of_position(system, system.geometry, "pose", q, rest, (12,), body=k, node=record)
-    return out[..., :9].reshape(*out.shape[:-1], 3, 3), out[..., 9:]
+    key = node_key("pose", body, node)
+    answer = short(system, key, q)
+    if answer is None:
+        check_system(system)
+        options = _node(system, body, node)
+        answer = of_state(system, system.geometry, "pose", (4, 3), options=options, key=key, q=q)
+    return answer[..., :3, :], answer[..., 3, :]
 
 
 def jacobian(system: System, q: ArrayLike, body: str, node: str | int | None = None) -> Array:
@@ -31,17 +32,23 @@ def jacobian(system: System, q: ArrayLike, body: str, node: str | int | None = N
     Without `node`, of the body frame.  The derivative of `pose`: deformed geometry, at either
     fidelity.
     """
+    key = node_key("jacobian", body, node)
+    answer = short(system, key, q)
+    if answer is not None:
+        return answer
     check_system(system)
-    k, record = _node(system, body, node)
-    rest, shape = np.zeros(system.nv), (6, system.nv)
-    return of_position(system, system.geometry, "jacobian", q, rest, shape, body=k, node=record)
+    options, shape = _node(system, body, node), (6, system.nv)
+    return of_state(system, system.geometry, "jacobian", shape, options=options, key=key, q=q)
 
 
 def qdot(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     """The time derivative of q at speeds v: v itself but for quaternions and simple joints of several
     columns, where theta_dot = Gamma(theta) beta."""
+    answer = short(system, "qdot", q, v)
+    if answer is not None:
+        return answer
     check_system(system)
-    return of_position(system, system.geometry, "qdot", q, v, (system.nq,))
+    return of_state(system, system.geometry, "qdot", (system.nq,), q=q, v=v)
 
 
 def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
@@ -50,9 +57,12 @@ def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
     Exact on quaternions (exponential maps of SO(3) and SE(3)) and wherever theta_dot = beta; a
     `SimpleJoint` of several columns makes the first-order step theta + Gamma(theta) beta dt.
     """
+    answer = short(system, "integrate", q, v, dt) if isinstance(dt, float) else None
+    if answer is not None:
+        return answer
     check_system(system)
-    dt = number("dt", dt)
-    return of_position(system, system.geometry, "integrate", q, v, (system.nq,), dt=dt)
+    more = (number("dt", dt),)
+    return of_state(system, system.geometry, "integrate", (system.nq,), more=more, q=q, v=v)
 
 
 def _node(system: System, body: str, node: str | int | None) -> tuple[int, int]:

@@ -24,37 +24,31 @@ def _signatures() -> dict[str, tuple]:
     """Argument types of the entry points, by name."""
     from numba import types  # noqa: PLC0415
 
+    from limber.kernels.borrowed import Vector  # noqa: PLC0415
+
     f, i = types.float64, types.int64
-    out = types.Array(f, 1, "C")
-    given, ints = types.Array(f, 1, "C", readonly=True), types.Array(i, 1, "C", readonly=True)
-    model = (ints, given, out)
-    state = (*model, given, given)
-    forces = (*state, given, ints, given, out, i, i)
-    signatures: dict[str, tuple] = {"composite_body": forces, "newton_euler_sweep": forces}
-    for name in ("articulated_body", "ruthless_body"):
-        signatures[name] = (*state, given, out, i, i)
-        signatures[f"{name}_external"] = forces
-    for name in (
-        "mass_matrix",
-        "kinetic_energy",
-        "potential_energy",
-        "momentum",
-        "qdot",
-        "integrate",
-        "pose",
-        "jacobian",
-    ):
-        signatures[name] = (*state, i, i, f, out, i, i, i)
-    words = types.Array(i, 1, "C")
-    signatures["simulate"] = (words, i, out, out, out, out, given, out, given, given, out, out, i)
+    x, ints = Vector(f), Vector(i)
+    model, tail = (ints, x), (x, x, i, i)
+    signatures: dict[str, tuple] = {}
+    for name in ("articulated_body", "ruthless_body", "composite_body", "newton_euler_sweep"):
+        signatures[name] = (*model, x, x, x, *tail)
+        signatures[f"{name}_external"] = (*model, ints, x, x, x, x, *tail)
+    for name in ("mass_matrix", "potential_energy"):
+        signatures[name] = (*model, x, *tail)
+    for name in ("pose", "jacobian"):
+        signatures[name] = (*model, i, i, x, *tail)
+    for name in ("kinetic_energy", "momentum", "qdot"):
+        signatures[name] = (*model, x, x, *tail)
+    signatures["integrate"] = (*model, x, x, f, *tail)
+    signatures["simulate"] = (ints, i, *[x] * 10, i)
     here, there = types.CPointer(i), types.CPointer(f)
     signatures["full_rates"] = signatures["ruthless_rates"] = (here, f, there, there)
     signatures["engine_forces"] = (here, f, there)
     signatures["engine_implicit"] = (here, *[there] * 6)
-    signatures["operator_blocks"] = (*state, ints, out)
-    signatures["block_multiply"] = (i, given, ints, given, out, i)
-    signatures["tree_sweep"] = (i, given, ints, out, i)
-    signatures["tree_shift"] = (i, ints, given, out, i)
+    signatures["operator_blocks"] = (*model, x, x, x, ints, x)
+    signatures["block_multiply"] = (i, x, ints, x, x, i)
+    signatures["tree_sweep"] = (i, x, ints, x, i)
+    signatures["tree_shift"] = (i, ints, x, x, i)
     return signatures
 
 
@@ -103,7 +97,7 @@ def _announce(text: str) -> None:
 
 
 @cache
-def _load(name: str) -> Callable:
+def _load(name: str):
     from limber.kernels import entry  # noqa: PLC0415
 
     function = getattr(entry, name)
@@ -113,20 +107,24 @@ def _load(name: str) -> Callable:
         _announce(f"compiling {name} for this machine, once ...")
     start = time.perf_counter()
     function.compile(_signatures()[name])
-    function.disable_compile()
     if not known:
         _announce(f"compiled {name} in {time.perf_counter() - start:.1f} s")
-    return function
+    (compiled,) = function.overloads.values()
+    return compiled
 
 
 def load(name: str) -> Callable:
-    """The compiled entry point `name`; compiles it if this machine has not yet."""
+    """The compiled entry point `name`; compiles it if this machine has not yet.
+
+    It takes the arguments of its signature and no others: TypeError.
+    """
     with _lock:
-        return _load(name)
+        return _load(name).entry_point
 
 
 @cache
 def address(name: str) -> int:
     """The address of an entry point of C signature."""
-    (compiled,) = load(name).overloads.values()  # type: ignore[attr-defined]
+    with _lock:
+        compiled = _load(name)
     return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)

@@ -3,8 +3,11 @@
 Arrays are flat and contiguous, state after state; one state is a batch of one.  The kernels run on
 raw pointers, which keeps their calls cheap and their compilation short; this is where arrays turn
 into pointers.  An entry returns 0 when all is well, else STATES times the number of the first bad
-state plus a status.  Inputs are checked for finiteness and unit quaternions in one pass, the results
-of forward and inverse dynamics for finiteness and sound pivots.
+state plus a status.  In one pass the arrays are checked for their sizes, inputs for finiteness and unit
+quaternions, results for finiteness, those of forward dynamics for sound pivots.
+
+Arguments stand in one order: the model and the options, which a system keeps between calls; the state;
+scratch and result; the states to do.
 
 The entries are alike on purpose: Numba keeps no function on disk that was handed another one.
 """
@@ -26,6 +29,7 @@ from . import (
     ruthless,
     sweeps,
 )
+from .borrowed import pointer
 from .layout import (
     AXIS,
     COLUMNS,
@@ -45,6 +49,7 @@ from .layout import (
     NQ,
     NV,
     OK,
+    OVERFLOW,
     PIVOT_TOLERANCE,
     ROWS_END,
     SINGULAR,
@@ -61,16 +66,6 @@ from .layout import (
 from .scalar import called, entry, kernel
 from .sweeps import FIELDS
 from .vec import dot, load3
-
-
-@intrinsic
-def pointer(typingctx, array):
-    """Pointer to the first element of an array."""
-
-    def codegen(context, builder, signature, args):
-        return context.make_array(signature.args[0])(context, builder, args[0]).data
-
-    return types.CPointer(array.dtype)(array), codegen
 
 
 @intrinsic
@@ -93,9 +88,9 @@ def finite(x, n):
 
 
 @kernel
-def check(topo, q, v, x):
-    """Status of one state: q, v and x finite, quaternions unit."""
-    if not (finite(q, topo[NQ]) and finite(v, topo[NV]) and finite(x, topo[NV])):
+def check_position(topo, q):
+    """Status of a configuration: finite, quaternions unit."""
+    if not finite(q, topo[NQ]):
         return NOT_FINITE
     for g in range(topo[END], topo[ROWS_END], COLUMNS):
         if topo[g + G_KIND] == SPHERICAL or topo[g + G_KIND] == FREE:
@@ -104,6 +99,14 @@ def check(topo, q, v, x):
             if abs(norm - 1.0) > 2.0 * UNIT_TOLERANCE:
                 return NOT_UNIT
     return OK
+
+
+@kernel
+def check(topo, q, v, x):
+    """Status of one state: q, v and x finite, quaternions unit."""
+    if not (finite(v, topo[NV]) and finite(x, topo[NV])):
+        return NOT_FINITE
+    return check_position(topo, q)
 
 
 @kernel
@@ -149,27 +152,35 @@ def pivots_posed(matrix, n):
 
 
 @kernel
-def sizes_fit(topo, work, q, v, x, out, stop):
-    """Whether the arrays hold the same number of states, at least `stop`."""
-    states = out.size // topo[NV] if topo[NV] > 0 else stop
-    return (
-        stop <= states
-        and out.size == states * topo[NV]
-        and q.size == states * topo[NQ]
-        and v.size == out.size
-        and x.size == out.size
-        and work.size >= topo[WORK_SIZE]
-    )
+def states_in(topo, work, q, stop):
+    """The number of states in q (`stop` if a state has no coordinates); -1 if that does not come out even or
+    is less than `stop`, or if `work` is too small."""
+    states = q.size // topo[NQ] if topo[NQ] > 0 else stop
+    if states < stop or q.size != states * topo[NQ] or work.size < topo[WORK_SIZE]:
+        return -1
+    return states
 
 
-# --- forward and inverse dynamics: (q, v, x) to out ---------------------------------------------
+@kernel
+def holds(array, size, states):
+    """Whether an array is that of so many states, `size` numbers each."""
+    return states >= 0 and array.size == size * states
+
+
+@kernel
+def speeds_fit(v, x, out, nv, states):
+    """`holds` of the vectors of forward and inverse dynamics."""
+    return holds(v, nv, states) and holds(x, nv, states) and holds(out, nv, states)
+
+
+# --- forward and inverse dynamics: (q, v, x) to out, without and with external wrenches -------------
 
 
 @entry
-def articulated_body(topo, const, work, q, v, x, out, start, stop):
-    if not sizes_fit(topo, work, q, v, x, out, stop):
-        return SIZES
+def articulated_body(topo, const, q, v, x, work, out, start, stop):
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+    if not speeds_fit(v, x, out, nv, states_in(topo, work, q, stop)):
+        return SIZES
     for i in range(start, stop):
         qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
@@ -184,17 +195,17 @@ def articulated_body(topo, const, work, q, v, x, out, start, stop):
 
 
 @entry
-def articulated_body_external(topo, const, work, q, v, x, index, ext, out, start, stop):
-    if not sizes_fit(topo, work, q, v, x, out, stop):
-        return SIZES
+def articulated_body_external(topo, const, index, ext, q, v, x, work, out, start, stop):
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    n = index.size // 2
+    n, states = index.size // 2, states_in(topo, work, q, stop)
+    if not (speeds_fit(v, x, out, nv, states) and holds(ext, 6 * n, states)):
+        return SIZES
     for i in range(start, stop):
         qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
-        status = check(t, qi, vi, xi)
+        ei = shifted(pointer(ext), i * 6 * n)
+        status = check(t, qi, vi, xi) if finite(ei, 6 * n) else NOT_FINITE
         if status == OK:
-            ei = shifted(pointer(ext), 6 * n * i)
             articulated.forward_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
             if not (finite(oi, nv) and well_posed(t, w, 1)):
                 status = SINGULAR
@@ -204,10 +215,10 @@ def articulated_body_external(topo, const, work, q, v, x, index, ext, out, start
 
 
 @entry
-def ruthless_body(topo, const, work, q, v, x, out, start, stop):
-    if not sizes_fit(topo, work, q, v, x, out, stop):
-        return SIZES
+def ruthless_body(topo, const, q, v, x, work, out, start, stop):
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+    if not speeds_fit(v, x, out, nv, states_in(topo, work, q, stop)):
+        return SIZES
     for i in range(start, stop):
         qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
@@ -222,17 +233,17 @@ def ruthless_body(topo, const, work, q, v, x, out, start, stop):
 
 
 @entry
-def ruthless_body_external(topo, const, work, q, v, x, index, ext, out, start, stop):
-    if not sizes_fit(topo, work, q, v, x, out, stop):
-        return SIZES
+def ruthless_body_external(topo, const, index, ext, q, v, x, work, out, start, stop):
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    n = index.size // 2
+    n, states = index.size // 2, states_in(topo, work, q, stop)
+    if not (speeds_fit(v, x, out, nv, states) and holds(ext, 6 * n, states)):
+        return SIZES
     for i in range(start, stop):
         qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
-        status = check(t, qi, vi, xi)
+        ei = shifted(pointer(ext), i * 6 * n)
+        status = check(t, qi, vi, xi) if finite(ei, 6 * n) else NOT_FINITE
         if status == OK:
-            ei = shifted(pointer(ext), 6 * n * i)
             ruthless.forward_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
             if not (finite(oi, nv) and well_posed(t, w, 0)):
                 status = SINGULAR
@@ -242,18 +253,37 @@ def ruthless_body_external(topo, const, work, q, v, x, index, ext, out, start, s
 
 
 @entry
-def composite_body(topo, const, work, q, v, x, index, ext, out, start, stop):
-    if not sizes_fit(topo, work, q, v, x, out, stop):
-        return SIZES
+def composite_body(topo, const, q, v, x, work, out, start, stop):
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    n = index.size // 2
+    if not speeds_fit(v, x, out, nv, states_in(topo, work, q, stop)):
+        return SIZES
     matrix = shifted(w, topo[WORK_SIZE])
     for i in range(start, stop):
         qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
         status = check(t, qi, vi, xi)
         if status == OK:
-            ei = shifted(pointer(ext), 6 * n * i)
+            composite.forward_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi, matrix)
+            if not (finite(oi, nv) and pivots_posed(matrix, nv)):
+                status = SINGULAR
+        if status != OK:
+            return STATES * i + status
+    return OK
+
+
+@entry
+def composite_body_external(topo, const, index, ext, q, v, x, work, out, start, stop):
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+    n, states = index.size // 2, states_in(topo, work, q, stop)
+    if not (speeds_fit(v, x, out, nv, states) and holds(ext, 6 * n, states)):
+        return SIZES
+    matrix = shifted(w, topo[WORK_SIZE])
+    for i in range(start, stop):
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
+        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
+        ei = shifted(pointer(ext), i * 6 * n)
+        status = check(t, qi, vi, xi) if finite(ei, 6 * n) else NOT_FINITE
+        if status == OK:
             composite.forward_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi, matrix)
             if not (finite(oi, nv) and pivots_posed(matrix, nv)):
                 status = SINGULAR
@@ -263,17 +293,35 @@ def composite_body(topo, const, work, q, v, x, index, ext, out, start, stop):
 
 
 @entry
-def newton_euler_sweep(topo, const, work, q, v, x, index, ext, out, start, stop):
-    if not sizes_fit(topo, work, q, v, x, out, stop):
-        return SIZES
+def newton_euler_sweep(topo, const, q, v, x, work, out, start, stop):
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    n = index.size // 2
+    if not speeds_fit(v, x, out, nv, states_in(topo, work, q, stop)):
+        return SIZES
     for i in range(start, stop):
         qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
         status = check(t, qi, vi, xi)
         if status == OK:
-            ei = shifted(pointer(ext), 6 * n * i)
+            newton_euler.inverse_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi)
+            if not finite(oi, nv):
+                status = SINGULAR
+        if status != OK:
+            return STATES * i + status
+    return OK
+
+
+@entry
+def newton_euler_sweep_external(topo, const, index, ext, q, v, x, work, out, start, stop):
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+    n, states = index.size // 2, states_in(topo, work, q, stop)
+    if not (speeds_fit(v, x, out, nv, states) and holds(ext, 6 * n, states)):
+        return SIZES
+    for i in range(start, stop):
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
+        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
+        ei = shifted(pointer(ext), i * 6 * n)
+        status = check(t, qi, vi, xi) if finite(ei, 6 * n) else NOT_FINITE
+        if status == OK:
             newton_euler.inverse_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
             if not finite(oi, nv):
                 status = SINGULAR
@@ -282,102 +330,153 @@ def newton_euler_sweep(topo, const, work, q, v, x, index, ext, out, start, stop)
     return OK
 
 
-# --- functions of q and v, `size` numbers a state: all take the same options, most use none -------
+# --- functions of q -------------------------------------------------------------------------------
 
 
 @entry
-def mass_matrix(topo, const, work, q, v, body, node, dt, out, size, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+def mass_matrix(topo, const, q, work, out, start, stop):
+    t, c, w, nq, size = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV] * topo[NV]
+    if not holds(out, size, states_in(topo, work, q, stop)):
+        return SIZES
     for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        status = check(t, qi, vi, vi)
+        qi, oi = shifted(pointer(q), i * nq), shifted(pointer(out), i * size)
+        status = check_position(t, qi)
+        if status == OK:
+            composite.mass_matrix(t, c, w, qi, oi)
+            if not finite(oi, size):
+                status = OVERFLOW
         if status != OK:
             return STATES * i + status
-        composite.mass_matrix(t, c, w, qi, shifted(pointer(out), i * size))
     return OK
 
 
 @entry
-def kinetic_energy(topo, const, work, q, v, body, node, dt, out, size, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+def potential_energy(topo, const, q, work, out, start, stop):
+    t, c, w, nq, size = pointer(topo), pointer(const), pointer(work), topo[NQ], 1
+    if not holds(out, size, states_in(topo, work, q, stop)):
+        return SIZES
     for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        status = check(t, qi, vi, vi)
+        qi, oi = shifted(pointer(q), i * nq), shifted(pointer(out), i * size)
+        status = check_position(t, qi)
+        if status == OK:
+            energy.potential_energy(t, c, w, qi, oi)
+            if not finite(oi, size):
+                status = OVERFLOW
         if status != OK:
             return STATES * i + status
-        energy.kinetic_energy(t, c, w, qi, vi, shifted(pointer(out), i * size))
     return OK
 
 
 @entry
-def potential_energy(topo, const, work, q, v, body, node, dt, out, size, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+def pose(topo, const, body, node, q, work, out, start, stop):
+    t, c, w, nq, size = pointer(topo), pointer(const), pointer(work), topo[NQ], 12
+    if not holds(out, size, states_in(topo, work, q, stop)):
+        return SIZES
     for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        status = check(t, qi, vi, vi)
+        qi, oi = shifted(pointer(q), i * nq), shifted(pointer(out), i * size)
+        status = check_position(t, qi)
+        if status == OK:
+            observe.pose(t, c, w, qi, body, node, oi)
+            if not finite(oi, size):
+                status = OVERFLOW
         if status != OK:
             return STATES * i + status
-        energy.potential_energy(t, c, w, qi, shifted(pointer(out), i * size))
     return OK
 
 
 @entry
-def momentum(topo, const, work, q, v, body, node, dt, out, size, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+def jacobian(topo, const, body, node, q, work, out, start, stop):
+    t, c, w, nq, size = pointer(topo), pointer(const), pointer(work), topo[NQ], 6 * topo[NV]
+    if not holds(out, size, states_in(topo, work, q, stop)):
+        return SIZES
     for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        status = check(t, qi, vi, vi)
+        qi, oi = shifted(pointer(q), i * nq), shifted(pointer(out), i * size)
+        status = check_position(t, qi)
+        if status == OK:
+            observe.jacobian(t, c, w, qi, body, node, oi)
+            if not finite(oi, size):
+                status = OVERFLOW
         if status != OK:
             return STATES * i + status
-        energy.momentum(t, c, w, qi, vi, shifted(pointer(out), i * size))
+    return OK
+
+
+# --- functions of q and v -------------------------------------------------------------------------
+
+
+@entry
+def kinetic_energy(topo, const, q, v, work, out, start, stop):
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+    size, states = 1, states_in(topo, work, q, stop)
+    if not (holds(v, nv, states) and holds(out, size, states)):
+        return SIZES
+    for i in range(start, stop):
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
+        oi = shifted(pointer(out), i * size)
+        status = check(t, qi, vi, vi)
+        if status == OK:
+            energy.kinetic_energy(t, c, w, qi, vi, oi)
+            if not finite(oi, size):
+                status = OVERFLOW
+        if status != OK:
+            return STATES * i + status
     return OK
 
 
 @entry
-def qdot(topo, const, work, q, v, body, node, dt, out, size, start, stop):
+def momentum(topo, const, q, v, work, out, start, stop):
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+    size, states = 6, states_in(topo, work, q, stop)
+    if not (holds(v, nv, states) and holds(out, size, states)):
+        return SIZES
     for i in range(start, stop):
         qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
+        oi = shifted(pointer(out), i * size)
         status = check(t, qi, vi, vi)
+        if status == OK:
+            energy.momentum(t, c, w, qi, vi, oi)
+            if not finite(oi, size):
+                status = OVERFLOW
         if status != OK:
             return STATES * i + status
-        manifold.coordinate_rates(t, c, w, qi, vi, shifted(pointer(out), i * size))
     return OK
 
 
 @entry
-def integrate(topo, const, work, q, v, body, node, dt, out, size, start, stop):
+def qdot(topo, const, q, v, work, out, start, stop):
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+    size, states = nq, states_in(topo, work, q, stop)
+    if not (holds(v, nv, states) and holds(out, size, states)):
+        return SIZES
     for i in range(start, stop):
         qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
+        oi = shifted(pointer(out), i * size)
         status = check(t, qi, vi, vi)
+        if status == OK:
+            manifold.coordinate_rates(t, c, w, qi, vi, oi)
+            if not finite(oi, size):
+                status = OVERFLOW
         if status != OK:
             return STATES * i + status
-        manifold.integrate(t, c, w, qi, vi, dt, shifted(pointer(out), i * size))
     return OK
 
 
 @entry
-def pose(topo, const, work, q, v, body, node, dt, out, size, start, stop):
+def integrate(topo, const, q, v, dt, work, out, start, stop):
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+    size, states = nq, states_in(topo, work, q, stop)
+    if not (holds(v, nv, states) and holds(out, size, states)):
+        return SIZES
     for i in range(start, stop):
         qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        status = check(t, qi, vi, vi)
+        oi = shifted(pointer(out), i * size)
+        status = check(t, qi, vi, vi) if 0.0 * dt == 0.0 else NOT_FINITE
+        if status == OK:
+            manifold.integrate(t, c, w, qi, vi, dt, oi)
+            if not finite(oi, size):
+                status = OVERFLOW
         if status != OK:
             return STATES * i + status
-        observe.pose(t, c, w, qi, body, node, shifted(pointer(out), i * size))
-    return OK
-
-
-@entry
-def jacobian(topo, const, work, q, v, body, node, dt, out, size, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        status = check(t, qi, vi, vi)
-        if status != OK:
-            return STATES * i + status
-        observe.jacobian(t, c, w, qi, body, node, shifted(pointer(out), i * size))
     return OK
 
 
@@ -433,7 +532,7 @@ def simulate(
     """March a simulation on; see `march`."""
     return march.march(
         pointer(context), method, pointer(y), pointer(k), pointer(scratch), pointer(clock), pointer(tableau),
-        pointer(side), pointer(stops), pointer(times), len(times), pointer(y_out), pointer(tau_out), most,
+        pointer(side), pointer(stops), pointer(times), times.size, pointer(y_out), pointer(tau_out), most,
     )  # fmt: skip
 
 

@@ -62,7 +62,7 @@ SCREWS, SPHERICAL, FREE = 0, 1, 2
 RIGIDLY, DEFORMING, CONSTANT = 0, 1, 2
 
 # --- statuses of the compiled entries -------------------------------------------------------------
-OK, SIZES, NOT_FINITE, NOT_UNIT, SINGULAR = 0, 1, 2, 3, 4
+OK, SIZES, NOT_FINITE, NOT_UNIT, SINGULAR, OVERFLOW = 0, 1, 2, 3, 4, 5
 STATES = 8  # an entry returns STATES times the number of the bad state plus its status
 UNIT_TOLERANCE = 1e-6  # how far the norm of a quaternion may be from 1
 PIVOT_TOLERANCE = 1e-14  # a pivot this much smaller than the inertia it is a part of is rounding
