@@ -26,7 +26,8 @@ import limber as lb
 from limber.dynamics import forward
 from limber.kernels import articulated, compiled
 from limber.kernels import layout as L
-from limber.kernels.entry import pointer, shifted
+from limber.kernels.borrowed import pointer
+from limber.kernels.entry import shifted
 from limber.kernels.scalar import entry
 
 REPEATS = 25
@@ -135,6 +136,57 @@ def against_pinocchio(rng):
         )
 
 
+def other_functions(rng):
+    group = "one call of the other functions, rigid arm of 7 joints"
+    s, model = rigid_chain(7, rng)
+    data = model.createData()
+    q, v, vdot = state(s, rng)
+    tip = model.njoints - 1
+
+    def placement():
+        pin.forwardKinematics(model, data, q)
+        return data.oMi[tip].rotation, data.oMi[tip].translation
+
+    def jacobian():
+        return pin.computeJointJacobian(model, data, q, tip)
+
+    def momentum():
+        return pin.computeCentroidalMomentum(model, data, q, v)
+
+    pairs = {
+        "inverse_dynamics": (
+            lambda: lb.inverse_dynamics(s, q, v, vdot),
+            lambda: pin.rnea(model, data, q, v, vdot),
+        ),
+        "bias": (lambda: lb.bias(s, q, v), lambda: pin.nonLinearEffects(model, data, q, v)),
+        "mass_matrix": (lambda: lb.mass_matrix(s, q), lambda: pin.crba(model, data, q)),
+        "kinetic_energy": (
+            lambda: lb.kinetic_energy(s, q, v),
+            lambda: pin.computeKineticEnergy(model, data, q, v),
+        ),
+        "potential_energy": (
+            lambda: lb.potential_energy(s, q),
+            lambda: pin.computePotentialEnergy(model, data, q),
+        ),
+        "pose": (lambda: lb.pose(s, q, "b6"), placement),
+        "integrate": (lambda: lb.integrate(s, q, v, 1.0), lambda: pin.integrate(model, q, v)),
+        # the same work, in other axes and about another point
+        "jacobian": (lambda: lb.jacobian(s, q, "b6"), jacobian),
+        "momentum": (lambda: lb.momentum(s, q, v), momentum),
+    }
+    for name, (ours, theirs) in pairs.items():
+        if name not in ("jacobian", "momentum"):
+            x, y = ours(), theirs()
+            assert all(map(np.allclose, x, y)) if name == "pose" else np.allclose(x, y), name
+        a, b = best(ours, theirs)
+        record(group, f"{name}: limber", 1e6 * a, "us")
+        record(group, f"{name}: Pinocchio", 1e6 * b, "us")
+        record(group, f"{name}: ratio", a / b, "")
+    load = {("b6", None): np.ones(6)}
+    (a,) = best(lambda: lb.forward_dynamics(s, q, v, vdot, external=load))
+    record(group, "forward_dynamics with an external force: limber", 1e6 * a, "us")
+
+
 def over_bodies(rng):
     group = "cost over the number of bodies"
     per_body = {}
@@ -169,13 +221,8 @@ def over_modes(rng):
         def call(f, *args):
             return lambda: f(*args)
 
-        args = (packed.topo, packed.const, work, q, v, tau)
-        none = np.empty(0, dtype=np.int64), np.empty(0)
-        a, b, c = best(
-            call(direct, *args, out, 0, 1),
-            call(indirect, *args, out, 0, 1),
-            call(composite, *args, *none, out, 0, 1),
-        )
+        args = (packed.topo, packed.const, q, v, tau, work, out, 0, 1)
+        a, b, c = best(call(direct, *args), call(indirect, *args), call(composite, *args))
         if crossover is None and b < a:
             crossover = m
         ratio = c / min(a, b)
@@ -366,7 +413,7 @@ def simulations(rng):
     body = compiled.load("articulated_body")
     work = np.empty(packed.topo[L.WORK_SIZE])
     bare, simulated = best(
-        lambda: body(packed.topo, packed.const, work, Q.ravel(), V.ravel(), T.ravel(), out.ravel(), 0, states),
+        lambda: body(packed.topo, packed.const, Q.ravel(), V.ravel(), T.ravel(), work, out.ravel(), 0, states),
         lambda: lb.simulate(s, 10.0, **options),
         seconds=0.05,
     )  # fmt: skip
@@ -493,6 +540,7 @@ def main():
     rng = np.random.default_rng(0)
     steps = [
         lambda: against_pinocchio(rng),
+        lambda: other_functions(rng),
         lambda: over_bodies(rng),
         lambda: over_modes(rng),
         lambda: batches(rng),
