@@ -50,7 +50,7 @@ def _signatures() -> dict[str, tuple]:
     here, there = types.CPointer(i), types.CPointer(f)
     signatures["full_rates"] = signatures["ruthless_rates"] = (here, f, there, there)
     signatures["engine_forces"] = (here, f, there)
-    signatures["engine_implicit"] = (here, *[there] * 6)
+    signatures["engine_implicit"] = (here, *[there] * 5)
     signatures["operator_blocks"] = (*state, ints, out)
     signatures["block_multiply"] = (i, given, ints, given, out, i)
     signatures["tree_sweep"] = (i, given, ints, out, i)

@@ -24,7 +24,7 @@ CONSTANT, TABLE, CALLED, SAMPLED = 0, 1, 2, 3
 
 # context
 TOPO, CONST, CONST_SIZE, WORK, KIND, FUNCTION, TABLE_DATA, ROWS, TAU = 0, 1, 2, 3, 4, 5, 6, 7, 8
-RATES, FORCES, IMPLICIT, EVENT_FUNCTION, EVENTS = 9, 10, 11, 12, 13
+RATES, FORCES, IMPLICIT, EVENT_FUNCTION, EVENTS, MEMORY = 9, 10, 11, 12, 13, 14
 CONTEXT = 16
 
 _NUMBER, _WORD = ir.DoubleType(), ir.IntType(64)
@@ -65,10 +65,10 @@ def call_forces(typingctx, address, context, t, y):
 
 
 @intrinsic
-def call_implicit(typingctx, address, context, step, y, tableau, k, y_new, more):
-    """implicit(context, step, y, tableau, k, y_new, more) -> evaluations; step: t, h, rtol, atol."""
-    signature = types.int64(types.int64, context, step, y, tableau, k, y_new, more)
-    return signature, _caller(_WORD, _WORDS, *[_NUMBERS] * 6)
+def call_implicit(typingctx, address, context, step, y, tableau, k, y_new):
+    """implicit(context, step, y, tableau, k, y_new) -> evaluations; step: t, h, rtol, atol, error."""
+    signature = types.int64(types.int64, context, step, y, tableau, k, y_new)
+    return signature, _caller(_WORD, _WORDS, *[_NUMBERS] * 5)
 
 
 @intrinsic

@@ -459,6 +459,6 @@ def engine_forces(context, t, y):
 
 
 @called
-def engine_implicit(context, step, y, tableau, k, y_new, more):
+def engine_implicit(context, step, y, tableau, k, y_new):
     """`implicit.implicit_step`."""
-    return implicit.implicit_step(context, step, y, tableau, k, y_new, more)
+    return implicit.implicit_step(context, step, y, tableau, k, y_new)

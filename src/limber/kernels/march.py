@@ -206,7 +206,7 @@ def march(
 ):  # fmt: skip
     """Integrate; see the head of this file.
 
-    k: (s + 4) n, scratch: 2 n + s + 8 + 2 events numbers (implicit: size + 3 n more).  y ends at clock[TIME].
+    k: (s + 4) n, scratch: 2 n + s + 9 + 2 events numbers.  y ends at clock[TIME].
     """
     topo, tau = words_at(context[TOPO]), numbers_at(context[TAU])
     kind, address, events = context[KIND], context[FUNCTION], context[EVENTS]
@@ -264,9 +264,9 @@ def march(
         converged = True
         if method == SDIRK:
             step[0], step[1], step[2], step[3] = t, h, rtol, atol
-            used = call_implicit(context[IMPLICIT], context, step, y, A, k, y_new, shifted(step, 4))
+            used = call_implicit(context[IMPLICIT], context, step, y, A, k, y_new)
             converged = used > 0
-            clock[EVALUATIONS] += used
+            clock[EVALUATIONS] += abs(used)
         else:
             for i in range(1, s):
                 combine(n, h, shifted(A, i * s), i, k, y, point)
@@ -278,7 +278,9 @@ def march(
             call_rates(context[RATES], context, t + h, y_new, end_rate)
             clock[EVALUATIONS] += s
         error = 0.0
-        if method != RK4 and converged:
+        if method == SDIRK:
+            error = step[4]
+        elif method != RK4:
             error = error_norm(method, n, h, own, s, k, y, y_new, rtol, atol)
         total = 0.0
         for i in range(n):

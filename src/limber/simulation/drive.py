@@ -36,6 +36,7 @@ class Drive:
     tau: Array
     sample: float = 0.0
     stops: Array = field(default_factory=lambda: np.empty(0))  # times at which it jumps or bends
+    python: bool = False  # Python is called at every evaluation
     keep: Any = None  # what must live as long as the address
     spoilt: list[tuple[float, int]] = field(
         default_factory=list
@@ -70,10 +71,10 @@ def drive(system: System, torque: Any) -> Drive:
     if type(torque).__module__.startswith("numba.") and hasattr(torque, "address"):  # a numba.cfunc
         return Drive(CALLED, torque.address, table, tau, keep=torque)
     if callable(torque):
-        made = Drive(CALLED, 0, table, tau)
+        made = Drive(CALLED, 0, table, tau, python=True)
         sample = getattr(torque, "sample_time", None)
         if sample is not None:
-            made.kind = SAMPLED
+            made.kind, made.python = SAMPLED, False
             made.sample = number("torque.sample_time", sample, above=0.0)
         checked = _checked(system, torque, made.spoilt)
         function = SIGNATURE(callback(system, checked, made.failure))

@@ -27,6 +27,7 @@ from limber.simulation.run import (
     EVALUATIONS,
     EVENT,
     EVENT_NUMBER,
+    IMPLICIT_COST,
     OUTPUT,
     REJECTED,
     STEPS,
@@ -74,8 +75,9 @@ def simulate(
     t_eval, every : output times, or their distance; 501 times unless given.
     rtol, atol : tolerances of the adaptive methods on every element of q and v, per step.
     method : "rk4" (fixed `step`), "rk45", "dop853" (orders 5 and 8, adaptive), "sdirk4" (implicit, for stiff
-        modes; `kernels.implicit`), or "auto": dop853 and sdirk4, whichever turns out cheaper as the run goes
-        on (by the clock: two runs may differ, within the tolerance).  "RK45", "DOP853", "Radau", "BDF", "LSODA" are SciPy's solvers, "cvode" that of SUNDIALS.
+        modes and stiff torque laws; `kernels.implicit`), or "auto": dop853 and sdirk4, whichever turns out
+        cheaper as the run goes on.  "RK45", "DOP853", "Radau", "BDF", "LSODA" are SciPy's solvers, "cvode" that
+        of SUNDIALS.
     step, max_step : the (first) step, and the largest of the adaptive methods.
     events : see `Event`.
     engine : "general", or "generated": C code of this system (`compile`), several times as fast.
@@ -136,6 +138,7 @@ def simulate(
     run = Run(
         system, driven, [e for e in listed if callable(e.function)], outputs,
         np.concatenate([q, v]), (start, end), rtol, atol, step, largest, _rates(system, engine),
+        IMPLICIT_COST[engine],
     )  # fmt: skip
     if save is None:
         return _driven(run, driven, method, listed, (start, end), progress)
