@@ -28,16 +28,18 @@ in stiff directions (Hairer & Wanner II, IV.8).  Along the speeds, with e_q = h^
 Compiled only.
 """
 
-from . import articulated, lu
+from . import lu
 from .drive import (
     CALLED,
     CONST,
     CONST_SIZE,
+    IMPLICIT_SWEEP,
     KIND,
     MEMORY,
     TAU,
     TOPO,
     WORK,
+    call_sweep,
     forces,
     numbers_at,
     shifted,
@@ -185,7 +187,7 @@ def prepare_slopes(context, memory, c, y):
             t[i * nv + j] = c * by_v[row * nv + j] + c * c * by_q[row * nv + j]
         unit[row] = 1.0
         column = shifted(z, i * nv)
-        articulated.forward_dynamics(topo, free, work, y, rest, unit, 0, topo, free, column)
+        call_sweep(context[IMPLICIT_SWEEP], topo, free, work, y, rest, unit, column)
         unit[row] = 0.0
     for i in range(r):
         for j in range(r):
@@ -236,7 +238,7 @@ def solve_stage(context, memory, step, at, y, y_new, rate):
         for j in range(nv):
             force[j] = tau[j]
         add_modal_forces(topo, const, c, a, c * c, a, force)
-        articulated.forward_dynamics(topo, hat, work, y_new, v_new, force, 0, topo, hat, found)
+        call_sweep(context[IMPLICIT_SWEEP], topo, hat, work, y_new, v_new, force, found)
         for j in range(nv):
             found[j] -= a[j]
         if sloped:
@@ -332,7 +334,7 @@ def error_norm(context, memory, step, y, tableau, k, y_new):
         for j in range(nv):
             force[row] -= c * by_v[row * nv + j] * e_v[j] + by_q[row * nv + j] * u[j]
     rest = numbers_at(memory[REST])
-    articulated.forward_dynamics(topo, free, work, y_new, rest, force, 0, topo, free, found)
+    call_sweep(context[IMPLICIT_SWEEP], topo, free, work, y_new, rest, force, found)
     if count > 0:
         use_slopes(memory, nv, found)
     total = 0.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array, shown
+from limber.dynamics.forward import entry_of
 from limber.errors import ArgumentValueError, SimulationError
 from limber.kernels import compiled
 from limber.kernels import layout as L
@@ -24,7 +25,7 @@ FRESH, STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER = 8, 9, 10, 11, 12, 13
 SAMPLES, START = 15, 16
 CLOCK = 20
 # the context of `kernels.drive`
-IMPLICIT, MEMORY = 11, 14
+IMPLICIT, MEMORY, IMPLICIT_SWEEP = 11, 14, 16
 DONE, PAUSED, EVENT, STUCK = 0, 1, 2, 3
 
 #: Steps of the first stretch of an adaptive run; later ones take about STRETCH seconds.
@@ -54,13 +55,13 @@ class Run:
     def __init__(
         self, system: System, drive: Drive, events: Sequence[Event], outputs: Outputs, y: Array,
         span: tuple[float, float], rtol: float, atol: float, step: float | None, largest: float,
-        rates: int, implicit_cost: float,
+        engine: str,
     ):  # fmt: skip
         self.system = system
         self.outputs = outputs
         self.drive = drive
         self.y = y
-        self._implicit_cost = implicit_cost
+        self._implicit_cost = IMPLICIT_COST[engine]
         n = len(y)
         packed = system.dynamics
         self.failure = drive.failure
@@ -92,12 +93,13 @@ class Run:
         self._stops = np.append(drive.stops, np.inf)
         clock[FRESH] = 1.0
         self.clock = clock
+        rates, sweep = _rates(system, engine)
         self._context = np.array(
             [
                 packed.topo.ctypes.data, packed.const.ctypes.data, len(packed.const),
                 self._work.ctypes.data, drive.kind, drive.address, drive.table.ctypes.data,
                 drive.table.size // (3 * system.nv + 1), self._tau.ctypes.data,
-                rates, compiled.address("engine_forces"), 0, event, len(events), 0, 0,
+                rates, compiled.address("engine_forces"), 0, event, len(events), 0, sweep, 0,
             ],
             dtype=np.int64,
         )  # fmt: skip
@@ -124,6 +126,7 @@ class Run:
             self._memory = _implicit_memory(self.system, self.drive.kind == CALLED)
             self._addresses = np.array([a.ctypes.data for a in self._memory], dtype=np.int64)
             self._context[MEMORY] = self._addresses.ctypes.data
+            self._context[IMPLICIT_SWEEP] = compiled.address("full_sweep")
             self._context[IMPLICIT] = compiled.address("engine_implicit")
 
     def go(self, method: Method, until: float, steps: int) -> int:
@@ -187,6 +190,17 @@ class Run:
             f"the simulation of {s.name!r} got stuck at t = {t:.6g} s: {what}; the largest part of the state is "
             f"{part}, which is {y[i]:.3g}. {advice}"
         )
+
+
+def _rates(system: System, engine: str) -> tuple[int, int]:
+    """The addresses of the rates of the state, and of the forward dynamics that they call."""
+    if engine == "generated":
+        from limber.codegen.rates import address  # noqa: PLC0415
+
+        return address(system), 0
+    indirect = entry_of(system, "articulated") == "ruthless_body"
+    sweep = "ruthless_sweep" if indirect else "full_sweep"
+    return compiled.address("engine_rates"), compiled.address(sweep)
 
 
 def _implicit_memory(system: System, called: bool) -> list[Array]:

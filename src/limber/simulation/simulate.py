@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, unit_quaternion
 from limber.dynamics.evaluate import check_system, quaternions
-from limber.dynamics.forward import entry_of
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
-from limber.kernels import compiled
 from limber.simulation.drive import SAMPLED, Drive, drive
 from limber.simulation.events import Event, Happened
 from limber.simulation.methods import methods
@@ -27,7 +25,6 @@ from limber.simulation.run import (
     EVALUATIONS,
     EVENT,
     EVENT_NUMBER,
-    IMPLICIT_COST,
     OUTPUT,
     REJECTED,
     STEPS,
@@ -133,12 +130,13 @@ def simulate(
             raise ArgumentValueError(
                 f"step={step:g} asks for {(end - start) / step:.1e} steps: take a larger one."
             )
+    if engine not in ("general", "generated"):
+        raise ArgumentValueError(f'engine={shown(engine)} must be "general" or "generated".')
     n = system.nq + system.nv
     outputs = Outputs(times, np.empty((len(times), n)), np.empty((len(times), system.nv)))
     run = Run(
         system, driven, [e for e in listed if callable(e.function)], outputs,
-        np.concatenate([q, v]), (start, end), rtol, atol, step, largest, _rates(system, engine),
-        IMPLICIT_COST[engine],
+        np.concatenate([q, v]), (start, end), rtol, atol, step, largest, engine,
     )  # fmt: skip
     if save is None:
         return _driven(run, driven, method, listed, (start, end), progress)
@@ -329,15 +327,3 @@ def _events(events) -> list[Event]:
         if not isinstance(event, Event):
             raise ArgumentTypeError(f"events must be lb.Event objects, got {shown(event)}.")
     return listed
-
-
-def _rates(system: System, engine: str) -> int:
-    """The address of the rates of the state."""
-    if engine == "general":
-        indirect = entry_of(system, "articulated") == "ruthless_body"
-        return compiled.address("ruthless_rates" if indirect else "full_rates")
-    if engine == "generated":
-        from limber.codegen.rates import address  # noqa: PLC0415
-
-        return address(system)
-    raise ArgumentValueError(f'engine={shown(engine)} must be "general" or "generated".')
