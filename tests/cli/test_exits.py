@@ -72,6 +72,17 @@ def test_error_in_json_has_line_and_key(tmp_path):
     )
 
 
+@pytest.mark.parametrize("method", ["RK45", "cvode"])
+def test_a_peer_that_gives_up_ends_with_4(tmp_path, method):
+    """Its library may print what it likes: there is one JSON object on standard output."""
+    if method != "RK45":
+        pytest.importorskip("sksundae", reason="scikit-sundae is not installed (extra sundials)")
+    file = tmp_path / "diverging.yaml"
+    file.write_text(DIVERGING)
+    found = limber_json("simulate", file, "--method", method, code=4)
+    assert found["error"]["kind"] == "SimulationError" and 0.9 < found["reached"] < 3.0
+
+
 @pytest.mark.parametrize("command", ["info", "modes", "simulate"])
 def test_missing_file_ends_with_3(tmp_path, command):
     assert "no such file" in limber(command, tmp_path / "none.yaml", code=3).stderr
