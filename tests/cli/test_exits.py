@@ -72,7 +72,7 @@ def test_error_in_json_has_line_and_key(tmp_path):
     )
 
 
-@pytest.mark.parametrize("method", ["RK45", "cvode"])
+@pytest.mark.parametrize("method", ["RK45", "cvode", "ida"])
 def test_a_peer_that_gives_up_ends_with_4(tmp_path, method):
     """Its library may print what it likes: there is one JSON object on standard output."""
     if method != "RK45":

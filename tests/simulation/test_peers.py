@@ -8,7 +8,8 @@ import pytest
 import limber as lb
 from helpers.motions import arm, distance, moving, spacecraft
 from limber.errors import SimulationError
-from limber.simulation.peers import SCIPY, SUNDIALS
+from limber.simulation.drive import drive
+from limber.simulation.peers import SCIPY, SUNDIALS, Motion
 from limber.simulation.progress import Progress
 
 
@@ -42,6 +43,47 @@ def test_sundials_agrees_with_the_engine(make, name):
     assert distance(s, r.q, own.q) < 1e-6
     assert np.abs(r.v - own.v).max() < 1e-4
     assert 0 < r.statistics.steps < r.statistics.evaluations
+
+
+def test_ida_solves_a_ruthless_system():
+    a = lb.Assembly("ruthless", gravity=(0, 0, -9.81))
+    a.attach("link", lb.beam(1.0, 2.0, EI=80.0, modes=2, damping=0.01), lb.Revolute([0, 1, 0]))
+    s = a.build(fidelity="ruthless")
+    torque = lb.Table([0.0, 1.0], [[0.0], [5.0]])
+    options = {"torque": torque, "every": 0.1, "rtol": 1e-8, "atol": 1e-9}
+    r = lb.simulate(s, 1.0, method=peer("ida"), **options)
+    assert np.abs(r.q - lb.simulate(s, 1.0, method="dop853", **options).q).max() < 1e-6
+
+
+def test_ida_needs_no_forward_dynamics_on_the_way(slider, monkeypatch):
+    calls = []
+    forward = lb.forward_dynamics
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return forward(*arguments)
+
+    monkeypatch.setattr("limber.simulation.peers.forward_dynamics", counted)
+    r = lb.simulate(slider, 1.0, torque=[1.0], method=peer("ida"))
+    assert len(calls) == 1  # the rates at the start
+    assert r.q[-1, 0] == pytest.approx(0.5, abs=1e-5)
+
+
+def test_residual_is_zero_for_rates_and_nowhere_else():
+    """Both forms have the same solution, at quaternions of any length, and no direction is left open."""
+    s = spacecraft()
+    q, v = moving(s)
+    motion = Motion(s, drive(s, np.linspace(-1.0, 1.0, s.nv)))
+    y = np.concatenate(
+        [1.3 * q, v]
+    )  # the coordinates of the joints and modes as well: any state will do
+    rates = motion.rates(0.0, y)
+    assert np.abs(motion.residual(0.0, y, rates)).max() < 1e-9
+    base = motion.residual(0.0, y, np.zeros_like(y))
+    columns = [motion.residual(0.0, y, e) - base for e in np.eye(len(y))]
+    assert np.linalg.cond(np.array(columns)) < 1e4
+    for at in motion._quaternions:
+        assert abs(y[at] @ rates[at]) < 1e-14  # lengths stay
 
 
 @pytest.mark.parametrize("name", ["RK45", "BDF", *SUNDIALS])

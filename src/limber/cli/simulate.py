@@ -59,7 +59,7 @@ def simulate(
         typer.Option(
             metavar="NAME",
             help="auto; rk4 (needs --step), rk45, dop853, sdirk4 (stiff) of Limber; RK23, RK45, DOP853, Radau, BDF, "
-            "LSODA of SciPy; cvode of SUNDIALS.",
+            "LSODA of SciPy; cvode, ida of SUNDIALS.",
             callback=_method,
             show_default=False,
         ),

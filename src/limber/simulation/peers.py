@@ -1,4 +1,4 @@
-"""The same equations in the solvers of other libraries: SciPy's and SUNDIALS' CVODE."""
+"""The same equations in the solvers of other libraries: SciPy's, and SUNDIALS' CVODE and IDA."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics import forward_dynamics, qdot
+from limber.dynamics import forward_dynamics, inverse_dynamics, qdot
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
 from limber.simulation.drive import RUNAWAY, SAMPLED, Drive
@@ -19,7 +19,7 @@ from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
 
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
-SUNDIALS = ("cvode",)
+SUNDIALS = ("cvode", "ida")
 PEERS = (*SCIPY, *SUNDIALS)
 
 #: After every step: the time reached, and what makes the states within that step, y(t).
@@ -27,10 +27,10 @@ Steps = Iterator[tuple[float, Callable[[], Callable[[float], Array]]]]
 
 
 class Motion:
-    """The equations of a driven system over y = [q; v].
+    """The equations of a driven system over y = [q; v], in the two forms that solvers take.
 
-    Quaternions in y may have any length: the dynamics see them unit, and their rates grow with them.  So they
-    are smooth along the length too, which no exact solution changes.
+    Quaternions in y may have any length: the dynamics see them unit, and their rates grow with them.  So both
+    forms are smooth along the length too, which no exact solution changes.
     """
 
     def __init__(self, system: System, driven: Drive):
@@ -69,6 +69,13 @@ class Motion:
         tau = self.torque(t, q, v)
         vdot = self._evaluated(t, forward_dynamics, q, v, tau)
         return np.concatenate([self._qdot(q, v, y), vdot])
+
+    def residual(self, t: float, y: Array, rates: Array) -> Array:
+        """[q' - qdot(q, v); tau of the motion - tau], zero for a motion; by inverse dynamics, O(N)."""
+        q, v = self.split(t, y)
+        tau = self.torque(t, q, v)
+        needed = self._evaluated(t, inverse_dynamics, q, v, np.array(rates[self.system.nq :]))
+        return np.concatenate([rates[: self.system.nq] - self._qdot(q, v, y), needed - tau])
 
     def _diverged(self, t: float) -> SimulationError:
         return SimulationError(
@@ -177,6 +184,9 @@ def _sundials(method, motion: Motion, span, y, rtol, atol, first, largest) -> St
     def explicit(t, y, rates):
         rates[:] = motion.rates(t, y)
 
+    def implicit(t, y, rates, residual):
+        residual[:] = motion.residual(t, y, rates)
+
     start, end = span
     smallest = 4.0 * np.spacing(max(abs(start), abs(end)))  # that moves the time
     largest = max(min(largest, end - start), smallest)
@@ -184,8 +194,12 @@ def _sundials(method, motion: Motion, span, y, rtol, atol, first, largest) -> St
         "rtol": rtol, "atol": atol, "first_step": min(first or 0.0, largest),
         "min_step": smallest, "max_step": largest,
     }  # fmt: skip
-    solver: Any = library.CVODE(explicit, **options)
-    solver.init_step(start, y)
+    if method == "cvode":
+        solver: Any = library.CVODE(explicit, **options)
+        solver.init_step(start, y)
+    else:
+        solver = library.IDA(implicit, **options)
+        solver.init_step(start, y, motion.rates(start, y))
 
     def within(t):
         return (

@@ -76,7 +76,8 @@ def simulate(
     method : "rk4" (fixed `step`), "rk45", "dop853" (orders 5 and 8, adaptive), "sdirk4" (implicit, for stiff
         modes; `kernels.implicit`), or "auto": dop853 and sdirk4, whichever turns out cheaper as the run goes
         on (by the clock: two runs may differ, within the tolerance).  For comparison, through Python at every
-        evaluation: "RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA" of SciPy; "cvode" of SUNDIALS.
+        evaluation: "RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA" of SciPy; "cvode" and "ida" of SUNDIALS,
+        the first by forward dynamics as all others, the second by inverse dynamics alone.
     step, max_step : the (first) step, and the largest of the adaptive methods.
     events : see `Event`.
     engine : "general", or "generated": C code of this system (`compile`), several times as fast.
