@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -119,6 +120,27 @@ def number(
         raise ArgumentValueError(f"{name} must be at least {minimum:g}, got {result:g}.")
     if above is not None and result <= above:
         raise ArgumentValueError(f"{name} must be greater than {above:g}, got {result:g}.")
+    return result
+
+
+def integer(value: object) -> int | None:
+    """`value` as an int if it is an integer of any library; None for anything else, bool included."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def whole(name: str, value: object, minimum: int, *, optional: bool = False, hint: str = "") -> int:
+    """`value` as an int, at least `minimum`; `optional`: the message says that None is fine too."""
+    result = integer(value)
+    if result is None or result < minimum:
+        what = "None or a whole number" if optional else "a whole number"
+        raise ArgumentValueError(
+            f"{name} must be {what}, {minimum} or more, got {shown(value)}.{hint and f' {hint}'}"
+        )
     return result
 
 

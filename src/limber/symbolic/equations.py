@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from limber.assembly import Assembly
-from limber.checks import shown
+from limber.checks import shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.symbolic.compact import compact
 from limber.symbolic.functions import Functions
@@ -59,11 +59,9 @@ def equations(
         raise ModelError(
             f"assembly {assembly.name!r} has no freedoms: every joint is fixed and every body rigid."
         )
-    if order is not None and (isinstance(order, bool) or not isinstance(order, int) or order < 1):
-        raise ArgumentValueError(
-            f"order must be None or a whole number, 1 or more, got {shown(order)}. The lowest consistent equations "
-            "are linear in the modal coordinates."
-        )
+    if order is not None:
+        hint = "The lowest consistent equations are linear in the modal coordinates."
+        order = whole("order", order, 1, optional=True, hint=hint)
     bodies = list(assembly.attachments)
     if isinstance(named, bool):
         chosen = bodies if named else []
