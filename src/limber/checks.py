@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,11 @@ def shown(value: object) -> str:
     """`value` on one line of a message."""
     line = " ".join(repr(value).split())
     return line if len(line) <= 80 else f"{line[:77]}..."
+
+
+def listed(names: Iterable[object]) -> str:
+    """Names in a message, as they are written in Python."""
+    return ", ".join(map(repr, names))
 
 
 def shown_number(value: object) -> str:
