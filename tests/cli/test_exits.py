@@ -111,6 +111,28 @@ def test_missing_file_ends_with_3(tmp_path, command):
 )
 def test_wrong_use_ends_with_2(arguments, words):
     assert words in limber(*arguments, code=2).stderr
+    error = limber_json(*arguments, code=2)["error"]
+    assert error["code"] == 2 and words in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "words"),
+    [
+        (["info", "--json"], "MissingParameter", "Missing argument 'FILE'"),
+        (["info", "--jsno", "--json"], "NoSuchOption", "--jsno"),
+        (["--nonsense", "--json"], "NoSuchOption", "--nonsense"),
+        (["--json", "info"], "NoSuchOption", "--json"),
+        (["simulate", SLEW, "--json", "--rtol"], "BadOptionUsage", "--rtol"),
+        (["dance", "--json"], "UsageError", "dance"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_json_and_on_standard_error(arguments, kind, words):
+    done = limber(*arguments, code=2)
+    error = json.loads(done.stdout)["error"]
+    assert (error["code"], error["kind"]) == (2, kind)
+    assert words in error["message"] and "Error" in done.stderr
+    plain = limber(*[a for a in arguments if a != "--json"], code=None)
+    assert "{" not in plain.stdout
 
 
 def test_diverging_simulation_ends_with_4_and_keeps_what_it_has(tmp_path):
