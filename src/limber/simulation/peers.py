@@ -14,7 +14,7 @@ from limber.checks import Array
 from limber.dynamics import forward_dynamics, inverse_dynamics, qdot
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
-from limber.simulation.drive import RUNAWAY, SAMPLED, Drive
+from limber.simulation.drive import RUNAWAY, SAMPLED, Drive, heard
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
 
@@ -143,7 +143,7 @@ def by_peer(
     steps = _scipy if method in SCIPY else _sundials
     message = "reached t_end"
     try:
-        with Progress(span, progress) as bar:
+        with Progress(span, progress) as bar, heard(driven.failure):
             course.reach(span[0], lambda: lambda t: y)
             for t, dense in steps(method, motion, span, y, rtol, atol, first, largest):
                 course.steps += 1

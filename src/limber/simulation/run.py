@@ -14,7 +14,7 @@ from limber.checks import Array, shown
 from limber.errors import ArgumentValueError, SimulationError
 from limber.kernels import compiled
 from limber.kernels import layout as L
-from limber.simulation.drive import SIGNATURE, Drive, callback
+from limber.simulation.drive import SIGNATURE, Drive, callback, heard
 from limber.simulation.events import Event
 from limber.simulation.methods import Method, methods
 
@@ -115,10 +115,11 @@ class Run:
         """Go on for at most `steps` steps or until a time; returns why it stopped."""
         self.prepare(method)
         self.clock[END_TIME] = until
-        status = self._engine(
-            self._context, method.number, self.y, self._k, self._scratch, self.clock, method.tableau,
-            self._side, self._stops, self.outputs.t, self.outputs.y.reshape(-1), self.outputs.tau.reshape(-1), steps,
-        )  # fmt: skip
+        with heard(self.failure):
+            status = self._engine(
+                self._context, method.number, self.y, self._k, self._scratch, self.clock, method.tableau,
+                self._side, self._stops, self.outputs.t, self.outputs.y.reshape(-1), self.outputs.tau.reshape(-1), steps,
+            )  # fmt: skip
         if self.failure:
             raise self.failure[0]
         if status == STUCK:
