@@ -15,7 +15,7 @@ from limber.dynamics.forward import entry_of
 from limber.errors import ArgumentValueError, SimulationError
 from limber.kernels import compiled
 from limber.kernels import layout as L
-from limber.simulation.drive import CALLED, SIGNATURE, Drive, callback
+from limber.simulation.drive import CALLED, SIGNATURE, Drive, callback, heard
 from limber.simulation.events import Event
 from limber.simulation.methods import Method, methods
 
@@ -133,10 +133,11 @@ class Run:
         """Go on for at most `steps` steps or until a time; returns why it stopped."""
         self.prepare(method)
         self.clock[END_TIME] = until
-        status = self._engine(
-            self._context, method.number, self.y, self._k, self._scratch, self.clock, method.tableau,
-            self._side, self._stops, self.outputs.t, self.outputs.y.reshape(-1), self.outputs.tau.reshape(-1), steps,
-        )  # fmt: skip
+        with heard(self.failure):
+            status = self._engine(
+                self._context, method.number, self.y, self._k, self._scratch, self.clock, method.tableau,
+                self._side, self._stops, self.outputs.t, self.outputs.y.reshape(-1), self.outputs.tau.reshape(-1), steps,
+            )  # fmt: skip
         if self.failure:
             raise self.failure[0]
         if status == STUCK:
