@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +21,11 @@ def shown(value: object) -> str:
     """`value` on one line of a message."""
     line = " ".join(repr(value).split())
     return line if len(line) <= 80 else f"{line[:77]}..."
+
+
+def listed(names: Iterable[object]) -> str:
+    """Names in a message, as they are written in Python."""
+    return ", ".join(map(repr, names))
 
 
 def shown_number(value: object) -> str:
@@ -119,6 +126,27 @@ def number(
         raise ArgumentValueError(f"{name} must be at least {minimum:g}, got {result:g}.")
     if above is not None and result <= above:
         raise ArgumentValueError(f"{name} must be greater than {above:g}, got {result:g}.")
+    return result
+
+
+def integer(value: object) -> int | None:
+    """`value` as an int if it is an integer of any library; None for anything else, bool included."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def whole(name: str, value: object, minimum: int, *, optional: bool = False, hint: str = "") -> int:
+    """`value` as an int, at least `minimum`; `optional`: the message says that None is fine too."""
+    result = integer(value)
+    if result is None or result < minimum:
+        what = "None or a whole number" if optional else "a whole number"
+        raise ArgumentValueError(
+            f"{name} must be {what}, {minimum} or more, got {shown(value)}.{hint and f' {hint}'}"
+        )
     return result
 
 

@@ -72,6 +72,17 @@ def test_error_in_json_has_line_and_key(tmp_path):
     )
 
 
+@pytest.mark.parametrize("method", ["RK45", "cvode", "ida"])
+def test_a_peer_that_gives_up_ends_with_4(tmp_path, method):
+    """Its library may print what it likes: there is one JSON object on standard output."""
+    if method != "RK45":
+        pytest.importorskip("sksundae", reason="scikit-sundae is not installed (extra sundials)")
+    file = tmp_path / "diverging.yaml"
+    file.write_text(DIVERGING)
+    found = limber_json("simulate", file, "--method", method, code=4)
+    assert found["error"]["kind"] == "SimulationError" and 0.9 < found["reached"] < 3.0
+
+
 @pytest.mark.parametrize("command", ["info", "modes", "simulate"])
 def test_missing_file_ends_with_3(tmp_path, command):
     assert "no such file" in limber(command, tmp_path / "none.yaml", code=3).stderr
@@ -100,6 +111,28 @@ def test_missing_file_ends_with_3(tmp_path, command):
 )
 def test_wrong_use_ends_with_2(arguments, words):
     assert words in limber(*arguments, code=2).stderr
+    error = limber_json(*arguments, code=2)["error"]
+    assert error["code"] == 2 and words in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "words"),
+    [
+        (["info", "--json"], "MissingParameter", "Missing argument 'FILE'"),
+        (["info", "--jsno", "--json"], "NoSuchOption", "--jsno"),
+        (["--nonsense", "--json"], "NoSuchOption", "--nonsense"),
+        (["--json", "info"], "NoSuchOption", "--json"),
+        (["simulate", SLEW, "--json", "--rtol"], "BadOptionUsage", "--rtol"),
+        (["dance", "--json"], "UsageError", "dance"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_json_and_on_standard_error(arguments, kind, words):
+    done = limber(*arguments, code=2)
+    error = json.loads(done.stdout)["error"]
+    assert (error["code"], error["kind"]) == (2, kind)
+    assert words in error["message"] and "Error" in done.stderr
+    plain = limber(*[a for a in arguments if a != "--json"], code=None)
+    assert "{" not in plain.stdout
 
 
 def test_diverging_simulation_ends_with_4_and_keeps_what_it_has(tmp_path):

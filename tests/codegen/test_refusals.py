@@ -19,7 +19,7 @@ BAD = {
     "lanes 128": ({"lanes": 128}, V, "lanes=128 must be a power of two"),
     "lanes text": ({"lanes": "8"}, V, "lanes='8' must be a power of two"),
     "lanes casadi": ({"lanes": 4, "target": "casadi"}, V, 'lanes=4 is for target="c"'),
-    "threads": ({"threads": 0}, V, "threads=0 must be a positive integer"),
+    "threads": ({"threads": 0}, V, "threads must be None or a whole number, 1 or more, got 0"),
     "threads cuda": ({"threads": 2, "target": "cuda"}, V, 'threads=2 is for target="c"'),
     "dtype": ({"dtype": "int8"}, V, "dtype='int8' must be \"float64\" or \"float32\""),
     "dtype casadi": ({"dtype": "float32", "target": "casadi"}, V, "dtype='float32': CasADi computes in double"),

@@ -166,8 +166,6 @@ def test_results_refuse_what_they_cannot_do(s):
             bad.resample([0.0])
         with pytest.raises(lb.LimberError, match="power_audit needs 3 rows"):
             bad.power_audit()
-    with pytest.raises(lb.LimberError, match="needs t_eval"):
-        lb.simulate(s, 1.0, t_eval=[], method="Radau")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.zeros(2), None, "high"])

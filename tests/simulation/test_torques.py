@@ -1,10 +1,14 @@
 """Torques of every kind give the same motion where they mean the same."""
 
+import signal
+import sys
+
 import numba
 import numpy as np
 import pytest
 
 import limber as lb
+from limber.simulation.drive import SIGNATURE
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +122,44 @@ def test_nan_torque_stops_with_the_time_and_the_result_so_far(s):
         )
     kept = caught.value.result
     assert 0.15 < kept.t[-1] <= 0.2 and np.isfinite(kept.q).all()
+
+
+@pytest.mark.parametrize("method", ["dop853", "sdirk4", "RK45"])
+def test_an_interrupt_that_ctypes_passes_over_is_heard(s, method):
+    """Python raises nothing out of a callback: an engine goes on to the end of its stretch, then stops."""
+    before = sys.unraisablehook
+
+    @SIGNATURE
+    def torque(t, q, v, tau):
+        if t > 0.2:
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="interrupted at t = "):
+        r = lb.simulate(s, 1e4, torque=torque, method=method, max_step=0.01, every=0.1)
+    assert 0.1 <= r.t[-1] < 5e3 and r.message.startswith("interrupted")
+    assert sys.unraisablehook is before
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.parametrize("method", ["auto", "rk45", "RK45", "LSODA"])
+def test_an_interrupt_at_any_moment_ends_a_run(s, method):
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    set_off = False
+
+    def torque(t, q, v):
+        nonlocal set_off
+        if t > 0.1 and not set_off:  # well within the run, however slow the machine
+            set_off = True
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+        return -0.1 * v
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with pytest.warns(UserWarning, match="interrupted"):
+            r = lb.simulate(s, 1e4, torque=torque, every=0.01, method=method)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert 0 < len(r) < 1_000_000

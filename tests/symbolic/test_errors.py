@@ -125,10 +125,77 @@ def test_parts_refuse():
         eq.pose("rod", "tip")
     with refused(V, "values lacks numbers for g, m: "):
         eq.lambdify({L: 1.0})
-    with refused(V, "forces must have 1 entries"):
+    with refused(V, r"forces must be 1 numbers or expressions.*got shape \(2, 1\)"):
         eq.Q([1, 2])
-    with refused(V, r"q and p must have shape \(1,\), got \(2,\)"):
+    with refused(V, "forces must be 1 numbers or expressions.*and finite, got .*nan"):
+        eq.Q([np.nan])
+    for forces in ("ab", None, 5, [None], ["a b"]):
+        with refused(T, "forces must be 1 numbers or expressions, one per coordinate, got"):
+            eq.Q(forces)
+    with refused(V, r"q must have shape \(1,\), got \(2,\)"):
         eq.lambdify({L: 1.0, m: 1.0, g: 1.0}).M([0.0, 1.0])
+
+
+def test_a_body_that_is_not_there_has_no_configuration():
+    X = lb.symbolic.equations(pendulum()).X
+    for key in (5, -2, "arm", None, 1.0, True, [0], slice(0, 1)):
+        with refused(V, r"X\[.*\]: there is no such body.*0 to 0, of: 'rod'"):
+            X[key]
+        assert key not in X and X.get(key, "none") == "none"
+    assert X["rod"] == X[0] == X[np.int64(-1)] == X.get("rod") and "rod" in X and 0 in X
+
+
+def test_values_are_numbers_of_symbols():
+    eq = lb.symbolic.equations(pendulum())
+    for values in ("text", 5, [m], {5: 1.0}, {m + 1: 1.0}, {None: 1.0}):
+        with refused(T, "values must map symbols or their names to numbers"):
+            eq.lambdify(values)
+    for value, kind in ((None, T), ("a", T), (L, T), (1j, T), (True, T), ([1], V), (np.nan, V)):
+        with refused(kind, r"values\[m\] "):
+            eq.lambdify({m: value, L: 1.0, g: 1.0})
+    exact = {m: sp.Rational(1, 2), L: sp.sqrt(2), g: 9}
+    named = {str(symbol): value for symbol, value in exact.items()}
+    assert eq.lambdify(exact).G([0.3]) == eq.lambdify(named).G([0.3])
+    assert np.allclose(eq.lambdify(exact).G([0.3]), 4.5 * np.sqrt(2) * np.cos(0.3))
+
+
+def test_names_find_symbols_with_assumptions():
+    mass = sp.Symbol("m", positive=True)
+    body = lb.RigidBody(mass, (1, 0, 0), np.eye(3))
+    eq = lb.symbolic.equations(lb.Assembly("x").attach("rod", body, TURN))
+    assert eq.lambdify({"m": 2.0}).M([0.0]) == eq.lambdify({mass: 2.0}).M([0.0]) == 3.0
+
+
+def test_subs_says_what_it_takes():
+    eq = lb.symbolic.equations(pendulum())
+    for args in (("text",), (5,), (None,), (), (m, 1, 2), ({m: None},), ({m: "a b"},), (m, [1])):
+        with refused(V, r"subs\(.*give \{symbol: value\}"):
+            eq.subs(*args)
+    assert eq.subs({m: 2}).M == eq.subs(m, 2).M == eq.subs([(m, 2)]).M
+
+
+def test_numbers_of_functions_are_checked():
+    f = lb.symbolic.equations(pendulum()).lambdify({L: 1.0, m: 1.0, g: 1.0})
+    for call, name in (
+        (lambda x: f.M(x), "q"),
+        (lambda x: f.V(x), "q"),
+        (lambda x: f.F([0.0], x), "p"),
+        (lambda x: f.pdot([0.0], [0.0], x), "Q_p"),
+    ):
+        for bad, kind in (("a", T), (None, T), ([0.0, 1.0], V), ([np.nan], V)):
+            with refused(kind, rf"^{name}(\[0\])? (must|is)"):
+                call(bad)
+
+
+def test_options_of_equations_are_checked():
+    for named in (5, None):
+        with refused(T, "named must be True, False or names of bodies"):
+            lb.symbolic.equations(pendulum(), named=named)
+    for floats in ("yes", 5, 1.0):
+        with refused(T, "floats must be True, False or None"):
+            lb.symbolic.equations(pendulum(), floats=floats)
+    with refused(V, r"body=\[\] is not in the assembly"):
+        lb.symbolic.equations(pendulum()).pose([])
 
 
 def test_sympy_is_imported_only_when_used():

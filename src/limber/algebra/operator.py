@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from limber.algebra.spaces import Space
-from limber.checks import Array, number, numbers
+from limber.checks import Array, number, numbers, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
 
 MEMORYLESS, CAUSAL, ANTICAUSAL, FULL = "memoryless", "causal", "anticausal", "full"
@@ -95,8 +95,7 @@ class Operator(ABC):
     __rmul__ = __mul__
 
     def __pow__(self, n: int):
-        if not isinstance(n, (int, np.integer)) or n < 0:
-            raise ArgumentValueError(f"the power must be a whole number, 0 or more, got {n!r}.")
+        n = whole("the power", n, 0)
         if self.domain is not self.codomain:
             raise ArgumentValueError(f"{self} is not square: it has no powers.")
         return product([Identity(self.domain), *([self] * n)])

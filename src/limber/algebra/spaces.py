@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber.checks import integer
 from limber.errors import ArgumentValueError
 
 if TYPE_CHECKING:
@@ -29,8 +30,9 @@ class Space:
         """The number of a block, given by number or by the name of its body."""
         if block in self.labels:
             return self.labels.index(block)
-        if isinstance(block, (int, np.integer)) and 0 <= block < len(self.labels):
-            return int(block)
+        number = integer(block)
+        if number is not None and 0 <= number < len(self.labels):
+            return number
         raise ArgumentValueError(
             f"block {block!r} is not in the {self.name} space, which has blocks 0 to {len(self.labels) - 1}: "
             f"{', '.join(self.labels[:8])}{', ...' if len(self.labels) > 8 else ''}."

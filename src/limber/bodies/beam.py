@@ -22,7 +22,7 @@ from limber.bodies.flexible import FlexibleBody, check_modes, modal_matrices
 from limber.bodies.integrals import MassPoints
 from limber.bodies.nodes import Nodes
 from limber.bodies.recipe import BeamRecipe
-from limber.checks import Array, array, number, repeated, shown
+from limber.checks import Array, array, number, repeated, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: Lengths, masses and stiffnesses above this, or below its inverse, are a mistake.
@@ -126,11 +126,7 @@ def beam(
             f"geometric_stiffening={shown(geometric_stiffening)} is not available in this version: beams are "
             "linear. Use False."
         )
-    whole = isinstance(elements, (int, np.integer)) and not isinstance(elements, bool)
-    if not whole or elements < 1:
-        raise ArgumentValueError(
-            f"elements must be a whole number, 1 or more, got {shown(elements)}."
-        )
+    elements = whole("elements", elements, 1)
     polar = _polar_inertia(polar_inertia, mass, EIy, EIz, EA, counts)
     tip = array("load", (0.0, 0.0) if load is None else load, (2,), "(mass, inertia) at the tip.")
     if tip.min() < 0.0:

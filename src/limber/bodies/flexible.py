@@ -10,7 +10,16 @@ from numpy.typing import ArrayLike
 from limber.bodies.integrals import MassPoints, ModalIntegrals
 from limber.bodies.nodes import Nodes
 from limber.bodies.recipe import BeamRecipe
-from limber.checks import Array, array, free_symbols, semidefinite, shown, shown_number
+from limber.checks import (
+    Array,
+    array,
+    free_symbols,
+    integer,
+    semidefinite,
+    shown,
+    shown_number,
+    whole,
+)
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 
@@ -172,22 +181,20 @@ def modal_matrices(stiffness: ArrayLike, damping: ArrayLike | None, m: int) -> t
 
 def check_modes(modes) -> dict[str, int]:
     """`modes` of a beam as {"bending": ..., "torsion": ..., "stretch": ...}."""
-    if isinstance(modes, (int, np.integer)) and not isinstance(modes, bool):
-        modes = {"bending": int(modes)}
+    if integer(modes) is not None:
+        modes = {"bending": modes}
     kinds = ("bending", "torsion", "stretch")
     if not isinstance(modes, dict):
         raise ArgumentTypeError(
             f"modes must be a number of modes per bending plane or a dict with keys {kinds}, got {modes!r}."
         )
+    counts = dict.fromkeys(kinds, 0)
     for kind, count in modes.items():
         if kind not in kinds:
             raise ArgumentValueError(
                 f"modes has the unknown key {kind!r}; it may have {', '.join(kinds)}."
             )
-        if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 0:
-            raise ArgumentValueError(
-                f"modes[{kind!r}] must be a whole number, 0 or more, got {count!r}."
-            )
-    if sum(modes.values()) == 0:
+        counts[kind] = whole(f"modes[{kind!r}]", count, 0)
+    if sum(counts.values()) == 0:
         raise ArgumentValueError("modes asks for no mode at all; use a RigidBody instead.")
-    return {kind: int(modes.get(kind, 0)) for kind in kinds}
+    return counts

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 
-from limber.checks import Array, shown
+from limber.checks import Array, integer, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
@@ -30,14 +29,11 @@ class Nodes:
             raise ArgumentValueError(
                 f"{argument}={node!r} is not a node of {owner}; its nodes are: {known}{more}."
             )
-        try:
-            if isinstance(node, bool):
-                raise TypeError
-            i = operator.index(node)
-        except TypeError:
+        i = integer(node)
+        if i is None:
             raise ArgumentTypeError(
                 f"{argument} must be a node name or number of {owner}, got {shown(node)}."
-            ) from None
+            )
         if not 0 <= i < n:
             known = f"has {n} nodes, 0 to {n - 1}" if n else "has no nodes"
             raise ArgumentValueError(f"{argument}={shown(i)} is out of range: {owner} {known}.")

@@ -7,10 +7,13 @@ from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import limber
 from limber.cli import bench, demo, info, modes, schema, simulate
+from limber.cli.exits import readable
 
+JSON = "--json"
 HELP = """Dynamics of flexible multibody systems.
 
 [bold]First steps[/bold], in the repository of Limber:
@@ -43,7 +46,23 @@ def flowed(text: str | None) -> str:
     return "\n\n".join(p if p[:1] == " " else " ".join(p.split("\n")) for p in paragraphs)
 
 
+class Program(TyperGroup):
+    """The commands behind their program; what cannot be read of a command line ends it with JSON if asked."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what comes before the command."""
+        ctx.meta[JSON] = JSON in args
+        with readable(ctx.meta[JSON]):
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the command and what comes after it, and run it."""
+        with readable(ctx.meta[JSON]):
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
+    cls=Program,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -8,6 +8,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 
@@ -22,6 +23,9 @@ from limber.errors import (
     SimulationError,
 )
 
+#: A command line that Typer cannot read; it has Click's class, by whatever name it keeps Click.
+UsageError: Any = typer.BadParameter.__bases__[0]
+
 FINE, MACHINE, USE, FILE, SIMULATION, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 #: The first class that an error is an instance of says the code.
@@ -33,6 +37,7 @@ CODES: tuple[tuple[type[BaseException], int], ...] = (
     (ModelError, FILE),
     (ArgumentValueError, USE),
     (ArgumentTypeError, USE),
+    (UsageError, USE),
     (LimberError, MACHINE),  # a compiler or a library is missing
     (OSError, MACHINE),
 )
@@ -57,7 +62,9 @@ def described(error: BaseException) -> dict[str, object]:
 
 def message_of(error: BaseException) -> str:
     """What an error says."""
-    return "interrupted." if isinstance(error, KeyboardInterrupt) else str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted."
+    return error.format_message() if isinstance(error, UsageError) else str(error)
 
 
 @contextmanager
@@ -71,6 +78,17 @@ def interruptible() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def readable(as_json: bool) -> Iterator[None]:
+    """Read a command line: Typer says what is wrong with it, and with --json it is said in JSON as well."""
+    try:
+        yield
+    except UsageError as error:
+        if as_json:
+            print_json({"error": described(error)})
+        raise
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
+from contextlib import redirect_stdout
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,10 +20,9 @@ from limber.cli.subject import File, read
 from limber.cli.summary import summary, tables
 from limber.cli.write import Wanted, write_more, write_rows
 from limber.errors import ArgumentTypeError, ArgumentValueError, FileError, SimulationError
+from limber.simulation.peers import PEERS
 
-METHODS = (
-    "auto", "rk4", "rk45", "dop853", "sdirk4", "RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA", "cvode",
-)  # fmt: skip
+METHODS = ("auto", "rk4", "rk45", "dop853", "sdirk4", *PEERS)
 
 
 class Engine(StrEnum):
@@ -58,7 +59,7 @@ def simulate(
         typer.Option(
             metavar="NAME",
             help="auto; rk4 (needs --step), rk45, dop853, sdirk4 (stiff) of Limber; RK23, RK45, DOP853, Radau, BDF, "
-            "LSODA of SciPy; cvode of SUNDIALS.",
+            "LSODA of SciPy; cvode, ida of SUNDIALS.",
             callback=_method,
             show_default=False,
         ),
@@ -142,10 +143,11 @@ def _run(
 ) -> tuple[simulation.Result, SimulationError | None]:
     """The result, and the error of a simulation that failed with what there is up to then."""
     try:
-        done = simulation.simulate(
-            case.system, case.duration, q0=case.q0, v0=case.v0, torque=case.torque, t_eval=case.fine_times,
-            **case.settings,
-        )  # fmt: skip
+        with redirect_stdout(sys.stderr):  # SUNDIALS prints its errors
+            done = simulation.simulate(
+                case.system, case.duration, q0=case.q0, v0=case.v0, torque=case.torque, t_eval=case.fine_times,
+                **case.settings,
+            )  # fmt: skip
     except SimulationError as error:
         if not isinstance(error.result, simulation.Result):
             raise

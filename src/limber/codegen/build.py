@@ -19,6 +19,9 @@ from limber.errors import CompileError
 #: Rounding may change (fused multiply-add); nothing else does.
 FLAGS = ("-std=gnu99", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-shared", "-fPIC")
 
+#: Bytes of the digest behind a library.
+SEAL = 16
+
 
 @cache
 def compiler() -> tuple[str, ...]:
@@ -79,8 +82,22 @@ def _run(command: list[str]) -> str:
     return done.stdout
 
 
+def _sealed(content: bytes) -> bytes:
+    """A library with a digest of it behind its end, where no loader looks."""
+    return content + hashlib.blake2b(content, digest_size=SEAL).digest()
+
+
+def _whole(path: Path) -> bool:
+    """Whether a library is there as it was written: one that was cut or overwritten may crash its loader."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return False
+    return content == _sealed(content[:-SEAL])
+
+
 def library(source: str, suffix: str = ".so", options: tuple[str, ...] = ()) -> Path:
-    """The shared library of a source, compiled unless one of the same content is there.
+    """The shared library of a source, compiled unless one of the same content is there, whole.
 
     Two processes may do this at once: each compiles into a file of its own, which takes its final
     name in one step.
@@ -91,7 +108,7 @@ def library(source: str, suffix: str = ".so", options: tuple[str, ...] = ()) -> 
     name = hashlib.sha256(text.encode()).hexdigest()[:24]
     folder = disk.folder("generated")
     path = folder / f"{name}{suffix}"
-    if path.exists():
+    if _whole(path):
         return path
     try:
         with tempfile.TemporaryDirectory(dir=folder, prefix=name) as scratch:
@@ -102,6 +119,7 @@ def library(source: str, suffix: str = ".so", options: tuple[str, ...] = ()) -> 
                 raise CompileError(
                     f"{' '.join(compiler())} wrote no file: it is no C compiler. Check $CC."
                 )
+            result.write_bytes(_sealed(result.read_bytes()))
             os.replace(result, path)
     except OSError as error:
         raise CompileError(
@@ -112,7 +130,7 @@ def library(source: str, suffix: str = ".so", options: tuple[str, ...] = ()) -> 
 
 
 def loaded(source: str) -> ctypes.CDLL:
-    """The library of a source, loaded; one that was spoilt in the cache is compiled again."""
+    """The library of a source, loaded; one made for another system, which it cannot load, is made again."""
     path = library(source)
     try:
         return ctypes.CDLL(str(path))

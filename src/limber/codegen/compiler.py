@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from limber.assembly.system import System
-from limber.checks import shown
+from limber.checks import integer, shown, whole
 from limber.codegen import build, c, call
 from limber.codegen.derivatives import derivative
 from limber.codegen.program import OperationCount, Program
@@ -15,6 +15,7 @@ from limber.codegen.trace import Request, trace
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 TARGETS = ("c", "c-package", "casadi", "cuda")
+LANES = (1, 2, 4, 8, 16, 32, 64)
 _PRECISIONS = {
     "float64": False, "double": False, "float": False, "float32": True, "single": True,
 }  # fmt: skip
@@ -72,14 +73,16 @@ def compile(
             f"target={target!r} is unknown; choose one of {', '.join(TARGETS)}."
         )
     single = _precision(dtype)
-    if type(lanes) is not int or lanes < 1 or lanes & (lanes - 1) or lanes > 64:
+    wide = integer(lanes)
+    if wide is None or wide not in LANES:
         raise ArgumentValueError(f"lanes={shown(lanes)} must be a power of two from 1 to 64.")
+    lanes = wide
     if lanes > 1 and target != "c":
         raise ArgumentValueError(f'lanes={lanes} is for target="c"; {target!r} has none.')
-    if threads is not None and (type(threads) is not int or threads < 1):
-        raise ArgumentValueError(f"threads={shown(threads)} must be a positive integer, or None.")
-    if threads is not None and target != "c":
-        raise ArgumentValueError(f'threads={threads} is for target="c"; {target!r} has none.')
+    if threads is not None:
+        threads = whole("threads", threads, 1, optional=True)
+        if target != "c":
+            raise ArgumentValueError(f'threads={threads} is for target="c"; {target!r} has none.')
     if single and target == "casadi":
         raise ArgumentValueError(f"dtype={shown(dtype)}: CasADi computes in double precision.")
     if path is not None and target != "c-package":

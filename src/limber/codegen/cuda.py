@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from limber.checks import shown
+from limber.checks import shown, whole
 from limber.codegen import statements
 from limber.codegen.program import Program
 from limber.codegen.statements import Code, Dialect, written
@@ -305,10 +305,8 @@ class CudaRollout(_Kernel):
             raise ArgumentTypeError(
                 f"rollout takes {len(extra)} parameters ({names}), got {len(more)}."
             )
-        record = steps if record is None else record
-        for name, n in (("steps", steps), ("record", record)):
-            if type(n) is not int or n < 1:
-                raise ArgumentValueError(f"{name}={shown(n)} must be a positive integer.")
+        steps = whole("steps", steps, 1)
+        record = steps if record is None else whole("record", record, 1)
         x = self._array("q", q, ((nq, None),))
         y = self._array("v", v, ((nv, None),))
         u = self._array("tau", tau, ((nv, None), (None, nv, None)))

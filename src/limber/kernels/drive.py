@@ -2,8 +2,9 @@
 
 A simulation calls its parts by address, so that the integrators compile once, whatever they drive:
 
-    rates(context, t, y, dy)      dy/dt
-    forces(context, t, y)         tau at (t, y), left in the context's TAU
+    rates(context, t, y, dy)                              dy/dt
+    forces(context, t, y)                                 tau at (t, y), left in the context's TAU
+    sweep(topo, const, work, q, v, tau, vdot)             forward dynamics
 
 `context` is an array of integers, some of them addresses; generated code can stand in for the entries of
 this file.  Forces have a kind: CONSTANT (tau stays what it is), TABLE (a cubic or a line between rows),
@@ -15,7 +16,6 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from . import articulated, ruthless
 from .layout import NQ, NV
 from .manifold import coordinate_rates
 from .scalar import kernel
@@ -24,8 +24,7 @@ CONSTANT, TABLE, CALLED, SAMPLED = 0, 1, 2, 3
 
 # context
 TOPO, CONST, CONST_SIZE, WORK, KIND, FUNCTION, TABLE_DATA, ROWS, TAU = 0, 1, 2, 3, 4, 5, 6, 7, 8
-RATES, FORCES, IMPLICIT, EVENT_FUNCTION, EVENTS = 9, 10, 11, 12, 13
-CONTEXT = 16
+RATES, FORCES, IMPLICIT, EVENT_FUNCTION, EVENTS, MEMORY, SWEEP, IMPLICIT_SWEEP = range(9, 17)
 
 _NUMBER, _WORD = ir.DoubleType(), ir.IntType(64)
 _NUMBERS, _WORDS = _NUMBER.as_pointer(), _WORD.as_pointer()
@@ -65,10 +64,17 @@ def call_forces(typingctx, address, context, t, y):
 
 
 @intrinsic
-def call_implicit(typingctx, address, context, step, y, tableau, k, y_new, more):
-    """implicit(context, step, y, tableau, k, y_new, more) -> evaluations; step: t, h, rtol, atol."""
-    signature = types.int64(types.int64, context, step, y, tableau, k, y_new, more)
-    return signature, _caller(_WORD, _WORDS, *[_NUMBERS] * 6)
+def call_sweep(typingctx, address, topo, const, work, q, v, tau, vdot):
+    """sweep(topo, const, work, q, v, tau, vdot)."""
+    signature = types.none(types.int64, topo, const, work, q, v, tau, vdot)
+    return signature, _caller(ir.VoidType(), _WORDS, *[_NUMBERS] * 6)
+
+
+@intrinsic
+def call_implicit(typingctx, address, context, step, y, tableau, k, y_new):
+    """implicit(context, step, y, tableau, k, y_new) -> evaluations; step: t, h, rtol, atol, error."""
+    signature = types.int64(types.int64, context, step, y, tableau, k, y_new)
+    return signature, _caller(_WORD, _WORDS, *[_NUMBERS] * 5)
 
 
 @intrinsic
@@ -142,22 +148,11 @@ def forces(context, t, y):
 
 
 @kernel
-def full_rates(context, t, y, dy):
-    """dy/dt at (t, y), D_f factorized at every step."""
+def rates(context, t, y, dy):
+    """dy/dt at (t, y)."""
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     work, tau = numbers_at(context[WORK]), numbers_at(context[TAU])
     v, vdot = shifted(y, topo[NQ]), shifted(dy, topo[NQ])
     forces(context, t, y)
     coordinate_rates(topo, const, work, y, v, dy)
-    articulated.forward_dynamics(topo, const, work, y, v, tau, 0, topo, const, vdot)
-
-
-@kernel
-def ruthless_rates(context, t, y, dy):
-    """dy/dt at (t, y) of a ruthless system, D_f inverted beforehand."""
-    topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
-    work, tau = numbers_at(context[WORK]), numbers_at(context[TAU])
-    v, vdot = shifted(y, topo[NQ]), shifted(dy, topo[NQ])
-    forces(context, t, y)
-    coordinate_rates(topo, const, work, y, v, dy)
-    ruthless.forward_dynamics(topo, const, work, y, v, tau, 0, topo, const, vdot)
+    call_sweep(context[SWEEP], topo, const, work, y, v, tau, vdot)

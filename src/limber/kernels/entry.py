@@ -540,15 +540,21 @@ def simulate(
 
 
 @called
-def full_rates(context, t, y, dy):
-    """`drive.full_rates`."""
-    drive.full_rates(context, t, y, dy)
+def full_sweep(topo, const, work, q, v, tau, vdot):
+    """`articulated.forward_dynamics`."""
+    articulated.forward_dynamics(topo, const, work, q, v, tau, 0, topo, const, vdot)
 
 
 @called
-def ruthless_rates(context, t, y, dy):
-    """`drive.ruthless_rates`."""
-    drive.ruthless_rates(context, t, y, dy)
+def ruthless_sweep(topo, const, work, q, v, tau, vdot):
+    """`ruthless.forward_dynamics`."""
+    ruthless.forward_dynamics(topo, const, work, q, v, tau, 0, topo, const, vdot)
+
+
+@called
+def engine_rates(context, t, y, dy):
+    """`drive.rates`."""
+    drive.rates(context, t, y, dy)
 
 
 @called
@@ -558,6 +564,6 @@ def engine_forces(context, t, y):
 
 
 @called
-def engine_implicit(context, step, y, tableau, k, y_new, more):
+def engine_implicit(context, step, y, tableau, k, y_new):
     """`implicit.implicit_step`."""
-    return implicit.implicit_step(context, step, y, tableau, k, y_new, more)
+    return implicit.implicit_step(context, step, y, tableau, k, y_new)

@@ -1,22 +1,52 @@
-"""One step of an implicit method for stiff modes, in O(N).
+"""One step of an implicit method for stiff modes and stiff torques, in O(N).
 
 SDIRK of order 4(3), five stages, L-stable and stiffly accurate (Hairer & Wanner II, Table 6.5).  The
-unknowns of a stage are its accelerations a; with V = v0 + h (... + gamma a), Q = q0 + h (... + gamma Q_dot)
-the residual is that of inverse dynamics, and Newton's matrix is the mass matrix with the modal damping
-and stiffness added,
+unknowns of a stage are its accelerations a; with c = h gamma, V = v0 + h (...) + c a and
+Q = q0 + h (...) + c Q_dot, Newton's method on M(Q) a + bias(Q, V) = tau(t, Q, V) is
 
-    r = tau - ID(Q, V, a),      (M(Q) + h gamma D + (h gamma)^2 K) delta = r,
+    (P - T) (a_new - a) = tau - bias - M a,     P = M + c D + c^2 K,    T = c dtau/dv + c^2 dtau/dq.
 
-which an articulated-body sweep solves when every body's modal mass G is replaced by G + h gamma D +
-(h gamma)^2 K.  What is left out of the matrix (gravity, Coriolis and gyroscopic terms) is not stiff; the
-iteration converges to the exact stage all the same.  Compiled only.
+P is the mass matrix of the same system whose modal masses are G + c D + c^2 K, so that without T a
+correction is one articulated-body sweep of that system,
+
+    P a_new = tau + (c D + c^2 K) a - bias(Q, V).
+
+T has r rows that are not zero, one for each torque that depends on the state: with those rows alone, and E
+the columns of the identity that belong to them,
+
+    (P - E T)^-1 = (1 + Z S^-1 T) P^-1,         Z = P^-1 E,             S = 1 - T Z,
+
+r sweeps and an r x r factorization a step.  The slopes of the torque are differences of the function itself,
+taken when the iteration turns out slow, and kept as long as it is not.  What is left out of the matrix
+(Coriolis, gyroscopic and gravity terms) is not stiff; converged stages are exact all the same.
+
+The error of a step is that of the embedded formula, e, times (1 - c J)^-1, without which it is far too large
+in stiff directions (Hairer & Wanner II, IV.8).  Along the speeds, with e_q = h^2 sum_i (e A)_i a_i,
+
+    x_v = e_v - (P - T)^-1 (c (D - dtau/dv) e_v + (K - dtau/dq) u),    u = c e_q + c^2 e_v,    x_q = e_q + c x_v.
+
+Compiled only.
 """
 
-from . import articulated
-from .drive import CONST, CONST_SIZE, TAU, TOPO, WORK, forces, numbers_at, shifted, words_at
-from .layout import ALIGNED, COLUMNS, END, GRAVITY, MODAL, MODES, NQ, NV
+from . import lu
+from .drive import (
+    CALLED,
+    CONST,
+    CONST_SIZE,
+    IMPLICIT_SWEEP,
+    KIND,
+    MEMORY,
+    TAU,
+    TOPO,
+    WORK,
+    call_sweep,
+    forces,
+    numbers_at,
+    shifted,
+    words_at,
+)
+from .layout import ALIGNED, COLUMNS, END, GRAVITY, MODAL, MODES, NQ, NV, V_MODES
 from .manifold import coordinate_rates
-from .newton_euler import inverse_dynamics
 from .scalar import kernel
 
 STAGES = 5
@@ -24,27 +54,34 @@ GAMMA = 0.25
 #: A stage has converged when the next correction would be this part of the tolerance.
 ENOUGH = 0.02
 ITERATIONS = 8
+#: Corrections that shrink by no better factor are slow; slopes so many steps old are taken anew for it.
+SLOW, OLD = 0.2, 5.0
+#: The part of a coordinate or speed by which slopes are taken.
+NUDGE = 2.0**-26
+
+# memory: addresses of numbers that a simulation keeps for this (`limber.simulation.run`)
+STATE, HAT, FREE, BASE, FORCE, FOUND, SPARE, REST = 0, 1, 2, 3, 4, 5, 6, 7
+ROWS, BY_Q, BY_V, Z, T, S, ORDER, POINT, RATE = 8, 9, 10, 11, 12, 13, 14, 15, 16
+
+# state: steps since the slopes of the torque were taken, and how many torques have any
+AGE, COUNT = 0, 1
 
 
 @kernel
-def stiffened(topo, const, size, c, out):
-    """The constants of the system of Newton's matrix: modal mass G + c D + c^2 K, no other forces.
+def stiffened(topo, const, size, c, hat, free):
+    """The constants of the system with modal masses G + c D + c^2 K, and the same without forces of its own.
 
-    Bodies whose modes are eliminated in aligned coordinates have B^T G B besides, which becomes that of the
-    new G.
+    The second has no gravity, stiffness or damping: at rest it is P^-1.  Bodies whose modes are eliminated in
+    aligned coordinates have B^T G B besides, which becomes that of the new G.
     """
     for i in range(size):
-        out[i] = const[i]
-    for i in range(3):
-        out[GRAVITY + i] = 0.0
+        hat[i] = const[i]
     for k in range(COLUMNS, topo[END], COLUMNS):
         m = topo[k + MODES]
         n = m * m
         g = topo[k + MODAL]
         for i in range(n):
-            out[g + i] += c * const[g + 2 * n + i] + c * c * const[g + n + i]
-            out[g + n + i] = 0.0
-            out[g + 2 * n + i] = 0.0
+            hat[g + i] += c * const[g + 2 * n + i] + c * c * const[g + n + i]
         b = topo[k + ALIGNED]
         if b != 0:
             for r in range(m):
@@ -53,95 +90,297 @@ def stiffened(topo, const, size, c, out):
                     for i in range(m):
                         row = 0.0
                         for j in range(m):
-                            row += out[g + i * m + j] * const[b + j * m + s]
+                            row += hat[g + i * m + j] * const[b + j * m + s]
                         total += const[b + i * m + r] * row
-                    out[b + n + r * m + s] = total
+                    hat[b + n + r * m + s] = total
+    for i in range(size):
+        free[i] = hat[i]
+    for i in range(3):
+        free[GRAVITY + i] = 0.0
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        n = topo[k + MODES] * topo[k + MODES]
+        for i in range(n, 3 * n):
+            free[topo[k + MODAL] + i] = 0.0
 
 
 @kernel
-def implicit_step(context, step, y, tableau, k, y_new, more):
-    """y_new after a step, and the rates of the stages in k; returns the evaluations used, 0 for failure.
+def add_modal_forces(topo, const, d, x, k, y, force):
+    """force + d D x + k K y."""
+    for body in range(COLUMNS, topo[END], COLUMNS):
+        m = topo[body + MODES]
+        stiffness = topo[body + MODAL] + m * m
+        damping = stiffness + m * m
+        e = topo[body + V_MODES]
+        for r in range(m):
+            for s in range(m):
+                i = r * m + s
+                force[e + r] += (
+                    d * const[damping + i] * x[e + s] + k * const[stiffness + i] * y[e + s]
+                )
 
-    step: t, h, rtol, atol.  tableau: A (5 x 5), C (5).  k holds 7 rows of n: the rate at the start,
-    those of the stages, the rate at the end.  more: as many numbers as the constants, and 3 n.
+
+@kernel
+def take_slopes(context, memory, t, y):
+    """dtau/dq (along the speeds) and dtau/dv at (t, y) by differences, and which rows are not zero."""
+    topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
+    work, tau = numbers_at(context[WORK]), numbers_at(context[TAU])
+    state, rows = numbers_at(memory[STATE]), numbers_at(memory[ROWS])
+    by_q, by_v = numbers_at(memory[BY_Q]), numbers_at(memory[BY_V])
+    here, there = numbers_at(memory[FORCE]), numbers_at(memory[POINT])
+    unit, rate = numbers_at(memory[SPARE]), numbers_at(memory[RATE])
+    nq, nv = topo[NQ], topo[NV]
+    v = shifted(there, nq)
+    forces(context, t, y)
+    for i in range(nv):
+        here[i] = tau[i]
+        rows[i] = 0.0
+        unit[i] = 0.0
+    for i in range(nq + nv):
+        there[i] = y[i]
+    for j in range(nv):
+        unit[j] = 1.0
+        coordinate_rates(topo, const, work, y, unit, rate)
+        unit[j] = 0.0
+        nudge = NUDGE
+        for i in range(nq):
+            if rate[i] != 0.0:
+                nudge = max(nudge, NUDGE * abs(y[i]))
+        for i in range(nq):
+            there[i] = y[i] + nudge * rate[i]
+        forces(context, t, there)
+        for i in range(nv):
+            by_q[i * nv + j] = (tau[i] - here[i]) / nudge
+        for i in range(nq):
+            there[i] = y[i]
+        nudge = NUDGE * max(1.0, abs(v[j]))
+        v[j] += nudge
+        forces(context, t, there)
+        v[j] = y[nq + j]
+        for i in range(nv):
+            by_v[i * nv + j] = (tau[i] - here[i]) / nudge
+            if by_v[i * nv + j] != 0.0 or by_q[i * nv + j] != 0.0:
+                rows[i] = 1.0
+    count = 0
+    for i in range(nv):
+        if rows[i] != 0.0:
+            rows[count] = i
+            count += 1
+    state[AGE] = 0.0
+    state[COUNT] = count
+
+
+@kernel
+def prepare_slopes(context, memory, c, y):
+    """T, Z and the factorized S of this c, from the slopes."""
+    topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
+    rows, order = numbers_at(memory[ROWS]), numbers_at(memory[ORDER])
+    by_q, by_v = numbers_at(memory[BY_Q]), numbers_at(memory[BY_V])
+    z, t, s = numbers_at(memory[Z]), numbers_at(memory[T]), numbers_at(memory[S])
+    free, rest, unit = numbers_at(memory[FREE]), numbers_at(memory[REST]), numbers_at(memory[FORCE])
+    nv = topo[NV]
+    r = int(numbers_at(memory[STATE])[COUNT])
+    for j in range(nv):
+        unit[j] = 0.0
+    for i in range(r):
+        row = int(rows[i])
+        for j in range(nv):
+            t[i * nv + j] = c * by_v[row * nv + j] + c * c * by_q[row * nv + j]
+        unit[row] = 1.0
+        column = shifted(z, i * nv)
+        call_sweep(context[IMPLICIT_SWEEP], topo, free, work, y, rest, unit, column)
+        unit[row] = 0.0
+    for i in range(r):
+        for j in range(r):
+            x = 1.0 if i == j else 0.0
+            for l in range(nv):
+                x -= t[i * nv + l] * z[j * nv + l]
+            s[i * r + j] = x
+    lu.factorize(s, r, order)
+
+
+@kernel
+def use_slopes(memory, nv, x):
+    """x + Z S^-1 T x."""
+    z, t, s = numbers_at(memory[Z]), numbers_at(memory[T]), numbers_at(memory[S])
+    y = numbers_at(memory[SPARE])
+    r = int(numbers_at(memory[STATE])[COUNT])
+    for i in range(r):
+        y[i] = 0.0
+        for j in range(nv):
+            y[i] += t[i * nv + j] * x[j]
+    lu.solve(s, r, numbers_at(memory[ORDER]), y)
+    for i in range(r):
+        for j in range(nv):
+            x[j] += z[i * nv + j] * y[i]
+
+
+@kernel
+def solve_stage(context, memory, step, at, y, y_new, rate):
+    """Newton's method for one stage, from the rates in `rate`: evaluations (negative: failed), and how slow.
+
+    BASE has the part of the stage's state that is known; y_new becomes all of it.
     """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     work, tau = numbers_at(context[WORK]), numbers_at(context[TAU])
-    size = context[CONST_SIZE]
-    t, h, rtol, atol = step[0], step[1], step[2], step[3]
-    A, C = tableau, shifted(tableau, STAGES * STAGES)
+    hat, base = numbers_at(memory[HAT]), numbers_at(memory[BASE])
+    force, found = numbers_at(memory[FORCE]), numbers_at(memory[FOUND])
+    sloped = numbers_at(memory[STATE])[COUNT] > 0.0
+    c, rtol, atol = GAMMA * step[1], step[2], step[3]
     nq, nv = topo[NQ], topo[NV]
-    n = nq + nv
-    hat = more
-    base = shifted(hat, size)
-    residual = shifted(base, n)
-    change = shifted(residual, n)
-    c = GAMMA * h
-    stiffened(topo, const, size, c, hat)
-    evaluations = 0
+    a, v_new = shifted(rate, nq), shifted(y_new, nq)
+    for j in range(nq + nv):
+        y_new[j] = base[j] + c * rate[j]
+    # coordinates that belong to these speeds, as after every correction
+    coordinates(topo, const, work, c, base, v_new, y_new, rate)
+    last, slowest = 0.0, 0.0
+    for iteration in range(ITERATIONS):
+        forces(context, at, y_new)
+        for j in range(nv):
+            force[j] = tau[j]
+        add_modal_forces(topo, const, c, a, c * c, a, force)
+        call_sweep(context[IMPLICIT_SWEEP], topo, hat, work, y_new, v_new, force, found)
+        for j in range(nv):
+            found[j] -= a[j]
+        if sloped:
+            use_slopes(memory, nv, found)
+        norm = 0.0
+        for j in range(nv):
+            a[j] += found[j]
+            v_new[j] = base[nq + j] + c * a[j]
+            scale = atol + rtol * max(abs(y[nq + j]), abs(v_new[j]))
+            norm += (c * found[j] / scale) ** 2
+        norm = (norm / max(nv, 1)) ** 0.5
+        coordinates(topo, const, work, c, base, v_new, y_new, rate)
+        used = iteration + 1
+        if not norm < 1e300:
+            return -used, 1.0
+        if iteration > 0:
+            shrink = norm / last if last > 0.0 else 0.0
+            slowest = max(slowest, shrink)
+            if shrink >= 1.0:
+                return -used, slowest
+            ahead = shrink / (1.0 - shrink) * norm
+            if ahead < ENOUGH:
+                return used, slowest
+            if ahead * shrink ** (ITERATIONS - used) > ENOUGH:
+                return -used, slowest
+        if norm < 1e-3 * ENOUGH:
+            return used, slowest
+        last = norm
+    return -ITERATIONS, slowest
+
+
+@kernel
+def coordinates(topo, const, work, c, base, v_new, y_new, rate):
+    """Q = base + c Q_dot of the speeds v_new, with Q_dot in `rate`."""
+    coordinate_rates(topo, const, work, y_new, v_new, rate)
+    for j in range(topo[NQ]):
+        y_new[j] = base[j] + c * rate[j]
+
+
+@kernel
+def solve_stages(context, memory, step, y, tableau, k, y_new):
+    """All stages of a step: evaluations (negative: failed), and how slow the slowest was."""
+    topo, base = words_at(context[TOPO]), numbers_at(memory[BASE])
+    A, C = tableau, shifted(tableau, STAGES * STAGES)
+    n = topo[NQ] + topo[NV]
+    t, h = step[0], step[1]
+    evaluations, slowest = 0, 0.0
     for i in range(STAGES):
-        rate = shifted(k, (i + 1) * n)
-        before = shifted(k, i * n)
-        acc = shifted(rate, nq)
-        at = t + C[i] * h
+        rate, before = shifted(k, (i + 1) * n), shifted(k, i * n)
         for j in range(n):
             base[j] = y[j]
             rate[j] = before[j]
-            residual[j] = 0.0
         for s in range(i):
             w = h * A[i * STAGES + s]
             ks = shifted(k, (s + 1) * n)
             for j in range(n):
                 base[j] += w * ks[j]
-        for j in range(n):
-            y_new[j] = base[j] + c * rate[j]
-        v_new = shifted(y_new, nq)
-        # coordinates that belong to these speeds, as after every correction
-        coordinate_rates(topo, const, work, y_new, v_new, rate)
-        for j in range(nq):
-            y_new[j] = base[j] + c * rate[j]
-        last = 0.0
-        done = False
-        for iteration in range(ITERATIONS):
-            forces(context, at, y_new)
-            inverse_dynamics(topo, const, work, y_new, v_new, acc, 0, topo, const, residual)
-            for j in range(nv):
-                residual[j] = tau[j] - residual[j]
-                change[j] = 0.0
-            zero = shifted(change, nv)
-            for j in range(nv):
-                zero[j] = 0.0
-            articulated.forward_dynamics(
-                topo, hat, work, y_new, zero, residual, 0, topo, const, change
-            )
-            evaluations += 1
-            size_of = 0.0
-            for j in range(nv):
-                acc[j] += change[j]
-                v_new[j] = base[nq + j] + c * acc[j]
-                scale = atol + rtol * max(abs(y[nq + j]), abs(v_new[j]))
-                size_of += (c * change[j] / scale) ** 2
-            size_of = (size_of / max(nv, 1)) ** 0.5
-            coordinate_rates(topo, const, work, y_new, v_new, rate)
-            for j in range(nq):
-                y_new[j] = base[j] + c * rate[j]
-            if not size_of < 1e300:
-                return 0
-            if iteration > 0:
-                shrink = size_of / last if last > 0.0 else 0.0
-                if shrink >= 1.0:
-                    return 0
-                if shrink / (1.0 - shrink) * size_of < ENOUGH:
-                    done = True
-                    break
-            if size_of < 1e-3 * ENOUGH:
-                done = True
-                break
-            last = size_of
-        if not done:
-            return 0
-    end = shifted(k, (STAGES + 1) * n)
-    final = shifted(k, STAGES * n)
+        used, slow = solve_stage(context, memory, step, t + C[i] * h, y, y_new, rate)
+        slowest = max(slowest, slow)
+        if used < 0:
+            return used - evaluations, slowest
+        evaluations += used
+    return evaluations, slowest
+
+
+@kernel
+def error_norm(context, memory, step, y, tableau, k, y_new):
+    """Root mean square of the estimated error over the tolerance; see the head of this file."""
+    topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
+    work, free = numbers_at(context[WORK]), numbers_at(memory[FREE])
+    force, found = numbers_at(memory[FORCE]), numbers_at(memory[FOUND])
+    e_v, e_q, u = numbers_at(memory[BASE]), numbers_at(memory[POINT]), numbers_at(memory[SPARE])
+    weights = shifted(tableau, STAGES * STAGES + STAGES)
+    h, rtol, atol = step[1], step[2], step[3]
+    c = GAMMA * h
+    nq, nv = topo[NQ], topo[NV]
+    n = nq + nv
+    for j in range(nv):
+        e_v[j] = 0.0
+        e_q[j] = 0.0
+        for i in range(STAGES):
+            a = k[(i + 1) * n + nq + j]
+            e_v[j] += h * weights[i] * a
+            e_q[j] += h * h * weights[STAGES + i] * a
+        u[j] = c * e_q[j] + c * c * e_v[j]
+        force[j] = 0.0
+    add_modal_forces(topo, const, c, e_v, 1.0, u, force)
+    count = int(numbers_at(memory[STATE])[COUNT])
+    rows = numbers_at(memory[ROWS])
+    by_q, by_v = numbers_at(memory[BY_Q]), numbers_at(memory[BY_V])
+    for i in range(count):
+        row = int(rows[i])
+        for j in range(nv):
+            force[row] -= c * by_v[row * nv + j] * e_v[j] + by_q[row * nv + j] * u[j]
+    rest = numbers_at(memory[REST])
+    call_sweep(context[IMPLICIT_SWEEP], topo, free, work, y_new, rest, force, found)
+    if count > 0:
+        use_slopes(memory, nv, found)
+    total = 0.0
+    for j in range(nv):
+        x = e_v[j] - found[j]
+        e_q[j] += c * x
+        total += (x / (atol + rtol * max(abs(y[nq + j]), abs(y_new[nq + j])))) ** 2
+    x_q = numbers_at(memory[RATE])
+    coordinate_rates(topo, const, work, y_new, e_q, x_q)
+    for j in range(nq):
+        total += (x_q[j] / (atol + rtol * max(abs(y[j]), abs(y_new[j])))) ** 2
+    return (total / n) ** 0.5
+
+
+@kernel
+def implicit_step(context, step, y, tableau, k, y_new):
+    """y_new after a step, and the rates of the stages in k; returns the evaluations used, negative for failure.
+
+    step: t, h, rtol, atol, and gets the error.  tableau: A (5 x 5), C, e, e A (5 each).  k holds 7 rows of n:
+    the rate at the start, those of the stages, the rate at the end.
+    """
+    topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
+    memory = words_at(context[MEMORY])
+    state = numbers_at(memory[STATE])
+    n = topo[NQ] + topo[NV]
+    c = GAMMA * step[1]
+    hat, free = numbers_at(memory[HAT]), numbers_at(memory[FREE])
+    stiffened(topo, const, context[CONST_SIZE], c, hat, free)
+    if state[COUNT] > 0.0:
+        prepare_slopes(context, memory, c, y)
+    used, slowest = solve_stages(context, memory, step, y, tableau, k, y_new)
+    evaluations = abs(used)
+    state[AGE] += 1.0
+    if context[KIND] == CALLED and (
+        (used < 0 and state[AGE] > 1.0) or (slowest > SLOW and state[AGE] > OLD)
+    ):
+        take_slopes(context, memory, step[0], y)
+        evaluations += 2 * topo[NV] + 1
+        if used < 0 and state[COUNT] > 0.0:
+            prepare_slopes(context, memory, c, y)
+            used, slowest = solve_stages(context, memory, step, y, tableau, k, y_new)
+            evaluations += abs(used)
+    if used < 0:
+        return -evaluations
+    step[4] = error_norm(context, memory, step, y, tableau, k, y_new)
+    end, final = shifted(k, (STAGES + 1) * n), shifted(k, STAGES * n)
     for j in range(n):
         end[j] = final[j]
     return evaluations

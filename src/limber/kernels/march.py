@@ -201,22 +201,106 @@ def write(context, topo, times, row, y, y_out, tau_out):
 
 
 @kernel
+def write_until(context, clock, times, count, y, y_out, tau_out):
+    """Write y as the output of all times up to the end of the run."""
+    topo = words_at(context[TOPO])
+    row = int(clock[OUTPUT])
+    while row < count and times[row] <= clock[END_TIME]:
+        write(context, topo, times, row, y, y_out, tau_out)
+        row += 1
+    clock[OUTPUT] = row
+
+
+@kernel
+def begin_step(context, clock, stops, y, k, tiny):
+    """Before a step: a sampled controller's turn, and the rate at its start; returns the longest step allowed.
+
+    Kinks and jumps of the torque are ends of steps: no step looks across them (the last stop is infinite).
+    """
+    topo = words_at(context[TOPO])
+    t = clock[TIME]
+    limit = clock[END_TIME] - t
+    if context[KIND] == SAMPLED:
+        if t >= clock[NEXT_SAMPLE] - tiny:
+            call(context[FUNCTION], t, y, shifted(y, topo[NQ]), numbers_at(context[TAU]))
+            clock[SAMPLES] += 1.0
+            clock[NEXT_SAMPLE] = clock[START] + clock[SAMPLES] * clock[SAMPLE]
+            clock[FRESH] = 1.0
+        limit = min(limit, clock[NEXT_SAMPLE] - t)
+    stop = int(clock[STOP])
+    while stops[stop] <= t + tiny:
+        stop += 1
+        clock[FRESH] = 1.0
+    clock[STOP] = stop
+    if clock[FRESH] != 0.0:
+        call_rates(context[RATES], context, t, y, k)
+        clock[EVALUATIONS] += 1.0
+        clock[FRESH] = 0.0
+    return min(limit, stops[stop] - t)
+
+
+@kernel
+def explicit_step(context, clock, tableau, t, h, n, y, k, y_new, point):
+    """The stages and the end of an explicit step, with the rate there."""
+    s = int(tableau[T_STAGES])
+    A = shifted(tableau, T_A)
+    B = shifted(A, s * s)
+    C = shifted(B, s)
+    for i in range(1, s):
+        combine(n, h, shifted(A, i * s), i, k, y, point)
+        call_rates(context[RATES], context, t + C[i] * h, point, shifted(k, i * n))
+    combine(n, h, B, s, k, y, y_new)
+    call_rates(context[RATES], context, t + h, y_new, shifted(k, s * n))
+    clock[EVALUATIONS] += s
+
+
+@kernel
+def more_stages(context, clock, extra, t, h, n, s, y, k, point):
+    """The three more stages that dense output of DOP853 needs."""
+    for j in range(3):
+        combine(n, h, shifted(extra, j * (s + 4)), s + 1 + j, k, y, point)
+        at = t + extra[3 * (s + 4) + j] * h
+        call_rates(context[RATES], context, at, point, shifted(k, (s + 1 + j) * n))
+    clock[EVALUATIONS] += 3.0
+
+
+@kernel
+def finite(n, y_new, rate):
+    """Whether a state and its rate are."""
+    total = 0.0
+    for i in range(n):
+        total += 0.0 * y_new[i] + 0.0 * rate[i]
+    return total == 0.0
+
+
+@kernel
+def next_step(clock, exponent, h, error, clipped):
+    """The step after an accepted one, by proportional-integral control: steps limited by stability do not oscillate."""
+    factor = GROW
+    if error > 0.0:
+        factor = SAFETY * error ** (PROPORTIONAL * exponent)
+        if clock[LAST_ERROR] > 0.0:
+            factor *= clock[LAST_ERROR] ** (INTEGRAL * exponent)
+        factor = min(GROW, max(SHRINK, factor))
+    clock[LAST_ERROR] = max(error, 1e-4)
+    # a step cut short says nothing about a longer one
+    if not clipped or factor < 1.0:
+        clock[STEP] = h * factor
+
+
+@kernel
 def march(
     context, method, y, k, scratch, clock, tableau, side, stops, times, count, y_out, tau_out, most
 ):  # fmt: skip
     """Integrate; see the head of this file.
 
-    k: (s + 4) n, scratch: 2 n + s + 8 + 2 events numbers (implicit: size + 3 n more).  y ends at clock[TIME].
+    k: (s + 4) n, scratch: 2 n + s + 9 + 2 events numbers.  y ends at clock[TIME].
     """
-    topo, tau = words_at(context[TOPO]), numbers_at(context[TAU])
-    kind, address, events = context[KIND], context[FUNCTION], context[EVENTS]
-    nq, nv = topo[NQ], topo[NV]
-    n = nq + nv
+    topo, events = words_at(context[TOPO]), context[EVENTS]
+    n = topo[NQ] + topo[NV]
     s = int(tableau[T_STAGES])  # the rate at the end of a step is k_s
     A = shifted(tableau, T_A)
-    B = shifted(A, s * s)
-    C = shifted(B, s)
-    own = shifted(C, s)
+    own = shifted(A, s * s + 2 * s)
     y_new, point = scratch, shifted(scratch, n)
     w = shifted(scratch, 2 * n)
     g = shifted(w, s + 4)
@@ -226,89 +310,42 @@ def march(
     rtol, atol = clock[RTOL], clock[ATOL]
     for _ in range(most):
         t = clock[TIME]
-        left = clock[END_TIME] - t
         tiny = 1e-14 * max(abs(t), abs(clock[END_TIME]), 1e-300)
-        if left <= tiny:
+        if clock[END_TIME] - t <= tiny:
             clock[TIME] = clock[END_TIME]
-            row = int(clock[OUTPUT])
-            while row < count and times[row] <= clock[END_TIME]:
-                write(context, topo, times, row, y, y_out, tau_out)
-                row += 1
-            clock[OUTPUT] = row
+            write_until(context, clock, times, count, y, y_out, tau_out)
             return DONE
-        if kind == SAMPLED and t >= clock[NEXT_SAMPLE] - tiny:
-            call(address, t, y, shifted(y, nq), tau)
-            clock[SAMPLES] += 1.0
-            clock[NEXT_SAMPLE] = clock[START] + clock[SAMPLES] * clock[SAMPLE]
-            clock[FRESH] = 1.0
-        # kinks and jumps of the torque are ends of steps: no step looks across them (the last stop is infinite)
-        stop = int(clock[STOP])
-        while stops[stop] <= t + tiny:
-            stop += 1
-            clock[FRESH] = 1.0
-        clock[STOP] = stop
-        if clock[FRESH] != 0.0:
-            call_rates(context[RATES], context, t, y, k)
-            clock[EVALUATIONS] += 1.0
-            clock[FRESH] = 0.0
-        limit = left
-        if kind == SAMPLED:
-            limit = min(limit, clock[NEXT_SAMPLE] - t)
-        limit = min(limit, stops[stop] - t)
+        limit = begin_step(context, clock, stops, y, k, tiny)
         h = min(clock[STEP], clock[LARGEST])
         if method != RK4 and h < tiny:
             return STUCK
         clipped = h >= limit * (1.0 - 1e-9)
         if clipped:
             h = limit
-        converged = True
+        converged, error = True, 0.0
         if method == SDIRK:
             step[0], step[1], step[2], step[3] = t, h, rtol, atol
-            used = call_implicit(context[IMPLICIT], context, step, y, A, k, y_new, shifted(step, 4))
-            converged = used > 0
-            clock[EVALUATIONS] += used
+            used = call_implicit(context[IMPLICIT], context, step, y, A, k, y_new)
+            converged, error = used > 0, step[4]
+            clock[EVALUATIONS] += abs(used)
         else:
-            for i in range(1, s):
-                combine(n, h, shifted(A, i * s), i, k, y, point)
-                at = t + C[i] * h
-                ki = shifted(k, i * n)
-                call_rates(context[RATES], context, at, point, ki)
-            combine(n, h, B, s, k, y, y_new)
-            end_rate = shifted(k, s * n)
-            call_rates(context[RATES], context, t + h, y_new, end_rate)
-            clock[EVALUATIONS] += s
-        error = 0.0
-        if method != RK4 and converged:
-            error = error_norm(method, n, h, own, s, k, y, y_new, rtol, atol)
-        total = 0.0
-        for i in range(n):
-            total += 0.0 * y_new[i] + 0.0 * k[s * n + i]
-        if not converged:
-            total = 1.0
-        if total != 0.0 or not error <= 1.0:
+            explicit_step(context, clock, tableau, t, h, n, y, k, y_new, point)
+            if method != RK4:
+                error = error_norm(method, n, h, own, s, k, y, y_new, rtol, atol)
+        usable = converged and finite(n, y_new, shifted(k, s * n))
+        if not (usable and error <= 1.0):
             clock[REJECTED] += 1.0
             if method == RK4:
                 return STUCK
-            factor = SHRINK
-            if total == 0.0:
-                factor = max(SHRINK, SAFETY * error**exponent)
-            clock[STEP] = h * factor
+            clock[STEP] = h * (max(SHRINK, SAFETY * error**exponent) if usable else SHRINK)
             continue
-        # accepted
-        reached = 1.0
-        which = -1
-        ready = method != DOP853
+        # accepted: events, then the outputs before them
+        which, reached = -1, 1.0
         end = t + limit if clipped else t + h
-        next_out = int(clock[OUTPUT])
-        if events > 0 or (next_out < count and times[next_out] <= end):
-            if not ready:
-                extra = shifted(own, 2 * (s + 1))
-                for j in range(3):
-                    combine(n, h, shifted(extra, j * (s + 4)), s + 1 + j, k, y, point)
-                    at = t + extra[3 * (s + 4) + j] * h
-                    kj = shifted(k, (s + 1 + j) * n)
-                    call_rates(context[RATES], context, at, point, kj)
-                clock[EVALUATIONS] += 3.0
+        row = int(clock[OUTPUT])
+        if events > 0 or (row < count and times[row] <= end):
+            if method == DOP853:
+                more_stages(context, clock, shifted(own, 2 * (s + 1)), t, h, n, s, y, k, point)
             if events > 0:
                 which, reached = first_event(
                     topo, method, n, h, own, s, k, y, y_new, t, w, point, context[EVENT_FUNCTION], events,
@@ -316,31 +353,21 @@ def march(
                 )  # fmt: skip
                 if which >= 0:
                     end = t + reached * h
-            while next_out < count and times[next_out] <= end:
-                x = min((times[next_out] - t) / h, 1.0)
+            while row < count and times[row] <= end:
+                x = min((times[row] - t) / h, 1.0)
                 dense(method, n, h, own, s, k, y, y_new, x, w, point)
-                write(context, topo, times, next_out, point, y_out, tau_out)
-                next_out += 1
-            clock[OUTPUT] = next_out
+                write(context, topo, times, row, point, y_out, tau_out)
+                row += 1
+            clock[OUTPUT] = row
         clock[STEPS] += 1.0
         if method != RK4:
-            # proportional-integral control: steps limited by stability do not oscillate
-            factor = GROW
-            if error > 0.0:
-                factor = SAFETY * error ** (PROPORTIONAL * exponent)
-                if clock[LAST_ERROR] > 0.0:
-                    factor *= clock[LAST_ERROR] ** (INTEGRAL * exponent)
-                factor = min(GROW, max(SHRINK, factor))
-            clock[LAST_ERROR] = max(error, 1e-4)
-            # a step cut short says nothing about a longer one
-            if not clipped or factor < 1.0:
-                clock[STEP] = h * factor
+            next_step(clock, exponent, h, error, clipped)
+        clock[TIME] = end
         if which >= 0:
             dense(method, n, h, own, s, k, y, y_new, reached, w, point)
             for i in range(n):
                 y[i] = point[i]
             normalize(topo, y)
-            clock[TIME] = end
             clock[EVENT_NUMBER] = which
             clock[FRESH] = 1.0
             side[which] = -side[which]
@@ -349,5 +376,4 @@ def march(
             y[i] = y_new[i]
             k[i] = k[s * n + i]
         normalize(topo, y)
-        clock[TIME] = end
     return PAUSED

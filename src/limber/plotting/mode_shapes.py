@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, array, number, shown
+from limber.checks import Array, array, number, whole
 from limber.dynamics.evaluate import check_system
 from limber.dynamics.kinematics import integrate
 from limber.dynamics.modes import modes
@@ -59,11 +59,7 @@ def mode_shapes(
     check_system(system)
     file = None if path is None else target(path)
     amplitude = number("amplitude", amplitude, above=0.0)
-    for name, value in (("count", count), ("columns", columns)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ArgumentValueError(
-                f"{name} must be a whole number, 1 or more, got {shown(value)}."
-            )
+    count, columns = whole("count", count, 1), whole("columns", columns, 1)
     q = system.neutral() if q is None else array("q", q, (system.nq,))
     bodies = list(locked) if not isinstance(locked, str) else locked
     found = modes(system, q, locked=bodies)

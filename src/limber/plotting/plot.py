@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from limber.assembly.system import System
-from limber.checks import number, shown
+from limber.checks import number, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
 from limber.plotting.panel import Panel, draw
 from limber.plotting.panels import PANELS, Wanted
@@ -89,11 +89,7 @@ def figure_of(
         number("width", width, above=0.0),
         number("panel_height", panel_height, above=0.0),
     )
-    if not isinstance(columns, int) or isinstance(columns, bool) or columns < 1:
-        raise ArgumentValueError(
-            f"columns must be a whole number, 1 or more, got {shown(columns)}."
-        )
-    columns = min(columns, len(panels))
+    columns = min(whole("columns", columns, 1), len(panels))
     rows = -(-len(panels) // columns)
     with style(**settings):
         figure = new_figure(width, height * rows + 0.25 + 0.25 * bool(title))

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +40,7 @@ class Drive:
     tau: Array
     sample: float = 0.0
     stops: Array = field(default_factory=lambda: np.empty(0))  # times at which it jumps or bends
+    python: bool = False  # Python is called at every evaluation
     keep: Any = None  # what must live as long as the address
     spoilt: list[tuple[float, int]] = field(
         default_factory=list
@@ -70,10 +75,10 @@ def drive(system: System, torque: Any) -> Drive:
     if type(torque).__module__.startswith("numba.") and hasattr(torque, "address"):  # a numba.cfunc
         return Drive(CALLED, torque.address, table, tau, keep=torque)
     if callable(torque):
-        made = Drive(CALLED, 0, table, tau)
+        made = Drive(CALLED, 0, table, tau, python=True)
         sample = getattr(torque, "sample_time", None)
         if sample is not None:
-            made.kind = SAMPLED
+            made.kind, made.python = SAMPLED, False
             made.sample = number("torque.sample_time", sample, above=0.0)
         checked = _checked(system, torque, made.spoilt)
         function = SIGNATURE(callback(system, checked, made.failure))
@@ -137,3 +142,24 @@ def callback(system: System, function: Any, failure: list[BaseException], size: 
         move(to, out_at, 8 * size)
 
     return called
+
+
+@contextmanager
+def heard(failure: list[BaseException]) -> Iterator[None]:
+    """Keep a Ctrl-C that comes as a callback begins or ends, where ctypes would pass over it, as its failure."""
+    if threading.current_thread() is not threading.main_thread():  # others get none
+        yield
+        return
+    before = sys.unraisablehook
+
+    def hook(passed_over: sys.UnraisableHookArgs) -> None:
+        if issubclass(passed_over.exc_type, KeyboardInterrupt):
+            failure.append(KeyboardInterrupt())
+        else:
+            before(passed_over)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before

@@ -62,8 +62,7 @@ def _sdirk() -> Array:
     A[2, :2] = [17 / 50, -1 / 25]
     A[3, :3] = [371 / 1360, -137 / 2720, 15 / 544]
     A[4, :4] = [25 / 24, -49 / 48, 125 / 16, -85 / 12]
-    embedded = np.array([59 / 48, -17 / 96, 225 / 32, -85 / 12, 0.0])
-    rows, own = np.zeros(6 * 6 + 2 * 6), np.zeros(7)
-    rows[:30] = np.concatenate([A.ravel(), A.sum(axis=1)])
-    own[1:6] = A[4] - embedded
-    return np.concatenate([[6, 3], rows, own])
+    error = A[4] - np.array([59 / 48, -17 / 96, 225 / 32, -85 / 12, 0.0])
+    rows = np.zeros(6 * 6 + 2 * 6)
+    rows[:40] = np.concatenate([A.ravel(), A.sum(axis=1), error, error @ A])
+    return np.concatenate([[6, 3], rows])

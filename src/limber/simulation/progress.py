@@ -1,9 +1,10 @@
-"""A progress bar for long simulations."""
+"""What is said of a simulation as it goes on: a progress bar, and that it was interrupted."""
 
 from __future__ import annotations
 
 import sys
 import time
+import warnings
 from typing import Any
 
 #: Seconds after which a bar appears by itself, in a terminal.
@@ -47,3 +48,10 @@ class Progress:
             self._bar.start()
             self._task = self._bar.add_task("", total=self.span[1] - self.span[0])
         self._bar.update(self._task, completed=run.t - self.span[0])
+
+
+def interrupted(t: float) -> str:
+    """Warn the caller of `simulate` that its run was interrupted; the message of the result."""
+    message = f"interrupted at t = {t:.6g} s"
+    warnings.warn(f"the simulation was {message}; the result so far is returned.", stacklevel=4)
+    return message

@@ -11,10 +11,11 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array, shown
+from limber.dynamics.forward import entry_of
 from limber.errors import ArgumentValueError, SimulationError
 from limber.kernels import compiled
 from limber.kernels import layout as L
-from limber.simulation.drive import SIGNATURE, Drive, callback
+from limber.simulation.drive import CALLED, SIGNATURE, Drive, callback, heard
 from limber.simulation.events import Event
 from limber.simulation.methods import Method, methods
 
@@ -23,14 +24,20 @@ TIME, STEP, END_TIME, NEXT_SAMPLE, SAMPLE, RTOL, ATOL, LARGEST = 0, 1, 2, 3, 4, 
 FRESH, STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER = 8, 9, 10, 11, 12, 13
 SAMPLES, START = 15, 16
 CLOCK = 20
+# the context of `kernels.drive`
+IMPLICIT, MEMORY, IMPLICIT_SWEEP = 11, 14, 16
 DONE, PAUSED, EVENT, STUCK = 0, 1, 2, 3
 
 #: Steps of the first stretch of an adaptive run; later ones take about STRETCH seconds.
 FIRST, STRETCH = 200, 0.1
 #: An event function this near to zero after an action is at zero.
 SURFACE = 1e-10
-#: Steps of a trial of the other method, the most steps of a stretch, and how long a run stays explicit, s.
-TRIAL, MOST, PATIENCE = 50, 1_000_000, 0.3
+#: Steps of a trial of the other method, the most steps of a stretch, and the work through which a run stays
+#: explicit, in evaluations times speeds (some tenths of a second).
+TRIAL, MOST, PATIENCE = 50, 1_000_000, 3_000_000
+#: What an evaluation of the implicit method costs over one of the others, by the engine of those (`make bench`),
+#: and what a torque in Python costs, as so many more speeds.
+IMPLICIT_COST, PYTHON_COST = {"general": 1.3, "generated": 4.0}, 50
 
 
 @dataclass
@@ -48,19 +55,20 @@ class Run:
     def __init__(
         self, system: System, drive: Drive, events: Sequence[Event], outputs: Outputs, y: Array,
         span: tuple[float, float], rtol: float, atol: float, step: float | None, largest: float,
-        rates: int,
+        engine: str,
     ):  # fmt: skip
         self.system = system
         self.outputs = outputs
         self.drive = drive
         self.y = y
+        self._implicit_cost = IMPLICIT_COST[engine]
         n = len(y)
         packed = system.dynamics
         self.failure = drive.failure
         most = max(m.stages for m in methods().values())
         self._work = np.empty(int(packed.topo[L.WORK_SIZE]))
         self._k = np.zeros((most + 4) * n)
-        self._scratch = np.zeros(5 * n + most + 8 + len(packed.const) + 2 * len(events))
+        self._scratch = np.zeros(2 * n + most + 9 + 2 * len(events))
         self._tau = np.array(drive.tau)
         self._side = np.zeros(2 * len(events))
         self._side[len(events) :] = [e.direction for e in events]
@@ -85,12 +93,13 @@ class Run:
         self._stops = np.append(drive.stops, np.inf)
         clock[FRESH] = 1.0
         self.clock = clock
+        rates, sweep = _rates(system, engine)
         self._context = np.array(
             [
                 packed.topo.ctypes.data, packed.const.ctypes.data, len(packed.const),
                 self._work.ctypes.data, drive.kind, drive.address, drive.table.ctypes.data,
                 drive.table.size // (3 * system.nv + 1), self._tau.ctypes.data,
-                rates, compiled.address("engine_forces"), 0, event, len(events), 0, 0,
+                rates, compiled.address("engine_forces"), 0, event, len(events), 0, sweep, 0,
             ],
             dtype=np.int64,
         )  # fmt: skip
@@ -106,19 +115,29 @@ class Run:
         """The time reached."""
         return float(self.clock[TIME])
 
+    def cost_of(self, method: Method) -> float:
+        """What an evaluation of a method costs."""
+        dynamics = self._implicit_cost if method.name == "sdirk4" else 1.0
+        return dynamics * self.system.nv + PYTHON_COST * self.drive.python
+
     def prepare(self, method: Method) -> None:
         """Compile what a method needs, if this machine has not yet."""
-        if method.name == "sdirk4":
-            self._context[11] = compiled.address("engine_implicit")
+        if method.name == "sdirk4" and not self._context[IMPLICIT]:
+            self._memory = _implicit_memory(self.system, self.drive.kind == CALLED)
+            self._addresses = np.array([a.ctypes.data for a in self._memory], dtype=np.int64)
+            self._context[MEMORY] = self._addresses.ctypes.data
+            self._context[IMPLICIT_SWEEP] = compiled.address("full_sweep")
+            self._context[IMPLICIT] = compiled.address("engine_implicit")
 
     def go(self, method: Method, until: float, steps: int) -> int:
         """Go on for at most `steps` steps or until a time; returns why it stopped."""
         self.prepare(method)
         self.clock[END_TIME] = until
-        status = self._engine(
-            self._context, method.number, self.y, self._k, self._scratch, self.clock, method.tableau,
-            self._side, self._stops, self.outputs.t, self.outputs.y.reshape(-1), self.outputs.tau.reshape(-1), steps,
-        )  # fmt: skip
+        with heard(self.failure):
+            status = self._engine(
+                self._context, method.number, self.y, self._k, self._scratch, self.clock, method.tableau,
+                self._side, self._stops, self.outputs.t, self.outputs.y.reshape(-1), self.outputs.tau.reshape(-1), steps,
+            )  # fmt: skip
         if self.failure:
             raise self.failure[0]
         if status == STUCK:
@@ -174,6 +193,27 @@ class Run:
         )
 
 
+def _rates(system: System, engine: str) -> tuple[int, int]:
+    """The addresses of the rates of the state, and of the forward dynamics that they call."""
+    if engine == "generated":
+        from limber.codegen.rates import address  # noqa: PLC0415
+
+        return address(system), 0
+    indirect = entry_of(system, "articulated") == "ruthless_body"
+    sweep = "ruthless_sweep" if indirect else "full_sweep"
+    return compiled.address("engine_rates"), compiled.address(sweep)
+
+
+def _implicit_memory(system: System, called: bool) -> list[Array]:
+    """The arrays of `kernels.implicit`, in its order; those of slopes only for torques that may have any."""
+    n, nv, size = system.nq + system.nv, system.nv, len(system.dynamics.const)
+    square = nv * nv if called else 0
+    sizes = [2, size, size, n, nv, nv, nv, nv, nv, *[square] * 5, nv, n, n]
+    memory = [np.zeros(x) for x in sizes]
+    memory[0][0] = np.inf  # the age of slopes never taken
+    return memory
+
+
 def _value(event: Event, t: float, q: Array, v: Array) -> float:
     """The value of an event function, which must be one finite number."""
     value = np.asarray(event.function(t, q, v))  # type: ignore[operator]
@@ -201,16 +241,16 @@ def paced(run: Run, method: Method, until: float, show) -> int:
 def automatic(run: Run, until: float, show) -> int:
     """Explicit steps, and implicit ones wherever those turn out cheaper, tried in turn as the run goes on.
 
-    Every stretch is part of the result, so trying costs nothing but the difference.  A run that is over within
-    PATIENCE seconds stays explicit.
+    Every stretch is part of the result, so trying costs nothing but the difference.  Evaluations are counted,
+    not seconds: a run repeated takes the same steps.
     """
     method, other = methods()["dop853"], methods()["sdirk4"]
-    began, kept, steps = time.perf_counter(), 0, FIRST
+    kept, steps = 0, FIRST
     while True:
         status, cost = _stretch(run, method, until, steps, show)
         if status != PAUSED:
             return status
-        if time.perf_counter() - began < PATIENCE:
+        if run.clock[EVALUATIONS] * run.cost_of(method) < PATIENCE:
             steps = min(2 * steps, MOST)
             continue
         status, other_cost = _stretch(run, other, until, TRIAL, show)
@@ -225,15 +265,15 @@ def automatic(run: Run, until: float, show) -> int:
 
 
 def _stretch(run: Run, method: Method, until: float, steps: int, show) -> tuple[int, float]:
-    """Go on for some steps, showing progress between: why it stopped, and the wall time per simulated second."""
-    run.prepare(method)
-    t, start, left, chunk = run.t, time.perf_counter(), steps, min(steps, TRIAL)
+    """Go on for some steps, showing progress between: why it stopped, and the work per simulated second."""
+    t, evaluations, left, chunk = run.t, run.clock[EVALUATIONS], steps, min(steps, TRIAL)
     while True:
-        before = time.perf_counter()
+        start = time.perf_counter()
         status = run.go(method, until, min(chunk, left))
-        taken = time.perf_counter() - before
+        taken = time.perf_counter() - start
         left -= chunk
         show(run)
         if status != PAUSED or left <= 0:
-            return status, (time.perf_counter() - start) / max(run.t - t, 1e-300)
+            work = run.cost_of(method) * (run.clock[EVALUATIONS] - evaluations)
+            return status, work / max(run.t - t, 1e-300)
         chunk = int(np.clip(chunk * STRETCH / max(taken, 1e-6), 20, MOST))

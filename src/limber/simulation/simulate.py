@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any
@@ -14,13 +13,12 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, unit_quaternion
 from limber.dynamics.evaluate import check_system, quaternions
-from limber.dynamics.forward import entry_of
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
-from limber.kernels import compiled
 from limber.simulation.drive import SAMPLED, Drive, drive
 from limber.simulation.events import Event, Happened
 from limber.simulation.methods import methods
-from limber.simulation.progress import Progress
+from limber.simulation.peers import PEERS, by_peer
+from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
 from limber.simulation.run import (
     DONE,
@@ -74,8 +72,10 @@ def simulate(
     t_eval, every : output times, or their distance; 501 times unless given.
     rtol, atol : tolerances of the adaptive methods on every element of q and v, per step.
     method : "rk4" (fixed `step`), "rk45", "dop853" (orders 5 and 8, adaptive), "sdirk4" (implicit, for stiff
-        modes; `kernels.implicit`), or "auto": dop853 and sdirk4, whichever turns out cheaper as the run goes
-        on (by the clock: two runs may differ, within the tolerance).  "RK45", "DOP853", "Radau", "BDF", "LSODA" are SciPy's solvers, "cvode" that of SUNDIALS.
+        modes and stiff torque laws; `kernels.implicit`), or "auto": dop853 and sdirk4, whichever turns out
+        cheaper as the run goes on.  For comparison, through Python at every evaluation: "RK23", "RK45",
+        "DOP853", "Radau", "BDF", "LSODA" of SciPy; "cvode" and "ida" of SUNDIALS, the first by forward
+        dynamics as all others, the second by inverse dynamics alone.
     step, max_step : the (first) step, and the largest of the adaptive methods.
     events : see `Event`.
     engine : "general", or "generated": C code of this system (`compile`), several times as fast.
@@ -102,26 +102,19 @@ def simulate(
     largest = np.inf if max_step is None else number("max_step", max_step, above=0.0)
     listed = _events(events)
     driven = drive(system, torque)
-    if isinstance(method, str) and method in (
-        "RK45",
-        "DOP853",
-        "Radau",
-        "BDF",
-        "LSODA",
-        "RK23",
-        "cvode",
-    ):
-        from limber.simulation.peers import by_peer  # noqa: PLC0415
-
+    if isinstance(method, str) and method in PEERS:
         if listed or save is not None:
             raise ArgumentValueError(
                 f"method={method!r} of another library takes no events and no save= here; Result.save writes a file."
             )
-        return by_peer(system, method, (start, end), q, v, torque, times, rtol, atol, largest)
+        return by_peer(
+            system, method, (start, end), np.concatenate([q, v]), driven, times,
+            rtol, atol, step, largest, progress,
+        )  # fmt: skip
     if not isinstance(method, str) or (method != "auto" and method not in methods()):
         known = ", ".join(["auto", *methods()])
         raise ArgumentValueError(
-            f"method={shown(method)} is unknown; choose one of {known}, or RK45, DOP853, Radau, BDF, LSODA, cvode."
+            f"method={shown(method)} is unknown; choose one of {known}, or {', '.join(PEERS)}."
         )
     if method == "rk4":
         if step is None:
@@ -131,11 +124,13 @@ def simulate(
             raise ArgumentValueError(
                 f"step={step:g} asks for {(end - start) / step:.1e} steps: take a larger one."
             )
+    if engine not in ("general", "generated"):
+        raise ArgumentValueError(f'engine={shown(engine)} must be "general" or "generated".')
     n = system.nq + system.nv
     outputs = Outputs(times, np.empty((len(times), n)), np.empty((len(times), system.nv)))
     run = Run(
         system, driven, [e for e in listed if callable(e.function)], outputs,
-        np.concatenate([q, v]), (start, end), rtol, atol, step, largest, _rates(system, engine),
+        np.concatenate([q, v]), (start, end), rtol, atol, step, largest, engine,
     )  # fmt: skip
     if save is None:
         return _driven(run, driven, method, listed, (start, end), progress)
@@ -211,10 +206,7 @@ def _driven(
                     message = f"stopped by event {event.name!r} at t = {run.t:.6g} s"
                     return _with_last(_result(run, happened, began, message), run, driven)
         except KeyboardInterrupt:
-            message = f"interrupted at t = {run.t:.6g} s"
-            warnings.warn(
-                f"the simulation was {message}; the result so far is returned.", stacklevel=3
-            )
+            message = interrupted(run.t)
         except Exception as error:
             error.result = _result(run, happened, began, str(error))  # type: ignore[attr-defined]
             raise
@@ -326,15 +318,3 @@ def _events(events) -> list[Event]:
         if not isinstance(event, Event):
             raise ArgumentTypeError(f"events must be lb.Event objects, got {shown(event)}.")
     return listed
-
-
-def _rates(system: System, engine: str) -> int:
-    """The address of the rates of the state."""
-    if engine == "general":
-        indirect = entry_of(system, "articulated") == "ruthless_body"
-        return compiled.address("ruthless_rates" if indirect else "full_rates")
-    if engine == "generated":
-        from limber.codegen.rates import address  # noqa: PLC0415
-
-        return address(system)
-    raise ArgumentValueError(f'engine={shown(engine)} must be "general" or "generated".')

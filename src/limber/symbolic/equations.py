@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from limber.assembly import Assembly
-from limber.checks import shown
+from limber.checks import integer, listed, number, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.symbolic.compact import compact
 from limber.symbolic.functions import Functions
@@ -59,24 +60,33 @@ def equations(
         raise ModelError(
             f"assembly {assembly.name!r} has no freedoms: every joint is fixed and every body rigid."
         )
-    if order is not None and (isinstance(order, bool) or not isinstance(order, int) or order < 1):
-        raise ArgumentValueError(
-            f"order must be None or a whole number, 1 or more, got {shown(order)}. The lowest consistent equations "
-            "are linear in the modal coordinates."
-        )
+    if order is not None:
+        hint = "The lowest consistent equations are linear in the modal coordinates."
+        order = whole("order", order, 1, optional=True, hint=hint)
+    if not isinstance(floats, bool | None):
+        raise ArgumentTypeError(f"floats must be True, False or None, got {shown(floats)}.")
+    naming = Naming(assembly, q, p)
+    model = Model(assembly, naming, _chosen(assembly, named), order)
+    return Equations(_Derivation(assembly, Poincare(model, order), floats))
+
+
+def _chosen(assembly: Assembly, named: bool | Iterable[str]) -> set[str]:
+    """The bodies whose numbers get names."""
     bodies = list(assembly.attachments)
     if isinstance(named, bool):
-        chosen = bodies if named else []
-    else:
+        return set(bodies if named else ())
+    try:
         chosen = [named] if isinstance(named, str) else list(named)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"named must be True, False or names of bodies, got {shown(named)}."
+        ) from None
     for body in chosen:
         if body not in bodies:
             raise ArgumentValueError(
-                f"named has {shown(body)}, which is not a body of the assembly; it has: {', '.join(map(repr, bodies))}."
+                f"named has {shown(body)}, which is not a body of the assembly; it has: {listed(bodies)}."
             )
-    naming = Naming(assembly, q, p)
-    model = Model(assembly, naming, set(chosen), order)
-    return Equations(_Derivation(assembly, Poincare(model, order), floats))
+    return set(chosen)
 
 
 class _Derivation:
@@ -133,10 +143,9 @@ class _Derivation:
         return {name: joint.X for name, joint in self.poincare.model.joints.items()}
 
     def pose(self, body: str, node: str | int | None) -> sp.Matrix:
-        if body not in self.nodes:
-            known = ", ".join(map(repr, self.nodes))
+        if not isinstance(body, str) or body not in self.nodes:
             raise ArgumentValueError(
-                f"body={shown(body)} is not in the assembly {self.name!r}; it has: {known}."
+                f"body={shown(body)} is not in the assembly {self.name!r}; it has: {listed(self.nodes)}."
             )
         number = None if node is None else self.nodes[body].index("node", node, f"body {body!r}")
         entries = self.poincare.pose(body, number)
@@ -150,9 +159,29 @@ class Configurations(Mapping):
         self._matrices = matrices
 
     def __getitem__(self, key: str | int) -> sp.Matrix:
+        body = self._body(key)
+        if body is None:
+            raise ArgumentValueError(
+                f"X[{shown(key)}]: there is no such body. Give a name or a number, 0 to {len(self) - 1}, of: "
+                f"{listed(self)}."
+            )
+        return self._matrices[body]
+
+    def __contains__(self, key: object) -> bool:
+        return self._body(key) is not None
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The matrix of a body, or `default` where there is no such body."""
+        body = self._body(key)
+        return default if body is None else self._matrices[body]
+
+    def _body(self, key: object) -> str | None:
         if isinstance(key, str):
-            return self._matrices[key]
-        return list(self._matrices.values())[key]
+            return key if key in self._matrices else None
+        number = integer(key)
+        if number is None or not -len(self) <= number < len(self):
+            return None
+        return list(self._matrices)[number]
 
     def __iter__(self):
         return iter(self._matrices)
@@ -253,11 +282,17 @@ class Equations:
 
     def Q(self, forces: Any) -> sp.Matrix:
         """Q_p = V^T Q of generalized forces Q along the coordinates q (Eq. (53c), with V^T)."""
-        given = sp.Matrix(forces)
+        expected = f"forces must be {len(self.q)} numbers or expressions, one per coordinate"
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # SymPy's, of entries that are no expressions
+                given = sp.Matrix(forces)
+        except (TypeError, ValueError, Warning) as error:
+            raise ArgumentTypeError(f"{expected}, got {shown(forces)}.") from error
         if given.shape != self.q.shape:
-            raise ArgumentValueError(
-                f"forces must have {len(self.q)} entries, one per coordinate, got shape {given.shape}."
-            )
+            raise ArgumentValueError(f"{expected}, got shape {given.shape}.")
+        if given.has(sp.nan, sp.oo, -sp.oo, sp.zoo):
+            raise ArgumentValueError(f"{expected}, and finite, got {shown(forces)}.")
         return self.V.T * given
 
     def pose(self, body: str, node: str | int | None = None) -> sp.Matrix:
@@ -266,6 +301,13 @@ class Equations:
 
     def subs(self, *args) -> Equations:
         """The equations with values put in, arguments as for SymPy's `subs`."""
+        try:
+            sp.Dummy().subs(*args)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise ArgumentValueError(
+                f"subs({', '.join(map(shown, args))}): give {{symbol: value}}, a list of (symbol, value), or symbol and "
+                "value, as for SymPy's subs."
+            ) from error
         if len(args) == 1 and isinstance(args[0], Mapping):
             values = {sp.sympify(k): sp.sympify(v) for k, v in args[0].items()}
             if all(isinstance(k, sp.Symbol) for k in values):  # at once, which is much faster
@@ -273,8 +315,25 @@ class Equations:
         return Equations(self._source, lambda x: self._change(x).subs(*args))
 
     def lambdify(self, values: Mapping | None = None) -> Functions:
-        """NumPy functions of q and p; `values` maps every parameter that `self.values` lacks to a number."""
-        return Functions(self, self.values | dict(values or {}))
+        """NumPy functions of q and p; `values` maps every parameter that `self.values` lacks, the symbol or its
+        name, to a number."""
+        return Functions(self, self.values | self._numbers({} if values is None else values))
+
+    def _numbers(self, values: Any) -> dict[sp.Symbol, float]:
+        """Numbers by symbol, of a mapping from symbols or names."""
+        expected = "values must map symbols or their names to numbers, as in {m: 1.0}"
+        try:
+            given = dict(values)
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(f"{expected}; got {shown(values)}.") from None
+        known = {str(symbol): symbol for symbol in self.parameters}
+        found = {}
+        for key, value in given.items():
+            symbol = known.get(key, sp.Symbol(key)) if isinstance(key, str) else key
+            if not isinstance(symbol, sp.Symbol):
+                raise ArgumentTypeError(f"{expected}; it has the key {shown(key)}.")
+            found[symbol] = number(f"values[{symbol}]", value)
+        return found
 
     def latex(self, **settings) -> str:
         """The equations in LaTeX; `settings` go to SymPy's `latex`."""

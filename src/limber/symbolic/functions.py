@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import sympy as sp
 
+from limber.checks import array
 from limber.errors import ArgumentValueError
 from limber.symbolic.polynomial import factors, polynomials
 
@@ -23,9 +24,9 @@ class Functions:
     entries are sums of products of them.
     """
 
-    def __init__(self, equations: Equations, values: Mapping):
+    def __init__(self, equations: Equations, values: Mapping[sp.Symbol, float]):
         self._equations = equations
-        self._values = {sp.sympify(k): v for k, v in values.items()}
+        self._values = dict(values)
         missing = [str(s) for s in equations.parameters if s not in self._values]
         if missing:
             raise ArgumentValueError(
@@ -44,7 +45,7 @@ class Functions:
 
     def F(self, q, p) -> np.ndarray:
         """C p (n,)."""
-        return self.C(q, p) @ np.asarray(p, dtype=float)
+        return self.C(q, p) @ self._numbers("p", p)
 
     def G(self, q) -> np.ndarray:
         """Gravity and elastic forces (n,)."""
@@ -56,11 +57,12 @@ class Functions:
 
     def V(self, q) -> np.ndarray:
         """Kinematic matrix (n, n)."""
-        return np.array(self._kinematic(self._numbers(q), *self._rest), dtype=float)
+        return np.array(self._kinematic(self._numbers("q", q), *self._rest), dtype=float)
 
     def pdot(self, q, p, Q_p) -> np.ndarray:
         """The accelerations M^-1 (Q_p - C p - G)."""
-        return np.linalg.solve(self.M(q), np.asarray(Q_p) - self.F(q, p) - self.G(q))
+        forces = self._numbers("Q_p", Q_p)
+        return np.linalg.solve(self.M(q), forces - self.F(q, p) - self.G(q))
 
     def _part(self, name: str, q, p=None) -> np.ndarray:
         poincare = self._poincare
@@ -68,21 +70,16 @@ class Functions:
             entries = np.atleast_1d(np.array(getattr(poincare, name), dtype=object))
             self._polynomials[name] = SumsOfProducts(poincare.model.ring, entries)
         speeds = np.zeros(len(self._equations.p)) if p is None else p
-        values = self._generators(self._numbers(q), self._numbers(speeds), *self._rest)
+        values = self._generators(self._numbers("q", q), self._numbers("p", speeds), *self._rest)
         return self._polynomials[name](np.array(values, dtype=float))
 
-    def _numbers(self, x) -> np.ndarray:
-        """A checked vector of coordinates or speeds."""
-        numbers = np.asarray(x, dtype=float)
-        if numbers.shape != (len(self._equations.q),):
-            raise ArgumentValueError(
-                f"q and p must have shape ({len(self._equations.q)},), got {numbers.shape}."
-            )
-        return numbers
+    def _numbers(self, name: str, x) -> np.ndarray:
+        """A checked vector of coordinates, speeds or forces."""
+        return array(name, x, (len(self._equations.q),))
 
     @cached_property
     def _rest(self) -> list:
-        return [[float(v) for v in self._values.values()]]
+        return [list(self._values.values())]
 
     @cached_property
     def _generators(self):

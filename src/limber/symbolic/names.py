@@ -9,7 +9,7 @@ import sympy as sp
 
 from limber.assembly import Assembly
 from limber.assembly.pack import Attachment
-from limber.checks import free_symbols, shown
+from limber.checks import free_symbols, listed, shown
 from limber.errors import ArgumentValueError
 from limber.kernels import layout
 from limber.symbolic.joints import SymbolicJoint, symbols
@@ -49,9 +49,9 @@ class Naming:
         if isinstance(given, Mapping):
             for body, part in given.items():
                 if body not in self.spans:
-                    known = ", ".join(map(repr, self.spans))
                     raise ArgumentValueError(
-                        f"{argument} names {shown(body)}, which is not a body of the assembly; it has: {known}."
+                        f"{argument} names {shown(body)}, which is not a body of the assembly; it has: "
+                        f"{listed(self.spans)}."
                     )
                 start, _, end = self.spans[body]
                 names[start:end] = symbols(f"{argument}[{body!r}]", part, end - start, hint)
