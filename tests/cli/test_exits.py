@@ -197,6 +197,8 @@ def test_interrupt_anywhere_ends_with_130(monkeypatch):
 @pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_simulation_ends_with_130_and_keeps_what_it_has(tmp_path, request_to_end):
     file = tmp_path / "a.csv"
+    for method in ("dop853", "sdirk4"):  # compiled by now, so that the run begins at once
+        limber("simulate", SLEW, "--duration", "0.1", "--method", method)
     with running("simulate", SLEW, "--duration", "1e6", "--every", "1", "--csv", file) as run:
         assert "held as they are" in run.stderr.readline()  # said just before the run
         time.sleep(2.0)

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from limber.cache import folder
+from limber.interrupts import heard
 
 _lock = threading.Lock()
 
@@ -107,7 +108,11 @@ def _load(name: str):
     if not known:
         _announce(f"compiling {name} for this machine, once ...")
     start = time.perf_counter()
-    function.compile(_signatures()[name])
+    passed_over: list[BaseException] = []
+    with heard(passed_over):
+        function.compile(_signatures()[name])
+    if passed_over:
+        raise passed_over[0]
     if not known:
         _announce(f"compiled {name} in {time.perf_counter() - start:.1f} s")
     (compiled,) = function.overloads.values()

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,24 +138,3 @@ def callback(system: System, function: Any, failure: list[BaseException], size: 
         move(to, out_at, 8 * size)
 
     return called
-
-
-@contextmanager
-def heard(failure: list[BaseException]) -> Iterator[None]:
-    """Keep a Ctrl-C that comes as a callback begins or ends, where ctypes would pass over it, as its failure."""
-    if threading.current_thread() is not threading.main_thread():  # others get none
-        yield
-        return
-    before = sys.unraisablehook
-
-    def hook(passed_over: sys.UnraisableHookArgs) -> None:
-        if issubclass(passed_over.exc_type, KeyboardInterrupt):
-            failure.append(KeyboardInterrupt())
-        else:
-            before(passed_over)
-
-    sys.unraisablehook = hook
-    try:
-        yield
-    finally:
-        sys.unraisablehook = before

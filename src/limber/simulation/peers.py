@@ -14,7 +14,8 @@ from limber.checks import Array
 from limber.dynamics import forward_dynamics, inverse_dynamics, qdot
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
-from limber.simulation.drive import RUNAWAY, SAMPLED, Drive, heard
+from limber.interrupts import heard
+from limber.simulation.drive import RUNAWAY, SAMPLED, Drive
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
 

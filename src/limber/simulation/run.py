@@ -13,9 +13,10 @@ from limber.assembly.system import System
 from limber.checks import Array, shown
 from limber.dynamics.forward import entry_of
 from limber.errors import ArgumentValueError, SimulationError
+from limber.interrupts import heard
 from limber.kernels import compiled
 from limber.kernels import layout as L
-from limber.simulation.drive import CALLED, SIGNATURE, Drive, callback, heard
+from limber.simulation.drive import CALLED, SIGNATURE, Drive, callback
 from limber.simulation.events import Event
 from limber.simulation.methods import Method, methods
 
