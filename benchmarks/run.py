@@ -204,10 +204,17 @@ def over_bodies(rng):
     record(group, "per body, 10,000 over 200", ratio, "", "<= 1.5", ratio <= 1.5)
 
 
+def bare_dynamics(sweep):
+    """f(topo, const, q, v, tau, work, out, start, stop): a sweep as Python calls it, unforced, no pivots looked at."""
+    loop, first = compiled.load("dynamics"), (compiled.address(sweep), L.NO_PIVOTS)
+    none = (np.empty(0, dtype=np.int64), np.empty(0))
+    return lambda topo, const, *given: loop(*first, topo, const, *none, *given)
+
+
 def over_modes(rng):
     group = "ruthless: articulated against composite"
     direct, indirect, composite = (
-        compiled.load(f"{name}_body") for name in ("articulated", "ruthless", "composite")
+        bare_dynamics(f"{name}_sweep") for name in ("articulated", "ruthless", "composite")
     )
     crossover = None
     targets = {5: 3.0, 10: 7.0}
@@ -425,7 +432,7 @@ def simulations(rng):
     states = 20_000
     Q, V = fine.q[rng.integers(0, len(fine), states)], fine.v[rng.integers(0, len(fine), states)]
     T, out = np.zeros_like(V), np.empty_like(V)
-    body = compiled.load("articulated_body")
+    body = bare_dynamics("articulated_sweep")
     work = np.empty(packed.topo[L.WORK_SIZE])
     bare, simulated = best(
         lambda: body(packed.topo, packed.const, Q.ravel(), V.ravel(), T.ravel(), work, out.ravel(), 0, states),

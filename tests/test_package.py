@@ -62,7 +62,7 @@ def test_demo_does_the_main_job(tmp_path):
 
 
 #: A small entry point, so that compiling it in a cache of its own is quick.
-COMPILE = "from limber.kernels import compiled; compiled.load('qdot'); compiled.load('qdot')"
+COMPILE = "from limber.kernels import compiled; compiled.address('qdot'); compiled.address('qdot')"
 
 
 @pytest.fixture(scope="module")

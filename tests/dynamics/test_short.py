@@ -13,7 +13,15 @@ from helpers.random_systems import quaternion_slices, random_assembly, random_st
 from helpers.refusals import SPOILT, parametrize, with_entry
 from limber.dynamics import evaluate, forward
 from limber.kernels import compiled
-from limber.kernels.layout import OK, SIZES, WORK_SIZE
+from limber.kernels.layout import (
+    ALL_PIVOTS,
+    JOINT_PIVOTS,
+    MATRIX_PIVOTS,
+    NO_PIVOTS,
+    OK,
+    SIZES,
+    WORK_SIZE,
+)
 
 
 def random_system(seed, fidelity="full", **options):
@@ -412,36 +420,41 @@ def test_only_systems_are_taken(f, system, monkeypatch):
 
 # --- the compiled functions by themselves -------------------------------------------------------------
 
-#: Sizes of the vectors of an entry, for a system of one freedom, and what else it takes.
+NO_NODES, A_NODE = np.zeros(0, dtype=np.int64), np.zeros(2, dtype=np.int64)
+
+#: For a system of one freedom: entry, its second argument, its options, the sizes of its vectors and result.
 ENTRIES = {
-    "articulated_body": (((), 1, 1, 1), 1),
-    "composite_body": (((), 1, 1, 1), 1),
-    "newton_euler_sweep": (((), 1, 1, 1), 1),
-    "articulated_body_external": (((np.zeros(2, dtype=np.int64),), 6, 1, 1, 1), 1),
-    "mass_matrix": (((), 1), 1),
-    "potential_energy": (((), 1), 1),
-    "pose": (((0, 0), 1), 12),
-    "jacobian": (((0, 0), 1), 6),
-    "kinetic_energy": (((), 1, 1), 1),
-    "momentum": (((), 1, 1), 6),
-    "qdot": (((), 1, 1), 1),
+    "articulated_sweep": ("dynamics", ALL_PIVOTS, (NO_NODES,), (0, 1, 1, 1), 1),
+    "ruthless_sweep": ("dynamics", JOINT_PIVOTS, (A_NODE,), (6, 1, 1, 1), 1),
+    "composite_sweep": ("dynamics", MATRIX_PIVOTS, (NO_NODES,), (0, 1, 1, 1), 1),
+    "newton_euler_sweep": ("dynamics", NO_PIVOTS, (NO_NODES,), (0, 1, 1, 1), 1),
+    "mass_matrix": ("of_position", 1, (0, 0), (1,), 1),
+    "potential_energy": ("of_position", 1, (0, 0), (1,), 1),
+    "pose": ("of_position", 12, (0, 0), (1,), 12),
+    "jacobian": ("of_position", 6, (0, 0), (1,), 6),
+    "kinetic_energy": ("of_motion", 1, (0.0,), (1, 1), 1),
+    "momentum": ("of_motion", 6, (0.0,), (1, 1), 6),
+    "qdot": ("of_motion", 1, (0.0,), (1, 1), 1),
 }
+#: These need a node or constants that they have not here: they are not run.
+NOT_RUN = ("ruthless_sweep", "pose", "jacobian")
 
 
-@parametrize("name, inputs, size", {name: (name, *entry) for name, entry in ENTRIES.items()})
-def test_entries_refuse_wrong_sizes(name, inputs, size):
-    packed, (options, *sizes) = one_freedom().dynamics, inputs
+@parametrize("name, entry", {name: (name, entry) for name, entry in ENTRIES.items()})
+def test_entries_refuse_wrong_sizes(name, entry):
+    packed, (entry, number, options, sizes, size) = one_freedom().dynamics, entry
     room = int(packed.topo[WORK_SIZE]) + 2
+    model = (compiled.address(name), number, packed.topo, packed.const, *options)
 
     def call(sizes, size, room, stop):
         given = (np.zeros(n) for n in (*sizes, room, size))
-        return compiled.load(name)(packed.topo, packed.const, *options, *given, 0, stop)
+        return compiled.load(entry)(*model, *given, 0, stop)
 
-    if not options:  # these name no node and no force, so they are not run
+    if name not in NOT_RUN:
         assert call(sizes, size, room, 1) == OK
         assert call([2 * n for n in sizes], 2 * size, room, 2) == OK
-    for i in range(len(sizes)):
-        for wrong in (0, sizes[i] + 1, 2 * sizes[i]):
+    for i, right in enumerate(sizes):
+        for wrong in {0, right + 1, 2 * right} - {right}:
             assert call([*sizes[:i], wrong, *sizes[i + 1 :]], size, room, 1) == SIZES
     assert call(sizes, size - 1, room, 1) == SIZES
     assert call(sizes, size + 1, room, 1) == SIZES
@@ -475,7 +488,11 @@ def test_entries_take_nothing_but_vectors(bad):
     packed = one_freedom().dynamics
     work, out = np.empty(int(packed.topo[WORK_SIZE])), np.empty(1)
     good = [packed.topo, packed.const, np.zeros(1), np.zeros(1), work, out]
-    qdot = compiled.load("qdot")
+    function = compiled.address("qdot")
+
+    def qdot(topo, const, *given):
+        return compiled.load("of_motion")(function, 1, topo, const, 0.0, *given)
+
     assert qdot(*good, 0, 1) == OK
     for i in range(len(good)):
         if i == 0 and bad[0] is NO_VECTORS["integers"]:

@@ -35,7 +35,11 @@ def singular_body(system: System) -> tuple[str, str] | None:
     work = np.zeros(packed.topo[L.WORK_SIZE])
     vdot, zero = np.empty(system.nv), np.zeros(system.nv)
     q = generic_configuration(system)
-    compiled.load("articulated_body")(packed.topo, packed.const, q, zero, zero, work, vdot, 0, 1)
+    no_nodes, no_forces = np.empty(0, dtype=np.int64), np.empty(0)
+    compiled.load("dynamics")(
+        compiled.address("articulated_sweep"), L.NO_PIVOTS, packed.topo, packed.const, no_nodes, no_forces,
+        q, zero, zero, work, vdot, 0, 1,
+    )  # fmt: skip
     topo = packed.topo.reshape(-1, L.COLUMNS)
     names = list(system.layout)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import check_system, of_state, short
+from limber.dynamics.evaluate import check_system, of_motion, of_position, short
 
 
 def kinetic_energy(system: System, q: ArrayLike, v: ArrayLike) -> Array:
@@ -14,7 +14,7 @@ def kinetic_energy(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     answer = short(system, "kinetic_energy", q, v)
     if answer is None:
         check_system(system)
-        answer = of_state(system, system.dynamics, "kinetic_energy", (), q=q, v=v)
+        answer = of_motion(system, system.dynamics, "kinetic_energy", q, v, ())
     return answer[()]
 
 
@@ -26,7 +26,7 @@ def potential_energy(system: System, q: ArrayLike) -> Array:
     answer = short(system, "potential_energy", q)
     if answer is None:
         check_system(system)
-        answer = of_state(system, system.geometry, "potential_energy", (), q=q)
+        answer = of_position(system, system.geometry, "potential_energy", q, ())
     return answer[()]
 
 
@@ -36,4 +36,4 @@ def momentum(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     if answer is not None:
         return answer
     check_system(system)
-    return of_state(system, system.dynamics, "momentum", (6,), q=q, v=v)
+    return of_motion(system, system.dynamics, "momentum", q, v, (6,))

@@ -132,7 +132,7 @@ def short(system: System, key: Hashable, *given: ArrayLike | float) -> Array | N
     """The short way: the answer for one state in contiguous float64 vectors, checked in one compiled pass.
 
     key : names the call and its options; `run` keeps under it what is needed here.
-    given : what the entry takes between its options and scratch: vectors, floats.
+    given : what the entry takes between its model and scratch: numbers, then vectors.
 
     None stands for whatever else there is: the first call, a batch, other types, bad input.  The careful way
     then gives the answer or says what is wrong.
@@ -158,63 +158,79 @@ def short(system: System, key: Hashable, *given: ArrayLike | float) -> Array | N
 
 def run(
     system: System,
-    packed: Packed,
+    name: str,
     entry: str,
+    model: tuple,
     inputs: dict[str, Array],
     out: Array,
+    workspace: Workspaces,
     *,
-    options: tuple = (),
-    more: tuple = (),
-    extra: int = 0,
+    before: tuple = (),
     key: Hashable = None,
 ) -> None:
     """Run an entry over all states, on all cores; raise what its status says.
 
-    inputs are contiguous (states, size) arrays, out is (states, ...); among the arguments of the entry,
-    options stand before the inputs and more behind them.  What `short` needs is kept under key.
+    model has the first arguments of the entry, `before` numbers behind it; inputs are contiguous
+    (states, size) arrays, out is (states, ...).  What `short` needs is kept under key; messages speak of `name`.
     """
     function = compiled.load(entry)
-    pool = workspaces(packed, extra)
-    model = (packed.topo, packed.const, *options)
-    arguments = (*model, *(a.ravel() for a in inputs.values()), *more)
+    arguments = (*model, *before, *(a.ravel() for a in inputs.values()))
     flat, states = out.ravel(), len(out)
 
     def part(start: int, stop: int) -> int:
-        work = pool.take()
+        work = workspace.take()
         status = function(*arguments, work, flat, start, stop)
-        pool.give_back(work)
+        workspace.give_back(work)
         return status
 
     for status in split(part, states):
         if status != OK:
             state, why = divmod(int(status), STATES)
-            refuse(system, why, state, states, inputs, entry)
+            refuse(system, why, state, states, inputs, name)
     if key is not None:
         shape = out.shape[1:]
         kept = None if len(shape) == 1 else shape
-        system._ready[key] = (function, model, pool.free, pool.size, math.prod(shape), kept)
+        ready = (function, model, workspace.free, workspace.size, math.prod(shape), kept)
+        system._ready[key] = ready
 
 
-def of_state(
+def of_position(
     system: System,
     packed: Packed,
-    entry: str,
+    name: str,
+    q: ArrayLike,
     shape: tuple[int, ...],
-    *,
-    options: tuple = (),
-    more: tuple = (),
+    node: tuple[int, int] | None = None,
     key: Hashable = None,
-    **state: ArrayLike,
 ) -> Array:
-    """A function of q, or of q and v: an array of the given shape, with the batch in front.
+    """A function of q: an array of the given shape, with the batch in front.
 
-    Kept for `short` by the name of the entry, or under key if it has options.
+    node : (body, node record), if it is about one; then `short` finds it by key, else by its name.
     """
-    sizes = {"q": system.nq, "v": system.nv}
-    batch, arrays = vectors(system, **{name: (x, sizes[name]) for name, x in state.items()})
-    inputs, out = dict(zip(state, arrays)), np.empty((len(arrays[0]), *shape))
-    key = key if options else entry
-    run(system, packed, entry, inputs, out, options=options, more=more, key=key)
+    batch, (q,) = vectors(system, q=(q, system.nq))
+    out = np.empty((len(q), *shape))
+    model = (compiled.address(name), math.prod(shape), packed.topo, packed.const, *(node or (0, 0)))
+    key = key if node else name
+    run(system, name, "of_position", model, {"q": q}, out, workspaces(packed), key=key)
+    return out.reshape((*batch, *shape))
+
+
+def of_motion(
+    system: System,
+    packed: Packed,
+    name: str,
+    q: ArrayLike,
+    v: ArrayLike,
+    shape: tuple[int, ...],
+    dt: float | None = None,
+) -> Array:
+    """The same of q and v, and of a time if one is given (which `short` then takes first)."""
+    batch, (q, v) = vectors(system, q=(q, system.nq), v=(v, system.nv))
+    out = np.empty((len(q), *shape))
+    model: tuple = (compiled.address(name), math.prod(shape), packed.topo, packed.const)
+    model, before = (model, (dt,)) if dt is not None else ((*model, 0.0), ())
+    inputs = {"q": q, "v": v}
+    run(system, name, "of_motion", model, inputs, out, workspaces(packed), before=before, key=name)
     return out.reshape((*batch, *shape))
 
 

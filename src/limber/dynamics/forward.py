@@ -19,11 +19,27 @@ from limber.dynamics.evaluate import (
     run,
     short,
     vectors,
+    workspaces,
 )
 from limber.errors import ArgumentValueError
-from limber.kernels.layout import NOT_FINITE
+from limber.kernels import compiled
+from limber.kernels.layout import (
+    ALL_PIVOTS,
+    JOINT_PIVOTS,
+    MATRIX_PIVOTS,
+    NO_PIVOTS,
+    NOT_FINITE,
+)
 
 METHODS = ("articulated", "composite")
+
+#: The pivots that each sweep leaves.
+PIVOTS = {
+    "articulated_sweep": ALL_PIVOTS,
+    "ruthless_sweep": JOINT_PIVOTS,
+    "composite_sweep": MATRIX_PIVOTS,
+    "newton_euler_sweep": NO_PIVOTS,
+}
 
 #: Further methods, f(system, q, v, tau, external) -> vdot of one state; `limber.algebra` adds its own.
 MORE_METHODS: dict[str, Callable[[System, Array, Array, Array, External], Array]] = {}
@@ -72,7 +88,7 @@ def forward_dynamics(
         raise ArgumentValueError(f"method must be one of {known}, got {shown(method)}.")
     return with_external(
         system,
-        entry_of(system, method),
+        sweep_of(system, method),
         external,
         key=force_key("forward_dynamics", external) if method == "articulated" else None,
         extra=system.nv * (system.nv + 1) if method == "composite" else 0,
@@ -82,13 +98,13 @@ def forward_dynamics(
     )
 
 
-def entry_of(system: System, method: str) -> str:
-    """The compiled entry behind a method."""
+def sweep_of(system: System, method: str) -> str:
+    """The compiled sweep behind a method."""
     if method == "articulated" and system.fidelity == "ruthless":
         most = max(body.modes for body in system.bodies.values())
         indirect = most >= INDIRECT_FROM and system.dynamics.load <= INDIRECT_LOAD
-        return "ruthless_body" if indirect else "articulated_body"
-    return f"{method}_body"
+        return "ruthless_sweep" if indirect else "articulated_sweep"
+    return f"{method}_sweep"
 
 
 def force_key(name: str, external: External | None) -> Hashable:
@@ -110,25 +126,27 @@ def short_forced(system: System, name: str, external: External, *state: ArrayLik
 
 def with_external(
     system: System,
-    entry: str,
+    sweep: str,
     external: External | None,
     *,
     key: Hashable = None,
     extra: int = 0,
     **named: tuple[ArrayLike, int],
 ) -> Array:
-    """Run a forward or inverse dynamics entry on (q, v, x), with or without external forces."""
+    """Run a sweep of forward or inverse dynamics on (q, v, x), with or without external forces."""
     packed = system.dynamics
     index, wrenches = externals(system, packed, external)
     batch, arrays = vectors(system, **named, **wrenches)
     inputs = dict(zip(named, arrays))
-    options: tuple = ()
+    model: tuple = (compiled.address(sweep), PIVOTS[sweep], packed.topo, packed.const, index)
     if wrenches:
         forces = np.hstack(arrays[3:])
         refuse_infinite(forces, list(wrenches))
-        entry, inputs, options = f"{entry}_external", {"external": forces, **inputs}, (index,)
+        inputs = {"external": forces, **inputs}
+    else:
+        model = (*model, np.empty(0))
     out = np.empty((len(arrays[0]), system.nv))
-    run(system, packed, entry, inputs, out, options=options, extra=extra, key=key)
+    run(system, sweep, "dynamics", model, inputs, out, workspaces(packed, extra), key=key)
     return out.reshape(*batch, system.nv)
 
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import External, check_system, of_state, short
+from limber.dynamics.evaluate import External, check_system, of_position, short
 from limber.dynamics.forward import force_key, short_forced, with_external
 
 
@@ -60,4 +60,4 @@ def mass_matrix(system: System, q: ArrayLike) -> Array:
     if answer is not None:
         return answer
     check_system(system)
-    return of_state(system, system.dynamics, "mass_matrix", (system.nv, system.nv), q=q)
+    return of_position(system, system.dynamics, "mass_matrix", q, (system.nv, system.nv))

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, number
-from limber.dynamics.evaluate import check_system, node_key, of_state, short
+from limber.dynamics.evaluate import check_system, node_key, of_motion, of_position, short
 from limber.kernels import layout as L
 
 
@@ -21,8 +21,8 @@ def pose(
     answer = short(system, key, q)
     if answer is None:
         check_system(system)
-        options = _node(system, body, node)
-        answer = of_state(system, system.geometry, "pose", (4, 3), options=options, key=key, q=q)
+        where = _node(system, body, node)
+        answer = of_position(system, system.geometry, "pose", q, (4, 3), where, key)
     return answer[..., :3, :], answer[..., 3, :]
 
 
@@ -37,8 +37,8 @@ def jacobian(system: System, q: ArrayLike, body: str, node: str | int | None = N
     if answer is not None:
         return answer
     check_system(system)
-    options, shape = _node(system, body, node), (6, system.nv)
-    return of_state(system, system.geometry, "jacobian", shape, options=options, key=key, q=q)
+    where = _node(system, body, node)
+    return of_position(system, system.geometry, "jacobian", q, (6, system.nv), where, key)
 
 
 def qdot(system: System, q: ArrayLike, v: ArrayLike) -> Array:
@@ -48,7 +48,7 @@ def qdot(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     if answer is not None:
         return answer
     check_system(system)
-    return of_state(system, system.geometry, "qdot", (system.nq,), q=q, v=v)
+    return of_motion(system, system.geometry, "qdot", q, v, (system.nq,))
 
 
 def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
@@ -57,12 +57,12 @@ def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
     Exact on quaternions (exponential maps of SO(3) and SE(3)) and wherever theta_dot = beta; a
     `SimpleJoint` of several columns makes the first-order step theta + Gamma(theta) beta dt.
     """
-    answer = short(system, "integrate", q, v, dt) if isinstance(dt, float) else None
+    answer = short(system, "integrate", dt, q, v) if isinstance(dt, float) else None
     if answer is not None:
         return answer
     check_system(system)
-    more = (number("dt", dt),)
-    return of_state(system, system.geometry, "integrate", (system.nq,), more=more, q=q, v=v)
+    dt = number("dt", dt)
+    return of_motion(system, system.geometry, "integrate", q, v, (system.nq,), dt)
 
 
 def _node(system: System, body: str, node: str | int | None) -> tuple[int, int]:

@@ -19,6 +19,10 @@ from limber.interrupts import heard
 
 _lock = threading.Lock()
 
+#: Functions of the position alone, and of position and speeds.
+POSITION = ("mass_matrix", "potential_energy", "pose", "jacobian")
+MOTION = ("kinetic_energy", "momentum", "qdot", "integrate")
+
 
 @cache
 def _signatures() -> dict[str, tuple]:
@@ -29,25 +33,22 @@ def _signatures() -> dict[str, tuple]:
 
     f, i = types.float64, types.int64
     x, ints = Vector(f), Vector(i)
-    model, tail = (ints, x), (x, x, i, i)
-    signatures: dict[str, tuple] = {}
-    for name in ("articulated_body", "ruthless_body", "composite_body", "newton_euler_sweep"):
-        signatures[name] = (*model, x, x, x, *tail)
-        signatures[f"{name}_external"] = (*model, ints, x, x, x, x, *tail)
-    for name in ("mass_matrix", "potential_energy"):
-        signatures[name] = (*model, x, *tail)
-    for name in ("pose", "jacobian"):
-        signatures[name] = (*model, i, i, x, *tail)
-    for name in ("kinetic_energy", "momentum", "qdot"):
-        signatures[name] = (*model, x, x, *tail)
-    signatures["integrate"] = (*model, x, x, f, *tail)
-    signatures["simulate"] = (ints, i, *[x] * 10, i)
     here, there = types.CPointer(i), types.CPointer(f)
-    signatures["full_sweep"] = signatures["ruthless_sweep"] = (here, *[there] * 6)
+    model, tail = (i, i, ints, x), (x, x, i, i)
+    signatures: dict[str, tuple] = {
+        "dynamics": (*model, ints, x, x, x, x, *tail),
+        "of_position": (*model, i, i, x, *tail),
+        "of_motion": (*model, f, x, x, *tail),
+    }
+    for name in ("articulated", "ruthless", "composite", "newton_euler"):
+        signatures[f"{name}_sweep"] = (here, *[there] * 5, i, here, there, there)
+    for name in POSITION + MOTION:
+        signatures[name] = (here, *[there] * 4, i, i, f, there)
+    signatures["simulate"] = (ints, i, *[x] * 10, i)
     signatures["engine_rates"] = (here, f, there, there)
     signatures["engine_forces"] = (here, f, there)
     signatures["engine_implicit"] = (here, *[there] * 5)
-    signatures["operator_blocks"] = (*model, x, x, x, ints, x)
+    signatures["operator_blocks"] = (ints, x, x, x, x, ints, x)
     signatures["block_multiply"] = (i, x, ints, x, x, i)
     signatures["tree_sweep"] = (i, x, ints, x, i)
     signatures["tree_shift"] = (i, ints, x, x, i)

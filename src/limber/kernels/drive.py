@@ -1,10 +1,8 @@
 """What drives a simulation: the rates of the state y = [q; v], forces included, behind a C signature.
 
-A simulation calls its parts by address, so that the integrators compile once, whatever they drive:
-
-    rates(context, t, y, dy)                              dy/dt
-    forces(context, t, y)                                 tau at (t, y), left in the context's TAU
-    sweep(topo, const, work, q, v, tau, vdot)             forward dynamics
+A simulation calls its parts by address (`pointers`), so that the integrators compile once, whatever they
+drive: rates(context, t, y, dy) gives dy/dt, forces(context, t, y) leaves tau in the context's TAU, a sweep is
+forward dynamics.
 
 `context` is an array of integers, some of them addresses; generated code can stand in for the entries of
 this file.  Forces have a kind: CONSTANT (tau stays what it is), TABLE (a cubic or a line between rows),
@@ -12,12 +10,9 @@ CALLED (a function pointer at every evaluation) or SAMPLED (called at sample tim
 between).  Compiled only: simulations are not traced.
 """
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
 from .layout import NQ, NV
 from .manifold import coordinate_rates
+from .pointers import call, call_sweep, numbers_at, shifted, words_at
 from .scalar import kernel
 
 CONSTANT, TABLE, CALLED, SAMPLED = 0, 1, 2, 3
@@ -25,86 +20,6 @@ CONSTANT, TABLE, CALLED, SAMPLED = 0, 1, 2, 3
 # context
 TOPO, CONST, CONST_SIZE, WORK, KIND, FUNCTION, TABLE_DATA, ROWS, TAU = 0, 1, 2, 3, 4, 5, 6, 7, 8
 RATES, FORCES, IMPLICIT, EVENT_FUNCTION, EVENTS, MEMORY, SWEEP, IMPLICIT_SWEEP = range(9, 17)
-
-_NUMBER, _WORD = ir.DoubleType(), ir.IntType(64)
-_NUMBERS, _WORDS = _NUMBER.as_pointer(), _WORD.as_pointer()
-
-
-def _caller(result, *arguments):
-    """Code that calls the function at an address."""
-
-    def codegen(context, builder, signature, args):
-        kind = ir.FunctionType(result, arguments)
-        function = builder.inttoptr(args[0], kind.as_pointer())
-        value = builder.call(function, args[1:])
-        return context.get_dummy_value() if isinstance(result, ir.VoidType) else value
-
-    return codegen
-
-
-@intrinsic
-def call(typingctx, address, t, q, v, out):
-    """A user's function f(t, q, v, out)."""
-    signature = types.none(types.int64, types.float64, q, v, out)
-    return signature, _caller(ir.VoidType(), _NUMBER, _NUMBERS, _NUMBERS, _NUMBERS)
-
-
-@intrinsic
-def call_rates(typingctx, address, context, t, y, dy):
-    """rates(context, t, y, dy)."""
-    signature = types.none(types.int64, context, types.float64, y, dy)
-    return signature, _caller(ir.VoidType(), _WORDS, _NUMBER, _NUMBERS, _NUMBERS)
-
-
-@intrinsic
-def call_forces(typingctx, address, context, t, y):
-    """forces(context, t, y)."""
-    signature = types.none(types.int64, context, types.float64, y)
-    return signature, _caller(ir.VoidType(), _WORDS, _NUMBER, _NUMBERS)
-
-
-@intrinsic
-def call_sweep(typingctx, address, topo, const, work, q, v, tau, vdot):
-    """sweep(topo, const, work, q, v, tau, vdot)."""
-    signature = types.none(types.int64, topo, const, work, q, v, tau, vdot)
-    return signature, _caller(ir.VoidType(), _WORDS, *[_NUMBERS] * 6)
-
-
-@intrinsic
-def call_implicit(typingctx, address, context, step, y, tableau, k, y_new):
-    """implicit(context, step, y, tableau, k, y_new) -> evaluations; step: t, h, rtol, atol, error."""
-    signature = types.int64(types.int64, context, step, y, tableau, k, y_new)
-    return signature, _caller(_WORD, _WORDS, *[_NUMBERS] * 5)
-
-
-@intrinsic
-def numbers_at(typingctx, address):
-    """A pointer to numbers from an address."""
-
-    def codegen(context, builder, signature, args):
-        return builder.inttoptr(args[0], _NUMBERS)
-
-    return types.CPointer(types.float64)(types.int64), codegen
-
-
-@intrinsic
-def words_at(typingctx, address):
-    """A pointer to integers from an address."""
-
-    def codegen(context, builder, signature, args):
-        return builder.inttoptr(args[0], _WORDS)
-
-    return types.CPointer(types.int64)(types.int64), codegen
-
-
-@intrinsic
-def shifted(typingctx, start, n):
-    """The pointer n elements on."""
-
-    def codegen(context, builder, signature, args):
-        return builder.gep(args[0], [args[1]])
-
-    return start(start, types.intp), codegen
 
 
 @kernel
@@ -155,4 +70,4 @@ def rates(context, t, y, dy):
     v, vdot = shifted(y, topo[NQ]), shifted(dy, topo[NQ])
     forces(context, t, y)
     coordinate_rates(topo, const, work, y, v, dy)
-    call_sweep(context[SWEEP], topo, const, work, y, v, tau, vdot)
+    call_sweep(context[SWEEP], topo, const, work, y, v, tau, 0, topo, const, vdot)

@@ -6,14 +6,9 @@ into pointers.  An entry returns 0 when all is well, else STATES times the numbe
 state plus a status.  In one pass the arrays are checked for their sizes, inputs for finiteness and unit
 quaternions, results for finiteness, those of forward dynamics for sound pivots.
 
-Arguments stand in one order: the model and the options, which a system keeps between calls; the state;
+Arguments stand in one order: function, model and options, which a system keeps between calls; the state;
 scratch and result; the states to do.
-
-The entries are alike on purpose: Numba keeps no function on disk that was handed another one.
 """
-
-from numba import types
-from numba.extending import intrinsic
 
 from . import (
     articulated,
@@ -31,6 +26,7 @@ from . import (
 )
 from .borrowed import pointer
 from .layout import (
+    ALL_PIVOTS,
     AXIS,
     COLUMNS,
     DOFS,
@@ -43,7 +39,9 @@ from .layout import (
     J_H,
     JOINT,
     JOINT_WORK,
+    MATRIX_PIVOTS,
     MODES,
+    NO_PIVOTS,
     NOT_FINITE,
     NOT_UNIT,
     NQ,
@@ -63,19 +61,10 @@ from .layout import (
     WORK_SIZE,
     P,
 )
+from .pointers import call_function, call_sweep, shifted
 from .scalar import called, entry, kernel
 from .sweeps import FIELDS
 from .vec import dot, load3
-
-
-@intrinsic
-def shifted(typingctx, start, n):
-    """The pointer n elements on."""
-
-    def codegen(context, builder, signature, args):
-        return builder.gep(args[0], [args[1]])
-
-    return start(start, types.intp), codegen
 
 
 @kernel
@@ -133,7 +122,7 @@ def well_posed(topo, work, modal):
             size = angular if topo[k + AXIS] < 3 else linear
             if not 0.0 < size * work[j + J_D] * PIVOT_TOLERANCE < 1.0:
                 return False
-        if modal != 0:
+        if modal:
             m = topo[k + MODES]
             for r in range(m):
                 if not work[topo[k + W_MODES] + 6 * m + r * m + r] > 0.0:
@@ -168,37 +157,24 @@ def holds(array, size, states):
 
 
 @kernel
-def speeds_fit(v, x, out, nv, states):
-    """`holds` of the vectors of forward and inverse dynamics."""
-    return holds(v, nv, states) and holds(x, nv, states) and holds(out, nv, states)
+def posed(topo, work, pivots):
+    """Whether the pivots that a sweep left behind are sound."""
+    if pivots == MATRIX_PIVOTS:
+        return pivots_posed(shifted(work, topo[WORK_SIZE]), topo[NV])
+    return pivots == NO_PIVOTS or well_posed(topo, work, pivots == ALL_PIVOTS)
 
 
-# --- forward and inverse dynamics: (q, v, x) to out, without and with external wrenches -------------
-
-
-@entry
-def articulated_body(topo, const, q, v, x, work, out, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    if not speeds_fit(v, x, out, nv, states_in(topo, work, q, stop)):
-        return SIZES
-    for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
-        status = check(t, qi, vi, xi)
-        if status == OK:
-            articulated.forward_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi)
-            if not (finite(oi, nv) and well_posed(t, w, 1)):
-                status = SINGULAR
-        if status != OK:
-            return STATES * i + status
-    return OK
+# --- what Python calls: one state function, by its address, over the states of a batch ------------------
 
 
 @entry
-def articulated_body_external(topo, const, index, ext, q, v, x, work, out, start, stop):
+def dynamics(function, pivots, topo, const, index, ext, q, v, x, work, out, start, stop):
+    """(q, v, x) to out by a sweep, with the wrenches `ext` at the nodes of `index`."""
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     n, states = index.size // 2, states_in(topo, work, q, stop)
-    if not (speeds_fit(v, x, out, nv, states) and holds(ext, 6 * n, states)):
+    if not (holds(v, nv, states) and holds(x, nv, states) and holds(out, nv, states)):
+        return SIZES
+    if not holds(ext, 6 * n, states):
         return SIZES
     for i in range(start, stop):
         qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
@@ -206,8 +182,8 @@ def articulated_body_external(topo, const, index, ext, q, v, x, work, out, start
         ei = shifted(pointer(ext), i * 6 * n)
         status = check(t, qi, vi, xi) if finite(ei, 6 * n) else NOT_FINITE
         if status == OK:
-            articulated.forward_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
-            if not (finite(oi, nv) and well_posed(t, w, 1)):
+            call_sweep(function, t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
+            if not (finite(oi, nv) and posed(t, w, pivots)):
                 status = SINGULAR
         if status != OK:
             return STATES * i + status
@@ -215,134 +191,16 @@ def articulated_body_external(topo, const, index, ext, q, v, x, work, out, start
 
 
 @entry
-def ruthless_body(topo, const, q, v, x, work, out, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    if not speeds_fit(v, x, out, nv, states_in(topo, work, q, stop)):
-        return SIZES
-    for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
-        status = check(t, qi, vi, xi)
-        if status == OK:
-            ruthless.forward_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi)
-            if not (finite(oi, nv) and well_posed(t, w, 0)):
-                status = SINGULAR
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-@entry
-def ruthless_body_external(topo, const, index, ext, q, v, x, work, out, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    n, states = index.size // 2, states_in(topo, work, q, stop)
-    if not (speeds_fit(v, x, out, nv, states) and holds(ext, 6 * n, states)):
-        return SIZES
-    for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
-        ei = shifted(pointer(ext), i * 6 * n)
-        status = check(t, qi, vi, xi) if finite(ei, 6 * n) else NOT_FINITE
-        if status == OK:
-            ruthless.forward_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
-            if not (finite(oi, nv) and well_posed(t, w, 0)):
-                status = SINGULAR
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-@entry
-def composite_body(topo, const, q, v, x, work, out, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    if not speeds_fit(v, x, out, nv, states_in(topo, work, q, stop)):
-        return SIZES
-    matrix = shifted(w, topo[WORK_SIZE])
-    for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
-        status = check(t, qi, vi, xi)
-        if status == OK:
-            composite.forward_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi, matrix)
-            if not (finite(oi, nv) and pivots_posed(matrix, nv)):
-                status = SINGULAR
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-@entry
-def composite_body_external(topo, const, index, ext, q, v, x, work, out, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    n, states = index.size // 2, states_in(topo, work, q, stop)
-    if not (speeds_fit(v, x, out, nv, states) and holds(ext, 6 * n, states)):
-        return SIZES
-    matrix = shifted(w, topo[WORK_SIZE])
-    for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
-        ei = shifted(pointer(ext), i * 6 * n)
-        status = check(t, qi, vi, xi) if finite(ei, 6 * n) else NOT_FINITE
-        if status == OK:
-            composite.forward_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi, matrix)
-            if not (finite(oi, nv) and pivots_posed(matrix, nv)):
-                status = SINGULAR
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-@entry
-def newton_euler_sweep(topo, const, q, v, x, work, out, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    if not speeds_fit(v, x, out, nv, states_in(topo, work, q, stop)):
-        return SIZES
-    for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
-        status = check(t, qi, vi, xi)
-        if status == OK:
-            newton_euler.inverse_dynamics(t, c, w, qi, vi, xi, 0, t, c, oi)
-            if not finite(oi, nv):
-                status = SINGULAR
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-@entry
-def newton_euler_sweep_external(topo, const, index, ext, q, v, x, work, out, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    n, states = index.size // 2, states_in(topo, work, q, stop)
-    if not (speeds_fit(v, x, out, nv, states) and holds(ext, 6 * n, states)):
-        return SIZES
-    for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
-        ei = shifted(pointer(ext), i * 6 * n)
-        status = check(t, qi, vi, xi) if finite(ei, 6 * n) else NOT_FINITE
-        if status == OK:
-            newton_euler.inverse_dynamics(t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
-            if not finite(oi, nv):
-                status = SINGULAR
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-# --- functions of q -------------------------------------------------------------------------------
-
-
-@entry
-def mass_matrix(topo, const, q, work, out, start, stop):
-    t, c, w, nq, size = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV] * topo[NV]
+def of_position(function, size, topo, const, body, node, q, work, out, start, stop):
+    """`size` numbers from q."""
+    t, c, w, nq = pointer(topo), pointer(const), pointer(work), topo[NQ]
     if not holds(out, size, states_in(topo, work, q, stop)):
         return SIZES
     for i in range(start, stop):
         qi, oi = shifted(pointer(q), i * nq), shifted(pointer(out), i * size)
         status = check_position(t, qi)
         if status == OK:
-            composite.mass_matrix(t, c, w, qi, oi)
+            call_function(function, t, c, w, qi, qi, body, node, 0.0, oi)
             if not finite(oi, size):
                 status = OVERFLOW
         if status != OK:
@@ -351,120 +209,10 @@ def mass_matrix(topo, const, q, work, out, start, stop):
 
 
 @entry
-def potential_energy(topo, const, q, work, out, start, stop):
-    t, c, w, nq, size = pointer(topo), pointer(const), pointer(work), topo[NQ], 1
-    if not holds(out, size, states_in(topo, work, q, stop)):
-        return SIZES
-    for i in range(start, stop):
-        qi, oi = shifted(pointer(q), i * nq), shifted(pointer(out), i * size)
-        status = check_position(t, qi)
-        if status == OK:
-            energy.potential_energy(t, c, w, qi, oi)
-            if not finite(oi, size):
-                status = OVERFLOW
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-@entry
-def pose(topo, const, body, node, q, work, out, start, stop):
-    t, c, w, nq, size = pointer(topo), pointer(const), pointer(work), topo[NQ], 12
-    if not holds(out, size, states_in(topo, work, q, stop)):
-        return SIZES
-    for i in range(start, stop):
-        qi, oi = shifted(pointer(q), i * nq), shifted(pointer(out), i * size)
-        status = check_position(t, qi)
-        if status == OK:
-            observe.pose(t, c, w, qi, body, node, oi)
-            if not finite(oi, size):
-                status = OVERFLOW
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-@entry
-def jacobian(topo, const, body, node, q, work, out, start, stop):
-    t, c, w, nq, size = pointer(topo), pointer(const), pointer(work), topo[NQ], 6 * topo[NV]
-    if not holds(out, size, states_in(topo, work, q, stop)):
-        return SIZES
-    for i in range(start, stop):
-        qi, oi = shifted(pointer(q), i * nq), shifted(pointer(out), i * size)
-        status = check_position(t, qi)
-        if status == OK:
-            observe.jacobian(t, c, w, qi, body, node, oi)
-            if not finite(oi, size):
-                status = OVERFLOW
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-# --- functions of q and v -------------------------------------------------------------------------
-
-
-@entry
-def kinetic_energy(topo, const, q, v, work, out, start, stop):
+def of_motion(function, size, topo, const, dt, q, v, work, out, start, stop):
+    """`size` numbers from q and v, and a time if that matters."""
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    size, states = 1, states_in(topo, work, q, stop)
-    if not (holds(v, nv, states) and holds(out, size, states)):
-        return SIZES
-    for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        oi = shifted(pointer(out), i * size)
-        status = check(t, qi, vi, vi)
-        if status == OK:
-            energy.kinetic_energy(t, c, w, qi, vi, oi)
-            if not finite(oi, size):
-                status = OVERFLOW
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-@entry
-def momentum(topo, const, q, v, work, out, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    size, states = 6, states_in(topo, work, q, stop)
-    if not (holds(v, nv, states) and holds(out, size, states)):
-        return SIZES
-    for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        oi = shifted(pointer(out), i * size)
-        status = check(t, qi, vi, vi)
-        if status == OK:
-            energy.momentum(t, c, w, qi, vi, oi)
-            if not finite(oi, size):
-                status = OVERFLOW
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-@entry
-def qdot(topo, const, q, v, work, out, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    size, states = nq, states_in(topo, work, q, stop)
-    if not (holds(v, nv, states) and holds(out, size, states)):
-        return SIZES
-    for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        oi = shifted(pointer(out), i * size)
-        status = check(t, qi, vi, vi)
-        if status == OK:
-            manifold.coordinate_rates(t, c, w, qi, vi, oi)
-            if not finite(oi, size):
-                status = OVERFLOW
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-@entry
-def integrate(topo, const, q, v, dt, work, out, start, stop):
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    size, states = nq, states_in(topo, work, q, stop)
+    states = states_in(topo, work, q, stop)
     if not (holds(v, nv, states) and holds(out, size, states)):
         return SIZES
     for i in range(start, stop):
@@ -472,12 +220,79 @@ def integrate(topo, const, q, v, dt, work, out, start, stop):
         oi = shifted(pointer(out), i * size)
         status = check(t, qi, vi, vi) if 0.0 * dt == 0.0 else NOT_FINITE
         if status == OK:
-            manifold.integrate(t, c, w, qi, vi, dt, oi)
+            call_function(function, t, c, w, qi, vi, 0, 0, dt, oi)
             if not finite(oi, size):
                 status = OVERFLOW
         if status != OK:
             return STATES * i + status
     return OK
+
+
+# --- sweeps of one state, called by address -------------------------------------------------------------
+
+
+@called
+def articulated_sweep(topo, const, work, q, v, tau, count, index, ext, vdot):
+    articulated.forward_dynamics(topo, const, work, q, v, tau, count, index, ext, vdot)
+
+
+@called
+def ruthless_sweep(topo, const, work, q, v, tau, count, index, ext, vdot):
+    ruthless.forward_dynamics(topo, const, work, q, v, tau, count, index, ext, vdot)
+
+
+@called
+def composite_sweep(topo, const, work, q, v, tau, count, index, ext, vdot):
+    matrix = shifted(work, topo[WORK_SIZE])
+    composite.forward_dynamics(topo, const, work, q, v, tau, count, index, ext, vdot, matrix)
+
+
+@called
+def newton_euler_sweep(topo, const, work, q, v, vdot, count, index, ext, tau):
+    newton_euler.inverse_dynamics(topo, const, work, q, v, vdot, count, index, ext, tau)
+
+
+# --- functions of one state, called by address ----------------------------------------------------------
+
+
+@called
+def mass_matrix(topo, const, work, q, v, body, node, dt, out):
+    composite.mass_matrix(topo, const, work, q, out)
+
+
+@called
+def potential_energy(topo, const, work, q, v, body, node, dt, out):
+    energy.potential_energy(topo, const, work, q, out)
+
+
+@called
+def pose(topo, const, work, q, v, body, node, dt, out):
+    observe.pose(topo, const, work, q, body, node, out)
+
+
+@called
+def jacobian(topo, const, work, q, v, body, node, dt, out):
+    observe.jacobian(topo, const, work, q, body, node, out)
+
+
+@called
+def kinetic_energy(topo, const, work, q, v, body, node, dt, out):
+    energy.kinetic_energy(topo, const, work, q, v, out)
+
+
+@called
+def momentum(topo, const, work, q, v, body, node, dt, out):
+    energy.momentum(topo, const, work, q, v, out)
+
+
+@called
+def qdot(topo, const, work, q, v, body, node, dt, out):
+    manifold.coordinate_rates(topo, const, work, q, v, out)
+
+
+@called
+def integrate(topo, const, work, q, v, body, node, dt, out):
+    manifold.integrate(topo, const, work, q, v, dt, out)
 
 
 # --- spatial operators ----------------------------------------------------------------------------
@@ -536,19 +351,7 @@ def simulate(
     )  # fmt: skip
 
 
-# called by address
-
-
-@called
-def full_sweep(topo, const, work, q, v, tau, vdot):
-    """`articulated.forward_dynamics`."""
-    articulated.forward_dynamics(topo, const, work, q, v, tau, 0, topo, const, vdot)
-
-
-@called
-def ruthless_sweep(topo, const, work, q, v, tau, vdot):
-    """`ruthless.forward_dynamics`."""
-    ruthless.forward_dynamics(topo, const, work, q, v, tau, 0, topo, const, vdot)
+# --- parts of a simulation, called by address -----------------------------------------------------------
 
 
 @called

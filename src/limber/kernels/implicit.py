@@ -29,24 +29,10 @@ Compiled only.
 """
 
 from . import lu
-from .drive import (
-    CALLED,
-    CONST,
-    CONST_SIZE,
-    IMPLICIT_SWEEP,
-    KIND,
-    MEMORY,
-    TAU,
-    TOPO,
-    WORK,
-    call_sweep,
-    forces,
-    numbers_at,
-    shifted,
-    words_at,
-)
+from .drive import CALLED, CONST, CONST_SIZE, IMPLICIT_SWEEP, KIND, MEMORY, TAU, TOPO, WORK, forces
 from .layout import ALIGNED, COLUMNS, END, GRAVITY, MODAL, MODES, NQ, NV, V_MODES
 from .manifold import coordinate_rates
+from .pointers import call_sweep, numbers_at, shifted, words_at
 from .scalar import kernel
 
 STAGES = 5
@@ -187,7 +173,7 @@ def prepare_slopes(context, memory, c, y):
             t[i * nv + j] = c * by_v[row * nv + j] + c * c * by_q[row * nv + j]
         unit[row] = 1.0
         column = shifted(z, i * nv)
-        call_sweep(context[IMPLICIT_SWEEP], topo, free, work, y, rest, unit, column)
+        call_sweep(context[IMPLICIT_SWEEP], topo, free, work, y, rest, unit, 0, topo, free, column)
         unit[row] = 0.0
     for i in range(r):
         for j in range(r):
@@ -238,7 +224,9 @@ def solve_stage(context, memory, step, at, y, y_new, rate):
         for j in range(nv):
             force[j] = tau[j]
         add_modal_forces(topo, const, c, a, c * c, a, force)
-        call_sweep(context[IMPLICIT_SWEEP], topo, hat, work, y_new, v_new, force, found)
+        call_sweep(
+            context[IMPLICIT_SWEEP], topo, hat, work, y_new, v_new, force, 0, topo, hat, found
+        )
         for j in range(nv):
             found[j] -= a[j]
         if sloped:
@@ -334,7 +322,7 @@ def error_norm(context, memory, step, y, tableau, k, y_new):
         for j in range(nv):
             force[row] -= c * by_v[row * nv + j] * e_v[j] + by_q[row * nv + j] * u[j]
     rest = numbers_at(memory[REST])
-    call_sweep(context[IMPLICIT_SWEEP], topo, free, work, y_new, rest, force, found)
+    call_sweep(context[IMPLICIT_SWEEP], topo, free, work, y_new, rest, force, 0, topo, free, found)
     if count > 0:
         use_slopes(memory, nv, found)
     total = 0.0

@@ -65,6 +65,8 @@ RIGIDLY, DEFORMING, CONSTANT = 0, 1, 2
 OK, SIZES, NOT_FINITE, NOT_UNIT, SINGULAR, OVERFLOW = 0, 1, 2, 3, 4, 5
 STATES = 8  # an entry returns STATES times the number of the bad state plus its status
 UNIT_TOLERANCE = 1e-6  # how far the norm of a quaternion may be from 1
+# the pivots that a sweep leaves to be looked at: none, those of joints, of joints and modes, of the mass matrix
+NO_PIVOTS, JOINT_PIVOTS, ALL_PIVOTS, MATRIX_PIVOTS = 0, 1, 2, 3
 PIVOT_TOLERANCE = 1e-14  # a pivot this much smaller than the inertia it is a part of is rounding
 
 # --- const ------------------------------------------------------------------------------------

@@ -21,15 +21,9 @@ from .drive import (
     SAMPLED,
     TAU,
     TOPO,
-    call,
-    call_forces,
-    call_implicit,
-    call_rates,
-    numbers_at,
-    shifted,
-    words_at,
 )
 from .layout import NQ, NV
+from .pointers import call, call_forces, call_implicit, call_rates, numbers_at, shifted, words_at
 from .scalar import kernel
 from .step import normalize
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array, shown
-from limber.dynamics.forward import entry_of
+from limber.dynamics.forward import sweep_of
 from limber.errors import ArgumentValueError, SimulationError
 from limber.interrupts import heard
 from limber.kernels import compiled
@@ -127,7 +127,7 @@ class Run:
             self._memory = _implicit_memory(self.system, self.drive.kind == CALLED)
             self._addresses = np.array([a.ctypes.data for a in self._memory], dtype=np.int64)
             self._context[MEMORY] = self._addresses.ctypes.data
-            self._context[IMPLICIT_SWEEP] = compiled.address("full_sweep")
+            self._context[IMPLICIT_SWEEP] = compiled.address("articulated_sweep")
             self._context[IMPLICIT] = compiled.address("engine_implicit")
 
     def go(self, method: Method, until: float, steps: int) -> int:
@@ -200,9 +200,7 @@ def _rates(system: System, engine: str) -> tuple[int, int]:
         from limber.codegen.rates import address  # noqa: PLC0415
 
         return address(system), 0
-    indirect = entry_of(system, "articulated") == "ruthless_body"
-    sweep = "ruthless_sweep" if indirect else "full_sweep"
-    return compiled.address("engine_rates"), compiled.address(sweep)
+    return compiled.address("engine_rates"), compiled.address(sweep_of(system, "articulated"))
 
 
 def _implicit_memory(system: System, called: bool) -> list[Array]:

@@ -1,0 +1,99 @@
+"""Pointers, and calls by address.
+
+Numba keeps no function on disk that was handed another one; a function that calls others by their address
+it does, and compiles them apart.  Addresses come from `compiled.address`, or from generated code.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+_NUMBER, _WORD = ir.DoubleType(), ir.IntType(64)
+_NUMBERS, _WORDS = _NUMBER.as_pointer(), _WORD.as_pointer()
+
+
+def _caller(result, *arguments):
+    """Code that calls the function at an address."""
+
+    def codegen(context, builder, signature, args):
+        kind = ir.FunctionType(result, arguments)
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        value = builder.call(function, args[1:])
+        return context.get_dummy_value() if isinstance(result, ir.VoidType) else value
+
+    return codegen
+
+
+@intrinsic
+def call(typingctx, address, t, q, v, out):
+    """A user's function f(t, q, v, out)."""
+    signature = types.none(types.int64, types.float64, q, v, out)
+    return signature, _caller(ir.VoidType(), _NUMBER, _NUMBERS, _NUMBERS, _NUMBERS)
+
+
+@intrinsic
+def call_rates(typingctx, address, context, t, y, dy):
+    """rates(context, t, y, dy)."""
+    signature = types.none(types.int64, context, types.float64, y, dy)
+    return signature, _caller(ir.VoidType(), _WORDS, _NUMBER, _NUMBERS, _NUMBERS)
+
+
+@intrinsic
+def call_forces(typingctx, address, context, t, y):
+    """forces(context, t, y)."""
+    signature = types.none(types.int64, context, types.float64, y)
+    return signature, _caller(ir.VoidType(), _WORDS, _NUMBER, _NUMBERS)
+
+
+@intrinsic
+def call_sweep(typingctx, address, topo, const, work, q, v, x, count, index, ext, out):
+    """sweep(topo, const, work, q, v, x, count, index, ext, out): forward or inverse dynamics of one state."""
+    signature = types.none(types.int64, topo, const, work, q, v, x, types.int64, index, ext, out)
+    kinds = (_WORDS, *[_NUMBERS] * 5, _WORD, _WORDS, _NUMBERS, _NUMBERS)
+    return signature, _caller(ir.VoidType(), *kinds)
+
+
+@intrinsic
+def call_function(typingctx, address, topo, const, work, q, v, body, node, dt, out):
+    """function(topo, const, work, q, v, body, node, dt, out) of one state."""
+    word, number = types.int64, types.float64
+    signature = types.none(word, topo, const, work, q, v, word, word, number, out)
+    kinds = (_WORDS, *[_NUMBERS] * 4, _WORD, _WORD, _NUMBER, _NUMBERS)
+    return signature, _caller(ir.VoidType(), *kinds)
+
+
+@intrinsic
+def call_implicit(typingctx, address, context, step, y, tableau, k, y_new):
+    """implicit(context, step, y, tableau, k, y_new) -> evaluations; step: t, h, rtol, atol, error."""
+    signature = types.int64(types.int64, context, step, y, tableau, k, y_new)
+    return signature, _caller(_WORD, _WORDS, *[_NUMBERS] * 5)
+
+
+@intrinsic
+def numbers_at(typingctx, address):
+    """A pointer to numbers from an address."""
+
+    def codegen(context, builder, signature, args):
+        return builder.inttoptr(args[0], _NUMBERS)
+
+    return types.CPointer(types.float64)(types.int64), codegen
+
+
+@intrinsic
+def words_at(typingctx, address):
+    """A pointer to integers from an address."""
+
+    def codegen(context, builder, signature, args):
+        return builder.inttoptr(args[0], _WORDS)
+
+    return types.CPointer(types.int64)(types.int64), codegen
+
+
+@intrinsic
+def shifted(typingctx, start, n):
+    """The pointer n elements on."""
+
+    def codegen(context, builder, signature, args):
+        return builder.gep(args[0], [args[1]])
+
+    return start(start, types.intp), codegen
