@@ -145,3 +145,11 @@ def test_implicit_steps_are_large_where_stiff_modes_are_at_rest():
     for r in (stiff, plain, auto):
         assert np.abs(r.q[:, joint] - fine.q[:, joint]).max() < 1e-3
     assert stiff.statistics.evaluations < 0.5 * plain.statistics.evaluations
+
+
+@pytest.mark.parametrize("method", ["sdirk4", "auto", "dop853", "Radau"])
+def test_system_without_freedoms(method):
+    a = lb.Assembly("fixed")
+    a.attach("block", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Fixed())
+    r = lb.simulate(a.build(), 1.0, method=method)
+    assert r.q.shape == r.v.shape == (501, 0)
