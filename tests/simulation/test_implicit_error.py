@@ -91,3 +91,18 @@ def test_slopes_taken_after_a_step_do_not_spoil_its_error(damping):
         s, 0.01, v0=[1.0], torque=lambda t, q, v: -damping * v, method="sdirk4", step=1e-4, rtol=1e-3, atol=1e-3
     )  # fmt: skip
     assert r.statistics.rejected == 0
+
+
+@pytest.mark.parametrize("stiffness", [1e3, 1e5, 1e8])
+def test_output_between_steps_of_a_stiff_torque(stiffness):
+    """The rate at the end of a step is poor there: output must not rest on it."""
+    s = masses("one")
+
+    def exact(t):
+        return (stiffness**2 * np.cos(t) + stiffness * np.sin(t)) / (1.0 + stiffness**2)
+
+    r = lb.simulate(
+        s, 1.0, v0=[exact(0.0)], torque=lambda t, q, v: -stiffness * (v - np.cos(t)), method="sdirk4",
+        t_eval=np.linspace(0, 1, 1001), rtol=1e-6, atol=1e-6,
+    )  # fmt: skip
+    assert np.abs(r.v[:, 0] - exact(r.t)).max() < 1e-5
