@@ -106,3 +106,18 @@ def test_output_between_steps_of_a_stiff_torque(stiffness):
         t_eval=np.linspace(0, 1, 1001), rtol=1e-6, atol=1e-6,
     )  # fmt: skip
     assert np.abs(r.v[:, 0] - exact(r.t)).max() < 1e-5
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("joint", [lb.Free(), lb.Spherical()])
+def test_attitude_of_a_steady_spin(joint, tolerance):
+    """No acceleration at all: the error is that of the quaternion alone."""
+    a = lb.Assembly("top")
+    a.attach("body", lb.RigidBody(1.0, inertia=np.eye(3)), joint)
+    s = a.build()
+    v = np.zeros(s.nv)
+    v[:3] = 1.0, 2.0, 3.0
+    turn = np.linalg.norm(v) * 10.0 / 2.0
+    exact = np.append(np.cos(turn), np.sin(turn) * v[:3] / np.linalg.norm(v))
+    r = lb.simulate(s, 10.0, v0=v, method="sdirk4", rtol=tolerance, atol=tolerance, t_eval=[10.0])
+    assert np.abs(r.q[0, :4] - exact).max() < 20.0 * tolerance

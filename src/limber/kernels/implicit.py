@@ -23,7 +23,9 @@ taken when the iteration turns out slow, and kept as long as it is not.  What is
 The error of a step is that of the embedded formula, e, times (1 - c J)^-1, without which it is far too large
 in stiff directions (Hairer & Wanner II, IV.8).  Along the speeds, with e_q = h^2 sum_i (e A)_i a_i,
 
-    x_v = e_v - (P - T)^-1 (c (D - dtau/dv) e_v + (K - dtau/dq) u),    u = c e_q + c^2 e_v,    x_q = e_q + c x_v.
+    x_v = e_v - (P - T)^-1 (c (D - dtau/dv) e_v + (K - dtau/dq) u),    u = c e_q + c^2 e_v,    x_q = e_q + c x_v,
+
+where the last e_q is that of the rates of the coordinates, quaternions included.
 
 No stage lies in the first quarter of a step.  So the embedded formula has the rate at the start among its own:
 what jumps in that quarter is seen, and an oscillation too fast for the step.
@@ -46,6 +48,7 @@ from .drive import (
     forces,
     numbers_at,
     shifted,
+    tolerance,
     words_at,
 )
 from .layout import ALIGNED, COLUMNS, END, GRAVITY, MODAL, MODES, NQ, NV, V_MODES
@@ -233,8 +236,7 @@ def correction_norm(nq, nv, c, rtol, atol, y, v_new, found):
     """Root mean square of a correction of the accelerations, as speeds over their tolerance."""
     total = 0.0
     for j in range(nv):
-        scale = atol + rtol * max(abs(y[nq + j]), abs(v_new[j]))
-        total += (c * found[j] / scale) ** 2
+        total += (c * found[j] / tolerance(rtol, atol, y[nq + j], v_new[j])) ** 2
     return (total / max(nv, 1)) ** 0.5
 
 
@@ -256,7 +258,7 @@ def solve_stage(context, memory, step, at, y, y_new, rate):
     for j in range(nq + nv):
         y_new[j] = base[j] + c * rate[j]
     # coordinates that belong to these speeds, as after every correction
-    coordinates(topo, const, work, c, base, v_new, y_new, rate)
+    coordinates(context, c, rtol, atol, base, y, v_new, y_new, rate)
     last, slowest = 0.0, 0.0
     for iteration in range(ITERATIONS):
         forces(context, at, y_new)
@@ -274,7 +276,7 @@ def solve_stage(context, memory, step, at, y, y_new, rate):
         for j in range(nv):
             a[j] += found[j]
             v_new[j] = base[nq + j] + c * a[j]
-        coordinates(topo, const, work, c, base, v_new, y_new, rate)
+        norm = max(norm, coordinates(context, c, rtol, atol, base, y, v_new, y_new, rate))
         used = iteration + 1
         if not norm < 1e300:
             return -used, 1.0
@@ -295,11 +297,19 @@ def solve_stage(context, memory, step, at, y, y_new, rate):
 
 
 @kernel
-def coordinates(topo, const, work, c, base, v_new, y_new, rate):
-    """Q = base + c Q_dot of the speeds v_new, with Q_dot in `rate`."""
-    coordinate_rates(topo, const, work, y_new, v_new, rate)
+def coordinates(context, c, rtol, atol, base, y, v_new, y_new, rate):
+    """Q = base + c Q_dot of the speeds v_new, with Q_dot in `rate`; how far Q moved over its tolerance.
+
+    Q_dot depends on Q where there are quaternions: it is that of the Q before, which must settle too.
+    """
+    topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
+    coordinate_rates(topo, const, numbers_at(context[WORK]), y_new, v_new, rate)
+    total = 0.0
     for j in range(topo[NQ]):
-        y_new[j] = base[j] + c * rate[j]
+        new = base[j] + c * rate[j]
+        total += ((new - y_new[j]) / tolerance(rtol, atol, y[j], new)) ** 2
+        y_new[j] = new
+    return (total / max(topo[NQ], 1)) ** 0.5
 
 
 @kernel
@@ -364,12 +374,15 @@ def error_norm(context, memory, step, y, tableau, k, y_new):
     total = 0.0
     for j in range(nv):
         x = e_v[j] - found[j]
-        e_q[j] += c * x
-        total += (x / (atol + rtol * max(abs(y[nq + j]), abs(y_new[nq + j])))) ** 2
+        e_q[j] = c * x
+        total += (x / tolerance(rtol, atol, y[nq + j], y_new[nq + j])) ** 2
     x_q = numbers_at(memory[RATE])
     coordinate_rates(topo, const, work, y_new, e_q, x_q)
     for j in range(nq):
-        total += (x_q[j] / (atol + rtol * max(abs(y[j]), abs(y_new[j])))) ** 2
+        x_q[j] += h * weights[2 * STAGES] * k[j]
+        for i in range(STAGES):
+            x_q[j] += h * weights[i] * k[(i + 1) * n + j]
+        total += (x_q[j] / tolerance(rtol, atol, y[j], y_new[j])) ** 2
     return (total / max(n, 1)) ** 0.5
 
 

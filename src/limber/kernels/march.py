@@ -28,6 +28,7 @@ from .drive import (
     call_rates,
     numbers_at,
     shifted,
+    tolerance,
     words_at,
 )
 from .layout import NQ, NV
@@ -78,7 +79,7 @@ def error_norm(method, n, h, own, s, k, y, y_new, rtol, atol):
         if method == DOP853:
             for j in range(s + 1):
                 b += own[s + 1 + j] * k[j * n + i]
-        scale = atol + rtol * max(abs(y[i]), abs(y_new[i]))
+        scale = tolerance(rtol, atol, y[i], y_new[i])
         first += (a / scale) ** 2
         second += (b / scale) ** 2
     if first == 0.0 and second == 0.0:
