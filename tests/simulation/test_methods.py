@@ -162,3 +162,14 @@ def test_what_stays_at_zero_needs_no_absolute_tolerance(method):
     s = a.build()
     r = lb.simulate(s, 1.0, v0=[0, 0, 2.0, 0, 0, 0], method=method, atol=0.0)
     assert np.abs(r.q[-1, :4] - [np.cos(1.0), 0.0, 0.0, np.sin(1.0)]).max() < 1e-4
+
+
+def test_auto_goes_on_where_a_trial_gets_stuck(monkeypatch):
+    """Dry friction that holds a body: no implicit step has a solution there, explicit ones chatter on."""
+    monkeypatch.setattr("limber.simulation.run.PATIENCE", 0)
+    a = lb.Assembly("sled")
+    a.attach("sled", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Prismatic([1, 0, 0]))
+    r = lb.simulate(
+        a.build(), 1.0001, v0=[1.0], torque=lambda t, q, v: -np.sign(v), t_eval=[1.0001]
+    )
+    assert abs(r.q[0, 0] - 0.5) < 1e-6 and abs(r.v[0, 0]) < 1e-5
