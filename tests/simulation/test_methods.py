@@ -145,3 +145,31 @@ def test_implicit_steps_are_large_where_stiff_modes_are_at_rest():
     for r in (stiff, plain, auto):
         assert np.abs(r.q[:, joint] - fine.q[:, joint]).max() < 1e-3
     assert stiff.statistics.evaluations < 0.5 * plain.statistics.evaluations
+
+
+@pytest.mark.parametrize("method", ["sdirk4", "auto", "dop853", "Radau"])
+def test_system_without_freedoms(method):
+    a = lb.Assembly("fixed")
+    a.attach("block", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Fixed())
+    r = lb.simulate(a.build(), 1.0, method=method)
+    assert r.q.shape == r.v.shape == (501, 0)
+
+
+@pytest.mark.parametrize("method", ["auto", "rk45", "dop853", "sdirk4"])
+def test_what_stays_at_zero_needs_no_absolute_tolerance(method):
+    a = lb.Assembly("satellite")
+    a.attach("hub", lb.RigidBody(1.0, inertia=np.diag([1.0, 2.0, 3.0])), lb.Free())
+    s = a.build()
+    r = lb.simulate(s, 1.0, v0=[0, 0, 2.0, 0, 0, 0], method=method, atol=0.0)
+    assert np.abs(r.q[-1, :4] - [np.cos(1.0), 0.0, 0.0, np.sin(1.0)]).max() < 1e-4
+
+
+def test_auto_goes_on_where_a_trial_gets_stuck(monkeypatch):
+    """Dry friction that holds a body: no implicit step has a solution there, explicit ones chatter on."""
+    monkeypatch.setattr("limber.simulation.run.PATIENCE", 0)
+    a = lb.Assembly("sled")
+    a.attach("sled", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Prismatic([1, 0, 0]))
+    r = lb.simulate(
+        a.build(), 1.0001, v0=[1.0], torque=lambda t, q, v: -np.sign(v), t_eval=[1.0001]
+    )
+    assert abs(r.q[0, 0] - 0.5) < 1e-6 and abs(r.v[0, 0]) < 1e-5

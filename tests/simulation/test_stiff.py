@@ -114,7 +114,7 @@ def test_newtons_matrix_is_exact_for_a_linear_system():
     a.attach("two", lb.RigidBody(3.0, inertia=np.eye(3)), lb.Prismatic([1, 0, 0]), to="one")
     s = a.build()
     K = np.array([[7e4, -2e4], [-2e4, 5e4]])
-    D = np.array([[70.0, -9.0], [4.0, 30.0]])
+    D = np.array([[700.0, -90.0], [40.0, 300.0]])
 
     def torque(t, q, v):
         return -K @ q - D @ v

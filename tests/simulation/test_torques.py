@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.motions import moving, spacecraft
 from limber.simulation.drive import SIGNATURE
 
 
@@ -163,3 +164,25 @@ def test_an_interrupt_at_any_moment_ends_a_run(s, method):
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
     assert 0 < len(r) < 1_000_000
+
+
+@pytest.mark.parametrize("method", ["rk45", "dop853", "sdirk4"])
+def test_torques_and_events_see_unit_quaternions(method):
+    """So that they can ask limber for poses."""
+    s = spacecraft()
+    q, v = moving(s)
+
+    def torque(t, q, v):
+        R, _ = lb.pose(s, q, "hub")
+        tau = np.zeros(s.nv)
+        at = s.layout["hub"].v_joint.start
+        tau[at + 3 : at + 6] = R.T @ np.array([0.0, 0.0, 1.0])
+        return tau
+
+    event = lb.Event(lambda t, q, v: lb.pose(s, q, "ball")[1][2] - 1e3)
+    options = {"q0": q, "v0": v, "t_eval": [1.0]}
+    r = lb.simulate(
+        s, 1.0, torque=torque, events=event, method=method, rtol=1e-3, atol=1e-3, **options
+    )
+    fine = lb.simulate(s, 1.0, torque=torque, method="Radau", rtol=1e-7, atol=1e-9, **options)
+    assert np.abs(r.q - fine.q).max() < 0.02

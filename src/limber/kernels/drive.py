@@ -23,6 +23,12 @@ RATES, FORCES, IMPLICIT, EVENT_FUNCTION, EVENTS, MEMORY, SWEEP, IMPLICIT_SWEEP =
 
 
 @kernel
+def tolerance(rtol, atol, old, new):
+    """The tolerance of an element of the state; never zero, so that what stays at zero has no error if atol is."""
+    return max(atol + rtol * max(abs(old), abs(new)), 1e-300)
+
+
+@kernel
 def interpolated(table, rows, nv, t, tau):
     """tau at time t from a table, held outside.
 

@@ -23,13 +23,30 @@ taken when the iteration turns out slow, and kept as long as it is not.  What is
 The error of a step is that of the embedded formula, e, times (1 - c J)^-1, without which it is far too large
 in stiff directions (Hairer & Wanner II, IV.8).  Along the speeds, with e_q = h^2 sum_i (e A)_i a_i,
 
-    x_v = e_v - (P - T)^-1 (c (D - dtau/dv) e_v + (K - dtau/dq) u),    u = c e_q + c^2 e_v,    x_q = e_q + c x_v.
+    x_v = e_v - (P - T)^-1 (c (D - dtau/dv) e_v + (K - dtau/dq) u),    u = c e_q + c^2 e_v,    x_q = e_q + c x_v,
+
+where the last e_q is that of the rates of the coordinates, quaternions included.
+
+No stage lies in the first quarter of a step.  So the embedded formula has the rate at the start among its own:
+what jumps in that quarter is seen, and an oscillation too fast for the step.
 
 Compiled only.
 """
 
 from . import lu
-from .drive import CALLED, CONST, CONST_SIZE, IMPLICIT_SWEEP, KIND, MEMORY, TAU, TOPO, WORK, forces
+from .drive import (
+    CALLED,
+    CONST,
+    CONST_SIZE,
+    IMPLICIT_SWEEP,
+    KIND,
+    MEMORY,
+    TAU,
+    TOPO,
+    WORK,
+    forces,
+    tolerance,
+)
 from .layout import ALIGNED, COLUMNS, END, GRAVITY, MODAL, MODES, NQ, NV, V_MODES
 from .manifold import coordinate_rates
 from .pointers import call_sweep, numbers_at, shifted, words_at
@@ -37,8 +54,13 @@ from .scalar import kernel
 
 STAGES = 5
 GAMMA = 0.25
-#: A stage has converged when the next correction would be this part of the tolerance.
-ENOUGH = 0.02
+#: A stage has converged when the next correction would be this part of the tolerance: the square root of rtol
+#: times ENOUGH, within these bounds.  Rates of stages enter the step with weights up to 31 gamma, and what is left
+#: of them adds up over the steps: much less than the tolerance keeps the order of the method.
+ENOUGH, FINEST, COARSEST = 0.1, 1e-4, 3e-3
+#: A first correction this much smaller is not followed by a second, unless slopes made it so small: the residual
+#: itself, as a correction without slopes, must be below SOUND.
+AT_ONCE, SOUND = 1e-2, 0.03
 ITERATIONS = 8
 #: Corrections that shrink by no better factor are slow; slopes so many steps old are taken anew for it.
 SLOW, OLD = 0.2, 5.0
@@ -106,8 +128,12 @@ def add_modal_forces(topo, const, d, x, k, y, force):
 
 
 @kernel
-def take_slopes(context, memory, t, y):
-    """dtau/dq (along the speeds) and dtau/dv at (t, y) by differences, and which rows are not zero."""
+def take_slopes(context, memory, t, c, y, a):
+    """dtau/dq (along the speeds) and dtau/dv at (t, y) by differences, and which rows are not zero.
+
+    A speed is moved as far as its acceleration a moves it in a stage: across a jump of the torque the slope is
+    one that means something for the step, where that of a small difference would hold the speed fast.
+    """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     work, tau = numbers_at(context[WORK]), numbers_at(context[TAU])
     state, rows = numbers_at(memory[STATE]), numbers_at(memory[ROWS])
@@ -138,7 +164,9 @@ def take_slopes(context, memory, t, y):
             by_q[i * nv + j] = (tau[i] - here[i]) / nudge
         for i in range(nq):
             there[i] = y[i]
-        nudge = NUDGE * max(1.0, abs(v[j]))
+        nudge, least = c * a[j], NUDGE * max(1.0, abs(v[j]))
+        if not least < abs(nudge) < 1e300:
+            nudge = least
         v[j] += nudge
         forces(context, t, there)
         v[j] = y[nq + j]
@@ -201,6 +229,15 @@ def use_slopes(memory, nv, x):
 
 
 @kernel
+def correction_norm(nq, nv, c, rtol, atol, y, v_new, found):
+    """Root mean square of a correction of the accelerations, as speeds over their tolerance."""
+    total = 0.0
+    for j in range(nv):
+        total += (c * found[j] / tolerance(rtol, atol, y[nq + j], v_new[j])) ** 2
+    return (total / max(nv, 1)) ** 0.5
+
+
+@kernel
 def solve_stage(context, memory, step, at, y, y_new, rate):
     """Newton's method for one stage, from the rates in `rate`: evaluations (negative: failed), and how slow.
 
@@ -212,12 +249,13 @@ def solve_stage(context, memory, step, at, y, y_new, rate):
     force, found = numbers_at(memory[FORCE]), numbers_at(memory[FOUND])
     sloped = numbers_at(memory[STATE])[COUNT] > 0.0
     c, rtol, atol = GAMMA * step[1], step[2], step[3]
+    enough = min(max(ENOUGH * rtol**0.5, FINEST), COARSEST)
     nq, nv = topo[NQ], topo[NV]
     a, v_new = shifted(rate, nq), shifted(y_new, nq)
     for j in range(nq + nv):
         y_new[j] = base[j] + c * rate[j]
     # coordinates that belong to these speeds, as after every correction
-    coordinates(topo, const, work, c, base, v_new, y_new, rate)
+    coordinates(context, c, rtol, atol, base, y, v_new, y_new, rate)
     last, slowest = 0.0, 0.0
     for iteration in range(ITERATIONS):
         forces(context, at, y_new)
@@ -229,41 +267,48 @@ def solve_stage(context, memory, step, at, y, y_new, rate):
         )
         for j in range(nv):
             found[j] -= a[j]
+        residual = correction_norm(nq, nv, c, rtol, atol, y, v_new, found)
+        norm = residual
         if sloped:
             use_slopes(memory, nv, found)
-        norm = 0.0
+            norm = correction_norm(nq, nv, c, rtol, atol, y, v_new, found)
         for j in range(nv):
             a[j] += found[j]
             v_new[j] = base[nq + j] + c * a[j]
-            scale = atol + rtol * max(abs(y[nq + j]), abs(v_new[j]))
-            norm += (c * found[j] / scale) ** 2
-        norm = (norm / max(nv, 1)) ** 0.5
-        coordinates(topo, const, work, c, base, v_new, y_new, rate)
+        norm = max(norm, coordinates(context, c, rtol, atol, base, y, v_new, y_new, rate))
         used = iteration + 1
         if not norm < 1e300:
             return -used, 1.0
+        if norm < AT_ONCE * enough and residual < SOUND:
+            return used, slowest
         if iteration > 0:
             shrink = norm / last if last > 0.0 else 0.0
             slowest = max(slowest, shrink)
             if shrink >= 1.0:
                 return -used, slowest
             ahead = shrink / (1.0 - shrink) * norm
-            if ahead < ENOUGH:
+            if ahead < enough:
                 return used, slowest
-            if ahead * shrink ** (ITERATIONS - used) > ENOUGH:
+            if ahead * shrink ** (ITERATIONS - used) > enough:
                 return -used, slowest
-        if norm < 1e-3 * ENOUGH:
-            return used, slowest
         last = norm
     return -ITERATIONS, slowest
 
 
 @kernel
-def coordinates(topo, const, work, c, base, v_new, y_new, rate):
-    """Q = base + c Q_dot of the speeds v_new, with Q_dot in `rate`."""
-    coordinate_rates(topo, const, work, y_new, v_new, rate)
+def coordinates(context, c, rtol, atol, base, y, v_new, y_new, rate):
+    """Q = base + c Q_dot of the speeds v_new, with Q_dot in `rate`; how far Q moved over its tolerance.
+
+    Q_dot depends on Q where there are quaternions: it is that of the Q before, which must settle too.
+    """
+    topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
+    coordinate_rates(topo, const, numbers_at(context[WORK]), y_new, v_new, rate)
+    total = 0.0
     for j in range(topo[NQ]):
-        y_new[j] = base[j] + c * rate[j]
+        new = base[j] + c * rate[j]
+        total += ((new - y_new[j]) / tolerance(rtol, atol, y[j], new)) ** 2
+        y_new[j] = new
+    return (total / max(topo[NQ], 1)) ** 0.5
 
 
 @kernel
@@ -305,7 +350,7 @@ def error_norm(context, memory, step, y, tableau, k, y_new):
     nq, nv = topo[NQ], topo[NV]
     n = nq + nv
     for j in range(nv):
-        e_v[j] = 0.0
+        e_v[j] = h * weights[2 * STAGES] * k[nq + j]
         e_q[j] = 0.0
         for i in range(STAGES):
             a = k[(i + 1) * n + nq + j]
@@ -328,20 +373,23 @@ def error_norm(context, memory, step, y, tableau, k, y_new):
     total = 0.0
     for j in range(nv):
         x = e_v[j] - found[j]
-        e_q[j] += c * x
-        total += (x / (atol + rtol * max(abs(y[nq + j]), abs(y_new[nq + j])))) ** 2
+        e_q[j] = c * x
+        total += (x / tolerance(rtol, atol, y[nq + j], y_new[nq + j])) ** 2
     x_q = numbers_at(memory[RATE])
     coordinate_rates(topo, const, work, y_new, e_q, x_q)
     for j in range(nq):
-        total += (x_q[j] / (atol + rtol * max(abs(y[j]), abs(y_new[j])))) ** 2
-    return (total / n) ** 0.5
+        x_q[j] += h * weights[2 * STAGES] * k[j]
+        for i in range(STAGES):
+            x_q[j] += h * weights[i] * k[(i + 1) * n + j]
+        total += (x_q[j] / tolerance(rtol, atol, y[j], y_new[j])) ** 2
+    return (total / max(n, 1)) ** 0.5
 
 
 @kernel
 def implicit_step(context, step, y, tableau, k, y_new):
     """y_new after a step, and the rates of the stages in k; returns the evaluations used, negative for failure.
 
-    step: t, h, rtol, atol, and gets the error.  tableau: A (5 x 5), C, e, e A (5 each).  k holds 7 rows of n:
+    step: t, h, rtol, atol, and gets the error.  tableau: A (5 x 5), C, e, e A (5 each), the e of the start.  k holds 7 rows of n:
     the rate at the start, those of the stages, the rate at the end.
     """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
@@ -359,10 +407,11 @@ def implicit_step(context, step, y, tableau, k, y_new):
     if context[KIND] == CALLED and (
         (used < 0 and state[AGE] > 1.0) or (slowest > SLOW and state[AGE] > OLD)
     ):
-        take_slopes(context, memory, step[0], y)
+        take_slopes(context, memory, step[0], c, y, shifted(k, topo[NQ]))
         evaluations += 2 * topo[NV] + 1
-        if used < 0 and state[COUNT] > 0.0:
+        if state[COUNT] > 0.0:
             prepare_slopes(context, memory, c, y)
+        if used < 0 and state[COUNT] > 0.0:
             used, slowest = solve_stages(context, memory, step, y, tableau, k, y_new)
             evaluations += abs(used)
     if used < 0:

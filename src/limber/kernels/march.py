@@ -6,7 +6,8 @@ output, and a sampled controller is called at its times.
 
 Methods: RK4, fixed steps, cubic Hermite output; RK45, the pair of Dormand & Prince with Shampine's
 interpolant; DOP853, of order 8(5,3) with output of order 7 (Hairer, Norsett & Wanner, II.5, II.6);
-SDIRK, implicit, of order 4(3) with cubic Hermite output (`implicit`).
+SDIRK, implicit, of order 4(3) with output of order 3 from its stages (`implicit`): stiff torques spoil the slopes
+that Hermite's would take.
 The tableau is an array that Python fills; see `limber.simulation.methods`.  Compiled only.
 """
 
@@ -21,6 +22,7 @@ from .drive import (
     SAMPLED,
     TAU,
     TOPO,
+    tolerance,
 )
 from .layout import NQ, NV
 from .pointers import call, call_forces, call_implicit, call_rates, numbers_at, shifted, words_at
@@ -71,7 +73,7 @@ def error_norm(method, n, h, own, s, k, y, y_new, rtol, atol):
         if method == DOP853:
             for j in range(s + 1):
                 b += own[s + 1 + j] * k[j * n + i]
-        scale = atol + rtol * max(abs(y[i]), abs(y_new[i]))
+        scale = tolerance(rtol, atol, y[i], y_new[i])
         first += (a / scale) ** 2
         second += (b / scale) ** 2
     if first == 0.0 and second == 0.0:
@@ -104,6 +106,11 @@ def dense_weights(method, own, s, x, w):
         w[0] += x * z - x * x * z
         w[s] -= x * x * z
         return x - x * z + 2.0 * x * x * z
+    if method == SDIRK:
+        for j in range(1, s):
+            for p in range(2, -1, -1):
+                w[j] = (w[j] + own[3 * (j - 1) + p]) * x
+        return 0.0
     w[0] = x * z * z
     w[s] = -x * x * z
     return x * x * (3.0 - 2.0 * x)

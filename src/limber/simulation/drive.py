@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array, array, number, shown
+from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.simulation.table import Table, interpolated, joint_speeds, kinks
 
@@ -117,8 +119,12 @@ def _checked(system: System, function: Any, spoilt: list[tuple[float, int]]) -> 
 
 
 def callback(system: System, function: Any, failure: list[BaseException], size: int | None = None):
-    """A Python function of (t, q, v) behind the C signature; its first error is kept, and gives NaN."""
+    """A Python function of (t, q, v) behind the C signature; its first error is kept, and gives NaN.
+
+    Within a step quaternions leave unit length; the function sees them at it, as functions of limber want them.
+    """
     nq, nv = system.nq, system.nv
+    turns = [at for _, at in quaternions(system)]
     size = nv if size is None else size
     q, v, out = np.empty(nq), np.empty(nv), np.empty(size)
     q_at, v_at, out_at = q.ctypes.data, v.ctypes.data, out.ctypes.data
@@ -130,6 +136,10 @@ def callback(system: System, function: Any, failure: list[BaseException], size: 
         else:
             move(q_at, q_from, 8 * nq)
             move(v_at, v_from, 8 * nv)
+            for at in turns:
+                length = math.hypot(*q[at])
+                if 0.0 < length < math.inf:
+                    q[at] /= length
             try:
                 out[:] = function(t, q.copy(), v.copy())
             except BaseException as error:

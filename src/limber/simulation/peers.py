@@ -123,9 +123,10 @@ class Course:
         """What there is so far."""
         s = self.motion.system
         q, v, tau = zip(*self._rows) if self._rows else ((), (), ())
+        rows = len(q)
         seconds = time.perf_counter() - self._began
         return Result(
-            s, self.times[: len(q)], np.reshape(q, (-1, s.nq)), np.reshape(v, (-1, s.nv)), np.reshape(tau, (-1, s.nv)),
+            s, self.times[:rows], np.reshape(q, (rows, s.nq)), np.reshape(v, (rows, s.nv)), np.reshape(tau, (rows, s.nv)),
             (), Statistics(self.steps, 0, self.motion.evaluations, seconds), message,
         )  # fmt: skip
 

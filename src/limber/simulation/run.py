@@ -252,7 +252,12 @@ def automatic(run: Run, until: float, show) -> int:
         if run.clock[EVALUATIONS] * run.cost_of(method) < PATIENCE:
             steps = min(2 * steps, MOST)
             continue
-        status, other_cost = _stretch(run, other, until, TRIAL, show)
+        step = run.clock[STEP]
+        try:
+            status, other_cost = _stretch(run, other, until, TRIAL, show)
+        except SimulationError:  # it got stuck, which the better one did not
+            run.clock[[STEP, FRESH]] = step, 1.0
+            status, other_cost = PAUSED, np.inf
         if status != PAUSED:
             return status
         if other_cost < cost:
