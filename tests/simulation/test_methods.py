@@ -173,3 +173,11 @@ def test_auto_goes_on_where_a_trial_gets_stuck(monkeypatch):
         a.build(), 1.0001, v0=[1.0], torque=lambda t, q, v: -np.sign(v), t_eval=[1.0001]
     )
     assert abs(r.q[0, 0] - 0.5) < 1e-6 and abs(r.v[0, 0]) < 1e-5
+
+
+@pytest.mark.parametrize("method", ["cvode", "ida"])
+def test_sundials_needs_a_state(method):
+    a = lb.Assembly("fixed")
+    a.attach("block", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Fixed())
+    with pytest.raises(lb.LimberError, match="has no freedoms"):
+        lb.simulate(a.build(), 1.0, method=method)

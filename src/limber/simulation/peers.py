@@ -140,6 +140,10 @@ def by_peer(
         raise ArgumentValueError(
             f"method={method!r}: a torque with a sample_time needs a method of limber, such as dop853."
         )
+    if method in SUNDIALS and y.size == 0:
+        raise ArgumentValueError(
+            f'method={method!r} needs a state, and {system.name!r} has no freedoms. Take method="auto".'
+        )
     motion = Motion(system, driven)
     course = Course(motion, span[0], times)
     steps = _scipy if method in SCIPY else _sundials
