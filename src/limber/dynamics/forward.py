@@ -74,10 +74,7 @@ def forward_dynamics(
         (61), (62)), "denoc" (Mohan & Saha), "cg" (conjugate gradients).  All give the same answer.
     """
     if method == "articulated":
-        if external is None:
-            answer = short(system, "forward_dynamics", q, v, tau)
-        else:
-            answer = short_forced(system, "forward_dynamics", external, q, v, tau)
+        answer = short_forced(system, "forward_dynamics", external, q, v, tau)
         if answer is not None:
             return answer
     check_system(system)
@@ -118,10 +115,19 @@ def force_key(name: str, external: External | None) -> Hashable:
     return None
 
 
-def short_forced(system: System, name: str, external: External, *state: ArrayLike) -> Array | None:
-    """`short` for forward or inverse dynamics with an external force."""
+def short_forced(
+    system: System,
+    name: str,
+    external: External | None,
+    q: ArrayLike,
+    v: ArrayLike,
+    x: ArrayLike,
+) -> Array | None:
+    """`short` for forward or inverse dynamics, with an external force or none."""
+    if external is None:
+        return short(system, name, q, v, x)
     key = force_key(name, external)
-    return None if key is None else short(system, key, *external.values(), *state)
+    return None if key is None else short(system, key, *external.values(), q, v, x)
 
 
 def with_external(

@@ -23,10 +23,7 @@ def inverse_dynamics(
 
     Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).
     """
-    if external is None:
-        answer = short(system, "inverse_dynamics", q, v, vdot)
-    else:
-        answer = short_forced(system, "inverse_dynamics", external, q, v, vdot)
+    answer = short_forced(system, "inverse_dynamics", external, q, v, vdot)
     if answer is not None:
         return answer
     check_system(system)
