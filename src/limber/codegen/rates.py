@@ -10,9 +10,7 @@ from limber.codegen import build, statements
 from limber.codegen.c import HEAD, functions
 from limber.codegen.statements import written
 from limber.codegen.trace import Request, trace
-
-# places in the context of `kernels.drive`
-TAU, FORCES = 8, 10
+from limber.kernels.records import FORCES, TAU
 
 _RATES = """\
 void limber_rates(const long long *context, double t, const double *y, double *dy)

@@ -4,7 +4,7 @@ A simulation calls its parts by address (`pointers`), so that the integrators co
 drive: rates(context, t, y, dy) gives dy/dt, forces(context, t, y) leaves tau in the context's TAU, a sweep is
 forward dynamics.
 
-`context` is an array of integers, some of them addresses; generated code can stand in for the entries of
+The context is one of the `records`; generated code can stand in for the entries of
 this file.  Forces have a kind: CONSTANT (tau stays what it is), TABLE (a cubic or a line between rows),
 CALLED (a function pointer at every evaluation) or SAMPLED (called at sample times by `march`, held
 between).  Compiled only: simulations are not traced.
@@ -13,13 +13,8 @@ between).  Compiled only: simulations are not traced.
 from .layout import NQ, NV
 from .manifold import coordinate_rates
 from .pointers import call, call_sweep, numbers_at, shifted, words_at
+from .records import CALLED, CONST, FUNCTION, KIND, ROWS, SWEEP, TABLE, TABLE_DATA, TAU, TOPO, WORK
 from .scalar import kernel
-
-CONSTANT, TABLE, CALLED, SAMPLED = 0, 1, 2, 3
-
-# context
-TOPO, CONST, CONST_SIZE, WORK, KIND, FUNCTION, TABLE_DATA, ROWS, TAU = 0, 1, 2, 3, 4, 5, 6, 7, 8
-RATES, FORCES, IMPLICIT, EVENT_FUNCTION, EVENTS, MEMORY, SWEEP, IMPLICIT_SWEEP = range(9, 17)
 
 
 @kernel

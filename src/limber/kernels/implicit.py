@@ -34,22 +34,40 @@ Compiled only.
 """
 
 from . import lu
-from .drive import (
-    CALLED,
-    CONST,
-    CONST_SIZE,
-    IMPLICIT_SWEEP,
-    KIND,
-    MEMORY,
-    TAU,
-    TOPO,
-    WORK,
-    forces,
-    tolerance,
-)
+from .drive import forces, tolerance
 from .layout import ALIGNED, COLUMNS, END, GRAVITY, MODAL, MODES, NQ, NV, V_MODES
 from .manifold import coordinate_rates
 from .pointers import call_sweep, numbers_at, shifted, words_at
+from .records import (
+    AGE,
+    BASE,
+    BY_Q,
+    BY_V,
+    CALLED,
+    CONST,
+    CONST_SIZE,
+    COUNT,
+    FORCE,
+    FOUND,
+    FREE,
+    HAT,
+    IMPLICIT_SWEEP,
+    KIND,
+    MEMORY,
+    ORDER,
+    POINT,
+    RATE,
+    REST,
+    SLOPED,
+    SPARE,
+    STATE,
+    TAU,
+    TOPO,
+    WORK,
+    S,
+    T,
+    Z,
+)
 from .scalar import kernel
 
 STAGES = 5
@@ -66,13 +84,6 @@ ITERATIONS = 8
 SLOW, OLD = 0.2, 5.0
 #: The part of a coordinate or speed by which slopes are taken.
 NUDGE = 2.0**-26
-
-# memory: addresses of numbers that a simulation keeps for this (`limber.simulation.run`)
-STATE, HAT, FREE, BASE, FORCE, FOUND, SPARE, REST = 0, 1, 2, 3, 4, 5, 6, 7
-ROWS, BY_Q, BY_V, Z, T, S, ORDER, POINT, RATE = 8, 9, 10, 11, 12, 13, 14, 15, 16
-
-# state: steps since the slopes of the torque were taken, and how many torques have any
-AGE, COUNT = 0, 1
 
 
 @kernel
@@ -136,7 +147,7 @@ def take_slopes(context, memory, t, c, y, a):
     """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     work, tau = numbers_at(context[WORK]), numbers_at(context[TAU])
-    state, rows = numbers_at(memory[STATE]), numbers_at(memory[ROWS])
+    state, rows = numbers_at(memory[STATE]), numbers_at(memory[SLOPED])
     by_q, by_v = numbers_at(memory[BY_Q]), numbers_at(memory[BY_V])
     here, there = numbers_at(memory[FORCE]), numbers_at(memory[POINT])
     unit, rate = numbers_at(memory[SPARE]), numbers_at(memory[RATE])
@@ -187,7 +198,7 @@ def take_slopes(context, memory, t, c, y, a):
 def prepare_slopes(context, memory, c, y):
     """T, Z and the factorized S of this c, from the slopes."""
     topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
-    rows, order = numbers_at(memory[ROWS]), numbers_at(memory[ORDER])
+    rows, order = numbers_at(memory[SLOPED]), numbers_at(memory[ORDER])
     by_q, by_v = numbers_at(memory[BY_Q]), numbers_at(memory[BY_V])
     z, t, s = numbers_at(memory[Z]), numbers_at(memory[T]), numbers_at(memory[S])
     free, rest, unit = numbers_at(memory[FREE]), numbers_at(memory[REST]), numbers_at(memory[FORCE])
@@ -360,7 +371,7 @@ def error_norm(context, memory, step, y, tableau, k, y_new):
         force[j] = 0.0
     add_modal_forces(topo, const, c, e_v, 1.0, u, force)
     count = int(numbers_at(memory[STATE])[COUNT])
-    rows = numbers_at(memory[ROWS])
+    rows = numbers_at(memory[SLOPED])
     by_q, by_v = numbers_at(memory[BY_Q]), numbers_at(memory[BY_V])
     for i in range(count):
         row = int(rows[i])

@@ -11,34 +11,50 @@ that Hermite's would take.
 The tableau is an array that Python fills; see `limber.simulation.methods`.  Compiled only.
 """
 
-from .drive import (
+from .checks import finite
+from .drive import tolerance
+from .layout import NQ, NV
+from .pointers import call, call_forces, call_implicit, call_rates, numbers_at, shifted, words_at
+from .records import (
+    ATOL,
+    DONE,
+    DOP853,
+    END_TIME,
+    EVALUATIONS,
+    EVENT,
     EVENT_FUNCTION,
+    EVENT_NUMBER,
     EVENTS,
     FORCES,
+    FRESH,
     FUNCTION,
     IMPLICIT,
     KIND,
+    LARGEST,
+    LAST_ERROR,
+    NEXT_SAMPLE,
+    OUTPUT,
+    PAUSED,
     RATES,
+    REJECTED,
+    RK4,
+    RK45,
+    RTOL,
+    SAMPLE,
     SAMPLED,
+    SAMPLES,
+    SDIRK,
+    START,
+    STEP,
+    STEPS,
+    STOP,
+    STUCK,
     TAU,
+    TIME,
     TOPO,
-    tolerance,
 )
-from .layout import NQ, NV
-from .pointers import call, call_forces, call_implicit, call_rates, numbers_at, shifted, words_at
 from .scalar import kernel
 from .step import normalize
-
-RK4, RK45, DOP853, SDIRK = 0, 1, 2, 3
-
-# clock: what a simulation keeps between calls
-TIME, STEP, END_TIME, NEXT_SAMPLE, SAMPLE, RTOL, ATOL, LARGEST = 0, 1, 2, 3, 4, 5, 6, 7
-FRESH, STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER, LAST_ERROR = 8, 9, 10, 11, 12, 13, 14
-SAMPLES, START, STOP = 15, 16, 17  # samples taken, time of the first, next of the times to land on
-CLOCK = 20
-
-# what `march` returns
-DONE, PAUSED, EVENT, STUCK = 0, 1, 2, 3
 
 # tableau: stages s, order of the error estimate, A (s x s), B (s), C (s), then the method's own part
 T_STAGES, T_ORDER, T_A = 0, 1, 2
@@ -266,15 +282,6 @@ def more_stages(context, clock, extra, t, h, n, s, y, k, point):
 
 
 @kernel
-def finite(n, y_new, rate):
-    """Whether a state and its rate are."""
-    total = 0.0
-    for i in range(n):
-        total += 0.0 * y_new[i] + 0.0 * rate[i]
-    return total == 0.0
-
-
-@kernel
 def next_step(clock, exponent, h, error, clipped):
     """The step after an accepted one, by proportional-integral control: steps limited by stability do not oscillate."""
     factor = GROW
@@ -333,7 +340,7 @@ def march(
             explicit_step(context, clock, tableau, t, h, n, y, k, y_new, point)
             if method != RK4:
                 error = error_norm(method, n, h, own, s, k, y, y_new, rtol, atol)
-        usable = converged and finite(n, y_new, shifted(k, s * n))
+        usable = converged and finite(y_new, n) and finite(shifted(k, s * n), n)
         if not (usable and error <= 1.0):
             clock[REJECTED] += 1.0
             if method == RK4:

@@ -13,9 +13,8 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, shown
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.kernels.records import CALLED, CONSTANT, SAMPLED, TABLE
 from limber.simulation.table import Table, interpolated, joint_speeds, kinks
-
-CONSTANT, TABLE, CALLED, SAMPLED = 0, 1, 2, 3
 
 #: void f(double t, const double *q, const double *v, double *tau)
 SIGNATURE = ctypes.CFUNCTYPE(

@@ -8,9 +8,7 @@ from functools import cache
 import numpy as np
 
 from limber.checks import Array
-
-# the numbers of `kernels.march`
-RK4, RK45, DOP853, SDIRK = 0, 1, 2, 3
+from limber.kernels.records import DOP853, RK4, RK45, SDIRK
 
 #: The rate at the start of an implicit step in its error.
 START = 0.05

@@ -15,7 +15,8 @@ from limber.dynamics import forward_dynamics, inverse_dynamics, qdot
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
 from limber.interrupts import heard
-from limber.simulation.drive import RUNAWAY, SAMPLED, Drive
+from limber.kernels.records import SAMPLED
+from limber.simulation.drive import RUNAWAY, Drive
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
 

@@ -16,18 +16,10 @@ from limber.errors import ArgumentValueError, SimulationError
 from limber.interrupts import heard
 from limber.kernels import compiled
 from limber.kernels import layout as L
-from limber.simulation.drive import CALLED, SIGNATURE, Drive, callback
+from limber.kernels import records as R
+from limber.simulation.drive import SIGNATURE, Drive, callback
 from limber.simulation.events import Event
 from limber.simulation.methods import Method, methods
-
-# the clock of `kernels.march`
-TIME, STEP, END_TIME, NEXT_SAMPLE, SAMPLE, RTOL, ATOL, LARGEST = 0, 1, 2, 3, 4, 5, 6, 7
-FRESH, STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER = 8, 9, 10, 11, 12, 13
-SAMPLES, START = 15, 16
-CLOCK = 20
-# the context of `kernels.drive`
-IMPLICIT, MEMORY, IMPLICIT_SWEEP = 11, 14, 16
-DONE, PAUSED, EVENT, STUCK = 0, 1, 2, 3
 
 #: Steps of the first stretch of an adaptive run; later ones take about STRETCH seconds.
 FIRST, STRETCH = 200, 0.1
@@ -84,26 +76,26 @@ class Run:
             # on which side of zero every function starts
             self._values = values
             self._side[: len(events)] = np.sign(self._event_values(span[0]))
-        clock = np.zeros(CLOCK)
+        clock = np.zeros(R.CLOCK)
         length = span[1] - span[0]
-        clock[[TIME, END_TIME]] = span
-        clock[STEP] = max(1e-3 * min(1.0, length), 1e-9 * length) if step is None else step
-        clock[[RTOL, ATOL]] = rtol, atol
-        clock[LARGEST] = largest
-        clock[[NEXT_SAMPLE, START]], clock[SAMPLE] = span[0], drive.sample
+        clock[[R.TIME, R.END_TIME]] = span
+        clock[R.STEP] = max(1e-3 * min(1.0, length), 1e-9 * length) if step is None else step
+        clock[[R.RTOL, R.ATOL]] = rtol, atol
+        clock[R.LARGEST] = largest
+        clock[[R.NEXT_SAMPLE, R.START]], clock[R.SAMPLE] = span[0], drive.sample
         self._stops = np.append(drive.stops, np.inf)
-        clock[FRESH] = 1.0
+        clock[R.FRESH] = 1.0
         self.clock = clock
         rates, sweep = _rates(system, engine)
-        self._context = np.array(
-            [
-                packed.topo.ctypes.data, packed.const.ctypes.data, len(packed.const),
-                self._work.ctypes.data, drive.kind, drive.address, drive.table.ctypes.data,
-                drive.table.size // (3 * system.nv + 1), self._tau.ctypes.data,
-                rates, compiled.address("engine_forces"), 0, event, len(events), 0, sweep, 0,
-            ],
-            dtype=np.int64,
-        )  # fmt: skip
+        context = {
+            R.TOPO: packed.topo.ctypes.data, R.CONST: packed.const.ctypes.data, R.CONST_SIZE: len(packed.const),
+            R.WORK: self._work.ctypes.data, R.KIND: drive.kind, R.FUNCTION: drive.address,
+            R.TABLE_DATA: drive.table.ctypes.data, R.ROWS: drive.table.size // (3 * system.nv + 1),
+            R.TAU: self._tau.ctypes.data, R.RATES: rates, R.FORCES: compiled.address("engine_forces"),
+            R.SWEEP: sweep, R.EVENT_FUNCTION: event, R.EVENTS: len(events),
+        }  # fmt: skip
+        self._context = np.zeros(R.CONTEXT, dtype=np.int64)
+        self._context[list(context)] = list(context.values())
         self._engine = compiled.load("simulate")
 
     @property
@@ -114,7 +106,7 @@ class Run:
     @property
     def t(self) -> float:
         """The time reached."""
-        return float(self.clock[TIME])
+        return float(self.clock[R.TIME])
 
     def cost_of(self, method: Method) -> float:
         """What an evaluation of a method costs."""
@@ -123,17 +115,17 @@ class Run:
 
     def prepare(self, method: Method) -> None:
         """Compile what a method needs, if this machine has not yet."""
-        if method.name == "sdirk4" and not self._context[IMPLICIT]:
-            self._memory = _implicit_memory(self.system, self.drive.kind == CALLED)
+        if method.name == "sdirk4" and not self._context[R.IMPLICIT]:
+            self._memory = _implicit_memory(self.system, self.drive.kind == R.CALLED)
             self._addresses = np.array([a.ctypes.data for a in self._memory], dtype=np.int64)
-            self._context[MEMORY] = self._addresses.ctypes.data
-            self._context[IMPLICIT_SWEEP] = compiled.address("articulated_sweep")
-            self._context[IMPLICIT] = compiled.address("engine_implicit")
+            self._context[R.MEMORY] = self._addresses.ctypes.data
+            self._context[R.IMPLICIT_SWEEP] = compiled.address("articulated_sweep")
+            self._context[R.IMPLICIT] = compiled.address("engine_implicit")
 
     def go(self, method: Method, until: float, steps: int) -> int:
         """Go on for at most `steps` steps or until a time; returns why it stopped."""
         self.prepare(method)
-        self.clock[END_TIME] = until
+        self.clock[R.END_TIME] = until
         with heard(self.failure):
             status = self._engine(
                 self._context, method.number, self.y, self._k, self._scratch, self.clock, method.tableau,
@@ -141,19 +133,19 @@ class Run:
             )  # fmt: skip
         if self.failure:
             raise self.failure[0]
-        if status == STUCK:
+        if status == R.STUCK:
             raise SimulationError(self._why_stuck(method))
         return int(status)
 
     def sampled(self, tau: Array) -> None:
         """The controller was called at the start, outside: its torque holds from there."""
         self._tau[:] = tau
-        self.clock[SAMPLES] = 1.0
-        self.clock[NEXT_SAMPLE] = self.clock[START] + self.clock[SAMPLE]
+        self.clock[R.SAMPLES] = 1.0
+        self.clock[R.NEXT_SAMPLE] = self.clock[R.START] + self.clock[R.SAMPLE]
 
     def restart(self, moved: bool = False) -> None:
         """Go on after an event; `moved`: from another state, on whose side of the events' zeros is looked anew."""
-        self.clock[FRESH] = 1.0
+        self.clock[R.FRESH] = 1.0
         if moved and len(self._side):
             values = self._event_values(self.t)
             # on the surface, where it goes next decides
@@ -165,7 +157,7 @@ class Run:
 
     def _why_stuck(self, method: Method) -> str:
         s, y = self.system, self.y
-        t, step = self.clock[TIME], self.clock[STEP]
+        t, step = self.clock[R.TIME], self.clock[R.STEP]
         rates = self._k[: len(y)]
         bad = np.flatnonzero(~np.isfinite(rates))
         size = np.abs(np.where(np.isfinite(y), y, np.inf))
@@ -204,12 +196,14 @@ def _rates(system: System, engine: str) -> tuple[int, int]:
 
 
 def _implicit_memory(system: System, called: bool) -> list[Array]:
-    """The arrays of `kernels.implicit`, in its order; those of slopes only for torques that may have any."""
-    n, nv, size = system.nq + system.nv, system.nv, len(system.dynamics.const)
-    square = nv * nv if called else 0
-    sizes = [2, size, size, n, nv, nv, nv, nv, nv, *[square] * 5, nv, n, n]
-    memory = [np.zeros(x) for x in sizes]
-    memory[0][0] = np.inf  # the age of slopes never taken
+    """The arrays of `kernels.implicit`; matrices of slopes only for torques that may have any."""
+    n, nv = system.nq + system.nv, system.nv
+    sizes = dict.fromkeys(range(R.MEMORY_SIZE), nv) | {R.STATE: 2}
+    sizes |= dict.fromkeys((R.HAT, R.FREE), len(system.dynamics.const))
+    sizes |= dict.fromkeys((R.BASE, R.POINT, R.RATE), n)
+    sizes |= dict.fromkeys((R.BY_Q, R.BY_V, R.Z, R.T, R.S), nv * nv if called else 0)
+    memory = [np.zeros(sizes[place]) for place in range(R.MEMORY_SIZE)]
+    memory[R.STATE][R.AGE] = np.inf  # slopes were never taken
     return memory
 
 
@@ -232,7 +226,7 @@ def paced(run: Run, method: Method, until: float, show) -> int:
         status = run.go(method, until, steps)
         taken = time.perf_counter() - start
         show(run)
-        if status != PAUSED:
+        if status != R.PAUSED:
             return status
         steps = int(np.clip(steps * STRETCH / max(taken, 1e-6), 20, 10_000_000))
 
@@ -247,18 +241,18 @@ def automatic(run: Run, until: float, show) -> int:
     kept, steps = 0, FIRST
     while True:
         status, cost = _stretch(run, method, until, steps, show)
-        if status != PAUSED:
+        if status != R.PAUSED:
             return status
-        if run.clock[EVALUATIONS] * run.cost_of(method) < PATIENCE:
+        if run.clock[R.EVALUATIONS] * run.cost_of(method) < PATIENCE:
             steps = min(2 * steps, MOST)
             continue
-        step = run.clock[STEP]
+        step = run.clock[R.STEP]
         try:
             status, other_cost = _stretch(run, other, until, TRIAL, show)
         except SimulationError:  # it got stuck, which the better one did not
-            run.clock[[STEP, FRESH]] = step, 1.0
-            status, other_cost = PAUSED, np.inf
-        if status != PAUSED:
+            run.clock[[R.STEP, R.FRESH]] = step, 1.0
+            status, other_cost = R.PAUSED, np.inf
+        if status != R.PAUSED:
             return status
         if other_cost < cost:
             method, other, kept, steps = other, method, 0, FIRST
@@ -270,14 +264,14 @@ def automatic(run: Run, until: float, show) -> int:
 
 def _stretch(run: Run, method: Method, until: float, steps: int, show) -> tuple[int, float]:
     """Go on for some steps, showing progress between: why it stopped, and the work per simulated second."""
-    t, evaluations, left, chunk = run.t, run.clock[EVALUATIONS], steps, min(steps, TRIAL)
+    t, evaluations, left, chunk = run.t, run.clock[R.EVALUATIONS], steps, min(steps, TRIAL)
     while True:
         start = time.perf_counter()
         status = run.go(method, until, min(chunk, left))
         taken = time.perf_counter() - start
         left -= chunk
         show(run)
-        if status != PAUSED or left <= 0:
-            work = run.cost_of(method) * (run.clock[EVALUATIONS] - evaluations)
+        if status != R.PAUSED or left <= 0:
+            work = run.cost_of(method) * (run.clock[R.EVALUATIONS] - evaluations)
             return status, work / max(run.t - t, 1e-300)
         chunk = int(np.clip(chunk * STRETCH / max(taken, 1e-6), 20, MOST))

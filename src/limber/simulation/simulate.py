@@ -14,25 +14,23 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, unit_quaternion
 from limber.dynamics.evaluate import check_system, quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
-from limber.simulation.drive import SAMPLED, Drive, drive
-from limber.simulation.events import Event, Happened
-from limber.simulation.methods import methods
-from limber.simulation.peers import PEERS, by_peer
-from limber.simulation.progress import Progress, interrupted
-from limber.simulation.result import Result, Statistics
-from limber.simulation.run import (
+from limber.kernels.records import (
     DONE,
     EVALUATIONS,
     EVENT,
     EVENT_NUMBER,
     OUTPUT,
     REJECTED,
+    SAMPLED,
     STEPS,
-    Outputs,
-    Run,
-    automatic,
-    paced,
 )
+from limber.simulation.drive import Drive, drive
+from limber.simulation.events import Event, Happened
+from limber.simulation.methods import methods
+from limber.simulation.peers import PEERS, by_peer
+from limber.simulation.progress import Progress, interrupted
+from limber.simulation.result import Result, Statistics
+from limber.simulation.run import Outputs, Run, automatic, paced
 
 #: Output rows when nothing is said of them.
 ROWS = 501
