@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -148,6 +149,20 @@ def whole(name: str, value: object, minimum: int, *, optional: bool = False, hin
             f"{name} must be {what}, {minimum} or more, got {shown(value)}.{hint and f' {hint}'}"
         )
     return result
+
+
+def takes(name: str, function: Callable, *arguments: str) -> None:
+    """Refuse a function that cannot be called with these arguments, where Python knows what it takes."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions written in C do not say
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{name} is called with ({', '.join(arguments)}), but takes {signature}."
+        ) from None
 
 
 def number_or_expression(name: str, value: float, minimum: float) -> float:

@@ -116,6 +116,18 @@ def test_torque_of_wrong_size(s):
             lb.simulate(s, 0.5, torque=bad)
 
 
+def test_functions_that_cannot_be_called_are_refused_before_the_run(s):
+    with pytest.raises(TypeError, match=r"torque is called with \(t, q, v\), but takes \(t, q\)"):
+        lb.simulate(s, 0.5, torque=lambda t, q: q)
+    with pytest.raises(TypeError, match="the function of an Event is called with"):
+        lb.Event(lambda q: q[0])
+    with pytest.raises(TypeError, match="the action of an Event is called with"):
+        lb.Event(0.1, lambda: "stop")
+    calls = []
+    lb.simulate(s, 0.1, torque=lambda *state: calls.append(state) or np.zeros(s.nv))
+    assert calls
+
+
 def test_nan_torque_stops_with_the_time_and_the_result_so_far(s):
     with pytest.raises(lb.LimberError, match=r"stuck at t = 0\.2") as caught:
         lb.simulate(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from limber.assembly.system import System
-from limber.checks import Array, array, number, shown
+from limber.checks import Array, array, number, shown, takes
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.kernels.records import CALLED, CONSTANT, SAMPLED, TABLE
@@ -72,6 +72,7 @@ def drive(system: System, torque: Any) -> Drive:
     if type(torque).__module__.startswith("numba.") and hasattr(torque, "address"):  # a numba.cfunc
         return Drive(CALLED, torque.address, table, tau, keep=torque)
     if callable(torque):
+        takes("torque", torque, "t", "q", "v")
         made = Drive(CALLED, 0, table, tau, python=True)
         sample = getattr(torque, "sample_time", None)
         if sample is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from limber.checks import number, shown
+from limber.checks import number, shown, takes
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
@@ -31,12 +31,16 @@ class Event:
     name: str = ""
 
     def __post_init__(self):
-        if not callable(self.function):
+        if callable(self.function):
+            takes("the function of an Event", self.function, "t", "q", "v")
+        else:
             object.__setattr__(self, "function", number("the time of an Event", self.function))
         if self.action is not None and not callable(self.action):
             raise ArgumentTypeError(
                 f"action must be a function (t, q, v), got {shown(self.action)}."
             )
+        if self.action is not None:
+            takes("the action of an Event", self.action, "t", "q", "v")
         if self.direction not in (-1, 0, 1):
             raise ArgumentValueError(f"direction must be -1, 0 or 1, got {shown(self.direction)}.")
 
