@@ -287,8 +287,8 @@ def error_norm(context, memory, step, y, tableau, k, y_new):
 def implicit_step(context, step, y, tableau, k, y_new):
     """y_new after a step, and the rates of the stages in k; returns the evaluations used, negative for failure.
 
-    step: t, h, rtol, atol, and gets the error.  tableau: A (5 x 5), C, e, e A (5 each), the e of the start.  k holds 7 rows of n:
-    the rate at the start, those of the stages, the rate at the end.
+    step: t, h, rtol, atol, and gets the error.  tableau: A (5 x 5), C, e, e A (5 each), the e of the start.
+    k holds 7 rows of n: the rate at the start, those of the stages, the rate at the end.
     """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     memory = words_at(context[MEMORY])
