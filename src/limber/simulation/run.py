@@ -33,6 +33,10 @@ TRIAL, MOST, PATIENCE = 50, 1_000_000, 3_000_000
 IMPLICIT_COST, PYTHON_COST = {"general": 1.3, "generated": 4.0}, 50
 
 
+#: Numbers in a cache line.
+LINE = 8
+
+
 @dataclass
 class Outputs:
     """Where results are written: times, states [q; v] and forces, row by row."""
@@ -53,18 +57,22 @@ class Run:
         self.system = system
         self.outputs = outputs
         self.drive = drive
-        self.y = y
         self._implicit_cost = IMPLICIT_COST[engine]
         n = len(y)
         packed = system.dynamics
         self.failure = drive.failure
         most = max(m.stages for m in methods().values())
-        self._work = np.empty(int(packed.topo[L.WORK_SIZE]))
-        self._k = np.zeros((most + 4) * n)
-        self._scratch = np.zeros(2 * n + most + 9 + 2 * len(events))
-        self._tau = np.array(drive.tau)
-        self._side = np.zeros(2 * len(events))
+        (
+            self.y, self.clock, self._const, self._work, self._k, self._scratch, self._tau, self._side, *memory
+        ) = _together(
+            n, R.CLOCK, len(packed.const), int(packed.topo[L.WORK_SIZE]), (most + 4) * n,
+            2 * n + most + 9 + 2 * len(events), system.nv, 2 * len(events),
+            *_implicit_sizes(system, drive.kind == R.CALLED),
+        )  # fmt: skip
+        self.y[:], self._const[:], self._tau[:] = y, packed.const, drive.tau
         self._side[len(events) :] = [e.direction for e in events]
+        memory[R.STATE][R.AGE] = np.inf  # slopes were never taken
+        self._memory = np.array([a.ctypes.data for a in memory], dtype=np.int64)
         event = 0
         if events:
 
@@ -76,7 +84,7 @@ class Run:
             # on which side of zero every function starts
             self._values = values
             self._side[: len(events)] = np.sign(self._event_values(span[0]))
-        clock = np.zeros(R.CLOCK)
+        clock = self.clock
         length = span[1] - span[0]
         clock[[R.TIME, R.END_TIME]] = span
         clock[R.STEP] = max(1e-3 * min(1.0, length), 1e-9 * length) if step is None else step
@@ -85,14 +93,13 @@ class Run:
         clock[[R.NEXT_SAMPLE, R.START]], clock[R.SAMPLE] = span[0], drive.sample
         self._stops = np.append(drive.stops, np.inf)
         clock[R.FRESH] = 1.0
-        self.clock = clock
         rates, sweep = _rates(system, engine)
         context = {
-            R.TOPO: packed.topo.ctypes.data, R.CONST: packed.const.ctypes.data, R.CONST_SIZE: len(packed.const),
+            R.TOPO: packed.topo.ctypes.data, R.CONST: self._const.ctypes.data, R.CONST_SIZE: len(packed.const),
             R.WORK: self._work.ctypes.data, R.KIND: drive.kind, R.FUNCTION: drive.address,
             R.TABLE_DATA: drive.table.ctypes.data, R.ROWS: drive.table.size // (3 * system.nv + 1),
             R.TAU: self._tau.ctypes.data, R.RATES: rates, R.FORCES: compiled.address("engine_forces"),
-            R.SWEEP: sweep, R.EVENT_FUNCTION: event, R.EVENTS: len(events),
+            R.SWEEP: sweep, R.MEMORY: self._memory.ctypes.data, R.EVENT_FUNCTION: event, R.EVENTS: len(events),
         }  # fmt: skip
         self._context = np.zeros(R.CONTEXT, dtype=np.int64)
         self._context[list(context)] = list(context.values())
@@ -116,9 +123,6 @@ class Run:
     def prepare(self, method: Method) -> None:
         """Compile what a method needs, if this machine has not yet."""
         if method.name == "sdirk4" and not self._context[R.IMPLICIT]:
-            self._memory = _implicit_memory(self.system, self.drive.kind == R.CALLED)
-            self._addresses = np.array([a.ctypes.data for a in self._memory], dtype=np.int64)
-            self._context[R.MEMORY] = self._addresses.ctypes.data
             self._context[R.IMPLICIT_SWEEP] = compiled.address("articulated_sweep")
             self._context[R.IMPLICIT] = compiled.address("engine_implicit")
 
@@ -195,16 +199,27 @@ def _rates(system: System, engine: str) -> tuple[int, int]:
     return compiled.address("engine_rates"), compiled.address(sweep_of(system, "articulated"))
 
 
-def _implicit_memory(system: System, called: bool) -> list[Array]:
-    """The arrays of `kernels.implicit`; matrices of slopes only for torques that may have any."""
+def _together(*sizes: int) -> list[Array]:
+    """Arrays of zeros side by side in one block of memory, each on a cache line of its own.
+
+    Compiled loops choose their instructions, and so the order of sums, by how far their arrays lie apart: here
+    always alike, so that a run repeated is the same to the bit.
+    """
+    ends = np.cumsum([-(-size // LINE) * LINE for size in sizes])
+    block = np.zeros(int(ends[-1]) + LINE)
+    first = (-block.ctypes.data // block.itemsize) % LINE
+    starts = first + np.append(0, ends[:-1])
+    return [block[start : start + size] for start, size in zip(starts, sizes)]
+
+
+def _implicit_sizes(system: System, called: bool) -> list[int]:
+    """The sizes of the memory of `kernels.implicit`; matrices of slopes only for torques that may have any."""
     n, nv = system.nq + system.nv, system.nv
     sizes = dict.fromkeys(range(R.MEMORY_SIZE), nv) | {R.STATE: 2}
     sizes |= dict.fromkeys((R.HAT, R.FREE), len(system.dynamics.const))
     sizes |= dict.fromkeys((R.BASE, R.POINT, R.RATE), n)
     sizes |= dict.fromkeys((R.BY_Q, R.BY_V, R.Z, R.T, R.S), nv * nv if called else 0)
-    memory = [np.zeros(sizes[place]) for place in range(R.MEMORY_SIZE)]
-    memory[R.STATE][R.AGE] = np.inf  # slopes were never taken
-    return memory
+    return [sizes[place] for place in range(R.MEMORY_SIZE)]
 
 
 def _value(event: Event, t: float, q: Array, v: Array) -> float:
