@@ -8,7 +8,7 @@ import pytest
 import limber as lb
 from helpers.motions import arm, distance, moving, spacecraft
 from limber.errors import SimulationError
-from limber.simulation.drive import drive
+from limber.simulation.simulate import _forces
 from limber.simulation.peers import SCIPY, SUNDIALS, Motion
 from limber.simulation.progress import Progress
 
@@ -59,9 +59,9 @@ def test_ida_needs_no_forward_dynamics_on_the_way(slider, monkeypatch):
     calls = []
     forward = lb.forward_dynamics
 
-    def counted(*arguments):
+    def counted(*arguments, **options):
         calls.append(arguments)
-        return forward(*arguments)
+        return forward(*arguments, **options)
 
     monkeypatch.setattr("limber.simulation.peers.forward_dynamics", counted)
     r = lb.simulate(slider, 1.0, torque=[1.0], method=peer("ida"))
@@ -73,7 +73,7 @@ def test_residual_is_zero_for_rates_and_nowhere_else():
     """Both forms have the same solution, at quaternions of any length, and no direction is left open."""
     s = spacecraft()
     q, v = moving(s)
-    motion = Motion(s, drive(s, np.linspace(-1.0, 1.0, s.nv)))
+    motion = Motion(s, _forces(s, np.linspace(-1.0, 1.0, s.nv), None), 0.0)
     y = np.concatenate(
         [1.3 * q, v]
     )  # the coordinates of the joints and modes as well: any state will do

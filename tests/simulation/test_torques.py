@@ -9,7 +9,7 @@ import pytest
 
 import limber as lb
 from helpers.motions import moving, spacecraft
-from limber.simulation.drive import SIGNATURE
+from limber.simulation.signals import SIGNATURE
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_functions_that_cannot_be_called_are_refused_before_the_run(s):
 
 
 def test_nan_torque_stops_with_the_time_and_the_result_so_far(s):
-    with pytest.raises(lb.LimberError, match=r"stuck at t = 0\.2") as caught:
+    with pytest.raises(lb.LimberError, match=r"torque was not finite at t = 0\.2") as caught:
         lb.simulate(
             s, 0.5, torque=lambda t, q, v: np.full(s.nv, np.nan if t > 0.2 else 0.0), every=0.01
         )

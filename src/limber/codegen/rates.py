@@ -10,7 +10,7 @@ from limber.codegen import build, statements
 from limber.codegen.c import HEAD, functions
 from limber.codegen.statements import written
 from limber.codegen.trace import Request, trace
-from limber.kernels.records import FORCES, TAU
+from limber.kernels.records import APPLIED, FORCES
 
 _RATES = """\
 void limber_rates(const long long *context, double t, const double *y, double *dy)
@@ -18,7 +18,7 @@ void limber_rates(const long long *context, double t, const double *y, double *d
     typedef void (*forces)(const long long *, double, const double *);
     ((forces)(size_t)context[{forces}])(context, t, y);
     qdot(y, y + {nq}, dy);
-    forward_dynamics(y, y + {nq}, (const double *)(size_t)context[{tau}], dy + {nq});
+    forward_dynamics(y, y + {nq}, (const double *)(size_t)context[{applied}], dy + {nq});
 }}
 """
 
@@ -30,6 +30,6 @@ def address(system: System) -> int:
     if system not in _loaded:
         programs = [trace(Request(system, name)) for name in ("qdot", "forward_dynamics")]
         parts = [HEAD, *(functions(written(p), statements.DOUBLE) for p in programs)]
-        parts.append(_RATES.format(forces=FORCES, tau=TAU, nq=system.nq))
+        parts.append(_RATES.format(forces=FORCES, applied=APPLIED, nq=system.nq))
         _loaded[system] = build.loaded("\n".join(parts))
     return ctypes.cast(_loaded[system].limber_rates, ctypes.c_void_p).value or 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -68,27 +68,33 @@ def vectors(system: System, **named: tuple[ArrayLike, int]) -> tuple[tuple[int, 
     return batch, flat
 
 
-def externals(
-    system: System, packed: Packed, external: External | None
-) -> tuple[np.ndarray, dict[str, tuple[ArrayLike, int]]]:
-    """Flat (body, node record) pairs, and the wrenches as arguments for `vectors`."""
+def node_pairs(system: System, packed: Packed, external: Mapping | None) -> np.ndarray:
+    """Flat (body, node record) pairs of the keys of `external`."""
     if external is None:
-        return np.empty(0, dtype=np.int64), {}
-    if not isinstance(external, dict):
+        return np.empty(0, dtype=np.int64)
+    if not isinstance(external, Mapping):
         raise ArgumentTypeError(
             'external must map ("body", node) to a wrench [moment, force], as in '
             f'{{("link", "tip"): [0, 0, 0, 0, 0, -9.81]}}; got {shown(external)}.'
         )
-    index, wrenches = [], {}
-    for key, wrench in external.items():
+    pairs = []
+    for key in external:
         if not (isinstance(key, tuple) and len(key) == 2):
             raise ArgumentTypeError(f'external: a key must be ("body", node), got {shown(key)}.')
         body, node = key
         k = system.number(body, f"external[{key!r}]: body")
         record = packed.records[k][system.node_number(body, node, f"external[{key!r}]: node")]
-        index += [k * L.COLUMNS, record]
-        wrenches[f"external[{key!r}]"] = (wrench, 6)
-    return np.array(index, dtype=np.int64), wrenches
+        pairs += [k * L.COLUMNS, record]
+    return np.array(pairs, dtype=np.int64)
+
+
+def externals(
+    system: System, packed: Packed, external: External | None
+) -> tuple[np.ndarray, dict[str, tuple[ArrayLike, int]]]:
+    """Flat (body, node record) pairs, and the wrenches as arguments for `vectors`."""
+    pairs = node_pairs(system, packed, external)
+    wrenches = {f"external[{key!r}]": (wrench, 6) for key, wrench in (external or {}).items()}
+    return pairs, wrenches
 
 
 class Workspaces:

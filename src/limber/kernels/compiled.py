@@ -40,7 +40,7 @@ def _signatures() -> dict[str, tuple]:
         "of_position": (*model, i, i, x, *tail),
         "of_motion": (*model, f, x, x, *tail),
     }
-    for name in ("articulated", "ruthless", "composite", "newton_euler"):
+    for name in ("articulated", "ruthless", "composite", "newton_euler", "wrench"):
         signatures[f"{name}_sweep"] = (here, *[there] * 5, i, here, there, there)
     for name in POSITION + MOTION:
         signatures[name] = (here, *[there] * 4, i, i, f, there)

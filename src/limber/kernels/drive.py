@@ -1,74 +1,185 @@
 """What drives a simulation: the rates of the state y = [q; v], forces included, behind a C signature.
 
 A simulation calls its parts by address (`pointers`), so that the integrators compile once, whatever they
-drive: rates(context, t, y, dy) gives dy/dt, forces(context, t, y) leaves tau in the context's TAU, a sweep is
-forward dynamics.
+drive: rates(context, t, y, dy) gives dy/dt, forces(context, t, y) leaves tau in the context's TAU and all applied
+forces in APPLIED, a sweep is forward dynamics.
 
-The context is one of the `records`; generated code can stand in for the entries of
-this file.  Forces have a kind: CONSTANT (tau stays what it is), TABLE (a cubic or a line between rows),
-CALLED (a function pointer at every evaluation) or SAMPLED (called at sample times by `march`, held
-between).  Compiled only: simulations are not traced.
+The context is one of the `records`; generated code can stand in for the entries of this file.  Torques and
+wrenches are signals.  A signal has a kind: CONSTANT (it stays what it is), TABLE (a cubic or a line between rows),
+CALLED (a function pointer at every evaluation) or SAMPLED (called at sample times by `march`, held between).
+Wrenches become generalized forces and are added to the torque.  Compiled only: simulations are not traced.
 """
 
-from .layout import NQ, NV
+from .checks import finite
+from .layout import COLUMNS, END, MODAL, MODES, NQ, NV, V_MODES
 from .manifold import coordinate_rates
-from .pointers import call, call_sweep, numbers_at, shifted, words_at
-from .records import CALLED, CONST, FUNCTION, KIND, ROWS, SWEEP, TABLE, TABLE_DATA, TAU, TOPO, WORK
+from .pointers import call, call_rates, call_sweep, numbers_at, shifted, words_at
+from .records import (
+    APPLIED,
+    CALLED,
+    CONST,
+    DAMPED,
+    DAMPING_WORK,
+    FAULT,
+    FAULT_PART,
+    FAULT_TIME,
+    FUNCTION,
+    KIND,
+    NODES,
+    NUMBER,
+    ORIGIN_TIME,
+    RATES,
+    ROWS,
+    RUNAWAY,
+    SHARED,
+    SIGNAL,
+    SIGNALS,
+    SWEEP,
+    TABLE,
+    TABLE_DATA,
+    TAU,
+    TOPO,
+    TORQUE_WORK,
+    VALUE,
+    WIDTH,
+    WORK,
+    WRENCH_DATA,
+    WRENCH_FORCES,
+    WRENCH_WORK,
+    WRENCHES,
+)
 from .scalar import kernel
 
 
 @kernel
 def tolerance(rtol, atol, old, new):
-    """The tolerance of an element of the state; never zero, so that what stays at zero has no error if atol is."""
+    """The tolerance of an element of the state; never zero, so that an element that stays at zero has no error."""
     return max(atol + rtol * max(abs(old), abs(new)), 1e-300)
 
 
 @kernel
-def interpolated(table, rows, nv, t, tau):
-    """tau at time t from a table, held outside.
+def interpolated(table, rows, width, t, out):
+    """The values of a table at time t, held outside.
 
-    Rows of a time, nv values, nv slopes just after and nv just before it: a cubic between two rows, which
+    Rows of a time, `width` values, their slopes just after and just before it: a cubic between two rows, which
     is a straight line if the slopes are those of the chord.
     """
-    width = 3 * nv + 1
+    row = 3 * width + 1
     low = 0
     high = rows - 1
     while high - low > 1:
         middle = (low + high) // 2
-        if table[middle * width] <= t:
+        if table[middle * row] <= t:
             low = middle
         else:
             high = middle
-    a = low * width + 1
-    b = high * width + 1
+    a = low * row + 1
+    b = high * row + 1
     h = table[b - 1] - table[a - 1]
     x = (t - table[a - 1]) / h if h > 0.0 else 0.0
     x = min(max(x, 0.0), 1.0)
     z = 1.0 - x
     w0, w1 = z * z * (1.0 + 2.0 * x), x * x * (1.0 + 2.0 * z)
     s0, s1 = h * x * z * z, -h * x * x * z
-    for i in range(nv):
-        tau[i] = w0 * table[a + i] + w1 * table[b + i]
-        tau[i] += s0 * table[a + nv + i] + s1 * table[b + 2 * nv + i]
+    for i in range(width):
+        out[i] = w0 * table[a + i] + w1 * table[b + i]
+        out[i] += s0 * table[a + width + i] + s1 * table[b + 2 * width + i]
+
+
+@kernel
+def bounded(y, n):
+    """Whether a state is finite and not that of a motion that diverges."""
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, abs(y[i]))
+    return finite(y, n) and largest < RUNAWAY
+
+
+@kernel
+def note_fault(context, number, t, values, count, y):
+    """Keep when and where values of function `number` are not finite though the state is."""
+    shared, topo = numbers_at(context[SHARED]), words_at(context[TOPO])
+    if shared[FAULT] == 0.0 and not finite(values, count) and bounded(y, topo[NQ] + topo[NV]):
+        shared[FAULT], shared[FAULT_TIME] = number, t
+        for i in range(count - 1, -1, -1):
+            if not finite(shifted(values, i), 1):
+                shared[FAULT_PART] = i
+
+
+@kernel
+def call_signal(context, signal, t, y):
+    """Call the function of a signal at (t, y); its values are looked at."""
+    topo, out = words_at(context[TOPO]), numbers_at(signal[VALUE])
+    at = t + numbers_at(context[SHARED])[ORIGIN_TIME]
+    call(signal[FUNCTION], at, y, shifted(y, topo[NQ]), out)
+    note_fault(context, signal[NUMBER], t, out, signal[WIDTH], y)
+
+
+@kernel
+def evaluate_signal(context, signal, t, y):
+    """The values of a signal at (t, y), where it keeps them."""
+    if signal[KIND] == TABLE:
+        table, out = numbers_at(signal[TABLE_DATA]), numbers_at(signal[VALUE])
+        interpolated(table, signal[ROWS], signal[WIDTH], t, out)
+    elif signal[KIND] == CALLED:
+        call_signal(context, signal, t, y)
 
 
 @kernel
 def forces(context, t, y):
-    """tau at (t, y), in the context's TAU."""
-    topo = words_at(context[TOPO])
-    if context[KIND] == TABLE:
-        table = numbers_at(context[TABLE_DATA])
-        interpolated(table, context[ROWS], topo[NV], t, numbers_at(context[TAU]))
-    elif context[KIND] == CALLED:
-        call(context[FUNCTION], t, y, shifted(y, topo[NQ]), numbers_at(context[TAU]))
+    """tau at (t, y), in the context's TAU, and with the forces of the wrenches in APPLIED."""
+    topo, signals, count = words_at(context[TOPO]), words_at(context[SIGNALS]), context[WRENCHES]
+    for i in range(count + 1):
+        evaluate_signal(context, shifted(signals, SIGNAL * i), t, y)
+    if count > 0:
+        const, work = numbers_at(context[CONST]), numbers_at(context[WORK])
+        tau, applied = numbers_at(context[TAU]), numbers_at(context[APPLIED])
+        call_sweep(
+            context[WRENCH_FORCES], topo, const, work, y, y, y, count, words_at(context[NODES]),
+            numbers_at(context[WRENCH_DATA]), applied,
+        )  # fmt: skip
+        for i in range(topo[NV]):
+            applied[i] += tau[i]
 
 
 @kernel
 def rates(context, t, y, dy):
     """dy/dt at (t, y)."""
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
-    work, tau = numbers_at(context[WORK]), numbers_at(context[TAU])
+    work, applied = numbers_at(context[WORK]), numbers_at(context[APPLIED])
     v, vdot = shifted(y, topo[NQ]), shifted(dy, topo[NQ])
     forces(context, t, y)
     coordinate_rates(topo, const, work, y, v, dy)
-    call_sweep(context[SWEEP], topo, const, work, y, v, tau, 0, topo, const, vdot)
+    call_sweep(context[SWEEP], topo, const, work, y, v, applied, 0, topo, const, vdot)
+
+
+@kernel
+def flow_rates(context, y, dy):
+    """The power of the torques, the wrenches and the modal dampers, behind the rates of the state.
+
+    Needs the forces at y.  Actions of events add to their flow at once and have no rate.
+    """
+    topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
+    tau, applied = numbers_at(context[TAU]), numbers_at(context[APPLIED])
+    nq, nv = topo[NQ], topo[NV]
+    v, flows = shifted(y, nq), shifted(dy, nq + nv)
+    torque, all_forces, damping = 0.0, 0.0, 0.0
+    for i in range(nv):
+        torque += tau[i] * v[i]
+        all_forces += applied[i] * v[i]
+    flows[TORQUE_WORK], flows[WRENCH_WORK] = torque, all_forces - torque
+    if context[DAMPED] != 0:
+        for k in range(COLUMNS, topo[END], COLUMNS):
+            m, e = topo[k + MODES], topo[k + V_MODES]
+            d = topo[k + MODAL] + 2 * m * m
+            for r in range(m):
+                for s in range(m):
+                    damping -= v[e + r] * const[d + r * m + s] * v[e + s]
+        flows[DAMPING_WORK] = damping
+
+
+@kernel
+def evaluate(context, t, y, dy):
+    """The rates of the state and of the energy that comes in, at (t, y)."""
+    call_rates(context[RATES], context, t, y, dy)
+    flow_rates(context, y, dy)

@@ -23,6 +23,7 @@ from . import (
     observe,
     ruthless,
     sweeps,
+    wrenches,
 )
 from .borrowed import pointer
 from .checks import check, check_position, finite, holds, posed, states_in
@@ -119,6 +120,11 @@ def newton_euler_sweep(topo, const, work, q, v, vdot, count, index, ext, tau):
     newton_euler.inverse_dynamics(topo, const, work, q, v, vdot, count, index, ext, tau)
 
 
+@called
+def wrench_sweep(topo, const, work, q, v, x, count, index, ext, tau):
+    wrenches.wrench_forces(topo, const, work, q, count, index, ext, tau)
+
+
 # --- functions of one state, called by address ----------------------------------------------------------
 
 
@@ -209,12 +215,12 @@ def tree_shift(transposed, table, x, y, width):
 
 @entry
 def simulate(
-    context, method, y, k, scratch, clock, tableau, side, stops, times, y_out, tau_out, most
+    context, method, y, k, scratch, clock, tableau, sides, stops, times, y_out, force_out, most
 ):  # fmt: skip
     """March a simulation on; see `march`."""
     return march.march(
         pointer(context), method, pointer(y), pointer(k), pointer(scratch), pointer(clock), pointer(tableau),
-        pointer(side), pointer(stops), pointer(times), times.size, pointer(y_out), pointer(tau_out), most,
+        pointer(sides), pointer(stops), pointer(times), times.size, pointer(y_out), pointer(force_out), most,
     )  # fmt: skip
 
 

@@ -27,25 +27,25 @@ what jumps in that quarter is seen, and an oscillation too fast for the step.
 Compiled only.
 """
 
-from .drive import forces, tolerance
+from .drive import flow_rates, forces, tolerance
 from .layout import ALIGNED, COLUMNS, END, GRAVITY, MODAL, MODES, NQ, NV, V_MODES
 from .manifold import coordinate_rates
 from .pointers import call_sweep, numbers_at, shifted, words_at
 from .records import (
     AGE,
+    APPLIED,
     BASE,
     BY_Q,
     BY_V,
-    CALLED,
     CONST,
     CONST_SIZE,
     COUNT,
+    FLOWS,
     FORCE,
     FOUND,
     FREE,
     HAT,
     IMPLICIT_SWEEP,
-    KIND,
     MEMORY,
     POINT,
     RATE,
@@ -53,7 +53,7 @@ from .records import (
     SLOPED,
     SPARE,
     STATE,
-    TAU,
+    STATEFUL,
     TOPO,
     WORK,
 )
@@ -142,7 +142,7 @@ def solve_stage(context, memory, step, at, y, y_new, rate):
     BASE has the part of the stage's state that is known; y_new becomes all of it.
     """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
-    work, tau = numbers_at(context[WORK]), numbers_at(context[TAU])
+    work, tau = numbers_at(context[WORK]), numbers_at(context[APPLIED])
     hat, base = numbers_at(memory[HAT]), numbers_at(memory[BASE])
     force, found = numbers_at(memory[FORCE]), numbers_at(memory[FOUND])
     sloped = numbers_at(memory[STATE])[COUNT] > 0.0
@@ -214,7 +214,7 @@ def solve_stages(context, memory, step, y, tableau, k, y_new):
     """All stages of a step: evaluations (negative: failed), and how slow the slowest was."""
     topo, base = words_at(context[TOPO]), numbers_at(memory[BASE])
     A, C = tableau, shifted(tableau, STAGES * STAGES)
-    n = topo[NQ] + topo[NV]
+    n = topo[NQ] + topo[NV] + FLOWS
     t, h = step[0], step[1]
     evaluations, slowest = 0, 0.0
     for i in range(STAGES):
@@ -231,6 +231,9 @@ def solve_stages(context, memory, step, y, tableau, k, y_new):
         slowest = max(slowest, slow)
         if used < 0:
             return used - evaluations, slowest
+        flow_rates(context, y_new, rate)
+        for j in range(n - FLOWS, n):
+            y_new[j] = base[j] + GAMMA * h * rate[j]
         evaluations += used
     return evaluations, slowest
 
@@ -246,7 +249,7 @@ def error_norm(context, memory, step, y, tableau, k, y_new):
     h, rtol, atol = step[1], step[2], step[3]
     c = GAMMA * h
     nq, nv = topo[NQ], topo[NV]
-    n = nq + nv
+    n = nq + nv + FLOWS
     for j in range(nv):
         e_v[j] = h * weights[2 * STAGES] * k[nq + j]
         e_q[j] = 0.0
@@ -280,7 +283,7 @@ def error_norm(context, memory, step, y, tableau, k, y_new):
         for i in range(STAGES):
             x_q[j] += h * weights[i] * k[(i + 1) * n + j]
         total += (x_q[j] / tolerance(rtol, atol, y[j], y_new[j])) ** 2
-    return (total / max(n, 1)) ** 0.5
+    return (total / max(nq + nv, 1)) ** 0.5
 
 
 @kernel
@@ -293,7 +296,7 @@ def implicit_step(context, step, y, tableau, k, y_new):
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     memory = words_at(context[MEMORY])
     state = numbers_at(memory[STATE])
-    n = topo[NQ] + topo[NV]
+    n = topo[NQ] + topo[NV] + FLOWS
     c = GAMMA * step[1]
     hat, free = numbers_at(memory[HAT]), numbers_at(memory[FREE])
     stiffened(topo, const, context[CONST_SIZE], c, hat, free)
@@ -302,7 +305,7 @@ def implicit_step(context, step, y, tableau, k, y_new):
     used, slowest = solve_stages(context, memory, step, y, tableau, k, y_new)
     evaluations = abs(used)
     state[AGE] += 1.0
-    if context[KIND] == CALLED and (
+    if context[STATEFUL] != 0 and (
         (used < 0 and state[AGE] > 1.0) or (slowest > SLOW and state[AGE] > OLD)
     ):
         take_slopes(context, memory, step[0], c, y, shifted(k, topo[NQ]))

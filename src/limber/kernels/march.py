@@ -12,10 +12,11 @@ The tableau is an array that Python fills; see `limber.simulation.methods`.  Com
 """
 
 from .checks import finite
-from .dense import combine, dense, first_event, more_stages
-from .drive import tolerance
+from .crossings import first_crossing
+from .dense import combine, dense, more_stages
+from .drive import call_signal, evaluate, note_fault, tolerance
 from .layout import NQ, NV
-from .pointers import call, call_forces, call_implicit, call_rates, numbers_at, shifted, words_at
+from .pointers import call_forces, call_implicit, numbers_at, shifted, words_at
 from .records import (
     ATOL,
     DONE,
@@ -26,17 +27,18 @@ from .records import (
     EVENT_FUNCTION,
     EVENT_NUMBER,
     EVENTS,
+    FAULT,
+    FLOWS,
     FORCES,
     FRESH,
-    FUNCTION,
     IMPLICIT,
     KIND,
     LARGEST,
     LAST_ERROR,
     NEXT_SAMPLE,
+    ORIGIN_TIME,
     OUTPUT,
     PAUSED,
-    RATES,
     REJECTED,
     RK4,
     RTOL,
@@ -44,7 +46,9 @@ from .records import (
     SAMPLED,
     SAMPLES,
     SDIRK,
-    START,
+    SHARED,
+    SIGNALS,
+    SPOILT,
     STEP,
     STEPS,
     STOP,
@@ -52,6 +56,9 @@ from .records import (
     TAU,
     TIME,
     TOPO,
+    UNRESOLVED,
+    WRENCH_DATA,
+    WRENCHES,
 )
 from .scalar import kernel
 from .step import normalize
@@ -66,9 +73,13 @@ PROPORTIONAL, INTEGRAL = 0.7, -0.4
 
 @kernel
 def error_norm(method, n, h, own, s, k, y, y_new, rtol, atol):
-    """Root mean square of the estimated error over the tolerance; `own` is the method's own part."""
+    """Root mean square of the estimated error over the tolerance; `own` is the method's own part.
+
+    The energy that came in follows from the state and is not controlled.
+    """
     first, second = 0.0, 0.0
-    for i in range(n):
+    size = n - FLOWS
+    for i in range(size):
         a, b = 0.0, 0.0
         for j in range(s + 1):
             a += own[j] * k[j * n + i]
@@ -81,32 +92,45 @@ def error_norm(method, n, h, own, s, k, y, y_new, rtol, atol):
     if first == 0.0 and second == 0.0:
         return 0.0
     # DOP853 has estimates of orders 5 and 3: Hairer, Norsett & Wanner, (10.17)
-    return abs(h) * first / ((first + 0.01 * second) * n) ** 0.5
+    return abs(h) * first / ((first + 0.01 * second) * size) ** 0.5
 
 
 @kernel
-def write(context, topo, times, row, y, y_out, tau_out):
-    """The state y as row `row` of the output, with its forces."""
-    n = topo[NQ] + topo[NV]
-    out = shifted(y_out, row * n)
-    tau = numbers_at(context[TAU])
+def write(context, clock, times, y, y_out, force_out):
+    """The state y as the next row of the output, with its torque and wrenches; whether those were finite."""
+    topo = words_at(context[TOPO])
+    row = int(clock[OUTPUT])
+    nv, wrenches = topo[NV], 6 * context[WRENCHES]
+    n = topo[NQ] + nv + FLOWS
+    out, force = shifted(y_out, row * n), shifted(force_out, row * (nv + wrenches))
     for i in range(n):
         out[i] = y[i]
     normalize(topo, out)
     call_forces(context[FORCES], context, times[row], out)
-    for i in range(topo[NV]):
-        tau_out[row * topo[NV] + i] = tau[i]
+    if spoilt(context):
+        return False
+    tau, wrench = numbers_at(context[TAU]), numbers_at(context[WRENCH_DATA])
+    for i in range(nv):
+        force[i] = tau[i]
+    for i in range(wrenches):
+        force[nv + i] = wrench[i]
+    clock[OUTPUT] += 1.0
+    return True
 
 
 @kernel
-def write_until(context, clock, times, count, y, y_out, tau_out):
-    """Write y as the output of all times up to the end of the run."""
-    topo = words_at(context[TOPO])
-    row = int(clock[OUTPUT])
-    while row < count and times[row] <= clock[END_TIME]:
-        write(context, topo, times, row, y, y_out, tau_out)
-        row += 1
-    clock[OUTPUT] = row
+def write_rest(context, clock, times, count, y, y_out, force_out):
+    """Write y as the output of all times up to the end of the run; whether all went well."""
+    while int(clock[OUTPUT]) < count and times[int(clock[OUTPUT])] <= clock[END_TIME]:
+        if not write(context, clock, times, y, y_out, force_out):
+            return False
+    return True
+
+
+@kernel
+def spoilt(context):
+    """Whether a signal or an event function was not finite."""
+    return numbers_at(context[SHARED])[FAULT] != 0.0
 
 
 @kernel
@@ -115,14 +139,14 @@ def begin_step(context, clock, stops, y, k, tiny):
 
     Kinks and jumps of the torque are ends of steps: no step looks across them (the last stop is infinite).
     """
-    topo = words_at(context[TOPO])
+    torque = words_at(context[SIGNALS])
     t = clock[TIME]
     limit = clock[END_TIME] - t
-    if context[KIND] == SAMPLED:
+    if torque[KIND] == SAMPLED:
         if t >= clock[NEXT_SAMPLE] - tiny:
-            call(context[FUNCTION], t, y, shifted(y, topo[NQ]), numbers_at(context[TAU]))
+            call_signal(context, torque, t, y)
             clock[SAMPLES] += 1.0
-            clock[NEXT_SAMPLE] = clock[START] + clock[SAMPLES] * clock[SAMPLE]
+            clock[NEXT_SAMPLE] = clock[SAMPLES] * clock[SAMPLE]
             clock[FRESH] = 1.0
         limit = min(limit, clock[NEXT_SAMPLE] - t)
     stop = int(clock[STOP])
@@ -131,7 +155,7 @@ def begin_step(context, clock, stops, y, k, tiny):
         clock[FRESH] = 1.0
     clock[STOP] = stop
     if clock[FRESH] != 0.0:
-        call_rates(context[RATES], context, t, y, k)
+        evaluate(context, t, y, k)
         clock[EVALUATIONS] += 1.0
         clock[FRESH] = 0.0
     return min(limit, stops[stop] - t)
@@ -146,9 +170,9 @@ def explicit_step(context, clock, tableau, t, h, n, y, k, y_new, point):
     C = shifted(B, s)
     for i in range(1, s):
         combine(n, h, shifted(A, i * s), i, k, y, point)
-        call_rates(context[RATES], context, t + C[i] * h, point, shifted(k, i * n))
+        evaluate(context, t + C[i] * h, point, shifted(k, i * n))
     combine(n, h, B, s, k, y, y_new)
-    call_rates(context[RATES], context, t + h, y_new, shifted(k, s * n))
+    evaluate(context, t + h, y_new, shifted(k, s * n))
     clock[EVALUATIONS] += s
 
 
@@ -169,32 +193,33 @@ def next_step(clock, exponent, h, error, clipped):
 
 @kernel
 def march(
-    context, method, y, k, scratch, clock, tableau, side, stops, times, count, y_out, tau_out, most
+    context, method, y, k, scratch, clock, tableau, sides, stops, times, count, y_out, force_out, most
 ):  # fmt: skip
     """Integrate; see the head of this file.
 
-    k: (s + 4) n, scratch: 2 n + s + 9 + 2 events numbers.  y ends at clock[TIME].
+    k: (s + 4) n, scratch: 2 n + s + 9 + 5 events numbers.  y ends at clock[TIME].
     """
-    topo, events = words_at(context[TOPO]), context[EVENTS]
-    n = topo[NQ] + topo[NV]
+    topo, events, shared = words_at(context[TOPO]), context[EVENTS], numbers_at(context[SHARED])
+    n = topo[NQ] + topo[NV] + FLOWS
     s = int(tableau[T_STAGES])  # the rate at the end of a step is k_s
     A = shifted(tableau, T_A)
     own = shifted(A, s * s + 2 * s)
     y_new, point = scratch, shifted(scratch, n)
     w = shifted(scratch, 2 * n)
-    g = shifted(w, s + 4)
-    found = shifted(g, events)
-    step = shifted(found, events)
+    step = shifted(w, s + 4)
+    values = shifted(step, 5)
     exponent = -1.0 / (tableau[T_ORDER] + 1.0)
     rtol, atol = clock[RTOL], clock[ATOL]
     for _ in range(most):
         t = clock[TIME]
-        tiny = 1e-14 * max(abs(t), abs(clock[END_TIME]), 1e-300)
+        tiny = 1e-14 * max(clock[END_TIME], 1e-300)
         if clock[END_TIME] - t <= tiny:
             clock[TIME] = clock[END_TIME]
-            write_until(context, clock, times, count, y, y_out, tau_out)
-            return DONE
+            good = write_rest(context, clock, times, count, y, y_out, force_out)
+            return DONE if good else SPOILT
         limit = begin_step(context, clock, stops, y, k, tiny)
+        if spoilt(context):
+            return SPOILT
         h = min(clock[STEP], clock[LARGEST])
         if method != RK4 and h < tiny:
             return STUCK
@@ -211,6 +236,8 @@ def march(
             explicit_step(context, clock, tableau, t, h, n, y, k, y_new, point)
             if method != RK4:
                 error = error_norm(method, n, h, own, s, k, y, y_new, rtol, atol)
+        if spoilt(context):
+            return SPOILT
         usable = converged and finite(y_new, n) and finite(shifted(k, s * n), n)
         if not (usable and error <= 1.0):
             clock[REJECTED] += 1.0
@@ -219,25 +246,28 @@ def march(
             clock[STEP] = h * (max(SHRINK, SAFETY * error**exponent) if usable else SHRINK)
             continue
         # accepted: events, then the outputs before them
-        which, reached = -1, 1.0
+        which, reached, resolved = -1, 1.0, True
         end = t + limit if clipped else t + h
-        row = int(clock[OUTPUT])
-        if events > 0 or (row < count and times[row] <= end):
+        if events > 0 or (int(clock[OUTPUT]) < count and times[int(clock[OUTPUT])] <= end):
             if method == DOP853:
                 more_stages(context, clock, shifted(own, 2 * (s + 1)), t, h, n, s, y, k, point)
+                if spoilt(context):
+                    return SPOILT
             if events > 0:
-                which, reached = first_event(
-                    topo, method, n, h, own, s, k, y, y_new, t, w, point, context[EVENT_FUNCTION], events,
-                    side, g, found,
+                which, reached, resolved = first_crossing(
+                    (topo, method, n, h, own, s, k, y, y_new, t + shared[ORIGIN_TIME], w, point,
+                     context[EVENT_FUNCTION]), events, sides, values,
                 )  # fmt: skip
+                note_fault(context, context[WRENCHES] + 2, t, values, 5 * events, y)
+                if spoilt(context):
+                    return SPOILT
                 if which >= 0:
                     end = t + reached * h
-            while row < count and times[row] <= end:
-                x = min((times[row] - t) / h, 1.0)
+            while int(clock[OUTPUT]) < count and times[int(clock[OUTPUT])] <= end:
+                x = min((times[int(clock[OUTPUT])] - t) / h, 1.0)
                 dense(method, n, h, own, s, k, y, y_new, x, w, point)
-                write(context, topo, times, row, point, y_out, tau_out)
-                row += 1
-            clock[OUTPUT] = row
+                if not write(context, clock, times, point, y_out, force_out):
+                    return SPOILT
         clock[STEPS] += 1.0
         if method != RK4:
             next_step(clock, exponent, h, error, clipped)
@@ -247,9 +277,8 @@ def march(
             for i in range(n):
                 y[i] = point[i]
             normalize(topo, y)
-            clock[EVENT_NUMBER] = which
+            clock[EVENT_NUMBER], clock[UNRESOLVED] = which, 0.0 if resolved else 1.0
             clock[FRESH] = 1.0
-            side[which] = -side[which]
             return EVENT
         for i in range(n):
             y[i] = y_new[i]

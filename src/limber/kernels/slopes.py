@@ -1,4 +1,4 @@
-"""The slopes of torque functions in the Newton matrix P - T of an implicit step (`implicit`).
+"""The slopes of torques and wrenches in the Newton matrix P - T of an implicit step (`implicit`).
 
 T has r rows that are not zero, one for each torque that depends on the state: with those rows alone, and E
 the columns of the identity that belong to them,
@@ -17,6 +17,7 @@ from .manifold import coordinate_rates
 from .pointers import call_sweep, numbers_at, shifted, words_at
 from .records import (
     AGE,
+    APPLIED,
     BY_Q,
     BY_V,
     CONST,
@@ -31,7 +32,6 @@ from .records import (
     SLOPED,
     SPARE,
     STATE,
-    TAU,
     TOPO,
     WORK,
     S,
@@ -52,7 +52,7 @@ def take_slopes(context, memory, t, c, y, a):
     one that means something for the step, where that of a small difference would hold the speed fast.
     """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
-    work, tau = numbers_at(context[WORK]), numbers_at(context[TAU])
+    work, tau = numbers_at(context[WORK]), numbers_at(context[APPLIED])
     state, rows = numbers_at(memory[STATE]), numbers_at(memory[SLOPED])
     by_q, by_v = numbers_at(memory[BY_Q]), numbers_at(memory[BY_V])
     here, there = numbers_at(memory[FORCE]), numbers_at(memory[POINT])

@@ -11,14 +11,15 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics import forward_dynamics, inverse_dynamics, qdot
+from limber.dynamics import forward_dynamics, inverse_dynamics, jacobian, qdot
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
 from limber.interrupts import heard
-from limber.kernels.records import SAMPLED
-from limber.simulation.drive import RUNAWAY, Drive
+from limber.kernels import records as R
+from limber.kernels.records import RUNAWAY
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
+from limber.simulation.run import Forces
 
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 SUNDIALS = ("cvode", "ida")
@@ -31,12 +32,12 @@ Steps = Iterator[tuple[float, Callable[[], Callable[[float], Array]]]]
 class Motion:
     """The equations of a driven system over y = [q; v], in the two forms that solvers take.
 
-    Quaternions in y may have any length: the dynamics see them unit, and their rates grow with them.  So both
-    forms are smooth along the length too, which no exact solution changes.
+    Times count from `origin`.  Quaternions in y may have any length: the dynamics see them unit, and their rates
+    grow with them.  So both forms are smooth along the length too, which no exact solution changes.
     """
 
-    def __init__(self, system: System, driven: Drive):
-        self.system, self.driven = system, driven
+    def __init__(self, system: System, forces: Forces, origin: float):
+        self.system, self.driven, self.origin = system, forces, origin
         self.evaluations = 0
         self._quaternions = [at for _, at in quaternions(system)]
 
@@ -49,39 +50,52 @@ class Motion:
             q[at] /= np.linalg.norm(q[at])
         return q, v
 
-    def torque(self, t: float, q: Array, v: Array) -> Array:
-        """tau, which must be finite; what a torque function raises is raised here."""
-        s = self.system
-        tau = self.driven.at(s, t, q, v)
-        if self.driven.failure:
-            raise self.driven.failure[0]
-        bad = np.flatnonzero(~np.isfinite(tau))
-        if bad.size:
-            if np.abs(v).max(initial=0.0) > RUNAWAY:
+    def forces(self, t: float, q: Array, v: Array) -> tuple[Array, list[Array]]:
+        """The torque and the wrenches, which must be finite; what a function raises is raised here."""
+        values = []
+        for signal in self.driven.signals:
+            value = signal.at(self.origin + t, q, v)
+            if self.driven.failure:
+                raise self.driven.failure[0]
+            if not np.isfinite(value).all() and np.abs(v).max(initial=0.0) > RUNAWAY:
                 raise self._diverged(t)
-            raise SimulationError(
-                f"the simulation of {s.name!r} got stuck: torque was not finite at t = {t:.6g} s, first for v[{bad[0]}], "
-                f"{s.describe_v(bad[0])}. Look at the function that makes it; the result so far is in error.result."
-            )
-        return tau
+            signal.refuse_spoilt(self.system, self.origin + t, value)
+            values.append(value)
+        return values[0], values[1:]
+
+    def flow_rates(self, t: float, y: Array) -> Array:
+        """The power of the torque, the wrenches and the modal dampers (0 for actions of events)."""
+        s = self.system
+        q, v = self.split(t, y)
+        tau, wrenches = self.forces(t, q, v)
+        rates = np.zeros(R.FLOWS)
+        rates[R.TORQUE_WORK] = tau @ v
+        for (body, node), wrench in zip(self.driven.keys, wrenches):
+            rates[R.WRENCH_WORK] += wrench @ jacobian(s, q, body, node) @ v
+        for name, body in s.bodies.items():
+            rate = v[s.layout[name].v_modes]
+            if rate.size:
+                rates[R.DAMPING_WORK] -= rate @ body.damping @ rate
+        return rates
 
     def rates(self, t: float, y: Array) -> Array:
         """y' = [qdot(q, v); vdot] by forward dynamics."""
         q, v = self.split(t, y)
-        tau = self.torque(t, q, v)
-        vdot = self._evaluated(t, forward_dynamics, q, v, tau)
+        tau, wrenches = self.forces(t, q, v)
+        vdot = self._evaluated(t, forward_dynamics, wrenches, q, v, tau)
         return np.concatenate([self._qdot(q, v, y), vdot])
 
     def residual(self, t: float, y: Array, rates: Array) -> Array:
         """[q' - qdot(q, v); tau of the motion - tau], zero for a motion; by inverse dynamics, O(N)."""
         q, v = self.split(t, y)
-        tau = self.torque(t, q, v)
-        needed = self._evaluated(t, inverse_dynamics, q, v, np.array(rates[self.system.nq :]))
+        tau, wrenches = self.forces(t, q, v)
+        vdot = np.array(rates[self.system.nq :])
+        needed = self._evaluated(t, inverse_dynamics, wrenches, q, v, vdot)
         return np.concatenate([rates[: self.system.nq] - self._qdot(q, v, y), needed - tau])
 
     def _diverged(self, t: float) -> SimulationError:
         return SimulationError(
-            f"the simulation of {self.system.name!r} diverged at t = {t:.6g} s: its state is no longer finite. Look at the "
+            f"the simulation of {self.system.name!r} diverged at t = {self.origin + t:.6g} s: its state is no longer finite. Look at the "
             "result so far (error.result), at torques and at deformations beyond small."
         )
 
@@ -91,53 +105,81 @@ class Motion:
             rate[at] *= np.linalg.norm(y[at])
         return rate
 
-    def _evaluated(self, t: float, dynamics: Callable, *arguments: Array) -> Array:
+    def _evaluated(
+        self, t: float, dynamics: Callable, wrenches: list[Array], *arguments: Array
+    ) -> Array:
         self.evaluations += 1
+        external = dict(zip(self.driven.keys, wrenches)) or None
         try:
-            return dynamics(self.system, *arguments)
+            return dynamics(self.system, *arguments, external=external)
         except DynamicsError as error:
             raise SimulationError(
-                f"the simulation of {self.system.name!r} got stuck at t = {t:.6g} s: {error}"
+                f"the simulation of {self.system.name!r} got stuck at t = {self.origin + t:.6g} s: {error}"
             ) from error
 
 
 class Course:
-    """How far a run has come, and its rows at the times asked for."""
+    """How far a run has come, and its rows at the times asked for; times count from the start of the run."""
 
-    def __init__(self, motion: Motion, start: float, times: Array):
-        self.motion, self.t, self.times = motion, start, times
+    def __init__(self, motion: Motion, times: Array):
+        self.motion, self.times = motion, times
+        self.reached = 0.0
         self.steps = 0
         self._began = time.perf_counter()
-        self._rows: list[tuple[Array, Array, Array]] = []
+        self._rows: list[tuple[Array, ...]] = []
+        self._flows = np.zeros(R.FLOWS)
 
-    def reach(self, t: float, dense: Callable[[], Callable[[float], Array]]) -> None:
-        """Go on to a time, keeping the rows up to it."""
-        at = None
+    @property
+    def t(self) -> float:
+        """The time reached."""
+        return self.motion.origin + self.reached
+
+    def start(self, y: Array) -> None:
+        """Keep the rows at the start."""
+        self._keep(0.0, lambda t: y)
+
+    def reach(self, t: float, at: Callable[[float], Array]) -> None:
+        """Go on to a time, keeping the rows up to it; at(t) is the state within the step."""
         while len(self._rows) < len(self.times) and self.times[len(self._rows)] <= t:
-            at = at or dense()
             due = self.times[len(self._rows)]
-            q, v = self.motion.split(due, at(due))
-            self._rows.append((q, v, self.motion.torque(due, q, v)))
-        self.t = t
+            self._flow(due, at)
+            self._keep(due, at)
+        self._flow(t, at)
+
+    def _flow(self, t: float, at: Callable[[float], Array]) -> None:
+        """Integrate the energy that comes in up to a time, by Gauss' formula of order 8."""
+        half = 0.5 * (t - self.reached)
+        if half > 0.0:
+            for x, weight in zip(*np.polynomial.legendre.leggauss(4)):
+                place = self.reached + (1.0 + x) * half
+                self._flows += half * weight * self.motion.flow_rates(place, at(place))
+        self.reached = t
+
+    def _keep(self, t: float, at: Callable[[float], Array]) -> None:
+        while len(self._rows) < len(self.times) and self.times[len(self._rows)] == t:
+            q, v = self.motion.split(t, at(t))
+            tau, wrenches = self.motion.forces(t, q, v)
+            self._rows.append((np.concatenate([q, v, self._flows]), np.concatenate([tau, *wrenches])))
 
     def result(self, message: str) -> Result:
         """What there is so far."""
-        s = self.motion.system
-        q, v, tau = zip(*self._rows) if self._rows else ((), (), ())
-        rows = len(q)
         seconds = time.perf_counter() - self._began
-        return Result(
-            s, self.times[:rows], np.reshape(q, (rows, s.nq)), np.reshape(v, (rows, s.nv)), np.reshape(tau, (rows, s.nv)),
+        rows = len(self._rows)
+        y, forces = zip(*self._rows) if rows else ((), ())
+        s, driven = self.motion.system, self.motion.driven
+        return Result.of_rows(
+            s, self.motion.origin + self.times[:rows], np.reshape(y, (rows, s.nq + s.nv + R.FLOWS)),
+            np.reshape(forces, (rows, s.nv + 6 * len(driven.keys))), driven.keys,
             (), Statistics(self.steps, 0, self.motion.evaluations, seconds), message,
         )  # fmt: skip
 
 
 def by_peer(
-    system: System, method: str, span: tuple[float, float], y: Array, driven: Drive, times: Array,
+    system: System, method: str, origin: float, length: float, y: Array, forces: Forces, times: Array,
     rtol: float, atol: float, first: float | None, largest: float, progress: bool | None,
 ) -> Result:  # fmt: skip
     """A simulation by another library's solver; Python is called at every evaluation."""
-    if driven.kind == SAMPLED:
+    if forces.torque.kind == R.SAMPLED:
         raise ArgumentValueError(
             f"method={method!r}: a torque with a sample_time needs a method of limber, such as dop853."
         )
@@ -145,16 +187,16 @@ def by_peer(
         raise ArgumentValueError(
             f'method={method!r} needs a state, and {system.name!r} has no freedoms. Take method="auto".'
         )
-    motion = Motion(system, driven)
-    course = Course(motion, span[0], times)
+    motion = Motion(system, forces, origin)
+    course = Course(motion, times)
     steps = _scipy if method in SCIPY else _sundials
     message = "reached t_end"
     try:
-        with Progress(span, progress) as bar, heard(driven.failure):
-            course.reach(span[0], lambda: lambda t: y)
-            for t, dense in steps(method, motion, span, y, rtol, atol, first, largest):
+        with Progress((origin, origin + length), progress) as bar, heard(forces.failure):
+            course.start(y)
+            for t, dense in steps(method, motion, length, y, rtol, atol, first, largest):
                 course.steps += 1
-                course.reach(t, dense)
+                course.reach(t, dense())
                 bar.show(course)
     except KeyboardInterrupt:
         message = interrupted(course.t)
@@ -164,23 +206,23 @@ def by_peer(
     return course.result(message)
 
 
-def _scipy(method, motion: Motion, span, y, rtol, atol, first, largest) -> Steps:
+def _scipy(method, motion: Motion, length, y, rtol, atol, first, largest) -> Steps:
     from scipy import integrate  # noqa: PLC0415
 
     if first is not None:
-        first = min(first, span[1] - span[0])
+        first = min(first, length)
     solver = getattr(integrate, method)(
-        motion.rates, span[0], y, span[1], rtol=rtol, atol=atol, first_step=first, max_step=largest
+        motion.rates, 0.0, y, length, rtol=rtol, atol=atol, first_step=first, max_step=largest
     )
     while solver.status == "running":
         reached = solver.t
         message = solver.step()
         if solver.status == "failed":
-            raise _gave_up(f"SciPy's {method}", reached, message)
+            raise _gave_up(f"SciPy's {method}", motion.origin + reached, message)
         yield solver.t, solver.dense_output
 
 
-def _sundials(method, motion: Motion, span, y, rtol, atol, first, largest) -> Steps:
+def _sundials(method, motion: Motion, length, y, rtol, atol, first, largest) -> Steps:
     try:
         library = import_module(f"sksundae.{method}")
     except ImportError as error:
@@ -194,30 +236,29 @@ def _sundials(method, motion: Motion, span, y, rtol, atol, first, largest) -> St
     def implicit(t, y, rates, residual):
         residual[:] = motion.residual(t, y, rates)
 
-    start, end = span
-    smallest = 4.0 * np.spacing(max(abs(start), abs(end)))  # that moves the time
-    largest = max(min(largest, end - start), smallest)
+    smallest = 4.0 * np.spacing(length)  # that moves the time
+    largest = max(min(largest, length), smallest)
     options = {
         "rtol": rtol, "atol": atol, "first_step": min(first or 0.0, largest),
         "min_step": smallest, "max_step": largest,
     }  # fmt: skip
     if method == "cvode":
         solver: Any = library.CVODE(explicit, **options)
-        solver.init_step(start, y)
+        solver.init_step(0.0, y)
     else:
         solver = library.IDA(implicit, **options)
-        solver.init_step(start, y, motion.rates(start, y))
+        solver.init_step(0.0, y, motion.rates(0.0, y))
 
     def within(t):
         return (
             done.y if t == done.t else solver.step(t, "normal").y
         )  # interpolates: no step is made
 
-    reached = start
-    while reached < end:
-        done = solver.step(end, "onestep", end)
+    reached = 0.0
+    while reached < length:
+        done = solver.step(length, "onestep", length)
         if not done.success:
-            raise _gave_up(method.upper(), reached, done.message)
+            raise _gave_up(method.upper(), motion.origin + reached, done.message)
         if done.t > reached:  # else it only comes back from where it was asked to interpolate
             reached = done.t
             yield reached, lambda: within

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from limber import dynamics
 from limber.assembly.system import System
-from limber.bodies import FlexibleBody
 from limber.checks import Array, array
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 from limber.simulation.events import Happened
@@ -45,21 +44,38 @@ class NodeMotion:
 
 @dataclass(frozen=True, eq=False)
 class PowerAudit:
-    """Where the energy went, from the first time on: all (n,), J.
+    """Where the energy came from and went, from the first time on: all (n,), J.
 
-    `energy` less its first value equals `work` plus `dissipation` (negative), but for the errors of the
-    integration and of the quadrature over the output times: `residual`.
+    energy : kinetic and potential.
+    work, external : work of the torques, and of the wrenches from outside.
+    dissipation : what the modal dampers took, negative.
+    actions : what actions of events changed at once.
+    residual : `energy` less its first value and less all of these: the error of the integration.
     """
 
     energy: Array
     work: Array
+    external: Array
     dissipation: Array
+    actions: Array
     residual: Array
+
+    @property
+    def accuracy(self) -> float:
+        """The largest residual over the largest energy that came in, went out or changed its form."""
+        parts = (self.work, self.external, self.dissipation, self.actions)
+        exchanged = max(float(np.abs(x).max(initial=0.0)) for x in (self.energy - self.energy[0], *parts))
+        largest = float(np.abs(self.residual).max(initial=0.0))
+        return largest / exchanged if exchanged > 0.0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
     """A simulation: t (n,), q (n, nq), v (n, nv), tau (n, nv) and what follows from them.
+
+    external : {("body", node): (n, 6)}, the wrenches that acted from outside.
+    supplied : (n, 4), the energy that came in up to each time, J: by torques, by wrenches, by modal dampers
+        (negative) and by actions of events; integrated along the steps.
 
     Indexing by a slice gives the result between: result[10:20].
     """
@@ -72,6 +88,29 @@ class Result:
     events: tuple[Happened, ...] = ()
     statistics: Statistics = Statistics(0, 0, 0, 0.0)
     message: str = ""
+    external: Mapping[tuple[str, str | int | None], Array] = field(default_factory=dict)
+    supplied: Array | None = None
+
+    @staticmethod
+    def of_rows(
+        system: System,
+        t: Array,
+        y: Array,
+        forces: Array,
+        keys: Sequence[tuple],
+        events: tuple[Happened, ...] = (),
+        statistics: Statistics = Statistics(0, 0, 0, 0.0),  # noqa: B008 (it is immutable)
+        message: str = "",
+    ) -> Result:
+        """The result of rows as the engine writes them: [q; v; supplied energy], and [tau; wrenches]."""
+        nq, nv = system.nq, system.nv
+        external = {
+            key: forces[:, nv + 6 * i : nv + 6 * (i + 1)] for i, key in enumerate(keys)
+        }
+        return Result(
+            system, t, y[:, :nq], y[:, nq : nq + nv], forces[:, :nv], events, statistics, message,
+            external, y[:, nq + nv :],
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.t)
@@ -79,10 +118,27 @@ class Result:
     def __getitem__(self, rows: slice) -> Result:
         if not isinstance(rows, slice):
             raise ArgumentTypeError(f"a Result is indexed by a slice of rows, got {rows!r}.")
-        return self._with(self.t[rows], self.q[rows], self.v[rows], self.tau[rows])
+        return self._with(lambda x: x[rows])
 
-    def _with(self, t: Array, q: Array, v: Array, tau: Array) -> Result:
-        return Result(self.system, t, q, v, tau, self.events, self.statistics, self.message)
+    def _with(self, change: Callable[[Array], Array]) -> Result:
+        """The result with every array of rows changed alike."""
+        return replace(
+            self, t=change(self.t), q=change(self.q), v=change(self.v), tau=change(self.tau),
+            external={key: change(x) for key, x in self.external.items()},
+            supplied=None if self.supplied is None else change(self.supplied),
+        )  # fmt: skip
+
+    def followed_by(self, other: Result) -> Result:
+        """The rows of this result and then those of another of the same run."""
+        supplied = None
+        if self.supplied is not None and other.supplied is not None:
+            supplied = np.concatenate([self.supplied, other.supplied])
+        return replace(
+            self, t=np.append(self.t, other.t), q=np.concatenate([self.q, other.q]),
+            v=np.concatenate([self.v, other.v]), tau=np.concatenate([self.tau, other.tau]),
+            external={k: np.concatenate([x, other.external[k]]) for k, x in self.external.items()},
+            supplied=supplied,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         if not len(self):
@@ -119,7 +175,8 @@ class Result:
     @cached_property
     def vdot(self) -> Array:
         """Rates of the speeds, (n, nv)."""
-        return dynamics.forward_dynamics(self.system, self.q, self.v, self.tau)
+        external = dict(self.external) or None
+        return dynamics.forward_dynamics(self.system, self.q, self.v, self.tau, external=external)
 
     @cached_property
     def kinetic_energy(self) -> Array:
@@ -156,24 +213,19 @@ class Result:
         return self.modal(body) @ shapes.T
 
     def power_audit(self) -> PowerAudit:
-        """Work of the forces and of the modal dampers against the change of energy.
+        """Where the energy came from and went: work of torques, wrenches and dampers against the change of energy.
 
-        Needs output times close enough to integrate power over them (Simpson's rule).  A ruthless system is no
-        Lagrangian one and keeps no such balance.
+        Power is integrated along the steps of the simulation, so the output times do not matter.  A ruthless system is
+        no Lagrangian one and keeps no such balance.
         """
-        from scipy.integrate import cumulative_simpson  # noqa: PLC0415
-
-        self._refuse_unordered("power_audit", 3)
-        power = np.einsum("ni,ni->n", self.tau, self.v)
-        lost = np.zeros(len(self))
-        for name, body in self.system.bodies.items():
-            if isinstance(body, FlexibleBody) and body.modes:
-                rate = self.modal_speed(name)
-                lost -= np.einsum("ni,ij,nj->n", rate, body.damping, rate)
-        work = cumulative_simpson(power, x=self.t, initial=0.0)
-        dissipation = cumulative_simpson(lost, x=self.t, initial=0.0)
+        if self.supplied is None or not len(self):
+            raise ArgumentValueError(
+                "power_audit needs the rows of a simulation, which records the energy that comes in; this result has "
+                + ("no rows." if self.supplied is not None else "no such record.")
+            )
+        supplied = self.supplied - self.supplied[0]
         change = self.energy - self.energy[0]
-        return PowerAudit(self.energy, work, dissipation, change - work - dissipation)
+        return PowerAudit(self.energy, *supplied.T, change - supplied.sum(axis=1))
 
     # --- pictures ---------------------------------------------------------------------------------
 
@@ -199,11 +251,11 @@ class Result:
     # --- other shapes -----------------------------------------------------------------------------
 
     def resample(self, times: ArrayLike) -> Result:
-        """The result at other times within its own: cubic Hermite in q and v, linear in tau.
+        """The result at other times within its own: cubic Hermite in q and v, linear in forces.
 
         The error is that of cubic interpolation between the output times; quaternions stay unit.
         """
-        from scipy.interpolate import CubicHermiteSpline  # noqa: PLC0415
+        from scipy.interpolate import CubicHermiteSpline, PchipInterpolator  # noqa: PLC0415
 
         t = array("times", times, ("n",))
         self._refuse_unordered("resample", 2)
@@ -215,12 +267,15 @@ class Result:
         v = CubicHermiteSpline(self.t, self.v, self.vdot)(t)
         for _, at in dynamics.evaluate.quaternions(self.system):
             q[:, at] /= np.linalg.norm(q[:, at], axis=1, keepdims=True)
-        tau = (
-            np.array([np.interp(t, self.t, x) for x in self.tau.T])
-            .reshape(self.tau.shape[1], len(t))
-            .T
+
+        def linear(x: Array) -> Array:
+            return np.array([np.interp(t, self.t, c) for c in x.T]).reshape(x.shape[1], len(t)).T
+
+        supplied = None if self.supplied is None else PchipInterpolator(self.t, self.supplied)(t)
+        external = {key: linear(x) for key, x in self.external.items()}
+        return replace(
+            self, t=t, q=q, v=v, tau=linear(self.tau), external=external, supplied=supplied
         )
-        return self._with(t, q, v, tau)
 
     def _refuse_unordered(self, what: str, least: int) -> None:
         """Refuse what needs a number of rows at times that increase."""

@@ -10,21 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from limber.assembly.system import System
-from limber.checks import Array, shown
+from limber.checks import Array
 from limber.dynamics.forward import sweep_of
-from limber.errors import ArgumentValueError, SimulationError
+from limber.errors import SimulationError
 from limber.interrupts import heard
 from limber.kernels import compiled
 from limber.kernels import layout as L
 from limber.kernels import records as R
-from limber.simulation.drive import SIGNATURE, Drive, callback
+from limber.simulation.crossings import Crossings
 from limber.simulation.events import Event
 from limber.simulation.methods import Method, methods
+from limber.simulation.signals import SIGNATURE, Signal, callback
 
 #: Steps of the first stretch of an adaptive run; later ones take about STRETCH seconds.
 FIRST, STRETCH = 200, 0.1
-#: An event function this near to zero after an action is at zero.
-SURFACE = 1e-10
 #: Steps of a trial of the other method, the most steps of a stretch, and the work through which a run stays
 #: explicit, in evaluations times speeds (some tenths of a second).
 TRIAL, MOST, PATIENCE = 50, 1_000_000, 3_000_000
@@ -36,89 +35,142 @@ IMPLICIT_COST, PYTHON_COST = {"general": 1.3, "generated": 4.0}, 50
 #: Numbers in a cache line.
 LINE = 8
 
+#: void rates(const long long *context, double t, const double *y, double *dy)
+_RATES = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
+)
+
+
+@dataclass
+class Forces:
+    """What drives a run: the torque, and wrenches at nodes: (body, node) keys, and as the kernels have them."""
+
+    torque: Signal
+    wrenches: list[Signal]
+    keys: list[tuple]
+    nodes: np.ndarray
+    failure: list[BaseException]  # the first error of their functions, or of those of events
+
+    @property
+    def signals(self) -> list[Signal]:
+        """The torque and the wrenches."""
+        return [self.torque, *self.wrenches]
+
 
 @dataclass
 class Outputs:
-    """Where results are written: times, states [q; v] and forces, row by row."""
+    """Where results are written, row by row: times from the start, [q; v; energy that came in], forces."""
 
     t: Array
     y: Array
-    tau: Array
+    forces: Array
 
 
 class Run:
-    """The state of a simulation in progress."""
+    """The state of a simulation in progress.  Times count from its start, `origin`, but for those it is asked for."""
 
     def __init__(
-        self, system: System, drive: Drive, events: Sequence[Event], outputs: Outputs, y: Array,
-        span: tuple[float, float], rtol: float, atol: float, step: float | None, largest: float,
+        self, system: System, forces: Forces, events: Sequence[Event], outputs: Outputs, y: Array,
+        origin: float, length: float, rtol: float, atol: float, step: float | None, largest: float,
         engine: str,
     ):  # fmt: skip
         self.system = system
         self.outputs = outputs
-        self.drive = drive
+        self.forces = forces
+        self.failure = forces.failure
+        self.origin = origin
         self._implicit_cost = IMPLICIT_COST[engine]
-        n = len(y)
+        signals = forces.signals
+        stateful = any(s.kind == R.CALLED for s in signals)
+        n, nv = len(y) + R.FLOWS, system.nv
         packed = system.dynamics
-        self.failure = drive.failure
         most = max(m.stages for m in methods().values())
         (
-            self.y, self.clock, self._const, self._work, self._k, self._scratch, self._tau, self._side, *memory
+            self.y, self.clock, self._shared, self._const, self._work, self._k, self._scratch, self._forces,
+            applied, self._sides, *memory
         ) = _together(
-            n, R.CLOCK, len(packed.const), int(packed.topo[L.WORK_SIZE]), (most + 4) * n,
-            2 * n + most + 9 + 2 * len(events), system.nv, 2 * len(events),
-            *_implicit_sizes(system, drive.kind == R.CALLED),
+            n, R.CLOCK, R.SHARED_SIZE, len(packed.const), int(packed.topo[L.WORK_SIZE]), (most + 4) * n,
+            2 * n + most + 9 + 5 * len(events), nv + 6 * len(forces.wrenches), nv, 2 * len(events),
+            *_implicit_sizes(system, stateful),
         )  # fmt: skip
-        self.y[:], self._const[:], self._tau[:] = y, packed.const, drive.tau
-        self._side[len(events) :] = [e.direction for e in events]
+        self.y[: len(y)], self._const[:] = y, packed.const
+        self._shared[R.ORIGIN_TIME] = origin
         memory[R.STATE][R.AGE] = np.inf  # slopes were never taken
         self._memory = np.array([a.ctypes.data for a in memory], dtype=np.int64)
-        event = 0
-        if events:
-
-            def values(t, q, v):
-                return [_value(e, t, q, v) for e in events]
-
-            self._event = SIGNATURE(callback(system, values, self.failure, len(events)))
-            event = ctypes.cast(self._event, ctypes.c_void_p).value or 0
-            # on which side of zero every function starts
-            self._values = values
-            self._side[: len(events)] = np.sign(self._event_values(span[0]))
         clock = self.clock
-        length = span[1] - span[0]
-        clock[[R.TIME, R.END_TIME]] = span
-        clock[R.STEP] = max(1e-3 * min(1.0, length), 1e-9 * length) if step is None else step
-        clock[[R.RTOL, R.ATOL]] = rtol, atol
-        clock[R.LARGEST] = largest
-        clock[[R.NEXT_SAMPLE, R.START]], clock[R.SAMPLE] = span[0], drive.sample
-        self._stops = np.append(drive.stops, np.inf)
+        first = max(1e-3 * min(1.0, length), 1e-9 * length) if step is None else step
+        clock[[R.END_TIME, R.STEP, R.LARGEST, R.RTOL, R.ATOL]] = length, first, largest, rtol, atol
+        clock[R.SAMPLE] = forces.torque.sample
         clock[R.FRESH] = 1.0
+        self._first = first
+        stops = [s.stops - origin for s in signals]
+        self._stops = np.append(np.unique(np.concatenate(stops)), np.inf)
         rates, sweep = _rates(system, engine)
+        self._call_rates = _RATES(rates)
+        tau, wrenches = self._forces[:nv], self._forces[nv:]
+        self._signals = self._records(signals)
         context = {
             R.TOPO: packed.topo.ctypes.data, R.CONST: self._const.ctypes.data, R.CONST_SIZE: len(packed.const),
-            R.WORK: self._work.ctypes.data, R.KIND: drive.kind, R.FUNCTION: drive.address,
-            R.TABLE_DATA: drive.table.ctypes.data, R.ROWS: drive.table.size // (3 * system.nv + 1),
-            R.TAU: self._tau.ctypes.data, R.RATES: rates, R.FORCES: compiled.address("engine_forces"),
-            R.SWEEP: sweep, R.MEMORY: self._memory.ctypes.data, R.EVENT_FUNCTION: event, R.EVENTS: len(events),
+            R.WORK: self._work.ctypes.data, R.SIGNALS: self._signals.ctypes.data, R.WRENCHES: len(forces.wrenches),
+            R.TAU: tau.ctypes.data, R.APPLIED: (applied if forces.wrenches else tau).ctypes.data,
+            R.NODES: forces.nodes.ctypes.data, R.WRENCH_DATA: wrenches.ctypes.data,
+            R.RATES: rates, R.FORCES: compiled.address("engine_forces"), R.SWEEP: sweep,
+            R.MEMORY: self._memory.ctypes.data, R.EVENTS: len(events), R.SHARED: self._shared.ctypes.data,
+            R.DAMPED: _damped(system), R.STATEFUL: stateful,
         }  # fmt: skip
+        if forces.wrenches:
+            context[R.WRENCH_FORCES] = compiled.address("wrench_sweep")
         self._context = np.zeros(R.CONTEXT, dtype=np.int64)
         self._context[list(context)] = list(context.values())
         self._engine = compiled.load("simulate")
+        self.crossings = Crossings(system, events, self._sides, self.rates)
+        if events:
+            values = callback(system, self.crossings.function, self.failure, len(events))
+            self._event = SIGNATURE(values)
+            pointer = ctypes.cast(self._event, ctypes.c_void_p)
+            self._context[R.EVENT_FUNCTION] = pointer.value or 0
+
+    def _records(self, signals: list[Signal]) -> np.ndarray:
+        """The signals as `kernels.drive` reads them; their values lie behind each other."""
+        records = np.zeros((len(signals), R.SIGNAL), dtype=np.int64)
+        ends = np.cumsum([s.value.size for s in signals])
+        self._values = np.split(self._forces, ends[:-1])
+        self._tables = [np.array(s.table) for s in signals]
+        for i, (signal, value, table) in enumerate(zip(signals, self._values, self._tables)):
+            value[:] = signal.value
+            table[:, :1] -= self.origin
+            records[i, [R.KIND, R.FUNCTION, R.NUMBER]] = signal.kind, signal.address, i + 1
+            records[i, [R.VALUE, R.WIDTH]] = value.ctypes.data, value.size
+            records[i, [R.TABLE_DATA, R.ROWS]] = table.ctypes.data, len(table)
+        return records
 
     @property
-    def tau(self) -> Array:
-        """The forces last evaluated."""
-        return self._tau
+    def force_row(self) -> Array:
+        """The torque and the wrenches last evaluated."""
+        return self._forces
 
     @property
     def t(self) -> float:
         """The time reached."""
-        return float(self.clock[R.TIME])
+        return float(self.origin + self.clock[R.TIME])
+
+    @property
+    def state(self) -> Array:
+        """The state reached, [q; v]."""
+        return self.y[: -R.FLOWS]
+
+    def rates(self, t: float, y: Array) -> Array:
+        """dy/dt of [q; v] at a time."""
+        y = np.ascontiguousarray(y[: len(self.state)])
+        rate = np.empty_like(y)
+        self._call_rates(self._context.ctypes.data, t - self.origin, y.ctypes.data, rate.ctypes.data)
+        self._raise_failure()
+        return rate
 
     def cost_of(self, method: Method) -> float:
         """What an evaluation of a method costs."""
         dynamics = self._implicit_cost if method.name == "sdirk4" else 1.0
-        return dynamics * self.system.nv + PYTHON_COST * self.drive.python
+        return dynamics * self.system.nv + PYTHON_COST * any(s.python for s in self.forces.signals)
 
     def prepare(self, method: Method) -> None:
         """Compile what a method needs, if this machine has not yet."""
@@ -129,49 +181,56 @@ class Run:
     def go(self, method: Method, until: float, steps: int) -> int:
         """Go on for at most `steps` steps or until a time; returns why it stopped."""
         self.prepare(method)
-        self.clock[R.END_TIME] = until
+        self.clock[R.END_TIME] = until - self.origin
         with heard(self.failure):
             status = self._engine(
                 self._context, method.number, self.y, self._k, self._scratch, self.clock, method.tableau,
-                self._side, self._stops, self.outputs.t, self.outputs.y.reshape(-1), self.outputs.tau.reshape(-1), steps,
+                self._sides, self._stops, self.outputs.t, self.outputs.y.reshape(-1),
+                self.outputs.forces.reshape(-1), steps,
             )  # fmt: skip
-        if self.failure:
-            raise self.failure[0]
+        self._raise_failure()
         if status == R.STUCK:
             raise SimulationError(self._why_stuck(method))
         return int(status)
 
-    def sampled(self, tau: Array) -> None:
-        """The controller was called at the start, outside: its torque holds from there."""
-        self._tau[:] = tau
-        self.clock[R.SAMPLES] = 1.0
-        self.clock[R.NEXT_SAMPLE] = self.clock[R.START] + self.clock[R.SAMPLE]
+    def _raise_failure(self) -> None:
+        """Raise what a function raised, or that it was not finite."""
+        if self.failure:
+            raise self.failure[0]
+        number = int(self._shared[R.FAULT])
+        if number:  # of a compiled function: others raise
+            t, element = self._shared[[R.FAULT_TIME, R.FAULT_PART]]
+            signal = self.forces.signals[number - 1]
+            raise signal.spoilt(self.system, float(self.origin + t), int(element))
 
-    def restart(self, moved: bool = False) -> None:
-        """Go on after an event; `moved`: from another state, on whose side of the events' zeros is looked anew."""
-        self.clock[R.FRESH] = 1.0
-        if moved and len(self._side):
-            values = self._event_values(self.t)
-            # on the surface, where it goes next decides
-            self._side[: len(values)] = np.where(np.abs(values) > SURFACE, np.sign(values), 0.0)
+    def first_row(self) -> None:
+        """The forces at the start; and if it is asked for, the row of the output there."""
+        s, y = self.system, self.state
+        for signal, value in zip(self.forces.signals, self._values):
+            with heard(self.failure):
+                value[:] = signal.at(self.origin, y[: s.nq], y[s.nq :])
+            self._raise_failure()
+            signal.refuse_spoilt(s, self.origin, value)
+        if self.forces.torque.kind == R.SAMPLED:  # it was called: its torque holds from here
+            self.clock[R.SAMPLES] = 1.0
+            self.clock[R.NEXT_SAMPLE] = self.clock[R.SAMPLE]
+        if self.outputs.t.size and self.outputs.t[0] == 0.0:
+            self.outputs.y[0] = self.y
+            self.outputs.forces[0] = self._forces
+            self.clock[R.OUTPUT] = 1
 
-    def _event_values(self, t: float) -> Array:
-        nq = self.system.nq
-        return np.array(self._values(t, self.y[:nq].copy(), self.y[nq:].copy()), dtype=float)
+    def restart(self) -> None:
+        """Go on after an event: with a rate, a step and a step control that know nothing of the motion before."""
+        self.clock[[R.FRESH, R.LAST_ERROR]] = 1.0, 0.0
+        self.clock[R.STEP] = min(self.clock[R.STEP], self._first)
 
     def _why_stuck(self, method: Method) -> str:
-        s, y = self.system, self.y
-        t, step = self.clock[R.TIME], self.clock[R.STEP]
+        s, y = self.system, self.state
+        step = self.clock[R.STEP]
         rates = self._k[: len(y)]
         bad = np.flatnonzero(~np.isfinite(rates))
         size = np.abs(np.where(np.isfinite(y), y, np.inf))
         i = int(bad[0]) if bad.size else int(np.argmax(size))
-        if self.drive.spoilt:
-            at, j = self.drive.spoilt[0]
-            return (
-                f"the simulation of {s.name!r} got stuck at t = {t:.6g} s: torque was not finite at t = {at:.6g} s, first for "
-                f"v[{j}], {s.describe_v(j)}. Look at the function that makes it; the result so far is in error.result."
-            )
         part = (
             f"q[{i}], {s.describe_q(i)}" if i < s.nq else f"v[{i - s.nq}], {s.describe_v(i - s.nq)}"
         )
@@ -185,9 +244,14 @@ class Run:
             what = f"the state is no longer finite with the fixed step of {step:.2g} s"
             advice = 'Take a smaller step, or an adaptive method such as method="dop853".'
         return (
-            f"the simulation of {s.name!r} got stuck at t = {t:.6g} s: {what}; the largest part of the state is "
+            f"the simulation of {s.name!r} got stuck at t = {self.t:.6g} s: {what}; the largest part of the state is "
             f"{part}, which is {y[i]:.3g}. {advice}"
         )
+
+
+def _damped(system: System) -> bool:
+    """Whether a body has modal dampers."""
+    return any(np.any(getattr(body, "damping", 0.0)) for body in system.bodies.values())
 
 
 def _rates(system: System, engine: str) -> tuple[int, int]:
@@ -212,25 +276,14 @@ def _together(*sizes: int) -> list[Array]:
     return [block[start : start + size] for start, size in zip(starts, sizes)]
 
 
-def _implicit_sizes(system: System, called: bool) -> list[int]:
-    """The sizes of the memory of `kernels.implicit`; matrices of slopes only for torques that may have any."""
-    n, nv = system.nq + system.nv, system.nv
+def _implicit_sizes(system: System, stateful: bool) -> list[int]:
+    """The sizes of the memory of `kernels.implicit`; matrices of slopes only for forces that may have any."""
+    n, nv = system.nq + system.nv + R.FLOWS, system.nv
     sizes = dict.fromkeys(range(R.MEMORY_SIZE), nv) | {R.STATE: 2}
     sizes |= dict.fromkeys((R.HAT, R.FREE), len(system.dynamics.const))
     sizes |= dict.fromkeys((R.BASE, R.POINT, R.RATE), n)
-    sizes |= dict.fromkeys((R.BY_Q, R.BY_V, R.Z, R.T, R.S), nv * nv if called else 0)
+    sizes |= dict.fromkeys((R.BY_Q, R.BY_V, R.Z, R.T, R.S), nv * nv if stateful else 0)
     return [sizes[place] for place in range(R.MEMORY_SIZE)]
-
-
-def _value(event: Event, t: float, q: Array, v: Array) -> float:
-    """The value of an event function, which must be one finite number."""
-    value = np.asarray(event.function(t, q, v))  # type: ignore[operator]
-    if value.dtype.kind not in "iufb" or value.size != 1 or not np.isfinite(value).all():
-        raise ArgumentValueError(
-            f"the function of event {event.name!r} must return one finite number; at t = {t:.6g} s it returned "
-            f"{shown(value)}."
-        )
-    return float(value.reshape(()))
 
 
 def paced(run: Run, method: Method, until: float, show) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -12,30 +12,25 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, unit_quaternion
-from limber.dynamics.evaluate import check_system, quaternions
+from limber.dynamics import kinetic_energy, potential_energy
+from limber.dynamics.evaluate import check_system, node_pairs, quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
-from limber.kernels.records import (
-    DONE,
-    EVALUATIONS,
-    EVENT,
-    EVENT_NUMBER,
-    OUTPUT,
-    REJECTED,
-    SAMPLED,
-    STEPS,
-)
-from limber.simulation.drive import Drive, drive
+from limber.kernels import records as R
 from limber.simulation.events import Event, Happened
 from limber.simulation.methods import methods
 from limber.simulation.peers import PEERS, by_peer
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
-from limber.simulation.run import Outputs, Run, automatic, paced
+from limber.simulation.run import Forces, Outputs, Run, automatic, paced
+from limber.simulation.signals import torque_signal, wrench_signal
 
 #: Output rows when nothing is said of them.
 ROWS = 501
-#: So many events within this part of the run are a trap.
-CROWD, CLOSE = 100, 1e-6
+#: So many events within this part of the run go on without end: those that come ever closer, and those that keep their
+#: distance.
+CROWDS = ((100, 1e-12), (1000, 1e-6))
+#: So do so many that rounding does not tell from the one before.
+BLURRED = 3
 
 
 def simulate(
@@ -45,6 +40,7 @@ def simulate(
     q0: ArrayLike | None = None,
     v0: ArrayLike | None = None,
     torque: Any = None,
+    external: Mapping[tuple[str, str | int | None], Any] | None = None,
     t_eval: ArrayLike | None = None,
     every: float | None = None,
     t0: float = 0.0,
@@ -66,15 +62,17 @@ def simulate(
     torque : None; a constant (nv,), or (r,) of the joints alone; a `Table`; a function (t, q, v) -> tau; a
         compiled function with an `address`, void f(double t, const double *q, const double *v, double *tau),
         such as `numba.cfunc` makes; or a callable object with a `sample_time`, called at its times and held
-        between.
-    t_eval, every : output times, or their distance; 501 times unless given.
+        between.  A function may say in `breaks`, an array of times, where it jumps or bends: steps end there.
+    external : {("body", node): wrench}, forces at nodes from outside: [moment, force] in world axes, constant (6,),
+        a `Table` of 6 columns, a function (t, q, v) -> (6,), or a compiled one, as for torque.
+    t_eval, every : output times, or their distance (the end comes last in any case); 501 times unless given.
     rtol, atol : tolerances of the adaptive methods on every element of q and v, per step.
     method : "rk4" (fixed `step`), "rk45", "dop853" (orders 5 and 8, adaptive), "sdirk4" (implicit, for stiff
         modes and stiff torque laws; `kernels.implicit`), or "auto": dop853 and sdirk4, whichever turns out
         cheaper as the run goes on.  For comparison, through Python at every evaluation: "RK23", "RK45",
         "DOP853", "Radau", "BDF", "LSODA" of SciPy; "cvode" and "ida" of SUNDIALS, the first by forward
         dynamics as all others, the second by inverse dynamics alone.
-    step, max_step : the (first) step, and the largest of the adaptive methods.
+    step, max_step : the (first) step, and the largest.
     events : see `Event`.
     engine : "general", or "generated": C code of this system (`compile`), several times as fast.
     progress : show a progress bar; by itself only for runs of more than a second in a terminal.
@@ -90,6 +88,7 @@ def simulate(
     end = number("t_end", t_end)
     if not end > start:
         raise ArgumentValueError(f"t_end must be later than t0={start:g}, got {end:g}.")
+    length = end - start
     q, v = _initial(system, q0, v0)
     times = _times(start, end, t_eval, every)
     rtol, atol = number("rtol", rtol, minimum=0.0), number("atol", atol, minimum=0.0)
@@ -99,14 +98,14 @@ def simulate(
         step = number("step", step, above=0.0)
     largest = np.inf if max_step is None else number("max_step", max_step, above=0.0)
     listed = _events(events)
-    driven = drive(system, torque)
+    forces = _forces(system, torque, external)
     if isinstance(method, str) and method in PEERS:
         if listed or save is not None:
             raise ArgumentValueError(
                 f"method={method!r} of another library takes no events and no save= here; Result.save writes a file."
             )
         return by_peer(
-            system, method, (start, end), np.concatenate([q, v]), driven, times,
+            system, method, start, length, np.concatenate([q, v]), forces, times,
             rtol, atol, step, largest, progress,
         )  # fmt: skip
     if not isinstance(method, str) or (method != "auto" and method not in methods()):
@@ -117,21 +116,21 @@ def simulate(
     if method == "rk4":
         if step is None:
             raise ArgumentValueError('method="rk4" has fixed steps: give step=..., in seconds.')
-        largest = step
-        if (end - start) / step > 1e10:
+        step = largest = min(step, largest)
+        if length / step > 1e10:
             raise ArgumentValueError(
-                f"step={step:g} asks for {(end - start) / step:.1e} steps: take a larger one."
+                f"step={step:g} asks for {length / step:.1e} steps: take a larger one."
             )
     if engine not in ("general", "generated"):
         raise ArgumentValueError(f'engine={shown(engine)} must be "general" or "generated".')
-    n = system.nq + system.nv
-    outputs = Outputs(times, np.empty((len(times), n)), np.empty((len(times), system.nv)))
+    n, width = system.nq + system.nv + R.FLOWS, system.nv + 6 * len(forces.keys)
+    outputs = Outputs(times, np.empty((len(times), n)), np.empty((len(times), width)))
     run = Run(
-        system, driven, [e for e in listed if callable(e.function)], outputs,
-        np.concatenate([q, v]), (start, end), rtol, atol, step, largest, engine,
+        system, forces, [e for e in listed if callable(e.function)], outputs,
+        np.concatenate([q, v]), start, length, rtol, atol, step, largest, engine,
     )  # fmt: skip
     if save is None:
-        return _driven(run, driven, method, listed, (start, end), progress)
+        return _driven(run, method, listed, (start, end), progress)
     from limber.simulation.storage import Writer  # noqa: PLC0415
 
     writer = Writer(save, system)
@@ -139,13 +138,15 @@ def simulate(
 
     def store(run: Run) -> None:
         nonlocal written
-        rows = slice(written, int(run.clock[OUTPUT]))
+        rows = slice(written, int(run.clock[R.OUTPUT]))
         y = outputs.y[rows]
-        writer.append(outputs.t[rows], y[:, : system.nq], y[:, system.nq :], outputs.tau[rows])
+        writer.append(
+            start + outputs.t[rows], y[:, : system.nq], y[:, system.nq : -R.FLOWS], outputs.forces[rows, : system.nv]
+        )
         written = rows.stop
 
     try:
-        result = _driven(run, driven, method, listed, (start, end), progress, store)
+        result = _driven(run, method, listed, (start, end), progress, store)
     except BaseException:
         store(run)
         writer.close()
@@ -157,18 +158,21 @@ def simulate(
     return result
 
 
-def _driven(
-    run: Run, driven: Drive, method: str, listed, span, progress, store=lambda run: None
-) -> Result:
+def _forces(system: System, torque: Any, external: Any) -> Forces:
+    """The torque and the wrenches, as the engine takes them."""
+    failure: list[BaseException] = []
+    made = torque_signal(system, torque, failure)
+    nodes = node_pairs(system, system.dynamics, external)
+    keys = list(external or ())
+    wrenches = [wrench_signal(system, key, external[key], failure) for key in keys]
+    return Forces(made, wrenches, keys, nodes, failure)
+
+
+def _driven(run: Run, method: str, listed, span, progress, store=lambda run: None) -> Result:
     """Drive a run to its end, events and interruptions included; `store` keeps what is new in a file."""
-    crossings = [e for e in listed if callable(e.function)]
-    timed = sorted((e for e in listed if not callable(e.function)), key=lambda e: e.function)
-    timed = [e for e in timed if span[0] <= e.function <= span[1]]
     happened: list[Happened] = []
     began = time.perf_counter()
     message = "reached t_end"
-    if run.outputs.t.size and run.outputs.t[0] == span[0]:
-        _first_row(run, driven)
     with Progress(span, progress) as bar:
 
         def show(run: Run) -> None:
@@ -176,33 +180,12 @@ def _driven(
             store(run)
 
         try:
-            while True:
-                until = timed[0].function if timed else span[1]
-                if until > run.t:
-                    if method == "auto":
-                        status = automatic(run, until, show)
-                    else:
-                        status = paced(run, methods()[method], until, show)
-                else:
-                    status = DONE
-                if status == EVENT:
-                    event = crossings[int(run.clock[EVENT_NUMBER])]
-                elif timed:
-                    event = timed.pop(0)
-                else:
-                    break
-                happened.append(Happened(run.t, event.name))
-                if len(happened) >= CROWD and run.t - happened[-CROWD].t <= CLOSE * (
-                    span[1] - span[0]
-                ):
-                    raise SimulationError(
-                        f"{CROWD} events up to t = {run.t:.6g} s, the last {event.name!r}, follow each other at once: an action "
-                        "leads back to its event. Give the event a direction, or let the action move the state away "
-                        "from the zero of its function."
-                    )
-                if _acted(run, event) or event.terminal:
-                    message = f"stopped by event {event.name!r} at t = {run.t:.6g} s"
-                    return _with_last(_result(run, happened, began, message), run, driven)
+            run.first_row()
+            run.crossings.start(run.t, run.state)
+            stop = _to_the_end(run, method, listed, span, happened, show)
+            if stop is not None:
+                message = f"stopped by event {stop!r} at t = {run.t:.6g} s"
+                return _with_last(_result(run, happened, began, message), run)
         except KeyboardInterrupt:
             message = interrupted(run.t)
         except Exception as error:
@@ -211,58 +194,91 @@ def _driven(
     return _result(run, happened, began, message)
 
 
-def _with_last(result: Result, run: Run, driven: Drive) -> Result:
+def _to_the_end(run: Run, method: str, listed, span, happened: list[Happened], show) -> str | None:
+    """Go on from event to event; the name of the one that stops the run, or None."""
+    crossings = [e for e in listed if callable(e.function)]
+    timed = sorted((e for e in listed if not callable(e.function)), key=lambda e: e.function)
+    timed = [e for e in timed if span[0] <= e.function <= span[1]]
+    now = None  # the crossing that happens at once
+    blurred = 0
+    while True:
+        status = R.EVENT
+        if now is None:
+            until = timed[0].function if timed else span[1]
+            if until <= run.t:
+                status = R.DONE
+            elif method == "auto":
+                status = automatic(run, until, show)
+            else:
+                status = paced(run, methods()[method], until, show)
+            if status == R.EVENT:
+                now = int(run.clock[R.EVENT_NUMBER])
+                blurred = blurred + 1 if run.clock[R.UNRESOLVED] else 0
+        if now is not None:
+            event = crossings[now]
+        elif timed:
+            event = timed.pop(0)
+        else:
+            return None
+        happened.append(Happened(run.t, event.name))
+        _refuse_endless(happened, blurred, span)
+        before = run.crossings.values(run.t, run.state)
+        if _acted(run, event) or event.terminal:
+            return event.name
+        run.restart()
+        now = run.crossings.settle(now, before, run.t, run.state)
+
+
+def _refuse_endless(happened: list[Happened], blurred: int, span) -> None:
+    """Refuse events that follow each other without end at the same time."""
+    last, length = happened[-1], span[1] - span[0]
+    crowded = any(
+        len(happened) >= count and last.t - happened[-count].t <= part * length
+        for count, part in CROWDS
+    )
+    if crowded or blurred >= BLURRED:
+        raise SimulationError(
+            f"events follow each other without end at t = {last.t:.9g} s, the last of {len(happened)} being {last.name!r}: "
+            "each action leads back to an event at once, as the ever smaller bounces of a ball do. Let the action stop the "
+            "run when the motion has become slow, move the state away from the zero, or give the event a direction."
+        )
+
+
+def _with_last(result: Result, run: Run) -> Result:
     """A result with the state at which an event stopped it as its last row."""
-    s = result.system
     if len(result) and result.t[-1] >= run.t:
         return result
-    q, v = run.y[: s.nq], run.y[s.nq :]
-    tau = run.tau if driven.kind == SAMPLED else driven.at(s, run.t, q, v)
-    Q, V, T = (np.vstack(x) for x in ((result.q, q), (result.v, v), (result.tau, tau)))
-    t = np.append(result.t, run.t)
-    return Result(s, t, Q, V, T, result.events, result.statistics, result.message)
+    s = result.system
+    if run.forces.torque.kind != R.SAMPLED:
+        run.rates(run.t, run.state)  # leaves the forces here
+    y, forces = run.y.copy()[None], run.force_row.copy()[None]
+    last = Result.of_rows(
+        s, np.array([run.t]), y, forces, run.forces.keys, result.events, result.statistics, result.message
+    )
+    return result.followed_by(last)
 
 
 def _result(run: Run, happened, began: float, message: str) -> Result:
-    s, rows = run.system, int(run.clock[OUTPUT])
-    out = run.outputs
-    statistics = Statistics(
-        int(run.clock[STEPS]), int(run.clock[REJECTED]), int(run.clock[EVALUATIONS]),
-        time.perf_counter() - began,
+    rows, out = int(run.clock[R.OUTPUT]), run.outputs
+    counts = (int(run.clock[i]) for i in (R.STEPS, R.REJECTED, R.EVALUATIONS))
+    statistics = Statistics(*counts, time.perf_counter() - began)
+    return Result.of_rows(
+        run.system, run.origin + out.t[:rows], out.y[:rows], out.forces[:rows], run.forces.keys,
+        tuple(happened), statistics, message,
     )  # fmt: skip
-    y = out.y[:rows]
-    return Result(
-        s,
-        out.t[:rows],
-        y[:, : s.nq],
-        y[:, s.nq :],
-        out.tau[:rows],
-        tuple(happened),
-        statistics,
-        message,
-    )
 
 
-def _first_row(run: Run, driven: Drive) -> None:
-    """The output at the start, before any step."""
-    s, y = run.system, run.y
-    tau = run.outputs.tau[0]
-    tau[:] = driven.at(s, run.t, y[: s.nq], y[s.nq :])
-    if run.failure:
-        raise run.failure[0]
-    if driven.kind == SAMPLED:
-        run.sampled(tau)
-    run.outputs.y[0] = y
-    run.clock[OUTPUT] = 1
+def _energy(system: System, y: Array) -> float:
+    q, v = y[: system.nq], y[system.nq :]
+    return float(kinetic_energy(system, q, v) + potential_energy(system, q))
 
 
 def _acted(run: Run, event: Event) -> bool:
     """Carry out the action of an event; whether it asks to stop."""
-    s = run.system
-    run.restart()
+    s, y = run.system, run.state
     if event.action is None:
         return False
-    answer = event.action(run.t, run.y[: s.nq].copy(), run.y[s.nq :].copy())
+    answer = event.action(run.t, y[: s.nq].copy(), y[s.nq :].copy())
     if answer is None:
         return False
     if isinstance(answer, str) and answer == "stop":
@@ -273,8 +289,9 @@ def _acted(run: Run, event: Event) -> bool:
         raise ArgumentTypeError(
             f'the action of event {event.name!r} must return None, "stop" or (q, v), got {shown(answer)}.'
         ) from None
-    run.y[:] = np.concatenate(_initial(s, q, v))
-    run.restart(moved=True)
+    before = _energy(s, y)
+    y[:] = np.concatenate(_initial(s, q, v))
+    run.y[len(y) + R.ACTION_WORK] += _energy(s, y) - before
     return False
 
 
@@ -289,22 +306,27 @@ def _initial(system: System, q0, v0) -> tuple[Array, Array]:
 
 
 def _times(start: float, end: float, t_eval, every) -> Array:
+    """The output times, from the start on."""
     if t_eval is not None and every is not None:
         raise ArgumentValueError("give t_eval or every, not both.")
     if every is not None:
         every = number("every", every, above=0.0)
-        count = int(np.floor((end - start) / every * (1.0 + 1e-12)))
+        length = end - start
+        count = length / every
         if count > 100_000_000:
-            raise ArgumentValueError(f"every={every:g} asks for {count:,} rows: take a larger one.")
-        return np.minimum(start + every * np.arange(count + 1), end)  # not a rounding beyond it
+            raise ArgumentValueError(
+                f"every={every:g} asks for {count:,.0f} rows: take a larger one."
+            )
+        ticks = every * np.arange(int(count) + 1, dtype=float)
+        return np.append(ticks[ticks <= length * (1.0 - 1e-12)], length)
     if t_eval is None:
-        return np.linspace(start, end, ROWS)
+        return np.linspace(0.0, end - start, ROWS)
     times = np.array(array("t_eval", t_eval, ("n",)))
     if (np.diff(times) < 0.0).any() or (times.size and (times[0] < start or times[-1] > end)):
         raise ArgumentValueError(
             f"t_eval must increase from t0={start:g} to t_end={end:g} at most."
         )
-    return times
+    return times - start
 
 
 def _events(events) -> list[Event]:

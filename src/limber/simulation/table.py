@@ -51,22 +51,8 @@ class Table:
     def __call__(self, t: ArrayLike) -> Array:
         """The torques at one time or many: shape of t, then (columns,)."""
         times = numbers("t", t, "(...)")
-        rows = _with_slopes(self.t, self.tau, self.smooth)
+        rows = with_slopes(self.t, self.tau, self.smooth)
         return interpolated(rows, times)
-
-    def rows(self, system: System) -> Array:
-        """The table as `kernels.drive` reads it: time, values, slopes after and before every row."""
-        tau, nv = self.tau, system.nv
-        joints = joint_speeds(system)
-        if tau.shape[1] == len(joints) != nv:
-            tau = np.zeros((len(self.t), nv))
-            tau[:, joints] = self.tau
-        if tau.shape[1] != nv:
-            raise ArgumentValueError(
-                f"torque: the table has {tau.shape[1]} columns; {system.name!r} has {nv} speeds, {len(joints)} of them "
-                "of joints."
-            )
-        return _with_slopes(self.t, tau, self.smooth)
 
 
 def joint_speeds(system: System) -> list[int]:
@@ -74,7 +60,8 @@ def joint_speeds(system: System) -> list[int]:
     return [i for x in system.layout.values() for i in range(x.v_joint.start, x.v_joint.stop)]
 
 
-def _with_slopes(t: Array, tau: Array, smooth: bool) -> Array:
+def with_slopes(t: Array, tau: Array, smooth: bool) -> Array:
+    """A table as `kernels.drive` reads it: time, values, slopes after and before every row."""
     if smooth and len(t) > 2:
         from scipy.interpolate import CubicSpline  # noqa: PLC0415
 

@@ -1,0 +1,168 @@
+"""Where event functions cross zero within a step.  Compiled only.
+
+A function has a side: the sign it has had since its last crossing, 0 while it has stayed at zero.  It crosses where
+it takes the other sign.  The functions and their slopes are looked at in PARTS places of a step, so that a function
+that dips through zero and comes back within a part is seen as well.
+"""
+
+from .dense import dense
+from .layout import NQ
+from .pointers import call, shifted
+from .scalar import kernel
+
+#: Parts of a step at whose ends event functions are looked at, and the fraction of a step over which slopes are taken.
+PARTS, NEAR = 4, 1e-6
+#: A root is found to this fraction of a step.
+ROOT = 1e-14
+
+
+@kernel
+def look(step, x, values):
+    """The event functions at the fraction x of a step."""
+    topo, method, n, h, own, s, k, y, y_new, t, w, point, address = step
+    dense(method, n, h, own, s, k, y, y_new, x, w, point)
+    call(address, t + x * h, point, shifted(point, topo[NQ]), values)
+
+
+@kernel
+def look_with_slopes(step, count, x, toward, values, slopes):
+    """The same, and the slopes over the step, taken toward the fraction `toward`."""
+    near = x + (NEAR if toward > x else -NEAR)
+    look(step, near, slopes)
+    look(step, x, values)
+    for i in range(count):
+        slopes[i] = (slopes[i] - values[i]) / (near - x)
+
+
+@kernel
+def dip(step, i, side, a, b, da, db, spare):
+    """A place between the fractions a and b where function i is beyond zero; 1 where there is none.
+
+    Given a function that comes nearer to zero at a and goes away from it at b, with slopes da and db: the place
+    where its slope vanishes is bisected until the function is beyond zero there, or cannot be any more.
+    """
+    for _ in range(60):
+        middle = 0.5 * (a + b)
+        look(step, middle, spare)
+        value = side * spare[i]
+        if value < 0.0:
+            return middle
+        near = middle + NEAR * (b - a)
+        look(step, near, spare)
+        slope = (side * spare[i] - value) / (near - middle)
+        if slope < 0.0:
+            a, da = middle, slope
+        else:
+            b, db = middle, slope
+        if value > max(abs(da), abs(db)) * (b - a) or b - a < ROOT:
+            break
+    return 1.0
+
+
+@kernel
+def first_rise(step, i, side, a, b, start, spare):
+    """A function that starts at zero and is beyond it at b: (a place before where it has its side, found).
+
+    Places are looked at ever nearer to a.  Where the function never has its side within rounding, the last place at
+    which it is as near to zero as at the start.
+    """
+    x = b
+    for _ in range(60):
+        x = a + 0.5 * (x - a)
+        look(step, x, spare)
+        if side * spare[i] > 0.0:
+            return x, True
+        if abs(spare[i]) <= 4.0 * abs(start):
+            return x, False
+    return a, False
+
+
+@kernel
+def root(step, i, side, a, b, fa, fb, spare):
+    """Where function i crosses zero between the fractions a and b of a step, and whether that was resolved.
+
+    Regula falsi (Illinois), every third time a bisection.
+    """
+    if side * fa <= 0.0:
+        x, found = first_rise(step, i, side, a, b, fa, spare)
+        if not found:
+            return x, False
+        # beyond zero at twice the distance already
+        b, fa = a + min(b - a, 2.0 * (x - a)), spare[i]
+        a = x
+        look(step, b, spare)
+        fb = spare[i]
+    if fb == 0.0:
+        return b, True
+    x = b
+    for iteration in range(200):
+        x = (a * fb - b * fa) / (fb - fa)
+        if iteration % 3 == 2 or not (a < x < b):
+            x = 0.5 * (a + b)
+        if b - a < ROOT or x == a or x == b:
+            break
+        look(step, x, spare)
+        fx = spare[i]
+        if fx == 0.0:
+            break
+        if (fx > 0.0) == (fb > 0.0):
+            b, fb = x, fx
+            fa *= 0.5
+        else:
+            a, fa = x, fx
+            fb *= 0.5
+    return x, True
+
+
+@kernel
+def crossing(step, i, side, direction, a, b, ga, gb, da, db, spare):
+    """The first crossing of function i between a and b that counts: (fraction, resolved); 2 if there is none."""
+    middle, gm = b, gb
+    if side * gb > 0.0:
+        if side * da >= 0.0 or side * db <= 0.0:
+            return 2.0, True
+        middle = dip(step, i, side, a, b, da, db, spare)
+        if middle >= b:
+            return 2.0, True
+        look(step, middle, spare)
+        gm = spare[i]
+    if side * gm < 0.0 and direction * side <= 0.0:
+        return root(step, i, side, a, middle, ga, gm, spare)
+    if middle < b:  # it comes back in the direction that counts
+        return root(step, i, -side, middle, b, gm, gb, spare)
+    return 2.0, True
+
+
+@kernel
+def first_crossing(step, count, sides, values):
+    """The earliest event in a step: (number or -1, fraction of the step, resolved).
+
+    sides[i] is the side of function i, sides[count + i] the direction that counts; `values` is scratch, 5 count
+    numbers.  Sides are those at the end of the step afterwards, or, but for the event itself, at the event.
+    """
+    ga, da = values, shifted(values, count)
+    gb, db = shifted(values, 2 * count), shifted(values, 3 * count)
+    spare = shifted(values, 4 * count)
+    look_with_slopes(step, count, 0.0, 1.0, ga, da)
+    for part in range(PARTS):
+        a, b = part / PARTS, (part + 1) / PARTS
+        look_with_slopes(step, count, b, a, gb, db)
+        which, first, resolved = -1, 2.0, True
+        for i in range(count):
+            if sides[i] != 0.0:
+                x, good = crossing(
+                    step, i, sides[i], sides[count + i], a, b, ga[i], gb[i], da[i], db[i], spare
+                )
+                if x < first:
+                    which, first, resolved = i, x, good
+        if which >= 0:
+            look(step, first, gb)
+        for i in range(count):
+            # one that was at zero has gone somewhere; one that crossed did so in the direction that does not count
+            beyond = sides[i] * gb[i] < 0.0 and sides[count + i] * gb[i] < 0.0
+            if i != which and (sides[i] == 0.0 or beyond):
+                sides[i] = 1.0 if gb[i] > 0.0 else (-1.0 if gb[i] < 0.0 else 0.0)
+            ga[i], da[i] = gb[i], db[i]
+        if which >= 0:
+            return which, first, resolved
+    return -1, 1.0, True

@@ -1,0 +1,243 @@
+"""Torques and wrenches for the engine: constants, tables, Python callables, compiled ones, sampled controllers."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import Array, array, number, numbers, shown, takes
+from limber.dynamics.evaluate import quaternions
+from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
+from limber.kernels.records import CALLED, CONSTANT, RUNAWAY, SAMPLED, TABLE
+from limber.simulation.table import Table, interpolated, joint_speeds, kinks, with_slopes
+
+#: void f(double t, const double *q, const double *v, double *out)
+SIGNATURE = ctypes.CFUNCTYPE(
+    None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+)
+IN_C = "void f(double t, const double *q, const double *v, double *out)"
+
+#: What ctypes functions are, and the types that a pointer to numbers may be declared with.
+_FUNCTION: Any = SIGNATURE.__mro__[1]
+_NUMBERS = (ctypes.c_void_p, ctypes.POINTER(ctypes.c_double))
+
+
+@dataclass
+class Signal:
+    """A torque or a wrench over time and state, as `kernels.drive` takes it."""
+
+    name: str
+    value: Array  # (width,), the last value
+    describe: Callable[[int], str]  # what an element of the value is
+    kind: int = CONSTANT
+    address: int = 0
+    table: Array = field(default_factory=lambda: np.zeros((0, 0)))  # rows with slopes
+    sample: float = 0.0
+    stops: Array = field(default_factory=lambda: np.empty(0))  # times at which it jumps or bends
+    python: bool = False  # Python is called at every evaluation
+    keep: Any = None  # what must live as long as the address
+
+    def at(self, t: float, q: Array, v: Array) -> Array:
+        """The value at one time and state; a sampled one is sampled."""
+        if self.kind == TABLE:
+            return interpolated(self.table, t)
+        value = np.array(self.value)
+        if self.address:
+            q, v = np.ascontiguousarray(q), np.ascontiguousarray(v)
+            SIGNATURE(self.address)(t, q.ctypes.data, v.ctypes.data, value.ctypes.data)
+        return value
+
+    def spoilt(self, system: System, t: float, element: int) -> SimulationError:
+        """The error of a value that was not finite."""
+        return SimulationError(
+            f"the simulation of {system.name!r} got stuck: {self.name} was not finite at t = {t:.6g} s, first for "
+            f"{self.describe(element)}. Look at the function that makes it; the result so far is in error.result."
+        )
+
+    def refuse_spoilt(self, system: System, t: float, value: Array) -> None:
+        """Refuse a value that is not finite."""
+        if not math.isfinite(value.sum()) and not np.isfinite(value).all():
+            raise self.spoilt(system, t, int(np.flatnonzero(~np.isfinite(value))[0]))
+
+
+def torque_signal(system: System, torque: Any, failure: list[BaseException]) -> Signal:
+    """The signal of the `torque` argument of `simulate`; `failure` gets the first error of its function."""
+    nv, joints = system.nv, joint_speeds(system)
+    made = Signal("torque", np.zeros(nv), lambda i: f"v[{i}], {system.describe_v(i)}")
+
+    def spread(value: Array) -> Array:
+        """Torques of the joints alone among those of all speeds."""
+        if value.shape[-1] == nv:
+            return value
+        full = np.zeros((*value.shape[:-1], nv))
+        full[..., joints] = value
+        return full
+
+    sizes = (nv, len(joints))
+    expected = f"{nv} numbers, or {len(joints)} of the joints alone"
+    if isinstance(torque, str) or torque is True:
+        raise ArgumentTypeError(
+            f"torque must be an array (nv,), a Table, or a function (t, q, v) -> tau; got {shown(torque)}."
+        )
+    if torque is None:
+        return made
+    if isinstance(torque, Table):
+        columns = torque.tau.shape[1]
+        if columns not in sizes:
+            raise ArgumentValueError(
+                f"torque: the table has {columns} columns; {system.name!r} has {nv} speeds, {len(joints)} of them "
+                "of joints."
+            )
+        return _tabled(made, torque, spread)
+    if _compiled(made, torque):
+        return made
+    if callable(torque):
+        sample = getattr(torque, "sample_time", None)
+        breaks = getattr(torque, "breaks", None)
+        _called(system, made, torque, spread, sizes, expected, failure)
+        if sample is not None:
+            made.kind, made.python = SAMPLED, False
+            made.sample = number("torque.sample_time", sample, above=0.0)
+        if breaks is not None:
+            made.stops = np.unique(array("torque.breaks", breaks, ("n",)))
+        return made
+    given = np.asarray(torque, dtype=object)
+    size = len(joints) if given.shape == (len(joints),) else nv
+    made.value = np.array(spread(array("torque", torque, (size,))))
+    return made
+
+
+def wrench_signal(
+    system: System, key: Any, wrench: Any, failure: list[BaseException]
+) -> Signal:
+    """The signal of one entry of the `external` argument of `simulate`."""
+    parts = ("moment x", "moment y", "moment z", "force x", "force y", "force z")
+    made = Signal(f"external[{key!r}]", np.zeros(6), lambda i: f"its {parts[i]}, world axes")
+    expected = "6 numbers [moment, force] in world axes"
+    if isinstance(wrench, Table):
+        if wrench.tau.shape[1] != 6:
+            raise ArgumentValueError(
+                f"{made.name}: the table must have 6 columns, [moment, force] in world axes; it has "
+                f"{wrench.tau.shape[1]}."
+            )
+        return _tabled(made, wrench, lambda value: value)
+    if _compiled(made, wrench):
+        return made
+    if callable(wrench):
+        if getattr(wrench, "sample_time", None) is not None:
+            raise ArgumentTypeError(
+                f"{made.name}: a wrench has no sample_time; give a function (t, q, v), or a Table."
+            )
+        _called(system, made, wrench, lambda value: value, (6,), expected, failure)
+        breaks = getattr(wrench, "breaks", None)
+        if breaks is not None:
+            made.stops = np.unique(array(f"{made.name}.breaks", breaks, ("n",)))
+        return made
+    made.value = np.array(array(made.name, wrench, (6,), "A wrench is [moment, force]."))
+    return made
+
+
+def _tabled(made: Signal, table: Table, spread: Callable[[Array], Array]) -> Signal:
+    made.kind = TABLE
+    made.table = np.ascontiguousarray(with_slopes(table.t, spread(table.tau), table.smooth))
+    made.stops = kinks(made.table)
+    return made
+
+
+def _called(
+    system: System, made: Signal, function: Any, spread, sizes, expected: str, failure: list
+) -> None:
+    """A signal of a Python function, whose results are looked at: their size, and that they are finite."""
+    name = made.name
+    takes(name, function, "t", "q", "v")
+
+    def checked(t, q, v):
+        value = function(t, q, v)
+        if isinstance(value, np.ma.MaskedArray):
+            value = numbers(f"{name} at t = {t:.6g} s", value, f"({sizes[0]},)")
+        value = np.asarray(value)
+        if value.dtype.kind not in "iuf" or value.ndim != 1 or value.size not in sizes:
+            raise ArgumentValueError(
+                f"{name}(t, q, v) must return {expected}; at t = {t:.6g} s it returned {shown(value)}."
+            )
+        value = spread(value)
+        made.refuse_spoilt(system, t, value)
+        return value
+
+    made.kind, made.python = CALLED, True
+    made.keep = SIGNATURE(callback(system, checked, failure, made.value.size))
+    made.address = ctypes.cast(made.keep, ctypes.c_void_p).value or 0
+
+
+def _compiled(made: Signal, function: Any) -> bool:
+    """Make a signal of a compiled function, if it is one: of `numba.cfunc` or ctypes."""
+    if isinstance(function, _FUNCTION):
+        arguments, result = function.argtypes or (), function.restype
+        fits = (
+            result is None
+            and len(arguments) == 4
+            and arguments[0] is ctypes.c_double
+            and all(a in _NUMBERS for a in arguments[1:])
+        )
+        has = f"argtypes {shown(function.argtypes)} and restype {shown(result)}"
+        address = ctypes.cast(function, ctypes.c_void_p).value
+    elif type(function).__module__.startswith("numba.") and hasattr(function, "address"):
+        from numba import types  # noqa: PLC0415
+
+        pointer = types.CPointer(types.float64)
+        signature = function._sig
+        fits = signature == types.void(types.float64, pointer, pointer, pointer)
+        has, address = f"the signature {signature}", function.address
+    else:
+        return False
+    if not address:
+        raise ArgumentValueError(
+            f"{made.name} is a NULL pointer; give a compiled function, {IN_C}."
+        )
+    if not fits:
+        raise ArgumentTypeError(
+            f"{made.name} is a compiled function with {has}; it must be {IN_C}, which writes its result to `out`: "
+            "numba.cfunc(types.void(types.float64, *[types.CPointer(types.float64)] * 3)), or a ctypes function with "
+            "argtypes [c_double, c_void_p, c_void_p, c_void_p] and restype None."
+        )
+    made.kind, made.address, made.keep = CALLED, address, function
+    return True
+
+
+def callback(system: System, function: Any, failure: list[BaseException], size: int):
+    """A Python function of (t, q, v) behind the C signature; its first error is kept, and gives NaN.
+
+    Within a step quaternions leave unit length; the function sees them at it, as functions of limber want them.  It
+    does not see states of a step that diverges.
+    """
+    nq, nv = system.nq, system.nv
+    turns = [at for _, at in quaternions(system)]
+    state, out = np.empty(nq + nv), np.empty(size)
+    q, v = state[:nq], state[nq:]
+    q_at, v_at, out_at = q.ctypes.data, v.ctypes.data, out.ctypes.data
+    move = ctypes.memmove
+
+    def called(t, q_from, v_from, to):
+        move(q_at, q_from, 8 * nq)
+        move(v_at, v_from, 8 * nv)
+        if failure or not np.abs(state).max(initial=0.0) < RUNAWAY:
+            out[:] = math.nan
+        else:
+            for at in turns:
+                length = math.hypot(*q[at])
+                if length > 0.0:
+                    q[at] /= length
+            try:
+                out[:] = function(t, q.copy(), v.copy())
+            except BaseException as error:
+                failure.append(error)
+                out[:] = math.nan
+        move(to, out_at, 8 * size)
+
+    return called
