@@ -9,6 +9,7 @@ from limber.bodies import FlexibleBody, RigidBody, beam
 from limber.codegen import compile, operation_count
 from limber.dynamics import (
     Modes,
+    acceleration,
     bias,
     forward_dynamics,
     integrate,
@@ -76,6 +77,7 @@ __all__ = [
     "System",
     "Table",
     "Universal",
+    "acceleration",
     "beam",
     "bias",
     "compile",

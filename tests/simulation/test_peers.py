@@ -8,9 +8,9 @@ import pytest
 import limber as lb
 from helpers.motions import arm, distance, moving, spacecraft
 from limber.errors import SimulationError
-from limber.simulation.simulate import _forces
 from limber.simulation.peers import SCIPY, SUNDIALS, Motion
 from limber.simulation.progress import Progress
+from limber.simulation.simulate import _forces
 
 
 def peer(name):

@@ -3,11 +3,12 @@
 from limber.dynamics.energy import kinetic_energy, momentum, potential_energy
 from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.inverse import bias, inverse_dynamics, mass_matrix
-from limber.dynamics.kinematics import integrate, jacobian, pose, qdot
+from limber.dynamics.kinematics import acceleration, integrate, jacobian, pose, qdot
 from limber.dynamics.modes import Modes, modes
 
 __all__ = [
     "Modes",
+    "acceleration",
     "bias",
     "forward_dynamics",
     "integrate",

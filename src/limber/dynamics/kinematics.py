@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, number
-from limber.dynamics.evaluate import check_system, node_key, of_motion, of_position, short
+from limber.dynamics.evaluate import (
+    check_system,
+    node_key,
+    of_motion,
+    of_position,
+    run,
+    short,
+    vectors,
+    workspaces,
+)
 from limber.kernels import layout as L
 
 
@@ -39,6 +49,29 @@ def jacobian(system: System, q: ArrayLike, body: str, node: str | int | None = N
     check_system(system)
     where = _node(system, body, node)
     return of_position(system, system.geometry, "jacobian", q, (6, system.nv), where, key)
+
+
+def acceleration(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike,
+    vdot: ArrayLike,
+    body: str,
+    node: str | int | None = None,
+) -> Array:
+    """The acceleration (..., 6) [angular; linear] of a node, world axes: J vdot + (dJ/dt) v.
+
+    Without `node`, of the body frame.  What an accelerometer there shows is the linear part less gravity.  The
+    deformed geometry, at either fidelity.  O(N).
+    """
+    check_system(system)
+    packed = system.geometry
+    batch, arrays = vectors(system, q=(q, system.nq), v=(v, system.nv), vdot=(vdot, system.nv))
+    out = np.empty((len(arrays[0]), 6))
+    model = (packed.topo, packed.const, *_node(system, body, node))
+    inputs = dict(zip(("q", "v", "vdot"), arrays))
+    run(system, "acceleration", "node_accelerations", model, inputs, out, workspaces(packed))
+    return out.reshape((*batch, 6))
 
 
 def qdot(system: System, q: ArrayLike, v: ArrayLike) -> Array:

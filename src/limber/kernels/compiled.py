@@ -39,6 +39,7 @@ def _signatures() -> dict[str, tuple]:
         "dynamics": (*model, ints, x, x, x, x, *tail),
         "of_position": (*model, i, i, x, *tail),
         "of_motion": (*model, f, x, x, *tail),
+        "node_accelerations": (ints, x, i, i, x, x, x, *tail),
     }
     for name in ("articulated", "ruthless", "composite", "newton_euler", "wrench"):
         signatures[f"{name}_sweep"] = (here, *[there] * 5, i, here, there, there)

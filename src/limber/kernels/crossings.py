@@ -79,21 +79,21 @@ def first_rise(step, i, side, a, b, start, spare):
 
 @kernel
 def root(step, i, side, a, b, fa, fb, spare):
-    """Where function i crosses zero between the fractions a and b of a step, and whether that was resolved.
+    """Where function i crosses zero between the fractions a and b of a step.
 
     Regula falsi (Illinois), every third time a bisection.
     """
     if side * fa <= 0.0:
         x, found = first_rise(step, i, side, a, b, fa, spare)
         if not found:
-            return x, False
+            return x
         # beyond zero at twice the distance already
         b, fa = a + min(b - a, 2.0 * (x - a)), spare[i]
         a = x
         look(step, b, spare)
         fb = spare[i]
     if fb == 0.0:
-        return b, True
+        return b
     x = b
     for iteration in range(200):
         x = (a * fb - b * fa) / (fb - fa)
@@ -111,31 +111,31 @@ def root(step, i, side, a, b, fa, fb, spare):
         else:
             a, fa = x, fx
             fb *= 0.5
-    return x, True
+    return x
 
 
 @kernel
 def crossing(step, i, side, direction, a, b, ga, gb, da, db, spare):
-    """The first crossing of function i between a and b that counts: (fraction, resolved); 2 if there is none."""
+    """The first crossing of function i between a and b that counts, as a fraction of the step; 2 if there is none."""
     middle, gm = b, gb
     if side * gb > 0.0:
         if side * da >= 0.0 or side * db <= 0.0:
-            return 2.0, True
+            return 2.0
         middle = dip(step, i, side, a, b, da, db, spare)
         if middle >= b:
-            return 2.0, True
+            return 2.0
         look(step, middle, spare)
         gm = spare[i]
     if side * gm < 0.0 and direction * side <= 0.0:
         return root(step, i, side, a, middle, ga, gm, spare)
     if middle < b:  # it comes back in the direction that counts
         return root(step, i, -side, middle, b, gm, gb, spare)
-    return 2.0, True
+    return 2.0
 
 
 @kernel
 def first_crossing(step, count, sides, values):
-    """The earliest event in a step: (number or -1, fraction of the step, resolved).
+    """The earliest event in a step: (number or -1, fraction of the step).
 
     sides[i] is the side of function i, sides[count + i] the direction that counts; `values` is scratch, 5 count
     numbers.  Sides are those at the end of the step afterwards, or, but for the event itself, at the event.
@@ -147,14 +147,14 @@ def first_crossing(step, count, sides, values):
     for part in range(PARTS):
         a, b = part / PARTS, (part + 1) / PARTS
         look_with_slopes(step, count, b, a, gb, db)
-        which, first, resolved = -1, 2.0, True
+        which, first = -1, 2.0
         for i in range(count):
             if sides[i] != 0.0:
-                x, good = crossing(
+                x = crossing(
                     step, i, sides[i], sides[count + i], a, b, ga[i], gb[i], da[i], db[i], spare
                 )
                 if x < first:
-                    which, first, resolved = i, x, good
+                    which, first = i, x
         if which >= 0:
             look(step, first, gb)
         for i in range(count):
@@ -164,5 +164,5 @@ def first_crossing(step, count, sides, values):
                 sides[i] = 1.0 if gb[i] > 0.0 else (-1.0 if gb[i] < 0.0 else 0.0)
             ga[i], da[i] = gb[i], db[i]
         if which >= 0:
-            return which, first, resolved
-    return -1, 1.0, True
+            return which, first
+    return -1, 1.0

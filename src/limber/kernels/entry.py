@@ -96,6 +96,26 @@ def of_motion(function, size, topo, const, dt, q, v, work, out, start, stop):
     return OK
 
 
+@entry
+def node_accelerations(topo, const, body, node, q, v, vdot, work, out, start, stop):
+    """The acceleration of a node, 6 numbers, from q, v and vdot."""
+    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
+    states = states_in(topo, work, q, stop)
+    if not (holds(v, nv, states) and holds(vdot, nv, states) and holds(out, 6, states)):
+        return SIZES
+    for i in range(start, stop):
+        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
+        ai, oi = shifted(pointer(vdot), i * nv), shifted(pointer(out), i * 6)
+        status = check(t, qi, vi, ai)
+        if status == OK:
+            observe.node_acceleration(t, c, w, qi, vi, ai, body, node, oi)
+            if not finite(oi, 6):
+                status = OVERFLOW
+        if status != OK:
+            return STATES * i + status
+    return OK
+
+
 # --- sweeps of one state, called by address -------------------------------------------------------------
 
 

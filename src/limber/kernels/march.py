@@ -56,7 +56,6 @@ from .records import (
     TAU,
     TIME,
     TOPO,
-    UNRESOLVED,
     WRENCH_DATA,
     WRENCHES,
 )
@@ -246,7 +245,7 @@ def march(
             clock[STEP] = h * (max(SHRINK, SAFETY * error**exponent) if usable else SHRINK)
             continue
         # accepted: events, then the outputs before them
-        which, reached, resolved = -1, 1.0, True
+        which, reached = -1, 1.0
         end = t + limit if clipped else t + h
         if events > 0 or (int(clock[OUTPUT]) < count and times[int(clock[OUTPUT])] <= end):
             if method == DOP853:
@@ -254,7 +253,7 @@ def march(
                 if spoilt(context):
                     return SPOILT
             if events > 0:
-                which, reached, resolved = first_crossing(
+                which, reached = first_crossing(
                     (topo, method, n, h, own, s, k, y, y_new, t + shared[ORIGIN_TIME], w, point,
                      context[EVENT_FUNCTION]), events, sides, values,
                 )  # fmt: skip
@@ -277,7 +276,7 @@ def march(
             for i in range(n):
                 y[i] = point[i]
             normalize(topo, y)
-            clock[EVENT_NUMBER], clock[UNRESOLVED] = which, 0.0 if resolved else 1.0
+            clock[EVENT_NUMBER] = which
             clock[FRESH] = 1.0
             return EVENT
         for i in range(n):

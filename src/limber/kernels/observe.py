@@ -1,14 +1,18 @@
-"""Pose and Jacobian of a node.
+"""Pose, Jacobian and acceleration of a node.
 
 Sweep     along the path from the base to the body
 Cost      per body on the path: its placement, and 18 multiplications per freedom for the Jacobian
 """
 
 from .layout import (
+    ACC,
     ATTACHED,
     AXIS,
+    COLUMNS,
     DOFS,
+    END,
     GENERAL,
+    GRAVITY,
     I_POS,
     I_ROT,
     I_SHAPES,
@@ -20,8 +24,10 @@ from .layout import (
     NODE_POSITION,
     NODE_SHAPES,
     NV,
+    OMEGA,
     ORIGIN,
     PARENT,
+    PLACE,
     Q_MODES,
     RIGIDLY,
     ROT,
@@ -32,10 +38,24 @@ from .layout import (
     W_NODE,
     WORK,
 )
+from .motion import acceleration, start_world, turn_and_bias, world_place
 from .placement import axis_column, node_deflection, place
 from .scalar import kernel
-from .so3 import exp_rotation, left_jacobian
-from .vec import add, cross, load3, load9, matmul, mul, mul_abt, store3, store9, sub, transpose
+from .so3 import bend, exp_rotation, left_jacobian, matrix, turn_rates
+from .vec import (
+    add,
+    axpy,
+    cross,
+    load3,
+    load9,
+    matmul,
+    mul,
+    mul_abt,
+    store3,
+    store9,
+    sub,
+    transpose,
+)
 
 
 @kernel
@@ -138,3 +158,34 @@ def jacobian(topo, const, work, q, body, node, out):
                 store_column(out, size, e + r, w, u)
         l = add(l, mul(R, load3(work, b + ORIGIN)))
         k = p
+
+
+@kernel
+def node_acceleration(topo, const, work, q, v, vdot, body, node, out):
+    """out = acceleration [angular; linear] of a node record on `body`, world axes: J vdot + (dJ/dt) v.
+
+    With w the angular velocity of the body frame, l from it to the node, dw and dv the velocities of the node
+    relative to it: wd + Tl x_dd + (d/dt Tl) x_d + w x dw and vd + wd x l + w x (w x l) + u_dd + 2 w x dv.
+    Sweep     base to tip
+    """
+    start_world(topo, const, work)
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        place(topo, const, work, q, k)
+        turn_and_bias(topo, const, work, v, k)
+        acceleration(topo, work, vdot, k)
+        world_place(topo, work, k)
+    b = topo[body + WORK]
+    m, e = topo[body + MODES], topo[body + V_MODES]
+    w, wd, vd = load3(work, b + OMEGA), load3(work, b + ACC), load3(work, b + ACC + 3)
+    x, shift = node_deflection(const, node, m, q, topo[body + Q_MODES])
+    xd, dv = node_deflection(const, node, m, v, e)
+    xdd, udd = node_deflection(const, node, m, vdot, e)
+    l = add(load3(const, node + NODE_POSITION), shift)
+    _, tb, tc, db, dc = bend(x)
+    dw, rate = turn_rates(x, xd, tb, tc, db, dc)
+    vd = add(vd, add(cross(wd, l), cross(w, axpy(2.0, dv, cross(w, l)))))
+    wd = add(wd, add(add(mul(matrix(tb, tc, x), xdd), rate), cross(w, dw)))
+    R = load9(work, b + PLACE)
+    store3(out, 0, mul(R, wd))
+    # the world is accelerated against gravity
+    store3(out, 3, add(mul(R, add(vd, udd)), load3(const, GRAVITY)))

@@ -45,8 +45,7 @@ SAMPLE, SAMPLES, NEXT_SAMPLE = range(6, 9)  # sample time; taken so far; the nex
 FRESH = 9  # 1: the rate at the start of the next step is not known
 STOP = 10  # number of the next time at which a step must end
 STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER, LAST_ERROR = range(11, 17)
-UNRESOLVED = 17  # 1: the event was found no later than rounding lets it leave its zero
-CLOCK = 18
+CLOCK = 17
 
 # memory of implicit steps: addresses of numbers, see `implicit`
 STATE, HAT, FREE, BASE, FORCE, FOUND, SPARE, REST = range(8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array, shown
 from limber.dynamics.evaluate import quaternions
-from limber.errors import ArgumentValueError
+from limber.errors import ArgumentValueError, ModelWarning
 from limber.simulation.events import Event
 
 #: The motion just after a state is probed over times of these multiples of the shortest, which moves the state by
@@ -34,6 +35,8 @@ class Crossings:
         self._quaternions = [at for _, at in quaternions(system)]
         self.sides, self.directions = sides[: self.count], sides[self.count :]
         self.directions[:] = [e.direction for e in events]
+        self._slopes, self._rounding_errors = np.zeros((2, self.count))
+        self._fired: tuple[int | None, float] = (None, 0.0)
 
     def function(self, t: float, q: Array, v: Array) -> list[float]:
         """The values of all event functions."""
@@ -66,6 +69,7 @@ class Crossings:
         """
         if not self.count:
             return None
+        self._fired = (fired, t)
         after = self.values(t, y)
         moved = after != before
         beyond = before * self.sides <= 0.0
@@ -78,6 +82,8 @@ class Crossings:
             return None
         motion = self._motion(t, y, after)
         now = None
+        if fired is not None and self._slopes[fired] == 0.0:
+            self._warn_of_rest(fired, motion[fired], t)
         for i in np.flatnonzero(at_zero):
             through = motion[i] * self.sides[i] < 0.0
             if i == fired or moved[i] or (through and self.directions[i] * motion[i] < 0.0):
@@ -86,6 +92,29 @@ class Crossings:
                 now = int(i)
         return now
 
+    def _warn_of_rest(self, fired: int, motion: float, t: float) -> None:
+        """Warn where an action stops the motion at the zero of its function, and forces push it on."""
+        event = self.events[fired]
+        if event.action is not None and motion * self.sides[fired] < 0.0:
+            warnings.warn(
+                f"the action of event {event.name!r} at t = {t:.6g} s leaves its function at rest at zero, and the forces "
+                "carry it on to the other side, where the event does not happen again. If it should stay, stop the run "
+                "there (terminal=True), or hold the motion by a force.",
+                ModelWarning,
+                stacklevel=2,
+            )
+
+    def blurred(self, fired: int, t: float) -> bool:
+        """Whether an event comes again before its function has left zero by more than rounding.
+
+        Between two crossings a function that leaves zero with a slope goes as far as the slope times a quarter of the
+        time, if its curvature brings it back.
+        """
+        last, at = self._fired
+        return fired == last and (
+            0.25 * self._slopes[fired] * (t - at) <= self._rounding_errors[fired]
+        )
+
     def _rounding(self, t: float, y: Array, values: Array) -> Array:
         """What rounding of the state may change in the functions: by how they change when it is stretched."""
         stretched = self.values(t * (1.0 + STRETCH), y * (1.0 + STRETCH))
@@ -93,16 +122,20 @@ class Crossings:
 
     def _motion(self, t: float, y: Array, values: Array) -> Array:
         """The signs that the functions take just after a state: by their slopes along the motion, then their curvature."""
-        rounding = self._rounding(t, y, values)
+        rounding = self._rounding_errors = self._rounding(t, y, values)
         rate = self._rates(t, y)
-        scale = NUDGE * max(1.0, np.abs(y).max(initial=0.0)) / max(np.abs(rate).max(initial=0.0), 1e-30)
-        signs = np.zeros(self.count)
+        scale = (
+            NUDGE * max(1.0, np.abs(y).max(initial=0.0)) / max(np.abs(rate).max(initial=0.0), 1e-30)
+        )
+        signs, self._slopes = np.zeros((2, self.count))
         for straight in (True, False):
             for dt in scale * np.array(PROBES):
                 direction = rate if straight else self._rates(t + 0.5 * dt, y + 0.5 * dt * rate)
                 change = self.values(t + dt, y + dt * direction) - values
                 clear = (signs == 0.0) & (np.abs(change) > rounding)
                 signs[clear] = np.sign(change[clear])
+                if straight:
+                    self._slopes[clear] = np.abs(change[clear]) / dt
                 if signs.all():
                     return signs
         return signs

@@ -159,7 +159,9 @@ class Course:
         while len(self._rows) < len(self.times) and self.times[len(self._rows)] == t:
             q, v = self.motion.split(t, at(t))
             tau, wrenches = self.motion.forces(t, q, v)
-            self._rows.append((np.concatenate([q, v, self._flows]), np.concatenate([tau, *wrenches])))
+            self._rows.append(
+                (np.concatenate([q, v, self._flows]), np.concatenate([tau, *wrenches]))
+            )
 
     def result(self, message: str) -> Result:
         """What there is so far."""

@@ -34,12 +34,15 @@ class Statistics:
 
 @dataclass(frozen=True, eq=False)
 class NodeMotion:
-    """A node in time, world axes: position and velocity (n, 3), axes R (n, 3, 3), angular velocity (n, 3)."""
+    """A node in time, world axes: position, velocity, acceleration (n, 3), axes R (n, 3, 3), and the angular
+    velocity and acceleration (n, 3)."""
 
     position: Array
     velocity: Array
     R: Array
     angular_velocity: Array
+    acceleration: Array
+    angular_acceleration: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +67,9 @@ class PowerAudit:
     def accuracy(self) -> float:
         """The largest residual over the largest energy that came in, went out or changed its form."""
         parts = (self.work, self.external, self.dissipation, self.actions)
-        exchanged = max(float(np.abs(x).max(initial=0.0)) for x in (self.energy - self.energy[0], *parts))
+        exchanged = max(
+            float(np.abs(x).max(initial=0.0)) for x in (self.energy - self.energy[0], *parts)
+        )
         largest = float(np.abs(self.residual).max(initial=0.0))
         return largest / exchanged if exchanged > 0.0 else 0.0
 
@@ -104,9 +109,7 @@ class Result:
     ) -> Result:
         """The result of rows as the engine writes them: [q; v; supplied energy], and [tau; wrenches]."""
         nq, nv = system.nq, system.nv
-        external = {
-            key: forces[:, nv + 6 * i : nv + 6 * (i + 1)] for i, key in enumerate(keys)
-        }
+        external = {key: forces[:, nv + 6 * i : nv + 6 * (i + 1)] for i, key in enumerate(keys)}
         return Result(
             system, t, y[:, :nq], y[:, nq : nq + nv], forces[:, :nv], events, statistics, message,
             external, y[:, nq + nv :],
@@ -203,7 +206,8 @@ class Result:
         R, p = dynamics.pose(self.system, self.q, body, node)
         J = dynamics.jacobian(self.system, self.q, body, node)
         twist = np.einsum("nij,nj->ni", J, self.v)
-        return NodeMotion(p, twist[:, 3:], R, twist[:, :3])
+        rate = dynamics.acceleration(self.system, self.q, self.v, self.vdot, body, node)
+        return NodeMotion(p, twist[:, 3:], R, twist[:, :3], rate[:, 3:], rate[:, :3])
 
     def deflection(self, body: str, node: str | int) -> Array:
         """How far a node is from where it would be undeformed, (n, 3), in the axes of its body."""

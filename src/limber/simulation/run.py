@@ -36,9 +36,7 @@ IMPLICIT_COST, PYTHON_COST = {"general": 1.3, "generated": 4.0}, 50
 LINE = 8
 
 #: void rates(const long long *context, double t, const double *y, double *dy)
-_RATES = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
-)
+_RATES = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
 
 
 @dataclass
@@ -163,7 +161,9 @@ class Run:
         """dy/dt of [q; v] at a time."""
         y = np.ascontiguousarray(y[: len(self.state)])
         rate = np.empty_like(y)
-        self._call_rates(self._context.ctypes.data, t - self.origin, y.ctypes.data, rate.ctypes.data)
+        self._call_rates(
+            self._context.ctypes.data, t - self.origin, y.ctypes.data, rate.ctypes.data
+        )
         self._raise_failure()
         return rate
 

@@ -113,9 +113,7 @@ def torque_signal(system: System, torque: Any, failure: list[BaseException]) -> 
     return made
 
 
-def wrench_signal(
-    system: System, key: Any, wrench: Any, failure: list[BaseException]
-) -> Signal:
+def wrench_signal(system: System, key: Any, wrench: Any, failure: list[BaseException]) -> Signal:
     """The signal of one entry of the `external` argument of `simulate`."""
     parts = ("moment x", "moment y", "moment z", "force x", "force y", "force z")
     made = Signal(f"external[{key!r}]", np.zeros(6), lambda i: f"its {parts[i]}, world axes")

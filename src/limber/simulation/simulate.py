@@ -29,8 +29,6 @@ ROWS = 501
 #: So many events within this part of the run go on without end: those that come ever closer, and those that keep their
 #: distance.
 CROWDS = ((100, 1e-12), (1000, 1e-6))
-#: So do so many that rounding does not tell from the one before.
-BLURRED = 3
 
 
 def simulate(
@@ -141,7 +139,10 @@ def simulate(
         rows = slice(written, int(run.clock[R.OUTPUT]))
         y = outputs.y[rows]
         writer.append(
-            start + outputs.t[rows], y[:, : system.nq], y[:, system.nq : -R.FLOWS], outputs.forces[rows, : system.nv]
+            start + outputs.t[rows],
+            y[:, : system.nq],
+            y[:, system.nq : -R.FLOWS],
+            outputs.forces[rows, : system.nv],
         )
         written = rows.stop
 
@@ -200,9 +201,8 @@ def _to_the_end(run: Run, method: str, listed, span, happened: list[Happened], s
     timed = sorted((e for e in listed if not callable(e.function)), key=lambda e: e.function)
     timed = [e for e in timed if span[0] <= e.function <= span[1]]
     now = None  # the crossing that happens at once
-    blurred = 0
     while True:
-        status = R.EVENT
+        blurred = False
         if now is None:
             until = timed[0].function if timed else span[1]
             if until <= run.t:
@@ -213,7 +213,7 @@ def _to_the_end(run: Run, method: str, listed, span, happened: list[Happened], s
                 status = paced(run, methods()[method], until, show)
             if status == R.EVENT:
                 now = int(run.clock[R.EVENT_NUMBER])
-                blurred = blurred + 1 if run.clock[R.UNRESOLVED] else 0
+                blurred = run.crossings.blurred(now, run.t)
         if now is not None:
             event = crossings[now]
         elif timed:
@@ -229,14 +229,14 @@ def _to_the_end(run: Run, method: str, listed, span, happened: list[Happened], s
         now = run.crossings.settle(now, before, run.t, run.state)
 
 
-def _refuse_endless(happened: list[Happened], blurred: int, span) -> None:
+def _refuse_endless(happened: list[Happened], blurred: bool, span) -> None:
     """Refuse events that follow each other without end at the same time."""
     last, length = happened[-1], span[1] - span[0]
     crowded = any(
         len(happened) >= count and last.t - happened[-count].t <= part * length
         for count, part in CROWDS
     )
-    if crowded or blurred >= BLURRED:
+    if crowded or blurred:
         raise SimulationError(
             f"events follow each other without end at t = {last.t:.9g} s, the last of {len(happened)} being {last.name!r}: "
             "each action leads back to an event at once, as the ever smaller bounces of a ball do. Let the action stop the "
@@ -253,7 +253,14 @@ def _with_last(result: Result, run: Run) -> Result:
         run.rates(run.t, run.state)  # leaves the forces here
     y, forces = run.y.copy()[None], run.force_row.copy()[None]
     last = Result.of_rows(
-        s, np.array([run.t]), y, forces, run.forces.keys, result.events, result.statistics, result.message
+        s,
+        np.array([run.t]),
+        y,
+        forces,
+        run.forces.keys,
+        result.events,
+        result.statistics,
+        result.message,
     )
     return result.followed_by(last)
 

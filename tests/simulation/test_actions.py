@@ -1,0 +1,207 @@
+"""Events with actions: the motion after them goes on as it must, and no event is lost."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import limber as lb
+from helpers.random_systems import random_assembly, random_state
+
+G = 9.81
+METHODS = ["rk45", "dop853", "sdirk4", "auto"]
+FIRST_HIT = np.sqrt(2 / G)
+
+
+def balls(count):
+    a = lb.Assembly("balls", gravity=(0, 0, -G))
+    for i in range(count):
+        a.attach(f"b{i}", lb.RigidBody(1.0), lb.Prismatic([0, 0, 1]))
+    return a.build()
+
+
+def bounce(i, restitution, floor=0.0):
+    def act(t, q, v):
+        v = v.copy()
+        v[i] *= -restitution
+        return q, v
+
+    return lb.Event(lambda t, q, v: q[i] - floor, act, direction=-1, name=f"hit{i}")
+
+
+def hits(restitution, count):
+    """Impacts of a ball dropped from 1 m: t1 (1 + 2 (e + e^2 + ...)), t1 = sqrt(2 / g)."""
+    powers = restitution ** np.arange(1, count)
+    return FIRST_HIT * (1 + 2 * np.cumsum([0.0, *powers]))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("restitution", [0.9, 0.99])
+def test_a_ball_bounces_two_hundred_times_as_the_closed_form(method, restitution):
+    times = hits(restitution, 201)
+    end = 0.5 * (times[199] + times[200])
+    r = lb.simulate(
+        balls(1),
+        end,
+        q0=[1.0],
+        events=bounce(0, restitution),
+        method=method,
+        rtol=1e-10,
+        atol=1e-12,
+    )
+    assert np.allclose([e.t for e in r.events], times[:200], rtol=0, atol=1e-11)
+    assert r.q.min() > 0.0
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("floor", [0.0, 1.0, -3.0, 1e3])
+def test_bounces_without_end_are_told_with_event_and_time(method, floor):
+    limit = FIRST_HIT * 3.0  # 1 + 2 (1/2 + 1/4 + ...)
+    with pytest.raises(lb.LimberError, match=r"without end at t = 1\.3545.*'hit0'") as caught:
+        lb.simulate(balls(1), 5.0, q0=[floor + 1.0], events=bounce(0, 0.5, floor), method=method)
+    kept = caught.value.result
+    assert kept.q.min() > floor and len(kept.events) > 20
+    assert kept.events[-1].t == pytest.approx(limit, abs=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("apart", [0.0, 1e-16, 1e-13, 1e-11, 1e-7])
+def test_two_balls_that_hit_at_the_same_time_both_bounce(method, apart):
+    r = lb.simulate(
+        balls(2), 3.0, q0=[1.0, 1.0 + apart], events=[bounce(0, 0.9), bounce(1, 0.9)], method=method
+    )
+    times = hits(0.9, 5)
+    for i in range(2):
+        found = [e.t for e in r.events if e.name == f"hit{i}"]
+        assert np.allclose(found, times[times < 3.0], rtol=0, atol=1e-6)
+    assert r.q.min() > 0.0
+
+
+def test_three_balls_hit_in_one_instant():
+    events = [bounce(i, 0.9) for i in range(3)]
+    r = lb.simulate(balls(3), 2.0, q0=[1.0] * 3, events=events)
+    assert sorted(e.name for e in r.events) == ["hit0"] * 3 + ["hit1"] * 3 + ["hit2"] * 3
+
+
+def pendulum():
+    a = lb.Assembly("pendulum", gravity=(0, 0, -G))
+    a.attach("rod", lb.RigidBody(1.0, com=(1, 0, 0)), lb.Revolute([0, 1, 0]))
+    return a.build()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("seed", range(5))
+def test_a_pendulum_does_not_pass_a_wall(method, seed):
+    rng = np.random.default_rng(seed)
+    wall, restitution = rng.uniform(1.6, 1.9), rng.uniform(0.3, 0.95)
+    event = lb.Event(
+        lambda t, q, v: q[0] - wall, lambda t, q, v: (q, -restitution * v), direction=1
+    )
+    r = lb.simulate(pendulum(), 10.0, events=event, method=method)
+    assert r.q.max() <= wall + 1e-12 and len(r.events) >= 4
+
+
+def test_a_function_that_dips_through_zero_within_a_step_is_seen():
+    """A ball thrown up that passes a mark and comes back, in steps far longer than it stays there."""
+    s = balls(1)
+    top = 5.0**2 / (2 * G)
+    for depth in (1e-2, 1e-4, 1e-6):
+        mark = top - depth
+        r = lb.simulate(
+            s,
+            1.0,
+            v0=[5.0],
+            events=lb.Event(lambda t, q, v, mark=mark: q[0] - mark, name="mark"),
+            rtol=1e-10,
+        )
+        wait = np.sqrt(2 * depth / G)
+        times = 5.0 / G + np.array([-wait, wait])
+        assert np.allclose([e.t for e in r.events], times, rtol=0, atol=1e-7)
+        down = lb.Event(lambda t, q, v, mark=mark: q[0] - mark, direction=-1)
+        r = lb.simulate(s, 1.0, v0=[5.0], events=down, rtol=1e-10)
+        assert np.allclose([e.t for e in r.events], times[1:], rtol=0, atol=1e-7)
+    over = lb.Event(lambda t, q, v: q[0] - top - 1e-9)
+    assert not lb.simulate(s, 1.0, v0=[5.0], events=over, rtol=1e-10).events
+
+
+def test_an_event_that_starts_at_zero_happens_when_it_comes_back():
+    r = lb.simulate(balls(1), 3.0, v0=[5.0], events=bounce(0, 0.8))
+    assert r.events[0].t == pytest.approx(10.0 / G, abs=1e-9) and r.q.min() > -1e-12
+
+
+def test_motion_brought_to_rest_at_zero_and_carried_on_is_warned_of():
+    with pytest.warns(lb.ModelWarning, match="event 'hit0'.*at rest at zero"):
+        lb.simulate(balls(1), 1.0, q0=[1.0], events=bounce(0, 0.0))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_action_that_throws_a_body_back_into_a_wall_it_touches_is_answered(order):
+    """Two bodies reach their marks at once: one bounces off a wall, the action of the other throws it there again."""
+    s = balls(2)
+    wall = bounce(0, 1.0)
+    thrown = lb.Event(
+        lambda t, q, v: q[1], lambda t, q, v: (q, [-3.0, 1.0]), direction=-1, name="thrown"
+    )
+    r = lb.simulate(s, 0.6, q0=[1.0, 1.0], events=[wall, thrown][::order])
+    assert sum(e.name == "thrown" for e in r.events) == 1
+    left = 0.6 - FIRST_HIT
+    assert r.v[-1, 0] == pytest.approx(3.0 - G * left, abs=1e-6) and r.q[:, 0].min() > -1e-9
+
+
+def restarted(s, q, v, g, restitution, end):
+    """The same by SciPy, started again after every impact; times of impacts, and the state at the end."""
+    nq = s.nq
+
+    def rates(t, y):
+        return np.concatenate(
+            [lb.qdot(s, y[:nq], y[nq:]), lb.forward_dynamics(s, y[:nq], y[nq:], np.zeros(s.nv))]
+        )
+
+    def event(t, y):
+        return g(t, y[:nq], y[nq:])
+
+    event.terminal, event.direction = True, -1
+    t, y, times = 0.0, np.concatenate([q, v]), []
+    while t < end and len(times) < 50:
+        # away from the zero first, so that the next crossing is a new one
+        away = min(1e-4, end - t)
+        step = solve_ivp(rates, (t, t + away), y, method="DOP853", rtol=1e-11, atol=1e-12)
+        t, y = t + away, step.y[:, -1]
+        if t >= end:
+            break
+        run = solve_ivp(
+            rates, (t, end), y, method="DOP853", rtol=1e-11, atol=1e-12, events=event, max_step=0.02
+        )
+        t, y = run.t[-1], run.y[:, -1].copy()
+        if run.status == 1:
+            times.append(t)
+            y[nq:] *= -restitution
+    return times, y
+
+
+def check_against_restarts(seed):
+    rng = np.random.default_rng(seed)
+    kinds = ("Revolute", "Prismatic", "Screw", "Cylindrical", "Universal", "Planar")
+    s = random_assembly(rng, bodies=int(rng.integers(1, 4)), kinds=kinds).build()
+    q, v, _ = random_state(rng, s, eta_scale=0.1)
+    direction = rng.normal(size=s.nq)
+    level = float(direction @ q) - rng.uniform(0.02, 0.2)
+
+    def g(t, q, v):
+        return float(direction @ q) - level
+
+    restitution, end = rng.uniform(0.6, 0.95), 0.5
+    times, y = restarted(s, q, v, g, restitution, end)
+    if any(np.diff([0.0, *times, end]) < 1e-2):
+        return  # too close together for the reference to be told apart
+    event = lb.Event(g, lambda t, q, v: (q, -restitution * v), direction=-1)
+    for method in ("dop853", "sdirk4"):
+        r = lb.simulate(s, end, q0=q, v0=v, events=event, method=method, rtol=1e-10, atol=1e-11)
+        assert len(r.events) == len(times)
+        assert np.allclose([e.t for e in r.events], times, rtol=0, atol=1e-6)
+        size = 1.0 + np.abs(y).max()
+        assert np.allclose(np.concatenate([r.q[-1], r.v[-1]]), y, rtol=0, atol=1e-4 * size)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_actions_agree_with_scipy_started_again(seed):
+    check_against_restarts(seed)
