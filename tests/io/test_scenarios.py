@@ -1,5 +1,7 @@
 """Scenario files: models, states, torques, outputs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -130,6 +132,30 @@ def test_follow_is_rigid_inverse_dynamics_to_the_stated_error(name, tmp_path):
     joints = [i for i in range(s.system.nv) if i not in modes]
     error = np.abs(found[:, joints] - exact).max(axis=0)
     assert (error <= 1.05e-6 * np.abs(exact).max(axis=0) + 1e-12).all()
+
+
+def test_follow_announces_its_corners_and_the_rigid_arm_follows_its_paths(tmp_path):
+    """Steps end at the corners, and the torques are smooth between: hardly any step is rejected."""
+    joints = """
+      upper: {waypoints: {points: [0.3, -0.2, 0.5], max_velocity: 0.6, max_acceleration: 1.5}}
+      lower: [{trapezoid: {end: 0.5, max_velocity: 0.9, max_acceleration: 2}}, {quintic: {end: 0.4, duration: 1.8}}]
+"""
+    rest = f"torque:\n  follow:\n    joints:{joints}"
+    case = scenario(tmp_path, rest, ARM, "limber: 1\nduration: 4\n")
+    breaks = case.torque.breaks
+    assert (breaks[0], breaks[-1]) == (0.0, 4.0)
+    for path in case.paths.values():
+        inside = path.breaks[path.breaks < 4.0]
+        assert np.abs(inside[:, None] - breaks).min(axis=1).max() < 1e-11
+    rigid = without_modes(case.assembly).build()
+    moving = [
+        i for p in case.system.layout.values() for i in range(p.v_joint.start, p.v_joint.stop)
+    ]
+    torque = replace(case.torque, tau=case.torque.tau[:, moving])
+    r = lb.simulate(rigid, 4.0, torque=torque, method="dop853", rtol=1e-10, atol=1e-12)
+    assert r.statistics.rejected <= 0.1 * r.statistics.steps
+    for body, path in case.paths.items():
+        assert np.abs(r.joint(body) - path(r.t).position).max() < 1e-6
 
 
 def test_rigid_copy_has_the_mass_matrix_of_locked_modes():

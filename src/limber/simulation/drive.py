@@ -23,6 +23,8 @@ SIGNATURE = ctypes.CFUNCTYPE(
 
 #: Speeds beyond this are those of a motion that diverges, and excuse the torque.
 RUNAWAY = 1e30
+#: Steps end this far from a corner of the torque, as a part of the time of the last one.
+NEAR = 1e-10
 #: What ctypes functions are.
 _POINTER: Any = SIGNATURE.__mro__[1]
 
@@ -60,20 +62,24 @@ def drive(system: System, torque: Any) -> Drive:
     """The drive of a `torque` argument of `simulate`."""
     nv = system.nv
     table, tau = np.zeros(3 * nv + 1), np.zeros(nv)
+    breaks = getattr(torque, "breaks", None)
+    if breaks is not None:
+        breaks = np.unique(array("torque.breaks", breaks, ("k",)))
+    stops = _around(breaks)
     if torque is None:
         return Drive(CONSTANT, 0, table, tau)
     if isinstance(torque, Table):
         rows = np.ascontiguousarray(torque.rows(system))
-        return Drive(TABLE, 0, rows.reshape(-1), tau, stops=kinks(rows))
+        corners = kinks(rows) if breaks is None else breaks
+        return Drive(TABLE, 0, rows.reshape(-1), tau, stops=_around(corners))
     if isinstance(torque, _POINTER):
-        return Drive(
-            CALLED, ctypes.cast(torque, ctypes.c_void_p).value or 0, table, tau, keep=torque
-        )
+        address = ctypes.cast(torque, ctypes.c_void_p).value or 0
+        return Drive(CALLED, address, table, tau, stops=stops, keep=torque)
     if type(torque).__module__.startswith("numba.") and hasattr(torque, "address"):  # a numba.cfunc
-        return Drive(CALLED, torque.address, table, tau, keep=torque)
+        return Drive(CALLED, torque.address, table, tau, stops=stops, keep=torque)
     if callable(torque):
         takes("torque", torque, "t", "q", "v")
-        made = Drive(CALLED, 0, table, tau, python=True)
+        made = Drive(CALLED, 0, table, tau, stops=stops, python=True)
         sample = getattr(torque, "sample_time", None)
         if sample is not None:
             made.kind, made.python = SAMPLED, False
@@ -93,6 +99,15 @@ def drive(system: System, torque: Any) -> Drive:
         tau[joints] = array("torque", torque, (len(joints),))
         return Drive(CONSTANT, 0, table, tau)
     return Drive(CONSTANT, 0, table, np.array(array("torque", torque, (nv,))))
+
+
+def _around(corners: Array | None) -> Array:
+    """Where steps end for corners of a torque: just before each and just after, on whichever side its own
+    value counts."""
+    if corners is None or not corners.size:
+        return np.empty(0)
+    aside = NEAR * np.abs(corners).max()
+    return np.unique([corners - aside, corners + aside])
 
 
 def _checked(system: System, function: Any, spoilt: list[tuple[float, int]]) -> Any:
