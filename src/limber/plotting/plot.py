@@ -12,7 +12,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
 from limber.plotting.panel import Panel, draw
 from limber.plotting.panels import PANELS, Wanted
 from limber.plotting.reference import Reference, reference_of
-from limber.plotting.rows import increasing
+from limber.plotting.rows import pictured
 from limber.plotting.style import COLUMN, new_figure, plain, save, style, target
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ def plot(
     """
     names = what_names(what)
     file = None if path is None else target(path)
-    if len(result) == 0:
-        raise ArgumentValueError("the result has no rows: there is nothing to plot.")
-    result = increasing(result)
+    result = pictured("plot", result, 1, "there is nothing to plot")
     chosen = chosen_bodies(result.system, bodies)
     known = None if reference is None else reference_of(result, reference, chosen)
     wanted = Wanted(result, chosen, chosen_nodes(result.system, nodes), known)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from limber.assembly.system import System
 from limber.checks import number, shown
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError
 from limber.plotting.panel import Panel
 from limber.plotting.panels import Wanted
 from limber.plotting.plot import MARKED, chosen_bodies, chosen_nodes, panels_of, tip, what_names
 from limber.plotting.reference import reference_of
-from limber.plotting.rows import increasing
+from limber.plotting.rows import pictured
 from limber.plotting.style import target
 from limber.viewer.inline import plot_html
 from limber.viewer.numbers import tables
@@ -58,10 +58,8 @@ def report(
     gives the same file.
     """
     file = target(path, ("html", "htm"))
+    result = pictured("report", result, 1, "there is nothing to report")
     s = result.system
-    if len(result) == 0:
-        raise ArgumentValueError("the result has no rows: there is nothing to report.")
-    result = increasing(result)
     for name, text in (("title", title), ("notes", notes)):
         if not isinstance(text, str):
             raise ArgumentTypeError(f"{name} must be text, got {shown(text)}.")
