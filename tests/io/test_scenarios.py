@@ -1,5 +1,6 @@
 """Scenario files: models, states, torques, outputs."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 
 import limber as lb
 from limber.assembly.rigid import without_modes
+from limber.simulation.methods import methods
+from limber.simulation.peers import PEERS
 
 MODEL = """
 model:
@@ -30,7 +33,7 @@ def scenario(tmp_path, rest="", model=MODEL, head="limber: 1\nduration: 2\n"):
 def test_defaults(tmp_path):
     s = scenario(tmp_path)
     assert (s.name, s.description, s.fidelity, s.method) == ("case", "", "full", "auto")
-    assert s.torque is s.times is s.rtol is s.atol is s.step is None
+    assert s.torque is s.times is s.every is s.rtol is s.atol is s.step is None
     assert np.array_equal(s.q0, s.system.neutral()) and not s.v0.any()
     assert s.duration == 2.0 and s.file.name == "case.yaml" and not s.paths
     with pytest.raises(AttributeError):
@@ -50,14 +53,42 @@ def test_everything_said(tmp_path):
     assert s.times.tolist() == [0.0, 0.5, 2.0]
 
 
-@pytest.mark.parametrize(
-    "every, count, last_but_one",
-    [(0.5, 5, 1.5), (0.3, 8, 1.8), (0.1, 21, 1.9), (5.0, 2, 0.0), (2 / 3, 4, 4 / 3)],
-)
-def test_every(every, count, last_but_one, tmp_path):
-    times = scenario(tmp_path, f"output: {{every: {every!r}}}").times
-    assert len(times) == count and times[-1] == 2.0
-    assert times[-2] == pytest.approx(last_but_one)
+def test_every_is_handed_on_as_it_is(tmp_path):
+    s = scenario(tmp_path, "output: {every: 0.3}")
+    assert s.times is None and s.every == 0.3
+
+
+def test_paths_that_outlast_the_duration_are_warned_of(tmp_path):
+    joints = (
+        "{upper: {cycloid: {distance: 1, duration: 3}}, lower: [{hold: {duration: 1}}, {hold: {}}]}"
+    )
+    rest = f"torque:\n  follow:\n    joints: {joints}"
+    with pytest.warns(lb.ModelWarning) as caught:
+        scenario(tmp_path, rest, ARM)
+    (warning,) = caught
+    assert warning.filename == __file__
+    text = str(warning.message)
+    assert "case.yaml:12:14: torque.follow.joints.upper: the path of 'upper' takes 3 s" in text
+    assert "its last 1 s are cut off, at 0.8045 on the way to 1. Raise the duration" in text
+    head = "limber: 1\nduration: 3\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scenario(tmp_path, rest, ARM, head)
+
+
+@pytest.mark.parametrize("name", ["auto", *methods(), *PEERS])
+def test_every_method_can_be_named(name, tmp_path):
+    assert scenario(tmp_path, f"method: {name}\nstep: 0.01").method == name
+
+
+def test_a_bad_method_is_refused_with_its_place(tmp_path):
+    for text, message in (
+        ("method: dop835", "method: must be one of auto, rk4, .* Did you mean 'dop853'"),
+        ("method: rk4", "method: rk4 has fixed steps: give `step`"),
+    ):
+        with pytest.raises(lb.FileError, match=message) as caught:
+            scenario(tmp_path, text)
+        assert (caught.value.line, caught.value.key) == (14, "method")
 
 
 def test_states(tmp_path):
@@ -228,7 +259,7 @@ REFUSED = {
     "output order": ("output: {times: [1, 0.5]}", "must increase strictly"),
     "outputs": ("output: {every: 1e-12}", "more than 10000000"),
     "both": ("output: {every: 1, times: [1]}", "got every and times"),
-    "method": ("method: 5", "method: must be a name"),
+    "method": ("method: 5", "method: must be one of auto, .* got 5"),
     "path body": (FOLLOW.format("{x: {hold: {}}}"), "x: is not a body"),
     "path kind": (FOLLOW.format("{arm: {cycloyd: {}}}"), "Did you mean 'cycloid'"),
     "path number": (

@@ -56,6 +56,7 @@ def described(subject: Subject) -> dict[str, Any]:
             "torque": torque_kind(subject),
             "paths": list(case.paths),
             "output_times": None if times is None else len(times),
+            "output_every": case.every,
             "method": case.method,
             "rtol": case.rtol,
             "atol": case.atol,

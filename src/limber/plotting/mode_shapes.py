@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: The colour of the other end of the swing.
 PALE = "#9CC7E2"
+#: Above and below every mode, inches.
+APART = 0.08
 #: The largest twist that is drawn, and the smallest that is seen, rad.
 TWIST, SEEN = 1.0, 0.05
 #: The step of the differences, and what is left of nothing, as parts of the largest motion.
@@ -87,7 +89,8 @@ def mode_shapes(
     columns = min(columns, n)
     rows = -(-n // columns)
     with style():
-        figure = new_figure(width, panel_height * rows + 0.15 + 0.25 * bool(title))
+        figure = new_figure(width, (panel_height + 2 * APART) * rows + 0.15 + 0.25 * bool(title))
+        figure.set_layout_engine("constrained", h_pad=APART)  # titles off the labels above them
         for k, i in enumerate(with_frequency):
             swing = displacement(system, q, found.shapes[:, i], still)
             place = (rows, columns, k + 1)

@@ -102,12 +102,12 @@ def drive(system: System, torque: Any) -> Drive:
 
 
 def _around(corners: Array | None) -> Array:
-    """Where steps end for corners of a torque: just before each and just after, on whichever side its own
-    value counts."""
+    """Where steps end for corners of a torque: at each, just before and just after it, so that all but the
+    shortest steps are on one side, whichever the torque at the corner itself belongs to."""
     if corners is None or not corners.size:
         return np.empty(0)
     aside = NEAR * np.abs(corners).max()
-    return np.unique([corners - aside, corners + aside])
+    return np.unique([corners - aside, corners, corners + aside])
 
 
 def _checked(system: System, function: Any, spoilt: list[tuple[float, int]]) -> Any:
