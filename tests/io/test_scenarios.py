@@ -53,6 +53,15 @@ def test_everything_said(tmp_path):
     assert s.times.tolist() == [0.0, 0.5, 2.0]
 
 
+def test_settings_are_what_simulate_takes(tmp_path):
+    s = scenario(tmp_path, "output: {every: 0.5}\ntorque: {constant: {arm: 1}}\natol: 1e-7")
+    settings = s.settings
+    assert set(settings) == {"q0", "v0", "torque", "every", "method", "atol"}
+    given = {"every": 0.5, "torque": s.torque, "atol": 1e-7}
+    r, same = lb.simulate(s.system, s.duration, **settings), lb.simulate(s.system, 2.0, **given)
+    assert np.array_equal(r.q, same.q)
+
+
 def test_every_is_handed_on_as_it_is(tmp_path):
     s = scenario(tmp_path, "output: {every: 0.3}")
     assert s.times is None and s.every == 0.3

@@ -84,6 +84,15 @@ class Scenario:
     file: Path
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """What the file says, as `simulate` takes it: lb.simulate(case.system, case.duration, **case.settings)."""
+        said = {"t_eval": self.times, "torque": self.torque} | {
+            name: getattr(self, name)
+            for name in ("q0", "v0", "every", "method", "rtol", "atol", "step")
+        }
+        return {name: value for name, value in said.items() if value is not None}
+
+    @property
     def fidelity(self) -> str:
         """The fidelity of the system."""
         return self.system.fidelity
