@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import limber as lb
-from helpers.pictured import arm, craft
-from limber.plotting.panels import PANELS, elastic_energy
+from helpers.pictured import arm, craft, satellite
+from limber.plotting.panels import PANELS, Wanted, elastic_energy
 from limber.plotting.style import COLOURS
+from limber.viewer.report import fitting
 
 
 def curves(figure, axes=0):
@@ -75,6 +76,20 @@ def test_modes_and_deflection_show_the_result_and_name_what_is_zero():
     assert "(6 others: zero)" in [t.get_text() for t in figure.axes[0].get_legend().get_texts()]
     figure = r.plot("deflection", bodies=["link1"], nodes={"link1": "node5"})
     assert np.array_equal(curves(figure)["link1 node5 y"], r.deflection("link1", "node5")[:, 1])
+
+
+def test_rotation_shows_the_twist_of_a_body():
+    s = satellite(lb.Fixed())
+    q = np.tile(s.neutral(), (5, 1))
+    where = s.layout["east"].q_modes
+    q[:, where.stop - 1] = np.linspace(0, 1, 5)  # torsion
+    r = lb.Result(s, np.arange(5.0), q, 0 * q, 0 * q)
+    shown = curves(r.plot("rotation"))
+    assert list(shown) == ["east tip x"]
+    R = r.node("east", "tip").R
+    assert np.allclose(np.arctan2(R[:, 2, 1], R[:, 1, 1]), shown["east tip x"])
+    assert "rotation" in fitting(Wanted(r, list(s.layout), {}))
+    assert "rotation" not in fitting(Wanted(arm(), list(arm().system.layout), {}))
 
 
 def test_energies_add_up():

@@ -43,10 +43,10 @@ def plot(
     ----------
     result : a Result with at least one row.
     what : "joints", "speeds", "accelerations", "torques", "modes" (modal coordinates), "deflection" (of a
-        node of each flexible body, in body axes), "energy", "power" (the audit: power, work against change
+        node of each flexible body, in body axes), "rotation" (of the same), "energy", "power" (the audit: power, work against change
         of energy, what is left), "errors" (joints less those of `reference`); or several, one below another.
     bodies : names of the bodies to show; all of them unless given.
-    nodes : body name to the node whose deflection is shown; its tip unless given: the node "tip", else
+    nodes : body name to the node whose deflection and rotation are shown; its tip unless given: the node "tip", else
         one that carries another body, else the one farthest from the body frame.
     reference : another Result, or a function of t that gives joint coordinates (alone, or first of a tuple
         whose second are their rates, as trajectories do); shown wide and pale beneath, and what "errors"

@@ -21,6 +21,7 @@ from limber.plotting.style import target
 from limber.viewer.inline import plot_html
 from limber.viewer.numbers import tables
 from limber.viewer.scene import scene
+from limber.viewer.skeleton import skeletons
 
 if TYPE_CHECKING:
     from limber.simulation.result import Result
@@ -95,6 +96,8 @@ def fitting(wanted: Wanted) -> list[str]:
     names = ["joints", "speeds"] if moving else []
     names += ["errors"] if moving and wanted.reference is not None else []
     names += ["deflection"] if flexible else []
+    drawn = skeletons(s)
+    names += ["rotation"] if any(len(drawn[b].ribs.points) for b in wanted.bodies) else []
     names += ["torques"] if moving and r.tau.any() else []
     return [*names, "energy", *(["power"] if len(r) >= 3 else [])]
 
