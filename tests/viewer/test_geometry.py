@@ -83,7 +83,7 @@ def test_ribs_turn_with_their_nodes_and_only_bodies_that_twist_have_them():
             (i,) = np.flatnonzero(drawn.ribs.points == point)
             R, p = lb.pose(s, q, body, node)
             ends = p[:, None] + np.stack([-0.5 * R[:, :, 1], 0.5 * R[:, :, 1]], axis=1)
-            assert np.abs(g.ribs[body][:, i] - ends).max() < 1e-4  # large and small rotations
+            assert np.abs(g.ribs[body][:, i] - ends).max() < TOLERANCE
     assert all(not ribs.size for ribs in geometry(arm().system, arm().q).ribs.values())
 
 
