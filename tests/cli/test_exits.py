@@ -35,7 +35,7 @@ BAD_FILES = {
     ),
     "unknown method": (
         "limber: 1\nmodel: {builtin: canadarm}\nduration: 1\nmethod: euler\n",
-        "method='euler' is unknown",
+        "bad.yaml:4:1: method: must be one of auto, rk4",
     ),
     "singular": (MODEL.replace("revolute: y", "revolute: x"), "moves no mass"),
     "empty": ("", "empty"),

@@ -41,7 +41,7 @@ def test_info_of_a_model_is_that_of_the_system():
 
 def test_info_of_a_scenario_has_its_duration_torques_and_outputs():
     case = limber_json("info", EXAMPLES / "canadarm_slew.yaml")["scenario"]
-    assert (case["duration"], case["torque"], case["output_times"]) == (10.0, "follow", 501)
+    assert (case["duration"], case["torque"], case["output_every"]) == (10.0, "follow", 0.02)
     assert case["paths"] == ["link1", "link2", "link3"]
     case = limber_json("info", EXAMPLES / "free_floating.yaml")["scenario"]
     assert (case["torque"], case["at_rest"]) == ("none", False)

@@ -51,3 +51,18 @@ def craft():
     s = a.build()
     rng = np.random.default_rng(3)
     return lb.simulate(s, 1.0, v0=0.3 * rng.standard_normal(s.nv), every=0.02, method="dop853")
+
+
+def satellite(hub=None, damping=0.0, gravity=(0, 0, 0)):
+    """A rigid hub with two panels that bend and twist, each on a joint about its own length."""
+    a = lb.Assembly("satellite", gravity=gravity)
+    nodes = {"east": (0.8, 0, 0), "west": (-0.8, 0, 0)}
+    body = lb.RigidBody(400.0, inertia=np.diag([80.0, 90.0, 100.0]), nodes=nodes)
+    a.attach("hub", body, hub or lb.Free())
+    modes = {"bending": 2, "torsion": 1}
+    panel = lb.beam(
+        5.0, 20.0, EI=(2e3, 4e4), GJ=50.0, modes=modes, polar_inertia=2.0, damping=damping
+    )
+    a.attach("east", panel, lb.Revolute([1, 0, 0]), "hub", "east")
+    a.attach("west", panel, lb.Revolute([1, 0, 0]), "hub", "west", rotation=np.diag([-1, -1, 1]))
+    return a.build()

@@ -1,10 +1,15 @@
 """Scenario files: models, states, torques, outputs."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import limber as lb
 from limber.assembly.rigid import without_modes
+from limber.simulation.methods import methods
+from limber.simulation.peers import PEERS
 
 MODEL = """
 model:
@@ -28,7 +33,7 @@ def scenario(tmp_path, rest="", model=MODEL, head="limber: 1\nduration: 2\n"):
 def test_defaults(tmp_path):
     s = scenario(tmp_path)
     assert (s.name, s.description, s.fidelity, s.method) == ("case", "", "full", "auto")
-    assert s.torque is s.times is s.rtol is s.atol is s.step is None
+    assert s.torque is s.times is s.every is s.rtol is s.atol is s.step is None
     assert np.array_equal(s.q0, s.system.neutral()) and not s.v0.any()
     assert s.duration == 2.0 and s.file.name == "case.yaml" and not s.paths
     with pytest.raises(AttributeError):
@@ -48,14 +53,51 @@ def test_everything_said(tmp_path):
     assert s.times.tolist() == [0.0, 0.5, 2.0]
 
 
-@pytest.mark.parametrize(
-    "every, count, last_but_one",
-    [(0.5, 5, 1.5), (0.3, 8, 1.8), (0.1, 21, 1.9), (5.0, 2, 0.0), (2 / 3, 4, 4 / 3)],
-)
-def test_every(every, count, last_but_one, tmp_path):
-    times = scenario(tmp_path, f"output: {{every: {every!r}}}").times
-    assert len(times) == count and times[-1] == 2.0
-    assert times[-2] == pytest.approx(last_but_one)
+def test_settings_are_what_simulate_takes(tmp_path):
+    s = scenario(tmp_path, "output: {every: 0.5}\ntorque: {constant: {arm: 1}}\natol: 1e-7")
+    settings = s.settings
+    assert set(settings) == {"q0", "v0", "torque", "every", "method", "atol"}
+    given = {"every": 0.5, "torque": s.torque, "atol": 1e-7}
+    r, same = lb.simulate(s.system, s.duration, **settings), lb.simulate(s.system, 2.0, **given)
+    assert np.array_equal(r.q, same.q)
+
+
+def test_every_is_handed_on_as_it_is(tmp_path):
+    s = scenario(tmp_path, "output: {every: 0.3}")
+    assert s.times is None and s.every == 0.3
+
+
+def test_paths_that_outlast_the_duration_are_warned_of(tmp_path):
+    joints = (
+        "{upper: {cycloid: {distance: 1, duration: 3}}, lower: [{hold: {duration: 1}}, {hold: {}}]}"
+    )
+    rest = f"torque:\n  follow:\n    joints: {joints}"
+    with pytest.warns(lb.ModelWarning) as caught:
+        scenario(tmp_path, rest, ARM)
+    (warning,) = caught
+    assert warning.filename == __file__
+    text = str(warning.message)
+    assert "case.yaml:12:14: torque.follow.joints.upper: the path of 'upper' takes 3 s" in text
+    assert "its last 1 s are cut off, at 0.8045 on the way to 1. Raise the duration" in text
+    head = "limber: 1\nduration: 3\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scenario(tmp_path, rest, ARM, head)
+
+
+@pytest.mark.parametrize("name", ["auto", *methods(), *PEERS])
+def test_every_method_can_be_named(name, tmp_path):
+    assert scenario(tmp_path, f"method: {name}\nstep: 0.01").method == name
+
+
+def test_a_bad_method_is_refused_with_its_place(tmp_path):
+    for text, message in (
+        ("method: dop835", "method: must be one of auto, rk4, .* Did you mean 'dop853'"),
+        ("method: rk4", "method: rk4 has fixed steps: give `step`"),
+    ):
+        with pytest.raises(lb.FileError, match=message) as caught:
+            scenario(tmp_path, text)
+        assert (caught.value.line, caught.value.key) == (14, "method")
 
 
 def test_states(tmp_path):
@@ -132,6 +174,30 @@ def test_follow_is_rigid_inverse_dynamics_to_the_stated_error(name, tmp_path):
     assert (error <= 1.05e-6 * np.abs(exact).max(axis=0) + 1e-12).all()
 
 
+def test_follow_announces_its_corners_and_the_rigid_arm_follows_its_paths(tmp_path):
+    """Steps end at the corners, and the torques are smooth between: hardly any step is rejected."""
+    joints = """
+      upper: {waypoints: {points: [0.3, -0.2, 0.5], max_velocity: 0.6, max_acceleration: 1.5}}
+      lower: [{trapezoid: {end: 0.5, max_velocity: 0.9, max_acceleration: 2}}, {quintic: {end: 0.4, duration: 1.8}}]
+"""
+    rest = f"torque:\n  follow:\n    joints:{joints}"
+    case = scenario(tmp_path, rest, ARM, "limber: 1\nduration: 4\n")
+    breaks = case.torque.breaks
+    assert (breaks[0], breaks[-1]) == (0.0, 4.0)
+    for path in case.paths.values():
+        inside = path.breaks[path.breaks < 4.0]
+        assert np.abs(inside[:, None] - breaks).min(axis=1).max() < 1e-11
+    rigid = without_modes(case.assembly).build()
+    moving = [
+        i for p in case.system.layout.values() for i in range(p.v_joint.start, p.v_joint.stop)
+    ]
+    torque = replace(case.torque, tau=case.torque.tau[:, moving])
+    r = lb.simulate(rigid, 4.0, torque=torque, method="dop853", rtol=1e-10, atol=1e-12)
+    assert r.statistics.rejected <= 0.1 * r.statistics.steps
+    for body, path in case.paths.items():
+        assert np.abs(r.joint(body) - path(r.t).position).max() < 1e-6
+
+
 def test_rigid_copy_has_the_mass_matrix_of_locked_modes():
     arm = lb.models.canadarm()
     rigid, flexible = without_modes(arm).build(), arm.build()
@@ -202,7 +268,7 @@ REFUSED = {
     "output order": ("output: {times: [1, 0.5]}", "must increase strictly"),
     "outputs": ("output: {every: 1e-12}", "more than 10000000"),
     "both": ("output: {every: 1, times: [1]}", "got every and times"),
-    "method": ("method: 5", "method: must be a name"),
+    "method": ("method: 5", "method: must be one of auto, .* got 5"),
     "path body": (FOLLOW.format("{x: {hold: {}}}"), "x: is not a body"),
     "path kind": (FOLLOW.format("{arm: {cycloyd: {}}}"), "Did you mean 'cycloid'"),
     "path number": (

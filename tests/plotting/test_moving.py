@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 import limber as lb
-from helpers.pictured import arm, craft
+from helpers.pictured import arm, craft, satellite
 from limber.plotting.animate import frame_times
 from limber.plotting.mode_shapes import displacement
 from limber.viewer import geometry
@@ -16,14 +16,15 @@ def test_displacement_is_the_jacobian_times_the_shape():
     s, q = r.system, r.q[10]
     shape = np.random.default_rng(1).standard_normal(s.nv)
     still = geometry(s, q)
-    moved, _ = displacement(s, q, shape, still)
+    swing = displacement(s, q, shape, still)
     tip = s.bodies["boom"].nodes.names.index("tip")
     point = still.skeletons["boom"].nodes[tip]
     edge, end = np.argwhere(still.skeletons["boom"].edges == point)[0]
     velocity = lb.jacobian(s, q, "boom", "tip")[3:] @ shape
-    got = moved["boom"][edge, end]
+    got = swing.lines["boom"][edge, end]
     assert np.allclose(got / np.linalg.norm(got), velocity / np.linalg.norm(velocity), atol=1e-7)
-    assert max(np.linalg.norm(m, axis=-1).max() for m in moved.values()) == pytest.approx(1.0)
+    assert swing.reach == max(np.linalg.norm(m, axis=-1).max() for m in swing.lines.values())
+    assert 0.12 * swing.size == pytest.approx(swing.factor(0.12) * swing.reach)  # nothing twists
 
 
 def test_mode_shapes_name_their_frequencies(tmp_path):
@@ -40,6 +41,60 @@ def test_mode_shapes_name_their_frequencies(tmp_path):
     # one of them stays in the plane of the arm and is drawn in it, one leaves it
     labels = {a.get_xlabel() for a in figure.axes}
     assert {"x (m)", ""} == labels
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.005])
+@pytest.mark.parametrize("hub", [lb.Free(), lb.Fixed()], ids=["free", "fixed"])
+@pytest.mark.parametrize("locked", [[], ["east", "west"]], ids=["loose", "locked"])
+def test_torsion_is_drawn_as_twist_and_rounding_as_nothing(hub, damping, locked):
+    s = satellite(hub, damping)
+    q = s.neutral()
+    still, found = geometry(s, q), lb.modes(s, q, locked=locked)
+    places = [s.layout[b].v_modes.stop - 1 for b in ("east", "west")]
+    kinds = []
+    for i in np.flatnonzero(np.nan_to_num(found.omega) > 0.0)[:8]:
+        shape = found.shapes[:, i]
+        torsion = np.abs(shape[places]).max() > 1e-3 * np.abs(shape).max()
+        swing = displacement(s, q, shape, still)
+        factor = swing.factor(0.12)
+        kinds.append(torsion)
+        if torsion:
+            assert factor * swing.twist == pytest.approx(1.0)
+            assert factor * swing.reach < 1e-6 * swing.size
+        else:
+            assert factor * swing.twist < 1e-6
+            assert factor * swing.reach == pytest.approx(0.12 * swing.size)
+    assert sum(kinds) == 2
+    figure = lb.plotting.mode_shapes(s, locked=locked, count=8, columns=2)
+    in_space = [axes.get_xlabel() == "" for axes in figure.axes]
+    assert in_space == kinds
+
+
+def test_what_only_turns_is_not_blown_up():
+    a = lb.Assembly("disc")
+    a.attach("disc", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Revolute([1, 0, 0]))
+    a.attach("other", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Fixed(), offset=(1.7, 0.3, 0.9))
+    s = a.build()
+    swing = displacement(s, s.neutral(), np.ones(1), geometry(s, s.neutral()))
+    assert swing.factor(0.12) == 0.0
+    # a panel that turns about its length shows it by its ribs
+    s = satellite(lb.Fixed())
+    shape = np.zeros(s.nv)
+    shape[s.layout["east"].v_joint] = 3.0
+    swing = displacement(s, s.neutral(), shape, geometry(s, s.neutral()))
+    assert swing.factor(0.12) == pytest.approx(1.0)
+    assert np.abs(swing.ribs["east"]).max() == pytest.approx(0.5)  # a tenth of its length
+    assert not np.any(swing.ribs["west"])
+
+
+def test_an_unstable_configuration_shows_its_modes_with_a_frequency():
+    s = satellite(lb.Revolute([0, 1, 0]), gravity=(0, 0, -9.81))
+    q = s.neutral()
+    figure = lb.plotting.mode_shapes(s, q, count=5)
+    first = lb.modes(s, q).frequencies
+    first = first[np.nan_to_num(first) > 0.0][:5]
+    titles = [a.get_title(loc="left") for a in figure.axes]
+    assert titles == [f"mode {i + 1}: {f:.3g} Hz" for i, f in enumerate(first)]
 
 
 def test_rigid_motions_are_passed_over():

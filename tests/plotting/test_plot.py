@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import limber as lb
-from helpers.pictured import arm, craft
-from limber.plotting.panels import PANELS, elastic_energy
+from helpers.pictured import arm, craft, satellite
+from limber.plotting.panels import PANELS, Wanted, elastic_energy
+from limber.plotting.style import COLOURS
+from limber.viewer.report import fitting
 
 
 def curves(figure, axes=0):
@@ -74,6 +76,20 @@ def test_modes_and_deflection_show_the_result_and_name_what_is_zero():
     assert "(6 others: zero)" in [t.get_text() for t in figure.axes[0].get_legend().get_texts()]
     figure = r.plot("deflection", bodies=["link1"], nodes={"link1": "node5"})
     assert np.array_equal(curves(figure)["link1 node5 y"], r.deflection("link1", "node5")[:, 1])
+
+
+def test_rotation_shows_the_twist_of_a_body():
+    s = satellite(lb.Fixed())
+    q = np.tile(s.neutral(), (5, 1))
+    where = s.layout["east"].q_modes
+    q[:, where.stop - 1] = np.linspace(0, 1, 5)  # torsion
+    r = lb.Result(s, np.arange(5.0), q, 0 * q, 0 * q)
+    shown = curves(r.plot("rotation"))
+    assert list(shown) == ["east tip x"]
+    R = r.node("east", "tip").R
+    assert np.allclose(np.arctan2(R[:, 2, 1], R[:, 1, 1]), shown["east tip x"])
+    assert "rotation" in fitting(Wanted(r, list(s.layout), {}))
+    assert "rotation" not in fitting(Wanted(arm(), list(arm().system.layout), {}))
 
 
 def test_energies_add_up():
@@ -152,14 +168,81 @@ def test_several_panels_share_time_and_several_columns_fill():
 
 def test_many_bodies_get_a_short_legend():
     a = lb.Assembly("chain")
-    for i in range(12):
+    for i in range(13):
         body = lb.RigidBody(1.0, (0.5, 0, 0), np.eye(3), {"tip": (1, 0, 0)})
         a.attach(f"b{i}", body, lb.Revolute([0, 0, 1]), *((f"b{i - 1}", "tip") if i else ()))
     s = a.build()
     q = np.random.default_rng(0).standard_normal((5, s.nq))
     figure = lb.Result(s, np.arange(5.0), q, 0 * q, 0 * q).plot()
-    assert len(figure.axes[0].get_lines()) == 12
+    assert len(figure.axes[0].get_lines()) == 13
     assert len(figure.axes[0].get_legend().get_texts()) == 3
+
+
+def lightness_and_hue(colour):
+    """CIE L*a*b* of a colour "#rrggbb"."""
+    c = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(c > 0.04045, ((c + 0.055) / 1.055) ** 2.4, c / 12.92)
+    to_xyz = [[0.4339, 0.3762, 0.1899], [0.2127, 0.7152, 0.0722], [0.0178, 0.1095, 0.8728]]
+    x, y, z = np.cbrt(to_xyz @ linear)  # of white; no colour here is near black
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def test_colours_can_be_told_apart_and_every_line_has_its_name():
+    places = np.array([lightness_and_hue(c) for c in COLOURS])
+    apart = np.linalg.norm(places[:, None] - places, axis=2)[~np.eye(len(COLOURS), dtype=bool)]
+    assert len(COLOURS) >= 12 and apart.min() > 25  # a difference of 2.3 is just seen
+    assert (places[:, 0] > 30).all() and (places[:, 0] < 80).all()  # on white and on black
+    a = lb.Assembly("many")
+    for i in range(len(COLOURS)):
+        a.attach(f"b{i}", lb.RigidBody(1.0, (0.5, 0, 0), np.eye(3)), lb.Revolute([0, 0, 1]))
+    s = a.build()
+    q = np.random.default_rng(0).standard_normal((5, s.nq))
+    axes = lb.Result(s, np.arange(5.0), q, 0 * q, 0 * q).plot().axes[0]
+    assert [x.get_color() for x in axes.get_lines()] == list(COLOURS)
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == list(s.layout)
+
+
+def test_one_row_is_shown_as_points():
+    figure = arm()[:1].plot(["joints", "energy"])
+    assert {x.get_marker() for axes in figure.axes for x in axes.get_lines()} == {"o"}
+
+
+def test_pictures_of_something_else_say_what_to_do(tmp_path):
+    a, r = lb.models.canadarm(modes=1), arm()
+    for make, path in (
+        (lb.plotting.plot, ()),
+        (lb.plotting.animate, (tmp_path / "x.gif",)),
+        (lb.viewer.report, (tmp_path / "x.html",)),
+    ):
+        for given, advice in (
+            (
+                r.system,
+                r"got the System 'canadarm'. Simulate it first: .* lb.simulate\(system, t_end\)",
+            ),
+            (a, r"got the Assembly 'canadarm'. Simulate it first: .*system.build\(\)"),
+            (None, "got None. Make one with lb.simulate"),
+        ):
+            with pytest.raises(lb.LimberError, match=rf"{make.__name__} takes a Result, {advice}"):
+                make(given, *path)
+    with pytest.raises(lb.LimberError, match=r"mode_shapes\(result.system, result.q\[-1\]\)"):
+        lb.plotting.mode_shapes(r)
+    with pytest.raises(lb.LimberError, match="locked must be a list"):
+        lb.plotting.mode_shapes(r.system, locked=3)
+
+
+def test_a_system_without_freedoms_has_pictures_of_what_there_is(tmp_path):
+    a = lb.Assembly("still")
+    a.attach("base", lb.RigidBody(1.0), lb.Fixed())
+    a.attach("top", lb.RigidBody(1.0), lb.Fixed(), to="base", offset=(0, 0, 1))
+    s = a.build()
+    r = lb.simulate(s, 1.0, every=0.5)
+    assert labels(r.plot("energy")) == ["energy (J)"]
+    r.animate(tmp_path / "still.gif", fps=2)
+    r.report(tmp_path / "still.html")
+    with pytest.raises(lb.LimberError, match="has a joint that moves"):
+        r.plot()
+    with pytest.raises(lb.LimberError, match="'still' has no modes: nothing in it moves or bends"):
+        lb.plotting.mode_shapes(s)
 
 
 def test_small_values_are_written_in_a_power_of_ten():

@@ -198,3 +198,46 @@ def test_torques_and_events_see_unit_quaternions(method):
     )
     fine = lb.simulate(s, 1.0, torque=torque, method="Radau", rtol=1e-7, atol=1e-9, **options)
     assert np.abs(r.q - fine.q).max() < 0.02
+
+
+class Feedforward:
+    """Computed torque along a path of corners."""
+
+    def __init__(self, s, path, breaks):
+        self.s, self.path, self.breaks = s, path, breaks
+
+    def __call__(self, t, q, v):
+        position, velocity, acceleration = self.path(t)
+        wanted = acceleration + 25.0 * (position - q) + 10.0 * (velocity - v)
+        return lb.inverse_dynamics(self.s, q, v, wanted)
+
+
+@pytest.mark.parametrize("method", ["rk45", "dop853", "sdirk4"])
+def test_no_step_looks_across_the_breaks_of_a_torque(method):
+    s = lb.models.canadarm(modes=0).build()
+    path = lb.trajectories.Trapezoid(np.zeros(3), [0.8, -0.5, 0.4], 0.2, 0.1)
+    options = {"method": method, "rtol": 1e-9, "atol": 1e-11}
+    told = lb.simulate(s, 8.0, torque=Feedforward(s, path, path.breaks), **options)
+    assert told.statistics.rejected <= 5
+    assert np.abs(told.q - path(told.t).position).max() < 1e-10
+    untold = lb.simulate(s, 8.0, torque=Feedforward(s, path, None), **options)
+    assert untold.statistics.rejected > 20 * max(told.statistics.rejected, 1)
+
+
+def test_a_jump_of_a_table_costs_no_steps(s):
+    t = np.array([0.0, 0.2, np.nextafter(0.2, 1.0), 0.5])
+    tau = np.array([[0.0, 0.0], [5.0, 2.0], [-5.0, 4.0], [1.0, -3.0]])
+    jumps = lb.simulate(s, 0.5, torque=lb.Table(t, tau), **OPTIONS)
+    smooth = lb.simulate(s, 0.5, torque=lb.Table(t[[0, 1, 3]], tau[[0, 1, 3]]), **OPTIONS)
+    assert jumps.statistics.rejected <= smooth.statistics.rejected + 2
+
+
+def test_bad_breaks_are_refused(s):
+    class Torque:
+        breaks = [0.1, np.nan]
+
+        def __call__(self, t, q, v):
+            return np.zeros(s.nv)
+
+    with pytest.raises(lb.LimberError, match=r"torque.breaks\[1\] is nan"):
+        lb.simulate(s, 0.1, torque=Torque())

@@ -1,6 +1,7 @@
 """Trajectories: end points, derivatives, limits, continuity, shapes."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -70,6 +71,78 @@ def test_shapes_follow_t_and_the_joints(name):
     for i, t in enumerate((0.0, 0.4, path.duration)):
         for one, row in zip(path(t), many):
             assert np.array_equal(one, row[i])
+
+
+def test_breaks_are_the_corners_in_order(name):
+    path = PATHS[name]
+    breaks = path.breaks
+    assert breaks.shape == (len(breaks),) and breaks[0] == 0.0
+    assert breaks[-1] == pytest.approx(path.duration, rel=1e-12)
+    assert (np.diff(breaks) > 1e-12 * path.duration).all()
+    for a, b in pairwise(breaks):
+        # between them the acceleration is smooth: halving the distance halves its change
+        t = np.linspace(a + 1e-9 * (b - a), b - 1e-9 * (b - a), 1025)
+        change = np.abs(np.diff(path(t).acceleration, axis=0)).max()
+        wide = np.abs(np.diff(path(t[::2]).acceleration, axis=0)).max()
+        assert change <= 0.51 * wide + 1e-12
+
+
+def test_breaks_that_rounding_alone_keeps_apart_are_one():
+    scale = np.array([1.0, 0.1, 0.7, 0.3, 1.1, 0.9, 0.6])
+    path = Trapezoid(0.0, scale / 3.0, 0.1 * scale, 0.07 * scale)
+    ramp = 0.1 / 0.07
+    corners = [0.0, ramp, path.duration - ramp, path.duration]
+    assert np.allclose(path.breaks, corners, rtol=1e-14)
+
+
+def test_ends_are_met_exactly():
+    for path, end in (
+        (Quintic([0.1, 0.3], [0.7, -0.9], 3.3), [0.7, -0.9]),
+        (Trapezoid([0.1, 0.3], [0.7, -0.9], 0.3, 0.7), [0.7, -0.9]),
+        (Sequence([Quintic(0.1, 0.7, 1.1), Quintic(0.7, 0.2, 1.3)]), 0.2),
+    ):
+        for t in (path.duration, path.duration + 5.0):
+            motion = path(t)
+            assert np.array_equal(motion.position, end)
+            assert not np.any(motion.velocity)
+
+
+def test_one_time_given_as_any_number_is_the_same():
+    path = PATHS["together"]
+    for t in (1, np.float32(0.5), np.int64(1), np.float64(0.7), np.array(0.7)):
+        for one, other in zip(path(t), path(float(t))):
+            assert np.array_equal(one, other)
+    for t in (math.inf, -math.inf, np.array([0.0, math.nan])):
+        with pytest.raises(lb.LimberError, match="t must be finite"):
+            path(t)
+
+
+def test_copies_are_the_same_motion(name):
+    import copy
+    import pickle
+
+    path = PATHS[name]
+    t = np.linspace(-1.0, path.duration + 1.0, 33)
+    for other in (copy.deepcopy(path), pickle.loads(pickle.dumps(path))):
+        assert all(np.array_equal(a, b) for a, b in zip(path(t), other(t)))
+
+
+def test_compiled_functions_follow_a_path():
+    import numba
+
+    from limber.kernels.paths import along
+
+    path = PATHS["waypoints"]
+    knots, pieces, n = path.knots, path.pieces.ravel(), path.shape[0]
+
+    @numba.njit
+    def motion(t):
+        out = np.empty((3, n))
+        along(knots, len(knots), pieces, n, t, out[0], out[1], out[2])
+        return out
+
+    for t in (-0.3, 0.0, 0.9, path.duration):
+        assert np.allclose(motion(t), path(t), rtol=1e-14, atol=1e-15)
 
 
 def test_is_immutable(name):

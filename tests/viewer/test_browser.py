@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import limber as lb
 from helpers import browser
-from helpers.pictured import arm, craft
+from helpers.pictured import arm, craft, satellite
 from limber.viewer import geometry
 
 pytestmark = pytest.mark.skipif(
@@ -136,6 +137,22 @@ def test_page_places_the_bodies_as_the_dynamics_does(page, address, make, scale)
             assert np.abs(np.array(got) - points[i]).max() < 2e-6 * (high - low).max() * max(
                 1, scale
             )
+    assert page.problems == []
+
+
+@pytest.mark.parametrize("scale", [1.0, 8.0])
+def test_page_turns_the_ribs_as_the_panels_twist(page, tmp_path, scale):
+    s = satellite()
+    v = np.random.default_rng(2).standard_normal((3, s.nv))
+    q = np.array([lb.integrate(s, s.neutral(), x, 0.3) for x in v])
+    r = lb.Result(s, np.arange(3.0), q, 0 * v, 0 * v)
+    page.open(r.report(tmp_path / "satellite.html", what="joints").as_uri())
+    page.run("limberReport.pause()")
+    g = geometry(s, q, scale)
+    for i in range(3):
+        for k, ribs in enumerate(g.ribs.values()):
+            got = np.array(page.run(f"limberReport.ribs({k}, {float(i)!r}, {scale})"))
+            assert np.abs(got.reshape(ribs[i].shape) - ribs[i]).max(initial=0.0) < 1e-4
     assert page.problems == []
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from helpers.pictured import arm, craft
+from helpers.pictured import arm, craft, satellite
 from limber.viewer import geometry
 from limber.viewer.skeleton import neighbours
 
@@ -66,6 +66,25 @@ def test_axis_of_a_revolute_joint_turns_with_its_body():
     axis = geometry(r.system, r.q).joints["panel"].axis
     assert np.abs(np.abs(np.einsum("ni,ni->n", axis, R[:, :, 0])) - 1).max() < TOLERANCE
     assert geometry(r.system, r.q).joints["ball"].axis is None
+
+
+def test_ribs_turn_with_their_nodes_and_only_bodies_that_twist_have_them():
+    s = satellite()
+    rng = np.random.default_rng(0)
+    q = np.array(
+        [lb.integrate(s, s.neutral(), 0.05 * rng.standard_normal(s.nv), 1.0) for _ in "ab"]
+    )
+    g = geometry(s, q)
+    assert g.ribs["hub"].shape == (2, 0, 2, 3)
+    for body in ("east", "west"):
+        drawn = g.skeletons[body]
+        assert g.ribs[body].shape == (2, 11, 2, 3)
+        for node, point in drawn.nodes.items():
+            (i,) = np.flatnonzero(drawn.ribs.points == point)
+            R, p = lb.pose(s, q, body, node)
+            ends = p[:, None] + np.stack([-0.5 * R[:, :, 1], 0.5 * R[:, :, 1]], axis=1)
+            assert np.abs(g.ribs[body][:, i] - ends).max() < TOLERANCE
+    assert all(not ribs.size for ribs in geometry(arm().system, arm().q).ribs.values())
 
 
 def test_neighbours_are_the_chain_of_a_line_and_the_edges_of_a_grid():

@@ -137,7 +137,7 @@ def _scenario_times(scenario: Any, duration: float, every: float | None) -> Arra
     """Output times of a scenario, carried on or cut where the duration is another."""
     times = scenario.times
     if every is not None or times is None:
-        return _times(duration, every)
+        return _times(duration, scenario.every if every is None else every)
     if duration < scenario.duration:
         return np.append(times[times < duration], duration)
     if duration > scenario.duration and len(times) > 1:

@@ -56,6 +56,7 @@ def described(subject: Subject) -> dict[str, Any]:
             "torque": torque_kind(subject),
             "paths": list(case.paths),
             "output_times": None if times is None else len(times),
+            "output_every": case.every,
             "method": case.method,
             "rtol": case.rtol,
             "atol": case.atol,
@@ -103,14 +104,15 @@ def _head(found: dict[str, Any]):
     }
     case = found.get("scenario")
     if case is not None:
-        count = case["output_times"]
+        count, every = case["output_times"], case["output_every"]
+        outputs = "501, evenly spaced" if count is None else f"{count} times"
         paths = f", along paths of {', '.join(case['paths'])}" if case["paths"] else ""
         rows |= {
             "description": escape(case["description"]) or "-",
             "duration": f"{case['duration']:g} s",
             "start": "at rest" if case["at_rest"] else "moving",
             "torques": escape(case["torque"] + paths),
-            "outputs": "501, evenly spaced" if count is None else f"{count} times",
+            "outputs": outputs if every is None else f"every {every:g} s",
             "method": escape(case["method"]),
         }
     return pairs(escape(found["name"]), rows)

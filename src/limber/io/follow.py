@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +19,44 @@ from limber.trajectories import Trajectory
 
 #: A table is not made longer than this.
 MAX_SAMPLES = 2**19
+#: A stretch between two breaks has so many samples at least.
+FEWEST = 64
 #: Samples at a break are taken so far inside, as a share of the stretch between two breaks.
 INSET = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class PathTable(Table):
+    """Torques along joint paths: a table whose rows are joined by cubic splines between `breaks`.
+
+    breaks : (k,) the times at which the torques may jump or bend: those at which the accelerations of the paths
+        do, the first and last time among them.  A jump is two rows next to each other, the second at the break.
+    """
+
+    breaks: Array = field(default_factory=lambda: np.empty(0))
+
+    def rows(self) -> Array:
+        """The table as `kernels.drive` reads it: time, values, slopes after and before every row."""
+        t, tau = self.t, self.tau
+        after, before = np.zeros((2, *tau.shape))
+        first = np.searchsorted(t, self.breaks[:-1])
+        last = np.searchsorted(t, self.breaks[1:])
+        last -= t[last - 1] == np.nextafter(t[last], -np.inf)  # before a jump
+        for a, b in zip(first, last):
+            slopes = spline(t[a : b + 1], tau[a : b + 1])(t[a : b + 1], 1)
+            after[a:b], before[a + 1 : b + 1] = slopes[:-1], slopes[1:]
+        return np.hstack([t[:, None], tau, after, before])
+
+    def corners(self) -> Array:
+        """The breaks."""
+        return self.breaks
+
+
+def spline(t: Array, tau: Array) -> Any:
+    """The cubic spline through rows."""
+    from scipy.interpolate import CubicSpline  # noqa: PLC0415 (slow to import)
+
+    return CubicSpline(t, tau)
 
 
 def rigid_torques(
@@ -28,7 +66,7 @@ def rigid_torques(
     paths: Mapping[str, Trajectory],
     duration: float,
     tolerance: float = 1e-6,
-) -> Table:
+) -> PathTable:
     """Inverse dynamics of the rigid arm along `paths`, as a table for the flexible `system`.
 
     Joints without a path hold their place of `q0`.  The table is refined, stretch by stretch between the
@@ -43,16 +81,15 @@ def rigid_torques(
     edges[-1] = duration
     stretches = list(pairwise(edges))
     arm.refuse_jumps(edges[1:-1], INSET * duration)
-    samples = [arm.torques(*_times(a, b, 64)) for a, b in stretches]
+    samples = [arm.torques(*_times(a, b, FEWEST)) for a, b in stretches]
     scale = _scale([tau for _, tau in samples])
     total = 0
     error = 0.0
     for i, (a, b) in enumerate(stretches):
-        count = 64
+        count = FEWEST
         while True:
-            tau = samples[i][1]
-            exact = arm.torques(*_middles(a, b, count))[1]
-            gap = float((np.abs(exact - 0.5 * (tau[1:] + tau[:-1])) / scale).max())
+            middles, exact = arm.torques(*_middles(a, b, count))
+            gap = float((np.abs(exact - spline(*samples[i])(middles)) / scale).max())
             if gap <= tolerance:
                 break
             count *= 2
@@ -64,7 +101,7 @@ def rigid_torques(
             samples[i] = arm.torques(*_times(a, b, count))
         total += count
         error = max(error, gap)
-    return Table(*_joined(samples, scale), error=error)
+    return PathTable(*_joined(samples, scale), error=error, breaks=edges)
 
 
 class _Arm:
@@ -128,7 +165,8 @@ def _joined(samples: list[tuple[Array, Array]], scale: Array) -> tuple[Array, Ar
     for t, tau in samples[1:]:
         jump = (np.abs(tau[0] - torques[-1]) / scale).max() > 1e-7
         if jump:
-            times.append(np.nextafter(t[0], np.inf))
+            times[-1] = np.nextafter(t[0], -np.inf)
+            times.append(t[0])
             torques.append(tau[0])
         times.extend(t[1:])
         torques.extend(tau[1:])

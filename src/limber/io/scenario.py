@@ -16,8 +16,8 @@ from limber.checks import Array
 from limber.io.bodies import MAX_MODES
 from limber.io.document import Document, Where
 from limber.io.fields import (
+    Check,
     FileName,
-    Name,
     Text,
     choice,
     did_you_mean,
@@ -31,6 +31,8 @@ from limber.io.model import FORMAT, ModelSection, check_format
 from limber.io.section import Section, validated
 from limber.io.states import StateSection, check_quaternions
 from limber.io.torques import TorqueSection
+from limber.simulation.methods import methods
+from limber.simulation.peers import PEERS
 from limber.simulation.table import Table
 from limber.trajectories import Trajectory
 
@@ -38,6 +40,14 @@ from limber.trajectories import Trajectory
 BUILTIN = {"canadarm": models.canadarm}
 MAX_OUTPUTS = 10_000_000
 Positive = Annotated[float, number(above=0.0)]
+
+
+def _method(value: Any) -> str:
+    """A method of `simulate`."""
+    return choice("auto", *methods(), *PEERS).check(value)
+
+
+Method = Annotated[str, Check(_method, {"type": "string"})]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +59,8 @@ class Scenario:
     q0, v0 : the state at t = 0.
     torque : None, one (nv,) array, or a `Table` over time.
     duration : s.
-    times : output times, or None for those that the method takes.
+    times, every : output times, or their distance, as `simulate` takes them for t_eval and every; None where the
+        file does not say.
     method, rtol, atol, step : for the integrator; None where the file does not say.
     paths : joint paths that the torques were made for, by body; empty for other torques.
     file : where it came from.
@@ -64,12 +75,22 @@ class Scenario:
     torque: Array | Table | None
     duration: float
     times: Array | None
+    every: float | None
     method: str
     rtol: float | None
     atol: float | None
     step: float | None
     paths: Mapping[str, Trajectory]
     file: Path
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the file says, as `simulate` takes it: lb.simulate(case.system, case.duration, **case.settings)."""
+        said = {"t_eval": self.times, "torque": self.torque} | {
+            name: getattr(self, name)
+            for name in ("q0", "v0", "every", "method", "rtol", "atol", "step")
+        }
+        return {name: value for name, value in said.items() if value is not None}
 
     @property
     def fidelity(self) -> str:
@@ -139,26 +160,23 @@ class InitialSection(Section):
 
 
 class OutputSection(Section):
-    """Output times: `every` so many seconds, or `times`."""
+    """Output times: `every` so many seconds and at the end, or `times`."""
 
     one_of: ClassVar[tuple[str, ...]] = ("every", "times")
     every: Positive | None = None
     times: Annotated[Any, numbers(("n",))] | None = None
 
-    def build(self, duration: float, where: Where) -> Array:
-        """The times, the last no later than the duration."""
+    def check(self, duration: float, where: Where) -> None:
+        """Refuse too many times, and times outside the duration."""
         if self.every is not None:
-            count = duration / self.every
-            if count > MAX_OUTPUTS:
+            if duration / self.every > MAX_OUTPUTS:
                 raise where.error(f"asks for more than {MAX_OUTPUTS} output times.", "every")
-            ticks = self.every * np.arange(int(count * (1.0 + 1e-12)) + 1, dtype=float)
-            return np.append(ticks[ticks <= duration * (1.0 - 1e-12)], duration)
+            return
         times = self.times
         if times is None or not times.size or times[0] < 0.0 or times[-1] > duration:
             raise where.error(f"must be times from 0 to the duration, {duration:g} s.", "times")
         if not (np.diff(times) > 0.0).all():
             raise where.error("must increase strictly.", "times")
-        return times
 
 
 class ScenarioSection(Section):
@@ -174,7 +192,7 @@ class ScenarioSection(Section):
     external: Annotated[str, choice("none")] = "none"
     duration: Positive
     output: OutputSection | None = None
-    method: Name = "auto"
+    method: Method = "auto"
     rtol: Positive | None = None
     atol: Positive | None = None
     step: Positive | None = None
@@ -204,7 +222,12 @@ class ScenarioSection(Section):
         if self.torque is not None:
             there = where / "torque"
             torque, paths = self.torque.build(assembly, system, q0, self.duration, there)
-        times = None if self.output is None else self.output.build(self.duration, where / "output")
+        times, every = None, None
+        if self.output is not None:
+            self.output.check(self.duration, where / "output")
+            times, every = self.output.times, self.output.every
+        if self.method == "rk4" and self.step is None:
+            raise where.error("rk4 has fixed steps: give `step`, in seconds.", "method")
         for x in (q0, v0, times):
             if x is not None:
                 x.setflags(write=False)
@@ -218,6 +241,7 @@ class ScenarioSection(Section):
             torque,
             self.duration,
             times,
+            every,
             self.method,
             self.rtol,
             self.atol,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import math
 import re
+import warnings
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from limber.assembly import Assembly, System
+from limber.errors import ModelWarning
 from limber.io.document import Where, read_text
 from limber.io.fields import FileName, Name, array_of, number, numbers, problem
 from limber.io.follow import rigid_torques
@@ -143,6 +145,24 @@ class FollowSection(Section):
                 found[name] = Together(parts)
         return found
 
+    def warn_of_cuts(self, paths: Mapping[str, Trajectory], duration: float, where: Where) -> None:
+        """Say which paths the end of the scenario cuts off."""
+        for name, path in paths.items():
+            if path.duration > duration * (1.0 + 1e-9):
+                reached, end = path(duration).position.tolist(), path.end.tolist()
+                text = (
+                    f"the path of {name!r} takes {path.duration:g} s, but the scenario ends after {duration:g} s: its last "
+                    f"{path.duration - duration:g} s are cut off, at {_few(reached)} on the way to {_few(end)}. Raise "
+                    "the duration, or shorten the path."
+                )
+                place = where.error(text, "joints", name)
+                warnings.warn(str(place), ModelWarning, stacklevel=6)
+
+
+def _few(values: list[float]) -> str:
+    """Joint coordinates in a message."""
+    return ", ".join(f"{x:.4g}" for x in values)
+
 
 class TorqueSection(Section):
     """constant, table or follow; `none` stands for no torques."""
@@ -169,6 +189,7 @@ class TorqueSection(Section):
             if not math.isfinite(duration):
                 raise here.error("needs a finite duration.")
             paths = self.follow.paths(system, q0, here)
+            self.follow.warn_of_cuts(paths, duration, here)
             with here.checked():
                 tolerance = self.follow.tolerance
                 return rigid_torques(assembly, system, q0, paths, duration, tolerance), paths

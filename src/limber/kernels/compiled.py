@@ -53,6 +53,7 @@ def _signatures() -> dict[str, tuple]:
     signatures["block_multiply"] = (i, x, ints, x, x, i)
     signatures["tree_sweep"] = (i, x, ints, x, i)
     signatures["tree_shift"] = (i, ints, x, x, i)
+    signatures["trajectory"] = (x, x, i, x, x)
     return signatures
 
 

@@ -21,6 +21,7 @@ from . import (
     march,
     newton_euler,
     observe,
+    paths,
     ruthless,
     sweeps,
     wrenches,
@@ -263,3 +264,24 @@ def engine_forces(context, t, y):
 def engine_implicit(context, step, y, tableau, k, y_new):
     """`implicit.implicit_step`."""
     return implicit.implicit_step(context, step, y, tableau, k, y_new)
+
+
+# --- paths: times to motions ----------------------------------------------------------------------------
+
+
+@entry
+def trajectory(knots, pieces, joints, times, out):
+    """Positions, then velocities, then accelerations of the joints at times, in out."""
+    n = times.size
+    k, p, at, o = pointer(knots), pointer(pieces), pointer(times), pointer(out)
+    if out.size != 3 * n * joints or pieces.size != (knots.size + 1) * joints * paths.PIECE:
+        return SIZES
+    if not finite(at, n):
+        return NOT_FINITE
+    size = n * joints
+    for i in range(n):
+        first = shifted(o, i * joints)
+        paths.along(
+            k, knots.size, p, joints, at[i], first, shifted(first, size), shifted(first, 2 * size)
+        )
+    return OK

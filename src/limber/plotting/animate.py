@@ -9,7 +9,7 @@ import numpy as np
 
 from limber.checks import Array, number
 from limber.errors import ArgumentValueError, MissingExtraError
-from limber.plotting.rows import increasing
+from limber.plotting.rows import pictured
 from limber.plotting.stage import joint_points, mass_centres, stage
 from limber.plotting.style import colour, new_figure, plain, style, target
 from limber.viewer.geometry import geometry
@@ -49,9 +49,7 @@ def animate(
     title : above the picture; the name of the system unless given.
     """
     file = target(path, ("gif",))
-    result = increasing(result)
-    if len(result) < 2:
-        raise ArgumentValueError("the result has fewer than two rows: nothing moves in it.")
+    result = pictured("animate", result, 2, "nothing moves in fewer than two rows")
     times, hundredths = frame_times(result.t[0], result.t[-1], fps, speed)
     rows = result.resample(times)
     frames = _frames(rows, number("scale", scale), view, width, dpi, title)
@@ -88,7 +86,8 @@ def _frames(
     s = rows.system
     drawn = geometry(s, rows.q, scale)
     segments = {b: drawn.segments(b) for b in s.layout}
-    everything = [x.reshape(-1, 3) for x in (*segments.values(), *drawn.points.values())]
+    parts = (*segments.values(), *drawn.points.values(), *drawn.ribs.values())
+    everything = [x.reshape(-1, 3) for x in parts]
     scene = stage(np.concatenate(everything), view)
     across, up = np.diff(scene.limits, axis=1).ravel()
     around = 0.7 if scene.flat else 0.3  # labels and title
@@ -104,10 +103,13 @@ def _frames(
         canvas = FigureCanvasAgg(figure)
         axes = scene.open(figure)
         names = list(s.layout)
-        lines = {
-            b: scene.lines(axes, segments[b][0], colors=[colour(i, len(names))], linewidths=3.0)
-            for i, b in enumerate(names)
-        }
+        lines, bars = (
+            {
+                b: scene.lines(axes, of[b][0], colors=[colour(i, len(names))], linewidths=width)
+                for i, b in enumerate(names)
+            }
+            for of, width in ((segments, 3.0), (drawn.ribs, 1.2))
+        )
         dots = scene.dots(
             axes, joints[0], marker="o", color="0.25", markersize=5.0 if len(moving) <= 20 else 1.5
         )
@@ -117,7 +119,7 @@ def _frames(
         clock.set_text(what)
         canvas.draw()
         figure.set_layout_engine("none")  # laid out once, so that nothing jumps
-        moving_parts = [*lines.values(), masses, dots, clock]
+        moving_parts = [*bars.values(), *lines.values(), masses, dots, clock]
         for part in moving_parts:
             part.set_animated(True)
         canvas.draw()
@@ -126,6 +128,7 @@ def _frames(
         for k, t in enumerate(rows.t):
             for b in names:
                 scene.move(lines[b], segments[b][k])
+                scene.move(bars[b], drawn.ribs[b][k])
             scene.move_dots(dots, joints[k])
             scene.move_dots(masses, centres[k])
             clock.set_text(f"{what}   t = {t:.2f} s")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, array, number, whole
+from limber.checks import Array, array, number, shown, whole
 from limber.dynamics.evaluate import check_system
-from limber.dynamics.kinematics import integrate
+from limber.dynamics.kinematics import integrate, jacobian, pose
 from limber.dynamics.modes import modes
-from limber.errors import ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.plotting.stage import joint_points, stage
 from limber.plotting.style import COLOURS, COLUMN, new_figure, plain, save, style, target
 from limber.viewer.geometry import Geometry, geometry
@@ -23,6 +25,12 @@ if TYPE_CHECKING:
 
 #: The colour of the other end of the swing.
 PALE = "#9CC7E2"
+#: Above and below every mode, inches.
+APART = 0.08
+#: The largest twist that is drawn, and the smallest that is seen, rad.
+TWIST, SEEN = 1.0, 0.05
+#: The step of the differences, and what is left of nothing, as parts of the largest motion.
+STEP, ROUNDING = 1e-4, 1e-6
 
 
 def mode_shapes(
@@ -47,7 +55,8 @@ def mode_shapes(
     locked : names of bodies whose joints do not move, as in `modes`.
     count : how many modes, by rising frequency; those without a frequency (rigid motions, unstable
         directions) are passed over.
-    amplitude : of the largest displacement, as a part of the size of the system.
+    amplitude : of the largest displacement, as a part of the size of the system; a body that twists is not
+        turned further than 1 rad.
     view : "auto" (the world plane in which the mode moves, or space), "xy", "xz", "yz" or "3d".
     title : above the figure.
     width, panel_height : inches.
@@ -55,14 +64,21 @@ def mode_shapes(
     path : also write the figure to this file, .png, .svg or .pdf.
 
     Displacements are those of the small motion, enlarged in proportion; grey is the configuration itself.
+    Bars across a body show how it twists.
     """
+    if hasattr(system, "system"):  # a Result, or a scenario
+        raise ArgumentTypeError(
+            f"mode_shapes takes a System and a configuration, got {shown(system)}. Give its .system, and for a "
+            "Result the row to look at: mode_shapes(result.system, result.q[-1])."
+        )
     check_system(system)
+    if system.nv == 0:
+        raise ArgumentValueError(f"{system.name!r} has no modes: nothing in it moves or bends.")
     file = None if path is None else target(path)
     amplitude = number("amplitude", amplitude, above=0.0)
     count, columns = whole("count", count, 1), whole("columns", columns, 1)
     q = system.neutral() if q is None else array("q", q, (system.nq,))
-    bodies = list(locked) if not isinstance(locked, str) else locked
-    found = modes(system, q, locked=bodies)
+    found = modes(system, q, locked=locked)
     with_frequency = np.flatnonzero(np.nan_to_num(found.omega) > 0.0)[:count]
     if with_frequency.size == 0:
         raise ArgumentValueError(
@@ -73,14 +89,16 @@ def mode_shapes(
     columns = min(columns, n)
     rows = -(-n // columns)
     with style():
-        figure = new_figure(width, panel_height * rows + 0.15 + 0.25 * bool(title))
+        figure = new_figure(width, (panel_height + 2 * APART) * rows + 0.15 + 0.25 * bool(title))
+        figure.set_layout_engine("constrained", h_pad=APART)  # titles off the labels above them
         for k, i in enumerate(with_frequency):
-            moved, size = displacement(system, q, found.shapes[:, i], still)
-            _panel(figure, (rows, columns, k + 1), system, still, moved, amplitude * size, view)
+            swing = displacement(system, q, found.shapes[:, i], still)
+            place = (rows, columns, k + 1)
+            axes, seen = _panel(figure, place, system, still, swing, amplitude, view)
             label = f"mode {k + 1}: {_hertz(found.frequencies[i])} Hz"
-            if found.damping[i] > 0.0:
+            if abs(found.damping[i]) > ROUNDING:
                 label += f", damping {found.damping[i]:.2g}"
-            figure.axes[-1].set_title(label, loc="left")
+            axes.set_title(label if seen else f"{label}; turns in place", loc="left")
         if title:
             figure.suptitle(plain(title), fontsize=9)
     if file is not None:
@@ -88,46 +106,107 @@ def mode_shapes(
     return figure
 
 
-def displacement(
-    system: System, q: Array, shape: np.ndarray, still: Geometry
-) -> tuple[dict[str, Array], float]:
-    """How every segment moves in a mode, (e, 2, 3) per body, the largest displacement being one; and the
-    size of the system.
+@dataclass(frozen=True, eq=False)
+class Swing:
+    """How what is drawn moves in a mode: lines and ribs by body, (e, 2, 3) and (r, 2, 3), by an amount such that
+    nothing turns by more than one radian or moves by more than the size of the system.
 
-    By central differences of the geometry, exact to about 1e-9 of that size.
+    reach : the largest displacement of a line, m.
+    twist : the largest turn of a body with ribs about its own line, rad.
+    size : of the system, m.
     """
+
+    lines: dict[str, Array]
+    ribs: dict[str, Array]
+    reach: float
+    twist: float
+    size: float
+
+    def factor(self, amplitude: float) -> float:
+        """What brings the largest displacement to a part of the size of the system, or the largest twist to
+        TWIST, whichever comes first.  What rounding leaves of a motion counts for nothing."""
+        limits = []
+        if self.reach > ROUNDING * self.size:
+            limits.append(amplitude * self.size / self.reach)
+        if self.twist > ROUNDING:
+            limits.append(TWIST / self.twist)
+        return min(limits, default=0.0)
+
+
+def displacement(system: System, q: Array, shape: np.ndarray, still: Geometry) -> Swing:
+    """How everything that is drawn moves in a mode, by central differences, exact to about 1e-8."""
     if np.iscomplexobj(shape):  # where most of it moves at once
         shape = (shape * np.exp(-0.5j * np.angle((shape**2).sum()))).real
     low, high = still.bounds()
     size = float((high - low).max()) or 1.0
-    step = 1e-3 / np.abs(shape).max()
-    for _ in range(2):
-        ahead, behind = (
-            geometry(system, integrate(system, q, shape, sign * step)) for sign in (1, -1)
+    shape = shape / _pace(system, q, shape, still, size)
+    ahead, behind = (geometry(system, integrate(system, q, shape, h)) for h in (STEP, -STEP))
+    bodies = list(system.layout)
+    lines = {b: (ahead.segments(b) - behind.segments(b)) / (2.0 * STEP) for b in bodies}
+    ribs = {b: (ahead.ribs[b] - behind.ribs[b]) / (2.0 * STEP) for b in bodies}
+    reach = max(np.linalg.norm(m, axis=-1).max(initial=0.0) for m in lines.values())
+    twist = max(_twist(system, q, shape, b, still) for b in bodies)
+    return Swing(lines, ribs, float(reach), float(twist), size)
+
+
+def _twist(system: System, q: Array, shape: Array, body: str, still: Geometry) -> float:
+    """How fast a body turns about its own line, where it has ribs."""
+    ribs = still.skeletons[body].ribs
+    rate = pose(system, q, body)[0].T @ jacobian(system, q, body)[:3] @ shape
+    turns = rate + ribs.rotation @ shape[system.layout[body].v_modes]
+    return float(np.abs((ribs.along * turns).sum(axis=1)).max(initial=0.0))
+
+
+def _pace(system: System, q: Array, shape: Array, still: Geometry, size: float) -> float:
+    """How fast the bodies turn and move in a mode: the largest rate of turning, or of moving over the size."""
+    paces = []
+    for body, where in system.layout.items():
+        twist, drawn = jacobian(system, q, body) @ shape, still.skeletons[body]
+        bends, turns = (
+            np.linalg.norm(x @ shape[where.v_modes], axis=1).max(initial=0.0)
+            for x in (drawn.translation, drawn.ribs.rotation)
         )
-        moved = {b: 0.5 * (ahead.segments(b) - behind.segments(b)) for b in system.layout}
-        largest = max(np.linalg.norm(m, axis=-1).max(initial=0.0) for m in moved.values())
-        if largest == 0.0:
-            return moved, size
-        step *= 1e-4 * size / largest
-    return {b: m / largest for b, m in moved.items()}, size
+        paces += [math.hypot(*twist[:3]), math.hypot(*twist[3:]) / size, bends / size, turns]
+    return max(paces) or 1.0
 
 
-def _panel(figure, where, system, still: Geometry, moved, amplitude: float, view: str) -> None:
+def _panel(figure, where, system, still: Geometry, swing: Swing, amplitude: float, view: str):
+    """Draw one mode; the axes, and whether anything is seen to move."""
+    factor = swing.factor(amplitude)
     straight = {b: still.segments(b) for b in system.layout}
-    bent = [{b: straight[b] + sign * amplitude * moved[b] for b in straight} for sign in (1, -1)]
-    every = np.concatenate(
-        [x.reshape(-1, 3) for x in (*straight.values(), *bent[0].values(), *bent[1].values())]
-    )
-    scene = stage(every, view)
+    bent = [{b: straight[b] + k * factor * swing.lines[b] for b in straight} for k in (1, -1)]
+    parts = [straight, *bent]
+    twists = factor * swing.twist > SEEN
+    turned = [
+        {b: _as_long(r, r + k * factor * swing.ribs[b]) for b, r in still.ribs.items()}
+        for k in (1, -1)
+    ]
+    if twists:
+        parts += [still.ribs, *turned]
+        view = "3d" if view == "auto" else view
+    scene = stage(np.concatenate([x.reshape(-1, 3) for part in parts for x in part.values()]), view)
     axes = scene.open(figure, where)
     for body in system.layout:
         scene.lines(axes, straight[body], colors="0.72", linewidths=1.6)
         scene.lines(axes, bent[1][body], colors=PALE, linewidths=0.8)
+        if twists:
+            scene.lines(axes, still.ribs[body], colors="0.8", linewidths=0.8)
+            scene.lines(axes, turned[1][body], colors=PALE, linewidths=0.8)
+            scene.lines(axes, turned[0][body], colors=COLOURS[0], linewidths=1.2)
         scene.lines(axes, bent[0][body], colors=COLOURS[0], linewidths=1.8)
     moving = [b for b in system.layout if system.joints[b].dofs]
     if moving:
         scene.dots(axes, joint_points(still, moving), marker="o", markersize=3.0, color="0.4")
+    return axes, factor > 0.0
+
+
+def _as_long(ribs: Array, moved: Array) -> Array:
+    """Ribs that were moved, as long as they were."""
+    middle = moved.mean(axis=-2, keepdims=True)
+    length = np.linalg.norm(np.diff(ribs, axis=-2), axis=-1, keepdims=True)
+    return middle + (moved - middle) * length / np.linalg.norm(
+        np.diff(moved, axis=-2), axis=-1, keepdims=True
+    )
 
 
 def _hertz(value: float) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: A line that stays below this part of the largest of its panel is left out, and the panel says so.
 NOTHING = 1e-9
 #: At most so many lines are named one by one.
-NAMED = 8
+NAMED = len(COLOURS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +80,8 @@ def draw(axes: Axes, panel: Panel, events: tuple[float, ...] = (), foreground: s
         (curve,) = axes.plot(line.t, line.y, color=_colour(line, panel, foreground))
         curve.set(linestyle="-" if alike else LINES[line.variant % len(LINES)])
         curve.set_label(plain(line.label))
+        if len(line.t) == 1:
+            curve.set_marker("o")  # a line of one point is none
         curves.append(curve)
     if len(curves) > NAMED:
         curves = [curves[0], curves[len(curves) // 2], curves[-1]]

@@ -148,22 +148,29 @@ def modes(wanted: Wanted) -> list[Panel]:
 
 def deflection(wanted: Wanted) -> list[Panel]:
     """How far a node of each flexible body is from its undeformed place, in the axes of its body."""
+    return _of_nodes(wanted, "deflection", "deflection (m)", wanted.result.deflection)
+
+
+def rotation(wanted: Wanted) -> list[Panel]:
+    """How far a node of each flexible body is turned from its undeformed axes, in those of its body."""
+    r = wanted.result
+
+    def turned(body: str, node: int) -> Array:
+        return r.modal(body) @ r.system.bodies[body].node_set.rotation[node].T
+
+    return _of_nodes(wanted, "rotation", "rotation (rad)", turned)
+
+
+def _of_nodes(wanted: Wanted, what: str, label: str, of: Callable) -> list[Panel]:
+    """Three numbers, of(body, node) (n, 3), of a node of each flexible body."""
     lines = []
-    bodies = _flexible(wanted, "deflection")
-    for body in bodies:
+    for body in _flexible(wanted, what):
         name = wanted.result.system.bodies[body].node_set.names[wanted.nodes[body]]
-        moved = wanted.result.deflection(body, wanted.nodes[body])
+        values = of(body, wanted.nodes[body])
         for i, axis in enumerate("xyz"):
-            lines.append(
-                Line(
-                    f"{body} {name} {axis}",
-                    wanted.result.t,
-                    moved[:, i],
-                    wanted.key(body),
-                    (i + 2) % 3,
-                )
-            )
-    return [Panel("deflection (m)", lines, keys=wanted.keys)]
+            text = f"{body} {name} {axis}"
+            lines.append(Line(text, wanted.result.t, values[:, i], wanted.key(body), (i + 2) % 3))
+    return [Panel(label, lines, keys=wanted.keys)]
 
 
 def elastic_energy(result: Result) -> Array:
@@ -228,6 +235,7 @@ PANELS: dict[str, tuple[Callable[[Wanted], list[Panel]], bool]] = {
     "torques": (torques, True),
     "modes": (modes, True),
     "deflection": (deflection, True),
+    "rotation": (rotation, True),
     "energy": (energy, True),
     "power": (power, False),
     "errors": (errors, False),

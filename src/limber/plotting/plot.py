@@ -12,7 +12,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
 from limber.plotting.panel import Panel, draw
 from limber.plotting.panels import PANELS, Wanted
 from limber.plotting.reference import Reference, reference_of
-from limber.plotting.rows import increasing
+from limber.plotting.rows import pictured
 from limber.plotting.style import COLUMN, new_figure, plain, save, style, target
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ def plot(
     ----------
     result : a Result with at least one row.
     what : "joints", "speeds", "accelerations", "torques", "modes" (modal coordinates), "deflection" (of a
-        node of each flexible body, in body axes), "energy", "power" (the audit: power, work against change
+        node of each flexible body, in body axes), "rotation" (of the same), "energy", "power" (the audit: power, work against change
         of energy, what is left), "errors" (joints less those of `reference`); or several, one below another.
     bodies : names of the bodies to show; all of them unless given.
-    nodes : body name to the node whose deflection is shown; its tip unless given: the node "tip", else
+    nodes : body name to the node whose deflection and rotation are shown; its tip unless given: the node "tip", else
         one that carries another body, else the one farthest from the body frame.
     reference : another Result, or a function of t that gives joint coordinates (alone, or first of a tuple
         whose second are their rates, as trajectories do); shown wide and pale beneath, and what "errors"
@@ -60,9 +60,7 @@ def plot(
     """
     names = what_names(what)
     file = None if path is None else target(path)
-    if len(result) == 0:
-        raise ArgumentValueError("the result has no rows: there is nothing to plot.")
-    result = increasing(result)
+    result = pictured("plot", result, 1, "there is nothing to plot")
     chosen = chosen_bodies(result.system, bodies)
     known = None if reference is None else reference_of(result, reference, chosen)
     wanted = Wanted(result, chosen, chosen_nodes(result.system, nodes), known)

@@ -9,7 +9,7 @@ import numpy as np
 
 from limber.checks import Array, numbers, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.plotting.rows import increasing
+from limber.plotting.rows import pictured
 
 if TYPE_CHECKING:
     from limber.simulation.result import Result
@@ -44,7 +44,7 @@ def reference_of(result: Result, given: Any, bodies: list[str]) -> Reference:
 
 
 def _of_result(result: Result, other: Result, bodies: list[str]) -> Reference:
-    other = increasing(other)
+    other = pictured("reference", other, 1, "there is nothing to compare with")
     for body in bodies:
         size = result.joint(body).shape[1]
         if body not in other.system.layout or other.joint(body).shape[1] != size:
@@ -52,7 +52,7 @@ def _of_result(result: Result, other: Result, bodies: list[str]) -> Reference:
                 f"reference: its system {other.system.name!r} has no body {body!r} with {size} joint coordinates. "
                 "Choose the bodies they share by bodies=[...]."
             )
-    ends = (other.t[0], other.t[-1]) if len(other) else (np.inf, -np.inf)
+    ends = other.t[0], other.t[-1]
     rows = np.flatnonzero((result.t >= ends[0]) & (result.t <= ends[1]))
     if rows.size == 0:
         raise ArgumentValueError("reference: the two results have no time in common.")

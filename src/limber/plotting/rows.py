@@ -1,18 +1,43 @@
-"""The rows of a result that pictures use."""
+"""The results that pictures take, and the rows of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from limber.assembly import Assembly
+from limber.assembly.system import System
+from limber.checks import shown
+from limber.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:
     from limber.simulation.result import Result
 
 
-def increasing(result: Result) -> Result:
-    """The result without rows that repeat a time, as at events: the last of each stays."""
+def pictured(picture: str, result: Any, least: int, why: str) -> Result:
+    """A result of one row at least, or of two, without those that repeat a time, as at events: the last of each
+    stays.  `picture` and `why` are for messages."""
+    from limber.simulation.result import Result  # noqa: PLC0415 (it imports the plots)
+
+    if not isinstance(result, Result):
+        raise ArgumentTypeError(f"{picture} takes a Result, got {_instead(result, picture)}")
     keep = np.append(np.diff(result.t) > 0.0, True)[: len(result)]
-    if keep.all():
-        return result
-    return result._with(result.t[keep], result.q[keep], result.v[keep], result.tau[keep])
+    if not keep.all():
+        result = result._with(lambda x: x[keep])
+    if len(result) < least:
+        raise ArgumentValueError(
+            f"the result has {'one row' if len(result) else 'no rows'}: {why}."
+        )
+    return result
+
+
+def _instead(given: Any, picture: str) -> str:
+    """What came in place of a result, and what to do."""
+    if isinstance(given, (System, Assembly)):
+        kind, build = type(given).__name__, ".build()" * isinstance(given, Assembly)
+        return (
+            f"the {kind} {given.name!r}. Simulate it first: result = lb.simulate(system{build}, t_end), then "
+            f"result.{picture}(...); lb.plotting.mode_shapes shows a System."
+        )
+    return f"{shown(given)}. Make one with lb.simulate, or read one with lb.Result.load."

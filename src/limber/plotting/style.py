@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 #: Widths of a column and of a page of a journal, inches.
 COLUMN, PAGE = 3.5, 7.2
-#: Okabe and Ito's colours, the ones that show on white and on black.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C")
+#: Okabe and Ito's colours, the ones that show on white and on black, and five more that are as far from them and
+#: from each other.
+COLOURS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C",
+    "#7B3FE4", "#8A5A2B", "#6B8E00", "#F5A98A", "#C2185B",
+)  # fmt: skip
 LINES = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.2, 1, 1.2)))
 FORMATS = ("png", "svg", "pdf")
 

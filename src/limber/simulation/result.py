@@ -178,7 +178,7 @@ class Result:
     @cached_property
     def vdot(self) -> Array:
         """Rates of the speeds, (n, nv)."""
-        external = dict(self.external) or None
+        external: Any = dict(self.external) or None
         return dynamics.forward_dynamics(self.system, self.q, self.v, self.tau, external=external)
 
     @cached_property
@@ -229,7 +229,9 @@ class Result:
             )
         supplied = self.supplied - self.supplied[0]
         change = self.energy - self.energy[0]
-        return PowerAudit(self.energy, *supplied.T, change - supplied.sum(axis=1))
+        work, external, dissipation, actions = supplied.T
+        residual = change - supplied.sum(axis=1)
+        return PowerAudit(self.energy, work, external, dissipation, actions, residual)
 
     # --- pictures ---------------------------------------------------------------------------------
 

@@ -32,6 +32,8 @@ TRIAL, MOST, PATIENCE = 50, 1_000_000, 3_000_000
 IMPLICIT_COST, PYTHON_COST = {"general": 1.3, "generated": 4.0}, 50
 
 
+#: Steps end this far from a jump of a signal, as a part of the run.
+ASIDE = 1e-10
 #: Numbers in a cache line.
 LINE = 8
 
@@ -101,8 +103,7 @@ class Run:
         clock[R.SAMPLE] = forces.torque.sample
         clock[R.FRESH] = 1.0
         self._first = first
-        stops = [s.stops - origin for s in signals]
-        self._stops = np.append(np.unique(np.concatenate(stops)), np.inf)
+        self._stops = np.append(_stops(signals, origin, length), np.inf)
         rates, sweep = _rates(system, engine)
         self._call_rates = _RATES(rates)
         tau, wrenches = self._forces[:nv], self._forces[nv:]
@@ -247,6 +248,17 @@ class Run:
             f"the simulation of {s.name!r} got stuck at t = {self.t:.6g} s: {what}; the largest part of the state is "
             f"{part}, which is {y[i]:.3g}. {advice}"
         )
+
+
+def _stops(signals: list[Signal], origin: float, length: float) -> Array:
+    """Where steps end: at corners of signals, and just before and after jumps.
+
+    All but the shortest steps are then on one side of a jump, whichever the value at the jump itself belongs to.
+    """
+    corners = np.concatenate([s.corners - origin for s in signals])
+    jumps = np.concatenate([s.jumps - origin for s in signals])
+    stops = np.unique([*corners, *(jumps - ASIDE * length), *(jumps + ASIDE * length)])
+    return stops[(stops > 0.0) & (stops < length)]
 
 
 def _damped(system: System) -> bool:

@@ -15,7 +15,7 @@ from limber.checks import Array, array, number, numbers, shown, takes
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.kernels.records import CALLED, CONSTANT, RUNAWAY, SAMPLED, TABLE
-from limber.simulation.table import Table, interpolated, joint_speeds, kinks, with_slopes
+from limber.simulation.table import Table, interpolated, joint_speeds
 
 #: void f(double t, const double *q, const double *v, double *out)
 SIGNATURE = ctypes.CFUNCTYPE(
@@ -23,6 +23,8 @@ SIGNATURE = ctypes.CFUNCTYPE(
 )
 IN_C = "void f(double t, const double *q, const double *v, double *out)"
 
+#: Rows of a table closer together than this part of its length stand for a jump.
+NEXT = 1e-9
 #: What ctypes functions are, and the types that a pointer to numbers may be declared with.
 _FUNCTION: Any = SIGNATURE.__mro__[1]
 _NUMBERS = (ctypes.c_void_p, ctypes.POINTER(ctypes.c_double))
@@ -39,7 +41,8 @@ class Signal:
     address: int = 0
     table: Array = field(default_factory=lambda: np.zeros((0, 0)))  # rows with slopes
     sample: float = 0.0
-    stops: Array = field(default_factory=lambda: np.empty(0))  # times at which it jumps or bends
+    corners: Array = field(default_factory=lambda: np.empty(0))  # times at which it jumps or bends
+    jumps: Array = field(default_factory=lambda: np.empty(0))  # those of them at which it may jump
     python: bool = False  # Python is called at every evaluation
     keep: Any = None  # what must live as long as the address
 
@@ -99,13 +102,10 @@ def torque_signal(system: System, torque: Any, failure: list[BaseException]) -> 
         return made
     if callable(torque):
         sample = getattr(torque, "sample_time", None)
-        breaks = getattr(torque, "breaks", None)
         _called(system, made, torque, spread, sizes, expected, failure)
         if sample is not None:
             made.kind, made.python = SAMPLED, False
             made.sample = number("torque.sample_time", sample, above=0.0)
-        if breaks is not None:
-            made.stops = np.unique(array("torque.breaks", breaks, ("n",)))
         return made
     given = np.asarray(torque, dtype=object)
     size = len(joints) if given.shape == (len(joints),) else nv
@@ -133,19 +133,29 @@ def wrench_signal(system: System, key: Any, wrench: Any, failure: list[BaseExcep
                 f"{made.name}: a wrench has no sample_time; give a function (t, q, v), or a Table."
             )
         _called(system, made, wrench, lambda value: value, (6,), expected, failure)
-        breaks = getattr(wrench, "breaks", None)
-        if breaks is not None:
-            made.stops = np.unique(array(f"{made.name}.breaks", breaks, ("n",)))
         return made
     made.value = np.array(array(made.name, wrench, (6,), "A wrench is [moment, force]."))
     return made
 
 
 def _tabled(made: Signal, table: Table, spread: Callable[[Array], Array]) -> Signal:
+    rows = table.rows()
+    blocks = [spread(block) for block in np.split(rows[:, 1:], 3, axis=1)]
     made.kind = TABLE
-    made.table = np.ascontiguousarray(with_slopes(table.t, spread(table.tau), table.smooth))
-    made.stops = kinks(made.table)
+    made.table = np.ascontiguousarray(np.hstack([rows[:, :1], *blocks]))
+    made.corners = table.corners()
+    # a jump is two rows next to each other
+    t = table.t
+    close = np.diff(t) <= NEXT * (t[-1] - t[0])
+    made.jumps = np.intersect1d(made.corners, np.union1d(t[:-1][close], t[1:][close]))
     return made
+
+
+def _broken(made: Signal, function: Any) -> None:
+    """Announce the times at which a function says it jumps or bends."""
+    breaks = getattr(function, "breaks", None)
+    if breaks is not None:
+        made.corners = made.jumps = np.unique(array(f"{made.name}.breaks", breaks, ("k",)))
 
 
 def _called(
@@ -168,6 +178,7 @@ def _called(
         made.refuse_spoilt(system, t, value)
         return value
 
+    _broken(made, function)
     made.kind, made.python = CALLED, True
     made.keep = SIGNATURE(callback(system, checked, failure, made.value.size))
     made.address = ctypes.cast(made.keep, ctypes.c_void_p).value or 0
@@ -176,7 +187,8 @@ def _called(
 def _compiled(made: Signal, function: Any) -> bool:
     """Make a signal of a compiled function, if it is one: of `numba.cfunc` or ctypes."""
     if isinstance(function, _FUNCTION):
-        arguments, result = function.argtypes or (), function.restype
+        arguments: tuple = tuple(function.argtypes or ())
+        result = function.restype
         fits = (
             result is None
             and len(arguments) == 4
@@ -204,6 +216,7 @@ def _compiled(made: Signal, function: Any) -> bool:
             "numba.cfunc(types.void(types.float64, *[types.CPointer(types.float64)] * 3)), or a ctypes function with "
             "argtypes [c_double, c_void_p, c_void_p, c_void_p] and restype None."
         )
+    _broken(made, function)
     made.kind, made.address, made.keep = CALLED, address, function
     return True
 

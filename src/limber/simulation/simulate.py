@@ -267,8 +267,10 @@ def _with_last(result: Result, run: Run) -> Result:
 
 def _result(run: Run, happened, began: float, message: str) -> Result:
     rows, out = int(run.clock[R.OUTPUT]), run.outputs
-    counts = (int(run.clock[i]) for i in (R.STEPS, R.REJECTED, R.EVALUATIONS))
-    statistics = Statistics(*counts, time.perf_counter() - began)
+    steps, rejected, evaluations = (
+        int(run.clock[i]) for i in (R.STEPS, R.REJECTED, R.EVALUATIONS)
+    )
+    statistics = Statistics(steps, rejected, evaluations, time.perf_counter() - began)
     return Result.of_rows(
         run.system, run.origin + out.t[:rows], out.y[:rows], out.forces[:rows], run.forces.keys,
         tuple(happened), statistics, message,

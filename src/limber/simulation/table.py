@@ -51,8 +51,15 @@ class Table:
     def __call__(self, t: ArrayLike) -> Array:
         """The torques at one time or many: shape of t, then (columns,)."""
         times = numbers("t", t, "(...)")
-        rows = with_slopes(self.t, self.tau, self.smooth)
-        return interpolated(rows, times)
+        return interpolated(self.rows(), times)
+
+    def rows(self) -> Array:
+        """The table as `kernels.drive` reads it: time, values, slopes after and before every row."""
+        return _with_slopes(self.t, self.tau, self.smooth)
+
+    def corners(self) -> Array:
+        """The times at which the torques jump or bend by more than sampling explains."""
+        return kinks(self.rows())
 
 
 def joint_speeds(system: System) -> list[int]:
@@ -60,8 +67,7 @@ def joint_speeds(system: System) -> list[int]:
     return [i for x in system.layout.values() for i in range(x.v_joint.start, x.v_joint.stop)]
 
 
-def with_slopes(t: Array, tau: Array, smooth: bool) -> Array:
-    """A table as `kernels.drive` reads it: time, values, slopes after and before every row."""
+def _with_slopes(t: Array, tau: Array, smooth: bool) -> Array:
     if smooth and len(t) > 2:
         from scipy.interpolate import CubicSpline  # noqa: PLC0415
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +12,8 @@ from numpy.typing import ArrayLike
 from limber.checks import Array, array, numbers
 from limber.errors import ArgumentValueError
 from limber.frozen import Frozen
+from limber.kernels import compiled
+from limber.trajectories.pieces import merged
 
 
 class Motion(NamedTuple):
@@ -20,36 +24,57 @@ class Motion(NamedTuple):
     acceleration: Array
 
 
+@cache
+def _evaluate() -> Callable:
+    """The compiled way from times to motions, `kernels.paths`."""
+    return compiled.load("trajectory")
+
+
 class Trajectory(Frozen):
     """A motion of one joint or several over [0, duration]; called with t, it gives a `Motion`.
 
-    t may be one time or an array of them.  `shape` is () for one joint given by numbers, (n,) for n
-    joints.  Outside [0, duration] the motion goes on at the velocity it has there, which is rest for most.
-    `breaks` are the times at which the acceleration or its rate may jump.
+    t may be one time or an array of them; one time costs about a microsecond.  `shape` is () for one joint
+    given by numbers, (n,) for n joints.  Outside [0, duration] the motion goes on at the velocity it has
+    there, which is rest for most.  `breaks`, (k,), are the times at which the acceleration or its rate may jump,
+    0 and the duration among them; between them the motion is smooth.
+
+    `knots` (k,) and `pieces` (k + 1, n, 9) hold the whole motion, for compiled code of your own
+    (`limber.kernels.paths`).
     """
 
     duration: float
     shape: tuple[int, ...]
     breaks: Array
+    knots: Array
+    pieces: Array
+
+    def _finish(self, breaks: ArrayLike, knots: ArrayLike, pieces: ArrayLike) -> None:
+        """Keep the motion as pieces between knots, and freeze."""
+        self.breaks = merged(breaks)
+        self.knots, self.pieces = np.array(knots, dtype=float), np.array(pieces, dtype=float)
+        self._joints = self.pieces.shape[1]
+        self._numbers = self.pieces.reshape(-1)
+        self._freeze()
 
     def __call__(self, t: ArrayLike) -> Motion:
         """The motion at one time or many."""
+        n = self._joints
+        if isinstance(t, float):  # the quick way, for torques that call it at every step
+            out = self._motion(np.array((t,)))
+            if self.shape:
+                return Motion(out[:n], out[n : 2 * n], out[2 * n :])
+            return Motion(out[0], out[1], out[2])
         times = numbers("t", t, "(...)")
-        if not np.isfinite(times).all():
-            raise ArgumentValueError("t must be finite.")
-        inside = np.clip(times, 0.0, self.duration)
-        position, velocity, acceleration = self._inside(inside)
-        outside = times != inside
-        if outside.any():
-            widened = (...,) + (None,) * len(self.shape)
-            beyond = (times - inside)[widened]
-            position = position + velocity * beyond
-            acceleration = np.where(outside[widened], 0.0, acceleration)
+        out = self._motion(np.ascontiguousarray(times).reshape(-1))
+        position, velocity, acceleration = out.reshape(3, *times.shape, *self.shape)
         return Motion(position, velocity, acceleration)
 
-    def _inside(self, t: Array) -> tuple[Array, Array, Array]:
-        """Position, velocity and acceleration at times within [0, duration]."""
-        raise NotImplementedError
+    def _motion(self, times: Array) -> Array:
+        """All positions, then all velocities, then all accelerations at times (m,)."""
+        out = np.empty(3 * times.size * self._joints)
+        if _evaluate()(self.knots, self._numbers, self._joints, times, out):
+            raise ArgumentValueError("t must be finite.")
+        return out
 
     @property
     def start(self) -> Array:

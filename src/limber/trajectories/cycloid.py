@@ -15,9 +15,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.checks import Array
 from limber.errors import ArgumentTypeError
 from limber.trajectories.base import Trajectory, alike, positive
+from limber.trajectories.pieces import chosen, piece
 
 
 class Cycloid(Trajectory):
@@ -52,20 +52,15 @@ class Cycloid(Trajectory):
         self.durations = positive("duration", x["duration"])
         self.duration = float(self.durations.max())
         self.rate = x["rate"] if distance is None else x["distance"] / self.durations
-        self._start = x["start"]
         self.printed = bool(printed)
-        self.breaks = np.unique(np.append(self.durations.ravel(), 0.0))
-        self._freeze()
-
-    def _inside(self, t: Array) -> tuple[Array, Array, Array]:
-        T, k = self.durations, self.rate
-        t = t[(...,) + (None,) * len(self.shape)]
-        own = np.minimum(t, T)
-        done = t >= T
-        w = (math.pi if self.printed else 2.0 * math.pi) / T
-        # at the end, sine and cosine as they are meant
-        sine = np.where(done, 0.0, np.sin(w * own))
-        cosine = np.where(done, -1.0 if self.printed else 1.0, np.cos(w * own))
-        velocity = k * (1.0 - cosine)
-        position = self._start + k * (own - sine / w) + velocity * (t - own)
-        return position, velocity, k * w * sine
+        T, k, start_at = self.durations, self.rate, x["start"]
+        w = (math.pi if printed else 2.0 * math.pi) / T
+        # from either end to the middle, so that both ends are met exactly
+        first = piece(0.0, [start_at, k], -k, w)
+        second = piece(T, [start_at + k * T, k], k if printed else -k, w)
+        after = piece(T, [start_at + k * T, 2.0 * k if printed else 0.0])
+        knots = np.unique(np.append(0.0, [0.5 * T, T]))
+        pieces = [piece(0.0, [start_at, 0.0 * k])]
+        for t in knots:
+            pieces.append(chosen(t < 0.5 * T, first, chosen(t < T, second, after)))
+        self._finish(np.append(T.ravel(), 0.0), knots, pieces)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.checks import Array, number
 from limber.trajectories.base import Trajectory, alike
+from limber.trajectories.pieces import piece
 
 
 class Quintic(Trajectory):
@@ -41,28 +41,28 @@ class Quintic(Trajectory):
             start_acceleration=start_acceleration,
             end_acceleration=end_acceleration,
         )
-        # in s = t/T, rates scaled to it
-        p0, v0, a0 = x["start"], T * x["start_velocity"], T**2 * x["start_acceleration"]
-        p1, v1, a1 = x["end"], T * x["end_velocity"], T**2 * x["end_acceleration"]
-        d = p1 - p0
-        self.coefficients = np.array(
-            [
-                p0,
-                v0,
-                0.5 * a0,
-                10.0 * d - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1,
-                -15.0 * d + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1,
-                6.0 * d - 3.0 * (v0 + v1) + 0.5 * (a1 - a0),
-            ]
+        start_at, end_at = (
+            (x[name], x[f"{name}_velocity"], x[f"{name}_acceleration"]) for name in ("start", "end")
         )
-        self.breaks = np.array([0.0, T])
-        self._freeze()
+        # from either end to the middle, so that both ends are met exactly
+        pieces = [
+            piece(0.0, start_at[:2]),
+            piece(0.0, _coefficients(start_at, end_at, T)),
+            piece(T, _coefficients(end_at, start_at, -T)),
+            piece(T, end_at[:2]),
+        ]
+        self._finish([0.0, T], [0.0, 0.5 * T, T], pieces)
 
-    def _inside(self, t: Array) -> tuple[Array, Array, Array]:
-        T = self.duration
-        s = (t / T)[(...,) + (None,) * len(self.shape)]
-        c = self.coefficients
-        position = c[0] + s * (c[1] + s * (c[2] + s * (c[3] + s * (c[4] + s * c[5]))))
-        velocity = c[1] + s * (2 * c[2] + s * (3 * c[3] + s * (4 * c[4] + s * 5 * c[5])))
-        acceleration = 2 * c[2] + s * (6 * c[3] + s * (12 * c[4] + s * 20 * c[5]))
-        return position, velocity / T, acceleration / T**2
+
+def _coefficients(here: tuple[Array, ...], there: tuple[Array, ...], T: float) -> list[Array]:
+    """The polynomial in t with a given position, velocity and acceleration at t = 0 and at t = T."""
+    (p0, v0, a0), (p1, v1, a1) = here, there
+    d = p1 - p0
+    return [
+        p0,
+        v0,
+        0.5 * a0,
+        (10.0 * d / T - 6.0 * v0 - 4.0 * v1 - (1.5 * a0 - 0.5 * a1) * T) / T**2,
+        (-15.0 * d / T + 8.0 * v0 + 7.0 * v1 + (1.5 * a0 - a1) * T) / T**3,
+        (6.0 * d / T - 3.0 * (v0 + v1) + 0.5 * (a1 - a0) * T) / T**4,
+    ]

@@ -7,9 +7,10 @@ from collections.abc import Sequence as SequenceOf
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.checks import Array, number, shown
+from limber.checks import number, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.trajectories.base import Trajectory, alike
+from limber.trajectories.pieces import later, piece, together
 
 
 def _parts(parts: SequenceOf[Trajectory]) -> tuple[Trajectory, ...]:
@@ -32,12 +33,8 @@ class Hold(Trajectory):
         self.duration = number("duration", duration, minimum=0.0)
         self.shape, x = alike(position=position)
         self.position = x["position"]
-        self.breaks = np.unique([0.0, self.duration])
-        self._freeze()
-
-    def _inside(self, t: Array) -> tuple[Array, Array, Array]:
-        position = np.broadcast_to(self.position, t.shape + self.shape).copy()
-        return position, np.zeros_like(position), np.zeros_like(position)
+        knots = np.unique([0.0, self.duration])
+        self._finish(knots, knots, [piece(0.0, [self.position])] * (len(knots) + 1))
 
 
 class Sequence(Trajectory):
@@ -65,19 +62,17 @@ class Sequence(Trajectory):
                 )
         self.starts = np.concatenate([[0.0], np.cumsum([part.duration for part in self.parts])])
         self.duration = float(self.starts[-1])
-        breaks = [begin + part.breaks for begin, part in zip(self.starts, self.parts)]
-        self.breaks = np.unique(np.concatenate(breaks))
-        self._freeze()
-
-    def _inside(self, t: Array) -> tuple[Array, Array, Array]:
-        which = np.clip(np.searchsorted(self.starts, t, "right") - 1, 0, len(self.parts) - 1)
-        out = np.zeros((3, *t.shape, *self.shape))
-        for i, part in enumerate(self.parts):
-            mine = which == i
-            if mine.any():
-                local = np.clip(t[mine] - self.starts[i], 0.0, part.duration)
-                out[:, mine] = part(local)
-        return out[0], out[1], out[2]
+        placed = list(zip(self.starts, self.parts))
+        breaks = [begin + part.breaks for begin, part in placed]
+        knots = [begin + part.knots[:-1] for begin, part in placed]
+        pieces = [later(part.pieces[1:-1], begin) for begin, part in placed]
+        first, last = self.parts[0].pieces[:1], self.parts[-1].pieces[-1:]
+        last = later(last, float(self.starts[-2]))
+        self._finish(
+            np.concatenate(breaks),
+            np.append(np.concatenate(knots), self.duration),
+            np.concatenate([first, *pieces, last]),
+        )
 
 
 class Together(Trajectory):
@@ -87,19 +82,6 @@ class Together(Trajectory):
         self.parts = _parts(parts)
         self.shape = (sum(int(np.prod(part.shape)) for part in self.parts),)
         self.duration = max(part.duration for part in self.parts)
-        self.breaks = np.unique(np.concatenate([part.breaks for part in self.parts]))
-        self._freeze()
-
-    def _inside(self, t: Array) -> tuple[Array, Array, Array]:
-        motions = [part(t) for part in self.parts]
-        flat = [
-            np.concatenate(
-                [
-                    m[i].reshape(*t.shape, int(np.prod(p.shape)))
-                    for m, p in zip(motions, self.parts)
-                ],
-                axis=-1,
-            )
-            for i in range(3)
-        ]
-        return flat[0], flat[1], flat[2]
+        breaks = np.concatenate([part.breaks for part in self.parts])
+        knots, pieces = [p.knots for p in self.parts], [p.pieces for p in self.parts]
+        self._finish(breaks, *together(knots, pieces))

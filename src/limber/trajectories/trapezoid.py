@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.checks import Array
 from limber.errors import ArgumentValueError
 from limber.trajectories.base import Trajectory, alike, positive
+from limber.trajectories.pieces import chosen, piece
 
 
 class Trapezoid(Trajectory):
@@ -33,10 +33,9 @@ class Trapezoid(Trajectory):
         self.shape, x = alike(
             start=start, end=end, max_velocity=max_velocity, max_acceleration=max_acceleration
         )
-        self._start, self._end = x["start"], x["end"]
         v = positive("max_velocity", x["max_velocity"])
         a = positive("max_acceleration", x["max_acceleration"])
-        self.distance = self._end - self._start
+        self.distance = x["end"] - x["start"]
         d = np.abs(self.distance)
         with np.errstate(over="ignore", under="ignore"):
             ramp = np.minimum(v / a, np.sqrt(d / a))
@@ -52,19 +51,12 @@ class Trapezoid(Trajectory):
         self.ramp = np.where(alone > 0.0, ramp * stretch, 0.0)
         self.speed = self.distance / np.where(self.ramp < T, T - self.ramp, 1.0)
         self.slope = self.speed / np.where(self.ramp > 0.0, self.ramp, 1.0)
-        times = np.concatenate([[0.0, T], np.ravel(self.ramp), np.ravel(T - self.ramp)])
-        self.breaks = np.unique(times)
-        self._freeze()
-
-    def _inside(self, t: Array) -> tuple[Array, Array, Array]:
-        t = t[(...,) + (None,) * len(self.shape)]
-        left = self.duration - t
-        ramp, speed, slope = self.ramp, self.speed, self.slope
-        up, down = t < ramp, left < ramp
-        position = self._start + speed * (t - 0.5 * ramp)
-        position = np.where(up, self._start + 0.5 * slope * t * t, position)
-        position = np.where(down | (left <= 0.0), self._end - 0.5 * slope * left * left, position)
-        velocity = np.where(up, slope * t, np.where(down, slope * left, speed))
-        velocity = np.where(left <= 0.0, 0.0, velocity)
-        acceleration = np.where(up, slope, np.where(down, -slope, 0.0))
-        return position, velocity, acceleration
+        knots = np.unique(np.concatenate([[0.0, T], np.ravel(self.ramp), np.ravel(T - self.ramp)]))
+        start_at, end_at, half = x["start"], x["end"], 0.5 * self.slope
+        up = piece(0.0, [start_at, 0.0, half])
+        cruise = piece(0.5 * self.ramp, [start_at, self.speed])
+        down = piece(T, [end_at, 0.0, -half])
+        pieces = [piece(0.0, [start_at])]
+        for t in knots[:-1]:
+            pieces.append(chosen(t < self.ramp, up, chosen(t < T - self.ramp, cruise, down)))
+        self._finish(knots, knots, [*pieces, piece(T, [end_at])])

@@ -47,11 +47,14 @@ class Geometry:
     points : body name to (..., p, 3).
     joints : body name to the `JointPlace` of its joint; bodies with fixed joints included.
     skeletons : what the points are and which are connected.
+    ribs : body name to (..., r, 2, 3), bars across it that turn as the body does there; none (r = 0) across
+        bodies that do not twist.
     """
 
     points: dict[str, Array]
     joints: dict[str, JointPlace]
     skeletons: dict[str, Skeleton]
+    ribs: dict[str, Array]
 
     def node(self, body: str, node: int) -> Array:
         """(..., 3) of a node that is drawn."""
@@ -73,7 +76,8 @@ class Geometry:
 
     def bounds(self) -> tuple[Array, Array]:
         """The lowest and highest coordinates over all points and states."""
-        every = np.concatenate([p.reshape(-1, 3) for p in self.points.values()])
+        parts = [*self.points.values(), *self.ribs.values()]
+        every = np.concatenate([p.reshape(-1, 3) for p in parts])
         return every.min(axis=0), every.max(axis=0)
 
 
@@ -90,6 +94,7 @@ def geometry(system: System, q: ArrayLike, scale: float = 1.0) -> Geometry:
     drawn = skeletons(system)
     points: dict[str, Array] = {}
     joints: dict[str, JointPlace] = {}
+    ribs: dict[str, Array] = {}
     frames: dict[str, Frame] = {}
     for name, item in system.attachments.items():
         relative = joint_motion(system, item, states)
@@ -108,6 +113,7 @@ def geometry(system: System, q: ArrayLike, scale: float = 1.0) -> Geometry:
         local = drawn[name].position + np.einsum("pim,nm->npi", drawn[name].translation, eta)
         placed = frames[name][1][:, None] + np.einsum("nij,npj->npi", frames[name][0], local)
         points[name] = placed.reshape(*batch, -1, 3)
+        ribs[name] = _ribs(drawn[name], frames[name][0], placed, eta).reshape(*batch, -1, 2, 3)
         axis = joint_axis(item.joint)
         joints[name] = JointPlace(
             (inboard if carried(item.joint) else outboard).reshape(*batch, 3),
@@ -115,7 +121,19 @@ def geometry(system: System, q: ArrayLike, scale: float = 1.0) -> Geometry:
             None if axis is None else (R_out @ axis).reshape(*batch, 3),
             None if start is None else start.reshape(*batch, 3),
         )
-    return Geometry(points, joints, drawn)
+    return Geometry(points, joints, drawn, ribs)
+
+
+def _ribs(drawn: Skeleton, R: Array, points: Array, eta: Array) -> Array:
+    """(n, r, 2, 3): the ends of the ribs of a body, its points placed and its frame turned by R."""
+    ribs = drawn.ribs
+    if not len(ribs.points):
+        return np.zeros((len(eta), 0, 2, 3))
+    turn = turned(np.einsum("rim,nm->nri", ribs.rotation, eta).reshape(-1, 3))
+    turn = turn.reshape(len(eta), -1, 3, 3)
+    half = np.einsum("nij,nrjk,rk->nri", R, turn, ribs.half)
+    middle = points[:, ribs.points]
+    return np.stack([middle - half, middle + half], axis=2)
 
 
 def joint_motion(system: System, item: Attachment, q: Array) -> Frame:
@@ -148,11 +166,16 @@ def _body_frame(system: System, item: Attachment, R: Array, p: Array, eta: Array
 
 def _bent(system: System, body: str, node: int, eta: Array) -> Frame:
     """Rotation and place of a node in the frame of its body."""
+    nodes = system.bodies[body].node_set
+    turn = turned(eta @ nodes.rotation[node].T)
+    return turn, nodes.position[node] + eta @ nodes.translation[node].T
+
+
+def turned(vectors: Array) -> Array:
+    """(n, 3, 3): the rotations by rotation vectors (n, 3)."""
     from scipy.spatial.transform import Rotation  # noqa: PLC0415 (slow to import)
 
-    nodes = system.bodies[body].node_set
-    turn = Rotation.from_rotvec(eta @ nodes.rotation[node].T).as_matrix()
-    return turn, nodes.position[node] + eta @ nodes.translation[node].T
+    return Rotation.from_rotvec(vectors).as_matrix()
 
 
 def joint_axis(joint: Joint) -> Array | None:

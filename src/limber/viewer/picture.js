@@ -76,6 +76,7 @@ class Painter {
       if (i === body.centre) picture.balls.push([point(i), point(i), colour, centre]);
       else picture.bends.push([point(i), point(i), colour, radius]); // rounds the ends of tubes
     }
+    for (const [a, b] of place.ribs) picture.tubes.push([a, b, colour, 0.35 * radius]);
     if (place.start) {
       tube(place.start, place.inboard);
       tube(place.inboard, place.outboard);

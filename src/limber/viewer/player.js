@@ -199,4 +199,6 @@ window.limberReport = {
     for (let i = 0; i < flat.length; i += 3) out.push(Array.from(flat.subarray(i, i + 3)));
     return out;
   },
+  // the ends of the ribs of a body, [[[x, y, z], [x, y, z]], ...]
+  ribs: (body, t, scale = 1) => player.scene.at(t, scale)[body].ribs,
 };

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from limber.assembly.system import System
 from limber.checks import number, shown
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError
 from limber.plotting.panel import Panel
 from limber.plotting.panels import Wanted
 from limber.plotting.plot import MARKED, chosen_bodies, chosen_nodes, panels_of, tip, what_names
 from limber.plotting.reference import reference_of
-from limber.plotting.rows import increasing
+from limber.plotting.rows import pictured
 from limber.plotting.style import target
 from limber.viewer.inline import plot_html
 from limber.viewer.numbers import tables
 from limber.viewer.scene import scene
+from limber.viewer.skeleton import skeletons
 
 if TYPE_CHECKING:
     from limber.simulation.result import Result
@@ -58,10 +59,8 @@ def report(
     gives the same file.
     """
     file = target(path, ("html", "htm"))
+    result = pictured("report", result, 1, "there is nothing to report")
     s = result.system
-    if len(result) == 0:
-        raise ArgumentValueError("the result has no rows: there is nothing to report.")
-    result = increasing(result)
     for name, text in (("title", title), ("notes", notes)):
         if not isinstance(text, str):
             raise ArgumentTypeError(f"{name} must be text, got {shown(text)}.")
@@ -97,6 +96,8 @@ def fitting(wanted: Wanted) -> list[str]:
     names = ["joints", "speeds"] if moving else []
     names += ["errors"] if moving and wanted.reference is not None else []
     names += ["deflection"] if flexible else []
+    drawn = skeletons(s)
+    names += ["rotation"] if any(len(drawn[b].ribs.points) for b in wanted.bodies) else []
     names += ["torques"] if moving and r.tau.any() else []
     return [*names, "energy", *(["power"] if len(r) >= 3 else [])]
 

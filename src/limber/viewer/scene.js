@@ -64,7 +64,12 @@ class Scene {
     this.data = data;
     this.times = decode(data.times);
     this.motion = decode(data.motion);
-    this.bodies = data.bodies.map((b) => ({ ...b, points: decode(b.points), shapes: decode(b.shapes) }));
+    this.bodies = data.bodies.map((b) => ({
+      ...b,
+      points: decode(b.points),
+      shapes: decode(b.shapes),
+      ribs: { points: b.ribs.points, half: decode(b.ribs.half), rotation: decode(b.ribs.rotation) },
+    }));
     this.width = this.bodies.reduce((n, b) => n + 7 + b.modes, 0);
     this.duration = this.times[this.times.length - 1];
   }
@@ -84,7 +89,7 @@ class Scene {
     return out;
   }
 
-  // Where everything is: per body R, p of its frame, its points (3 each), and the places of its joint.
+  // Where everything is: per body R, p of its frame, its points (3 each), its ribs, and the places of its joint.
   at(t, scale) {
     const motion = this.sample(t);
     const placedBodies = [];
@@ -122,6 +127,7 @@ class Scene {
         const local = [b.points[i] + shift[0], b.points[i + 1] + shift[1], b.points[i + 2] + shift[2]];
         place.points.set(placed(p, R, local), i);
       }
+      place.ribs = b.ribs.points.map((point, i) => ribEnds(place, b.ribs, point, i));
       placedBodies.push(place);
     }
     return placedBodies;
@@ -138,6 +144,14 @@ class Scene {
     }
     return path;
   }
+}
+
+// The two ends of rib i of a placed body, across one of its points.
+function ribEnds(place, ribs, point, i) {
+  const middle = place.points.subarray(3 * point, 3 * point + 3);
+  const turn = turned(moved(ribs.rotation, place.eta, 3 * i * place.eta.length));
+  const half = placed([0, 0, 0], product(place.R, turn), ribs.half.subarray(3 * i, 3 * i + 3));
+  return [-1, 1].map((sign) => [0, 1, 2].map((k) => middle[k] + sign * half[k]));
 }
 
 // The frame of a node of a placed body; no node: that of the body itself.

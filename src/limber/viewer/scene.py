@@ -95,6 +95,11 @@ def _body(s: System, item: Attachment, drawn: Skeleton, names: list[str]) -> dic
         "shapes": encoded(drawn.translation),
         "edges": drawn.edges.ravel().tolist(),
         "centre": drawn.centre,
+        "ribs": {
+            "points": drawn.ribs.points.tolist(),
+            "half": encoded(drawn.ribs.half),
+            "rotation": encoded(drawn.ribs.rotation),
+        },
         "mass": item.body.mass,
     }
 
