@@ -23,13 +23,12 @@ def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
     is refused; a device or a pipe is written as it is.
     """
     target = Path(os.path.realpath(path))
+    refuse_unwritable(path)
     exists = target.exists()
     if exists and not target.is_file():
         with target.open("wb") as stream:
             yield stream
         return
-    if exists and not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     part = target.with_name(f".{target.name[:60]}.{os.getpid()}-{next(_numbers)}.part")
     try:
         with part.open("wb") as stream:
@@ -39,6 +38,28 @@ def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
         if exists:
             shutil.copymode(target, part)
         os.replace(part, target)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        if (
+            isinstance(error, OSError)
+            and error.errno is not None
+            and error.filename in (None, str(part))
+        ):
+            error.filename = str(path)
         raise
+
+
+def refuse_unwritable(path: str | os.PathLike) -> None:
+    """Raise the OSError that `replacing` would meet at once, before the work whose outcome it is to write."""
+    target = Path(os.path.realpath(path))
+    needed = [target] if target.exists() else []
+    needed += [target.parent] if target.is_file() or not target.exists() else []
+    code = 0
+    if target.is_dir():
+        code = errno.EISDIR
+    elif not target.parent.is_dir():
+        code = errno.ENOENT
+    elif not all(os.access(place, os.W_OK) for place in needed):
+        code = errno.EACCES
+    if code:
+        raise OSError(code, os.strerror(code), str(path))

@@ -70,9 +70,7 @@ def with_ending(system: System, rows: dict[str, Array], text: str) -> Result:
     known = json.loads(text)
     events = tuple(Happened(t, name) for t, name in known["events"])
     statistics = Statistics(**known["statistics"])
-    return Result(
-        system, **rows, events=events, statistics=statistics, message=known["message"]
-    )
+    return Result(system, **rows, events=events, statistics=statistics, message=known["message"])
 
 
 def system_of(model: str, path: Path) -> System:

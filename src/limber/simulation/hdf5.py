@@ -27,7 +27,6 @@ from limber.simulation.content import (
     FORMAT,
     ROWS,
     ending,
-    heading,
     rows_of,
     shapes,
     system_of,
@@ -55,10 +54,10 @@ def library() -> Any:
     return h5py
 
 
-def write(result: Result, path: Path) -> None:
-    """Write a result; a file that is there is replaced when all is written."""
+def write(result: Result, path: Path, known: dict[str, Any]) -> None:
+    """Write a result and its `content.heading`; a file that is there is replaced when all is written."""
     rows = rows_of(result)
-    layout, places = _laid_out(result, rows)
+    layout, places = _laid_out(rows, known | {"ending": ending(result)})
     digest = sha256()
     try:
         with replacing(path) as stream:
@@ -124,7 +123,7 @@ def _check(stream: BinaryIO, path: Path) -> None:
         )
 
 
-def _laid_out(result: Result, rows: dict[str, Array]) -> tuple[_Layout, dict[str, int]]:
+def _laid_out(rows: dict[str, Array], attributes: dict[str, Any]) -> tuple[_Layout, dict[str, int]]:
     """The file without the values of the rows, and where they go."""
     h5py = library()
     layout, places = _Layout(), {}
@@ -132,9 +131,8 @@ def _laid_out(result: Result, rows: dict[str, Array]) -> tuple[_Layout, dict[str
     room.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     room.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
     with h5py.File(layout, "w", userblock_size=BLOCK) as file:
-        for name, value in heading(result.system).items():
+        for name, value in attributes.items():
             file.attrs[name] = value
-        file.attrs["ending"] = ending(result)
         for name, values in rows.items():
             space = h5py.h5s.create_simple(values.shape)
             made = h5py.h5d.create(file.id, name.encode(), h5py.h5t.IEEE_F64LE, space, room)

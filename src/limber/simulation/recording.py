@@ -44,6 +44,7 @@ from limber.simulation.content import (
     with_ending,
 )
 from limber.simulation.result import Result
+from limber.whole import refuse_unwritable
 
 try:
     import fcntl
@@ -53,7 +54,7 @@ except ImportError:  # Windows, which does not let two programs write one file a
 SIGNATURE = b"Limber run, format "
 HEAD, SEAL = struct.Struct("<4sQ"), 32
 #: Seconds between writes at least, and the most rows of a block.
-PAUSE, MOST = 0.2, 50_000
+PAUSE, MOST = 0.2, 2_000
 
 
 def part_of(path: Path) -> Path:
@@ -69,13 +70,13 @@ class Recording:
         hdf5.library()  # before the run, not after it
         self.path = file_path(path)
         self.part = part_of(self.path)
-        if self.path.is_dir():
-            raise FileError(f"{path}: cannot be written: it is a folder.", str(path))
-        if self.path.exists() and not os.access(self.path, os.W_OK):
-            raise FileError(f"{path}: cannot be written: it is read-only.", str(path))
+        try:
+            refuse_unwritable(self.path)
+        except OSError as error:
+            raise unwritten(self.path, error) from None
         self._so_far = so_far
         system = so_far().system
-        known = heading(system) | {"rows": shapes(system)}
+        self._known = heading(system)
         self._file = _claimed(self.path, self.part)
         #: How far the file is written, the rows in it, and its last seal.  They change in one assignment: a write
         #: that was interrupted before it is done again at the same place.
@@ -84,6 +85,7 @@ class Recording:
         self._last = time.monotonic()
         try:
             self._write([SIGNATURE + b"%d\n" % FORMAT], 0, b"")
+            known = self._known | {"rows": shapes(system)}
             self._add(b"HEAD", [json.dumps(known).encode()], 0)
         except BaseException:
             self._file.close()
@@ -96,7 +98,7 @@ class Recording:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             if error is not None and not self._over:
-                self.keep()
+                self._keep(self._so_far())
         except FileError as another:
             if error is not None:
                 error.add_note(str(another))
@@ -113,7 +115,7 @@ class Recording:
         """Put the result in its place; if that fails, it is in `result` of the error, and its rows stay here."""
         try:
             try:
-                hdf5.write(result, self.path)
+                hdf5.write(result, self.path, self._known)
             except FileError as error:
                 self._keep(result)
                 self._add(b"DONE", [ending(result).encode()], len(result))
@@ -154,8 +156,10 @@ class Recording:
             self._over = True
             with suppress(OSError):
                 self._file.truncate(end)
-            more = f" Rows up to then are in {self.part}." if self._done[1] else ""
-            raise unwritten(self.path, error, more) from None
+            _, rows, begun = self._done
+            more = " The result so far is in error.result" if begun else ""
+            more += f", and its rows up to then are in {self.part}" if rows else ""
+            raise unwritten(self.path, error, f"{more}." if more else "") from None
         self._done = end + sum(map(len, pieces)), rows, seal
 
 
@@ -203,7 +207,7 @@ def recorded(stream: BinaryIO, path: Path) -> Result:
     return Result(system, **_first(rows, count), message=message)
 
 
-def _first(rows: dict[str, Array], count: int) -> dict[str, Array]:
+def _first(rows: dict[str, Array], count: int) -> dict[str, Any]:
     return {name: array[:count] for name, array in rows.items()}
 
 

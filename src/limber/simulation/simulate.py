@@ -136,7 +136,9 @@ def simulate(
     from limber.simulation.recording import Recording  # noqa: PLC0415
 
     with Recording(save, lambda: _result(run, (), 0.0, "")) as file:
-        result = _driven(run, driven, method, listed, (start, end), progress, lambda run: file.keep())
+        result = _driven(
+            run, driven, method, listed, (start, end), progress, lambda run: file.keep()
+        )
         file.finish(result)
     return result
 
