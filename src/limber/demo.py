@@ -47,6 +47,7 @@ def run(console: Console | None = None, out: str | Path = "out", printed: bool =
     """
     console = console or Console()
     folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)  # or say why not before the work
     start = time.perf_counter()
     console.print(
         "[bold]Flexible Canadarm[/bold] (Mohan & Saha, Table 2, Eq. (44)), 3 links, 2 modes a plane"
@@ -200,8 +201,7 @@ def verdict(study: Study) -> str:
 
 def draw(study: Study, folder: Path) -> list[Path]:
     """The figures, one PNG each, and the report."""
-    folder.mkdir(parents=True, exist_ok=True)
-    from limber.plotting import style  # noqa: PLC0415
+    from limber.plotting.style import save, style  # noqa: PLC0415
 
     with style():
         drawn = {
@@ -212,7 +212,7 @@ def draw(study: Study, folder: Path) -> list[Path]:
             "figure8.png": _figure8(study),
         }
         for name, figure in drawn.items():
-            figure.savefig(folder / name, dpi=200)
+            save(figure, folder / name, dpi=200)
     report = folder / "canadarm.html"
     study.slew.report(
         report, title="Flexible Canadarm, slew", scale=3.0, what=["joints", "deflection", "energy", "power"],

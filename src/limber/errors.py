@@ -44,7 +44,7 @@ class FileError(LimberError, ValueError):
 
 
 class ModelWarning(UserWarning):
-    """Something in a file that the model made from it leaves out."""
+    """Something in a file that the model made from it leaves out, or a file that is not whole."""
 
 
 class DynamicsError(LimberError, ValueError):

@@ -1,5 +1,6 @@
 """Exit codes: a message for what a user can mend, never a traceback; what was computed is kept."""
 
+import errno
 import json
 import os
 import signal
@@ -162,10 +163,20 @@ def test_states_that_overflow_are_still_written(tmp_path):
     assert (tmp_path / "joints.png").exists()
 
 
-def test_place_that_cannot_be_written_ends_with_1(tmp_path):
-    (tmp_path / "a.csv.part").mkdir()
-    done = limber("simulate", SLEW, "--rigid", "--csv", tmp_path / "a.csv", code=1)
-    assert "a.csv" in done.stderr
+def full_disk(_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_place_that_cannot_be_written_ends_with_1_and_keeps_what_was_there(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("old")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "result.csv").write_text("old")
+    monkeypatch.setattr(os, "fsync", full_disk)
+    options = ["--csv", tmp_path / "a.csv", "--out", tmp_path / "out"]
+    done = limber("simulate", SLEW, "--rigid", *options, code=1)
+    assert "No space left" in done.stderr and "a.csv" in done.stderr
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path.read_text() for path in files] == ["old", "old"]
 
 
 def test_program_speaks_json_on_stdout_and_messages_on_stderr(tmp_path):

@@ -117,3 +117,12 @@ def test_a_system_is_shared_between_threads(case):
     with ThreadPoolExecutor(4) as executor:
         for result in executor.map(work, range(8)):
             assert np.array_equal(result, expected)
+
+
+def test_a_batch_of_a_system_without_coordinates_is_that_of_its_only_state():
+    fixed = lb.RigidBody(2.0, (0.5, 0, 0), np.eye(3), nodes={"end": (1, 0, 0)})
+    s = lb.Assembly("still", gravity=(0, 0, -9.81)).attach("b", fixed, lb.Fixed()).build()
+    one, many = np.zeros(0), np.zeros((1000, 0))
+    for name in set(FUNCTIONS) - {"external"}:  # its forces come from the state
+        f = FUNCTIONS[name]
+        assert np.array_equal(f(s, many, many, many), np.array([f(s, one, one, one)] * 1000))

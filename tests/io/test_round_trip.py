@@ -1,5 +1,8 @@
 """What is saved and loaded is the same, bit for bit."""
 
+import errno
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -121,3 +124,43 @@ def test_what_cannot_be_saved_is_refused(tmp_path):
     with pytest.raises(lb.LimberError, match="path must be the path of a file"):
         lb.load(3)
     assert list(tmp_path.iterdir()) == []
+
+
+def by_nodes(stiffness):
+    position = np.array([[0.0, 0, 0], [1, 0, 0]])
+    body = lb.FlexibleBody.from_nodes(
+        mass=[1.0, 1.0],
+        position=position,
+        translation=position[:, :, None],
+        rotation=np.zeros((2, 3, 1)),
+        stiffness=[[stiffness]],
+    )
+    return lb.Assembly("arm").attach("arm", body, lb.Revolute([0, 1, 0]))
+
+
+def test_arrays_of_another_model_are_not_replaced(tmp_path):
+    lb.save(by_nodes(4.0), tmp_path / "first.yaml", arrays="npz")
+    text = (tmp_path / "first.yaml").read_text()
+    (tmp_path / "first.npz").rename(tmp_path / "shared.npz")
+    (tmp_path / "first.yaml").write_text(text.replace("first.npz", "shared.npz"))
+    before = (tmp_path / "shared.npz").read_bytes()
+    with pytest.raises(lb.LimberError, match="would be lost"):
+        lb.save(by_nodes(9.0), tmp_path / "shared.yaml", arrays="npz")
+    for name in ("shared.npz", "robot.urdf"):
+        with pytest.raises(lb.LimberError, match="a model file is YAML"):
+            lb.save(by_nodes(9.0), tmp_path / name)
+    assert (tmp_path / "shared.npz").read_bytes() == before
+    assert lb.load(tmp_path / "first.yaml").build().bodies["arm"].stiffness == [[4.0]]
+
+
+def test_a_full_disk_leaves_the_old_model_and_its_arrays(tmp_path, monkeypatch):
+    lb.save(by_nodes(4.0), tmp_path / "arm.yaml", arrays="npz")
+    files = {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def full_disk(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(lb.FileError, match="cannot be written: No space left"):
+        lb.save(by_nodes(9.0), tmp_path / "arm.yaml", arrays="npz")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files

@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from limber.cli.exits import guarded
+from limber.cli.output import Debug
+
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for pictures and report.")] = Path("out"),
@@ -14,8 +17,10 @@ def demo(
         bool,
         typer.Option("--printed", help="Joint paths of Eq. (44) as printed: they end in motion."),
     ] = False,
+    debug: Debug = False,
 ) -> None:
     """The slew of the flexible Canadarm (Mohan & Saha, Section 7): tables, their figures, an HTML report."""
     from limber import demo as canadarm  # noqa: PLC0415 (keeps `limber --help` quick)
 
-    canadarm.run(out=out, printed=printed)
+    with guarded(False, debug):
+        canadarm.run(out=out, printed=printed)

@@ -13,6 +13,7 @@ from limber import dynamics
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, print_json, show, table
 from limber.cli.subject import File, read
+from limber.cli.write import refuse_inputs
 
 
 def modes(
@@ -44,6 +45,8 @@ def modes(
     """
     with guarded(json, debug):
         subject = read(file)
+        if plot is not None:
+            refuse_inputs([("--plot", plot)], subject.inputs)
         s, q = subject.system, subject.q0
         held = list(s.layout) if all_locked else list(locked or ())
         found = dynamics.modes(s, q, locked=held)

@@ -18,7 +18,7 @@ from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, note, print_json, show
 from limber.cli.subject import File, read
 from limber.cli.summary import summary, tables
-from limber.cli.write import Wanted, write_more, write_rows
+from limber.cli.write import Wanted, refuse_inputs, write_more, write_rows
 from limber.errors import ArgumentTypeError, ArgumentValueError, FileError, SimulationError
 from limber.simulation.peers import PEERS
 
@@ -112,7 +112,9 @@ def simulate(
     with guarded(json, debug):
         wanted = Wanted(out, csv, report, plots).checked()
         options = Options(duration, every, method, rtol, atol, step, engine.value, rigid)
-        case = prepared(read(file), options)
+        subject = read(file)
+        refuse_inputs(wanted.files, subject.inputs)
+        case = prepared(subject, options)
         fine, error = _run(case, file, options)
         result = fine[:: case.refined] if case.refined > 1 else fine
         files = write_rows(wanted, result)

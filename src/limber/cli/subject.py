@@ -12,6 +12,7 @@ from limber import io
 from limber.assembly import Assembly, System
 from limber.checks import Array
 from limber.errors import FileError, LimberError
+from limber.io.inputs import files_read
 
 if TYPE_CHECKING:
     from limber.io.scenario import Scenario
@@ -26,13 +27,14 @@ File = Annotated[
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What a file holds. kind: "model", "scenario" or "urdf"."""
+    """What a file holds. kind: "model", "scenario" or "urdf"; inputs: all files that were read for it."""
 
     kind: str
     file: Path
     name: str
     assembly: Assembly
     system: System
+    inputs: tuple[Path, ...]
     scenario: Scenario | None = None
 
     @property
@@ -44,12 +46,14 @@ class Subject:
 def read(path: Path) -> Subject:
     """What the file holds; whatever is wrong with it, or with its model, is a FileError."""
     try:
-        kind = io.file_kind(path)
-        if kind == "scenario":
-            case = io.load_scenario(path)
-            return Subject(kind, path, case.name, case.assembly, case.system, case)
-        assembly = io.load(path)
-        return Subject(kind, path, assembly.name, assembly, assembly.build())
+        with files_read() as inputs:
+            kind = io.file_kind(path)
+            case = io.load_scenario(path) if kind == "scenario" else None
+            assembly = io.load(path) if case is None else case.assembly
+        if case is None:
+            system = assembly.build()
+            return Subject(kind, path, assembly.name, assembly, system, (path, *inputs))
+        return Subject(kind, path, case.name, assembly, case.system, (path, *inputs), case)
     except FileError:
         raise
     except LimberError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,12 @@ from limber.cli.case import Case
 from limber.cli.output import note, plain
 from limber.errors import LimberError
 from limber.simulation import Result
+from limber.whole import refuse_unwritable, replacing
+
+#: The pictures of --plots.
+PICTURES = ("joints", "speeds", "torques", "energy", "deflection", "power", "errors")
+#: Rows of a table that are made into text at once.
+SEVERAL = 10_000
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,16 @@ class Wanted:
     csv: Path | None = None
     report: Path | None = None
     plots: bool = False
+
+    @property
+    def files(self) -> list[tuple[str, Path]]:
+        """Every file that may be written, with the option that asks for it."""
+        single = (("--csv", self.csv), ("--report", self.report))
+        files = [(option, file) for option, file in single if file is not None]
+        if self.out is not None:
+            names = ["result.csv", "summary.json", *(f"{p}.png" for p in PICTURES if self.plots)]
+            files += [("--out", self.out / name) for name in names]
+        return files
 
     def checked(self) -> Wanted:
         """Refuse before a long run what could not be written after it."""
@@ -43,14 +60,42 @@ class Wanted:
             if file is not None and (not file.parent.is_dir() or file.is_dir()):
                 why = "is a folder" if file.is_dir() else f"the folder {file.parent} does not exist"
                 raise typer.BadParameter(f"{file}: {why}.", param_hint=option)
+        options: dict[str, str] = {}
+        for option, file in self.files:
+            refuse_unwritable(file)
+            other = options.setdefault(os.path.realpath(file), option)
+            if other != option:
+                raise typer.BadParameter(
+                    f"{file} is written by {other} already: give another name.", param_hint=option
+                )
         return self
+
+
+def refuse_inputs(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path]) -> None:
+    """Refuse to write over a file that the command reads, under whatever name; outputs come with their option."""
+    there = [path for path in inputs if path.exists()]
+    for option, file in outputs:
+        if file.exists() and any(os.path.samefile(file, path) for path in there):
+            raise typer.BadParameter(
+                f"{file} is read by this command and would be lost: give another name.",
+                param_hint=option,
+            )
 
 
 def write_rows(wanted: Wanted, result: Result) -> list[Path]:
     """Write the numbers that were asked for, first of all, so that nothing later can lose them."""
     tables = [wanted.csv] if wanted.csv is not None else []
     tables += [wanted.out / "result.csv"] if wanted.out is not None else []
-    return [write_csv(result, path) for path in tables] if len(result) else []
+    written: list[Path] = []
+    failed: list[OSError] = []
+    for path in tables if len(result) else []:
+        try:
+            written.append(write_csv(result, path))
+        except OSError as error:  # the other table may be on another disk
+            failed.append(error)
+    if failed:
+        raise failed[0]
+    return written
 
 
 def write_more(
@@ -62,7 +107,9 @@ def write_more(
         return files
     if wanted.out is not None:
         text = json.dumps(plain(found), indent=2, allow_nan=False, ensure_ascii=False)
-        files.append(_whole(wanted.out / "summary.json", text + "\n"))
+        files.append(wanted.out / "summary.json")
+        with replacing(files[-1]) as stream:
+            stream.write((text + "\n").encode())
     for make in _pictures(wanted, case, result, fine):
         try:
             files.append(make())
@@ -102,19 +149,14 @@ def write_csv(result: Result, path: Path) -> Path:
     """t, q, v and tau, a row a time, columns as in `Result.to_pandas`; numbers read back exactly."""
     q, v = result.names()
     heads = ["t", *(f"q.{n}" for n in q), *(f"v.{n}" for n in v), *(f"tau.{n}" for n in v)]
-    rows = np.column_stack([result.t, result.q, result.v, result.tau])
-    lines = [",".join(_cell(h) for h in heads)]
-    lines += [",".join(map(repr, row)) for row in rows.tolist()]
-    return _whole(path, "\n".join(lines) + "\n")
+    with replacing(path) as stream:
+        stream.write((",".join(map(_cell, heads)) + "\n").encode())
+        for first in range(0, len(result), SEVERAL):
+            part = result[first : first + SEVERAL]
+            rows = np.column_stack([part.t, part.q, part.v, part.tau]).tolist()
+            stream.write("".join(",".join(map(repr, row)) + "\n" for row in rows).encode())
+    return path
 
 
 def _cell(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n\r') else text
-
-
-def _whole(path: Path, text: str) -> Path:
-    """Write a file under another name first: what was there is replaced whole, or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
-    return path

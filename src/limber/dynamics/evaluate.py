@@ -189,7 +189,8 @@ def run(
         workspace.give_back(work)
         return status
 
-    for status in split(part, states):
+    # an entry counts the states by q: without coordinates it takes all of them at once
+    for status in split(part, states) if system.nq else [part(0, states)]:
         if status != OK:
             state, why = divmod(int(status), STATES)
             refuse(system, why, state, states, inputs, name)

@@ -10,6 +10,7 @@ import numpy as np
 from limber.errors import LimberError
 from limber.io.document import Where
 from limber.io.fields import did_you_mean
+from limber.io.inputs import note_read
 
 #: What an .npz may expand to.
 MAX_BYTES = 2**30
@@ -21,6 +22,7 @@ def from_npz(where: Where, name: str, group: str | None, known: Sequence[str]) -
     try:
         if not path.is_file():
             raise where.error(f"there is no file {str(path)!r}.")
+        note_read(path)
         with zipfile.ZipFile(path) as archive:
             if sum(item.file_size for item in archive.infolist()) > MAX_BYTES:
                 raise where.error(f"{name} holds more than {MAX_BYTES // 2**20} MiB.")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from limber.errors import FileError, LimberError
+from limber.io.inputs import note_read
 from limber.io.yaml_tree import MAX_BYTES, Node, TreeError, parse
 
 Key = str | int
@@ -33,6 +34,7 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
                 f"{path}: larger than {limit // 2**20} MiB. Put large arrays into an .npz beside it.",
                 str(path),
             )
+        note_read(path)
         return path.read_bytes()
     except (OSError, ValueError) as error:
         if isinstance(error, FileError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from limber.io.bodies import body_data, same
 from limber.io.emit import emit
 from limber.io.joints import joint_data
 from limber.io.model import FORMAT
+from limber.whole import replacing
 
 HEAD = """\
 # A model for Limber, {bodies}; written by limber {version}.
@@ -29,11 +29,25 @@ def write_model(assembly: Assembly, path: Path, expand_beams: bool, arrays: str)
     store: dict[str, np.ndarray] = {}
     if arrays == "npz":
         _move_arrays(data["bodies"], path.with_suffix(".npz").name, store)
-    text = model_text(data, path.name)
-    if store:
-        beside = path.with_suffix(".npz")
-        _replace(beside, lambda part: _save_npz(part, store))
-    _replace(path, lambda part: part.write_text(text, encoding="utf-8"))
+    text = model_text(data, path.name).encode()
+    beside = path.with_suffix(".npz")
+    if store and beside.exists() and not path.exists():
+        raise FileError(
+            f"{beside}: is there already, without {path.name}: arrays of something else, which would be lost. Give the "
+            "model another name.",
+            str(beside),
+        )
+    try:
+        with replacing(path) as stream:
+            stream.write(text)
+            if store:
+                stream.flush()  # nothing is left to fail for it once the other file is in its place
+                with replacing(beside) as arrays_file:
+                    np.savez(arrays_file, **store)  # type: ignore[arg-type]
+    except OSError as error:
+        raise FileError(
+            f"{path}: cannot be written: {error.strerror or error}.", str(path)
+        ) from None
 
 
 def model_text(data: dict[str, Any], name: str) -> str:
@@ -84,21 +98,3 @@ def _move_arrays(bodies: dict[str, Any], file: str, store: dict[str, np.ndarray]
                 group += "'"
             store |= {f"{group}/{key}": np.array(x) for key, x in entry["nodes"].items()}
             entry["nodes"] = {"file": file, "group": group}
-
-
-def _save_npz(path: Path, store: dict[str, np.ndarray]) -> None:
-    with path.open("wb") as stream:
-        np.savez(stream, **store)  # type: ignore[arg-type]
-
-
-def _replace(path: Path, write: Any) -> None:
-    """Write beside `path`, then put it in its place."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        write(part)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise FileError(
-            f"{path}: cannot be written: {error.strerror or error}.", str(path)
-        ) from None

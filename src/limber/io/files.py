@@ -57,11 +57,12 @@ def save(
     Parameters
     ----------
     assembly : what to write.
-    path : of the file; one that exists is replaced, whole.
+    path : of the file, .yaml; one that exists is replaced, whole.
     expand_beams : write the numbers of a beam (mode shapes at all of its mass points) instead of its few
         arguments.  Without it, the beam is computed anew by `load`: the same bits with the same versions
         of NumPy and SciPy, the same to rounding with others.
-    arrays : "inline", or "npz" to put the arrays of bodies given by nodes into an .npz beside the file.
+    arrays : "inline", or "npz" to put the arrays of bodies given by nodes into an .npz beside the file.  An .npz of
+        that name is replaced along with the model file that it belongs to; one without is not ours, and refused.
     """
     if not isinstance(assembly, Assembly):
         raise ArgumentTypeError(
@@ -71,7 +72,13 @@ def save(
         raise ArgumentValueError(f'arrays must be "inline" or "npz", got {shown(arrays)}.')
     from limber.io.export import write_model  # noqa: PLC0415
 
-    write_model(assembly, file_path(path), bool(expand_beams), arrays)
+    where = file_path(path)
+    if where.suffix.lower() in (".urdf", ".npz"):
+        raise ArgumentValueError(
+            f"path={str(where)!r}: a model file is YAML, and {where.suffix} says something else: give a name that ends in "
+            ".yaml."
+        )
+    write_model(assembly, where, bool(expand_beams), arrays)
 
 
 def load_scenario(path: str | PathLike) -> Scenario:

@@ -13,6 +13,7 @@ from limber.plotting.rows import pictured
 from limber.plotting.stage import joint_points, mass_centres, stage
 from limber.plotting.style import colour, new_figure, plain, style, target
 from limber.viewer.geometry import geometry
+from limber.whole import replacing
 
 if TYPE_CHECKING:
     from limber.simulation.result import Result
@@ -54,9 +55,11 @@ def animate(
     rows = result.resample(times)
     frames = _frames(rows, number("scale", scale), view, width, dpi, title)
     first, *others = frames
-    first.save(
-        file, save_all=True, append_images=others, duration=10 * hundredths, loop=0, disposal=1
-    )
+    with replacing(file) as stream:
+        first.save(
+            stream, "GIF", save_all=True, append_images=others, duration=10 * hundredths, loop=0,
+            disposal=1,
+        )  # fmt: skip
     return file
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from limber.checks import shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
+from limber.whole import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -125,10 +127,14 @@ def target(path: Any, formats: tuple[str, ...] = FORMATS) -> Path:
 
 
 def save(figure: Figure, file: Any, **options: Any) -> None:
-    """Write a figure; the same figure gives the same file, whatever the date."""
+    """Write a figure to a file, whole, or to a stream; the same figure gives the same file, whatever the date."""
     form = options.get("format") or Path(file).suffix.lower().lstrip(".")
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
     with style(), warnings.catch_warnings():
         # names in scripts that the font lacks show as boxes in PNG and as they are in SVG
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        figure.savefig(file, metadata=metadata, **options)
+        if isinstance(file, str | PathLike):
+            with replacing(file) as stream:
+                figure.savefig(stream, metadata=metadata, **options | {"format": form})
+        else:
+            figure.savefig(file, metadata=metadata, **options)

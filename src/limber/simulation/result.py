@@ -292,14 +292,21 @@ class Result:
             )
 
     def save(self, path: str | PathLike) -> None:
-        """Write an HDF5 file with the model inside; `Result.load` gives the result back bit for bit."""
+        """Write an HDF5 file with the model inside; `Result.load` gives the result back bit for bit.
+
+        The file appears whole or not at all: one of that name is replaced when all is written.
+        """
         from limber.simulation.storage import save  # noqa: PLC0415
 
         save(self, path)
 
     @staticmethod
     def load(path: str | PathLike) -> Result:
-        """The result of a file of `save`, or of `simulate(..., save=path)`, finished or not."""
+        """The result of a file of `save`, or of `simulate(..., save=path)`, finished or not.
+
+        A file whose bytes are not those that were written is a `FileError`.  Of a run that did not end, whose rows
+        are in `path` with ".part" behind it, all whole rows are given, with a `ModelWarning`.
+        """
         from limber.simulation.storage import load  # noqa: PLC0415
 
         return load(path)

@@ -74,12 +74,13 @@ def simulate(
     events : see `Event`.
     engine : "general", or "generated": C code of this system (`compile`), several times as fast.
     progress : show a progress bar; by itself only for runs of more than a second in a terminal.
-    save : an HDF5 file that is written as the run goes on: killed in the middle, it leaves what it had
-        (`Result.load`).
+    save : an HDF5 file for the result.  Rows are written as the run goes on, to a file of that name with ".part"
+        behind it; a run that is killed leaves them there (`Result.load` finds them).  An older file stays until
+        the run has ended.
 
     Quaternions stay unit.  A run that an event stops has the state there as its last row.  Interrupted
     (Ctrl-C), it returns the result so far; stuck, it raises SimulationError; that error, and one of a torque
-    function, holds the result so far in `error.result`.
+    function or of a file that cannot be written, holds the result so far in `error.result`.
     """
     check_system(system)
     start = number("t0", t0)
@@ -129,33 +130,11 @@ def simulate(
     )  # fmt: skip
     if save is None:
         return _driven(run, method, listed, (start, end), progress)
-    from limber.simulation.storage import Writer  # noqa: PLC0415
+    from limber.simulation.recording import Recording  # noqa: PLC0415
 
-    writer = Writer(save, system)
-    written = 0
-
-    def store(run: Run) -> None:
-        nonlocal written
-        rows = slice(written, int(run.clock[R.OUTPUT]))
-        y = outputs.y[rows]
-        writer.append(
-            start + outputs.t[rows],
-            y[:, : system.nq],
-            y[:, system.nq : -R.FLOWS],
-            outputs.forces[rows, : system.nv],
-        )
-        written = rows.stop
-
-    try:
-        result = _driven(run, method, listed, (start, end), progress, store)
-    except BaseException:
-        store(run)
-        writer.close()
-        raise
-    store(run)
-    last = slice(written, len(result))  # the row of an event that stopped it
-    writer.append(result.t[last], result.q[last], result.v[last], result.tau[last])
-    writer.finish(result)
+    with Recording(save, lambda: _result(run, (), 0.0, "")) as file:
+        result = _driven(run, method, listed, (start, end), progress, lambda run: file.keep())
+        file.finish(result)
     return result
 
 
@@ -267,9 +246,7 @@ def _with_last(result: Result, run: Run) -> Result:
 
 def _result(run: Run, happened, began: float, message: str) -> Result:
     rows, out = int(run.clock[R.OUTPUT]), run.outputs
-    steps, rejected, evaluations = (
-        int(run.clock[i]) for i in (R.STEPS, R.REJECTED, R.EVALUATIONS)
-    )
+    steps, rejected, evaluations = (int(run.clock[i]) for i in (R.STEPS, R.REJECTED, R.EVALUATIONS))
     statistics = Statistics(steps, rejected, evaluations, time.perf_counter() - began)
     return Result.of_rows(
         run.system, run.origin + out.t[:rows], out.y[:rows], out.forces[:rows], run.forces.keys,

@@ -22,6 +22,7 @@ from limber.viewer.inline import plot_html
 from limber.viewer.numbers import tables
 from limber.viewer.scene import scene
 from limber.viewer.skeleton import skeletons
+from limber.whole import replacing
 
 if TYPE_CHECKING:
     from limber.simulation.result import Result
@@ -84,7 +85,8 @@ def report(
     shown_bodies = json.loads(parts["scene"])["bodies"][:40]
     parts["bodies"] = _bodies(shown_bodies, len(s.bodies))
     parts["scene"] = parts["scene"].replace("<", "\\u003c")
-    file.write_text(_filled(_source("page.html"), parts), encoding="utf-8")
+    with replacing(file) as stream:
+        stream.write(_filled(_source("page.html"), parts).encode())
     return file
 
 

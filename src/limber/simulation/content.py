@@ -1,0 +1,138 @@
+"""What is in the file of a result, whatever its format: rows, a heading before them, an ending after them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from limber.assembly import Assembly
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.errors import ArgumentValueError, FileError
+from limber.kernels import records as R
+from limber.simulation.events import Happened
+from limber.simulation.result import Result, Statistics
+
+#: Of both kinds of files.
+FORMAT = 2
+#: The arrays of a result with one row a time, by name: the shape of such a row, from the system and the heading.
+ROWS: dict[str, Callable[[System, dict[str, Any]], tuple[int, ...]]] = {
+    "t": lambda s, known: (),
+    "q": lambda s, known: (s.nq,),
+    "v": lambda s, known: (s.nv,),
+    "tau": lambda s, known: (s.nv,),
+    "wrenches": lambda s, known: (6 * len(_keys(known)),),
+    "supplied": lambda s, known: (known["supplied"],),
+}
+
+
+def shapes(system: System, known: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    """The shapes of a row of every array in a file with this heading."""
+    return {name: shape(system, known) for name, shape in ROWS.items()}
+
+
+def _keys(known: dict[str, Any]) -> list[tuple]:
+    """The bodies and nodes at which wrenches acted."""
+    return [(body, node) for body, node in json.loads(known["external"])]
+
+
+def rows_of(result: Result) -> dict[str, Array]:
+    """The arrays of a result, checked."""
+    n = len(result)
+    given = {name: getattr(result, name, None) for name in ROWS}
+    given["wrenches"] = np.hstack([np.empty((n, 0)), *result.external.values()])
+    if result.supplied is None:
+        given["supplied"] = np.empty((n, 0))
+    rows = {}
+    for name, shape in shapes(result.system, _known_of(result)).items():
+        values = np.asarray(given[name], dtype=float)
+        if values.shape != (len(result), *shape):
+            raise ArgumentValueError(
+                f"{name} of the result has shape {values.shape}; {len(result)} rows of {result.system.name!r} have shape "
+                f"{(len(result), *shape)}."
+            )
+        rows[name] = values
+    return rows
+
+
+def _known_of(result: Result) -> dict[str, Any]:
+    """The part of the heading from which the shapes of rows follow."""
+    supplied = 0 if result.supplied is None else R.FLOWS
+    return {"external": json.dumps(list(result.external), default=int), "supplied": supplied}
+
+
+def heading(result: Result) -> dict[str, Any]:
+    """What is known before the first row: who writes, the model as the text of a model file, where wrenches act."""
+    from limber import __version__  # noqa: PLC0415
+    from limber.io.export import model_data, model_text  # noqa: PLC0415
+
+    model = model_text(model_data(assembly_of(result.system)), "model.yaml")
+    return {"format": FORMAT, "limber": __version__, "model": model, **_known_of(result)}
+
+
+def ending(result: Result) -> str:
+    """What is known after the last row, as JSON: events, statistics, message."""
+    known = {
+        "events": [[float(event.t), event.name] for event in result.events],
+        "statistics": vars(result.statistics),
+        "message": result.message,
+    }
+    return json.dumps(known, default=lambda number: number.item())
+
+
+def result_of(
+    system: System,
+    known: dict[str, Any],
+    rows: dict[str, Array],
+    text: str | None,
+    message: str = "",
+) -> Result:
+    """The result of a file: its heading, rows and ending, or a message where it has no ending."""
+    t, q, v, tau, wrenches, supplied = (rows[name] for name in ROWS)
+    external = {key: wrenches[:, 6 * i : 6 * i + 6] for i, key in enumerate(_keys(known))}
+    events: tuple[Happened, ...] = ()
+    statistics = Statistics(0, 0, 0, 0.0)
+    if text is not None:
+        end = json.loads(text)
+        events = tuple(Happened(at, name) for at, name in end["events"])
+        statistics, message = Statistics(**end["statistics"]), end["message"]
+    return Result(
+        system,
+        t,
+        q,
+        v,
+        tau,
+        events,
+        statistics,
+        message,
+        external,
+        supplied if known["supplied"] else None,
+    )
+
+
+def system_of(model: str, path: Path) -> System:
+    """The system of the model in a file."""
+    from limber.io.document import Document  # noqa: PLC0415
+    from limber.io.model import build_model  # noqa: PLC0415
+
+    document = Document(path, model)
+    return build_model(document.data, document.root, path.stem).build()
+
+
+def assembly_of(system: System) -> Assembly:
+    """The description of a system."""
+    assembly = Assembly(system.name, system.gravity, fidelity=system.fidelity)
+    for name, item in system.attachments.items():
+        assembly.attach(
+            name, item.body, item.joint, item.to, item.at, item.offset, item.rotation, item.inboard
+        )
+    return assembly
+
+
+def unwritten(path: Path, error: OSError, more: str = "") -> FileError:
+    """The error of a file that cannot be written."""
+    return FileError(f"{path}: cannot be written: {error.strerror or error}.{more}", str(path))

@@ -1,0 +1,218 @@
+"""Finished results as HDF5 files.
+
+    t (n,), q (n, nq), ...      the rows, one dataset for every entry of `content.ROWS`
+    attributes                  those of `content.heading`, and ending (events, statistics and message, as JSON)
+
+The file starts with a user block of 512 bytes, which HDF5 passes over: its size, and a digest of all bytes behind
+the block.  A file is read only if they fit, so the HDF5 library never sees a damaged file, over which it may hang.
+
+The library only lays a file out, in memory and without the rows; the bytes are written here.  So it never sees a
+write that fails either, after which it may crash, and no row is held twice.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from limber.checks import Array
+from limber.errors import FileError, MissingExtraError
+from limber.simulation.content import (
+    FORMAT,
+    ROWS,
+    ending,
+    result_of,
+    rows_of,
+    shapes,
+    system_of,
+    unwritten,
+)
+from limber.simulation.result import Result
+from limber.whole import replacing
+
+#: Bytes of the user block, the least that HDF5 allows, and of what is read or written at once.
+BLOCK, PIECE = 512, 2**20
+SIGNATURE = b"Limber result, format "
+#: The first bytes of any HDF5 file without a user block.
+FOREIGN = b"\x89HDF\r\n\x1a\n"
+
+
+def library() -> Any:
+    """h5py, or a word on how to get it."""
+    try:
+        import h5py  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError(
+            'result files need h5py: pip install "limber-dynamics[data]".'
+        ) from error
+    return h5py
+
+
+def write(result: Result, path: Path, known: dict[str, Any]) -> None:
+    """Write a result and its `content.heading`; a file that is there is replaced when all is written."""
+    rows = rows_of(result)
+    layout, places = _laid_out(rows, known | {"ending": ending(result)})
+    digest = sha256()
+    try:
+        with replacing(path) as stream:
+            stream.write(bytes(BLOCK))
+            for piece in _pieces(layout, places, rows):
+                digest.update(piece)
+                stream.write(piece)
+            stream.seek(0)
+            stream.write(_block(layout.size, digest.hexdigest()))
+    except OSError as error:
+        raise unwritten(path, error) from None
+
+
+def read(stream: BinaryIO, path: Path) -> Result:
+    """The result of a file that starts with SIGNATURE; FileError if it is not to the byte what was written."""
+    _check(stream, path)
+    with library().File(stream, "r") as file:
+        needed = ("model", "external", "supplied", "ending")
+        lacking = [n for n in needed if n not in file.attrs]
+        lacking += [n for n in ROWS if n not in file]
+        if lacking:
+            raise FileError(f"{path}: this result file lacks {', '.join(lacking)}.", str(path))
+        known = {name: file.attrs[name] for name in needed} | {
+            "supplied": int(file.attrs["supplied"])
+        }
+        system = system_of(known["model"], path)
+        rows = {name: np.array(file[name][...], dtype=float) for name in ROWS}
+        found = {name: values.shape for name, values in rows.items()}
+        if found != {
+            name: (len(rows["t"]), *shape) for name, shape in shapes(system, known).items()
+        }:
+            raise FileError(f"{path}: its rows do not fit its model: {found}.", str(path))
+        return result_of(system, known, rows, known["ending"])
+
+
+def _block(size: int, digest: str) -> bytes:
+    text = (
+        f"{SIGNATURE.decode()}{FORMAT}\n{size} bytes; what follows the first {BLOCK} is an HDF5 file\n"
+        f"sha256 of what follows: {digest}\n"
+    )
+    return text.encode().ljust(BLOCK, b"\0")
+
+
+def _check(stream: BinaryIO, path: Path) -> None:
+    """Refuse a file whose bytes are not those that were written."""
+    stream.seek(0)
+    block = stream.read(BLOCK)
+    known = re.match(rb"%s(\d+)\n(\d+) bytes;.*\n.*: ([0-9a-f]{64})\n" % SIGNATURE, block)
+    if known is None or block != _block(int(known[2]), known[3].decode()):
+        other = re.match(rb"%s(\d+)\n" % SIGNATURE, block)
+        if other is not None and int(other[1]) > FORMAT:
+            raise FileError(
+                f"{path}: written by a later version of Limber, in format {int(other[1])}; this one reads format {FORMAT}.",
+                str(path),
+            )
+        raise FileError(f"{path}: this result file is damaged at its very start.", str(path))
+    size = stream.seek(0, io.SEEK_END)
+    if size < int(known[2]):
+        raise FileError(f"{path}: the file is cut off: {size} of {int(known[2])} bytes.", str(path))
+    digest = sha256()
+    stream.seek(BLOCK)
+    while piece := stream.read(PIECE):
+        digest.update(piece)
+    if digest.hexdigest() != known[3].decode():
+        raise FileError(
+            f"{path}: this result file is damaged, or was changed by another program: its bytes are not those that "
+            "Limber wrote. Take a copy from elsewhere; tools for HDF5 may still read parts of it.",
+            str(path),
+        )
+
+
+def _laid_out(rows: dict[str, Array], attributes: dict[str, Any]) -> tuple[_Layout, dict[str, int]]:
+    """The file without the values of the rows, and where they go."""
+    h5py = library()
+    layout, places = _Layout(), {}
+    room = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    room.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    room.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    with h5py.File(layout, "w", userblock_size=BLOCK) as file:
+        for name, value in attributes.items():
+            file.attrs[name] = value
+        for name, values in rows.items():
+            space = h5py.h5s.create_simple(values.shape)
+            made = h5py.h5d.create(file.id, name.encode(), h5py.h5t.IEEE_F64LE, space, room)
+            if values.size:
+                places[name] = made.get_offset()
+    return layout, places
+
+
+def _pieces(layout: _Layout, places: dict[str, int], rows: dict[str, Array]) -> Iterator[Any]:
+    """The bytes behind the user block, in order."""
+    at = BLOCK
+    for name, start in sorted(places.items(), key=lambda place: place[1]):
+        yield layout.between(at, start)
+        values = rows[name]
+        several = max(1, PIECE * len(values) // values.nbytes)
+        for first in range(0, len(values), several):
+            yield np.ascontiguousarray(values[first : first + several], dtype="<f8").data.cast("B")
+        at = start + values.nbytes
+    yield layout.between(at, layout.size)
+
+
+class _Layout(io.RawIOBase):
+    """A file that HDF5 writes, in memory; parts that it leaves out take none."""
+
+    def __init__(self):
+        self.size = 0
+        self._at = 0
+        self._written: list[tuple[int, bytes]] = []
+
+    def between(self, start: int, stop: int) -> bytearray:
+        """Some of its bytes; those never written are zero."""
+        found = bytearray(stop - start)
+        for at, data in self._written:
+            first, last = max(at, start), min(at + len(data), stop)
+            if first < last:
+                found[first - start : last - start] = data[first - at : last - at]
+        return found
+
+    def readable(self) -> bool:
+        """As `io` wants it."""
+        return True
+
+    def writable(self) -> bool:
+        """As `io` wants it."""
+        return True
+
+    def seekable(self) -> bool:
+        """As `io` wants it."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """As `io` wants it."""
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size}[whence]
+        return self._at
+
+    def tell(self) -> int:
+        """As `io` wants it."""
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        """As `io` wants it."""
+        view = memoryview(buffer).cast("B")
+        view[:] = self.between(self._at, self._at + len(view))
+        self._at += len(view)
+        return len(view)
+
+    def write(self, data: Any) -> int:
+        """As `io` wants it."""
+        self._written.append((self._at, bytes(data)))
+        self._at += len(data)
+        self.size = max(self.size, self._at)
+        return len(data)
+
+    def truncate(self, size: int | None = None) -> int:
+        """As `io` wants it."""
+        self.size = self._at if size is None else size
+        return self.size
