@@ -10,7 +10,6 @@ import numpy as np
 
 from limber.assembly import System
 from limber.assembly.rigid import without_modes
-from limber.bodies import FlexibleBody
 from limber.checks import Array
 from limber.cli.output import note
 from limber.cli.subject import Subject
@@ -21,8 +20,6 @@ from limber.simulation.table import joint_speeds
 from limber.trajectories import Trajectory
 
 MAX_ROWS = 10_000_000
-#: Rows computed for one asked for, in runs of at most AUDITED rows: work is integrated over them.
-REFINEMENT, AUDITED = 8, 20_000
 
 
 @dataclass(frozen=True)
@@ -49,24 +46,11 @@ class Case:
     q0: Array
     v0: Array
     torque: Any
+    external: Mapping[tuple, Any]
     duration: float
     times: Array
     paths: Mapping[str, Trajectory]
     settings: dict[str, Any]  # method, rtol, atol, step, engine of `simulate`
-
-    @property
-    def refined(self) -> int:
-        """How many times as many rows are computed as asked for, so that work can be integrated over them."""
-        idle = self.torque is None and not damped(self.system)
-        return 1 if idle or not 2 <= len(self.times) <= AUDITED else REFINEMENT
-
-    @property
-    def fine_times(self) -> Array:
-        """The output times, and those between."""
-        n, k = len(self.times), self.refined
-        if k == 1:
-            return self.times
-        return np.interp(np.arange((n - 1) * k + 1) / k, np.arange(n), self.times)
 
     @property
     def reference(self) -> Any:
@@ -79,12 +63,6 @@ class Case:
         return lambda t: np.array([np.ravel(self.paths[b](t).position)[0] for b in moving])
 
 
-def damped(system: System) -> bool:
-    """Whether any mode has a damper."""
-    bodies = system.bodies.values()
-    return any(np.any(b.damping) for b in bodies if isinstance(b, FlexibleBody))
-
-
 def prepared(subject: Subject, options: Options) -> Case:
     """The case of a file and options."""
     scenario, s = subject.scenario, subject.system
@@ -95,7 +73,7 @@ def prepared(subject: Subject, options: Options) -> Case:
                 "from its neutral state, at rest."
             )
         case = Case(
-            subject.name, "free motion from the neutral state", s, s.neutral(), np.zeros(s.nv), None,
+            subject.name, "free motion from the neutral state", s, s.neutral(), np.zeros(s.nv), None, {},
             options.duration, _times(options.duration, options.every), {}, {},
         )  # fmt: skip
         settings: dict[str, Any] = {"method": "auto"}
@@ -108,7 +86,7 @@ def prepared(subject: Subject, options: Options) -> Case:
                     f"the torques are known to t = {last:g} s, and held as they are there after it."
                 )
         case = Case(
-            scenario.name, scenario.description, s, scenario.q0, scenario.v0, scenario.torque,
+            scenario.name, scenario.description, s, scenario.q0, scenario.v0, scenario.torque, scenario.external,
             duration, _scenario_times(scenario, duration, options.every), scenario.paths, {},
         )  # fmt: skip
         settings = {key: getattr(scenario, key) for key in ("method", "rtol", "atol", "step")}

@@ -115,11 +115,10 @@ def simulate(
         subject = read(file)
         refuse_inputs(wanted.files, subject.inputs)
         case = prepared(subject, options)
-        fine, error = _run(case, file, options)
-        result = fine[:: case.refined] if case.refined > 1 else fine
+        result, error = _run(case, file, options)
         files = write_rows(wanted, result)
-        found = summary(case, result, fine)
-        files += write_more(wanted, case, result, fine, found)
+        found = summary(case, result)
+        files += write_more(wanted, case, result, found)
         found |= {"file": file, "files": files}
         if error is not None:
             found["error"] = exits.described(error)
@@ -147,8 +146,8 @@ def _run(
     try:
         with redirect_stdout(sys.stderr):  # SUNDIALS prints its errors
             done = simulation.simulate(
-                case.system, case.duration, q0=case.q0, v0=case.v0, torque=case.torque, t_eval=case.fine_times,
-                **case.settings,
+                case.system, case.duration, q0=case.q0, v0=case.v0, torque=case.torque, external=case.external,
+                t_eval=case.times, **case.settings,
             )  # fmt: skip
     except SimulationError as error:
         if not isinstance(error.result, simulation.Result):

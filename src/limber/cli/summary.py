@@ -9,7 +9,7 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from limber.cli.case import Case, damped
+from limber.cli.case import Case
 from limber.cli.output import pairs, table
 from limber.errors import DynamicsError
 from limber.joints import Free
@@ -20,8 +20,8 @@ from limber.simulation import Result
 UNITS = {ANGLE: "rad", DISPLACEMENT: "m"}  # a quaternion has none
 
 
-def summary(case: Case, result: Result, fine: Result) -> dict[str, Any]:
-    """All of them, for --json and summary.json; `fine` has the rows between as well."""
+def summary(case: Case, result: Result) -> dict[str, Any]:
+    """All of them, for --json and summary.json."""
     s = result.system
     found: dict[str, Any] = {
         "name": case.name,
@@ -36,7 +36,7 @@ def summary(case: Case, result: Result, fine: Result) -> dict[str, Any]:
     }
     if len(result):
         with np.errstate(all="ignore"):
-            found["energy"] = _finite(_energy, fine)
+            found["energy"] = _finite(_energy, result)
             found["momentum"] = _finite(_momentum, result)
             found["joints"] = _joints(case, result)
             found["deflection"] = _deflection(result)
@@ -70,18 +70,19 @@ def _energy(result: Result) -> dict[str, Any]:
         "start": result.energy[0],
         "end": result.energy[-1],
         "largest_kinetic": kinetic,
-        "conserved": not np.any(result.tau) and not damped(result.system),
+        "conserved": result.supplied is None or not np.any(result.supplied),
         "work": 0.0,
+        "external": 0.0,
         "dissipation": 0.0,
+        "actions": 0.0,
     }
     error, size = float(np.abs(change).max()), kinetic
-    if not found["conserved"] and len(result) > 2:
+    if not found["conserved"]:
         audit = result.power_audit()
-        found |= {"work": audit.work[-1], "dissipation": audit.dissipation[-1]}
+        parts = {n: getattr(audit, n) for n in ("work", "external", "dissipation", "actions")}
+        found |= {name: x[-1] for name, x in parts.items()}
         error = float(np.abs(audit.residual).max())
-        size = max(size, float(np.abs(audit.work).max()), float(np.abs(audit.dissipation).max()))
-    elif not found["conserved"]:
-        return found | {"work": None, "dissipation": None, "error": None, "relative_error": None}
+        size = max(size, *(float(np.abs(x).max()) for x in parts.values()))
     return found | {"error": error, "relative_error": error / size if size else 0.0}
 
 
@@ -92,7 +93,7 @@ def _momentum(result: Result) -> dict[str, Any] | None:
     floating = all(isinstance(s.joints[name], Free) for name in roots)
     if not floating or np.any(s.gravity):
         return None
-    if any(np.any(result.tau[:, s.layout[name].v_joint]) for name in roots):
+    if any(np.any(result.tau[:, s.layout[name].v_joint]) for name in roots) or result.external:
         return None
     found: dict[str, Any] = {}
     for part, columns in (("angular", slice(0, 3)), ("linear", slice(3, 6))):
@@ -178,16 +179,13 @@ def _lines(found: dict[str, Any]) -> dict[str, str]:
     energy = found.get("energy")
     if energy is not None:
         rows["energy"] = f"{energy['start']:.8g} J at the start, {energy['end']:.8g} J at the end"
-        if energy["work"] is not None and not energy["conserved"]:
+        if not energy["conserved"]:
             rows["work of torques"] = f"{energy['work']:.6g} J"
+            if energy["external"]:
+                rows["work of external forces"] = f"{energy['external']:.6g} J"
             rows["work of dampers"] = f"{energy['dissipation']:.6g} J"
-        if energy["error"] is not None:
-            label = "energy drift" if energy["conserved"] else "unexplained energy"
-            rows[label] = (
-                f"{energy['error']:.2e} J at most, {energy['relative_error']:.1e} relative"
-            )
-            if energy["relative_error"] > 1e-5 and not energy["conserved"]:
-                rows[label] += "; work is integrated over the rows: take a smaller --every"
+        label = "energy drift" if energy["conserved"] else "unexplained energy"
+        rows[label] = f"{energy['error']:.2e} J at most, {energy['relative_error']:.1e} relative"
     elif reached is not None:
         rows["energy"] = "not finite: the motion diverged"
     for part, drift in (found.get("momentum") or {}).items():

@@ -98,10 +98,8 @@ def write_rows(wanted: Wanted, result: Result) -> list[Path]:
     return written
 
 
-def write_more(
-    wanted: Wanted, case: Case, result: Result, fine: Result, found: dict[str, Any]
-) -> list[Path]:
-    """Write the summary, the plots and the report that were asked for; `fine` has the rows between too."""
+def write_more(wanted: Wanted, case: Case, result: Result, found: dict[str, Any]) -> list[Path]:
+    """Write the summary, the plots and the report that were asked for."""
     files: list[Path] = []
     if not len(result):
         return files
@@ -110,7 +108,7 @@ def write_more(
         files.append(wanted.out / "summary.json")
         with replacing(files[-1]) as stream:
             stream.write((text + "\n").encode())
-    for make in _pictures(wanted, case, result, fine):
+    for make in _pictures(wanted, case, result):
         try:
             files.append(make())
         except (LimberError, ArithmeticError, ValueError) as error:  # numbers that cannot be drawn
@@ -118,7 +116,7 @@ def write_more(
     return files
 
 
-def _pictures(wanted: Wanted, case: Case, result: Result, fine: Result):
+def _pictures(wanted: Wanted, case: Case, result: Result):
     """What makes the plots and the report, one after another."""
     reference = case.reference
     if wanted.plots and wanted.out is not None:
@@ -133,8 +131,7 @@ def _pictures(wanted: Wanted, case: Case, result: Result, fine: Result):
         for name in names:
             path = wanted.out / f"{name}.png"
             options = {"reference": reference} if name in ("joints", "errors") else {}
-            rows = fine if name == "power" else result  # work is integrated over them
-            yield partial(_plotted, rows, name, path, case.name, options)
+            yield partial(_plotted, result, name, path, case.name, options)
     if wanted.report is not None:
         file, text = wanted.report, case.description
         yield lambda: result.report(file, title=case.name, notes=text, reference=reference)

@@ -15,6 +15,7 @@ from limber.assembly import Assembly, System
 from limber.checks import Array
 from limber.io.bodies import MAX_MODES
 from limber.io.document import Document, Where
+from limber.io.external import WrenchSection, external_forces
 from limber.io.fields import (
     Check,
     FileName,
@@ -58,6 +59,7 @@ class Scenario:
     assembly, system : the model, and what it builds at the scenario's fidelity.
     q0, v0 : the state at t = 0.
     torque : None, one (nv,) array, or a `Table` over time.
+    external : {("body", node): wrench}, each one (6,) array or a `Table`.
     duration : s.
     times, every : output times, or their distance, as `simulate` takes them for t_eval and every; None where the
         file does not say.
@@ -73,6 +75,7 @@ class Scenario:
     q0: Array
     v0: Array
     torque: Array | Table | None
+    external: Mapping[tuple[str, str | int | None], Array | Table]
     duration: float
     times: Array | None
     every: float | None
@@ -86,7 +89,7 @@ class Scenario:
     @property
     def settings(self) -> dict[str, Any]:
         """What the file says, as `simulate` takes it: lb.simulate(case.system, case.duration, **case.settings)."""
-        said = {"t_eval": self.times, "torque": self.torque} | {
+        said = {"t_eval": self.times, "torque": self.torque, "external": self.external or None} | {
             name: getattr(self, name)
             for name in ("q0", "v0", "every", "method", "rtol", "atol", "step")
         }
@@ -189,7 +192,7 @@ class ScenarioSection(Section):
     fidelity: Annotated[str, choice("full", "ruthless")] | None = None
     initial: InitialSection | None = None
     torque: TorqueSection | None = None
-    external: Annotated[str, choice("none")] = "none"
+    external: list[WrenchSection] = []
     duration: Positive
     output: OutputSection | None = None
     method: Method = "auto"
@@ -199,9 +202,10 @@ class ScenarioSection(Section):
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """`torque: none`."""
-        if isinstance(data, dict) and data.get("torque") == "none":
-            return {key: value for key, value in data.items() if key != "torque"}
+        """`torque: none`, `external: none`."""
+        if isinstance(data, dict):
+            none = [key for key in ("torque", "external") if data.get(key) == "none"]
+            return {key: value for key, value in data.items() if key not in none}
         return data
 
     def build(self, where: Where, file: Path) -> Scenario:
@@ -239,6 +243,7 @@ class ScenarioSection(Section):
             q0,
             v0,
             torque,
+            external_forces(system, self.external, where / "external"),
             self.duration,
             times,
             every,

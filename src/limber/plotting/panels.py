@@ -213,7 +213,11 @@ def power(wanted: Wanted) -> list[Panel]:
         Line("work", r.t, audit.work, 0, 1),
         Line("dissipation", r.t, audit.dissipation, 1, 2),
     ]
-    rest = [Line("change - work - dissipation", r.t, audit.residual, 2)]
+    if r.external:
+        works.append(Line("external", r.t, audit.external, 3, 3))
+    if np.any(audit.actions):
+        works.append(Line("actions", r.t, audit.actions, 4, 1))
+    rest = [Line("change less what came in", r.t, audit.residual, 2)]
     return [Panel("power (W)", powers), Panel("energy (J)", works), Panel("residual (J)", rest)]
 
 

@@ -21,6 +21,7 @@ from limber.kernels.records import RUNAWAY
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
 from limber.simulation.run import Forces
+from limber.simulation.validity import warn_outside_theory
 
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 SUNDIALS = ("cvode", "ida")
@@ -206,7 +207,9 @@ def by_peer(
     except Exception as error:
         error.result = course.result(str(error))  # type: ignore[attr-defined]
         raise
-    return course.result(message)
+    result = course.result(message)
+    warn_outside_theory(result)
+    return result
 
 
 def _scipy(method, motion: Motion, length, y, rtol, atol, first, largest) -> Steps:

@@ -23,6 +23,7 @@ from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
 from limber.simulation.run import Forces, Outputs, Run, automatic, paced
 from limber.simulation.signals import torque_signal, wrench_signal
+from limber.simulation.validity import warn_outside_theory
 
 #: Output rows when nothing is said of them.
 ROWS = 501
@@ -165,13 +166,19 @@ def _driven(run: Run, method: str, listed, span, progress, store=lambda run: Non
             stop = _to_the_end(run, method, listed, span, happened, show)
             if stop is not None:
                 message = f"stopped by event {stop!r} at t = {run.t:.6g} s"
-                return _with_last(_result(run, happened, began, message), run)
+                result = _with_last(_result(run, happened, began, message), run)
+                warn_outside_theory(result)
+                return result
         except KeyboardInterrupt:
             message = interrupted(run.t)
         except Exception as error:
-            error.result = _result(run, happened, began, str(error))  # type: ignore[attr-defined]
+            partial = _result(run, happened, began, str(error))
+            error.result = partial  # type: ignore[attr-defined]
+            warn_outside_theory(partial)
             raise
-    return _result(run, happened, began, message)
+    result = _result(run, happened, began, message)
+    warn_outside_theory(result)
+    return result
 
 
 def _to_the_end(run: Run, method: str, listed, span, happened: list[Happened], show) -> str | None:

@@ -29,6 +29,7 @@ def tables(result: Result, nodes: dict[str, int]) -> str:
             deflections(result, nodes),
         ),
         _wide("Energy (J)", ("", "first", "last", "lowest", "highest"), energies(result)),
+        f"<p>{escape(balance(result))}</p>",
     ]
     if result.events:
         happened: Rows = [(f"{e.t:.6g} s", e.name or "(no name)") for e in result.events[:50]]
@@ -125,15 +126,32 @@ def energies(result: Result) -> Rows:
         ("total", result.energy),
     )
     rows = [(n, *(_shown(x) for x in (e[0], e[-1], e.min(), e.max()))) for n, e in kinds]
-    if len(result) >= 3:
+    if result.supplied is not None:
         audit = result.power_audit()
         for name, x in (
-            ("work", audit.work),
+            ("work of torques", audit.work),
+            ("work of external forces", audit.external),
             ("dissipation", audit.dissipation),
+            ("actions of events", audit.actions),
             ("residual", audit.residual),
         ):
-            rows.append((name, *(_shown(v) for v in (x[0], x[-1], x.min(), x.max()))))
+            if name in ("work of torques", "dissipation", "residual") or np.any(x):
+                rows.append((name, *(_shown(v) for v in (x[0], x[-1], x.min(), x.max()))))
     return rows
+
+
+def balance(result: Result) -> str:
+    """How exact the energies are, in words."""
+    if result.supplied is None:
+        return (
+            "This result has no record of the energy that came in, so its balance is not checked."
+        )
+    if result.system.fidelity == "ruthless":
+        return "A ruthless model keeps no balance of energy: the residual says nothing of the integration."
+    return (
+        "The residual is the change of energy less all that came in, integrated along the steps: the error of the "
+        f"integration, at most {result.power_audit().accuracy:.1e} of the largest energy exchanged."
+    )
 
 
 def _largest(values: np.ndarray) -> str:
