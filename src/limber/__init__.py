@@ -23,7 +23,7 @@ from limber.dynamics import (
     potential_energy,
     qdot,
 )
-from limber.errors import FileError, LimberError, ModelWarning
+from limber.errors import FileError, LimberError, ModelWarning, TheoryWarning
 from limber.io import load, save
 from limber.joints import (
     CompoundJoint,
@@ -76,6 +76,7 @@ __all__ = [
     "Spherical",
     "System",
     "Table",
+    "TheoryWarning",
     "Universal",
     "acceleration",
     "beam",

@@ -47,6 +47,10 @@ class ModelWarning(UserWarning):
     """Something in a file that the model made from it leaves out, or a file that is not whole."""
 
 
+class TheoryWarning(ModelWarning):
+    """A motion that leaves the range of the theory behind its model."""
+
+
 class DynamicsError(LimberError, ValueError):
     """The equations have no finite solution at this state."""
 

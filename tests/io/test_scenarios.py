@@ -238,7 +238,7 @@ REFUSED = {
         "model.bodies.b.rigid.mass",
         {"model": "model: {bodies: {b: {rigid: {mass: x}}}}"},
     ),
-    "external": ("external: wind", "external: must be one of none"),
+    "external": ("external: wind", "external: must be a list"),
     "fidelity": ("fidelity: high", "fidelity: must be one of full, ruthless"),
     "q body": ("initial: {q: {arn: 1}}", "initial.q.arn: is not a body .* mean 'arm'"),
     "q size": ("initial: {q: {arm: [1, 2]}}", "joint of body 'arm' needs 1 numbers, got 2"),
@@ -314,3 +314,38 @@ def test_bad_csv_files_are_refused(content, message, tmp_path):
     (tmp_path / "t.csv").write_text(content)
     with pytest.raises(lb.FileError, match=message):
         scenario(tmp_path, "torque: {table: {csv: t.csv}}")
+
+
+def test_external_forces_act_in_scenarios(tmp_path):
+    s = scenario(
+        tmp_path,
+        "external:\n  - {body: arm, node: tip, force: [0, 0, 2]}\n  - {body: base, moment: [1, 0, 0]}\n"
+        "  - {body: arm, table: {times: [0, 1], force: [[0, 0, 0], [3, 0, 0]]}}",
+    )
+    assert np.array_equal(s.external["arm", "tip"], [0, 0, 0, 0, 0, 2])
+    assert np.array_equal(s.external["base", None], [1, 0, 0, 0, 0, 0])
+    assert np.array_equal(s.external["arm", None](0.5), [0, 0, 0, 1.5, 0, 0])
+    r = lb.simulate(s.system, 0.1, **(s.settings | {"t_eval": [0.0, 0.1]}))
+    assert set(r.external) == set(s.external) and r.momentum[-1, 5] == pytest.approx(0.2, abs=1e-9)
+    assert not scenario(tmp_path, "external: none").external
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("external: [{body: leg, force: [0, 0, 1]}]", "is not a body of"),
+        ("external: [{body: arm, node: top, force: [0, 0, 1]}]", "top"),
+        ("external: [{body: arm, force: [0, 1]}]", "force"),
+        ("external: [{body: arm}]", "needs one of wrench, force, moment, table"),
+        (
+            "external: [{body: arm, force: [0, 0, 1]}, {body: arm, moment: [0, 0, 1]}]",
+            "given already",
+        ),
+        ("external: [{body: arm, table: {times: [0, 1], force: [[0, 0, 1]]}}]", "table"),
+        ("external: down", "external"),
+    ],
+)
+def test_bad_external_forces_are_refused_with_their_place(tmp_path, text, message):
+    with pytest.raises(lb.FileError, match=message) as caught:
+        scenario(tmp_path, text)
+    assert caught.value.line > 1

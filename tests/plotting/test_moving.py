@@ -177,7 +177,7 @@ def test_a_point_mass_makes_pictures(tmp_path):
 def test_a_time_given_twice_is_shown_once(tmp_path):
     r = arm()
     rows = np.sort(np.append(np.arange(len(r)), [3, 3, 50]))
-    twice = lb.Result(r.system, r.t[rows], r.q[rows], r.v[rows], r.tau[rows])
+    twice = r._with(lambda x: x[rows])
     figure = twice.plot(["joints", "power"], reference=twice)
     assert np.array_equal(figure.axes[0].get_lines()[-1].get_ydata(), r.joint("link3")[:, 0])
     twice.animate(tmp_path / "t.gif", fps=5)

@@ -102,7 +102,7 @@ def outcomes(write, result, folder, count, seed):
 
 def test_damaged_file_of_a_result_is_refused_or_loads_the_same(result, tmp_path):
     found = outcomes(whole_file, result, tmp_path, 400, seed=1)
-    assert found["refused"] > 350 and not found["fewer"]
+    assert found["refused"] > 300 and not found["fewer"]
 
 
 def test_damaged_file_of_an_unfinished_run_is_refused_or_loads_the_rows_before(result, tmp_path):

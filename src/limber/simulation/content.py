@@ -42,14 +42,10 @@ def _keys(known: dict[str, Any]) -> list[tuple]:
 
 def rows_of(result: Result) -> dict[str, Array]:
     """The arrays of a result, checked."""
-    n = len(result)
-    given = {name: getattr(result, name, None) for name in ROWS}
-    given["wrenches"] = np.hstack([np.empty((n, 0)), *result.external.values()])
-    if result.supplied is None:
-        given["supplied"] = np.empty((n, 0))
     rows = {}
     for name, shape in shapes(result.system, _known_of(result)).items():
-        values = np.asarray(given[name], dtype=float)
+        given = getattr(result, name)
+        values = np.asarray(np.empty((len(result), 0)) if given is None else given, dtype=float)
         if values.shape != (len(result), *shape):
             raise ArgumentValueError(
                 f"{name} of the result has shape {values.shape}; {len(result)} rows of {result.system.name!r} have shape "

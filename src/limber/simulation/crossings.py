@@ -69,13 +69,13 @@ class Crossings:
         """
         if not self.count:
             return None
-        self._fired = (fired, t)
         after = self.values(t, y)
         moved = after != before
         beyond = before * self.sides <= 0.0
         at_zero = np.where(moved, np.abs(after) <= AT_ZERO * np.abs(before), beyond)
         if fired is not None:
             at_zero[fired] = not moved[fired] or abs(after[fired]) <= 10.0 * abs(before[fired])
+        self._fired = (fired, t) if fired is not None and at_zero[fired] else (None, t)
         jumped = moved & ~at_zero
         self.sides[jumped] = np.sign(after[jumped])
         if not at_zero.any():
@@ -111,9 +111,8 @@ class Crossings:
         time, if its curvature brings it back.
         """
         last, at = self._fired
-        return fired == last and (
-            0.25 * self._slopes[fired] * (t - at) <= self._rounding_errors[fired]
-        )
+        far = 0.25 * self._slopes[fired] * (t - at)
+        return fired == last and self._slopes[fired] > 0.0 and far <= self._rounding_errors[fired]
 
     def _rounding(self, t: float, y: Array, values: Array) -> Array:
         """What rounding of the state may change in the functions: by how they change when it is stretched."""

@@ -173,6 +173,11 @@ class Result:
         self.system.number(body)
         return self.v[:, self.system.layout[body].v_modes]
 
+    @property
+    def wrenches(self) -> Array:
+        """The wrenches of `external` side by side, (n, 6 wrenches)."""
+        return np.hstack([np.empty((len(self), 0)), *self.external.values()])
+
     # --- what follows -----------------------------------------------------------------------------
 
     @cached_property

@@ -9,12 +9,12 @@ from scipy.linalg import eigh
 
 from limber.bodies import FlexibleBody
 from limber.dynamics import jacobian
-from limber.errors import ModelWarning
+from limber.errors import TheoryWarning
 from limber.simulation.result import Result
 
 #: A body that turns faster than this part of its lowest frequency (with its root held) is stiffened or softened by it
-#: noticeably: a beam's first frequency is then wrong by about 4 %.
-SPIN = 0.25
+#: noticeably: the first frequency of a beam is then wrong by about 10 %.
+SPIN = 0.4
 #: Nodes that turn further than this, rad, shorten a beam by about 1 % of its length, which the shapes leave out.
 ROTATION = 0.25
 #: So many rows are looked at, spread over the result.
@@ -31,7 +31,7 @@ def warn_outside_theory(result: Result) -> None:
         if isinstance(body, FlexibleBody) and body.modes:
             told = _turned(r, name, body) or _spun(r, name, body)
             if told:
-                warnings.warn(told, ModelWarning, stacklevel=4)
+                warnings.warn(told, TheoryWarning, stacklevel=4)
 
 
 def _turned(r: Result, name: str, body: FlexibleBody) -> str:
