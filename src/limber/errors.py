@@ -47,6 +47,10 @@ class ModelWarning(UserWarning):
     """Something in a file that the model made from it leaves out."""
 
 
+class CacheWarning(UserWarning):
+    """Compiled code that cannot be kept on disk; results do not depend on it."""
+
+
 class DynamicsError(LimberError, ValueError):
     """The equations have no finite solution at this state."""
 
