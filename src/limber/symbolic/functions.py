@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -87,12 +87,17 @@ class Functions:
         e = self._equations
         for part in ("mass", "coriolis", "gradient", "potential"):
             getattr(self._poincare, part)  # brings in every generator
-        return sp.lambdify([list(e.q), list(e.p), list(self._values)], e.shared, "numpy", cse=True)
+        return _function([list(e.q), list(e.p), list(self._values)], e.shared)
 
     @cached_property
     def _kinematic(self):
         e = self._equations
-        return sp.lambdify([list(e.q), list(self._values)], e.V, "numpy", cse=True)
+        return _function([list(e.q), list(self._values)], e.V)
+
+
+def _function(arguments: list, results) -> Callable:
+    """SymPy's code for some results; a symbol named as a function of NumPy, such as sin, is not taken for it."""
+    return sp.lambdify(arguments, results, "numpy", cse=True, dummify=True)
 
 
 class SumsOfProducts:
