@@ -1,7 +1,9 @@
 """The exceptions Limber raises."""
 
+from limber.printable import PrintableMessage
 
-class LimberError(Exception):
+
+class LimberError(PrintableMessage):
     """Base class of every error that Limber raises on purpose."""
 
 
@@ -43,11 +45,11 @@ class FileError(LimberError, ValueError):
         return FileError, (str(self), self.file, self.line, self.column, self.key)
 
 
-class ModelWarning(UserWarning):
+class ModelWarning(PrintableMessage, UserWarning):
     """Something in a file that the model made from it leaves out."""
 
 
-class CacheWarning(UserWarning):
+class CacheWarning(PrintableMessage, UserWarning):
     """Compiled code that cannot be kept on disk; results do not depend on it."""
 
 

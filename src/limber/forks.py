@@ -20,8 +20,8 @@ def lock():
 
 def _numba_lock() -> list:
     """Numba's own lock, once Numba is there: other code may be compiling with it."""
-    module = sys.modules.get("numba.core.compiler_lock")
-    return [module.global_compiler_lock] if hasattr(module, "global_compiler_lock") else []
+    found = getattr(sys.modules.get("numba.core.compiler_lock"), "global_compiler_lock", None)
+    return [] if found is None else [found]
 
 
 def _before() -> None:

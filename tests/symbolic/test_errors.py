@@ -300,7 +300,9 @@ def test_symbols_of_other_assumptions_are_refused():
     mass, other = sp.Symbol("m", positive=True), sp.Symbol("m", real=True)
     body = lb.RigidBody(mass, (1, 0, 0), np.eye(3))
     eq = lb.symbolic.equations(lb.Assembly("x").attach("rod", body, TURN))
-    pattern = r"Symbol\('m'.*theirs is Symbol\('m', positive=True\).*Give that symbol, or its name, 'm'"
+    pattern = (
+        r"Symbol\('m'.*theirs is Symbol\('m', positive=True\).*Give that symbol, or its name, 'm'"
+    )
     for values in ({m: 2}, {other: 2}):
         with refused(V, f"subs: {pattern}"):
             eq.subs(values)

@@ -85,39 +85,37 @@ def _announce(text: str) -> None:
 
 def _load(name: str):
     """Numba's result for an entry point, from the cache or compiled now."""
-    import numba  # noqa: PLC0415
+    from limber.kernels import entry  # noqa: PLC0415
 
-    if numba.config.DISABLE_JIT:
+    function = getattr(entry, name)
+    if not hasattr(function, "overloads"):  # Numba left it as it was
         raise CompileError(
             "the environment variable NUMBA_DISABLE_JIT is set, but the numeric functions of Limber run compiled only. "
             "Unset it and start Python again."
         )
-    from limber.kernels import entry  # noqa: PLC0415
-
-    function = getattr(entry, name)
-    signature = _signatures()[name]
     file = f"kernels/{_kernels()}/{name}-{_machine()}.bin"
-    found = _rebuilt(function.targetctx, disk.read(file))
-    if found is not None:
-        return found
-    _announce(f"compiling {name} for this machine, once ...")
-    start = time.perf_counter()
     passed_over: list[BaseException] = []
     with heard(passed_over):
-        function.compile(signature)
+        found = _rebuilt(function.targetctx, disk.read(file))
+        if found is None:
+            _announce(f"compiling {name} for this machine, once ...")
+            start = time.perf_counter()
+            function.compile(_signatures()[name])
+            _announce(f"compiled {name} in {time.perf_counter() - start:.1f} s")
     if passed_over:
         raise passed_over[0]
-    _announce(f"compiled {name} in {time.perf_counter() - start:.1f} s")
-    (compiled,) = function.overloads.values()
-    disk.keep(file, _reduced(compiled))
-    return compiled
+    if found is None:
+        (found,) = function.overloads.values()
+        disk.keep(file, _reduced(found))
+    return found
 
 
 def _reduced(compiled) -> bytes:
     """A result of Numba's as bytes, as its own cache has it."""
     from numba.core.serialize import dumps  # noqa: PLC0415
 
-    assert not compiled.library.has_dynamic_globals  # addresses, which another process does not share
+    # addresses would mean nothing to another process
+    assert not compiled.library.has_dynamic_globals
     return dumps(compiled._reduce())
 
 

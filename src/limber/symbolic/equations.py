@@ -92,9 +92,7 @@ def _chosen(assembly: Assembly, named: bool | Iterable[str]) -> set[str]:
 class _Derivation:
     """Where the parts of the equations come from: polynomials, made short when asked for."""
 
-    def __init__(
-        self, assembly: Assembly, naming: Naming, poincare: Poincare, floats: bool | None
-    ):
+    def __init__(self, assembly: Assembly, naming: Naming, poincare: Poincare, floats: bool | None):
         self.poincare, self.floats = poincare, floats
         model = poincare.model
         self.name = assembly.name
@@ -313,10 +311,9 @@ class Equations:
         """
         at_once = len(args) == 1 and isinstance(args[0], Mapping)
         known, pairs = self._known, []
-        for key, value in _replacements(args):
+        for given, value in _replacements(args):
             here = self._known if at_once else known
-            if isinstance(key, str):
-                key = symbol_named("subs", key, here)
+            key = symbol_named("subs", given, here) if isinstance(given, str) else given
             for symbol in key.free_symbols:
                 symbol_named("subs", symbol, here)
             known = (known - {key}) | value.free_symbols

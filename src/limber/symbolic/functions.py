@@ -11,6 +11,7 @@ import sympy as sp
 
 from limber.checks import array
 from limber.errors import ArgumentValueError
+from limber.printable import printable
 from limber.symbolic.polynomial import factors, polynomials
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Functions:
         missing = [str(s) for s in equations.parameters if s not in self._values]
         if missing:
             raise ArgumentValueError(
-                f"values lacks numbers for {', '.join(missing)}: give lambdify({{symbol: number}}) or use subs first."
+                f"values lacks numbers for {printable(', '.join(missing))}: give lambdify({{symbol: number}}) or use subs first."
             )
         self._poincare = equations.framed
         self._polynomials: dict[str, SumsOfProducts] = {}

@@ -12,6 +12,7 @@ from limber.assembly.pack import Attachment
 from limber.checks import free_symbols, listed, shown
 from limber.errors import ArgumentValueError
 from limber.kernels import layout
+from limber.printable import printable
 from limber.symbolic.joints import SymbolicJoint, symbols
 
 
@@ -96,7 +97,7 @@ def symbol_named(argument: str, key: Any, known: Collection[sp.Symbol]) -> sp.Sy
     if not called:
         raise ArgumentValueError(
             f"{argument}: {shown(str(key))} is no symbol of these equations, which have "
-            f"{', '.join(sorted(map(str, known)))}."
+            f"{printable(', '.join(sorted(map(str, known))))}."
         )
     if isinstance(key, str):
         raise ArgumentValueError(

@@ -105,7 +105,9 @@ def _modal_labels(m: int) -> dict[str, np.ndarray]:
     found = {}
     for kind, axes in modal.SHAPES.items():
         letter = kind.removesuffix("0")
-        labels = [f"{letter}_{''.join(i).removeprefix('_')}" for i in product(*map(names.get, axes))]
+        labels = [
+            f"{letter}_{''.join(i).removeprefix('_')}" for i in product(*(names[a] for a in axes))
+        ]
         shape = [len(names[a]) for a in axes]
         found[kind] = np.array(labels, dtype=object).reshape(shape)
     return found
