@@ -26,6 +26,14 @@ def test_import_does_not_load_the_heavy_libraries():
     assert done.stdout.strip() == "[]", done.stderr
 
 
+def test_names_that_are_imported_late_are_listed():
+    done = python(
+        "import sys, limber; print('symbolic' in dir(limber), 'sympy' in sys.modules, 'algebra' in dir(limber))"
+    )
+    assert done.stdout == "True False True\n", done.stderr
+    assert set(limber.__all__) <= set(dir(limber))
+
+
 def test_version_is_that_of_the_distribution():
     from importlib.metadata import version
 
