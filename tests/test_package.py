@@ -1,11 +1,9 @@
-"""The package as a whole: light to import, its command line, its kernel cache."""
+"""The package as a whole: light to import, its names, its command line."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 import limber
 
@@ -26,6 +24,14 @@ def test_import_does_not_load_the_heavy_libraries():
         " 'rich', 'pydantic', 'yaml') if m in sys.modules])"
     )
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_names_that_are_imported_late_are_listed():
+    done = python(
+        "import sys, limber; print('symbolic' in dir(limber), 'sympy' in sys.modules, 'algebra' in dir(limber))"
+    )
+    assert done.stdout == "True False True\n", done.stderr
+    assert set(limber.__all__) <= set(dir(limber))
 
 
 def test_version_is_that_of_the_distribution():
@@ -59,43 +65,3 @@ def test_demo_does_the_main_job(tmp_path):
     names = {file.name for file in (tmp_path / "out").iterdir()}
     assert names == {*(f"figure{i}.png" for i in range(4, 9)), "canadarm.html"}
     assert all(file.stat().st_size > 10_000 for file in (tmp_path / "out").iterdir())
-
-
-#: A small entry point, so that compiling it in a cache of its own is quick.
-COMPILE = "from limber.kernels import compiled; compiled.address('qdot'); compiled.address('qdot')"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("kernels")
-    done = python(COMPILE, LIMBER_CACHE_DIR=str(path))
-    assert done.returncode == 0, done.stderr
-    assert "compiling qdot" in done.stderr
-    return path
-
-
-def test_second_process_loads_kernels_from_the_cache(folder):
-    done = python(COMPILE, LIMBER_CACHE_DIR=str(folder))
-    assert done.returncode == 0
-    assert done.stderr == ""
-
-
-def test_changed_kernels_are_compiled_anew(folder):
-    """The cache is named after the content of the kernel files."""
-    code = (
-        "from limber.kernels import compiled; from pathlib import Path; "
-        "read = Path.read_bytes; Path.read_bytes = lambda p: read(p) + b'#'; "
-        "print(compiled._cache_folder())"
-    )
-    done = python(code, LIMBER_CACHE_DIR=str(folder))
-    assert done.returncode == 0, done.stderr
-    assert not any(p.name in done.stdout for p in folder.iterdir() if list(p.iterdir()))
-
-
-def test_unusable_cache_folder_falls_back(tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
-    code = "from limber.kernels import compiled; print(compiled._cache_folder())"
-    done = python(code, LIMBER_CACHE_DIR=str(blocked), XDG_CACHE_HOME=str(blocked))
-    assert done.returncode == 0, done.stderr
-    assert str(blocked) not in done.stdout

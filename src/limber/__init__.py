@@ -2,7 +2,7 @@
 
 import importlib
 
-from limber import io, models, plotting, trajectories, viewer
+from limber import algebra, io, models, plotting, trajectories, viewer
 from limber.algebra import Operator, Operators, denoc, operators, verify_identities
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, RigidBody, beam
@@ -49,6 +49,11 @@ def __getattr__(name: str):
     raise AttributeError(f"module 'limber' has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    """The names of this module, `symbolic` among them before it is imported."""
+    return sorted({*globals(), "symbolic"})
+
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -79,6 +84,7 @@ __all__ = [
     "TheoryWarning",
     "Universal",
     "acceleration",
+    "algebra",
     "beam",
     "bias",
     "compile",

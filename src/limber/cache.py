@@ -1,33 +1,124 @@
-"""Where compiled code is kept: $LIMBER_CACHE_DIR, else the user's cache folder."""
+"""Compiled code kept on disk, in $LIMBER_CACHE_DIR or else the user's cache folder.
+
+No answer depends on it.  Every entry ends with a digest of its content, so that a damaged one counts as
+missing: it is made again and replaced.  Folders that cannot be written are still read.  What cannot be
+kept is compiled again by the next process; a `CacheWarning` says so once.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import sys
-import tempfile
+import uuid
+import warnings
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from limber.errors import CacheWarning
 
-@cache
-def folder(name: str) -> Path:
-    """A writable folder of this name; a private temporary one, for this process, if there is none."""
-    choices = []
-    if os.environ.get("LIMBER_CACHE_DIR"):
-        choices.append(Path(os.environ["LIMBER_CACHE_DIR"]))
-    if sys.platform == "win32":
-        user = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        user = Path.home() / "Library" / "Caches"
-    else:
-        user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    choices.append(user / "limber")
-    for choice in choices:
-        path = choice / name
+#: Bytes of the digest behind the content of an entry.
+SEAL = 16
+
+_REMEDY = "Set LIMBER_CACHE_DIR to a folder that can be written and has some space."
+
+
+def folders() -> list[Path]:
+    """The folders that entries are looked for in; they are kept in the first that takes them.
+
+    The user's folder is one of them if $LIMBER_CACHE_DIR is not set or must not be written.
+    """
+    given = os.environ.get("LIMBER_CACHE_DIR")
+    found = [Path(given)] if given else []
+    user = _user_folder()
+    if user is not None and not (found and _may_be_written(found[0])):
+        found.append(user / "limber")
+    return found
+
+
+def find(name: str) -> Path | None:
+    """The file of an entry, if it is there and whole."""
+    return next((path for path, _ in _whole(name)), None)
+
+
+def read(name: str) -> bytes | None:
+    """The content of an entry, if it is there and whole."""
+    return next((content for _, content in _whole(name)), None)
+
+
+def keep(name: str, content: bytes) -> Path | None:
+    """Write an entry and return its file, or None if no folder takes it.
+
+    Processes may do this at once: each writes a file of its own, which takes its final name in one step.
+    """
+    failed: list[str] = []
+    for folder in folders():
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=path):
-                return path
+            _write(folder / name, content + _digest(content))
+        except OSError as error:
+            failed.append(f"{folder} ({error.strerror or error})")
+            continue
+        if failed:
+            _warn(f"compiled code is kept in {folder}, not in {failed[0]}. {_REMEDY}")
+        return folder / name
+    where = f"in {' or '.join(failed)}" if failed else "anywhere, for this user has no home folder"
+    _warn(
+        f"compiled code cannot be kept {where}: every process will compile it again. The results are the same. {_REMEDY}"
+    )
+    return None
+
+
+def _user_folder() -> Path | None:
+    """The cache folder of this user; None for a user without a home."""
+    variable = {"win32": "LOCALAPPDATA", "darwin": None}.get(sys.platform, "XDG_CACHE_HOME")
+    if variable and os.environ.get(variable):
+        return Path(os.environ[variable])
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    parts = {"win32": ("AppData", "Local"), "darwin": ("Library", "Caches")}
+    return home.joinpath(*parts.get(sys.platform, (".cache",)))
+
+
+def _may_be_written(folder: Path) -> bool:
+    """Whether a folder, or the one that it would be made in, lets this user write."""
+    there = next(x for x in (folder.absolute(), *folder.absolute().parents) if os.path.exists(x))
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=SEAL).digest()
+
+
+def _whole(name: str) -> Iterator[tuple[Path, bytes]]:
+    """Files and contents of an entry that are as they were written."""
+    for folder in folders():
+        path = folder / name
+        try:
+            sealed = path.read_bytes()
         except OSError:
             continue
-    return Path(tempfile.mkdtemp(prefix="limber-"))
+        content, seal = sealed[:-SEAL], sealed[-SEAL:]
+        if seal == _digest(content):
+            yield path, content
+
+
+def _write(path: Path, sealed: bytes) -> None:
+    """Write a file that is there as a whole or not at all; other users may read it if the umask lets them."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        part.write_bytes(sealed)
+        os.replace(part, path)
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
+
+
+@cache
+def _warn(text: str) -> None:
+    """Say something once in a process."""
+    warnings.warn(text, CacheWarning, stacklevel=3)

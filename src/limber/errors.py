@@ -1,7 +1,9 @@
 """The exceptions Limber raises."""
 
+from limber.printable import PrintableMessage
 
-class LimberError(Exception):
+
+class LimberError(PrintableMessage):
     """Base class of every error that Limber raises on purpose."""
 
 
@@ -43,12 +45,16 @@ class FileError(LimberError, ValueError):
         return FileError, (str(self), self.file, self.line, self.column, self.key)
 
 
-class ModelWarning(UserWarning):
+class ModelWarning(PrintableMessage, UserWarning):
     """Something in a file that the model made from it leaves out, or a file that is not whole."""
 
 
 class TheoryWarning(ModelWarning):
     """A motion that leaves the range of the theory behind its model."""
+
+
+class CacheWarning(PrintableMessage, UserWarning):
+    """Compiled code that cannot be kept on disk; results do not depend on it."""
 
 
 class DynamicsError(LimberError, ValueError):

@@ -1,5 +1,7 @@
 """Every operator identity of the sources, one test each, on random trees."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -72,3 +74,24 @@ def test_verify_identities_reports_residuals():
     found = lb.verify_identities(s, q)
     assert set(found) == set(IDENTITIES["rigid"])
     assert max(found.values()) < TOLERANCE
+    assert all(type(x) is float for x in found.values())
+    assert dict(found) == found == pickle.loads(pickle.dumps(found))
+
+
+def test_residuals_are_printed_beside_their_formulas():
+    s, (q, _, _) = SYSTEMS["rotary"]
+    found = lb.verify_identities(s, q)
+    assert found.formulas["report (a.6)"] == "Phi = phi S"
+    assert found.formulas["patent (66)"] == "M = P - E_psi P E_psi^T"
+    lines = str(found).splitlines()
+    assert len(lines) == len(found) and repr(found) == str(found)
+    for line, (key, x) in zip(lines, found.items()):
+        assert line.startswith(key) and line.endswith(found.formulas[key]) and f"{x:.1e}" in line
+
+
+def test_the_algebra_is_reachable_without_deep_imports():
+    s, (q, _, _) = SYSTEMS["rotary"]
+    o = lb.operators(s, q)
+    assert isinstance(o.speeds, lb.algebra.Space) and isinstance(o.I, lb.algebra.Identity)
+    x = np.arange(float(o.speeds.size))
+    assert np.array_equal(lb.algebra.Identity(o.speeds) @ x, x)

@@ -14,22 +14,22 @@ import limber as lb
 from helpers.generated import arm, pendulum, program, values
 from limber import cache as disk
 from limber.codegen import build, c, call
-from limber.errors import CompileError
+from limber.errors import CacheWarning, CompileError
+from limber.kernels import compiled
 
 ONE = np.ones(1)
 
 
 def share_engine(folder):
     """The compiled engine of the cache that is now used: it need not be compiled again."""
-    for other in disk.folder("generated").parent.iterdir():
-        if other.name != "generated":
-            (folder / other.name).symlink_to(other)
+    compiled.load("dynamics")  # makes the folder
+    (folder / "kernels").symlink_to(disk.folders()[0] / "kernels")
 
 
 @pytest.fixture
 def fresh(monkeypatch, tmp_path):
     """Nothing remembered of compilers and folders, an empty cache; all restored afterwards."""
-    caches = (build.compiler, build._identity, build._native, disk.folder)
+    caches = (build.compiler, build._identity, build._native, disk._warn)
 
     def forget():
         for known in caches:
@@ -121,16 +121,21 @@ def test_cache_is_by_content(fresh):
 
 
 def test_unwritable_cache_falls_back(fresh, monkeypatch):
-    """To the user's folder, then to a temporary one.  /dev/null/x cannot be made, even by root."""
+    """To the user's folder, then to none: each is said once.  /dev/null/x cannot be made, even by root."""
+    monkeypatch.setattr("tempfile.tempdir", str(fresh))
     monkeypatch.setenv("LIMBER_CACHE_DIR", "/dev/null/x")
     monkeypatch.setenv("XDG_CACHE_HOME", str(fresh / "user"))
-    assert lb.compile(pendulum(), "bias")(ONE, ONE).shape == (1,)
-    assert len(generated(fresh / "user" / "limber")) == 1
-    disk.folder.cache_clear()
+    with pytest.warns(CacheWarning, match=r"kept in .*user/limber, not in /dev/null/x") as said:
+        assert lb.compile(pendulum(), "bias")(ONE, ONE).shape == (1,)
+        lb.compile(pendulum(), "momentum")
+    assert len(said) == 1
+    assert len(generated(fresh / "user" / "limber")) == 2
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/y")
-    monkeypatch.setattr("tempfile.tempdir", str(fresh))
-    assert lb.compile(pendulum(), "bias")(ONE, ONE).shape == (1,)
-    assert any(x.suffix == ".so" for x in fresh.glob("limber-*/*"))
+    with pytest.warns(CacheWarning, match=r"cannot be kept in /dev/null/x .*LIMBER_CACHE") as said:
+        assert lb.compile(pendulum(), "bias")(ONE, ONE).shape == (1,)
+        assert lb.compile(pendulum(), "momentum")(ONE, ONE).shape == (6,)
+    assert len(said) == 1
+    assert list(fresh.glob("limber-*")) == []
 
 
 def test_cache_that_goes_away_is_said(fresh):
@@ -138,8 +143,24 @@ def test_cache_that_goes_away_is_said(fresh):
     lb.compile(pendulum(), "bias")
     shutil.rmtree(fresh / "generated")
     (fresh / "generated").write_text("")
-    with pytest.raises(CompileError, match=r"could not be written to .*set LIMBER_CACHE_DIR"):
-        lb.compile(pendulum(), "momentum")
+    with pytest.warns(CacheWarning, match=r"cannot be kept in .*Set LIMBER_CACHE_DIR"):
+        assert lb.compile(pendulum(), "momentum")(ONE, ONE).shape == (6,)
+
+
+def test_a_library_that_cannot_be_loaded_is_compiled_again(fresh):
+    """One that is whole, but was made for another system."""
+    build.loaded(c.library(program(pendulum(), "bias"), 1, False), str)  # compiled, not loaded
+    (file,) = generated(fresh)
+    content = b"a library of another system"
+    file.write_bytes(content + disk._digest(content))
+    assert lb.compile(pendulum(), "bias")(ONE, ONE).shape == (1,)
+    assert file.stat().st_size > 1000
+
+
+def test_no_room_to_compile_is_said(fresh, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(fresh / "missing"))
+    with pytest.raises(CompileError, match=r"could not be written or loaded: .*set TMPDIR"):
+        lb.compile(pendulum(), "bias")
 
 
 PROCESS = """\
@@ -169,7 +190,8 @@ SPOILT = {
 
 @pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
 def test_spoilt_library_is_compiled_again(fresh, spoil, capfd):
-    file = build.library(c.library(program(arm(), "qdot"), 1, False))  # compiled, not loaded
+    build.loaded(c.library(program(arm(), "qdot"), 1, False), str)  # compiled, not loaded
+    (file,) = generated(fresh)
     whole = file.read_bytes()
     file.write_bytes(spoil(whole))
     f = lb.compile(arm(), "qdot")
@@ -234,7 +256,6 @@ def test_without_python_headers_the_answers_are_the_same(fresh, monkeypatch):
     """The dispatcher does not compile: calls go through ctypes."""
     monkeypatch.undo()
     monkeypatch.setenv("LIMBER_CACHE_DIR", str(fresh))
-    disk.folder.cache_clear()
     call._dispatcher.cache_clear()
     with monkeypatch.context() as m:
         m.setattr("sysconfig.get_path", lambda name: "/nowhere")

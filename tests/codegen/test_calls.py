@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.arrays import over_foreign_memory
 from helpers.compare import assert_close
 from helpers.generated import INPUTS, OF_NODE, arm, mixed, parts, pendulum, values
 from helpers.refusals import refused
@@ -45,7 +46,7 @@ def test_every_kind_of_array(f, args):
     odd = np.frombuffer(b"x" + q.tobytes(), dtype=np.uint8)[1:].view(np.float64)
     assert not odd.flags.aligned
     strided = np.repeat(q, 2)[::2]
-    for other in (q.tolist(), tuple(q), frozen, odd, strided, q.astype(">f8"), q.astype(np.longdouble), np.array(q, dtype=object)):  # fmt: skip
+    for other in (q.tolist(), tuple(q), frozen, odd, strided, over_foreign_memory(q), q.astype(">f8"), q.astype(np.longdouble), np.array(q, dtype=object)):  # fmt: skip
         assert np.array_equal(f(other, *args[1:]), expected)
     assert np.array_equal(f([0, 1, 0, 0, 2], *args[1:]), f(np.array([0.0, 1, 0, 0, 2]), *args[1:]))
     matrix = np.asfortranarray(np.tile(q, (3, 1)))
@@ -71,6 +72,8 @@ def test_out_is_filled_and_returned(f, args):
     expected = f(*args)
     out = np.full(5, np.nan)
     assert f(*args, out=out) is out and np.array_equal(out, expected)
+    foreign = over_foreign_memory(np.zeros(5))
+    assert np.array_equal(f(*args, out=foreign), expected)
     room = np.full((3, 5), np.nan)
     assert np.array_equal(f(*args, out=room[1]), expected)
     assert np.isnan(room[[0, 2]]).all() and np.array_equal(room[1], expected)

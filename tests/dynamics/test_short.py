@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.arrays import over_foreign_memory
 from helpers.random_systems import quaternion_slices, random_assembly, random_state
 from helpers.refusals import SPOILT, parametrize, with_entry
 from limber.dynamics import evaluate, forward
@@ -172,6 +173,7 @@ AS_GOOD = {
     "read-only": read_only,
     "pickled": lambda a: pickle.loads(pickle.dumps(a)),
     "part of another": lambda a: np.concatenate([a, a])[: len(a)],
+    "foreign memory": over_foreign_memory,
 }
 OTHERWISE = {
     "list": lambda a: a.tolist(),

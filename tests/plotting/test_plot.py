@@ -332,14 +332,6 @@ def test_what_cannot_be_shown_is_refused():
         pass
 
 
-def test_missing_matplotlib_is_said(monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(lb.errors.MissingExtraError, match="pip install matplotlib"):
-        arm().plot()
-
-
 def test_importing_limber_does_not_import_matplotlib():
     import subprocess
     import sys

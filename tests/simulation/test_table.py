@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.arrays import over_foreign_memory
 
 
 def test_table_is_linear_between_and_held_outside():
@@ -41,3 +42,14 @@ def test_table_cannot_be_changed():
         table.tau[0] = 0.0
     with pytest.raises(AttributeError):
         table.t = None
+
+
+@pytest.mark.parametrize("way", [over_foreign_memory, lambda a: a.astype(">f8")])
+def test_arrays_of_other_memory_and_byte_order_drive_a_simulation(way):
+    body = lb.RigidBody(1.0, inertia=np.eye(3))
+    s = lb.Assembly("wheel").attach("wheel", body, lb.Revolute([0, 0, 1])).build()
+    one, times = np.ones(1), np.array([0.0, 0.5, 1.0])
+    for torque in (lambda x: x(one), lambda x: lb.Table(x(times), x(np.ones((3, 1))))):
+        expected = lb.simulate(s, 1.0, q0=one, v0=one, torque=torque(np.copy), t_eval=times)
+        given = {"q0": way(one), "v0": way(one), "torque": torque(way), "t_eval": way(times)}
+        assert np.array_equal(lb.simulate(s, 1.0, **given).q, expected.q)

@@ -127,10 +127,10 @@ def test_parts_refuse():
         eq.lambdify({L: 1.0})
     with refused(V, r"forces must be 1 numbers or expressions.*got shape \(2, 1\)"):
         eq.Q([1, 2])
-    with refused(V, "forces must be 1 numbers or expressions.*and finite, got .*nan"):
+    with refused(V, "forces must be 1 numbers or expressions.*real and finite, got .*nan"):
         eq.Q([np.nan])
     for forces in ("ab", None, 5, [None], ["a b"]):
-        with refused(T, "forces must be 1 numbers or expressions, one per coordinate, got"):
+        with refused(T, "forces must be 1 numbers or expressions, one per coordinate, real and"):
             eq.Q(forces)
     with refused(V, r"q must have shape \(1,\), got \(2,\)"):
         eq.lambdify({L: 1.0, m: 1.0, g: 1.0}).M([0.0, 1.0])
@@ -210,3 +210,106 @@ def test_missing_sympy_names_the_extra():
         "else: raise SystemExit(1)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# --- no string is run as code -------------------------------------------------------------------------
+
+CODE = "__import__('builtins').print('CODE WAS RUN')"
+
+
+@pytest.mark.parametrize("text", [CODE, "x", "1", "2*m"])
+def test_strings_are_not_read_as_expressions(text, capfd):
+    """SymPy evaluates strings as Python code, wherever it takes expressions."""
+    eq = lb.symbolic.equations(pendulum())
+    sixth = [[0], [0], [1], [0], [0], [text]]
+    doors = {
+        "subs, value": lambda: eq.subs({m: text}),
+        "subs, pair": lambda: eq.subs(m, text),
+        "subs, list": lambda: eq.subs([(m, text)]),
+        "forces": lambda: eq.Q([text]),
+        "forces as a string": lambda: eq.Q(text),
+        "forces as objects": lambda: eq.Q(np.array([text], dtype=object)),
+        "map": lambda: lb.symbolic.simple_joint(sixth, ["a"]),
+        "map as objects": lambda: lb.symbolic.simple_joint(np.array(sixth, dtype=object), ["a"]),
+        "flat map": lambda: lb.symbolic.simple_joint([0, 0, 1, 0, 0, text], ["a"]),
+        "map as a string": lambda: lb.symbolic.simple_joint(text, ["a"]),
+        "compound map": lambda: lb.symbolic.compound_joint([1], sixth, ["a"]),
+        "numeric map": lambda: lb.SimpleJoint(sixth),
+        "value": lambda: eq.lambdify({m: text, L: 1.0, g: 1.0}),
+        "mass": lambda: lb.RigidBody(text),
+        "mass of a symbolic body": lambda: lb.RigidBody(text, (L, 0, 0)),
+        "centre of mass": lambda: lb.RigidBody(m, (L, text, 0)),
+        "inertia": lambda: lb.RigidBody(m, inertia=[[L, 0, 0], [0, L, 0], [0, 0, text]]),
+        "node": lambda: lb.RigidBody(m, nodes={"tip": (L, 0, text)}),
+        "gravity": lambda: lb.Assembly("x", gravity=(0, g, text)),
+        "offset": lambda: lb.Assembly("x").attach("rod", GOOD, TURN, offset=(L, 0, text)),
+        "rotation": lambda: lb.Assembly("x").attach("rod", GOOD, TURN, rotation=[[L, text, 0]] * 3),
+        "axis": lambda: lb.Revolute((0, 0, text)),
+        "coordinate": lambda: eq.lambdify({m: 1.0, L: 1.0, g: 1.0}).M([text]),
+    }
+    for name, door in doors.items():
+        with pytest.raises(lb.LimberError):
+            door()
+        assert capfd.readouterr().out == "", name
+
+
+def test_names_of_any_spelling_are_names(capfd):
+    """Not code, neither when the symbols are made nor when functions of them are."""
+    names = [CODE, "sin", "lambda", "x0", "a b", "numpy"]
+    joint = lb.symbolic.compound_joint([1] * 6, np.eye(6), names)
+    body = lb.RigidBody(1.0, (1, 0, 0), np.eye(3))
+    a = lb.Assembly("x").attach(CODE, body, joint)
+    eq = lb.symbolic.equations(a)
+    assert [str(s) for s in eq.q] == names
+    plain = lb.symbolic.equations(a, q=list("abcdef"), p=list("uvwxyz"))
+    q, p = 0.1 * np.arange(6), np.ones(6)
+    assert np.array_equal(eq.lambdify().M(q), plain.lambdify().M(q))
+    assert np.array_equal(eq.lambdify().C(q, p), plain.lambdify().C(q, p))
+    assert np.array_equal(eq.lambdify().V(q), plain.lambdify().V(q))
+    assert capfd.readouterr().out == ""
+
+
+def test_values_go_to_symbols_by_their_names():
+    eq = lb.symbolic.equations(pendulum())
+    assert eq.subs({"m": 2}).M == eq.subs("m", 2).M == eq.subs([("m", 2)]).M == eq.subs({m: 2}).M
+    assert eq.subs({"m": 2 * L}).M == eq.subs({m: 2 * L}).M
+    assert eq.subs({m * L: 3}).G == eq.subs([(m * L, 3)]).G != eq.G
+    assert eq.subs({m: L, L: m}).G == eq.G  # at once
+    assert eq.subs([(m, L), (L, 2)]).G == eq.subs({m: 2, L: 2}).G  # one after the other
+    renamed = eq.subs({m: sp.Symbol("M")})
+    assert renamed.subs({"M": 2}).M == eq.subs({m: 2}).M
+
+
+def test_unknown_symbols_are_refused_with_those_that_are_known():
+    eq = lb.symbolic.equations(pendulum())
+    x = sp.Symbol("x")
+    for values in ({"x": 2}, {x: 2}, {x * m: 2}):
+        with refused(V, r"subs: 'x' is no symbol of these equations, which have L, g, m, q_rod"):
+            eq.subs(values)
+    for args in ((x, 2), ([(m, 2), (m, 3)],)):
+        with refused(V, r"subs: '[xm]' is no symbol of these equations, which have L, g"):
+            eq.subs(*args)
+    with refused(V, "subs: 'm' is no symbol of these equations, which have L, g, q_rod"):
+        eq.subs({m: 2}).subs({m: 2})
+    for values in ({"x": 2.0}, {x: 2.0}):
+        with refused(V, "values: 'x' is no symbol of these equations, which have L, g, m"):
+            eq.lambdify(values)
+
+
+def test_symbols_of_other_assumptions_are_refused():
+    mass, other = sp.Symbol("m", positive=True), sp.Symbol("m", real=True)
+    body = lb.RigidBody(mass, (1, 0, 0), np.eye(3))
+    eq = lb.symbolic.equations(lb.Assembly("x").attach("rod", body, TURN))
+    pattern = (
+        r"Symbol\('m'.*theirs is Symbol\('m', positive=True\).*Give that symbol, or its name, 'm'"
+    )
+    for values in ({m: 2}, {other: 2}):
+        with refused(V, f"subs: {pattern}"):
+            eq.subs(values)
+        with refused(V, f"values: {pattern}"):
+            eq.lambdify(values)
+    assert eq.subs({"m": 2}).M == eq.subs({mass: 2}).M
+    twice = lb.RigidBody(mass, (m, 0, 0), np.eye(3))
+    eq = lb.symbolic.equations(lb.Assembly("x").attach("rod", twice, TURN))
+    with refused(V, "subs: 'm' is the name of 2 symbols, which differ in their assumptions"):
+        eq.subs({"m": 2})

@@ -6,6 +6,7 @@ Keys name source and equation: "report" is Rodriguez & Kreutz (Appendix A), "pat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 
 import numpy as np
@@ -144,11 +145,30 @@ def residual(left: Operator, right: Operator, rng: np.random.Generator) -> float
     return float(np.abs(y - z).max(initial=0.0) / scale)
 
 
-def verify_identities(system: System, q: ArrayLike) -> dict[str, float]:
+class Residuals(dict[str, float]):
+    """{source (equation): relative residual}; `formulas` has the equations, and printing shows all side by side."""
+
+    def __init__(self, residuals: Mapping[str, float], formulas: Mapping[str, str]):
+        super().__init__(residuals)
+        self.formulas = dict(formulas)
+
+    def __repr__(self) -> str:
+        wide = max(map(len, self), default=0)
+        return "\n".join(
+            f"{key:{wide}s}  {x:7.1e}  {self.formulas.get(key, '')}" for key, x in self.items()
+        )
+
+    def __reduce__(self):
+        return Residuals, (dict(self), self.formulas)
+
+
+def verify_identities(system: System, q: ArrayLike) -> Residuals:
     """Check every operator identity of the sources on a system: {source (equation): relative residual}.
 
-    Each side is applied to random vectors by its sweeps; nothing dense is formed.
+    Each side is applied to random vectors by its sweeps; nothing dense is formed.  `formulas` of the result
+    has the equations; printed, the result is a table of keys, residuals and these.
     """
     rng = np.random.default_rng(0)
     sides = identities(operators(system, q))
-    return {name: residual(left, right, rng) for name, (left, right) in sides.items()}
+    found = {name: residual(left, right, rng) for name, (left, right) in sides.items()}
+    return Residuals(found, {name: f"{left} = {right}" for name, (left, right) in sides.items()})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.checks import integer
+from limber.checks import integer, listed
 from limber.errors import ArgumentValueError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Space:
             return number
         raise ArgumentValueError(
             f"block {block!r} is not in the {self.name} space, which has blocks 0 to {len(self.labels) - 1}: "
-            f"{', '.join(self.labels[:8])}{', ...' if len(self.labels) > 8 else ''}."
+            f"{listed(self.labels[:8])}{', ...' if len(self.labels) > 8 else ''}."
         )
 
     def part(self, block: int | str) -> slice:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from limber.assembly import modal
 from limber.assembly.align import aligning_basis
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.integrals import MassPoints, ModalIntegrals, held_at
@@ -161,18 +162,13 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
         _attach(topo, k, item, data, records, ruthless)
         if m:
             i = body.integrals
-            row[L.MODAL] = const.add(
-                i.G0, body.stiffness, body.damping, np.hstack([i.F0, i.E0]), i.N0, i.F1
-            )
             row[L.SECOND] = int(i.rotary and not ruthless)
-            if row[L.SECOND]:
-                const.add(i.S2, i.G1)
             row[L.PAIRS] = topo.size + len(pairs)
-            for r in range(m):
-                s = np.flatnonzero(i.N1[r].any(axis=(1, 2)))
+            coupled = modal.coupled(i.N1)
+            for s in coupled:
                 pairs += [len(s), *s]
-                dense = len(s) == m >= L.DENSE
-                const.add(np.swapaxes(i.N1[r], 0, 1) if dense else i.N1[r, s])
+            given = vars(i) | {"K": body.stiffness, "D": body.damping}
+            row[L.MODAL] = const.add(*modal.block(given, coupled, bool(row[L.SECOND])).values())
             if item.inboard is not None and not ruthless:
                 row[L.INBOARD] = records[k][item.inboard]
     topo[0, [L.NQ, L.NV, L.RUTHLESS]] = q, v, int(ruthless)

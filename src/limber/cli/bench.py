@@ -10,11 +10,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from rich.markup import escape
 
 import limber as lb
 from limber.cli.exits import guarded
-from limber.cli.output import Debug, Json, note, print_json, show, table
+from limber.cli.output import Debug, Json, escape, note, print_json, show, table
 from limber.errors import CompileError
 
 #: Seconds that one measurement takes, and states of a batch.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from rich.markup import escape
 
 from limber.assembly import System
 from limber.cli.exits import guarded
-from limber.cli.output import Debug, Json, pairs, print_json, show, table
+from limber.cli.output import Debug, Json, escape, escape_lines, pairs, print_json, show, table
 from limber.cli.subject import File, Subject, read
 from limber.simulation import Table as TorqueTable
 
@@ -108,7 +107,7 @@ def _head(found: dict[str, Any]):
         outputs = "501, evenly spaced" if count is None else f"{count} times"
         paths = f", along paths of {', '.join(case['paths'])}" if case["paths"] else ""
         rows |= {
-            "description": escape(case["description"]) or "-",
+            "description": escape_lines(case["description"]) or "-",
             "duration": f"{case['duration']:g} s",
             "start": "at rest" if case["at_rest"] else "moving",
             "torques": escape(case["torque"] + paths),

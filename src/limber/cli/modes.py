@@ -7,11 +7,10 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.markup import escape
 
 from limber import dynamics
 from limber.cli.exits import guarded
-from limber.cli.output import Debug, Json, print_json, show, table
+from limber.cli.output import Debug, Json, escape, print_json, show, table
 from limber.cli.subject import File, read
 from limber.cli.write import refuse_inputs
 

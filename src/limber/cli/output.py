@@ -8,9 +8,12 @@ import sys
 from typing import Annotated, Any
 
 import numpy as np
+import rich.markup
 import typer
 from rich.console import Console
 from rich.table import Table
+
+from limber.printable import printable, printable_lines
 
 #: The options that every command has.
 Json = Annotated[
@@ -32,6 +35,16 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, int | str | None) else str(value)
 
 
+def escape(text: str) -> str:
+    """A name in a table: no markup, and nothing that a terminal would obey."""
+    return rich.markup.escape(printable(text))
+
+
+def escape_lines(text: str) -> str:
+    """A text of several lines in a table."""
+    return "\n".join(map(escape, text.split("\n")))
+
+
 def print_json(value: Any) -> None:
     """Standard output of a command with --json."""
     typer.echo(json.dumps(plain(value), indent=2, allow_nan=False))
@@ -40,7 +53,7 @@ def print_json(value: Any) -> None:
 def note(message: str, kind: str = "note") -> None:
     """A message on standard error, not wrapped, so that it can be searched."""
     typer.secho(f"{kind}: ", nl=False, err=True, bold=True, fg="red" if kind == "error" else None)
-    typer.echo(message, err=True)
+    typer.echo(printable_lines(message), err=True)
 
 
 def console() -> Console:

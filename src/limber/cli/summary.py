@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from rich.markup import escape
 from rich.table import Table
 
 from limber.cli.case import Case
-from limber.cli.output import pairs, table
+from limber.cli.output import escape, escape_lines, pairs, table
 from limber.errors import DynamicsError
 from limber.joints import Free
 from limber.plotting.coordinates import ANGLE, DISPLACEMENT, coordinates
@@ -172,7 +171,7 @@ def _lines(found: dict[str, Any]) -> dict[str, str]:
     reached, settings = found["reached"], found["settings"]
     rows = {}
     if found["description"]:
-        rows["what"] = escape(found["description"])
+        rows["what"] = escape_lines(found["description"])
     rows["time"] = (
         "nothing computed" if reached is None else f"{reached:g} s of {found['duration']:g} s"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -10,17 +11,16 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from limber import cache as disk
 from limber.errors import CompileError
 
 #: Rounding may change (fused multiply-add); nothing else does.
 FLAGS = ("-std=gnu99", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-shared", "-fPIC")
-
-#: Bytes of the digest behind a library.
-SEAL = 16
 
 
 @cache
@@ -82,62 +82,43 @@ def _run(command: list[str]) -> str:
     return done.stdout
 
 
-def _sealed(content: bytes) -> bytes:
-    """A library with a digest of it behind its end, where no loader looks."""
-    return content + hashlib.blake2b(content, digest_size=SEAL).digest()
+def _compiled(source: str, name: str, flags: tuple[str, ...], scratch: Path) -> Path:
+    """The shared library of a source, in the folder `scratch`."""
+    file, result = scratch / "source.c", scratch / name
+    file.write_text(source)
+    _run([*compiler(), *flags, "-o", str(result), str(file), "-lm"])
+    if not result.exists():
+        raise CompileError(f"{' '.join(compiler())} wrote no file: it is no C compiler. Check $CC.")
+    return result
 
 
-def _whole(path: Path) -> bool:
-    """Whether a library is there as it was written: one that was cut or overwritten may crash its loader."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return False
-    return content == _sealed(content[:-SEAL])
+def loaded(
+    source: str,
+    load: Callable[[str], Any] = ctypes.CDLL,
+    suffix: str = ".so",
+    options: tuple[str, ...] = (),
+) -> Any:
+    """The shared library of a source, as `load` has it; compiled unless it is in the cache, whole.
 
-
-def library(source: str, suffix: str = ".so", options: tuple[str, ...] = ()) -> Path:
-    """The shared library of a source, compiled unless one of the same content is there, whole.
-
-    Two processes may do this at once: each compiles into a file of its own, which takes its final
-    name in one step.
+    One that was made for another system and cannot be loaded is made again.  One that cannot be kept is
+    loaded from a temporary folder.
     """
     identity = _identity()  # says so if the compiler does not start
     flags = (*FLAGS, *_native(), *options)
     text = "\n".join([identity, *flags, source])
-    name = hashlib.sha256(text.encode()).hexdigest()[:24]
-    folder = disk.folder("generated")
-    path = folder / f"{name}{suffix}"
-    if _whole(path):
-        return path
+    name = f"{hashlib.sha256(text.encode()).hexdigest()[:24]}{suffix}"
+    kept = disk.find(f"generated/{name}")
+    if kept is not None:
+        with contextlib.suppress(OSError, ImportError):
+            return load(str(kept))
     try:
-        with tempfile.TemporaryDirectory(dir=folder, prefix=name) as scratch:
-            file, result = Path(scratch) / f"{name}.c", Path(scratch) / path.name
-            file.write_text(source)
-            _run([*compiler(), *flags, "-o", str(result), str(file), "-lm"])
-            if not result.exists():
-                raise CompileError(
-                    f"{' '.join(compiler())} wrote no file: it is no C compiler. Check $CC."
-                )
-            result.write_bytes(_sealed(result.read_bytes()))
-            os.replace(result, path)
-    except OSError as error:
+        with tempfile.TemporaryDirectory(prefix="limber-") as scratch:
+            result = _compiled(source, name, flags, Path(scratch))
+            path = disk.keep(f"generated/{name}", result.read_bytes()) or result
+            return load(str(path))
+    except (OSError, ImportError) as error:
         raise CompileError(
-            f"the compiled code could not be written to {folder}: {error}. Free some space, or set LIMBER_CACHE_DIR "
-            "to a folder that can be written."
+            f"the compiled code could not be written or loaded: {error}. Code is compiled in {tempfile.gettempdir()} "
+            "(set TMPDIR to choose another folder) and loaded from the folder of LIMBER_CACHE_DIR: both need space, "
+            "and code in them must be allowed to run."
         ) from error
-    return path
-
-
-def loaded(source: str) -> ctypes.CDLL:
-    """The library of a source, loaded; one made for another system, which it cannot load, is made again."""
-    path = library(source)
-    try:
-        return ctypes.CDLL(str(path))
-    except OSError:
-        path.unlink(missing_ok=True)
-    path = library(source)
-    try:
-        return ctypes.CDLL(str(path))
-    except OSError as error:
-        raise CompileError(f"{path} could not be loaded: {error}.") from error

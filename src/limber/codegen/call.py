@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -193,18 +194,21 @@ def _dispatcher() -> Callable | None:
     folders = {sysconfig.get_path("include"), sysconfig.get_path("platinclude"), np.get_include()}
     options = [f"-I{path}" for path in sorted(filter(None, folders))]
     suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
+    source += f"\n/* {suffix} {np.__version__} */\n"
     try:
-        path = build.library(
-            source + f"\n/* {suffix} {np.__version__} */\n", suffix, tuple(options)
-        )
-        loader = importlib.machinery.ExtensionFileLoader("limber_dispatch", str(path))
-        spec = importlib.util.spec_from_file_location("limber_dispatch", path, loader=loader)
-        assert spec is not None
-        module = importlib.util.module_from_spec(spec)
-        loader.exec_module(module)
-    except (CompileError, ImportError):
+        return build.loaded(source, _module, suffix, tuple(options)).Function
+    except CompileError:
         return None
-    return module.Function
+
+
+def _module(path: str) -> ModuleType:
+    """The extension module in a file."""
+    loader = importlib.machinery.ExtensionFileLoader("limber_dispatch", path)
+    spec = importlib.util.spec_from_file_location("limber_dispatch", path, loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
 
 
 def fast(caller: Caller) -> Any:

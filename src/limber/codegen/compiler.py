@@ -66,7 +66,7 @@ def compile(
 
     Generated code does not check values: NaN in, NaN out (in what depends on it); a singular state
     gives infinities or NaN.  The compiled code is kept by content in the folder of `LIMBER_CACHE_DIR`,
-    or else the user's cache folder, or a temporary one where that cannot be written.
+    or else in the user's cache folder.
     """
     if target not in TARGETS:
         raise ArgumentValueError(

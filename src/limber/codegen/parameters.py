@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from limber.assembly import modal
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
 from limber.bodies import FlexibleBody, RigidBody
@@ -21,7 +22,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.kernels import layout as L
 
 _OF_RIGID = ("mass", "com", "inertia")
-_OF_FLEXIBLE = ("stiffness", "damping")
+_OF_FLEXIBLE = {"stiffness": "K", "damping": "D"}  # parts of the modal block
 
 
 @dataclass(frozen=True)
@@ -118,11 +119,9 @@ def constants(
         k = system.number(body) * L.COLUMNS
         if any(q in mine for q in _OF_RIGID):
             _set_rigid(const, packed, k, value, system.attachments[body])
-        for i, quantity in enumerate(_OF_FLEXIBLE, start=1):
+        for quantity, part in _OF_FLEXIBLE.items():
             if quantity in mine:
-                m = int(packed.topo[k + L.MODES])
-                start = int(packed.topo[k + L.MODAL]) + i * m * m
-                const[start : start + m * m] = mine[quantity]
+                const[modal.places(packed.topo, k)[part]] = mine[quantity]
         if "offset" in mine:
             c = int(packed.topo[k + L.CONST])
             for i, x in enumerate(mine["offset"]):

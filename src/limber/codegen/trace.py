@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from threading import RLock
 from types import SimpleNamespace
 
+from limber import forks
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
 from limber.checks import shown
@@ -62,7 +62,7 @@ class Model:
 
 
 #: The kernels are modules: one trace at a time may replace a function in them.
-_lock = RLock()
+_lock = forks.lock()
 
 
 def trace(request: Request) -> Program:

@@ -1,12 +1,14 @@
 """Vectors that the entry points borrow from Python for the time of a call.
 
 Numba's arrays cost a call 70 ns each: their types are found out, their owner is noted.  A `Vector` is a
-pointer and a size.  The way in takes one from a contiguous NumPy array of one axis and the right dtype,
-no subclass (a masked array is more than its numbers), and refuses everything else with a TypeError; that
-is a few comparisons with the fields of the array object, as NumPy's C API has them.
+pointer and a size.  The way in takes one from a contiguous NumPy array of one axis and the right dtype, in
+the byte order of this machine, no subclass (a masked array is more than its numbers), and refuses
+everything else with a TypeError; that is a few comparisons with the fields of the array object, as NumPy's
+C API has them.
 """
 
 import operator
+import sys
 
 import llvmlite.binding
 import numpy as np
@@ -34,6 +36,9 @@ _ARRAY = ir.LiteralStructType(
     [_HEAD, _ADDRESS, _INT, _SIZES, _SIZES, _ADDRESS, _DESCR.as_pointer(), _INT]
 )
 _DATA, _ND, _DIMENSIONS, _ARRAY_DESCR, _FLAGS = 1, 2, 3, 6, 7
+#: The byte order of other machines.  This one's has two names, "=" and that of its kind: arrays over
+#: foreign memory (ctypes, buffers) have the latter.
+_SWAPPED = ">" if sys.byteorder == "little" else "<"
 #: NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED
 _GOOD = 0x0001 | 0x0100
 
@@ -99,7 +104,7 @@ def _borrow(vector, given, c):
         for condition in (
             equal(builder.and_(flags, flags.type(_GOOD)), _GOOD),
             equal(field(descr, _TYPE_NUM), np.dtype(str(vector.dtype)).num),
-            equal(field(descr, _BYTEORDER), ord("=")),
+            builder.not_(equal(field(descr, _BYTEORDER), ord(_SWAPPED))),
         ):
             fits = builder.and_(fits, condition)
         with builder.if_then(fits, likely=True):

@@ -1,23 +1,26 @@
 """Compile the entry points when first used, and keep them on disk.
 
-The cache lies in a folder (`limber.cache`) named after the content of every kernel file, so that a
-changed kernel is never run from a stale cache.
+An entry of the cache (`limber.cache`) is named after all that its code depends on: the content of every
+kernel file, so that a changed kernel is never run from a stale cache, the compiler and the processor.
 """
 
 from __future__ import annotations
 
 import hashlib
+import pickle
 import sys
-import threading
 import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from limber.cache import folder
+from limber import cache as disk
+from limber import forks
+from limber.errors import CompileError
 from limber.interrupts import heard
 
-_lock = threading.Lock()
+_lock = forks.lock()
+_loaded: dict = {}  # Numba's results, by entry point
 
 #: Functions of the position alone, and of position and speeds.
 POSITION = ("mass_matrix", "potential_energy", "pose", "jacobian")
@@ -58,68 +61,87 @@ def _signatures() -> dict[str, tuple]:
 
 
 @cache
-def _cache_folder() -> Path:
-    """A writable folder for this version of the kernels."""
+def _kernels() -> str:
+    """A digest of the kernel files."""
     digest = hashlib.sha256()
     for file in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(file.name.encode() + file.read_bytes())
-    return folder(digest.hexdigest()[:16])
+    return digest.hexdigest()[:16]
 
 
 @cache
-def _disk_cache() -> type:
-    """Numba's function cache, told to keep its files in our folder."""
-    from numba.core import caching  # noqa: PLC0415
+def _machine() -> str:
+    """A digest of what compiles, and what for."""
+    import llvmlite  # noqa: PLC0415
+    import numba  # noqa: PLC0415
+    from numba.core.registry import cpu_target  # noqa: PLC0415
 
-    class Locator(caching._CacheLocator):
-        def __init__(self, py_func, py_file):
-            self._line = py_func.__code__.co_firstlineno
-
-        def get_cache_path(self):
-            return str(_cache_folder())
-
-        def get_source_stamp(self):
-            return "content-addressed"
-
-        def get_disambiguator(self):
-            return str(self._line)
-
-        @classmethod
-        def from_function(cls, py_func, py_file):
-            return cls(py_func, py_file)
-
-    class Implementation(caching.CompileResultCacheImpl):
-        _locator_classes = [Locator]
-
-    class DiskCache(caching.FunctionCache):
-        _impl_class = Implementation
-
-    return DiskCache
+    target = cpu_target.target_context.codegen().magic_tuple()
+    parts = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, target)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 def _announce(text: str) -> None:
     print(f"limber: {text}", file=sys.stderr, flush=True)
 
 
-@cache
 def _load(name: str):
+    """Numba's result for an entry point, from the cache or compiled now."""
     from limber.kernels import entry  # noqa: PLC0415
 
     function = getattr(entry, name)
-    function._cache = _disk_cache()(function.py_func)
-    known = Path(function._cache._cache_file._index_path).exists()
-    if not known:
-        _announce(f"compiling {name} for this machine, once ...")
-    start = time.perf_counter()
+    if not hasattr(function, "overloads"):  # Numba left it as it was
+        raise CompileError(
+            "the environment variable NUMBA_DISABLE_JIT is set, but the numeric functions of Limber run compiled only. "
+            "Unset it and start Python again."
+        )
+    file = f"kernels/{_kernels()}/{name}-{_machine()}.bin"
     passed_over: list[BaseException] = []
     with heard(passed_over):
-        function.compile(_signatures()[name])
+        found = _rebuilt(function.targetctx, disk.read(file))
+        if found is None:
+            _announce(f"compiling {name} for this machine, once ...")
+            start = time.perf_counter()
+            function.compile(_signatures()[name])
+            _announce(f"compiled {name} in {time.perf_counter() - start:.1f} s")
     if passed_over:
         raise passed_over[0]
-    if not known:
-        _announce(f"compiled {name} in {time.perf_counter() - start:.1f} s")
-    (compiled,) = function.overloads.values()
-    return compiled
+    if found is None:
+        (found,) = function.overloads.values()
+        disk.keep(file, _reduced(found))
+    return found
+
+
+def _reduced(compiled) -> bytes:
+    """A result of Numba's as bytes, as its own cache has it."""
+    from numba.core.serialize import dumps  # noqa: PLC0415
+
+    # addresses would mean nothing to another process
+    assert not compiled.library.has_dynamic_globals
+    return dumps(compiled._reduce())
+
+
+def _rebuilt(context, content: bytes | None):
+    """The result of Numba's that was reduced to `content`, or None."""
+    from numba.core.compiler import CompileResult  # noqa: PLC0415
+    from numba.core.compiler_lock import global_compiler_lock  # noqa: PLC0415
+
+    if content is None:
+        return None
+    context.refresh()
+    try:
+        with global_compiler_lock:
+            return CompileResult._rebuild(context, *pickle.loads(content))
+    except Exception:  # whatever it is, it is not the code that was kept
+        return None
+
+
+def _result(name: str):
+    if name not in _loaded:  # those that are there need no lock, which may be held for long
+        with _lock:
+            if name not in _loaded:
+                _loaded[name] = _load(name)
+    return _loaded[name]
 
 
 def load(name: str) -> Callable:
@@ -127,13 +149,11 @@ def load(name: str) -> Callable:
 
     It takes the arguments of its signature and no others: TypeError.
     """
-    with _lock:
-        return _load(name).entry_point
+    return _result(name).entry_point
 
 
 @cache
 def address(name: str) -> int:
     """The address of an entry point of C signature."""
-    with _lock:
-        compiled = _load(name)
+    compiled = _result(name)
     return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)

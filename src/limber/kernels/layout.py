@@ -109,7 +109,7 @@ J_H, J_K, J_D, J_NU, JOINT_WORK = 0, 6, 12, 13, 14
 # inboard work
 I_ROT, I_POS, I_BIAS, I_TURN, I_SHAPES = 0, 9, 12, 18, 25
 
-# modal block of a body with m modes, relative to topo[k + MODAL]; sizes in numbers
+# modal block of a body with m modes, relative to topo[k + MODAL]; sizes in numbers; `assembly.modal` writes it
 #   G0 m m | K m m | D m m | FE0 6 m (F0_r, E0_r) | N0 9 m | F1 3 m m | S2 3 m m | G1 m m m | N1 9 per pair
 # aligned modal block, relative to topo[k + ALIGNED]: in modal coordinates zeta, eta = B zeta, in which the
 # loaded nodes move along unit vectors (`assembly.align`)

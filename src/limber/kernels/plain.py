@@ -4,10 +4,11 @@
 of its own, with `limber.kernels.scalar` replaced: no compiler, and the elementary functions that
 the scalar type needs.  Nothing is rewritten; the compiled and the plain kernels are one source.
 
-    casadi = plain.load(ca.sin, ca.cos, ca.sqrt)
-    casadi.articulated.forward_dynamics(topo, const, work, q, v, tau, none, none, vdot)
+    kernels = plain.load(graph.sin, graph.cos, graph.sqrt)
+    kernels.articulated.forward_dynamics(topo, const, work, q, v, tau, 0, none, none, vdot)
 
-with `work`, `q`, ... object arrays of CasADi or SymPy scalars.
+with `work`, `q`, ... sequences of such scalars: values of `codegen.graph`, whose traces become C, CUDA and
+CasADi functions, polynomials of `symbolic.polynomial`, or numbers.
 """
 
 import importlib

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from limber.checks import Array, number
-from limber.errors import ArgumentValueError, MissingExtraError
+from limber.errors import ArgumentValueError
 from limber.plotting.rows import pictured
 from limber.plotting.stage import joint_points, mass_centres, stage
 from limber.plotting.style import colour, new_figure, plain, style, target
@@ -82,10 +82,8 @@ def frame_times(start: float, end: float, fps: float, speed: float) -> tuple[Arr
 def _frames(
     rows: Result, scale: float, view: str, width: float, dpi: float, title: str
 ) -> list[Any]:
-    try:
-        from PIL import Image  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingExtraError("GIFs need Pillow: pip install pillow.") from error
+    from PIL import Image  # noqa: PLC0415
+
     s = rows.system
     drawn = geometry(s, rows.q, scale)
     segments = {b: drawn.segments(b) for b in s.layout}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from limber.checks import shown
-from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
+from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.whole import replacing
 
 if TYPE_CHECKING:
@@ -81,17 +81,14 @@ def style(**settings: Any) -> Iterator[None]:
 
 
 def library() -> Any:
-    """Matplotlib, or a word on how to get it."""
-    try:
-        import matplotlib  # noqa: PLC0415 (slow to import)
-    except ImportError as error:
-        raise MissingExtraError("pictures need Matplotlib: pip install matplotlib.") from error
+    """Matplotlib, which is slow to import."""
+    import matplotlib  # noqa: PLC0415
+
     return matplotlib
 
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, inches, that lays itself out."""
-    library()
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     return Figure(figsize=(width, height), layout="constrained")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
@@ -14,10 +13,11 @@ from limber.assembly import Assembly
 from limber.checks import integer, listed, number, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.symbolic.compact import compact
+from limber.symbolic.exact import expression, matrix
 from limber.symbolic.functions import Functions
 from limber.symbolic.kinematics import configuration_matrix
 from limber.symbolic.model import Model
-from limber.symbolic.names import Naming
+from limber.symbolic.names import Naming, symbol_named
 from limber.symbolic.poincare import Poincare
 
 
@@ -67,7 +67,7 @@ def equations(
         raise ArgumentTypeError(f"floats must be True, False or None, got {shown(floats)}.")
     naming = Naming(assembly, q, p)
     model = Model(assembly, naming, _chosen(assembly, named), order)
-    return Equations(_Derivation(assembly, Poincare(model, order), floats))
+    return Equations(_Derivation(assembly, naming, Poincare(model, order), floats))
 
 
 def _chosen(assembly: Assembly, named: bool | Iterable[str]) -> set[str]:
@@ -92,12 +92,13 @@ def _chosen(assembly: Assembly, named: bool | Iterable[str]) -> set[str]:
 class _Derivation:
     """Where the parts of the equations come from: polynomials, made short when asked for."""
 
-    def __init__(self, assembly: Assembly, poincare: Poincare, floats: bool | None):
+    def __init__(self, assembly: Assembly, naming: Naming, poincare: Poincare, floats: bool | None):
         self.poincare, self.floats = poincare, floats
         model = poincare.model
         self.name = assembly.name
         self.q, self.p = sp.Matrix(model.q_symbols), sp.Matrix(model.p_symbols)
         self.values = model.values
+        self.known = frozenset({*naming.q, *naming.p, *naming.parameters, *model.values})
         self.nodes = {item.name: item.body.node_set for item in model.items}
 
     def part(self, name: str) -> Any:
@@ -201,8 +202,14 @@ class Equations:
     forces.  `lagrange` is true where V = I: then these are Lagrange's equations.
     """
 
-    def __init__(self, source: Any, change: Callable[[Any], Any] = lambda x: x):
+    def __init__(
+        self,
+        source: Any,
+        change: Callable[[Any], Any] = lambda x: x,
+        known: frozenset[sp.Symbol] | None = None,
+    ):
         self._source, self._change = source, change
+        self._known: frozenset[sp.Symbol] = source.known if known is None else known
         self.name: str = source.name
         self.q: sp.Matrix = source.q
         self.p: sp.Matrix = source.p
@@ -284,15 +291,12 @@ class Equations:
         """Q_p = V^T Q of generalized forces Q along the coordinates q (Eq. (53c), with V^T)."""
         expected = f"forces must be {len(self.q)} numbers or expressions, one per coordinate"
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # SymPy's, of entries that are no expressions
-                given = sp.Matrix(forces)
-        except (TypeError, ValueError, Warning) as error:
-            raise ArgumentTypeError(f"{expected}, got {shown(forces)}.") from error
+            given = matrix(forces)
+        except (TypeError, ValueError) as error:
+            kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentValueError
+            raise kind(f"{expected}, real and finite, got {shown(forces)}.") from error
         if given.shape != self.q.shape:
             raise ArgumentValueError(f"{expected}, got shape {given.shape}.")
-        if given.has(sp.nan, sp.oo, -sp.oo, sp.zoo):
-            raise ArgumentValueError(f"{expected}, and finite, got {shown(forces)}.")
         return self.V.T * given
 
     def pose(self, body: str, node: str | int | None = None) -> sp.Matrix:
@@ -300,19 +304,25 @@ class Equations:
         return self._change(self._source.pose(body, node))
 
     def subs(self, *args) -> Equations:
-        """The equations with values put in, arguments as for SymPy's `subs`."""
-        try:
-            sp.Dummy().subs(*args)
-        except (TypeError, ValueError, AttributeError) as error:
-            raise ArgumentValueError(
-                f"subs({', '.join(map(shown, args))}): give {{symbol: value}}, a list of (symbol, value), or symbol and "
-                "value, as for SymPy's subs."
-            ) from error
-        if len(args) == 1 and isinstance(args[0], Mapping):
-            values = {sp.sympify(k): sp.sympify(v) for k, v in args[0].items()}
-            if all(isinstance(k, sp.Symbol) for k in values):  # at once, which is much faster
-                return Equations(self._source, lambda x: self._change(x).xreplace(values))
-        return Equations(self._source, lambda x: self._change(x).subs(*args))
+        """The equations with values put in: {symbol: value}, a list of (symbol, value), or symbol and value.
+
+        A symbol may be given by its name; other keys are SymPy expressions, as for SymPy's `subs`.  Values are
+        numbers or expressions.  Symbols go in at once, the pairs of a list one after the other.
+        """
+        at_once = len(args) == 1 and isinstance(args[0], Mapping)
+        known, pairs = self._known, []
+        for given, value in _replacements(args):
+            here = self._known if at_once else known
+            key = symbol_named("subs", given, here) if isinstance(given, str) else given
+            for symbol in key.free_symbols:
+                symbol_named("subs", symbol, here)
+            known = (known - {key}) | value.free_symbols
+            pairs.append((key, value))
+        if at_once and all(isinstance(key, sp.Symbol) for key, _ in pairs):  # much faster
+            values = dict(pairs)
+            known = known.union(*(value.free_symbols for value in values.values()))
+            return Equations(self._source, lambda x: self._change(x).xreplace(values), known)
+        return Equations(self._source, lambda x: self._change(x).subs(pairs), known)
 
     def lambdify(self, values: Mapping | None = None) -> Functions:
         """NumPy functions of q and p; `values` maps every parameter that `self.values` lacks, the symbol or its
@@ -326,12 +336,11 @@ class Equations:
             given = dict(values)
         except (TypeError, ValueError):
             raise ArgumentTypeError(f"{expected}; got {shown(values)}.") from None
-        known = {str(symbol): symbol for symbol in self.parameters}
         found = {}
         for key, value in given.items():
-            symbol = known.get(key, sp.Symbol(key)) if isinstance(key, str) else key
-            if not isinstance(symbol, sp.Symbol):
+            if not isinstance(key, (str, sp.Symbol)):
                 raise ArgumentTypeError(f"{expected}; it has the key {shown(key)}.")
+            symbol = symbol_named("values", key, self._known)
             found[symbol] = number(f"values[{symbol}]", value)
         return found
 
@@ -373,3 +382,19 @@ class Equations:
 
     def __repr__(self):
         return f"Equations({self.name!r}, q={list(self.q)}, p={list(self.p)})"
+
+
+def _replacements(args: tuple) -> list[tuple[Any, sp.Expr]]:
+    """Keys, which are names or expressions, and values of the arguments of `subs`."""
+    try:
+        (given,) = args if len(args) != 2 else ([args],)
+        pairs = list(given.items() if isinstance(given, Mapping) else given)
+        found = [(k if isinstance(k, str) else expression(k), expression(v)) for k, v in pairs]
+        if all(isinstance(key, str) or key.free_symbols for key, _ in found):
+            return found
+    except (TypeError, ValueError):
+        pass
+    raise ArgumentValueError(
+        f"subs({', '.join(map(shown, args))}): give {{symbol: value}}, a list of (symbol, value), or symbol and value. "
+        "Symbols may be given by name; values are finite real numbers or SymPy expressions, no strings."
+    )

@@ -7,8 +7,10 @@ float is its shortest decimal.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from numbers import Real
+from typing import Any
 
 import sympy as sp
 
@@ -32,6 +34,38 @@ def exact_number(x: float) -> sp.Expr:
     return sp.Rational(decimal.numerator, decimal.denominator)
 
 
+def expression(value: Any) -> sp.Expr:
+    """A number or SymPy expression as a SymPy one: TypeError if it is neither, ValueError if not finite and real.
+
+    A string is neither: SymPy would run it as Python code.
+    """
+    try:
+        found = None if isinstance(value, bool) else sp.sympify(value, strict=True)
+    except sp.SympifyError:
+        found = None
+    if not isinstance(found, sp.Expr):
+        raise TypeError(value)
+    if found.has(sp.nan, sp.oo, -sp.oo, sp.zoo, sp.I):
+        raise ValueError(value)
+    return found
+
+
+def exact_expression(value: Any) -> sp.Expr:
+    """`expression` with exact numbers for floats."""
+    x = expression(value)
+    return x.replace(lambda e: isinstance(e, sp.Float), lambda e: exact_number(float(e)))
+
+
+def matrix(given: Any, entry: Callable[[Any], sp.Expr] = expression) -> sp.Matrix:
+    """A matrix of rows, or a column of entries, each made by `entry`; TypeError or ValueError for no such thing."""
+    rows = given.tolist() if hasattr(given, "tolist") else list(given)
+    if isinstance(given, str):
+        raise TypeError(given)
+    lists = [row.tolist() if hasattr(row, "tolist") else row for row in rows]
+    lists = [row if isinstance(row, list | tuple) else [row] for row in lists]
+    return sp.Matrix([[entry(x) for x in row] for row in lists])
+
+
 def polynomial(ring: Ring, value) -> Polynomial:
     """A number or SymPy expression in the ring.
 
@@ -41,7 +75,7 @@ def polynomial(ring: Ring, value) -> Polynomial:
     if isinstance(value, Polynomial):
         return value
     if not isinstance(value, sp.Basic):
-        value = exact_number(float(value)) if isinstance(value, Real) else sp.sympify(value)
+        value = exact_number(float(value)) if isinstance(value, Real) else expression(value)
     if isinstance(value, sp.Float):
         value = exact_number(float(value))
     if value.is_Rational:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import sympy as sp
 
 from limber.checks import array
 from limber.errors import ArgumentValueError
+from limber.printable import printable
 from limber.symbolic.polynomial import factors, polynomials
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Functions:
         missing = [str(s) for s in equations.parameters if s not in self._values]
         if missing:
             raise ArgumentValueError(
-                f"values lacks numbers for {', '.join(missing)}: give lambdify({{symbol: number}}) or use subs first."
+                f"values lacks numbers for {printable(', '.join(missing))}: give lambdify({{symbol: number}}) or use subs first."
             )
         self._poincare = equations.framed
         self._polynomials: dict[str, SumsOfProducts] = {}
@@ -87,12 +88,17 @@ class Functions:
         e = self._equations
         for part in ("mass", "coriolis", "gradient", "potential"):
             getattr(self._poincare, part)  # brings in every generator
-        return sp.lambdify([list(e.q), list(e.p), list(self._values)], e.shared, "numpy", cse=True)
+        return _function([list(e.q), list(e.p), list(self._values)], e.shared)
 
     @cached_property
     def _kinematic(self):
         e = self._equations
-        return sp.lambdify([list(e.q), list(self._values)], e.V, "numpy", cse=True)
+        return _function([list(e.q), list(self._values)], e.V)
+
+
+def _function(arguments: list, results) -> Callable:
+    """SymPy's code for some results; a symbol named as a function of NumPy, such as sin, is not taken for it."""
+    return sp.lambdify(arguments, results, "numpy", cse=True, dummify=True)
 
 
 class SumsOfProducts:

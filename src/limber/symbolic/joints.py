@@ -16,7 +16,7 @@ from limber.checks import shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints.base import Group, Joint
 from limber.kernels import layout
-from limber.symbolic.exact import DENOMINATOR, exact_number
+from limber.symbolic.exact import DENOMINATOR, exact_expression, exact_number, matrix
 from limber.symbolic.kinematics import JointKinematics
 
 
@@ -166,23 +166,20 @@ def compound_joint(
 def _map(H: Any) -> sp.Matrix:
     """H as a 6 x r SymPy matrix of exact entries."""
     try:
-        given = H.tolist() if hasattr(H, "tolist") else list(H)
-        if isinstance(H, str):
-            raise TypeError(H)
-        matrix = sp.Matrix(given).applyfunc(exact_entry)  # a flat list is one column
-    except (TypeError, ValueError, sp.SympifyError, AttributeError):
+        found = matrix(H, exact_expression)  # a flat list is one column
+    except (TypeError, ValueError, AttributeError):
         raise ArgumentTypeError(
             f"H must be a 6 x r matrix of numbers or SymPy expressions, got {shown(H)}. Give six rows, "
             "[angular; linear], with one entry per speed, as in [[0], [0], [1], [0], [0], [0]]."
         ) from None
-    rows, columns = matrix.shape
+    rows, columns = found.shape
     if rows != 6 or columns == 0:
         raise ArgumentValueError(
-            f"H must have shape (6, r), r from 1 to 6, got {matrix.shape}. It has one row per component "
+            f"H must have shape (6, r), r from 1 to 6, got {found.shape}. It has one row per component "
             "[angular; linear] and one column per speed."
         )
     for j in range(columns):
-        if all(x == 0 for x in matrix[:, j]):
+        if all(x == 0 for x in found[:, j]):
             raise ArgumentValueError(
                 f"column {j} of H is zero: such a speed moves nothing. Leave it out."
             )
@@ -190,7 +187,7 @@ def _map(H: Any) -> sp.Matrix:
         raise ArgumentValueError(
             f"H has {columns} columns: two bodies have at most 6 relative speeds."
         )
-    return matrix
+    return found
 
 
 def _refuse_dependent(H: sp.Matrix, what: str) -> None:
@@ -201,14 +198,6 @@ def _refuse_dependent(H: sp.Matrix, what: str) -> None:
             f"{what}: a simple joint needs independent columns, got {H.shape[1]} of rank {rank}. Remove the "
             "dependent ones, or put them into joints of their own with compound_joint."
         )
-
-
-def exact_entry(x: Any) -> sp.Expr:
-    """A number or expression as an exact, finite SymPy one."""
-    x = sp.sympify(x)
-    if not isinstance(x, sp.Expr) or x.has(sp.nan, sp.oo, sp.zoo):
-        raise TypeError(x)
-    return x.replace(lambda e: isinstance(e, sp.Float), lambda e: exact_number(float(e)))
 
 
 def _counts(r: Any, columns: int) -> list[int]:

@@ -1,8 +1,8 @@
-"""Names of coordinates and speeds."""
+"""Names of coordinates and speeds, and symbols by their names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import sympy as sp
@@ -12,6 +12,7 @@ from limber.assembly.pack import Attachment
 from limber.checks import free_symbols, listed, shown
 from limber.errors import ArgumentValueError
 from limber.kernels import layout
+from limber.printable import printable
 from limber.symbolic.joints import SymbolicJoint, symbols
 
 
@@ -35,7 +36,8 @@ class Naming:
         speeds = [s for item in items for s in _speeds(item)]
         self.q = self._chosen("q", q, coordinates)
         self.p = self._chosen("p", p, speeds)
-        self._refuse_clashes(assembly)
+        self.parameters = _parameters(assembly)
+        self._refuse_clashes()
 
     def joint_coordinates(self, body: str) -> tuple[sp.Symbol, ...]:
         """The coordinates of the joint of a body."""
@@ -59,13 +61,9 @@ class Naming:
             names = list(symbols(argument, given, len(names), hint))
         return symbols(argument, names, len(names), hint)
 
-    def _refuse_clashes(self, assembly: Assembly) -> None:
+    def _refuse_clashes(self) -> None:
         """Refuse a symbol that would have two meanings."""
-        parameters = free_symbols(assembly.gravity)
-        for item in assembly.attachments.values():
-            parameters |= free_symbols(item.body, item.offset, item.rotation)
-            if isinstance(item.joint, SymbolicJoint):
-                parameters |= item.joint.free_symbols
+        parameters = self.parameters
         for first, second, what in (
             (set(self.q), set(self.p), "a coordinate and a speed"),
             (set(self.q), parameters, "a coordinate and a parameter"),
@@ -77,6 +75,39 @@ class Naming:
                 raise ArgumentValueError(
                     f"{name!r} is the name of {what}: give q=, p= or the joint other names."
                 )
+
+
+def _parameters(assembly: Assembly) -> set[sp.Symbol]:
+    """The symbols in the description of an assembly."""
+    found = free_symbols(assembly.gravity)
+    for item in assembly.attachments.values():
+        found |= free_symbols(item.body, item.offset, item.rotation)
+        if isinstance(item.joint, SymbolicJoint):
+            found |= item.joint.free_symbols
+    return found
+
+
+def symbol_named(argument: str, key: Any, known: Collection[sp.Symbol]) -> sp.Symbol:
+    """The one of the `known` symbols that a key is or names."""
+    if key in known:
+        return key
+    called = [s for s in known if str(s) == str(key)]
+    if isinstance(key, str) and len(called) == 1:
+        return called[0]
+    if not called:
+        raise ArgumentValueError(
+            f"{argument}: {shown(str(key))} is no symbol of these equations, which have "
+            f"{printable(', '.join(sorted(map(str, known))))}."
+        )
+    if isinstance(key, str):
+        raise ArgumentValueError(
+            f"{argument}: {shown(key)} is the name of {len(called)} symbols, which differ in their assumptions. Give the "
+            "symbol itself."
+        )
+    raise ArgumentValueError(
+        f"{argument}: {sp.srepr(key)} is no symbol of these equations; theirs is {sp.srepr(called[0])}, with other "
+        f"assumptions. Give that symbol, or its name, {str(key)!r}."
+    )
 
 
 def _numbered(letter: str, count: int, body: str) -> list[str]:

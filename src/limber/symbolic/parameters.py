@@ -8,7 +8,9 @@ from itertools import product
 import numpy as np
 import sympy as sp
 
+from limber.assembly import modal
 from limber.assembly.pack import Attachment, Packed
+from limber.errors import ArgumentValueError
 from limber.kernels import layout as L
 
 #: Numbers of one kind that are this much smaller than the largest are rounding.
@@ -27,10 +29,9 @@ def name_constants(
     """
     const = list(packed.const)
     values: dict[sp.Symbol, float] = {}
-    topo = packed.topo.reshape(-1, L.COLUMNS)
     for k, item in enumerate(items, start=1):
         if item.name in named:
-            for places, labels in _blocks(packed.topo, topo[k], packed.records[k], item):
+            for places, labels in _blocks(packed.topo, k * L.COLUMNS, packed.records[k], item):
                 _name(const, places, [f"{label}_{item.name}" for label in labels], values)
     return const, values
 
@@ -55,20 +56,25 @@ def _name(const: list, places: Sequence[int], labels: list[str], values: dict) -
                 break
         else:
             const[i] = symbol = sp.Symbol(label)
+            if symbol in values:
+                raise ArgumentValueError(
+                    f"two numbers would be named {label!r}: give the bodies or nodes in it other names, or leave a "
+                    "body out of named=."
+                )
             known.append((x, symbol))
             values[symbol] = float(x)
 
 
 def _blocks(
-    topo: np.ndarray, row: np.ndarray, records: dict, item: Attachment
+    topo: np.ndarray, k: int, records: dict, item: Attachment
 ) -> Iterator[tuple[Sequence[int], list[str]]]:
     """The kinds of numbers of a body: where they lie in `const`, and a label for each."""
-    c, m = int(row[L.CONST]), int(row[L.MODES])
+    c, m = int(topo[k + L.CONST]), int(topo[k + L.MODES])
     yield range(c + L.C_MASS, c + L.C_MASS + 1), ["m"]
     yield range(c + L.C_MOMENT, c + L.C_MOMENT + 3), [f"S_{a}" for a in _AXES]
     yield range(c + L.C_INERTIA, c + L.C_INERTIA + 6), [f"J_{a}" for a in _UPPER]
     if m:
-        yield from _modal_blocks(topo, row, m)
+        yield from _modal_blocks(topo, k)
     names = item.body.node_set.names
     starts = [(start, names[node]) for node, start in records.items() if node is not None]
     for offset, letter in ((0, "phi"), (3, "u")):
@@ -84,32 +90,24 @@ def _blocks(
     )
 
 
-def _modal_blocks(topo: np.ndarray, row: np.ndarray, m: int) -> Iterator[tuple[range, list[str]]]:
-    """The kinds of modal integrals, in the order of `layout`."""
-    start = int(row[L.MODAL])
-    modes = [str(r + 1) for r in range(m)]
-    entries = [a + b for a, b in product(_AXES, _AXES)]
-    kinds: list[tuple[str, list]] = [
-        ("G", [modes, modes]),
-        ("K", [modes, modes]),
-        ("D", [modes, modes]),
-        ("FE", [modes, [*(f"F{a}" for a in _AXES), *(f"E{a}" for a in _AXES)]]),
-        ("N", [modes, entries]),
-        ("F1", [modes, modes, _AXES]),
-    ]
-    if row[L.SECOND]:
-        kinds += [("S2", [modes, modes, _AXES]), ("G1", [modes, modes, modes])]
-    for kind, axes in kinds:
-        indices = list(product(*axes))
-        labels = [f"{kind}_{''.join(i)}" for i in indices]
-        if kind == "FE":  # F and E are two kinds, side by side
-            labels = [f"{letter[0]}_{r}{letter[1]}" for r, letter in indices]
-        yield range(start, start + len(indices)), labels
-        start += len(indices)
-    pairs, at = [], int(row[L.PAIRS])
-    for r in modes:
-        count = int(topo[at])
-        pairs += [f"{r}{s + 1}" for s in topo[at + 1 : at + 1 + count]]
-        at += 1 + count
-    labels = [f"N1_{pair}{entry}" for pair, entry in product(pairs, entries)]
-    yield range(start, start + len(labels)), labels
+def _modal_blocks(topo: np.ndarray, k: int) -> Iterator[tuple[range, list[str]]]:
+    """The kinds of modal integrals; F0 and E0 are one."""
+    pairs, second = modal.pairs_of(topo, k), bool(topo[k + L.SECOND])
+    labels = modal.block(_modal_labels(int(topo[k + L.MODES])), pairs, second)
+    for name, place in modal.places(topo, k).items():
+        yield range(place.start, place.stop), labels[name].tolist()
+
+
+def _modal_labels(m: int) -> dict[str, np.ndarray]:
+    """A label for every number of the modal integrals, such as N1_12xy; N1_1_12xy of ten modes and more."""
+    between = "" if m < 10 else "_"
+    names = {"m": [f"{between}{r + 1}" for r in range(m)], "3": list(_AXES)}
+    found = {}
+    for kind, axes in modal.SHAPES.items():
+        letter = kind.removesuffix("0")
+        labels = [
+            f"{letter}_{''.join(i).removeprefix('_')}" for i in product(*(names[a] for a in axes))
+        ]
+        shape = [len(names[a]) for a in axes]
+        found[kind] = np.array(labels, dtype=object).reshape(shape)
+    return found

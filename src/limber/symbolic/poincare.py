@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
+from limber.assembly import modal
 from limber.kernels import layout as L
 from limber.symbolic.model import Model
 from limber.symbolic.polynomial import Polynomial, polynomials
@@ -170,6 +171,7 @@ class Poincare:
         D = np.full((model.size, model.size), model.ring.zero, dtype=object)
         for k in model.numbers.values():
             m, e = model.topo[k + L.MODES], model.topo[k + L.V_MODES]
-            start = model.topo[k + L.MODAL] + 2 * m * m
-            D[e : e + m, e : e + m] = model.const[start : start + m * m].reshape(m, m)
+            if m:
+                place = modal.places(model.topo, k)["D"]
+                D[e : e + m, e : e + m] = model.const[place].reshape(m, m)
         return D

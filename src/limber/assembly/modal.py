@@ -1,0 +1,69 @@
+"""The modal constants of a body, part by part, as the kernels read them (`limber.kernels.layout`).
+
+What is written into `const`, and what finds or names numbers there, goes by this one table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from limber.kernels import layout as L
+
+#: The axes of the integrals: m is a mode, 3 a component.
+SHAPES = {
+    "G0": "mm", "K": "mm", "D": "mm", "F0": "m3", "E0": "m3", "N0": "m33", "F1": "mm3", "S2": "mm3",
+    "G1": "mmm", "N1": "mm33",
+}  # fmt: skip
+
+Pairs = Sequence[np.ndarray]
+
+
+def coupled(N1: np.ndarray) -> Pairs:
+    """For each mode r, the modes s whose N1_rs is not zero."""
+    return [np.flatnonzero(row.any(axis=(1, 2))) for row in N1]
+
+
+def block(given: Mapping[str, np.ndarray], pairs: Pairs, second: bool) -> dict[str, np.ndarray]:
+    """The parts of the modal block in order, each flat: numbers or labels, in arrays of the SHAPES."""
+    parts = {
+        "G0": given["G0"],
+        "K": given["K"],
+        "D": given["D"],
+        "FE0": np.hstack([given["F0"], given["E0"]]),
+        "N0": given["N0"],
+        "F1": given["F1"],
+    }
+    if second:
+        parts |= {"S2": given["S2"], "G1": given["G1"]}
+    N1 = given["N1"]
+    parts["N1"] = np.concatenate([_of_mode(N1[r], s).ravel() for r, s in enumerate(pairs)])
+    return {name: part.ravel() for name, part in parts.items()}
+
+
+def _of_mode(N1: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """The N1_rs of one mode r, (m, 3, 3), in the order of PAIRS or, where they are DENSE, of `modal.dense_sum`."""
+    dense = len(s) == len(N1) >= L.DENSE
+    return np.swapaxes(N1, 0, 1) if dense else N1[s]
+
+
+def pairs_of(topo: np.ndarray, k: int) -> Pairs:
+    """What `coupled` gave for the body whose row starts at topo[k]."""
+    pairs, at = [], int(topo[k + L.PAIRS])
+    for _ in range(topo[k + L.MODES]):
+        count = int(topo[at])
+        pairs.append(topo[at + 1 : at + 1 + count])
+        at += 1 + count
+    return pairs
+
+
+def places(topo: np.ndarray, k: int) -> dict[str, slice]:
+    """Where in `const` the parts of the modal block of a body lie, by name."""
+    m, start = int(topo[k + L.MODES]), int(topo[k + L.MODAL])
+    empty = {name: np.zeros([m if a == "m" else 3 for a in axes]) for name, axes in SHAPES.items()}
+    found = {}
+    for name, part in block(empty, pairs_of(topo, k), bool(topo[k + L.SECOND])).items():
+        found[name] = slice(start, start + part.size)
+        start += part.size
+    return found
