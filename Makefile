@@ -4,13 +4,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml README.md $(shell find src -type f ! -name '*.pyc')
 
-.PHONY: demo test lint bench browser clean
+.PHONY: demo test test-all lint bench browser clean
 
 demo: .venv/package.stamp
 	$(BIN)/limber demo
 
 test: .venv/package.stamp .venv/test.stamp browser
 	$(BIN)/python -m pytest
+
+# the same and the long sweeps of random systems
+test-all: .venv/package.stamp .venv/test.stamp browser
+	$(BIN)/python -m pytest -m 'slow or not slow'
 
 lint: .venv/lint.stamp
 	$(BIN)/ruff check .
