@@ -22,7 +22,7 @@ from limber.dynamics import (
     potential_energy,
     qdot,
 )
-from limber.errors import FileError, LimberError, ModelWarning
+from limber.errors import CacheWarning, FileError, LimberError, ModelWarning
 from limber.io import load, save
 from limber.joints import (
     CompoundJoint,
@@ -57,6 +57,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Assembly",
+    "CacheWarning",
     "CompoundJoint",
     "Cylindrical",
     "Event",
