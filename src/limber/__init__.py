@@ -23,7 +23,7 @@ from limber.dynamics import (
     potential_energy,
     qdot,
 )
-from limber.errors import FileError, LimberError, ModelWarning, TheoryWarning
+from limber.errors import CacheWarning, FileError, LimberError, ModelWarning, TheoryWarning
 from limber.io import load, save
 from limber.joints import (
     CompoundJoint,
@@ -58,6 +58,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Assembly",
+    "CacheWarning",
     "CompoundJoint",
     "Cylindrical",
     "Event",

@@ -9,6 +9,7 @@ import threading
 
 _locks: list[threading.RLock] = []  # type: ignore[valid-type]
 _held: list = []
+_COMPILERS = ("numba.core.compiler_lock", "llvmlite.binding.ffi")
 
 
 def lock():
@@ -18,14 +19,18 @@ def lock():
     return made
 
 
-def _numba_lock() -> list:
-    """Numba's own lock, once Numba is there: other code may be compiling with it."""
-    found = getattr(sys.modules.get("numba.core.compiler_lock"), "global_compiler_lock", None)
-    return [] if found is None else [found]
+def _of_compilers() -> list:
+    """The locks of Numba and of LLVM under it, once they are there: other code may be compiling with them."""
+    numba, llvm = (sys.modules.get(name) for name in _COMPILERS)
+    found = [
+        getattr(numba, "global_compiler_lock", None),
+        getattr(getattr(getattr(llvm, "lib", None), "_lock", None), "_lock", None),
+    ]
+    return [each for each in found if each is not None]
 
 
 def _before() -> None:
-    for each in (*_locks, *_numba_lock()):
+    for each in (*_locks, *_of_compilers()):
         each.acquire()
         _held.append(each)
 

@@ -155,5 +155,7 @@ def load(name: str) -> Callable:
 @cache
 def address(name: str) -> int:
     """The address of an entry point of C signature."""
-    compiled = _result(name)
-    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+    with _lock:  # the code is linked now
+        compiled = _result(name)
+        wrapper = compiled.fndesc.llvm_cfunc_wrapper_name
+        return compiled.library.get_pointer_to_function(wrapper)
