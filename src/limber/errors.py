@@ -1,4 +1,10 @@
-"""The exceptions Limber raises."""
+"""The exceptions Limber raises, and the way it warns."""
+
+import os
+import sys
+import warnings
+
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
 class LimberError(Exception):
@@ -44,7 +50,7 @@ class FileError(LimberError, ValueError):
 
 
 class ModelWarning(UserWarning):
-    """Something in a file that the model made from it leaves out."""
+    """Something about a model that is probably not as its author wants it, or that a file's model leaves out."""
 
 
 class DynamicsError(LimberError, ValueError):
@@ -63,3 +69,11 @@ class SimulationError(LimberError, RuntimeError):
     """A simulation could not go on; `result` holds what there is up to then."""
 
     result: object = None
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside of Limber that led here."""
+    level, frame = 1, sys._getframe()
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

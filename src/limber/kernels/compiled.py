@@ -40,6 +40,7 @@ def _signatures() -> dict[str, tuple]:
         "of_position": (*model, i, i, x, *tail),
         "of_motion": (*model, f, x, x, *tail),
     }
+    signatures["judge_pivots"] = (i, ints, x, x, x, x, x)
     for name in ("articulated", "ruthless", "composite", "newton_euler"):
         signatures[f"{name}_sweep"] = (here, *[there] * 5, i, here, there, there)
     for name in POSITION + MOTION:
