@@ -192,14 +192,15 @@ def axis(name: str, value: ArrayLike) -> Array:
     return unit
 
 
-def unit_quaternion(where: str, value: Array, tolerance: float = UNIT_TOLERANCE) -> None:
-    """Refuse a quaternion that is not unit; `where` says which it is."""
+def unit_quaternion(where: str, value: Array, tolerance: float = UNIT_TOLERANCE) -> Array:
+    """A quaternion made unit, or refused if it is not nearly; `where` says which it is."""
     norm = math.hypot(*value)
     if abs(norm - 1.0) > tolerance:
         raise ArgumentValueError(
             f"{where} has norm {norm:.9g}: it must be 1 to within {UNIT_TOLERANCE:g}. Normalize it, or step with "
             "lb.integrate, which keeps it unit."
         )
+    return value / norm
 
 
 def rotation(name: str, value: ArrayLike, hint: str = "", symbols: bool = False) -> Array:

@@ -1,21 +1,26 @@
 /* The way from Python into a generated function, without a copy and without overhead.
 
-   Function(pointer, inputs, outputs, single, general)
+   Function(pointer, inputs, outputs, single, quaternions, general)
      pointer  address of limber_call(in, out)
      inputs   shape of each input
      outputs  shape of each output
      single   1: float32, 0: float64
-     general  what to call when the arguments are not plain arrays of exactly these shapes
+     quaternions  where quaternions begin in the first input
+     general  what to call when the arguments are not plain arrays of exactly these shapes, or quaternions
+              are not unit to rounding
 
    Everything but the plain case, errors included, is left to `general`. */
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <Python.h>
 #include <numpy/arrayobject.h>
+#include <math.h>
 #include <stddef.h>
 
 #define MOST 24 /* arguments */
 #define DEEPEST 3 /* dimensions */
+#define UNIT_ROUNDING 0x1p-50
+#define UNIT_ROUNDING_SINGLE 0x1p-21
 
 typedef void (*generated)(const void *const *, void *const *);
 
@@ -32,6 +37,7 @@ typedef struct {
     generated function;
     int inputs, outputs, type;
     Shape input[MOST], output[MOST];
+    Py_ssize_t turns, *turn; /* how many quaternions, and where */
 } Function;
 
 static int fits(PyObject *object, const Shape *shape, int type)
@@ -41,6 +47,20 @@ static int fits(PyObject *object, const Shape *shape, int type)
     if (PyArray_TYPE(array) != type || PyArray_NDIM(array) != shape->dimensions || !PyArray_ISCARRAY_RO(array)) return 0;
     for (int i = 0; i < shape->dimensions; ++i)
         if (PyArray_DIM(array, i) != shape->shape[i]) return 0;
+    return 1;
+}
+
+/* numbers that are not finite pass, as they do everywhere in generated code */
+static int unit(const Function *self, const void *q)
+{
+    for (Py_ssize_t i = 0; i < self->turns; ++i) {
+        double norm = 0.0;
+        for (Py_ssize_t j = self->turn[i]; j < self->turn[i] + 4; ++j) {
+            const double x = self->type == NPY_DOUBLE ? ((const double *)q)[j] : ((const float *)q)[j];
+            norm += x * x;
+        }
+        if (fabs(norm - 1.0) > (self->type == NPY_DOUBLE ? UNIT_ROUNDING : UNIT_ROUNDING_SINGLE)) return 0;
+    }
     return 1;
 }
 
@@ -76,6 +96,7 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
         }
         else goto general;
     }
+    if (!unit(self, in[0])) goto general;
     if (given != NULL) {
         if (((PyArrayObject_fields *)given)->base != NULL) goto general;
         out[0] = PyArray_DATA((PyArrayObject *)given);
@@ -132,13 +153,26 @@ static int read_shapes(PyObject *list, Shape *shapes)
     return PyErr_Occurred() ? -1 : (int)count;
 }
 
+static int read_turns(PyObject *list, Function *self)
+{
+    PyObject *fast = PySequence_Fast(list, "quaternions must be a sequence");
+    if (fast == NULL) return -1;
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(fast);
+    self->turn = PyMem_Malloc((size_t)count * sizeof *self->turn);
+    for (Py_ssize_t i = 0; self->turn != NULL && i < count; ++i)
+        self->turn[i] = PyLong_AsSsize_t(PySequence_Fast_GET_ITEM(fast, i));
+    self->turns = count;
+    Py_DECREF(fast);
+    return self->turn == NULL || PyErr_Occurred() ? -1 : 0;
+}
+
 static PyObject *new_function(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     unsigned long long pointer;
-    PyObject *inputs, *outputs, *general;
+    PyObject *inputs, *outputs, *quaternions, *general;
     int single;
     (void)keywords;
-    if (!PyArg_ParseTuple(args, "KOOpO", &pointer, &inputs, &outputs, &single, &general)) return NULL;
+    if (!PyArg_ParseTuple(args, "KOOpOO", &pointer, &inputs, &outputs, &single, &quaternions, &general)) return NULL;
     Function *self = (Function *)type->tp_alloc(type, 0);
     if (self == NULL) return NULL;
     self->vectorcall = call;
@@ -146,7 +180,7 @@ static PyObject *new_function(PyTypeObject *type, PyObject *args, PyObject *keyw
     self->type = single ? NPY_FLOAT : NPY_DOUBLE;
     self->inputs = read_shapes(inputs, self->input);
     self->outputs = self->inputs < 0 ? -1 : read_shapes(outputs, self->output);
-    if (self->outputs < 0) {
+    if (self->outputs < 0 || read_turns(quaternions, self) < 0) {
         Py_DECREF(self);
         return NULL;
     }
@@ -173,6 +207,7 @@ static void release(Function *self)
 {
     PyObject_GC_UnTrack(self);
     clear(self);
+    PyMem_Free(self->turn);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
