@@ -14,13 +14,10 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <Python.h>
 #include <numpy/arrayobject.h>
-#include <math.h>
 #include <stddef.h>
 
 #define MOST 24 /* arguments */
 #define DEEPEST 3 /* dimensions */
-#define UNIT_ROUNDING 0x1p-50
-#define UNIT_ROUNDING_SINGLE 0x1p-21
 
 typedef void (*generated)(const void *const *, void *const *);
 
@@ -50,19 +47,20 @@ static int fits(PyObject *object, const Shape *shape, int type)
     return 1;
 }
 
-/* numbers that are not finite pass, as they do everywhere in generated code */
-static int unit(const Function *self, const void *q)
-{
-    for (Py_ssize_t i = 0; i < self->turns; ++i) {
-        double norm = 0.0;
-        for (Py_ssize_t j = self->turn[i]; j < self->turn[i] + 4; ++j) {
-            const double x = self->type == NPY_DOUBLE ? ((const double *)q)[j] : ((const float *)q)[j];
-            norm += x * x;
-        }
-        if (fabs(norm - 1.0) > (self->type == NPY_DOUBLE ? UNIT_ROUNDING : UNIT_ROUNDING_SINGLE)) return 0;
+/* Whether the quaternions in q are unit to rounding; numbers that are not finite pass, as they do everywhere in
+   generated code. */
+#define UNIT(number, rounding) \
+    static int unit_##number(const Function *self, const number *q) \
+    { \
+        for (Py_ssize_t i = 0; i < self->turns; ++i) { \
+            const number *e = q + self->turn[i]; \
+            const number error = (e[0] * e[0] + e[1] * e[1]) + (e[2] * e[2] + e[3] * e[3]) - 1; \
+            if (error > rounding || error < -rounding) return 0; \
+        } \
+        return 1; \
     }
-    return 1;
-}
+UNIT(double, 0x1p-50)
+UNIT(float, 0x1p-21f)
 
 static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyObject *names)
 {
@@ -96,7 +94,7 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
         }
         else goto general;
     }
-    if (!unit(self, in[0])) goto general;
+    if (self->turns > 0 && !(self->type == NPY_DOUBLE ? unit_double(self, in[0]) : unit_float(self, in[0]))) goto general;
     if (given != NULL) {
         if (((PyArrayObject_fields *)given)->base != NULL) goto general;
         out[0] = PyArray_DATA((PyArrayObject *)given);
