@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from limber.assembly import Assembly
 from limber.bodies import FlexibleBody, RigidBody
 from limber.checks import Array, shown
-from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError, ModelWarning
+from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError, ModelWarning, warn
 from limber.io.fields import did_you_mean
 from limber.io.urdf import Urdf, UrdfJoint, parse_urdf
 from limber.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
@@ -124,7 +123,7 @@ def _report(robot: Urdf, flexible: Mapping[str, RigidBody | FlexibleBody]) -> No
         if mass and abs(body.mass - mass) > 0.01 * mass:
             notes.append(f"link {name!r}: mass {body.mass:g} kg replaces {mass:g} kg of the URDF")
     if notes:
-        warnings.warn(f"{robot.element.file}: {'; '.join(notes)}.", ModelWarning, stacklevel=4)
+        warn(f"{robot.element.file}: {'; '.join(notes)}.", ModelWarning)
 
 
 def _body(robot: Urdf, name: str, flexible: Mapping) -> RigidBody | FlexibleBody:
@@ -167,11 +166,10 @@ def _place(
         at = int(distance.argmin())
         extent = float(np.ptp(nodes.position, axis=0).max())
         if distance[at] > FAR * extent:
-            warnings.warn(
+            warn(
                 f"{robot.element.file}: joint {joint.name!r} is {distance[at]:.3g} m from the nearest node "
                 f"{nodes.names[at]!r} of the flexible link {to!r}, to which it is tied rigidly. Name the node in "
                 "`attach` if this is meant.",
                 ModelWarning,
-                stacklevel=5,
             )
     return to, at, joint.offset - nodes.position[at]
