@@ -101,7 +101,7 @@ def _body_data(item: Attachment, ruthless: bool) -> _BodyData:
     if isinstance(body, RigidBody):
         shift = np.zeros(3) if d is None else nodes.position[d]
         nodes = Nodes(nodes.names, nodes.position - shift, nodes.translation, nodes.rotation)
-        moved = RigidBody(body.mass, body.com - shift, body.inertia)
+        moved = RigidBody(body.mass, body.com - shift, body.inertia, check_inertia=False)
         J = moved.inertia_about_origin()[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
         return _BodyData(nodes, 0, body.mass, body.mass * moved.com, J)
     integrals = body.integrals
