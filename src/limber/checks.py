@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
 import operator
@@ -27,6 +28,19 @@ def shown(value: object) -> str:
 def listed(names: Iterable[object]) -> str:
     """Names in a message, as they are written in Python."""
     return ", ".join(map(repr, names))
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """The closest known word as a question, in front of which a space stands; nothing if none is close."""
+    by_lower = {name.casefold(): name for name in known}
+    close = difflib.get_close_matches(word.casefold(), by_lower, n=1, cutoff=0.6)
+    return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The closest known word as a question, or the known words."""
+    known = list(known)
+    return suggestion(word, known).strip() or f"Known here: {', '.join(known[:30])}."
 
 
 def shown_number(value: object) -> str:

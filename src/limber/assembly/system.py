@@ -11,7 +11,7 @@ import numpy as np
 from limber.assembly.pack import Attachment, Packed, pack
 from limber.assembly.singular import refuse_singular
 from limber.bodies import FlexibleBody, RigidBody
-from limber.checks import Array, shown
+from limber.checks import Array, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 from limber.joints import Joint
@@ -89,6 +89,7 @@ class System(Frozen):
             more = ", ..." if len(self.layout) > 12 else ""
             raise ArgumentValueError(
                 f"{argument}={body!r} is not in the system {self.name!r}; it has: {known}{more}."
+                f"{suggestion(body, self.layout)}"
             )
         return self._numbers[body]
 

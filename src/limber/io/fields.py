@@ -6,15 +6,14 @@ expected, and its JSON schema.
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic_core import PydanticCustomError, core_schema
 
-from limber.checks import AXES, shown, text
+from limber.checks import AXES, did_you_mean, shown, text
 
 
 def problem(message: str, *at: int | str) -> PydanticCustomError:
@@ -35,15 +34,6 @@ def named(value: Any) -> str:
     if isinstance(value, list):
         return f"the list {shown(value)}"
     return shown(value)
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The closest known word as a question, or the known words."""
-    known = list(known)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    if close:
-        return f"Did you mean {close[0]!r}?"
-    return f"Known here: {', '.join(known[:30])}."
 
 
 def _finite(value: Any, expected: str, *at: int) -> float:

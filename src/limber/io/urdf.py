@@ -11,9 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from limber.checks import Array
+from limber.checks import Array, did_you_mean
 from limber.errors import ModelWarning, warn
-from limber.io.fields import did_you_mean
 from limber.io.rotations import rpy_matrix
 from limber.io.xml_tree import Element, parse_xml
 

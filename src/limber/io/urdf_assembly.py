@@ -10,9 +10,8 @@ import numpy as np
 
 from limber.assembly import Assembly
 from limber.bodies import FlexibleBody, RigidBody
-from limber.checks import Array, listed, shown
+from limber.checks import Array, did_you_mean, listed, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError, ModelWarning, warn
-from limber.io.fields import did_you_mean
 from limber.io.urdf import Urdf, UrdfJoint, parse_urdf
 from limber.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 
