@@ -12,12 +12,11 @@ import hashlib
 import os
 import sys
 import uuid
-import warnings
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from limber.errors import CacheWarning
+from limber.errors import CacheWarning, warn
 
 #: Bytes of the digest behind the content of an entry.
 SEAL = 16
@@ -121,4 +120,4 @@ def _write(path: Path, sealed: bytes) -> None:
 @cache
 def _warn(text: str) -> None:
     """Say something once in a process."""
-    warnings.warn(text, CacheWarning, stacklevel=3)
+    warn(text, CacheWarning)

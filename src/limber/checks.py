@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
 import operator
@@ -27,6 +28,19 @@ def shown(value: object) -> str:
 def listed(names: Iterable[object]) -> str:
     """Names in a message, as they are written in Python."""
     return ", ".join(map(repr, names))
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """The closest known word as a question, in front of which a space stands; nothing if none is close."""
+    by_lower = {name.casefold(): name for name in known}
+    close = difflib.get_close_matches(word.casefold(), by_lower, n=1, cutoff=0.6)
+    return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The closest known word as a question, or the known words."""
+    known = list(known)
+    return suggestion(word, known).strip() or f"Known here: {', '.join(known[:30])}."
 
 
 def shown_number(value: object) -> str:
@@ -140,6 +154,13 @@ def integer(value: object) -> int | None:
         return None
 
 
+def flag(name: str, value: object) -> bool:
+    """`value` as True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentTypeError(f"{name} must be True or False, got {shown(value)}.")
+    return bool(value)
+
+
 def whole(name: str, value: object, minimum: int, *, optional: bool = False, hint: str = "") -> int:
     """`value` as an int, at least `minimum`; `optional`: the message says that None is fine too."""
     result = integer(value)
@@ -178,9 +199,21 @@ def repeated(name: str, value: ArrayLike, n: int, hint: str = "") -> Array:
     return array(name, np.full(n, given) if given.ndim == 0 else given, (n,), hint)
 
 
-def axis(name: str, value: ArrayLike) -> Array:
-    """`value` as a unit 3-vector; one that is unit to rounding is kept bit for bit."""
-    vector = array(name, value, (3,), "Give the direction as three numbers.")
+#: Directions by name, in Python and in files.
+AXES = {
+    sign + name: np.where(np.arange(3) == i, -1.0 if sign else 1.0, 0.0)
+    for sign in ("", "-")
+    for i, name in enumerate("xyz")
+}
+
+
+def axis(name: str, value: ArrayLike | str) -> Array:
+    """`value`, three numbers or one of x, y, z, -x, -y, -z, as a unit 3-vector; one that is unit to rounding is
+    kept bit for bit."""
+    if isinstance(value, str):
+        value = AXES.get(value, value)
+    hint = f"Give the direction as three numbers, or as one of {', '.join(AXES)}."
+    vector = array(name, value, (3,), hint)
     if abs(math.hypot(*vector) - 1.0) <= 8.0 * np.finfo(float).eps:
         return vector
     largest = np.abs(vector).max()
@@ -192,14 +225,15 @@ def axis(name: str, value: ArrayLike) -> Array:
     return unit
 
 
-def unit_quaternion(where: str, value: Array, tolerance: float = UNIT_TOLERANCE) -> None:
-    """Refuse a quaternion that is not unit; `where` says which it is."""
+def unit_quaternion(where: str, value: Array, tolerance: float = UNIT_TOLERANCE) -> Array:
+    """A quaternion made unit, or refused if it is not nearly; `where` says which it is."""
     norm = math.hypot(*value)
     if abs(norm - 1.0) > tolerance:
         raise ArgumentValueError(
             f"{where} has norm {norm:.9g}: it must be 1 to within {UNIT_TOLERANCE:g}. Normalize it, or step with "
             "lb.integrate, which keeps it unit."
         )
+    return value / norm
 
 
 def rotation(name: str, value: ArrayLike, hint: str = "", symbols: bool = False) -> Array:
@@ -262,6 +296,45 @@ def semidefinite(name: str, value: Array, why: str, scale: float = 0.0) -> Array
             raise ArgumentValueError(
                 f"{name} must be positive semidefinite, but its smallest eigenvalue is "
                 f"{eigenvalues.min():.6g}: {why}"
+            )
+    return result
+
+
+#: By how much of the largest the largest principal moment may exceed the sum of the others.
+TRIANGLE = 1e-6
+#: m^2: a moment of inertia below this times the mass is rounding, whatever the units of length.
+TINY_AREA = 1e-30
+
+
+def inertias(name: str, value: ArrayLike, batch: tuple[int | str, ...], hint: str = "") -> Array:
+    """`value` as 3 x 3 matrices behind the axes `batch`, given as such or by their diagonals (Ixx, Iyy, Izz)."""
+    hint = f"{hint} A 3 x 3 matrix, or its diagonal (Ixx, Iyy, Izz).".strip()
+    full = (*batch, 3, 3)
+    if free_symbols(value):
+        axes = np.ndim(value.tolist() if hasattr(value, "tolist") else value)
+    else:
+        axes = numbers(name, value, text(full), f" {hint}").ndim
+    if axes == len(batch) + 1:
+        diagonal = array(name, value, (*batch, 3), hint, symbols=True)
+        value = diagonal[..., None] * np.eye(3, dtype=int)
+    return array(name, value, full, hint, symbols=True)
+
+
+def distributable(name: str, value: Array, mass: float, why: str, scale: float = 0.0) -> Array:
+    """`value`, an inertia about the mass centre of a body of that mass that some distribution of mass has.
+
+    No principal moment is negative, none exceeds the sum of the others; to rounding of numbers of the size
+    `scale`.  Symbolic ones pass if they are symmetric.
+    """
+    tiny = 0.0 if free_symbols(mass) else TINY_AREA * float(mass)
+    result = semidefinite(name, value, why, max(scale, 1e10 * tiny))
+    if result.dtype != object:
+        low, middle, high = np.linalg.eigvalsh(result)
+        excess = high - low - middle
+        if excess > TRIANGLE * max(high, scale) + tiny:
+            raise ArgumentValueError(
+                f"{name} has the principal moments {low:.6g}, {middle:.6g} and {high:.6g}, but none can be larger than the sum of "
+                f"the others: {why}"
             )
     return result
 

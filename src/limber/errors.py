@@ -1,6 +1,12 @@
-"""The exceptions Limber raises."""
+"""The exceptions Limber raises, and the way it warns."""
+
+import os
+import sys
+import warnings
 
 from limber.printable import PrintableMessage
+
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
 class LimberError(PrintableMessage):
@@ -46,7 +52,8 @@ class FileError(LimberError, ValueError):
 
 
 class ModelWarning(PrintableMessage, UserWarning):
-    """Something in a file that the model made from it leaves out, or a file that is not whole."""
+    """Something about a model that is probably not as its author wants it, that a file leaves out, or a file that is
+    not whole."""
 
 
 class TheoryWarning(ModelWarning):
@@ -73,3 +80,11 @@ class SimulationError(LimberError, RuntimeError):
     """A simulation could not go on; `result` holds what there is up to then."""
 
     result: object = None
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside of Limber that led here."""
+    level, frame = 1, sys._getframe()
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

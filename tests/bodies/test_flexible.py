@@ -45,7 +45,8 @@ def random_nodes(rng, rotary, n=5, m=MODES):
 def inertia(rng, mass, com):
     """About the node, of a body with a random inertia about its mass centre."""
     A = rng.normal(size=(3, 3))
-    return A @ A.T - mass * cross(com) @ cross(com)
+    second = A @ A.T  # of mass
+    return np.trace(second) * np.eye(3) - second - mass * cross(com) @ cross(com)
 
 
 def exact(data, eta):

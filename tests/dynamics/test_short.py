@@ -14,15 +14,7 @@ from helpers.random_systems import quaternion_slices, random_assembly, random_st
 from helpers.refusals import SPOILT, parametrize, with_entry
 from limber.dynamics import evaluate, forward
 from limber.kernels import compiled
-from limber.kernels.layout import (
-    ALL_PIVOTS,
-    JOINT_PIVOTS,
-    MATRIX_PIVOTS,
-    NO_PIVOTS,
-    OK,
-    SIZES,
-    WORK_SIZE,
-)
+from limber.kernels.layout import OK, SIZES, WORK_SIZE
 
 
 def random_system(seed, fidelity="full", **options):
@@ -426,10 +418,10 @@ NO_NODES, A_NODE = np.zeros(0, dtype=np.int64), np.zeros(2, dtype=np.int64)
 
 #: For a system of one freedom: entry, its second argument, its options, the sizes of its vectors and result.
 ENTRIES = {
-    "articulated_sweep": ("dynamics", ALL_PIVOTS, (NO_NODES,), (0, 1, 1, 1), 1),
-    "ruthless_sweep": ("dynamics", JOINT_PIVOTS, (A_NODE,), (6, 1, 1, 1), 1),
-    "composite_sweep": ("dynamics", MATRIX_PIVOTS, (NO_NODES,), (0, 1, 1, 1), 1),
-    "newton_euler_sweep": ("dynamics", NO_PIVOTS, (NO_NODES,), (0, 1, 1, 1), 1),
+    "articulated_sweep": ("dynamics", 1, (NO_NODES,), (0, 1, 1, 1), 1),
+    "ruthless_sweep": ("dynamics", 1, (A_NODE,), (6, 1, 1, 1), 1),
+    "composite_sweep": ("dynamics", 0, (NO_NODES,), (0, 1, 1, 1), 1),
+    "newton_euler_sweep": ("dynamics", 0, (NO_NODES,), (0, 1, 1, 1), 1),
     "mass_matrix": ("of_position", 1, (0, 0), (1,), 1),
     "potential_energy": ("of_position", 1, (0, 0), (1,), 1),
     "pose": ("of_position", 12, (0, 0), (1,), 12),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.bodies import FlexibleBody, RigidBody
-from limber.checks import Array, array, free_symbols, shown
+from limber.checks import Array, array, free_symbols, listed, shown, suggestion
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.joints import Joint
@@ -112,10 +112,10 @@ class Assembly:
                 f'to of {name!r} must be "world" or the name of a body, got {shown(to)}.'
             )
         if to != "world" and to not in self._attachments:
-            known = ", ".join(map(repr, ["world", *self._attachments]))
+            known = ["world", *self._attachments]
             raise ArgumentValueError(
-                f"to={to!r}, the parent of {name!r}, is not attached yet. Attach a parent before its children (that also rules out "
-                f"cycles); known so far: {known}."
+                f"to={to!r}, the parent of {name!r}, is not attached yet.{suggestion(to, known)} Attach a parent before its "
+                f"children (that also rules out cycles); known so far: {listed(known)}."
             )
         if at is not None:
             if to == "world":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -44,6 +45,12 @@ class Packed:
         0.0  # bound of Omega Gamma of a ruthless system: what its modes carry over their own mass
     )
     pools: dict = field(default_factory=dict)  # scratch arrays for reuse, by extra size
+
+    @cached_property
+    def nudged(self) -> np.ndarray:
+        """`const` with every number changed by NUDGE or half of it, up or down; see `kernels.checks`."""
+        steps = np.random.default_rng(0).choice([-1.0, -0.5, 0.5, 1.0], self.const.size)
+        return self.const * (1.0 + L.NUDGE * steps)
 
 
 _NO_MODES = ModalIntegrals(
@@ -95,7 +102,7 @@ def _body_data(item: Attachment, ruthless: bool) -> _BodyData:
     if isinstance(body, RigidBody):
         shift = np.zeros(3) if d is None else nodes.position[d]
         nodes = Nodes(nodes.names, nodes.position - shift, nodes.translation, nodes.rotation)
-        moved = RigidBody(body.mass, body.com - shift, body.inertia)
+        moved = RigidBody(body.mass, body.com - shift, body.inertia, check_inertia=False)
         J = moved.inertia_about_origin()[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
         return _BodyData(nodes, 0, body.mass, body.mass * moved.com, J)
     integrals = body.integrals
@@ -363,4 +370,6 @@ def _lay_out_work(topo, n: int) -> None:
         size = 6 * row[L.LOADS]
         row[L.W_LOADS] = at
         at += size * size + 2 * size if topo[0, L.RUTHLESS] else 0
+    topo[0, L.SPARE] = at
+    at += topo[0, L.NQ]
     topo[0, L.WORK_SIZE] = at

@@ -2,20 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from limber.checks import Array
+from limber.errors import ModelError, ModelWarning, warn
 from limber.kernels import compiled
 from limber.kernels import layout as L
 
 if TYPE_CHECKING:
     from limber.assembly.system import System
 
+#: Configurations that are tried before a system is called singular.
+CONFIGURATIONS = 3
+#: A system that magnifies changes of its numbers this much loses half of the 16 digits.
+HALF = 1e8
 
-def generic_configuration(system: System) -> np.ndarray:
-    """Undeformed bodies, joints away from any special position (the same on every call)."""
-    rng = np.random.default_rng(0)
+
+def refuse_singular(system: System) -> None:
+    """Refuse a system whose mass matrix is singular whatever its configuration; warn if it nearly is."""
+    for seed in range(CONFIGURATIONS):
+        q = generic_configuration(system, seed)
+        if pivots_large(system, q):
+            return
+        verdict = judge(system, q)
+        if verdict.sound:
+            break
+    else:
+        raise ModelError(
+            f"body {verdict.body!r}: {verdict.freedom} moves no mass, alone or together with freedoms outboard of it, "
+            "so its acceleration is undefined (the articulated inertia is singular). Give "
+            f"{verdict.body!r} or a body outboard of it mass and inertia in that direction (a beam turns about its own "
+            "axis without inertia unless it has a polar_inertia), or fix that freedom. A compound joint whose axes "
+            "are not independent shows the same, and so do massless bodies in a row with more freedoms than the "
+            "body that they carry."
+        )
+    if verdict.loss > HALF:
+        warn(
+            f"system {system.name!r}, body {verdict.body!r}: {verdict.freedom} moves next to no mass, alone or together "
+            f"with freedoms outboard of it: forward dynamics loses about {np.log10(verdict.loss):.0f} of 16 digits by "
+            f"it. Give {verdict.body!r} or a body outboard of it more mass and inertia in that direction, or fix "
+            "that freedom.",
+            ModelWarning,
+        )
+
+
+def generic_configuration(system: System, seed: int = 0) -> Array:
+    """Undeformed bodies, joints away from any special position (the same for the same seed)."""
+    rng = np.random.default_rng(seed)
     q = system.neutral()
     for name, where in system.layout.items():
         at = where.q_joint.start
@@ -29,42 +65,63 @@ def generic_configuration(system: System) -> np.ndarray:
     return q
 
 
-def singular_body(system: System) -> tuple[str, str] | None:
-    """(body, freedom) whose articulated inertia is singular at a generic configuration."""
-    packed = system.geometry
-    work = np.zeros(packed.topo[L.WORK_SIZE])
-    vdot, zero = np.empty(system.nv), np.zeros(system.nv)
-    q = generic_configuration(system)
-    no_nodes, no_forces = np.empty(0, dtype=np.int64), np.empty(0)
-    compiled.load("dynamics")(
-        compiled.address("articulated_sweep"), L.NO_PIVOTS, packed.topo, packed.const, no_nodes, no_forces,
-        q, zero, zero, work, vdot, 0, 1,
+def pivots_large(system: System, q: Array) -> bool:
+    """Whether no pivot at q is small beside the inertias it came from; see `kernels.checks`."""
+    packed = system.dynamics
+    zero, out = np.zeros(system.nv), np.empty(system.nv)
+    work = np.empty(packed.topo[L.WORK_SIZE])
+    status = compiled.load("dynamics")(
+        compiled.address("articulated_sweep"), 1, packed.topo, packed.const, np.empty(0, dtype=np.int64), np.empty(0),
+        q, zero, zero, work, out, 0, 1,
     )  # fmt: skip
-    topo = packed.topo.reshape(-1, L.COLUMNS)
-    names = list(system.layout)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for k in range(len(system.layout), 0, -1):
-            b, m, joint = topo[k, L.WORK] + L.P, topo[k, L.MODES], topo[k, L.W_JOINT]
-            diagonal = topo[k, L.W_MODES] + 6 * m + np.arange(m) * (m + 1)
-            pivots = 1.0 / work[diagonal]
-            aligned = topo[k, L.ALIGNED]
-            G = (aligned + m * m if aligned else topo[k, L.MODAL]) + np.arange(m) * (m + 1)
-            mass = packed.const[G]  # of the coordinates that were eliminated
-            bad = ~(pivots > 1e-12 * mass)
-            if m and bad.any():
-                return names[k - 1], f"mode {int(bad.argmax())}"
-            for r in range(topo[k, L.DOFS]):
-                angular, linear = (
-                    work[b : b + 6][[0, 3, 5]].sum(),
-                    work[b + 15 : b + 21][[0, 3, 5]].sum(),
-                )
-                i = joint + r * L.JOINT_WORK
-                if topo[k, L.JOINT] == L.GENERAL:
-                    h = work[i + L.J_H : i + L.J_H + 6]
-                else:
-                    h = np.eye(6)[topo[k, L.AXIS]]
-                scale = (h[:3] @ h[:3]) * angular + (h[3:] @ h[3:]) * linear
-                pivot = 1.0 / work[i + L.J_D]
-                if not pivot > L.PIVOT_TOLERANCE * scale:
-                    return names[k - 1], f"joint speed {r} ({system.joints[names[k - 1]]!r})"
-    return None
+    return status == L.OK
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How regular the mass matrix is at a configuration.
+
+    sound : whether it is at all.
+    body, freedom : the worst freedom, in words.
+    loss : how many times larger than relative changes of the numbers of the model those of its acceleration
+        may be.
+    """
+
+    sound: bool
+    body: str
+    freedom: str
+    loss: float
+
+
+def judge(system: System, q: Array, sweep: str = "articulated_sweep") -> Verdict:
+    """The verdict on one configuration, by that sweep; see `kernels.checks`."""
+    packed, n = system.dynamics, system.nv
+    found, work = np.empty(L.JUDGED * n), np.empty(packed.topo[L.WORK_SIZE])
+    status = compiled.load("judge_pivots")(
+        compiled.address(sweep), packed.topo, packed.const, packed.nudged, q, work, found
+    )
+    order = _elimination_order(system)
+    vectors = found.reshape(-1, n)[:, order]
+    changes, responses = vectors[L.CHANGES], vectors[L.RESPONSES]
+    loss = np.maximum(changes / L.NUDGE, np.abs(responses))
+    loss[~np.isfinite(loss)] = np.inf
+    rounding = ~(changes <= L.PIVOT_CHANGE)
+    # of pivots of rounding errors the first: the others came of it
+    worst = int(rounding.argmax() if rounding.any() else vectors[L.RATIOS].argmax())
+    return Verdict(status == L.OK, *_freedom(system, order[worst]), float(loss.max()))
+
+
+def _elimination_order(system: System) -> np.ndarray:
+    """Indices of v in the order in which the articulated sweep eliminates them: tip to base, modes first."""
+    parts = [np.arange(w.v_modes.start, w.v_joint.stop) for w in system.layout.values()]
+    return np.concatenate(parts[::-1]).astype(np.int64)
+
+
+def _freedom(system: System, i: int) -> tuple[str, str]:
+    """The body that v[i] belongs to, and what it is."""
+    for name, where in system.layout.items():
+        if where.v_modes.start <= i < where.v_modes.stop:
+            return name, f"mode {i - where.v_modes.start}"
+        if where.v_joint.start <= i < where.v_joint.stop:
+            return name, f"joint speed {i - where.v_joint.start} ({system.joints[name]!r})"
+    raise IndexError(i)

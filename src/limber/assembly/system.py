@@ -9,9 +9,10 @@ from types import MappingProxyType
 import numpy as np
 
 from limber.assembly.pack import Attachment, Packed, pack
+from limber.assembly.singular import refuse_singular
 from limber.bodies import FlexibleBody, RigidBody
-from limber.checks import Array, shown
-from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
+from limber.checks import Array, shown, suggestion
+from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 from limber.joints import Joint
 from limber.kernels import layout as L
@@ -69,7 +70,7 @@ class System(Frozen):
                 slice(qm, qj), slice(qj, qj + nq), slice(vm, vm + m), slice(vj, vj + r)
             )
         self.layout: Mapping[str, BodyLayout] = MappingProxyType(layout)
-        self._refuse_singular()
+        refuse_singular(self)
         self._freeze()
 
     def neutral(self) -> np.ndarray:
@@ -88,6 +89,7 @@ class System(Frozen):
             more = ", ..." if len(self.layout) > 12 else ""
             raise ArgumentValueError(
                 f"{argument}={body!r} is not in the system {self.name!r}; it has: {known}{more}."
+                f"{suggestion(body, self.layout)}"
             )
         return self._numbers[body]
 
@@ -121,17 +123,3 @@ class System(Frozen):
 
     def __reduce__(self):
         return System, (self.name, tuple(self.attachments.values()), self.gravity, self.fidelity)
-
-    def _refuse_singular(self) -> None:
-        """Refuse a system whose articulated inertia is singular whatever its configuration."""
-        from limber.assembly.singular import singular_body  # noqa: PLC0415
-
-        found = singular_body(self)
-        if found is not None:
-            name, what = found
-            raise ModelError(
-                f"body {name!r}: {what} moves no mass, so its acceleration is undefined (the articulated inertia "
-                f"is singular). Give {name!r} or a body outboard of it mass and inertia in that direction (a beam "
-                "turns about its own axis without inertia unless it has a polar_inertia), or fix that freedom. A compound "
-                "joint whose axes are not independent shows the same."
-            )

@@ -22,7 +22,7 @@ from limber.bodies.flexible import FlexibleBody, check_modes, modal_matrices
 from limber.bodies.integrals import MassPoints
 from limber.bodies.nodes import Nodes
 from limber.bodies.recipe import BeamRecipe
-from limber.checks import Array, array, number, repeated, shown, whole
+from limber.checks import Array, array, inertias, number, repeated, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: Lengths, masses and stiffnesses above this, or below its inverse, are a mistake.
@@ -90,7 +90,7 @@ def beam(
     elements: int = 10,
     damping: float | ArrayLike = 0.0,
     polar_inertia: float | None = None,
-    load: tuple[float, float] | None = None,
+    load: tuple[float, float | ArrayLike] | None = None,
     geometric_stiffening: bool = False,
 ) -> FlexibleBody:
     """A uniform beam along x, clamped at x = 0, in exact mode shapes.
@@ -105,7 +105,8 @@ def beam(
     damping : damping ratio of all modes, or one per mode in their order.
     polar_inertia : moment of inertia of the whole beam about its axis, kg m^2.  None: with torsion
         modes that of a homogeneous section, mass (EIy + EIz) / EA; otherwise zero.
-    load : (mass, inertia) at the tip that the bending shapes are to satisfy as an end condition.  It
+    load : (mass, inertia) at the tip that the bending shapes are to satisfy as an end condition: one inertia
+        for both planes, or as for a body, (Ixx, Iyy, Izz) or a diagonal 3 x 3 matrix.  It
         shapes the modes only: attach the load itself as a body.  Without it the shapes take no force
         or moment at the tip: frequencies with a heavy body there converge only like 1/modes, and those
         of beams welded in a row stay too high however many the beams.  With a load far above `mass` and
@@ -128,11 +129,9 @@ def beam(
         )
     elements = whole("elements", elements, 1)
     polar = _polar_inertia(polar_inertia, mass, EIy, EIz, EA, counts)
-    tip = array("load", (0.0, 0.0) if load is None else load, (2,), "(mass, inertia) at the tip.")
-    if tip.min() < 0.0:
-        raise ArgumentValueError(f"load must not be negative, got {shown(load)}.")
+    tip = _load(load)
     given = {"length": length, "mass": mass, "EI": EIz, "GJ": GJ, "EA": EA, "polar_inertia": polar}
-    for name, value in [*given.items(), ("EI", EIy), ("load", tip[0]), ("load", tip[1])]:
+    for name, value in [*given.items(), ("EI", EIy), *(("load", x) for x in tip)]:
         if value and not 1.0 / LARGEST <= value <= LARGEST:
             raise ArgumentValueError(
                 f"{name} = {value:g} is out of range: beams are computed for values from {1.0 / LARGEST:g} to "
@@ -141,8 +140,8 @@ def beam(
 
     shapes: list[_Shape] = []
     for y, z in zip(
-        _bending("y", length, mass, EIz, tip, counts["bending"]),
-        _bending("z", length, mass, EIy, tip, counts["bending"]),
+        _bending("y", length, mass, EIz, (tip[0], tip[3]), counts["bending"]),
+        _bending("z", length, mass, EIy, (tip[0], tip[2]), counts["bending"]),
     ):
         shapes += [y, z]
     shapes += _bars("torsion", length, polar, GJ, counts["torsion"])
@@ -176,7 +175,7 @@ def beam(
         elements=int(elements),
         damping=tuple(ratio.tolist()),
         polar_inertia=None if polar_inertia is None else polar,
-        load=None if load is None else (float(tip[0]), float(tip[1])),
+        load=None if load is None else _load_recipe(tip),
     )
     matrices = modal_matrices(np.diag(omega**2), np.diag(2.0 * ratio * omega), omega.size)
     return FlexibleBody(points, nodes, *matrices, recipe)
@@ -212,6 +211,33 @@ def _polar_inertia(given, mass, EIy, EIz, EA, counts) -> float:
         "polar_inertia is missing: torsion modes need the beam's moment of inertia about its axis. Give "
         "polar_inertia, or EI and EA, which determine it for a homogeneous section."
     )
+
+
+def _load(load) -> Array:
+    """(mass, Ixx, Iyy, Izz) of the load at the tip."""
+    if load is None:
+        return np.zeros(4)
+    if isinstance(load, tuple | list) and len(load) == 2 and np.ndim(load[0]) < np.ndim(load[1]):
+        mass, matrix = number("load[0]", load[0]), inertias("load[1]", load[1], ())
+        moments = np.diag(matrix)
+        if np.any(matrix != np.diag(moments)):
+            raise ArgumentValueError(
+                f"load[1] has products of inertia, {shown(load[1])}: they would couple the bending planes. Give the "
+                "diagonal (Ixx, Iyy, Izz)."
+            )
+    else:
+        mass, inertia = array("load", load, (2,), "(mass, inertia) at the tip.")
+        moments = np.full(3, inertia)
+    tip = np.array([mass, *moments])
+    if tip.min() < 0.0:
+        raise ArgumentValueError(f"load must not be negative, got {shown(load)}.")
+    return tip
+
+
+def _load_recipe(tip: Array) -> tuple:
+    """The load as short as it can be written."""
+    mass, *moments = tip.tolist()
+    return (mass, moments[0]) if len(set(moments)) == 1 else (mass, tuple(moments))
 
 
 def _damping_ratios(damping, count: int) -> Array:

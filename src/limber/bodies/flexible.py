@@ -11,9 +11,12 @@ from limber.bodies.integrals import MassPoints, ModalIntegrals
 from limber.bodies.nodes import Nodes
 from limber.bodies.recipe import BeamRecipe
 from limber.checks import (
+    TRIANGLE,
     Array,
     array,
+    distributable,
     free_symbols,
+    inertias,
     integer,
     semidefinite,
     shown,
@@ -73,7 +76,9 @@ class FlexibleBody(Frozen):
         translation : (n, 3, m) displacement of node j is translation[j] @ eta.
         rotation : (n, 3, m) rotation vector of node j is rotation[j] @ eta.  None: the nodes do not turn.
         stiffness, damping : (m, m), symmetric positive semidefinite; damping None is zero.
-        inertia : (n, 3, 3) about the node, body axes.  None: point masses (at `com`).
+        inertia : (n, 3, 3) about the node, body axes, or (n, 3) its diagonals.  None: point masses (at `com`).
+            Referred to its mass centre, each must be that of some distribution of mass, or about one axis
+            only, as a slice of a beam that turns about its axis has it.
         com : (n, 3) from each node to its mass centre.  None: at the node.
         names : n names.  None: "0", "1", ...
 
@@ -104,14 +109,10 @@ class FlexibleBody(Frozen):
         square = np.einsum("ni,ni->n", com, com)[:, None, None] * np.eye(3)
         offset = mass[:, None, None] * (square - com[:, :, None] * com[:, None, :])
         inertia = offset if inertia is None else inertia
-        inertia = array("inertia", inertia, (n, 3, 3), "About the node, body axes.", True)
+        inertia = inertias("inertia", inertia, (n,), "About the node, body axes.")
         for j in range(n):
-            semidefinite(
-                f"inertia[{j}] of node {node_names[j]!r}, referred to its mass centre,",
-                inertia[j] - offset[j],
-                "no mass has such an inertia. Inertias are about the node, not about the mass centre.",
-                scale=0.0 if inertia.dtype == object else np.abs(inertia[j]).max(),
-            )
+            name = f"inertia[{j}] of node {node_names[j]!r}, referred to its mass centre,"
+            _check_inertia(name, mass[j], inertia[j], inertia[j] - offset[j])
         if stiffness is None:
             raise ArgumentTypeError(
                 f"stiffness is missing: give the ({m}, {m}) modal stiffness matrix, as in np.diag(omega**2)."
@@ -149,6 +150,20 @@ class FlexibleBody(Frozen):
 
     def __repr__(self):
         return f"FlexibleBody(mass={shown_number(self.mass)}, modes={self.modes}, nodes={len(self.nodes.names)})"
+
+
+def _check_inertia(name: str, mass: float, given: Array, central: Array) -> None:
+    """Refuse the inertia of a node that no distribution of mass has, save one about a single axis."""
+    why = "no mass has such an inertia. Inertias are about the node, not about the mass centre."
+    if central.dtype == object:
+        semidefinite(name, central, why)
+        return
+    scale = np.abs(given).max()
+    moments = np.linalg.eigvalsh(0.5 * (central + central.T))
+    if moments[1] <= TRIANGLE * max(moments[2], scale):
+        semidefinite(name, central, why, scale)
+    else:
+        distributable(name, central, mass, why, scale)
 
 
 def _names(names, n: int) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from limber.checks import Array, integer, shown
+from limber.checks import Array, integer, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
@@ -28,6 +28,7 @@ class Nodes:
             more = ", ..." if len(self.names) > 12 else ""
             raise ArgumentValueError(
                 f"{argument}={node!r} is not a node of {owner}; its nodes are: {known}{more}."
+                f"{suggestion(node, self.names)}"
             )
         i = integer(node)
         if i is None:

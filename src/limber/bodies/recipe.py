@@ -22,6 +22,6 @@ class BeamRecipe:
     elements: int
     damping: tuple[float, ...]
     polar_inertia: float | None
-    load: tuple[float, float] | None
+    load: tuple[float, float | tuple[float, ...]] | None
     offset: tuple[float, ...] | None = None
     rotation: tuple[tuple[float, ...], ...] | None = None

@@ -12,7 +12,10 @@ from limber.bodies.nodes import Nodes
 from limber.checks import (
     Array,
     array,
+    distributable,
+    flag,
     free_symbols,
+    inertias,
     number_or_expression,
     semidefinite,
     shown,
@@ -20,6 +23,8 @@ from limber.checks import (
 )
 from limber.errors import ArgumentTypeError
 from limber.frozen import Frozen
+
+WHY = "no distribution of mass has such an inertia. Is it about the centre of mass?"
 
 
 class RigidBody(Frozen):
@@ -29,8 +34,11 @@ class RigidBody(Frozen):
     ----------
     mass : kg, not negative.
     com : centre of mass in the body frame, m.
-    inertia : 3 x 3 inertia about the centre of mass, body axes, kg m^2.  None: a point mass.
+    inertia : inertia about the centre of mass, body axes, kg m^2: a 3 x 3 matrix, or its diagonal (Ixx, Iyy,
+        Izz).  None: a point mass.
     nodes : named points of the body, m; other bodies attach there.
+    check_inertia : False takes an inertia that no distribution of mass has, one principal moment larger than
+        the sum of the others, as files of robots sometimes have it.
 
     Any of these may be SymPy expressions, for `lb.symbolic.equations`.
     """
@@ -41,15 +49,17 @@ class RigidBody(Frozen):
         com: ArrayLike = (0.0, 0.0, 0.0),
         inertia: ArrayLike | None = None,
         nodes: Mapping[str, ArrayLike] | None = None,
+        check_inertia: bool = True,
     ):
         self.mass = number_or_expression("mass", mass, minimum=0.0)
         self.com = array("com", com, (3,), symbols=True)
         moments = np.zeros((3, 3)) if inertia is None else inertia
-        self.inertia = semidefinite(
-            "inertia",
-            array("inertia", moments, (3, 3), "Principal moments: np.diag((Ixx, Iyy, Izz)).", True),
-            "no distribution of mass has such an inertia. Is it about the centre of mass?",
-        )
+        moments = inertias("inertia", moments, ())
+        self.check_inertia = flag("check_inertia", check_inertia)
+        if self.check_inertia:
+            self.inertia = distributable("inertia", moments, self.mass, WHY)
+        else:
+            self.inertia = semidefinite("inertia", moments, WHY)
         if nodes is not None and not isinstance(nodes, Mapping):
             raise ArgumentTypeError(
                 f"nodes must map names to points, as in {{'tip': (1, 0, 0)}}, got {shown(nodes)}."
@@ -89,4 +99,5 @@ class RigidBody(Frozen):
         return f"RigidBody(mass={shown_number(self.mass)}, nodes={list(self.nodes)})"
 
     def __reduce__(self):
-        return RigidBody, (self.mass, self.com, self.inertia, dict(self.nodes))
+        parts = self.mass, self.com, self.inertia, dict(self.nodes), self.check_inertia
+        return RigidBody, parts

@@ -6,7 +6,7 @@ import ctypes
 import importlib.machinery
 import importlib.util
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -16,25 +16,37 @@ from typing import Any
 
 import numpy as np
 
-from limber.checks import numbers, shown, text
+from limber.checks import numbers, shown, text, unit_quaternion
 from limber.codegen import build
 from limber.codegen.program import Argument, Program
 from limber.dynamics.evaluate import cores
 from limber.errors import ArgumentTypeError, ArgumentValueError, CompileError
+from limber.kernels.layout import UNIT_ROUNDING, UNIT_TOLERANCE
 
 #: Batches get another thread for every so many states.
 STATES_PER_THREAD = 2048
+#: The same in single precision as `UNIT_ROUNDING` in double precision.
+UNIT_ROUNDING_SINGLE = 2.0**-21
 
 
 class Caller:
     """A loaded function, called with any arrays that fit.
 
     Inputs are arrays of the shapes of `program.inputs`, with the same leading batch dimensions or
-    none; contiguous arrays of the right type are used where they lie.
+    none; contiguous arrays of the right type are used where they lie.  `quaternions` says where quaternions
+    begin in the first input.
     """
 
-    def __init__(self, program: Program, library: ctypes.CDLL, single: bool, threads: int | None):
+    def __init__(
+        self,
+        program: Program,
+        library: ctypes.CDLL,
+        single: bool,
+        threads: int | None,
+        quaternions: Sequence[int] = (),
+    ):
         self.program = program
+        self.quaternions = list(quaternions)
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self.threads = threads
         self._library = library  # stays loaded
@@ -65,6 +77,8 @@ class Caller:
                 f"{self.program.name} takes {len(inputs)} arguments ({names}), got {len(args)}."
             )
         arrays = [self._array(a, x) for a, x in zip(inputs, args)]
+        if self.quaternions:
+            arrays[0] = self._with_unit_quaternions(arrays[0])
         batches = [x.shape[: x.ndim - len(a.shape)] for a, x in zip(inputs, arrays)]
         try:
             batch = np.broadcast_shapes(*batches)
@@ -115,6 +129,23 @@ class Caller:
                 f"got {array.shape}."
             )
         return array
+
+    def _with_unit_quaternions(self, q: np.ndarray) -> np.ndarray:
+        """q as the engine sees it: quaternions made unit, those too far from it refused."""
+        columns = np.add.outer(self.quaternions, np.arange(4))
+        parts = q[..., columns].astype(np.float64)
+        norms = np.linalg.norm(parts, axis=-1)
+        error = np.abs(norms - 1.0)
+        if np.any(error > UNIT_TOLERANCE):
+            *state, i = np.unravel_index(np.nanargmax(error), error.shape)
+            at = self.quaternions[i]
+            which = f" of state {shown(tuple(map(int, state)))}" if state else ""
+            unit_quaternion(f"q[{at}:{at + 4}]{which}", parts[(*state, i)])
+        if not np.any(error > (UNIT_ROUNDING if q.dtype == np.float64 else UNIT_ROUNDING_SINGLE)):
+            return q
+        result = q.copy()
+        result[..., columns] = parts / norms[..., None]
+        return result
 
     def _results(
         self, out: Any, batch: tuple[int, ...], arrays: list[np.ndarray]
@@ -230,5 +261,6 @@ def fast(caller: Caller) -> Any:
         [a.shape for a in program.inputs],
         [a.shape for a in program.outputs],
         caller.dtype == np.float32,
+        caller.quaternions,
         caller,
     )

@@ -12,6 +12,7 @@ from limber.codegen import build, c, call
 from limber.codegen.derivatives import derivative
 from limber.codegen.program import OperationCount, Program
 from limber.codegen.trace import Request, trace
+from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 TARGETS = ("c", "c-package", "casadi", "cuda")
@@ -65,8 +66,9 @@ def compile(
     path, name : (c-package) the folder, and the prefix of files and functions.
 
     Generated code does not check values: NaN in, NaN out (in what depends on it); a singular state
-    gives infinities or NaN.  The compiled code is kept by content in the folder of `LIMBER_CACHE_DIR`,
-    or else in the user's cache folder.
+    gives infinities or NaN.  Only target="c" makes quaternions unit that are nearly so and refuses others;
+    elsewhere they must be unit.  The compiled code is kept by content in the folder of
+    `LIMBER_CACHE_DIR`, or else in the user's cache folder.
     """
     if target not in TARGETS:
         raise ArgumentValueError(
@@ -107,7 +109,8 @@ def compile(
 
         return CudaFunction(program, single)
     source = c.library(program, lanes, single)
-    caller = call.Caller(program, build.loaded(source), single, threads)
+    turns = [at.start for _, at in quaternions(system)] if program.inputs[0].name == "q" else []
+    caller = call.Caller(program, build.loaded(source), single, threads, turns)
     caller.recipe = (system, function, {
         "body": body, "node": node, "wrt": wrt, "external": external, "parameters": parameters,
         "dtype": "float32" if single else "float64", "lanes": lanes, "threads": threads,

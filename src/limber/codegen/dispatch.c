@@ -1,11 +1,13 @@
 /* The way from Python into a generated function, without a copy and without overhead.
 
-   Function(pointer, inputs, outputs, single, general)
+   Function(pointer, inputs, outputs, single, quaternions, general)
      pointer  address of limber_call(in, out)
      inputs   shape of each input
      outputs  shape of each output
      single   1: float32, 0: float64
-     general  what to call when the arguments are not plain arrays of exactly these shapes
+     quaternions  where quaternions begin in the first input
+     general  what to call when the arguments are not plain arrays of exactly these shapes, or quaternions
+              are not unit to rounding
 
    Everything but the plain case, errors included, is left to `general`. */
 #define PY_SSIZE_T_CLEAN
@@ -32,6 +34,7 @@ typedef struct {
     generated function;
     int inputs, outputs, type;
     Shape input[MOST], output[MOST];
+    Py_ssize_t turns, *turn; /* how many quaternions, and where */
 } Function;
 
 static int fits(PyObject *object, const Shape *shape, int type)
@@ -43,6 +46,21 @@ static int fits(PyObject *object, const Shape *shape, int type)
         if (PyArray_DIM(array, i) != shape->shape[i]) return 0;
     return 1;
 }
+
+/* Whether the quaternions in q are unit to rounding; numbers that are not finite pass, as they do everywhere in
+   generated code. */
+#define UNIT(number, rounding) \
+    static int unit_##number(const Function *self, const number *q) \
+    { \
+        for (Py_ssize_t i = 0; i < self->turns; ++i) { \
+            const number *e = q + self->turn[i]; \
+            const number error = (e[0] * e[0] + e[1] * e[1]) + (e[2] * e[2] + e[3] * e[3]) - 1; \
+            if (error > rounding || error < -rounding) return 0; \
+        } \
+        return 1; \
+    }
+UNIT(double, 0x1p-50)
+UNIT(float, 0x1p-21f)
 
 static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyObject *names)
 {
@@ -76,6 +94,7 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
         }
         else goto general;
     }
+    if (self->turns > 0 && !(self->type == NPY_DOUBLE ? unit_double(self, in[0]) : unit_float(self, in[0]))) goto general;
     if (given != NULL) {
         if (((PyArrayObject_fields *)given)->base != NULL) goto general;
         out[0] = PyArray_DATA((PyArrayObject *)given);
@@ -132,13 +151,26 @@ static int read_shapes(PyObject *list, Shape *shapes)
     return PyErr_Occurred() ? -1 : (int)count;
 }
 
+static int read_turns(PyObject *list, Function *self)
+{
+    PyObject *fast = PySequence_Fast(list, "quaternions must be a sequence");
+    if (fast == NULL) return -1;
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(fast);
+    self->turn = PyMem_Malloc((size_t)count * sizeof *self->turn);
+    for (Py_ssize_t i = 0; self->turn != NULL && i < count; ++i)
+        self->turn[i] = PyLong_AsSsize_t(PySequence_Fast_GET_ITEM(fast, i));
+    self->turns = count;
+    Py_DECREF(fast);
+    return self->turn == NULL || PyErr_Occurred() ? -1 : 0;
+}
+
 static PyObject *new_function(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     unsigned long long pointer;
-    PyObject *inputs, *outputs, *general;
+    PyObject *inputs, *outputs, *quaternions, *general;
     int single;
     (void)keywords;
-    if (!PyArg_ParseTuple(args, "KOOpO", &pointer, &inputs, &outputs, &single, &general)) return NULL;
+    if (!PyArg_ParseTuple(args, "KOOpOO", &pointer, &inputs, &outputs, &single, &quaternions, &general)) return NULL;
     Function *self = (Function *)type->tp_alloc(type, 0);
     if (self == NULL) return NULL;
     self->vectorcall = call;
@@ -146,7 +178,7 @@ static PyObject *new_function(PyTypeObject *type, PyObject *args, PyObject *keyw
     self->type = single ? NPY_FLOAT : NPY_DOUBLE;
     self->inputs = read_shapes(inputs, self->input);
     self->outputs = self->inputs < 0 ? -1 : read_shapes(outputs, self->output);
-    if (self->outputs < 0) {
+    if (self->outputs < 0 || read_turns(quaternions, self) < 0) {
         Py_DECREF(self);
         return NULL;
     }
@@ -173,6 +205,7 @@ static void release(Function *self)
 {
     PyObject_GC_UnTrack(self);
     clear(self);
+    PyMem_Free(self->turn);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 

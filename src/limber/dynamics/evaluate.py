@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.pack import Packed
+from limber.assembly.singular import judge
 from limber.assembly.system import System
 from limber.checks import Array, numbers, shown, unit_quaternion
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.kernels import compiled
 from limber.kernels import layout as L
-from limber.kernels.layout import NOT_FINITE, NOT_UNIT, OK, OVERFLOW, STATES
+from limber.kernels.layout import NOT_FINITE, NOT_UNIT, OK, OVERFLOW, SINGULAR, STATES, UNSURE
 
 #: A thread gets at least this many states.
 STATES_PER_THREAD = 64
@@ -173,11 +174,13 @@ def run(
     *,
     before: tuple = (),
     key: Hashable = None,
+    sweep: str = "",
 ) -> None:
     """Run an entry over all states, on all cores; raise what its status says.
 
     model has the first arguments of the entry, `before` numbers behind it; inputs are contiguous
     (states, size) arrays, out is (states, ...).  What `short` needs is kept under key; messages speak of `name`.
+    `sweep` is the one whose pivots are judged where the entry is unsure of them.
     """
     function = compiled.load(entry)
     arguments = (*model, *before, *(a.ravel() for a in inputs.values()))
@@ -186,6 +189,12 @@ def run(
     def part(start: int, stop: int) -> int:
         work = workspace.take()
         status = function(*arguments, work, flat, start, stop)
+        while status % STATES == UNSURE:
+            state = status // STATES
+            if not judge(system, inputs["q"][state], sweep).sound:
+                status = STATES * state + SINGULAR
+            else:
+                status = function(*arguments, work, flat, state + 1, stop)
         workspace.give_back(work)
         return status
 
@@ -295,12 +304,17 @@ def refuse(
             f"{entry} of {system.name!r} is not finite{which}: the state is so large that it overflows. Look for "
             "huge coordinates, speeds or times."
         )
-    raise DynamicsError(
-        f"the dynamics of {system.name!r} has no finite result{which}: the articulated inertia is singular at this "
-        "configuration, or the state is so large that the equations overflow. Look for a body without mass or "
-        "inertia at the end of a chain that is stretched out, for a compound joint whose axes are in line, for "
-        "deformations of a radian and more, and for huge speeds or forces."
-    )
+    verdict = judge(system, inputs["q"][state])
+    if verdict.sound:
+        why = "the state is so large that the equations overflow. Look for huge speeds or forces."
+    else:
+        why = (
+            f"the articulated inertia is singular at this configuration, where {verdict.freedom} of body "
+            f"{verdict.body!r} moves no mass, alone or together with freedoms outboard of it. Look for a body without "
+            "mass or inertia at the end of a chain that is stretched out, for a compound joint whose axes are in "
+            "line, and for deformations of a radian and more."
+        )
+    raise DynamicsError(f"the dynamics of {system.name!r} has no finite result{which}: {why}")
 
 
 def quaternions(system: System):

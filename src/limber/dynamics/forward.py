@@ -15,7 +15,6 @@ from limber.dynamics.evaluate import (
     externals,
     node_key,
     of_batch,
-    refuse,
     run,
     short,
     vectors,
@@ -23,23 +22,11 @@ from limber.dynamics.evaluate import (
 )
 from limber.errors import ArgumentValueError
 from limber.kernels import compiled
-from limber.kernels.layout import (
-    ALL_PIVOTS,
-    JOINT_PIVOTS,
-    MATRIX_PIVOTS,
-    NO_PIVOTS,
-    NOT_FINITE,
-)
 
 METHODS = ("articulated", "composite")
 
-#: The pivots that each sweep leaves.
-PIVOTS = {
-    "articulated_sweep": ALL_PIVOTS,
-    "ruthless_sweep": JOINT_PIVOTS,
-    "composite_sweep": MATRIX_PIVOTS,
-    "newton_euler_sweep": NO_PIVOTS,
-}
+#: The sweeps that leave pivots to be judged.
+WITH_PIVOTS = ("articulated_sweep", "ruthless_sweep")
 
 #: Further methods, f(system, q, v, tau, external) -> vdot of one state; `limber.algebra` adds its own.
 MORE_METHODS: dict[str, Callable[[System, Array, Array, Array, External], Array]] = {}
@@ -74,21 +61,28 @@ def forward_dynamics(
         (61), (62)), "denoc" (Mohan & Saha), "cg" (conjugate gradients).  All give the same answer.
     """
     if method == "articulated":
-        answer = short_forced(system, "forward_dynamics", external, q, v, tau)
+        answer = short_forced(system, method, external, q, v, tau)
         if answer is not None:
             return answer
     check_system(system)
-    if isinstance(method, str) and method in MORE_METHODS:
-        return _one_by_one(system, q, v, tau, external, MORE_METHODS[method])
-    if not isinstance(method, str) or method not in METHODS:
+    if not isinstance(method, str) or method not in (*METHODS, *MORE_METHODS):
         known = ", ".join(map(repr, [*METHODS, *MORE_METHODS]))
         raise ArgumentValueError(f"method must be one of {known}, got {shown(method)}.")
+    if method != "articulated":
+        # refuses, for every method alike, states that are wrong or have no answer
+        forward_dynamics(system, q, v, tau, external=external)
+    if method in MORE_METHODS:
+        return _one_by_one(system, q, v, tau, external, MORE_METHODS[method])
+    if method == "composite":
+        answer = short_forced(system, method, external, q, v, tau)
+        if answer is not None:
+            return answer
     return with_external(
         system,
         sweep_of(system, method),
         external,
-        key=force_key("forward_dynamics", external) if method == "articulated" else None,
-        extra=system.nv * (system.nv + 1) if method == "composite" else 0,
+        key=force_key(method, external),
+        extra=system.nv**2 if method == "composite" else 0,
         q=(q, system.nq),
         v=(v, system.nv),
         tau=(tau, system.nv),
@@ -144,7 +138,8 @@ def with_external(
     index, wrenches = externals(system, packed, external)
     batch, arrays = vectors(system, **named, **wrenches)
     inputs = dict(zip(named, arrays))
-    model: tuple = (compiled.address(sweep), PIVOTS[sweep], packed.topo, packed.const, index)
+    pivots = int(sweep in WITH_PIVOTS)
+    model: tuple = (compiled.address(sweep), pivots, packed.topo, packed.const, index)
     if wrenches:
         forces = np.hstack(arrays[3:])
         refuse_infinite(forces, list(wrenches))
@@ -152,21 +147,17 @@ def with_external(
     else:
         model = (*model, np.empty(0))
     out = np.empty((len(arrays[0]), system.nv))
-    run(system, sweep, "dynamics", model, inputs, out, workspaces(packed, extra), key=key)
+    workspace = workspaces(packed, extra)
+    run(system, sweep, "dynamics", model, inputs, out, workspace, key=key, sweep=sweep)
     return out.reshape(*batch, system.nv)
 
 
 def _one_by_one(system, q, v, tau, external, method) -> Array:
-    """A method that takes one state at a time, over a batch."""
+    """A method that takes one state at a time, over a batch that has been checked."""
     _, wrenches = externals(system, system.dynamics, external)
     batch, arrays = vectors(
         system, q=(q, system.nq), v=(v, system.nv), tau=(tau, system.nv), **wrenches
     )
-    for name, a in zip(("q", "v", "tau"), arrays):
-        bad = np.flatnonzero(~np.isfinite(a).all(axis=1))
-        if bad.size:
-            refuse(system, NOT_FINITE, int(bad[0]), len(a), {name: a})
-    refuse_infinite(np.hstack([np.empty((len(arrays[0]), 0)), *arrays[3:]]), list(wrenches))
     keys = list(external or {})
     out = np.empty((len(arrays[0]), system.nv))
     for i, (q_i, v_i, tau_i, *forces) in enumerate(zip(*arrays)):

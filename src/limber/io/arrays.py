@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from limber.checks import did_you_mean
 from limber.errors import LimberError
 from limber.io.document import Where
-from limber.io.fields import did_you_mean
 from limber.io.inputs import note_read
 
 #: What an .npz may expand to.

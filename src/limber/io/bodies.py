@@ -13,7 +13,19 @@ from limber.checks import array
 from limber.errors import ArgumentValueError
 from limber.io.arrays import from_npz
 from limber.io.document import Where
-from limber.io.fields import FileName, Flag, Matrix, Name, Number, Vector, number, numbers, whole
+from limber.io.fields import (
+    Check,
+    FileName,
+    Flag,
+    Inertia,
+    Name,
+    Number,
+    Vector,
+    moments,
+    number,
+    numbers,
+    whole,
+)
 from limber.io.rotations import RotationSection
 from limber.io.section import Section
 
@@ -24,30 +36,34 @@ MAX_ELEMENTS = 10_000
 Positive = Annotated[float, number(above=0.0)]
 
 
+def _load(value: Any) -> Any:
+    """[mass, inertia], the inertia one number or that of a body."""
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], list):
+        return number().check(value[0]), moments().check(value[1])
+    return numbers((2,)).check(value)
+
+
+_LOAD_SCHEMA = {
+    "type": "array",
+    "prefixItems": [{"type": "number"}, {"anyOf": [{"type": "number"}, moments().schema]}],
+    "minItems": 2,
+    "maxItems": 2,
+}
+
+
 class RigidSection(Section):
-    """A rigid body: mass (kg), com (m), inertia about com (kg m^2, matrix or principal moments), nodes."""
+    """A rigid body: mass (kg), com (m), inertia about com (kg m^2, matrix or its diagonal), nodes."""
 
     mass: Annotated[float, number(minimum=0.0)]
     com: Vector = (0.0, 0.0, 0.0)
-    inertia: Matrix | None = None
+    inertia: Inertia | None = None
     nodes: dict[Name, Vector] | None = None
-
-    @classmethod
-    def shorthand(cls, data: Any) -> Any:
-        """Principal moments [Ixx, Iyy, Izz] are a diagonal matrix."""
-        if isinstance(data, dict) and isinstance(data.get("inertia"), list):
-            moments = data["inertia"]
-            if len(moments) == 3 and not any(isinstance(x, list) for x in moments):
-                rows: list[list[Any]] = [[0.0, 0.0, 0.0] for _ in range(3)]
-                for i, x in enumerate(moments):
-                    rows[i][i] = x
-                return data | {"inertia": rows}
-        return data
+    check_inertia: Flag = True
 
     def build(self, where: Where) -> RigidBody:
         """The body."""
         with where.checked():
-            return RigidBody(self.mass, self.com, self.inertia, self.nodes)
+            return RigidBody(self.mass, self.com, self.inertia, self.nodes, self.check_inertia)
 
 
 class ModesSection(Section):
@@ -76,7 +92,7 @@ class BeamSection(Section):
     elements: Annotated[int, whole(1, MAX_ELEMENTS)] = 10
     damping: Annotated[Any, numbers(("m",), scalar=True)] = 0.0
     polar_inertia: Number | None = None
-    load: Annotated[Any, numbers((2,))] | None = None
+    load: Annotated[Any, Check(_load, _LOAD_SCHEMA)] | None = None
     geometric_stiffening: Flag = False
     offset: Vector | None = None
     rotation: RotationSection | None = None
@@ -102,7 +118,7 @@ class PointsSection(Section):
     position: Annotated[Any, numbers(("n", 3))]
     translation: Annotated[Any, numbers(("n", 3, "m"))]
     rotation: Annotated[Any, numbers(("n", 3, "m"))] | None = None
-    inertia: Annotated[Any, numbers(("n", 3, 3))] | None = None
+    inertia: Annotated[Any, moments("n")] | None = None
     com: Annotated[Any, numbers(("n", 3))] | None = None
 
 
@@ -217,6 +233,8 @@ def body_data(body: RigidBody | FlexibleBody, expand: bool) -> dict[str, Any]:
             data["inertia"] = body.inertia
         if body.nodes:
             data["nodes"] = dict(body.nodes)
+        if not body.check_inertia:
+            data["check_inertia"] = False
         return {"rigid": data}
     if body.recipe is not None and not expand:
         return {"beam": beam_data(body.recipe)}

@@ -53,6 +53,8 @@ def flow(value: Any) -> str:
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{words(k)}: {flow(x)}" for k, x in value.items()) + "}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return words(value) if isinstance(value, str) else number(value)
 
 

@@ -6,15 +6,14 @@ expected, and its JSON schema.
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic_core import PydanticCustomError, core_schema
 
-from limber.checks import shown, text
+from limber.checks import AXES, did_you_mean, shown, text
 
 
 def problem(message: str, *at: int | str) -> PydanticCustomError:
@@ -35,15 +34,6 @@ def named(value: Any) -> str:
     if isinstance(value, list):
         return f"the list {shown(value)}"
     return shown(value)
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The closest known word as a question, or the known words."""
-    known = list(known)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    if close:
-        return f"Did you mean {close[0]!r}?"
-    return f"Known here: {', '.join(known[:30])}."
 
 
 def _finite(value: Any, expected: str, *at: int) -> float:
@@ -149,6 +139,19 @@ def array_of(value: Any, shape: tuple[int | str, ...]) -> np.ndarray:
     return result
 
 
+def moments(*batch: str) -> Check:
+    """Inertias: 3 x 3 matrices, or their diagonals (Ixx, Iyy, Izz), behind axes of any size."""
+    full, short = numbers((*batch, 3, 3)), numbers((*batch, 3))
+
+    def check(value: Any) -> Any:
+        inner = value
+        for _ in range(len(batch) + 1):
+            inner = inner[0] if isinstance(inner, list) and inner else None
+        return (full if isinstance(inner, list) else short).check(value)
+
+    return Check(check, {"anyOf": [full.schema, short.schema]})
+
+
 def choice(*words: str) -> Check:
     """One of a few words."""
 
@@ -199,14 +202,11 @@ def _file(value: Any) -> str:
     return value
 
 
-_AXES = {s + c: (-1.0 if s else 1.0) * np.eye(3)[i] for s in ("", "-") for i, c in enumerate("xyz")}
-
-
 def _axis(value: Any) -> np.ndarray:
-    if isinstance(value, str) and value in _AXES:
-        return _AXES[value] + 0.0  # no negative zeros
+    if isinstance(value, str) and value in AXES:
+        return AXES[value]
     if not isinstance(value, list):
-        raise problem(f"must be three numbers or one of x, y, z, -x, -y, -z; got {named(value)}.")
+        raise problem(f"must be three numbers or one of {', '.join(AXES)}; got {named(value)}.")
     return array_of(value, (3,))
 
 
@@ -218,5 +218,6 @@ FileName = Annotated[str, Check(_file, {"type": "string", "description": "relati
 Number = Annotated[float, number()]
 Vector = Annotated[Any, numbers((3,))]
 Matrix = Annotated[Any, numbers((3, 3))]
+Inertia = Annotated[Any, moments()]
 _VECTOR = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
-Axis = Annotated[Any, Check(_axis, {"anyOf": [{"enum": list(_AXES)}, _VECTOR]})]
+Axis = Annotated[Any, Check(_axis, {"anyOf": [{"enum": list(AXES)}, _VECTOR]})]

@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from limber import joints as J
-from limber.checks import shown
+from limber.checks import did_you_mean, shown
 from limber.errors import ArgumentTypeError
-from limber.io.fields import Axis, Number, did_you_mean, named, numbers, problem
+from limber.io.fields import Axis, Number, named, numbers, problem
 from limber.io.section import Section
 
 #: Joints that need no numbers may be given by their name alone.

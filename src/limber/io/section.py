@@ -6,9 +6,10 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
+from limber.checks import did_you_mean
 from limber.errors import FileError
 from limber.io.document import Where, dotted
-from limber.io.fields import did_you_mean, named, problem
+from limber.io.fields import named, problem
 
 S = TypeVar("S", bound="Section")
 #: So many errors are listed, and the rest counted.

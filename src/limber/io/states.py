@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from limber.assembly import System
-from limber.checks import Array, unit_quaternion
+from limber.checks import Array, did_you_mean, unit_quaternion
 from limber.io.document import Where
-from limber.io.fields import Name, did_you_mean, numbers
+from limber.io.fields import Name, numbers
 from limber.io.section import Section
 
 

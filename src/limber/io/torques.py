@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import math
 import re
-import warnings
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from limber.assembly import Assembly, System
-from limber.errors import ModelWarning
+from limber.errors import ModelWarning, warn
 from limber.io.document import Where, read_text
 from limber.io.fields import FileName, Name, array_of, number, numbers, problem
 from limber.io.follow import rigid_torques
@@ -156,7 +155,7 @@ class FollowSection(Section):
                     "the duration, or shorten the path."
                 )
                 place = where.error(text, "joints", name)
-                warnings.warn(str(place), ModelWarning, stacklevel=6)
+                warn(str(place), ModelWarning)
 
 
 def _few(values: list[float]) -> str:

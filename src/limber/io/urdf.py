@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -12,9 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from limber.checks import Array
-from limber.errors import ModelWarning
-from limber.io.fields import did_you_mean
+from limber.checks import Array, did_you_mean
+from limber.errors import ModelWarning, warn
 from limber.io.rotations import rpy_matrix
 from limber.io.xml_tree import Element, parse_xml
 
@@ -118,7 +116,7 @@ def _report_unknown(robot: Element) -> None:
                 found.setdefault(f"<{child.tag}> in <{parent.tag}>", child.line)
     if found:
         listed = "; ".join(f"{what} (line {line})" for what, line in found.items())
-        warnings.warn(f"{robot.file}: tags left out: {listed}.", ModelWarning, stacklevel=4)
+        warn(f"{robot.file}: tags left out: {listed}.", ModelWarning)
 
 
 def _numbers(element: Element, name: str, count: int, default: str | None = None) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -11,9 +10,8 @@ import numpy as np
 
 from limber.assembly import Assembly
 from limber.bodies import FlexibleBody, RigidBody
-from limber.checks import Array, shown
-from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError, ModelWarning
-from limber.io.fields import did_you_mean
+from limber.checks import Array, did_you_mean, listed, shown
+from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError, ModelWarning, warn
 from limber.io.urdf import Urdf, UrdfJoint, parse_urdf
 from limber.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 
@@ -43,7 +41,7 @@ def read_urdf(
     The joint coordinate is that of URDF; `floating` becomes Free, `planar` Planar(axis), and `continuous`
     and `revolute` Revolute.  Fixed joints stay as Fixed.  Limits, damping, friction and mimic have no
     place in an Assembly: `parse_urdf` has them; damping, friction and mimic, which would change the
-    motion, give a ModelWarning.
+    motion, give a ModelWarning.  So do inertias that no distribution of mass has, which are kept.
     """
     bodies: Mapping[str, RigidBody | FlexibleBody] = {}
     nodes: dict[str, str | int] = {}
@@ -75,11 +73,11 @@ def attach_urdf(
     for name, body in flexible.items():
         if not isinstance(body, (RigidBody, FlexibleBody)):
             raise ArgumentTypeError(f"flexible[{name!r}] must be a body, got {shown(body)}.")
-    _report(robot, flexible)
+    bodies = {name: _body(robot, name, flexible) for name in robot.links}
+    _report(robot, flexible, bodies)
     children: dict[str, list[UrdfJoint]] = {name: [] for name in robot.links}
     for joint in robot.joints.values():
         children[joint.parent].append(joint)
-    bodies = {name: _body(robot, name, flexible) for name in robot.links}
     stack: list[tuple[str, UrdfJoint | None]] = [(robot.root, None)]
     while stack:
         name, inboard = stack.pop()
@@ -107,7 +105,7 @@ def _check_names(argument: str, given: Mapping, known: Mapping, what: str) -> No
             raise ArgumentValueError(f"{argument} names the unknown {what} {shown(name)}. {hint}")
 
 
-def _report(robot: Urdf, flexible: Mapping[str, RigidBody | FlexibleBody]) -> None:
+def _report(robot: Urdf, flexible: Mapping, bodies: Mapping) -> None:
     """Warn of what the model leaves out and what would change the motion."""
     notes = []
     for joint in robot.joints.values():
@@ -123,8 +121,18 @@ def _report(robot: Urdf, flexible: Mapping[str, RigidBody | FlexibleBody]) -> No
         mass = robot.links[name].mass
         if mass and abs(body.mass - mass) > 0.01 * mass:
             notes.append(f"link {name!r}: mass {body.mass:g} kg replaces {mass:g} kg of the URDF")
+    strange = [
+        name
+        for name, body in bodies.items()
+        if name not in flexible and isinstance(body, RigidBody) and not body.check_inertia
+    ]
+    if strange:
+        notes.append(
+            f"the inertias of links {listed(strange)} are kept, but no distribution of mass has them: one principal "
+            "moment is larger than the sum of the others"
+        )
     if notes:
-        warnings.warn(f"{robot.element.file}: {'; '.join(notes)}.", ModelWarning, stacklevel=4)
+        warn(f"{robot.element.file}: {'; '.join(notes)}.", ModelWarning)
 
 
 def _body(robot: Urdf, name: str, flexible: Mapping) -> RigidBody | FlexibleBody:
@@ -133,6 +141,10 @@ def _body(robot: Urdf, name: str, flexible: Mapping) -> RigidBody | FlexibleBody
     link = robot.links[name]
     try:
         return RigidBody(link.mass, link.com, link.inertia)
+    except LimberError:
+        pass
+    try:
+        return RigidBody(link.mass, link.com, link.inertia, check_inertia=False)
     except LimberError as error:
         raise link.element.error(f"link {name!r}: {error}") from error
 
@@ -167,11 +179,10 @@ def _place(
         at = int(distance.argmin())
         extent = float(np.ptp(nodes.position, axis=0).max())
         if distance[at] > FAR * extent:
-            warnings.warn(
+            warn(
                 f"{robot.element.file}: joint {joint.name!r} is {distance[at]:.3g} m from the nearest node "
                 f"{nodes.names[at]!r} of the flexible link {to!r}, to which it is tied rigidly. Name the node in "
                 "`attach` if this is meant.",
                 ModelWarning,
-                stacklevel=5,
             )
     return to, at, joint.offset - nodes.position[at]

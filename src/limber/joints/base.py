@@ -114,11 +114,11 @@ class Joint(Frozen):
         return np.array(columns).reshape(self.dofs, self.nq).T
 
     def _coordinates(self, theta) -> Array:
-        """theta, checked."""
-        theta = array("theta", theta, (self.nq,), f"The coordinates of {self!r}.")
+        """theta, checked, its quaternions made unit."""
+        theta = array("theta", theta, (self.nq,), f"The coordinates of {self!r}.").copy()
         for at in self.quaternions():
             where = f"theta[{at.start}:{at.stop}], a quaternion of {self!r},"
-            unit_quaternion(where, theta[at])
+            theta[at] = unit_quaternion(where, theta[at])
         return theta
 
     def _evaluate(self, theta) -> tuple[Array, Array, Array]:

@@ -10,7 +10,7 @@ from limber.joints.simple import screws
 
 
 class Prismatic(Joint):
-    """Translation by theta along `axis` (any length; normalized)."""
+    """Translation by theta along `axis`: three numbers, normalized, or a name such as "z" or "-x"."""
 
     def __init__(self, axis):
         self.axis = unit_axis("axis", axis)

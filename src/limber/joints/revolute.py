@@ -10,7 +10,7 @@ from limber.joints.simple import screws
 
 
 class Revolute(Joint):
-    """Rotation by theta about `axis` (any length; normalized)."""
+    """Rotation by theta about `axis`: three numbers, normalized, or a name such as "z" or "-x"."""
 
     def __init__(self, axis):
         self.axis = unit_axis("axis", axis)

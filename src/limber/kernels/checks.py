@@ -1,39 +1,67 @@
-"""Checks of the entry points: sizes, finite numbers, unit quaternions, sound pivots.  Compiled only."""
+"""Checks of the entry points: sizes, finite numbers, unit quaternions, sound pivots.  Compiled only.
 
+A freedom that moves no mass, alone or together with freedoms outboard of it, has a pivot D of zero, and
+computed a pivot of rounding errors: those of the inertias that were subtracted from each other on the way
+to it, which may be much larger than all that is left of them.  So a pivot is compared with what it came
+from (`large_enough`).  Where one is small beside that, `steady` looks closely: it computes the pivots once
+more with the numbers of the model changed in their last digits, by which a pivot of rounding errors comes
+out quite different and any other one hardly changed, and it sees how the system responds to forces.  The
+modes of a ruthless system are left out: their mass matrix is constant, sound when the system is built, and
+what they carry only adds to it.
+"""
+
+from .composite import diagonal
 from .layout import (
-    ALL_PIVOTS,
+    ALIGNED,
+    ATTACHED,
     AXIS,
     COLUMNS,
+    CONDITION,
+    DEFORMING,
     DOFS,
     END,
     FREE,
     G_KIND,
     G_Q,
     GENERAL,
+    I_SHAPES,
+    INBOARD,
     J_D,
     J_H,
     JOINT,
     JOINT_WORK,
-    MATRIX_PIVOTS,
+    MODAL,
     MODES,
-    NO_PIVOTS,
+    NEARLY_UNIT,
     NOT_FINITE,
     NOT_UNIT,
     NQ,
     NV,
     OK,
-    PIVOT_TOLERANCE,
+    ORIGIN,
+    PARENT,
+    PIVOT_CHANGE,
+    PIVOT_RATIO,
     ROWS_END,
+    RUTHLESS,
+    SEEN,
+    SIZE,
+    SPARE,
     SPHERICAL,
+    UNIT_ROUNDING,
     UNIT_TOLERANCE,
+    V_JOINT,
+    V_MODES,
+    W_INBOARD,
     W_JOINT,
     W_MODES,
+    W_NODE,
     WORK,
     WORK_SIZE,
     P,
 )
-from .pointers import shifted
-from .scalar import kernel
+from .pointers import call_sweep, shifted
+from .scalar import kernel, sqrt
 from .vec import dot, load3
 
 
@@ -47,67 +75,222 @@ def finite(x, n):
 
 
 @kernel
+def has_quaternion(topo, g):
+    """Whether the coordinates of group g begin with a quaternion."""
+    return topo[g + G_KIND] == SPHERICAL or topo[g + G_KIND] == FREE
+
+
+@kernel
+def squared_norm(q, j):
+    """Of the quaternion at q[j:]."""
+    return q[j] * q[j] + q[j + 1] * q[j + 1] + q[j + 2] * q[j + 2] + q[j + 3] * q[j + 3]
+
+
+@kernel
 def check_position(topo, q):
-    """Status of a configuration: finite, quaternions unit."""
+    """Status of a configuration: finite, quaternions unit; NEARLY_UNIT: `with_unit_quaternions` is wanted."""
     if not finite(q, topo[NQ]):
         return NOT_FINITE
+    status = OK
     for g in range(topo[END], topo[ROWS_END], COLUMNS):
-        if topo[g + G_KIND] == SPHERICAL or topo[g + G_KIND] == FREE:
-            j = topo[g + G_Q]
-            norm = q[j] * q[j] + q[j + 1] * q[j + 1] + q[j + 2] * q[j + 2] + q[j + 3] * q[j + 3]
-            if abs(norm - 1.0) > 2.0 * UNIT_TOLERANCE:
+        if has_quaternion(topo, g):
+            error = abs(squared_norm(q, topo[g + G_Q]) - 1.0)
+            if error > 2.0 * UNIT_TOLERANCE:
                 return NOT_UNIT
-    return OK
+            if error > UNIT_ROUNDING:
+                status = NEARLY_UNIT
+    return status
+
+
+@kernel
+def with_unit_quaternions(topo, work, q):
+    """A copy of q, its quaternions made unit, in the scratch of the checks."""
+    copy = shifted(work, topo[SPARE])
+    for i in range(topo[NQ]):
+        copy[i] = q[i]
+    for g in range(topo[END], topo[ROWS_END], COLUMNS):
+        if has_quaternion(topo, g):
+            j = topo[g + G_Q]
+            scale = 1.0 / sqrt(squared_norm(q, j))
+            for i in range(j, j + 4):
+                copy[i] = scale * q[i]
+    return copy
 
 
 @kernel
 def check(topo, q, v, x):
-    """Status of one state: q, v and x finite, quaternions unit."""
+    """Status of one state: q, v and x finite, quaternions as in `check_position`."""
     if not (finite(v, topo[NV]) and finite(x, topo[NV])):
         return NOT_FINITE
     return check_position(topo, q)
 
 
 @kernel
-def well_posed(topo, work, modal):
-    """Whether every pivot that the articulated sweep left in `work` is positive, and more than rounding.
+def mode_sizes(topo, k):
+    """Where the sizes of the modes of body k are kept in work: N, which a sweep leaves free."""
+    m = topo[k + MODES]
+    return topo[k + W_MODES] + 6 * m + m * m
 
-    For a joint, D = h.P h against the size of P along h: a freedom that moves nothing outboard but for
-    rounding has no acceleration to speak of.  `modal`: whether the modes were factorized too.
-    """
+
+@kernel
+def inertia_along(work, i, angular, linear):
+    """The inertia of [angular, linear] size along the spatial vector at work[i:]."""
+    w, v = load3(work, i), load3(work, i + 3)
+    return dot(w, w) * angular + dot(v, v) * linear
+
+
+@kernel
+def start_sizes(topo, const, work):
+    """SIZE of every body zero, those of its modes from the modal mass matrix."""
     for k in range(COLUMNS, topo[END], COLUMNS):
-        b = topo[k + WORK] + P
-        angular = work[b] + work[b + 3] + work[b + 5]
-        linear = work[b + 15] + work[b + 18] + work[b + 20]
-        j = topo[k + W_JOINT]
+        b = topo[k + WORK] + SIZE
+        work[b] = 0.0
+        work[b + 1] = 0.0
+        m = topo[k + MODES]
+        if m > 0 and topo[RUTHLESS] == 0:
+            G = topo[k + ALIGNED] + m * m if topo[k + ALIGNED] != 0 else topo[k + MODAL]
+            i = mode_sizes(topo, k)
+            for r in range(m):
+                work[i + r] = const[G + r * m + r]
+
+
+@kernel
+def size_to_parent(topo, work, k):
+    """The largest inertias of body k and those outboard of it, taken over by its parent."""
+    p = topo[k + PARENT]
+    b = topo[k + WORK]
+    i = b + P
+    angular = max(work[b + SIZE], work[i] + work[i + 3] + work[i + 5])
+    linear = max(work[b + SIZE + 1], work[i + 15] + work[i + 18] + work[i + 20])
+    o = load3(work, b + ORIGIN)
+    i = topo[p + WORK] + SIZE
+    work[i] = max(work[i], angular + dot(o, o) * linear)
+    work[i + 1] = max(work[i + 1], linear)
+    if topo[k + ATTACHED] == DEFORMING:
+        i = mode_sizes(topo, p)
+        j = topo[k + W_NODE]
+        for r in range(topo[k + SEEN]):
+            work[i + r] += inertia_along(work, j + 6 * r, angular, linear)
+
+
+@kernel
+def mode_size(topo, work, k, r):
+    """The inertias that the pivot of mode r of body k came from."""
+    size = work[mode_sizes(topo, k) + r]
+    if topo[k + INBOARD] != 0:
+        b = topo[k + WORK]
+        i = b + P
+        angular = work[b + SIZE] + work[i] + work[i + 3] + work[i + 5]
+        linear = work[b + SIZE + 1] + work[i + 15] + work[i + 18] + work[i + 20]
+        size += inertia_along(work, topo[k + W_INBOARD] + I_SHAPES + 6 * r, angular, linear)
+    return size
+
+
+@kernel
+def diagonal_entry(axis):
+    """Where the diagonal entry of an axis (0..5) lies in P."""
+    if axis < 3:
+        return axis * (7 - axis) // 2
+    else:
+        return 15 + (axis - 3) * (10 - axis) // 2
+
+
+@kernel
+def speed_size(topo, work, k, r):
+    """The inertias that the pivot of joint speed r of body k came from: P along it, and those outboard."""
+    b = topo[k + WORK]
+    angular, linear = work[b + SIZE], work[b + SIZE + 1]
+    if topo[k + JOINT] == GENERAL:
+        i = topo[k + W_JOINT] + r * JOINT_WORK + J_H
+        size = inertia_along(work, i, angular, linear)
+        for axis in range(6):
+            size += work[i + axis] * work[i + axis] * work[b + P + diagonal_entry(axis)]
+        return size
+    else:
+        axis = topo[k + AXIS]
+        own = work[b + P + diagonal_entry(axis)]
+        return own + (angular if axis < 3 else linear)
+
+
+@kernel
+def large(size, inverse):
+    """Whether a pivot, given its inverse, is positive and not small beside `size`."""
+    return 0.0 < size * inverse * PIVOT_RATIO < 1.0
+
+
+@kernel
+def large_enough(topo, const, work):
+    """Whether every pivot that the articulated sweep left in `work` is positive, and not small beside the
+    inertias it came from: those of P of its body and of all bodies outboard, before their freedoms were
+    eliminated.
+    """
+    # returns from within the loop, because the processor guesses that it does not, and so need not wait for it
+    start_sizes(topo, const, work)
+    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
+        m = topo[k + MODES]
+        if m > 0 and topo[RUTHLESS] == 0:
+            for r in range(m):
+                i = topo[k + W_MODES] + 6 * m + r * m + r
+                if not large(mode_size(topo, work, k, r), work[i]):
+                    return False
+        j = topo[k + W_JOINT] + J_D
         if topo[k + JOINT] == GENERAL:
             for r in range(topo[k + DOFS]):
-                hw = load3(work, j + J_H)
-                hv = load3(work, j + J_H + 3)
-                size = dot(hw, hw) * angular + dot(hv, hv) * linear
-                if not 0.0 < size * work[j + J_D] * PIVOT_TOLERANCE < 1.0:
+                if not large(speed_size(topo, work, k, r), work[j + r * JOINT_WORK]):
                     return False
-                j += JOINT_WORK
-        elif topo[k + DOFS] == 1:
-            size = angular if topo[k + AXIS] < 3 else linear
-            if not 0.0 < size * work[j + J_D] * PIVOT_TOLERANCE < 1.0:
-                return False
-        if modal:
-            m = topo[k + MODES]
-            for r in range(m):
-                if not work[topo[k + W_MODES] + 6 * m + r * m + r] > 0.0:
-                    return False
+        elif topo[k + DOFS] == 1 and not large(speed_size(topo, work, k, 0), work[j]):
+            return False
+        if topo[k + PARENT] != 0:
+            size_to_parent(topo, work, k)
     return True
 
 
 @kernel
-def pivots_posed(matrix, n):
-    """The same for the factorization that `composite` left: its diagonal 1/D, M_ii behind the matrix."""
+def inverse_pivots(topo, work, out):
+    """1/D of every freedom, in the layout of v; 1 for the modes of a ruthless system."""
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        m = topo[k + MODES]
+        for r in range(m):
+            i = topo[k + W_MODES] + 6 * m + r * m + r
+            out[topo[k + V_MODES] + r] = work[i] if topo[RUTHLESS] == 0 else 1.0
+        for r in range(topo[k + DOFS]):
+            out[topo[k + V_JOINT] + r] = work[topo[k + W_JOINT] + r * JOINT_WORK + J_D]
+
+
+@kernel
+def steady(function, topo, const, nudged, work, q, found):
+    """Whether the pivots of a sweep at q are positive, the same but for PIVOT_CHANGE when it is run on the
+    `nudged` numbers of the model, and its responses to forces not beyond CONDITION.
+
+    Computes  in `found`, which has JUDGED vectors of NV numbers, CHANGES: by what part of it each pivot changes;
+              RESPONSES: z = C^{-1} w by the difference of two sweeps, with C the mass matrix scaled to a unit
+              diagonal and w numbers of about 1 without a pattern (where C is nearly singular, z is about as
+              large as C^{-1}); RATIOS: the diagonal of the mass matrix over the pivots
+    """
+    n = topo[NV]
+    change, z, inverse = found, shifted(found, n), shifted(found, 2 * n)
+    root, force, rest = shifted(found, 3 * n), shifted(found, 4 * n), shifted(found, 5 * n)
+    diagonal(topo, const, work, q, root)
     for i in range(n):
-        inverse = matrix[i * n + i]
-        if not (inverse > 0.0 and inverse * matrix[n * n + i] * PIVOT_TOLERANCE < 1.0):
-            return False
-    return True
+        root[i] = sqrt(root[i])
+        phase = 0.6180339887498949 * (i + 1)  # multiples of the golden ratio fill (0, 1) evenly
+        w = 0.5 + phase - int(phase)
+        force[i] = root[i] * (w if i % 2 == 0 else -w)
+        rest[i] = 0.0
+    call_sweep(function, topo, const, work, q, rest, force, 0, topo, const, z)
+    inverse_pivots(topo, work, inverse)
+    for i in range(n):
+        force[i] = -force[i]
+    call_sweep(function, topo, nudged, work, q, rest, force, 0, topo, nudged, change)
+    for i in range(n):
+        z[i] = 0.5 * root[i] * (z[i] - change[i])
+    inverse_pivots(topo, work, change)
+    sound = True
+    for i in range(n):
+        change[i] = abs(change[i] / inverse[i] - 1.0)
+        sound &= inverse[i] > 0.0 and change[i] <= PIVOT_CHANGE and abs(z[i]) <= CONDITION
+        inverse[i] *= root[i] * root[i]
+    return sound
 
 
 @kernel
@@ -124,11 +307,3 @@ def states_in(topo, work, q, stop):
 def holds(array, size, states):
     """Whether an array is that of so many states, `size` numbers each."""
     return states >= 0 and array.size == size * states
-
-
-@kernel
-def posed(topo, work, pivots):
-    """Whether the pivots that a sweep left behind are sound."""
-    if pivots == MATRIX_PIVOTS:
-        return pivots_posed(shifted(work, topo[WORK_SIZE]), topo[NV])
-    return pivots == NO_PIVOTS or well_posed(topo, work, pivots == ALL_PIVOTS)

@@ -44,6 +44,7 @@ def _signatures() -> dict[str, tuple]:
         "of_motion": (*model, f, x, x, *tail),
         "node_accelerations": (ints, x, i, i, x, x, x, *tail),
     }
+    signatures["judge_pivots"] = (i, ints, x, x, x, x, x)
     for name in ("articulated", "ruthless", "composite", "newton_euler", "wrench"):
         signatures[f"{name}_sweep"] = (here, *[there] * 5, i, here, there, there)
     for name in POSITION + MOTION:

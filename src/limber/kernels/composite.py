@@ -102,16 +102,57 @@ def spawn(topo, work, k, matrix, c, n, f):
 
 
 @kernel
+def place_masses(topo, const, work, q):
+    """Every body in its place, with its own inertia."""
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        place(topo, const, work, q, k)
+        body_mass(topo, const, work, q, k)
+
+
+@kernel
+def composite_to_parent(topo, work, k):
+    """Add the composite inertia of body k to that of its parent."""
+    if topo[k + PARENT] != 0:
+        b = topo[k + WORK]
+        A, B, C = load_inertia(work, b + P)
+        A, B, C = rotate_inertia(load9(work, b + ROT), A, B, C)
+        store_inertia(work, b + SCRATCH, A, B, C)
+        inertia_to_parent(topo, work, k, topo[topo[k + PARENT] + MODES])
+
+
+@kernel
+def diagonal(topo, const, work, q, out):
+    """The diagonal of the mass matrix, in O(N)."""
+    place_masses(topo, const, work, q)
+    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
+        if topo[k + INBOARD] != 0:
+            inertia_to_joint(topo, work, k)
+        A, B, C = load_inertia(work, topo[k + WORK] + P)
+        m = topo[k + MODES]
+        for r in range(m):
+            out[topo[k + V_MODES] + r] = work[topo[k + W_MODES] + 6 * m + r * m + r]
+        for r in range(topo[k + DOFS]):
+            if topo[k + JOINT] == GENERAL:
+                i = topo[k + W_JOINT] + r * JOINT_WORK + J_H
+                w, u = load3(work, i), load3(work, i + 3)
+                n, f = apply_inertia(A, B, C, w, u)
+                x = dot(w, n) + dot(u, f)
+            else:
+                axis = topo[k + AXIS]
+                n, f = column(A, B, C, axis)
+                x = pick(n, axis) if axis < 3 else pick(f, axis - 3)
+            out[topo[k + V_JOINT] + r] = x
+        composite_to_parent(topo, work, k)
+
+
+@kernel
 def mass_matrix(topo, const, work, q, matrix):
     """The mass matrix, row-major in `matrix`; see the head of this file."""
-    end = topo[END]
     size = topo[NV]
     for i in range(size * size):
         matrix[i] = 0.0
-    for k in range(COLUMNS, end, COLUMNS):
-        place(topo, const, work, q, k)
-        body_mass(topo, const, work, q, k)
-    for k in range(end - COLUMNS, 0, -COLUMNS):
+    place_masses(topo, const, work, q)
+    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
         if topo[k + INBOARD] != 0:
             # the children's composites are in: refer them, as the body itself, to the joint
             inertia_to_joint(topo, work, k)
@@ -137,17 +178,14 @@ def mass_matrix(topo, const, work, q, matrix):
         elif topo[k + DOFS] == 1:
             n, f = column(A, B, C, topo[k + AXIS])
             spawn(topo, work, k, matrix, t, n, f)
-        if topo[k + PARENT] != 0:
-            A, B, C = rotate_inertia(load9(work, topo[k + WORK] + ROT), A, B, C)
-            store_inertia(work, topo[k + WORK] + SCRATCH, A, B, C)
-            inertia_to_parent(topo, work, k, topo[topo[k + PARENT] + MODES])
+        composite_to_parent(topo, work, k)
 
 
 @kernel
 def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vdot, matrix):
     """vdot of (q, v, tau) by the mass matrix.
 
-    `matrix` has nv^2 + nv numbers; it is left with the factorization and, behind it, the diagonal of M.
+    `matrix` has nv^2 numbers; it is left with the factorization.
     """
     size = topo[NV]
     for i in range(size):
@@ -157,7 +195,5 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     for i in range(size):
         vdot[i] = tau[i] - matrix[i]
     mass_matrix(topo, const, work, q, matrix)
-    for i in range(size):
-        matrix[size * size + i] = matrix[i * size + i]
     ldlt.factorize(matrix, 0, size)
     ldlt.solve(matrix, 0, size, vdot, 0)

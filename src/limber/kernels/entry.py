@@ -4,7 +4,8 @@ Arrays are flat and contiguous, state after state; one state is a batch of one. 
 raw pointers, which keeps their calls cheap and their compilation short; this is where arrays turn
 into pointers.  An entry returns 0 when all is well, else STATES times the number of the first bad
 state plus a status.  In one pass the arrays are checked for their sizes, inputs for finiteness and unit
-quaternions, results for finiteness, those of forward dynamics for sound pivots.
+quaternions (those unit within a tolerance are made so), results for finiteness, those of forward dynamics for
+sound pivots.
 
 Arguments stand in one order: function, model and options, which a system keeps between calls; the state;
 scratch and result; the states to do.
@@ -27,8 +28,30 @@ from . import (
     wrenches,
 )
 from .borrowed import pointer
-from .checks import check, check_position, finite, holds, posed, states_in
-from .layout import NOT_FINITE, NQ, NV, OK, OVERFLOW, SINGULAR, SIZES, STATES, WORK_SIZE
+from .checks import (
+    check,
+    check_position,
+    finite,
+    holds,
+    large_enough,
+    states_in,
+    steady,
+    with_unit_quaternions,
+)
+from .layout import (
+    JUDGED,
+    NEARLY_UNIT,
+    NOT_FINITE,
+    NQ,
+    NV,
+    OK,
+    OVERFLOW,
+    SINGULAR,
+    SIZES,
+    STATES,
+    UNSURE,
+    WORK_SIZE,
+)
 from .pointers import call_function, call_sweep, shifted
 from .scalar import called, entry
 from .sweeps import FIELDS
@@ -38,7 +61,11 @@ from .sweeps import FIELDS
 
 @entry
 def dynamics(function, pivots, topo, const, index, ext, q, v, x, work, out, start, stop):
-    """(q, v, x) to out by a sweep, with the wrenches `ext` at the nodes of `index`."""
+    """(q, v, x) to out by a sweep, with the wrenches `ext` at the nodes of `index`.
+
+    `pivots`: 1 for a sweep that leaves pivots; UNSURE, of a state whose result stands, says that one of them is
+    small and `judge_pivots` should look at it.
+    """
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
     n, states = index.size // 2, states_in(topo, work, q, stop)
     if not (holds(v, nv, states) and holds(x, nv, states) and holds(out, nv, states)):
@@ -50,13 +77,32 @@ def dynamics(function, pivots, topo, const, index, ext, q, v, x, work, out, star
         xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
         ei = shifted(pointer(ext), i * 6 * n)
         status = check(t, qi, vi, xi) if finite(ei, 6 * n) else NOT_FINITE
+        if status == NEARLY_UNIT:
+            qi, status = with_unit_quaternions(t, w, qi), OK
         if status == OK:
             call_sweep(function, t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
-            if not (finite(oi, nv) and posed(t, w, pivots)):
+            if not finite(oi, nv):
                 status = SINGULAR
+            elif pivots != 0 and not large_enough(t, c, w):
+                status = UNSURE
         if status != OK:
             return STATES * i + status
     return OK
+
+
+@entry
+def judge_pivots(function, topo, const, nudged, q, work, found):
+    """Whether the mass matrix is regular at one configuration, by `checks.steady`."""
+    if q.size != topo[NQ] or work.size < topo[WORK_SIZE] or found.size != JUDGED * topo[NV]:
+        return SIZES
+    t, w, qi = pointer(topo), pointer(work), pointer(q)
+    status = check_position(t, qi)
+    if status == NEARLY_UNIT:
+        qi, status = with_unit_quaternions(t, w, qi), OK
+    if status == OK:
+        sound = steady(function, t, pointer(const), pointer(nudged), w, qi, pointer(found))
+        status = OK if sound else SINGULAR
+    return status
 
 
 @entry
@@ -68,6 +114,8 @@ def of_position(function, size, topo, const, body, node, q, work, out, start, st
     for i in range(start, stop):
         qi, oi = shifted(pointer(q), i * nq), shifted(pointer(out), i * size)
         status = check_position(t, qi)
+        if status == NEARLY_UNIT:
+            qi, status = with_unit_quaternions(t, w, qi), OK
         if status == OK:
             call_function(function, t, c, w, qi, qi, body, node, 0.0, oi)
             if not finite(oi, size):
@@ -88,6 +136,8 @@ def of_motion(function, size, topo, const, dt, q, v, work, out, start, stop):
         qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
         oi = shifted(pointer(out), i * size)
         status = check(t, qi, vi, vi) if 0.0 * dt == 0.0 else NOT_FINITE
+        if status == NEARLY_UNIT:
+            qi, status = with_unit_quaternions(t, w, qi), OK
         if status == OK:
             call_function(function, t, c, w, qi, vi, 0, 0, dt, oi)
             if not finite(oi, size):
@@ -196,12 +246,12 @@ def integrate(topo, const, work, q, v, body, node, dt, out):
 def operator_blocks(topo, const, work, q, v, where, out):
     if work.size < topo[WORK_SIZE] or q.size != topo[NQ] or v.size != topo[NV]:
         return SIZES
-    t, qi, vi = pointer(topo), pointer(q), pointer(v)
+    t, w, qi, vi = pointer(topo), pointer(work), pointer(q), pointer(v)
     status = check(t, qi, vi, vi)
+    if status == NEARLY_UNIT:
+        qi, status = with_unit_quaternions(t, w, qi), OK
     if status == OK:
-        blocks.operator_blocks(
-            t, pointer(const), pointer(work), qi, vi, pointer(where), pointer(out)
-        )
+        blocks.operator_blocks(t, pointer(const), w, qi, vi, pointer(where), pointer(out))
     return status
 
 

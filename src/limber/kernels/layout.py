@@ -14,6 +14,7 @@ Offsets into `const` and `work` are absolute and stand in `topo`.
 END = 7  # end of the bodies, start of the groups
 ROWS_END = 8  # end of the groups
 NQ, NV, RUTHLESS, WORK_SIZE = 9, 10, 11, 12
+SPARE = 14  # work: room for a configuration, NQ numbers
 
 # --- topo, the rows of the bodies -------------------------------------------------------------
 PARENT = 0
@@ -62,12 +63,16 @@ SCREWS, SPHERICAL, FREE = 0, 1, 2
 RIGIDLY, DEFORMING, CONSTANT = 0, 1, 2
 
 # --- statuses of the compiled entries -------------------------------------------------------------
-OK, SIZES, NOT_FINITE, NOT_UNIT, SINGULAR, OVERFLOW = 0, 1, 2, 3, 4, 5
+OK, SIZES, NOT_FINITE, NOT_UNIT, SINGULAR, OVERFLOW, NEARLY_UNIT, UNSURE = range(8)
 STATES = 8  # an entry returns STATES times the number of the bad state plus its status
 UNIT_TOLERANCE = 1e-6  # how far the norm of a quaternion may be from 1
-# the pivots that a sweep leaves to be looked at: none, those of joints, of joints and modes, of the mass matrix
-NO_PIVOTS, JOINT_PIVOTS, ALL_PIVOTS, MATRIX_PIVOTS = 0, 1, 2, 3
-PIVOT_TOLERANCE = 1e-14  # a pivot this much smaller than the inertia it is a part of is rounding
+UNIT_ROUNDING = 2.0**-50  # a quaternion whose squared norm is this close to 1 is taken as it is
+# judging the pivots of a sweep, see `checks`
+PIVOT_RATIO = 1e-6  # a pivot this much smaller than the inertias it came from is looked at closely
+NUDGE = 2.0**-50  # how far the numbers of a model are changed to see what a pivot is made of
+PIVOT_CHANGE = 1e-3  # a pivot that such a change alters by this part of it is rounding
+CONDITION = 1e12  # a mass matrix of unit diagonal whose inverse is this large is singular
+CHANGES, RESPONSES, RATIOS, JUDGED = 0, 1, 2, 6  # vectors of `checks.steady`, and their number
 
 # --- const ------------------------------------------------------------------------------------
 GRAVITY = 0  # (3,) world axes
@@ -100,7 +105,8 @@ VEL = 54  # (6,) velocity of the body frame, body axes
 PLACE = 60  # (3, 3) + (3,) body axes and origin in the world
 TURN = 72  # (7,) rotation vector x of the parent's node; b, c, db/du, dc/du of `so3` at x
 ARM = 79  # (3,) from the parent's node to the joint's outboard frame, parent axes
-WORK_BLOCK = 82
+SIZE = 82  # (2,) largest angular and linear inertia of the bodies outboard; see `checks`
+WORK_BLOCK = 84
 SCRATCH = ACC  # (24,) free between the first outward and the last outward sweep: ACC, VEL, PLACE
 
 # joint work, per speed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array, shown
 from limber.dynamics.evaluate import quaternions
-from limber.errors import ArgumentValueError, ModelWarning
+from limber.errors import ArgumentValueError, ModelWarning, warn
 from limber.simulation.events import Event
 
 #: The motion just after a state is probed over times of these multiples of the shortest, which moves the state by
@@ -96,12 +95,11 @@ class Crossings:
         """Warn where an action stops the motion at the zero of its function, and forces push it on."""
         event = self.events[fired]
         if event.action is not None and motion * self.sides[fired] < 0.0:
-            warnings.warn(
+            warn(
                 f"the action of event {event.name!r} at t = {t:.6g} s leaves its function at rest at zero, and the forces "
                 "carry it on to the other side, where the event does not happen again. If it should stay, stop the run "
                 "there (terminal=True), or hold the motion by a force.",
                 ModelWarning,
-                stacklevel=2,
             )
 
     def blurred(self, fired: int, t: float) -> bool:

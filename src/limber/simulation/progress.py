@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from typing import Any
+
+from limber.errors import warn
 
 #: Seconds after which a bar appears by itself, in a terminal.
 PATIENCE = 1.0
@@ -53,5 +54,5 @@ class Progress:
 def interrupted(t: float) -> str:
     """Warn the caller of `simulate` that its run was interrupted; the message of the result."""
     message = f"interrupted at t = {t:.6g} s"
-    warnings.warn(f"the simulation was {message}; the result so far is returned.", stacklevel=4)
+    warn(f"the simulation was {message}; the result so far is returned.")
     return message

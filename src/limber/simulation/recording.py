@@ -19,7 +19,6 @@ import json
 import os
 import struct
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
@@ -30,7 +29,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from limber.checks import Array
-from limber.errors import FileError, ModelWarning
+from limber.errors import FileError, ModelWarning, warn
 from limber.io.files import file_path
 from limber.simulation import hdf5
 from limber.simulation.content import (
@@ -203,7 +202,7 @@ def recorded(stream: BinaryIO, path: Path) -> Result:
     message = f"the run did not end: {count} rows are there"
     if whole < size:
         message += f", and {size - whole} bytes that are not whole"
-    warnings.warn(f"{path}: {message}.", ModelWarning, stacklevel=4)
+    warn(f"{path}: {message}.", ModelWarning)
     return result_of(system, known, _first(rows, count), None, message)
 
 

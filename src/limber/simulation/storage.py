@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from os import PathLike
 
-from limber.errors import FileError, ModelWarning
+from limber.errors import FileError, ModelWarning, warn
 from limber.io.files import file_path
 from limber.simulation import hdf5, recording
 from limber.simulation.content import FORMAT, heading
@@ -23,11 +22,10 @@ def load(path: str | PathLike) -> Result:
     part = recording.part_of(where)
     if part.is_file():
         if where.exists():
-            warnings.warn(
+            warn(
                 f"{where}: beside it lies {part}, of a later run that did not end or still goes on. This result is the "
                 "earlier one; load the other file by its name, or remove it.",
                 ModelWarning,
-                stacklevel=3,
             )
         else:
             where = part

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from scipy.linalg import eigh
 
 from limber.bodies import FlexibleBody
 from limber.dynamics import jacobian
-from limber.errors import TheoryWarning
+from limber.errors import TheoryWarning, warn
 from limber.simulation.result import Result
 
 #: A body that turns faster than this part of its lowest frequency (with its root held) is stiffened or softened by it
@@ -31,7 +29,7 @@ def warn_outside_theory(result: Result) -> None:
         if isinstance(body, FlexibleBody) and body.modes:
             told = _turned(r, name, body) or _spun(r, name, body)
             if told:
-                warnings.warn(told, TheoryWarning, stacklevel=4)
+                warn(told, TheoryWarning)
 
 
 def _turned(r: Result, name: str, body: FlexibleBody) -> str:
