@@ -103,7 +103,8 @@ def stepped(system: lb.System, torque: lb.Table, forward_dynamics: Callable) -> 
     def rate(v, q, tau):
         return forward_dynamics(system, q, v, tau)
 
-    rows = [(q, v)]
+    work = 0.0
+    rows = [(q, v, work)]
     for n in range(steps):
         a, b, c = tau[2 * n], tau[2 * n + 1], tau[2 * n + 2]
         k1 = rate(v, q, a)
@@ -113,13 +114,15 @@ def stepped(system: lb.System, torque: lb.Table, forward_dynamics: Callable) -> 
         k3 = rate(v3, q + STEP / 2 * v2, b)
         v4 = v + STEP * k3
         k4 = rate(v4, q + STEP * v3, c)
+        work += STEP / 6 * (a @ v + 2 * b @ v2 + 2 * b @ v3 + c @ v4)
         q = q + STEP / 6 * (v + 2 * v2 + 2 * v3 + v4)
         v = v + STEP / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         if (n + 1) % every == 0:
-            rows.append((q, v))
-    Q, V = (np.array(x) for x in zip(*rows))
+            rows.append((q, v, work))
+    Q, V, W = (np.array(x) for x in zip(*rows))
+    supplied = np.pad(W[:, None], ((0, 0), (0, 3)))  # no other energy came in
     at = np.array(times[:: 2 * every], dtype=np.float64)
-    return lb.Result(system, at, Q, V, tau[:: 2 * every])
+    return lb.Result(system, at, Q, V, tau[:: 2 * every], supplied=supplied)
 
 
 def joints(study: Study, values: Array, speeds: bool = False) -> Array:

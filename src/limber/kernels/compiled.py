@@ -24,7 +24,7 @@ _loaded: dict = {}  # Numba's results, by entry point
 
 #: Functions of the position alone, and of position and speeds.
 POSITION = ("mass_matrix", "potential_energy", "pose", "jacobian")
-MOTION = ("kinetic_energy", "momentum", "qdot", "integrate")
+MOTION = ("kinetic_energy", "momentum", "qdot", "integrate", "spins")
 
 
 @cache

@@ -235,6 +235,11 @@ def qdot(topo, const, work, q, v, body, node, dt, out):
 
 
 @called
+def spins(topo, const, work, q, v, body, node, dt, out):
+    observe.spins(topo, const, work, q, v, out)
+
+
+@called
 def integrate(topo, const, work, q, v, body, node, dt, out):
     manifold.integrate(topo, const, work, q, v, dt, out)
 

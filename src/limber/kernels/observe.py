@@ -46,6 +46,7 @@ from .vec import (
     add,
     axpy,
     cross,
+    dot,
     load3,
     load9,
     matmul,
@@ -189,3 +190,17 @@ def node_acceleration(topo, const, work, q, v, vdot, body, node, out):
     store3(out, 0, mul(R, wd))
     # the world is accelerated against gravity
     store3(out, 3, add(mul(R, add(vd, udd)), load3(const, GRAVITY)))
+
+
+@kernel
+def spins(topo, const, work, q, v, out):
+    """out[i] = the square of the angular velocity of body i, in rad^2/s^2.
+
+    Sweep     base to tip
+    """
+    start_world(topo, const, work)
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        place(topo, const, work, q, k)
+        turn_and_bias(topo, const, work, v, k)
+        w = load3(work, topo[k + WORK] + OMEGA)
+        out[k // COLUMNS - 1] = dot(w, w)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.linalg import eigh
+from weakref import WeakKeyDictionary
 
+import numpy as np
+
+from limber.assembly.system import System
 from limber.bodies import FlexibleBody
-from limber.dynamics import jacobian
+from limber.checks import Array
+from limber.dynamics.evaluate import of_motion
 from limber.errors import TheoryWarning, warn
+from limber.kernels.records import RUNAWAY
 from limber.simulation.result import Result
 
 #: A body that turns faster than this part of its lowest frequency (with its root held) is stiffened or softened by it
@@ -16,49 +20,96 @@ SPIN = 0.4
 #: Nodes that turn further than this, rad, shorten a beam by about 1 % of its length, which the shapes leave out.
 ROTATION = 0.25
 #: So many rows are looked at, spread over the result.
-ROWS = 200
+ROWS = 20
+
+
+class Limits:
+    """What the flexible bodies of a system stand, as arrays over them."""
+
+    def __init__(self, system: System):
+        bodies = {n: b for n, b in system.bodies.items() if isinstance(b, FlexibleBody) and b.modes}
+        self.names = list(bodies)
+        self.numbers = [system.number(name) - 1 for name in bodies]
+        self.lowest = np.array([_lowest_frequency(body) for body in bodies.values()])
+        # the largest rotation of any node of a body by one unit of each mode bounds what its nodes turn
+        self.steepest = np.concatenate(
+            [
+                np.linalg.norm(b.nodes.rotation, axis=1).max(axis=0, initial=0.0)
+                for b in bodies.values()
+            ]
+            or [[]]
+        )
+        places = [system.layout[name].q_modes for name in bodies]
+        self.columns = [i for at in places for i in range(at.start, at.stop)]
+        self.starts = np.cumsum([0, *(at.stop - at.start for at in places)])[:-1]
+
+    def turned(self, q: Array) -> Array:
+        """Bounds of the rotations of nodes, rad, (rows, bodies)."""
+        return np.add.reduceat(np.abs(q[:, self.columns]) * self.steepest, self.starts, axis=1)
+
+
+_limits: WeakKeyDictionary[System, Limits] = WeakKeyDictionary()
 
 
 def warn_outside_theory(result: Result) -> None:
-    """Warn, once a body, where its deformation or its spin is beyond small-deformation theory."""
-    if not len(result):
+    """Warn, once a body, where its deformation or its spin is beyond small-deformation theory.
+
+    O(bodies) for each of a few rows.
+    """
+    s = result.system
+    limits = _limits.get(s)
+    if limits is None:
+        limits = _limits[s] = Limits(s)
+    if not limits.names or not len(result):
         return
     rows = np.unique(np.linspace(0, len(result) - 1, ROWS).astype(int))
-    r = result._with(lambda x: x[rows])
-    for name, body in result.system.bodies.items():
-        if isinstance(body, FlexibleBody) and body.modes:
-            told = _turned(r, name, body) or _spun(r, name, body)
-            if told:
-                warn(told, TheoryWarning)
+    small = np.abs(np.hstack([result.q[rows], result.v[rows]])).max(axis=1) < RUNAWAY
+    rows = rows[small]  # a motion that diverged says so itself
+    if not rows.size:
+        return
+    t, q, v = result.t[rows], result.q[rows], result.v[rows]
+    bounds = limits.turned(q)
+    spins = np.sqrt(of_motion(s, s.geometry, "spins", q, v, (len(s.bodies),))[:, limits.numbers])
+    for i in np.flatnonzero(
+        (bounds.max(axis=0) > ROTATION) | (spins.max(axis=0) > SPIN * limits.lowest)
+    ):
+        name = limits.names[i]
+        told = _turned(s, name, t, q) or _spun(name, t, spins[:, i], limits.lowest[i])
+        if told:
+            warn(told, TheoryWarning)
 
 
-def _turned(r: Result, name: str, body: FlexibleBody) -> str:
+def _lowest_frequency(body: FlexibleBody) -> float:
+    """The lowest natural frequency of a body with its joint held, rad/s; infinite where nothing is stiff."""
+    from scipy.linalg import eigh  # noqa: PLC0415 (slow to import)
+
+    squares = eigh(body.stiffness, body.integrals.G0, eigvals_only=True)
+    stiff = squares[squares > 1e-9 * squares.max(initial=0.0)]
+    return float(np.sqrt(stiff[0])) if stiff.size else np.inf
+
+
+def _turned(s: System, name: str, t: Array, q: Array) -> str:
     """What to say of nodes that turn too far."""
-    turns = np.linalg.norm(np.einsum("nim,tm->tni", body.nodes.rotation, r.modal(name)), axis=2)
-    if not turns.size or turns.max() <= ROTATION:
+    nodes = s.bodies[name].node_set
+    turns = np.einsum("nim,tm->tni", nodes.rotation, q[:, s.layout[name].q_modes])
+    sizes = np.linalg.norm(turns, axis=2)
+    if not sizes.size or sizes.max() <= ROTATION:
         return ""
-    t, node = np.unravel_index(np.argmax(turns), turns.shape)
+    row, node = np.unravel_index(np.argmax(sizes), sizes.shape)
     return (
-        f"body {name!r}: node {body.nodes.names[node]!r} turns by {turns[t, node]:.3g} rad at t = {r.t[t]:.6g} s. The shapes "
-        f"of a body are those of small deformation; beyond {ROTATION} rad its foreshortening is missing. Divide it into "
+        f"body {name!r}: node {nodes.names[node]!r} turns by {sizes[row, node]:.3g} rad at t = {t[row]:.6g} s. The shapes of "
+        f"a body are those of small deformation; beyond {ROTATION:g} rad its foreshortening is missing. Divide it into "
         "several bodies, or take the numbers as a sign of trouble only."
     )
 
 
-def _spun(r: Result, name: str, body: FlexibleBody) -> str:
+def _spun(name: str, t: Array, spins: Array, lowest: float) -> str:
     """What to say of a body that turns too fast."""
-    squares = eigh(body.stiffness, body.integrals.G0, eigvals_only=True)
-    stiff = squares[squares > 1e-9 * squares.max(initial=0.0)]
-    if not stiff.size:
-        return ""
-    lowest = float(np.sqrt(stiff[0]))
-    turning = jacobian(r.system, r.q, name)[:, :3]
-    speeds = np.linalg.norm(np.einsum("tij,tj->ti", turning, r.v), axis=1)
-    t = int(np.argmax(speeds))
-    if speeds[t] <= SPIN * lowest:
+    row = int(np.argmax(spins))
+    if spins[row] <= SPIN * lowest:
         return ""
     return (
-        f"body {name!r} turns at {speeds[t]:.3g} rad/s at t = {r.t[t]:.6g} s, and its lowest frequency is {lowest:.3g} rad/s. "
+        f"body {name!r} turns at {spins[row]:.3g} rad/s at t = {t[row]:.6g} s, and its lowest frequency is {lowest:.3g} rad/s. "
         f"From {SPIN:g} of that on, the stiffening by its own rotation, which this model leaves out, changes the motion "
         "noticeably; near 1 the model may diverge where the real body does not."
     )
