@@ -19,9 +19,9 @@ def flexible(modes, rotary):
     D = rng.normal(size=(modes, modes))
     extra = {}
     if rotary:
-        I = rng.normal(size=(n, 3, 3))
+        I = 0.5 * rng.normal(size=(n, 3, 3))
         extra = {"inertia": I @ np.swapaxes(I, 1, 2), "com": rng.normal(size=(n, 3)) * 0.1}
-        extra["inertia"] += 3.0 * np.eye(3)
+        extra["inertia"] += 10.0 * np.eye(3)
     return lb.FlexibleBody.from_nodes(
         mass=rng.uniform(1.0, 2.0, n),
         position=rng.normal(size=(n, 3)),
