@@ -32,9 +32,13 @@ def listed(names: Iterable[object]) -> str:
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """The closest known word as a question, in front of which a space stands; nothing if none is close."""
+    known = list(known)
     by_lower = {name.casefold(): name for name in known}
     close = difflib.get_close_matches(word.casefold(), by_lower, n=1, cutoff=0.6)
-    return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
+    if not close:
+        return ""
+    alike = [name for name in known if name.casefold() == close[0]]  # they differ in case alone
+    return f" Did you mean {difflib.get_close_matches(word, alike, n=1, cutoff=0.0)[0]!r}?"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -3,7 +3,6 @@
 import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -370,7 +369,6 @@ FORCES = {
     "key of one": {("b",): WRENCH},
     "number for a key": {0: WRENCH},
     "not a dictionary": [("b", 0), WRENCH],
-    "read-only dictionary": MappingProxyType({("b", 0): WRENCH}),
     "infinite": {("b", 0): with_entry(WRENCH, 5, np.inf)},
     "too short": {("b", 0): np.ones(5)},
     "two in one": {("b", 0): np.ones(12)},

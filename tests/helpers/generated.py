@@ -39,7 +39,9 @@ OF_NODE = ("pose", "jacobian")
 @cache
 def pendulum(name="pendulum", gravity=(0.0, -9.81, 0.0)) -> lb.System:
     """A bob of mass 2 at 3 below a hinge along z: one coordinate."""
-    bob = lb.RigidBody(2.0, (0.0, -3.0, 0.0), np.diag([0.0, 0.0, 1e-3]), nodes={"end": (0, -3, 0)})
+    bob = lb.RigidBody(
+        2.0, (0.0, -3.0, 0.0), np.diag([5e-4, 5e-4, 1e-3]), nodes={"end": (0, -3, 0)}
+    )
     return lb.Assembly(name, gravity=gravity).attach("bob", bob, lb.Revolute([0, 0, 1])).build()
 
 
