@@ -119,7 +119,8 @@ def crossing(step, i, side, direction, a, b, ga, gb, da, db, spare):
     """The first crossing of function i between a and b that counts, as a fraction of the step; 2 if there is none."""
     middle, gm = b, gb
     if side * gb > 0.0:
-        if side * da >= 0.0 or side * db <= 0.0:
+        # beyond zero at its start it is by rounding, or by what it did below the tolerance of the integration
+        if side * ga < 0.0 or side * da >= 0.0 or side * db <= 0.0:
             return 2.0
         middle = dip(step, i, side, a, b, da, db, spare)
         if middle >= b:
@@ -137,8 +138,11 @@ def crossing(step, i, side, direction, a, b, ga, gb, da, db, spare):
 def first_crossing(step, count, sides, values):
     """The earliest event in a step: (number or -1, fraction of the step).
 
-    sides[i] is the side of function i, sides[count + i] the direction that counts; `values` is scratch, 5 count
-    numbers.  Sides are those at the end of the step afterwards, or, but for the event itself, at the event.
+    sides[i] is the side of function i, sides[count + i] the direction that counts.  sides[2 count + i] is 1 while
+    function i has just left zero with no slope to speak of: what it does below the tolerance of the integration is no
+    crossing until it has been seen on its side, and at the end of the step its side is the one it is on.  `values` is
+    scratch, 5 count numbers.  Sides are those at the end of the step afterwards, or, but for the event itself, at the
+    event.
     """
     ga, da = values, shifted(values, count)
     gb, db = shifted(values, 2 * count), shifted(values, 3 * count)
@@ -149,7 +153,11 @@ def first_crossing(step, count, sides, values):
         look_with_slopes(step, count, b, a, gb, db)
         which, first = -1, 2.0
         for i in range(count):
-            if sides[i] != 0.0:
+            if sides[i] * gb[i] > 0.0 or part == PARTS - 1:
+                if sides[2 * count + i] != 0.0 and sides[i] * gb[i] < 0.0:
+                    sides[i] = -sides[i]
+                sides[2 * count + i] = 0.0
+            if sides[i] != 0.0 and sides[2 * count + i] == 0.0:
                 x = crossing(
                     step, i, sides[i], sides[count + i], a, b, ga[i], gb[i], da[i], db[i], spare
                 )
@@ -160,6 +168,7 @@ def first_crossing(step, count, sides, values):
         for i in range(count):
             # one that was at zero has gone somewhere; one that crossed did so in the direction that does not count
             beyond = sides[i] * gb[i] < 0.0 and sides[count + i] * gb[i] < 0.0
+            beyond = beyond and sides[2 * count + i] == 0.0
             if i != which and (sides[i] == 0.0 or beyond):
                 sides[i] = 1.0 if gb[i] > 0.0 else (-1.0 if gb[i] < 0.0 else 0.0)
             ga[i], da[i] = gb[i], db[i]

@@ -12,11 +12,11 @@ from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentValueError, ModelWarning, warn
 from limber.simulation.events import Event
 
-#: The motion just after a state is probed over times of these multiples of the shortest, which moves the state by
-#: this part of its size.
+#: The motion just after a state is probed by moves of these multiples of the smallest, which is this part of the state.
 PROBES, NUDGE = (1.0, 1e2, 1e4), 1e-8
-#: The part by which a state is stretched to see how large the terms of an event function are.
-STRETCH = 2.0**-20
+#: The part by which a state is changed to see how large the terms of an event function are, the signs with which
+#: its elements are (so that terms do not cancel, and quaternions turn), and the rounding of each term.
+CHANGE, PATTERNS, ROUNDING = 2.0**-20, 3, 16.0 * np.finfo(float).eps
 #: A function that an action leaves this much nearer to zero than it was is at zero.
 AT_ZERO = 1e-12
 
@@ -24,17 +24,22 @@ AT_ZERO = 1e-12
 class Crossings:
     """The sides of event functions: the sign of each since its last crossing, 0 while it stays at zero.
 
-    `sides` holds them, and the directions that count behind them, for `kernels.crossings`.
+    `sides` holds them, behind them the directions that count, and which are known by the curvature of their functions
+    alone, for `kernels.crossings`.
     rates : (t, y) -> dy/dt.
+    longest : a time that is short for the motion, s; it is probed no further ahead.
     """
 
-    def __init__(self, system: System, events: Sequence[Event], sides: Array, rates: Callable):
+    def __init__(
+        self, system: System, events: Sequence[Event], sides: Array, rates: Callable, longest: float
+    ):
         self.events, self.count = events, len(events)
+        self._longest = longest
         self._rates, self._nq, self._n = rates, system.nq, system.nq + system.nv
         self._quaternions = [at for _, at in quaternions(system)]
-        self.sides, self.directions = sides[: self.count], sides[self.count :]
+        self.sides, self.directions, self._curved = np.split(sides, 3)
         self.directions[:] = [e.direction for e in events]
-        self._slopes, self._rounding_errors = np.zeros((2, self.count))
+        self._slopes, self._blur = np.zeros((2, self.count))
         self._fired: tuple[int | None, float] = (None, 0.0)
 
     def function(self, t: float, q: Array, v: Array) -> list[float]:
@@ -53,10 +58,11 @@ class Crossings:
         if not self.count:
             return
         values = self.values(t, y)
-        at_zero = np.abs(values) <= self._rounding(t, y, values)
+        rounding = self._rounding(t, y, values)
+        at_zero = np.abs(values) <= rounding
         self.sides[:] = np.where(at_zero, 0.0, np.sign(values))
         if at_zero.any():
-            self.sides[at_zero] = self._motion(t, y, values)[at_zero]
+            self._take(at_zero, self._motion(t, y, values, rounding))
 
     def settle(self, fired: int | None, before: Array, t: float, y: Array) -> int | None:
         """The sides after event `fired` (None: one at a time), and the next event that happens right now.
@@ -69,27 +75,38 @@ class Crossings:
         if not self.count:
             return None
         after = self.values(t, y)
-        moved = after != before
+        rounding = self._rounding(t, y, after)
+        moved = np.abs(after - before) > rounding
         beyond = before * self.sides <= 0.0
-        at_zero = np.where(moved, np.abs(after) <= AT_ZERO * np.abs(before), beyond)
+        at_zero = np.where(
+            moved, np.abs(after) <= np.maximum(rounding, AT_ZERO * np.abs(before)), beyond
+        )
         if fired is not None:
-            at_zero[fired] = not moved[fired] or abs(after[fired]) <= 10.0 * abs(before[fired])
+            near = max(10.0 * abs(before[fired]), rounding[fired])
+            at_zero[fired] = not moved[fired] or abs(after[fired]) <= near
         self._fired = (fired, t) if fired is not None and at_zero[fired] else (None, t)
         jumped = moved & ~at_zero
         self.sides[jumped] = np.sign(after[jumped])
         if not at_zero.any():
             return None
-        motion = self._motion(t, y, after)
+        motion = self._motion(t, y, after, rounding)
+        # the event itself was found to rounding, or to as much as its function is off zero
+        self._blur = np.maximum(rounding, 4.0 * np.abs(after))
         now = None
         if fired is not None and self._slopes[fired] == 0.0:
             self._warn_of_rest(fired, motion[fired], t)
         for i in np.flatnonzero(at_zero):
             through = motion[i] * self.sides[i] < 0.0
             if i == fired or moved[i] or (through and self.directions[i] * motion[i] < 0.0):
-                self.sides[i] = motion[i]
+                self._take(i, motion)
             elif through and now is None:
                 now = int(i)
         return now
+
+    def _take(self, which, motion: Array) -> None:
+        """Let functions at zero have the side to which the motion goes."""
+        self.sides[which] = motion[which]
+        self._curved[which] = (self._slopes == 0.0)[which]
 
     def _warn_of_rest(self, fired: int, motion: float, t: float) -> None:
         """Warn where an action stops the motion at the zero of its function, and forces push it on."""
@@ -110,31 +127,53 @@ class Crossings:
         """
         last, at = self._fired
         far = 0.25 * self._slopes[fired] * (t - at)
-        return fired == last and self._slopes[fired] > 0.0 and far <= self._rounding_errors[fired]
+        return fired == last and self._slopes[fired] > 0.0 and far <= self._blur[fired]
 
     def _rounding(self, t: float, y: Array, values: Array) -> Array:
-        """What rounding of the state may change in the functions: by how they change when it is stretched."""
-        stretched = self.values(t * (1.0 + STRETCH), y * (1.0 + STRETCH))
-        return 4.0 * np.finfo(float).eps * np.abs(stretched - values) / STRETCH
+        """What rounding may change in the functions: by how they change with every element of the state."""
+        found = np.zeros(self.count)
+        for i in range(PATTERNS):
+            # all alike, in turn, and in turn by pairs
+            signs = np.where((np.arange(len(y)) // max(i, 1)) % 2, -1.0, 1.0) if i else 1.0
+            near = self.values(t * (1.0 + CHANGE), y * (1.0 + CHANGE * signs))
+            found = np.maximum(found, np.abs(near - values))
+        return ROUNDING * found / CHANGE
 
-    def _motion(self, t: float, y: Array, values: Array) -> Array:
-        """The signs that the functions take just after a state: by their slopes along the motion, then their curvature."""
-        rounding = self._rounding_errors = self._rounding(t, y, values)
-        rate = self._rates(t, y)
-        scale = (
-            NUDGE * max(1.0, np.abs(y).max(initial=0.0)) / max(np.abs(rate).max(initial=0.0), 1e-30)
-        )
+    def _motion(self, t: float, y: Array, values: Array, rounding: Array) -> Array:
+        """The signs that the functions take just after a state: by their slopes along the motion, else by their curvature.
+
+        The slopes are those by time, by q along its rate and by v along its rate, each probed by a move of its own
+        size: where v changes fast, the slope by q is seen all the same.
+        """
+        rate, nq = self._rates(t, y), self._nq
+        parts = [(1.0, np.zeros_like(y)), (0.0, np.append(rate[:nq], np.zeros(len(y) - nq)))]
+        parts.append((0.0, np.append(np.zeros(nq), rate[nq:])))
+        sizes = [1.0, *(np.abs(x).max(initial=0.0) for x in (rate[:nq], rate[nq:]))]
+        scales = [1.0, *(max(1.0, np.abs(x).max(initial=0.0)) for x in (y[:nq], y[nq:]))]
         signs, self._slopes = np.zeros((2, self.count))
-        for straight in (True, False):
-            for dt in scale * np.array(PROBES):
-                direction = rate if straight else self._rates(t + 0.5 * dt, y + 0.5 * dt * rate)
-                change = self.values(t + dt, y + dt * direction) - values
-                clear = (signs == 0.0) & (np.abs(change) > rounding)
-                signs[clear] = np.sign(change[clear])
-                if straight:
-                    self._slopes[clear] = np.abs(change[clear]) / dt
-                if signs.all():
-                    return signs
+        for probe in PROBES:
+            slope, error = np.zeros((2, self.count))
+            for (by_time, along), size, scale in zip(parts, sizes, scales):
+                if size > 0.0:
+                    dt = min(probe * NUDGE * scale / size, self._longest)
+                    ahead = self.values(t + by_time * dt, y + dt * along)
+                    behind = self.values(t - by_time * dt, y - dt * along)
+                    slope += (ahead - behind) / (2.0 * dt)
+                    error += np.where(ahead == behind, 0.0, rounding / dt)
+            clear = (signs == 0.0) & (np.abs(slope) > error)
+            signs[clear], self._slopes[clear] = np.sign(slope[clear]), np.abs(slope[clear])
+        largest = max(size / scale for size, scale in zip(sizes[1:], scales[1:]))
+        for dt in (
+            np.array(PROBES)
+            / PROBES[-1]
+            * min(PROBES[-1] * NUDGE / max(largest, 1e-30), self._longest)
+        ):
+            if signs.all():
+                break
+            middle = self._rates(t + 0.5 * dt, y + 0.5 * dt * rate)
+            change = self.values(t + dt, y + dt * middle) - values
+            clear = (signs == 0.0) & (np.abs(change) > rounding)
+            signs[clear] = np.sign(change[clear])
         return signs
 
 

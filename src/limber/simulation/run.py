@@ -20,7 +20,7 @@ from limber.kernels import records as R
 from limber.simulation.crossings import Crossings
 from limber.simulation.events import Event
 from limber.simulation.methods import Method, methods
-from limber.simulation.signals import SIGNATURE, Signal, callback
+from limber.simulation.signals import SIGNATURE, Failures, Signal, callback
 
 #: Steps of the first stretch of an adaptive run; later ones take about STRETCH seconds.
 FIRST, STRETCH = 200, 0.1
@@ -49,7 +49,7 @@ class Forces:
     wrenches: list[Signal]
     keys: list[tuple]
     nodes: np.ndarray
-    failure: list[BaseException]  # the first error of their functions, or of those of events
+    failure: Failures  # the first error of their functions, or of those of events
 
     @property
     def signals(self) -> list[Signal]:
@@ -90,11 +90,12 @@ class Run:
             applied, self._sides, *memory
         ) = _together(
             n, R.CLOCK, R.SHARED_SIZE, len(packed.const), int(packed.topo[L.WORK_SIZE]), (most + 4) * n,
-            2 * n + most + 9 + 5 * len(events), nv + 6 * len(forces.wrenches), nv, 2 * len(events),
+            2 * n + most + 9 + 5 * len(events), nv + 6 * len(forces.wrenches), nv, 3 * len(events),
             *_implicit_sizes(system, stateful),
         )  # fmt: skip
         self.y[: len(y)], self._const[:] = y, packed.const
         self._shared[R.ORIGIN_TIME] = origin
+        self.failure.flag = self._shared[R.FAULT : R.FAULT + 1]
         memory[R.STATE][R.AGE] = np.inf  # slopes were never taken
         self._memory = np.array([a.ctypes.data for a in memory], dtype=np.int64)
         clock = self.clock
@@ -122,7 +123,7 @@ class Run:
         self._context = np.zeros(R.CONTEXT, dtype=np.int64)
         self._context[list(context)] = list(context.values())
         self._engine = compiled.load("simulate")
-        self.crossings = Crossings(system, events, self._sides, self.rates)
+        self.crossings = Crossings(system, events, self._sides, self.rates, first)
         if events:
             values = callback(system, self.crossings.function, self.failure, len(events))
             self._event = SIGNATURE(values)

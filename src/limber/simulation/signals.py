@@ -30,6 +30,18 @@ _FUNCTION: Any = SIGNATURE.__mro__[1]
 _NUMBERS = (ctypes.c_void_p, ctypes.POINTER(ctypes.c_double))
 
 
+class Failures(list):
+    """The errors of functions in a run; the first tells the engine to stop, through `flag`."""
+
+    flag: Array | None = None
+
+    def append(self, error: BaseException) -> None:
+        """Keep an error."""
+        super().append(error)
+        if self.flag is not None and not self.flag[0]:
+            self.flag[0] = 1.0
+
+
 @dataclass
 class Signal:
     """A torque or a wrench over time and state, as `kernels.drive` takes it."""

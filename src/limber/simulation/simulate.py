@@ -22,7 +22,7 @@ from limber.simulation.peers import PEERS, by_peer
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
 from limber.simulation.run import Forces, Outputs, Run, automatic, paced
-from limber.simulation.signals import torque_signal, wrench_signal
+from limber.simulation.signals import Failures, torque_signal, wrench_signal
 from limber.simulation.validity import warn_outside_theory
 
 #: Output rows when nothing is said of them.
@@ -141,7 +141,7 @@ def simulate(
 
 def _forces(system: System, torque: Any, external: Any) -> Forces:
     """The torque and the wrenches, as the engine takes them."""
-    failure: list[BaseException] = []
+    failure = Failures()
     made = torque_signal(system, torque, failure)
     nodes = node_pairs(system, system.dynamics, external)
     keys = list(external or ())
