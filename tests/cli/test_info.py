@@ -83,3 +83,18 @@ def test_schema_is_that_of_the_library(kind):
 
 def test_schema_without_a_kind_is_that_of_models():
     assert json.loads(limber("schema").stdout) == lb.io.schema("model")
+
+
+def test_modes_of_an_arm_that_falls_have_growth_rates(tmp_path):
+    model = tmp_path / "upright.yaml"
+    model.write_text(
+        "limber: 1\ngravity: [0, 0, -9.81]\nbodies:\n"
+        "  bob: {joint: {revolute: y}, rigid: {mass: 2, com: [0, 0, 0.7]}}\n"
+        "  tip: {to: bob, joint: {revolute: y}, rigid: {mass: 1, com: [0, 0, -0.2]}}\n"
+    )
+    found = limber_json("modes", model)
+    assert found["growth"][0] > 0.0 == found["growth"][1]
+    assert found["frequencies"][0] == 0.0 < found["frequencies"][1]
+    assert found["moves"][0]["what"] == "joint of 'bob'"
+    table = limber("modes", model).stdout
+    assert "growth 1/s" in table and f"{found['growth'][0]:.4f}" in table and "nan" not in table

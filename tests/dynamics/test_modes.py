@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import limber as lb
 from helpers.random_systems import random_assembly, random_flexible_body, random_state
+from helpers.units import coordinates_in_units, in_units
 
 TOLERANCE = 1e-9
 DIFFERENCES = 1e-6  # where differences of the test are one side
@@ -140,7 +141,7 @@ def test_gravity_stiffness_is_the_second_derivative_of_the_potential_energy(seed
     hessian = (V[0] - V[1] - V[2] + V[3]) / (4.0 * h**2)
     squares = np.linalg.eigvals(np.linalg.solve(lb.mass_matrix(s, q), hessian))
     m = lb.modes(s, q)
-    found = np.where(np.isnan(m.omega), -(m.eigenvalues.real**2), m.omega**2)
+    found = m.omega**2 - m.growth**2
     largest = np.abs(squares).max()
     close(np.sort(found) / largest, np.sort(squares.real) / largest, 1e-5)
 
@@ -231,11 +232,12 @@ def test_held_pendulum_swings_with_the_component_along_the_rod():
     assert lb.modes(s, [np.pi / 2]).omega[0] == 0.0
 
 
-def test_inverted_pendulum_has_no_frequency():
+def test_inverted_pendulum_has_a_growth_rate_and_no_frequency():
     s = single(pendulum(), lb.Revolute([0, 1, 0]), (0.0, 0.0, -G))
     m = lb.modes(s, [np.pi])
-    assert np.isnan(m.omega[0]) and np.isnan(m.damping[0])
+    assert m.omega[0] == 0.0 and np.isnan(m.damping[0])
     close(m.eigenvalues, [np.sqrt(G / 0.7)])
+    close(m.growth, [np.sqrt(G / 0.7)])
 
 
 def test_double_pendulum_has_its_two_frequencies():
@@ -246,9 +248,10 @@ def test_double_pendulum_has_its_two_frequencies():
     s = a.build()
     close(lb.modes(s, s.neutral()).omega ** 2, (2.0 + np.sqrt([2.0, 2.0]) * [-1, 1]) * G / 0.7)
     # both upright: two unstable directions; one up, one down: one of each
-    assert np.isnan(lb.modes(s, [np.pi, 0.0]).omega).all()
+    upright = lb.modes(s, [np.pi, 0.0])
+    assert not upright.omega.any() and upright.growth[0] > upright.growth[1] > 0.0
     mixed = lb.modes(s, [0.0, np.pi])
-    assert np.isnan(mixed.omega[0]) and mixed.omega[1] > 0.0
+    assert mixed.growth[0] > 0.0 == mixed.omega[0] and mixed.omega[1] > 0.0 == mixed.growth[1]
 
 
 def compound(com=(0.0, 0.0, -0.4)):
@@ -269,8 +272,8 @@ def test_upright_spherical_pendulum_falls_two_ways():
     s = single(compound(), lb.Spherical(), (0.0, 0.0, -G))
     m = lb.modes(s, [0.0, 1.0, 0.0, 0.0])
     falls = np.sqrt(2.0 * G * 0.4 / (np.array([0.3, 0.5]) + 2.0 * 0.4**2))
-    assert np.isnan(m.omega[:2]).all() and m.omega[2] == 0.0
-    close(np.sort(m.eigenvalues[:2].real), np.sort(falls))
+    assert not m.omega.any() and m.growth[2] == 0.0
+    close(np.sort(m.growth[:2]), np.sort(falls))
 
 
 def test_a_held_moment_follows_the_body():
@@ -383,7 +386,7 @@ def test_frequencies_and_ratios_keep_determinant_and_trace(size, joint):
     assert (size > 1.0) == (ratio > 1.0).any()
 
 
-def test_damped_inverted_pendulum_still_has_no_frequency():
+def test_damped_inverted_pendulum_still_falls():
     a = lb.Assembly("mast", gravity=(0.0, 0.0, -G))
     a.attach("foot", elastic_body(np.diag([90.0, 300.0, 500.0]), damping=FULL), lb.Fixed())
     a.attach("mast", pendulum(), lb.Revolute([0, 1, 0]), to="foot", at="4")
@@ -391,7 +394,8 @@ def test_damped_inverted_pendulum_still_has_no_frequency():
     q = s.neutral()
     q[3] = np.pi
     m = lb.modes(s, q)
-    assert np.isnan(m.omega[0]) and np.isnan(m.damping[0]) and (m.omega[1:] > 0.0).all()
+    assert m.growth[0] > 0.0 == m.omega[0] and np.isnan(m.damping[0])
+    assert (m.omega[1:] > 0.0).all() and not m.growth[1:].any()
     assert m.eigenvalues[0].imag == 0.0 and m.eigenvalues[0].real > 0.0
 
 
@@ -433,3 +437,93 @@ def test_similar_cantilevers_have_similar_frequencies(scale):
     a.attach("tip", lb.RigidBody(0.5), lb.Fixed(), to="beam", at="tip")
     r = a.build()
     assert omega == pytest.approx(lb.modes(r, r.neutral()).omega, rel=1e-7)
+
+
+# units
+
+#: metres, kilograms and seconds in: millimetres and grams, kilometres and tonnes, decimetres, minutes
+UNITS = [
+    (1e3, 1e3, 1.0),
+    (1e-3, 1e-3, 1.0),
+    (10.0, 1.0, 1.0),
+    (1.0, 1.0, 1.0 / 60.0),
+    (70.0, 3e-6, 11.0),
+]
+
+
+@pytest.mark.parametrize("length, mass, time", UNITS)
+@pytest.mark.parametrize("seed", range(25))
+def test_modes_are_the_same_in_any_units(seed, length, mass, time):
+    rng = np.random.default_rng(seed)
+    assembly = random_assembly(rng, bodies=4, flexible=0.5)
+    s = assembly.build()
+    q, _, _ = random_state(rng, s, eta_scale=0.1)
+    if seed % 2:
+        q = s.neutral()
+    here = lb.modes(s, q)
+    other = in_units(assembly, length, mass, time).build()
+    there = lb.modes(other, coordinates_in_units(s, q, length))
+    # time in smaller units: larger numbers of seconds
+    np.testing.assert_allclose(there.omega * time, here.omega, rtol=1e-8, atol=0.0)
+    np.testing.assert_allclose(there.growth * time, here.growth, rtol=1e-8, atol=0.0)
+    np.testing.assert_allclose(there.damping, here.damping, rtol=1e-7, atol=1e-9)
+    for i in np.flatnonzero(here.omega + here.growth):  # those of zero have no order
+        assert there.moves[i][1] == pytest.approx(here.moves[i][1], rel=1e-4)
+
+
+@pytest.mark.parametrize("length, mass, time", [(1.0, 1.0, 1.0), *UNITS])
+def test_a_held_load_on_a_small_arm(length, mass, time):
+    """Grams and centimetres: the moment that holds the load makes the stiffness unsymmetric, by little beside
+    the stiffness of the beam."""
+    a = lb.Assembly("small", gravity=(0.0, 0.0, -G))
+    modes = {"bending": 1, "torsion": 1}
+    beam = lb.beam(0.1, 1.6e-3, EI=1.3e-3, GJ=1e-3, modes=modes, polar_inertia=1.4e-8)
+    load = lb.RigidBody(1e-3, (0.01, 0.02, 0.0), (1e-6, 2e-6, 2.5e-6))
+    a.attach("beam", beam, lb.Revolute("y"))
+    a.attach("load", load, lb.Spherical(), to="beam", at="tip")
+    s = in_units(a, length, mass, time).build()
+    m = lb.modes(s, s.neutral())
+    M, D, K = matrices(a.build(), s.neutral())
+    exact = np.sort_complex(first_order(M, D, K))
+    close(m.growth[0] * time, exact.real.max(), 1e-4)
+    assert not m.omega[:3].any() and not m.growth[1:].any()
+    close(m.omega[3] * time, 4.3623, 1e-4)
+    assert np.isfinite(m.omega).all()
+
+
+# what is printed
+
+
+def test_modes_print_as_a_table():
+    a = lb.Assembly("double", gravity=(0.0, 0.0, -G))
+    a.attach("one", elastic_body(np.diag([1e3, 1e4]), 0.1 * np.eye(2)), lb.Revolute([0, 1, 0]))
+    a.attach("two", pendulum(), lb.Revolute([0, 1, 0]), to="one", at="4")
+    s = a.build()
+    m = lb.modes(s, [0.0, 0.0, 0.0, np.pi])
+    lines = str(m).splitlines()
+    assert lines[0].split() == ["mode", "Hz", "rad/s", "damping", "growth", "1/s", "moves", "most"]
+    assert len(lines) == 1 + s.nv
+    for i, line in enumerate(lines[1:]):
+        number, hertz, omega, *_ = line.split()
+        assert int(number) == i + 1
+        close(float(hertz), m.frequencies[i], 1e-4)
+        close(float(omega), m.omega[i], 1e-4)
+        assert line.endswith(f"{m.moves[i][0]}, {100 * m.moves[i][1]:.0f} %")
+    assert f"{m.growth[0]:.5g}" in lines[1] and "mode 1 of 'one'" in lines[-1]
+    assert "growth" not in str(lb.modes(s, s.neutral(), locked=["one", "two"]))
+
+
+def test_long_tables_are_cut():
+    s = single(lb.beam(1.0, 1.0, EI=1.0, modes=25), lb.Fixed())
+    lines = str(lb.modes(s, s.neutral())).splitlines()
+    assert len(lines) == 42 and lines[-1] == "... and 10 more"
+
+
+def test_what_moves_most_has_most_of_the_energy():
+    a = lb.Assembly("pair", gravity=(0.0, 0.0, -G))
+    a.attach("heavy", lb.RigidBody(100.0, (0, 0, -1)), lb.Revolute([0, 1, 0]))
+    a.attach("beam", lb.beam(1.0, 1.0, EI=100.0, modes=1), lb.Fixed(), to="heavy")
+    s = a.build()
+    (slow, *fast) = lb.modes(s, s.neutral()).moves
+    assert slow[0] == "joint of 'heavy'" and slow[1] > 0.9
+    assert {name for name, _ in fast} == {"mode 0 of 'beam'", "mode 1 of 'beam'"}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from limber.assembly.extent import extent
 from limber.checks import Array
 from limber.errors import ModelError, ModelWarning, warn
 from limber.kernels import compiled
@@ -50,14 +51,20 @@ def refuse_singular(system: System) -> None:
 
 
 def generic_configuration(system: System, seed: int = 0) -> Array:
-    """Undeformed bodies, joints away from any special position (the same for the same seed)."""
+    """Undeformed bodies, joints away from any special position (the same for the same seed): turned by up to 0.7
+    rad and moved by up to 0.7 times the size of the system."""
     rng = np.random.default_rng(seed)
-    q = system.neutral()
+    q, length = system.neutral(), extent(system)
     for name, where in system.layout.items():
         at = where.q_joint.start
         for group in system.joints[name].groups:
-            part = slice(at, at + group.nq)
-            q[part] += rng.uniform(-0.7, 0.7, group.nq)
+            step = rng.uniform(-0.7, 0.7, group.nq)
+            if group.kind == L.SCREWS:
+                turn, move = np.linalg.norm(group.H.reshape(2, 3, -1), axis=1)
+                step /= np.maximum(turn, move / length)
+            else:
+                step[4:] *= length
+            q[at : at + group.nq] += step
             if group.kind != L.SCREWS:
                 quaternion = slice(at, at + 4)
                 q[quaternion] /= np.linalg.norm(q[quaternion])

@@ -37,7 +37,8 @@ def modes(
     """Print natural frequencies (Hz) and damping ratios of small motion.
 
     About the neutral configuration of a model, or the initial one of a scenario, at rest. A rigid-body
-    motion has frequency zero; an unstable direction has none.
+    motion has frequency zero; so has a direction in which the configuration falls, which comes first and has
+    a growth rate. The last column says which joint, or which mode of a body, has most of the kinetic energy.
 
       limber modes examples/canadarm.yaml --locked link1 --locked link2
       limber modes examples/dh_arm.yaml --all-locked --count 4 --plot modes.png
@@ -61,24 +62,35 @@ def modes(
                 "locked": held,
                 "frequencies": found.frequencies[:n],
                 "damping": found.damping[:n],
+                "growth": found.growth[:n],
+                "moves": [{"what": what, "share": share} for what, share in found.moves[:n]],
                 "eigenvalues": [[x.real, x.imag] for x in found.eigenvalues[:n]],
                 "plot": plot,
             }
             print_json(listed)
             return
         which = f"locked: {', '.join(held)}" if held else "joints free"
-        made = table(f"Natural modes of {escape(subject.name)}, {escape(which)}", "mode", "frequency Hz", "damping", left=0)  # fmt: skip
+        heads = ["mode", "frequency Hz", "rad/s", "damping", "growth 1/s", "moves most"]
+        unstable = bool(found.growth.any())
+        title = f"Natural modes of {escape(subject.name)}, {escape(which)}"
+        made = table(title, *(h for h in heads if unstable or h != "growth 1/s"), left=0)
+        made.columns[-1].justify = "left"
         for i in range(n):
-            made.add_row(str(i + 1), _hertz(found.frequencies[i]), _ratio(found.damping[i]))
+            growth = [f"{found.growth[i]:.4f}" if found.growth[i] else ""] if unstable else []
+            what, share = found.moves[i]
+            made.add_row(
+                str(i + 1),
+                f"{found.frequencies[i]:.4f}",
+                f"{found.omega[i]:.4f}",
+                _ratio(found.damping[i]),
+                *growth,
+                f"{escape(what)}, {100.0 * share:.0f} %",
+            )
         show(made)
         if n < len(found.omega):
             typer.echo(f"The lowest {n} of {len(found.omega)}.")
         if plot is not None:
             typer.echo(f"wrote {plot}")
-
-
-def _hertz(value: float) -> str:
-    return "unstable" if np.isnan(value) else f"{value:.4f}"
 
 
 def _ratio(value: float) -> str:

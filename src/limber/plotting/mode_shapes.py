@@ -79,7 +79,7 @@ def mode_shapes(
     count, columns = whole("count", count, 1), whole("columns", columns, 1)
     q = system.neutral() if q is None else array("q", q, (system.nq,))
     found = modes(system, q, locked=locked)
-    with_frequency = np.flatnonzero(np.nan_to_num(found.omega) > 0.0)[:count]
+    with_frequency = np.flatnonzero(found.omega > 0.0)[:count]
     if with_frequency.size == 0:
         raise ArgumentValueError(
             f"{system.name!r} has no mode with a frequency here: it has nothing that bends, or no gravity to swing in."

@@ -1,0 +1,160 @@
+"""Eigenvalues of M x'' + D x' + K x = 0, one entry a pair of them.
+
+The matrices come in coordinates in which the diagonal of M is 1, so that no result and no tolerance depends on
+the units of length and mass; tolerances are parts of numbers, so that none depends on that of time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from limber.checks import Array
+
+#: Of undamped modes, real parts below this part of an eigenvalue are rounding (of two that coincide).
+COINCIDENT = 1e-7
+
+
+class Solved(NamedTuple):
+    """Of each mode: frequency, damping ratio, growth rate, eigenvalue and shape (a column)."""
+
+    omega: Array
+    damping: Array
+    growth: Array
+    eigenvalues: np.ndarray
+    shapes: np.ndarray
+
+
+def symmetric(M: Array, D: Array, elastic: Array, gravity: Array, uncertain: Array) -> Solved:
+    """The modes of symmetric stiffnesses; `uncertain` is what rounding may have left of zeros in `gravity`."""
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 (slow to import)
+
+    K = elastic + gravity
+    X = _undamped(M, K)
+    squares = np.einsum("ki,kl,li->i", X, K, X)
+    # what rounding and differences leave of a zero frequency
+    size = np.abs(X)
+    rounding = np.einsum("ki,kl,li->i", size, 1e-13 * np.abs(elastic) + uncertain, size)
+    rounding += 1e-22 * np.abs(squares).max()
+    squares[np.abs(squares) <= rounding] = 0.0
+    C = X.T @ D @ X
+    half = 0.5 * np.diag(C)
+    root = np.sqrt((half**2 - squares).astype(complex))
+    omega, ratio, growth = _described(-half + root, -half - root)
+    eigenvalues = -half + root
+    # modes that the damping couples are solved together
+    own = np.sqrt(np.abs(np.diag(C)))
+    coupled = np.abs(C) > 1e-9 * np.outer(own, own) + 1e-13 * np.abs(C).max()
+    count, group = connected_components(coupled)
+    for g in range(count):
+        i = np.flatnonzero(group == g)
+        if len(i) > 1:
+            part = _first_order(C[np.ix_(i, i)], np.diag(squares[i]))
+            omega[i], ratio[i], growth[i], eigenvalues[i], turn = part
+            X = X.astype(complex)
+            X[:, i] = X[:, i] @ (turn / np.linalg.norm(turn, axis=0))
+    return Solved(omega, ratio, growth, eigenvalues, X)
+
+
+def _undamped(M: Array, K: Array) -> Array:
+    """Shapes X with X^T M X = 1 and X^T K X diagonal.
+
+    A solution is exact to the rounding of its highest frequency, so those far below it are solved again
+    among themselves.
+    """
+    from scipy.linalg import eigh  # noqa: PLC0415 (slow to import)
+
+    squares, X = eigh(K, M)
+    columns = np.arange(len(M))
+    while np.any(low := np.abs(squares) < 1e-6 * np.abs(squares).max()):
+        columns = columns[low]
+        Y = X[:, columns]
+        squares, turn = eigh(Y.T @ K @ Y, Y.T @ M @ Y)
+        X[:, columns] = Y @ turn
+    return X
+
+
+def unsymmetric(M: Array, D: Array, elastic: Array, gravity: Array, uncertain: Array) -> Solved:
+    """The modes of a stiffness that is not symmetric, in the coordinates of the modes of its symmetric part."""
+    K = elastic + gravity
+    X = _undamped(M, 0.5 * (K + K.T))
+    noise = float((np.abs(X).T @ uncertain @ np.abs(X)).max())
+    scale = float(np.abs(X.T @ gravity @ X).max())
+    found = _first_order(X.T @ D @ X, X.T @ K @ X, np.sqrt(scale), 1e-13 + noise / scale)
+    shapes = X @ found.shapes
+    norms = np.sqrt(np.einsum("ij,ik,kj->j", shapes.conj(), M, shapes).real)
+    return found._replace(shapes=shapes / norms)
+
+
+def _described(eigenvalues: np.ndarray, partners: np.ndarray) -> tuple[Array, Array, Array]:
+    """Frequencies, damping ratios and growth rates of pairs of eigenvalues.
+
+    A pair of which one is real and grows is no oscillation: its frequency is zero, its damping nan.
+    """
+    growth = np.maximum(eigenvalues.real, 0.0)
+    falling = (eigenvalues.imag == 0.0) & (growth > 0.0)
+    omega = np.sqrt(np.where(falling, 0.0, np.maximum((eigenvalues * partners).real, 0.0)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.where(omega > 0.0, 0.0 - 0.5 * (eigenvalues + partners).real / omega, np.nan)
+    return omega, ratio, growth
+
+
+def _first_order(D: Array, K: Array, rate: float = 1.0, tolerance: float = 0.0) -> Solved:
+    """The modes of x'' + D x' + K x = 0 as a first-order system, in the time unit 1/rate.
+
+    One of each pair of eigenvalues; `tolerance` as in `_spectrum`.
+    """
+    n = len(K)
+    F = np.block([[np.zeros((n, n)), np.eye(n)], [-K / rate**2, -D / rate]])
+    values, X = _spectrum(F, tolerance)
+    values = rate * values
+    rounding = 1e-12 * np.abs(values).max()
+    values = np.where(np.abs(values) <= rounding, 0.0, values)
+    values = np.where(np.abs(values.imag) <= rounding, values.real, values)
+    bound = rounding if D.any() else np.maximum(rounding, COINCIDENT * np.abs(values))
+    turns = (values.imag != 0.0) & (np.abs(values.real) <= bound)
+    values = np.where(turns, 1j * values.imag, values)
+    oscillating = np.flatnonzero(values.imag > 0.0)
+    # the others are real: the fastest growing goes with the fastest decaying, and so on
+    real = np.flatnonzero(values.imag == 0.0)
+    real = real[np.argsort(-values[real].real, kind="stable")]
+    left = n - len(oscillating)
+    keep = np.concatenate([oscillating, real[:left]])
+    eigenvalues = values[keep]
+    partners = np.concatenate([values[oscillating].conj(), values[real[::-1][:left]]])
+    # [x; lambda x]; the vector of a double zero may lack either part
+    X = X[:, keep].reshape(2, n, n)
+    larger = np.linalg.norm(X, axis=1).argmax(axis=0)
+    shapes = X[larger, :, np.arange(n)].T
+    return Solved(*_described(eigenvalues, partners), eigenvalues, shapes)
+
+
+def _spectrum(F: Array, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and vectors of F, the zeros first.
+
+    Motions that nothing drives, F Z = 0 to within the tolerance with each row of F in its own size or 1, are
+    split off, then those that only drive these, and so on: all together their zero eigenvalues are defective,
+    and rounding would make small numbers of them.  With x = Z a + E y, where E leaves out as many coordinates
+    t as Z has columns, y' = (F_r - Z_r Z_t^{-1} F_t) y and a' = Z_t^{-1} F_t y.
+    """
+    from scipy.linalg import eig, qr  # noqa: PLC0415 (slow to import)
+
+    n = len(F)
+    if n == 0:
+        return np.zeros(0), np.zeros((0, 0))
+    rows = F / np.maximum(np.abs(F).max(axis=1), 1.0)[:, None]
+    _, sizes, V = np.linalg.svd(rows)
+    Z = V[sizes <= tolerance].T
+    z = Z.shape[1]
+    if tolerance == 0.0 or z == 0:
+        return eig(F)
+    t = qr(Z.T, mode="r", pivoting=True)[1][:z]
+    r = np.setdiff1d(np.arange(n), t)
+    inverse = np.linalg.inv(Z[t])
+    values, Y = _spectrum(F[np.ix_(r, r)] - Z[r] @ inverse @ F[np.ix_(t, r)], tolerance)
+    moves = values != 0.0
+    a = inverse @ F[np.ix_(t, r)] @ Y / np.where(moves, values, 1.0)
+    X = np.hstack([Z, Z @ np.where(moves, a, 0.0)])
+    X[r, z:] += Y
+    return np.concatenate([np.zeros(z), values]), X

@@ -1,0 +1,129 @@
+"""Stiffness and damping of small motion about a configuration at rest, and how exact they are.
+
+The slope of the bias along `integrate`, K_ij = X_j(b_i) with X_j the derivative along speed j, is that of a
+potential, b_i = X_i(V), and K_ij - K_ji = -[X_i, X_j](V).  It is symmetric where speeds are rates of
+coordinates; those of a spherical or free joint are not, [X_i, X_j] = c_ij^k X_k with the structure constants
+of the joint's map, so that K - K^T = -c_ij^k b_k: a force b that holds such a joint follows the body.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from limber.assembly.extent import extent
+from limber.assembly.system import System
+from limber.bodies import FlexibleBody
+from limber.checks import Array
+from limber.dynamics.inverse import bias
+from limber.dynamics.kinematics import integrate
+from limber.joints import Joint
+from limber.joints.simple import bracket
+
+#: Step of the differences by which gravity's stiffness is found, in radians and parts of the system's size,
+#: and their weights at 1, 2, 3 and 4 steps: of order eight, so that rounding and the terms left out are both
+#: about 1e-14 of the slope.
+STEP = 0.02
+WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
+#: What those differences leave of a zero, as a part of what gravity can do.
+DIFFERENCES = 1e-12
+#: A force below this part of what gravity can do is rounding.
+HELD = 1e-10
+
+
+def modal_damping(system: System) -> Array:
+    """The damping matrix (nv, nv) of the modes."""
+    return _modal(system, "damping")
+
+
+def modal_stiffness(system: System) -> Array:
+    """The elastic stiffness matrix (nv, nv) of the modes."""
+    return _modal(system, "stiffness")
+
+
+def _modal(system: System, what: str) -> Array:
+    matrix = np.zeros((system.nv, system.nv))
+    for name, where in system.layout.items():
+        body = system.bodies[name]
+        if isinstance(body, FlexibleBody):
+            matrix[where.v_modes, where.v_modes] = getattr(body, what)
+    return matrix
+
+
+def reach(system: System) -> Array:
+    """For each freedom, the change of its coordinate that turns a body by about a radian or moves it by about
+    the size of the system."""
+    length = extent(system)
+    result = np.ones(system.nv)
+    for name, where in system.layout.items():
+        body = system.bodies[name]
+        columns = [column for group in system.joints[name].groups for column in group.H.T]
+        for i, h in zip(range(where.v_joint.start, where.v_joint.stop), columns):
+            result[i] = 1.0 / max(np.linalg.norm(h[:3]), np.linalg.norm(h[3:]) / length)
+        if isinstance(body, FlexibleBody):
+            for r in range(body.modes):
+                parts = (body.points, body.nodes)
+                turn = max(np.abs(part.rotation[:, :, r]).max() for part in parts)
+                move = max(np.abs(part.translation[:, :, r]).max() for part in parts)
+                largest = max(turn, move / length)
+                result[where.v_modes.start + r] = 1.0 / largest if largest > 0.0 else 1.0
+    return result
+
+
+def gravity_stiffness(system: System, q: Array) -> Array:
+    """The stiffness (nv, nv) of gravity at q, by differences."""
+    nv = system.nv
+    slope = np.zeros((nv, nv))
+    if not np.any(system.gravity):
+        return slope
+    size = STEP * reach(system)
+    zero = np.zeros(nv)
+    for step, weight in enumerate(WEIGHTS, start=1):
+        ahead, behind = (integrate(system, q, np.diag(size), sign * step) for sign in (1.0, -1.0))
+        change = bias(system, ahead, zero) - bias(system, behind, zero)
+        slope += weight * change.T / size
+    return slope - modal_stiffness(system)
+
+
+def gravity_forces(system: System, M: Array) -> Array:
+    """The most that gravity can do to each freedom: |g| sqrt(m M_ii), with m the mass that it moves."""
+    carried = dict.fromkeys(("world", *system.layout), 0.0)
+    for name in reversed(list(system.layout)):
+        carried[name] += system.bodies[name].mass
+        carried[system.parents[name]] += carried[name]
+    mass = np.zeros(system.nv)
+    for name, where in system.layout.items():
+        mass[where.v_modes.start : where.v_joint.stop] = carried[name]
+    return np.linalg.norm(system.gravity) * np.sqrt(mass * np.diag(M))
+
+
+def uncertainty(system: System, M: Array) -> Array:
+    """What rounding and differences leave of zeros in `gravity_stiffness`, (nv, nv)."""
+    each = np.outer(gravity_forces(system, M), 1.0 / reach(system))
+    return DIFFERENCES * 0.5 * (each + each.T)
+
+
+def asymmetry(system: System, q: Array, M: Array) -> Array:
+    """K - K^T at q, exactly: zero unless a force holds a joint whose speeds are no rates of coordinates."""
+    held = bias(system, q, np.zeros(system.nv))
+    held[np.abs(held) <= HELD * gravity_forces(system, M)] = 0.0
+    result = np.zeros((system.nv, system.nv))
+    for name, where in system.layout.items():
+        at = where.v_joint
+        result[at, at] = -np.einsum("ijk,k->ij", structure(system.joints[name]), held[at])
+    return result
+
+
+def structure(joint: Joint) -> Array:
+    """The structure constants c[i, j, k] of a joint's speeds, [X_i, X_j] = c_ij^k X_k."""
+    result = np.zeros((joint.dofs,) * 3)
+    at = 0
+    for group in joint.groups:
+        for i, j in combinations(range(group.dofs), 2):
+            x = np.linalg.lstsq(group.H, bracket(group.H[:, i], group.H[:, j]), rcond=None)[0]
+            x[np.abs(x) <= 1e-12 * np.abs(x).max()] = 0.0
+            result[at + i, at + j, at : at + group.dofs] = x
+            result[at + j, at + i, at : at + group.dofs] = -x
+        at += group.dofs
+    return result
