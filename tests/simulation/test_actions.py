@@ -211,3 +211,95 @@ def test_actions_agree_with_scipy_started_again(seed):
 @pytest.mark.parametrize("seed", range(5, 55))
 def test_actions_of_many_systems_agree_with_scipy_started_again(seed):
     check_against_restarts(seed)
+
+
+def top():
+    a = lb.Assembly("top", gravity=(0, 0, -G))
+    body = lb.RigidBody(
+        1.0,
+        com=[0.1, 0.2, 0.3],
+        inertia=np.diag([0.02, 0.03, 0.04]),
+        nodes={"c": [0.1, 0.2, -0.15]},
+    )
+    a.attach("top", body, lb.Spherical())
+    return a.build()
+
+
+@pytest.mark.parametrize("method", ["dop853", "sdirk4"])
+def test_an_action_that_returns_its_state_changes_nothing(method):
+    """Quaternions are made unit again on the way, which must not look like a move off the zero."""
+    s = top()
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        v0, level = 3 * rng.normal(size=3), rng.uniform(-0.6, 0.6)
+
+        def g(t, q, v, level=level):
+            return q[1] - level
+
+        plain, acted = (
+            lb.simulate(s, 2.0, v0=v0, events=lb.Event(g, act), method=method, every=2.0).events
+            for act in (None, lambda t, q, v: (q, v))
+        )
+        assert len(plain) == len(acted)
+
+
+def test_functions_that_start_at_zero_are_no_events():
+    """To rounding of their terms, which may cancel; turned by quaternions or added up."""
+    s = top()
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        q0 = rng.normal(size=4)
+        q0 /= np.linalg.norm(q0)
+        level = lb.pose(s, q0, "top", "c")[1][2]
+        event = lb.Event(lambda t, q, v, level=level: lb.pose(s, q, "top", "c")[1][2] - level)
+        r = lb.simulate(s, 0.01, q0=q0, v0=rng.normal(size=3), events=event)
+        assert all(e.t > 1e-6 for e in r.events)
+    s = balls(2)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        q0, w = rng.uniform(1, 2, size=2), rng.uniform(0.5, 2, 2)
+        gap = w[0] * q0[0] / 3 - w[1] * q0[1] / 7
+        event = lb.Event(
+            lambda t, q, v, w=w, gap=gap: (w[0] * q[0] / 3 - gap) - w[1] * q[1] / 7, terminal=True
+        )
+        r = lb.simulate(s, 0.01, q0=q0, v0=rng.normal(size=2), events=event)
+        assert r.t[-1] > 1e-6
+
+
+@pytest.mark.parametrize("restitution", [0.02, 0.1, 0.3])
+def test_a_ball_that_hardly_bounces_does_not_sink(restitution):
+    low = lb.Event(lambda t, q, v: q[0] + 1e-9, terminal=True, name="below the floor")
+    with pytest.raises(lb.LimberError, match="without end") as caught:
+        lb.simulate(balls(1), 5.0, q0=[1.0], events=[bounce(0, restitution), low])
+    assert caught.value.result.q.min() > -1e-12
+
+
+def test_the_tip_of_a_flexible_arm_does_not_pass_a_floor():
+    a = lb.Assembly("arm", gravity=(0, 0, -G))
+    link = lb.beam(length=1.0, mass=2.0, EI=200.0, modes=2, damping=0.01)
+    a.attach("u", link, lb.Revolute([0, 1, 0]))
+    s = a.build()
+
+    def height(t, q, v):
+        return lb.pose(s, q, "u", "tip")[1][2] + 0.5
+
+    def impulse(t, q, v):
+        J = lb.jacobian(s, q, "u", "tip")[5]
+        per = np.linalg.solve(lb.mass_matrix(s, q), J)
+        return q, v - 1.02 * (J @ v) / (J @ per) * per
+
+    event = lb.Event(height, impulse, direction=-1, name="floor")
+    with pytest.raises(lb.LimberError, match=r"without end at t = 0\.2687.*'floor'") as caught:
+        lb.simulate(s, 1.0, events=event, method="dop853")
+    r = caught.value.result
+    assert lb.pose(s, r.q, "u", "tip")[1][:, 2].min() > -0.5 - 1e-12
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_motion_that_starts_from_rest_at_zero_has_no_events(method):
+    a = lb.Assembly("slider")
+    a.attach("s", lb.RigidBody(1.0), lb.Prismatic([1, 0, 0]))
+    s = a.build()
+    for torque in (lambda t, q, v: [t], lambda t, q, v: [1 - np.cos(3 * t)], [1.0]):
+        for g in (lambda t, q, v: v[0], lambda t, q, v: q[0]):
+            assert not lb.simulate(s, 1.0, torque=torque, method=method, events=lb.Event(g)).events

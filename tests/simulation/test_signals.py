@@ -185,3 +185,30 @@ def test_leaving_linear_theory_is_warned_of():
     bent = 0.4 / np.abs(s.bodies["link"].nodes.rotation[:, :, 0]).max()
     with pytest.warns(lb.TheoryWarning, match="node 'tip' turns by 0.4 rad at t = 0 s"):
         lb.simulate(s, 0.01, q0=bent * np.eye(s.nq)[0])
+
+
+@pytest.mark.filterwarnings("ignore:the simulation was interrupted")
+@pytest.mark.parametrize("method", ["dop853", "sdirk4", "rk4"])
+def test_an_interrupt_between_callbacks_spoils_no_row(method):
+    """Where Python raises as a callback begins, ctypes passes over it and the torque is not written."""
+    s = arm()
+    times = np.linspace(0.0, 0.3, 61)
+
+    def law(t, v):
+        return 0.1 * np.cos(t) - 5.0 * v
+
+    whole = lb.simulate(s, 0.3, torque=lambda t, q, v: law(t, v), t_eval=times, **options(method))
+    for passed_over in (5, 20, 33, 50):
+        calls = []
+
+        @SIGNATURE
+        def torque(t, q, v, tau, calls=calls, passed_over=passed_over):
+            calls.append(t)
+            if len(calls) == passed_over:
+                raise KeyboardInterrupt
+            speeds = np.frombuffer((ctypes.c_double * s.nv).from_address(v))
+            np.frombuffer((ctypes.c_double * s.nv).from_address(tau))[:] = law(t, speeds)
+
+        kept = lb.simulate(s, 0.3, torque=torque, t_eval=times, **options(method))
+        assert kept.message.startswith("interrupted") and len(kept) < len(whole)
+        assert np.allclose(kept.q, whole.q[: len(kept)], rtol=0, atol=1e-12)

@@ -153,11 +153,12 @@ def first_crossing(step, count, sides, values):
         look_with_slopes(step, count, b, a, gb, db)
         which, first = -1, 2.0
         for i in range(count):
-            if sides[i] * gb[i] > 0.0 or part == PARTS - 1:
-                if sides[2 * count + i] != 0.0 and sides[i] * gb[i] < 0.0:
-                    sides[i] = -sides[i]
+            settled = sides[2 * count + i] == 0.0
+            if not settled and (sides[i] * gb[i] > 0.0 or part == PARTS - 1):
                 sides[2 * count + i] = 0.0
-            if sides[i] != 0.0 and sides[2 * count + i] == 0.0:
+                if sides[i] * gb[i] < 0.0:
+                    sides[i] = -sides[i]
+            if settled and sides[i] != 0.0:
                 x = crossing(
                     step, i, sides[i], sides[count + i], a, b, ga[i], gb[i], da[i], db[i], spare
                 )
