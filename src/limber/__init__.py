@@ -23,7 +23,14 @@ from limber.dynamics import (
     potential_energy,
     qdot,
 )
-from limber.errors import CacheWarning, FileError, LimberError, ModelWarning, TheoryWarning
+from limber.errors import (
+    CacheWarning,
+    FileError,
+    LimberError,
+    ModelWarning,
+    SimulationError,
+    TheoryWarning,
+)
 from limber.io import load, save
 from limber.joints import (
     CompoundJoint,
@@ -79,6 +86,7 @@ __all__ = [
     "RigidBody",
     "Screw",
     "SimpleJoint",
+    "SimulationError",
     "Spherical",
     "System",
     "Table",

@@ -303,3 +303,73 @@ def test_a_motion_that_starts_from_rest_at_zero_has_no_events(method):
     for torque in (lambda t, q, v: [t], lambda t, q, v: [1 - np.cos(3 * t)], [1.0]):
         for g in (lambda t, q, v: v[0], lambda t, q, v: q[0]):
             assert not lb.simulate(s, 1.0, torque=torque, method=method, events=lb.Event(g)).events
+
+
+def slider():
+    a = lb.Assembly("slider")
+    a.attach("s", lb.RigidBody(1.0), lb.Prismatic([1, 0, 0]))
+    return a.build()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_functions_of_time_cross_late_in_time_as_early(method):
+    for start in (0.0, 1.7e9):
+        event = lb.Event(lambda t, q, v, start=start: q[0] - 2 * np.sin(3 * (t - start)))
+        r = lb.simulate(slider(), start + 3.0, t0=start, v0=[1.0], events=event, method=method)
+        assert [e.t - start for e in r.events] == pytest.approx([0.8929277], abs=1e-6)
+    until = lb.Event(
+        lambda t, q, v: 0.1 * np.exp(t - 1.7e9) - 0.2
+    )  # far beyond the end it overflows
+    r = lb.simulate(slider(), 1.7e9 + 1.0, t0=1.7e9, v0=[1.0], events=until, method=method)
+    assert r.events[0].t - 1.7e9 == pytest.approx(np.log(2.0), abs=1e-6)
+
+
+def test_many_events_of_a_healthy_motion_are_no_endless_sequence():
+    a = lb.Assembly("rotor")
+    a.attach("r", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Revolute([0, 0, 1]))
+    s = a.build()
+    turns = lb.Event(lambda t, q, v: np.sin(q[0] + 0.1), lambda t, q, v: (q, v))
+    stop = lb.Event(0.5, terminal=True)
+    r = lb.simulate(s, 2e6, v0=[3141.6], events=[turns, stop], max_step=5e-4, t_eval=[0.0])
+    assert len(r.events) == 501
+    marks = [lb.Event(0.5, name=str(i)) for i in range(120)]
+    assert len(lb.simulate(s, 1.0, events=marks).events) == 120
+    lines = [lb.Event(lambda t, q, v: q[0] - 0.5, name=str(i)) for i in range(120)]
+    assert len(lb.simulate(s, 1.0, v0=[1.0], events=lines).events) == 120
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ((None, [1.0]), "q of the action of event 'e' must be real numbers"),
+        (([0.0], None), "v of the action of event 'e' must be real numbers"),
+        (([0.0, 1.0], [0.0]), r"q of the action of event 'e' must have shape \(1,\), got \(2,\)"),
+        (([0.0], [np.nan]), r"v of the action of event 'e'\[0\] is nan"),
+        ("ok", "the action of event 'e' must return None, \"stop\" or"),
+        (1.0, "the action of event 'e' must return None, \"stop\" or"),
+    ],
+)
+def test_bad_answers_of_actions_are_refused_with_their_event(answer, message):
+    event = lb.Event(lambda t, q, v: q[0] - 0.5, lambda t, q, v: answer, name="e")
+    with pytest.raises(lb.LimberError, match=message):
+        lb.simulate(slider(), 1.0, v0=[1.0], events=event)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"terminal": "no"}, "terminal must be True or False, got 'no'"),
+        ({"terminal": 3}, "terminal must be True or False, got 3"),
+        ({"direction": np.array([1, 2])}, "direction must be -1, 0 or 1"),
+        ({"name": ("a", 1)}, "name must be text"),
+    ],
+)
+def test_bad_events_are_refused_in_words(options, message):
+    with pytest.raises(lb.LimberError, match=message):
+        lb.Event(lambda t, q, v: q[0], **options)
+
+
+def test_truth_values_are_no_event_functions():
+    event = lb.Event(lambda t, q, v: q[0] > 0.5, terminal=True, name="far")
+    with pytest.raises(lb.LimberError, match="event 'far' must return a number that crosses zero"):
+        lb.simulate(slider(), 1.0, v0=[1.0], events=event)

@@ -49,7 +49,7 @@ def test_an_action_that_moves_the_state_away_fires_once(s, ball):
 
 def test_an_action_that_leads_back_to_its_event_is_refused(s):
     trap = lb.Event(lambda t, q, v: q[0] - 0.5, lambda t, q, v: (q - 1e-9, v), name="trap")
-    with pytest.raises(lb.LimberError, match=r"without end at t = 0\.5.*1000 being 'trap'"):
+    with pytest.raises(lb.LimberError, match=r"without end at t = 0\.5.*1001 being 'trap'"):
         lb.simulate(s, 1.0, v0=[1.0], events=trap)
 
 

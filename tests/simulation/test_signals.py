@@ -1,6 +1,7 @@
 """Torques and the times of a run: nothing that is not finite, of another kind or far from zero passes unseen."""
 
 import ctypes
+import sys
 import warnings
 
 import numba
@@ -212,3 +213,29 @@ def test_an_interrupt_between_callbacks_spoils_no_row(method):
         kept = lb.simulate(s, 0.3, torque=torque, t_eval=times, **options(method))
         assert kept.message.startswith("interrupted") and len(kept) < len(whole)
         assert np.allclose(kept.q, whole.q[: len(kept)], rtol=0, atol=1e-12)
+
+
+def test_an_interrupt_at_the_very_end_has_the_result(monkeypatch):
+    def interrupted(result):
+        raise KeyboardInterrupt
+
+    module = sys.modules["limber.simulation.simulate"]  # the package has a function of that name
+    monkeypatch.setattr(module, "warn_outside_theory", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        lb.simulate(arm(), 0.1)
+    assert len(caught.value.result) == 501
+
+
+def test_slices_and_nodes_of_results_are_refused_in_words():
+    r = lb.simulate(arm(), 0.01)
+    for rows in (slice("a", "b"), slice(1.5, None), slice(None, None, 0)):
+        with pytest.raises(lb.LimberError, match="a slice of rows must be of whole numbers"):
+            r[rows]
+    with pytest.raises(lb.LimberError, match="node must be a node of body 'link'"):
+        r.deflection("link", None)
+    with pytest.raises(lb.LimberError, match="smooth must be True or False"):
+        lb.Table([0, 1], [[0.0], [1.0]], smooth="no")
+    with pytest.raises(lb.LimberError, match="progress must be True, False or None"):
+        lb.simulate(arm(), 0.01, progress="no")
+    with pytest.raises(lb.LimberError, match="engine="):
+        lb.simulate(arm(), 0.01, engine=np.array(["general", "x"]))

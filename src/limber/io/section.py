@@ -81,4 +81,6 @@ def _placed(error: Any, where: Where) -> FileError:
     if error["type"] in ("dict_type", "list_type", "tuple_type"):
         kind = "a mapping" if error["type"] == "dict_type" else "a list"
         return where.error(f"must be {kind}, got {named(error['input'])}.", *path)
+    if error["type"].startswith("bool"):
+        return where.error(f"must be true or false, got {named(error['input'])}.", *path)
     return where.error(f"{error['msg']} ({dotted(path)}).", *path)

@@ -9,7 +9,7 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array, shown
 from limber.dynamics.evaluate import quaternions
-from limber.errors import ArgumentValueError, ModelWarning, warn
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 from limber.simulation.events import Event
 
 #: The motion just after a state is probed by moves of these multiples of the smallest, which is this part of the state.
@@ -41,6 +41,7 @@ class Crossings:
         self.directions[:] = [e.direction for e in events]
         self._slopes, self._blur = np.zeros((2, self.count))
         self._fired: tuple[int | None, float] = (None, 0.0)
+        self.pace = 0.0
 
     def function(self, t: float, q: Array, v: Array) -> list[float]:
         """The values of all event functions."""
@@ -74,6 +75,7 @@ class Crossings:
         """
         if not self.count:
             return None
+        self._pace(t, y)
         after = self.values(t, y)
         rounding = self._rounding(t, y, after)
         moved = np.abs(after - before) > rounding
@@ -103,6 +105,11 @@ class Crossings:
                 now = int(i)
         return now
 
+    def _pace(self, t: float, y: Array) -> None:
+        """Keep how fast the motion is just after an event: by which part of its state a second."""
+        rate = np.abs(self._rates(t, y)).max(initial=0.0)
+        self.pace = float(rate / max(1.0, np.abs(y).max(initial=0.0)))
+
     def _take(self, which, motion: Array) -> None:
         """Let functions at zero have the side to which the motion goes."""
         self.sides[which] = motion[which]
@@ -130,14 +137,16 @@ class Crossings:
         return fired == last and self._slopes[fired] > 0.0 and far <= self._blur[fired]
 
     def _rounding(self, t: float, y: Array, values: Array) -> Array:
-        """What rounding may change in the functions: by how they change with every element of the state."""
+        """What rounding may change in the functions: by how they change with every element of the state, and with
+        the last digits of the time."""
         found = np.zeros(self.count)
         for i in range(PATTERNS):
             # all alike, in turn, and in turn by pairs
             signs = np.where((np.arange(len(y)) // max(i, 1)) % 2, -1.0, 1.0) if i else 1.0
-            near = self.values(t * (1.0 + CHANGE), y * (1.0 + CHANGE * signs))
+            near = self.values(t, y * (1.0 + CHANGE * signs))
             found = np.maximum(found, np.abs(near - values))
-        return ROUNDING * found / CHANGE
+        by_time = np.abs(self.values(t - 4.0 * np.spacing(abs(t)), y) - values)
+        return ROUNDING * found / CHANGE + by_time
 
     def _motion(self, t: float, y: Array, values: Array, rounding: Array) -> Array:
         """The signs that the functions take just after a state: by their slopes along the motion, else by their curvature.
@@ -156,6 +165,7 @@ class Crossings:
             for (by_time, along), size, scale in zip(parts, sizes, scales):
                 if size > 0.0:
                     dt = min(probe * NUDGE * scale / size, self._longest)
+                    dt = max(dt, by_time * 1024.0 * np.spacing(abs(t)))  # that moves the time
                     ahead = self.values(t + by_time * dt, y + dt * along)
                     behind = self.values(t - by_time * dt, y - dt * along)
                     slope += (ahead - behind) / (2.0 * dt)
@@ -180,7 +190,12 @@ class Crossings:
 def _value(event: Event, t: float, q: Array, v: Array) -> float:
     """The value of an event function, which must be one finite number."""
     value = np.asarray(event.function(t, q, v))  # type: ignore[operator]
-    if value.dtype.kind not in "iufb" or value.size != 1 or not np.isfinite(value).all():
+    if value.dtype.kind == "b":
+        raise ArgumentTypeError(
+            f"the function of event {event.name!r} must return a number that crosses zero where the event happens; at "
+            f"t = {t:.6g} s it returned {shown(value)}, a truth value."
+        )
+    if value.dtype.kind not in "iuf" or value.size != 1 or not np.isfinite(value).all():
         raise ArgumentValueError(
             f"the function of event {event.name!r} must return one finite number; at t = {t:.6g} s it returned "
             f"{shown(value)}."

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from limber.checks import number, shown, takes
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
@@ -41,8 +43,18 @@ class Event:
             )
         if self.action is not None:
             takes("the action of an Event", self.action, "t", "q", "v")
-        if self.direction not in (-1, 0, 1):
+        if not isinstance(self.direction, (int, float, np.number)) or self.direction not in (
+            -1,
+            0,
+            1,
+        ):
             raise ArgumentValueError(f"direction must be -1, 0 or 1, got {shown(self.direction)}.")
+        if not isinstance(self.terminal, (bool, np.bool_)):
+            raise ArgumentTypeError(
+                f"terminal must be True or False, got {shown(self.terminal)}. An action may count, and return 'stop'."
+            )
+        if not isinstance(self.name, str):
+            raise ArgumentTypeError(f"name must be text, got {shown(self.name)}.")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from limber import dynamics
 from limber.assembly.system import System
-from limber.checks import Array, array
+from limber.checks import Array, array, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 from limber.simulation.events import Happened
 
@@ -121,6 +121,12 @@ class Result:
     def __getitem__(self, rows: slice) -> Result:
         if not isinstance(rows, slice):
             raise ArgumentTypeError(f"a Result is indexed by a slice of rows, got {rows!r}.")
+        try:
+            range(len(self))[rows]
+        except (TypeError, ValueError) as error:
+            raise ArgumentTypeError(
+                f"a slice of rows must be of whole numbers, with a step that is not zero, got {shown(rows)}."
+            ) from error
         return self._with(lambda x: x[rows])
 
     def _with(self, change: Callable[[Array], Array]) -> Result:
@@ -217,6 +223,10 @@ class Result:
     def deflection(self, body: str, node: str | int) -> Array:
         """How far a node is from where it would be undeformed, (n, 3), in the axes of its body."""
         s = self.system
+        if node is None:
+            raise ArgumentTypeError(
+                f"node must be a node of body {body!r}, by name or number, got None: the body frame does not deform."
+            )
         number = s.node_number(body, node)
         shapes = s.bodies[body].node_set.translation[number]
         return self.modal(body) @ shapes.T

@@ -27,8 +27,8 @@ from limber.simulation.validity import warn_outside_theory
 
 #: Output rows when nothing is said of them.
 ROWS = 501
-#: So many events within this part of the run go on without end: those that come ever closer, and those that keep their
-#: distance.
+#: An event that happens so many times in a row, while the motion between changes the state by no more than this part of
+#: it, goes on without end: events that come ever closer, and those that keep their distance.
 CROWDS = ((100, 1e-12), (1000, 1e-6))
 
 
@@ -89,7 +89,8 @@ def simulate(
     if not end > start:
         raise ArgumentValueError(f"t_end must be later than t0={start:g}, got {end:g}.")
     length = end - start
-    q, v = _initial(system, q0, v0)
+    q = system.neutral() if q0 is None else _coordinates(system, "q0", q0)
+    v = np.zeros(system.nv) if v0 is None else _speeds(system, "v0", v0)
     times = _times(start, end, t_eval, every)
     rtol, atol = number("rtol", rtol, minimum=0.0), number("atol", atol, minimum=0.0)
     if rtol == 0.0 and atol == 0.0 and method != "rk4":
@@ -97,6 +98,8 @@ def simulate(
     if step is not None:
         step = number("step", step, above=0.0)
     largest = np.inf if max_step is None else number("max_step", max_step, above=0.0)
+    if progress is not None and not isinstance(progress, bool):
+        raise ArgumentTypeError(f"progress must be True, False or None, got {shown(progress)}.")
     listed = _events(events)
     forces = _forces(system, torque, external)
     if isinstance(method, str) and method in PEERS:
@@ -121,7 +124,7 @@ def simulate(
             raise ArgumentValueError(
                 f"step={step:g} asks for {length / step:.1e} steps: take a larger one."
             )
-    if engine not in ("general", "generated"):
+    if not isinstance(engine, str) or engine not in ("general", "generated"):
         raise ArgumentValueError(f'engine={shown(engine)} must be "general" or "generated".')
     n, width = system.nq + system.nv + R.FLOWS, system.nv + 6 * len(forces.keys)
     outputs = Outputs(times, np.empty((len(times), n)), np.empty((len(times), width)))
@@ -166,18 +169,26 @@ def _driven(run: Run, method: str, listed, span, progress, store=lambda run: Non
             stop = _to_the_end(run, method, listed, span, happened, show)
             if stop is not None:
                 message = f"stopped by event {stop!r} at t = {run.t:.6g} s"
-                result = _with_last(_result(run, happened, began, message), run)
-                warn_outside_theory(result)
-                return result
+                return _finished(run, happened, began, message, stopped=True)
         except KeyboardInterrupt:
             message = interrupted(run.t)
         except Exception as error:
-            partial = _result(run, happened, began, str(error))
-            error.result = partial  # type: ignore[attr-defined]
-            warn_outside_theory(partial)
+            error.result = _result(run, happened, began, str(error))  # type: ignore[attr-defined]
+            warn_outside_theory(error.result)  # type: ignore[attr-defined]
             raise
-    result = _result(run, happened, began, message)
-    warn_outside_theory(result)
+    return _finished(run, happened, began, message)
+
+
+def _finished(run: Run, happened, began: float, message: str, stopped: bool = False) -> Result:
+    """The result of a run that is over; an interrupt that comes as late as here has it too."""
+    try:
+        result = _result(run, happened, began, message)
+        if stopped:
+            result = _with_last(result, run)
+        warn_outside_theory(result)
+    except KeyboardInterrupt as error:
+        error.result = _result(run, happened, began, message)  # type: ignore[attr-defined]
+        raise
     return result
 
 
@@ -187,6 +198,7 @@ def _to_the_end(run: Run, method: str, listed, span, happened: list[Happened], s
     timed = sorted((e for e in listed if not callable(e.function)), key=lambda e: e.function)
     timed = [e for e in timed if span[0] <= e.function <= span[1]]
     now = None  # the crossing that happens at once
+    crowds = [Crowd(crossings, *limits) for limits in CROWDS]
     while True:
         blurred = False
         if now is None:
@@ -207,7 +219,9 @@ def _to_the_end(run: Run, method: str, listed, span, happened: list[Happened], s
         else:
             return None
         happened.append(Happened(run.t, event.name))
-        _refuse_endless(happened, blurred, span)
+        crowded = [c.joined(now, run.t, run.crossings.pace) for c in crowds]
+        if blurred or any(crowded):
+            raise _endless(happened)
         before = run.crossings.values(run.t, run.state)
         if _acted(run, event) or event.terminal:
             return event.name
@@ -215,19 +229,31 @@ def _to_the_end(run: Run, method: str, listed, span, happened: list[Happened], s
         now = run.crossings.settle(now, before, run.t, run.state)
 
 
-def _refuse_endless(happened: list[Happened], blurred: bool, span) -> None:
-    """Refuse events that follow each other without end at the same time."""
-    last, length = happened[-1], span[1] - span[0]
-    crowded = any(
-        len(happened) >= count and last.t - happened[-count].t <= part * length
-        for count, part in CROWDS
+class Crowd:
+    """How often each event has happened in a row without motion to speak of in between."""
+
+    def __init__(self, crossings: list[Event], most: int, part: float):
+        self.most, self.part = most, part
+        self.counts, self.last = [0] * len(crossings), [-np.inf] * len(crossings)
+
+    def joined(self, event: int | None, t: float, pace: float) -> bool:
+        """Count an event at a time, given how fast the motion was; whether that is too often."""
+        if event is None:  # one at a time happens once
+            return False
+        near = (t - self.last[event]) * pace <= self.part
+        self.counts[event] = self.counts[event] + 1 if near else 0
+        self.last[event] = t
+        return self.counts[event] >= self.most
+
+
+def _endless(happened: list[Happened]) -> SimulationError:
+    """The error of events that follow each other without end."""
+    last = happened[-1]
+    return SimulationError(
+        f"events follow each other without end at t = {last.t:.9g} s, the last of {len(happened)} being {last.name!r}: "
+        "each action leads back to an event at once, as the ever smaller bounces of a ball do. Let the action stop the "
+        "run when the motion has become slow, move the state away from the zero, or give the event a direction."
     )
-    if crowded or blurred:
-        raise SimulationError(
-            f"events follow each other without end at t = {last.t:.9g} s, the last of {len(happened)} being {last.name!r}: "
-            "each action leads back to an event at once, as the ever smaller bounces of a ball do. Let the action stop the "
-            "run when the motion has become slow, move the state away from the zero, or give the event a direction."
-        )
 
 
 def _with_last(result: Result, run: Run) -> Result:
@@ -276,26 +302,28 @@ def _acted(run: Run, event: Event) -> bool:
         return False
     if isinstance(answer, str) and answer == "stop":
         return True
-    try:
-        q, v = answer
-    except (TypeError, ValueError):
-        raise ArgumentTypeError(
-            f'the action of event {event.name!r} must return None, "stop" or (q, v), got {shown(answer)}.'
-        ) from None
+    what = f"the action of event {event.name!r}"
+    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+        raise ArgumentTypeError(f'{what} must return None, "stop" or (q, v), got {shown(answer)}.')
+    q, v = answer
     before = _energy(s, y)
-    y[:] = np.concatenate(_initial(s, q, v))
+    y[:] = np.concatenate([_coordinates(s, f"q of {what}", q), _speeds(s, f"v of {what}", v)])
     run.y[len(y) + R.ACTION_WORK] += _energy(s, y) - before
     return False
 
 
-def _initial(system: System, q0, v0) -> tuple[Array, Array]:
-    q = system.neutral() if q0 is None else np.array(array("q0", q0, (system.nq,)))
-    v = np.zeros(system.nv) if v0 is None else np.array(array("v0", v0, (system.nv,)))
-    for name, at in quaternions(system):
-        where = f"q0[{at.start}:{at.stop}], the quaternion of body {name!r},"
-        unit_quaternion(where, q[at])
+def _coordinates(system: System, name: str, given) -> Array:
+    """q as a user gives it, quaternions made unit."""
+    q = np.array(array(name, given, (system.nq,)))
+    for body, at in quaternions(system):
+        unit_quaternion(f"{name}[{at.start}:{at.stop}], the quaternion of body {body!r},", q[at])
         q[at] /= np.linalg.norm(q[at])
-    return q, v
+    return q
+
+
+def _speeds(system: System, name: str, given) -> Array:
+    """v as a user gives it."""
+    return np.array(array(name, given, (system.nv,)))
 
 
 def _times(start: float, end: float, t_eval, every) -> Array:

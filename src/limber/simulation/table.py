@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.checks import Array, array, number, numbers
-from limber.errors import ArgumentValueError
+from limber.checks import Array, array, number, numbers, shown
+from limber.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:
     from limber.assembly.system import System
@@ -44,6 +44,8 @@ class Table:
                 "put a second time just after the first."
             )
         tau = array("tau", self.tau, (t.size, "nv"), f"One row for each of the {t.size} times.")
+        if not isinstance(self.smooth, (bool, np.bool_)):
+            raise ArgumentTypeError(f"smooth must be True or False, got {shown(self.smooth)}.")
         object.__setattr__(self, "t", t)
         object.__setattr__(self, "tau", tau)
         object.__setattr__(self, "error", number("error", self.error, minimum=0.0))
