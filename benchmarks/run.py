@@ -206,7 +206,7 @@ def over_bodies(rng):
 
 def bare_dynamics(sweep):
     """f(topo, const, q, v, tau, work, out, start, stop): a sweep as Python calls it, unforced, no pivots looked at."""
-    loop, first = compiled.load("dynamics"), (compiled.address(sweep), L.NO_PIVOTS)
+    loop, first = compiled.load("dynamics"), (compiled.address(sweep), 0)
     none = (np.empty(0, dtype=np.int64), np.empty(0))
     return lambda topo, const, *given: loop(*first, topo, const, *none, *given)
 

@@ -328,14 +328,15 @@ def distributable(name: str, value: Array, mass: float, why: str, scale: float =
     """`value`, an inertia about the mass centre of a body of that mass that some distribution of mass has.
 
     No principal moment is negative, none exceeds the sum of the others; to rounding of numbers of the size
-    `scale`.  Symbolic ones pass if they are symmetric.
+    `scale`.  An inertia about one axis only passes: that of a body that turns about no other, as in a plane.
+    Symbolic ones pass if they are symmetric.
     """
     tiny = 0.0 if free_symbols(mass) else TINY_AREA * float(mass)
     result = semidefinite(name, value, why, max(scale, 1e10 * tiny))
     if result.dtype != object:
         low, middle, high = np.linalg.eigvalsh(result)
-        excess = high - low - middle
-        if excess > TRIANGLE * max(high, scale) + tiny:
+        bound = TRIANGLE * max(high, scale) + tiny
+        if middle > bound and high - low - middle > bound:
             raise ArgumentValueError(
                 f"{name} has the principal moments {low:.6g}, {middle:.6g} and {high:.6g}, but none can be larger than the sum of "
                 f"the others: {why}"

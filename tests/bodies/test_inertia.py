@@ -64,12 +64,16 @@ def test_rounding_is_no_negative_inertia(unit):
             lb.RigidBody(unit, inertia=np.array(inertia) * unit, check_inertia=False)
 
 
-def test_a_slice_of_a_beam_has_inertia_about_its_axis_only():
-    inertia = np.diag([1e-3, 0.0, 0.0])
-    shapes = np.ones((1, 3, 1))
-    lb.FlexibleBody.from_nodes([1.0], [[0, 0, 0]], shapes, shapes, [[1.0]], inertia=[inertia])
+@pytest.mark.parametrize("unit", UNITS)
+def test_an_inertia_about_one_axis_is_taken(unit):
+    """Of a pendulum in a plane, a rotor, a slice of a beam: the other moments do not matter."""
+    R = rotation_matrix(np.random.default_rng(2))
+    for inertia in (np.diag([1e-3, 0.0, 0.0]), R @ np.diag([0.0, 0.0, 1.0]) @ R.T):
+        lb.RigidBody(unit, inertia=unit * inertia)
+        lb.RigidBody(0.0, inertia=unit * inertia)
+        node(unit, unit * (inertia + np.diag([0.0, 1.0, 1.0])))
     with pytest.raises(lb.LimberError, match="sum of the others"):
-        lb.RigidBody(1.0, inertia=inertia)
+        lb.RigidBody(unit, inertia=(unit, 0.01 * unit, 0.0))
 
 
 def test_what_is_not_checked_stays_so_in_files_and_pickles(tmp_path):

@@ -100,22 +100,32 @@ class Verdict:
     loss: float
 
 
-def judge(system: System, q: Array, sweep: str = "articulated_sweep") -> Verdict:
-    """The verdict on one configuration, by that sweep; see `kernels.checks`."""
-    packed, n = system.dynamics, system.nv
-    found, work = np.empty(L.JUDGED * n), np.empty(packed.topo[L.WORK_SIZE])
-    status = compiled.load("judge_pivots")(
-        compiled.address(sweep), packed.topo, packed.const, packed.nudged, q, work, found
-    )
+def judge(system: System, q: Array) -> Verdict:
+    """The verdict on one configuration; see `kernels.checks`."""
+    sound, found = _judged(system, q, "articulated_sweep")
     order = _elimination_order(system)
-    vectors = found.reshape(-1, n)[:, order]
+    vectors = found.reshape(L.JUDGED, system.nv)[:, order]
     changes, responses = vectors[L.CHANGES], vectors[L.RESPONSES]
     loss = np.maximum(changes / L.NUDGE, np.abs(responses))
     loss[~np.isfinite(loss)] = np.inf
     rounding = ~(changes <= L.PIVOT_CHANGE)
     # of pivots of rounding errors the first: the others came of it
     worst = int(rounding.argmax() if rounding.any() else vectors[L.RATIOS].argmax())
-    return Verdict(status == L.OK, *_freedom(system, order[worst]), float(loss.max()))
+    return Verdict(sound, *_freedom(system, order[worst]), float(loss.max()))
+
+
+def regular(system: System, q: Array, sweep: str) -> bool:
+    """Whether the mass matrix is regular at q, by the pivots of that sweep."""
+    return _judged(system, q, sweep)[0]
+
+
+def _judged(system: System, q: Array, sweep: str) -> tuple[bool, Array]:
+    packed = system.dynamics
+    found, work = np.empty(L.JUDGED * system.nv), np.empty(packed.topo[L.WORK_SIZE])
+    status = compiled.load("judge_pivots")(
+        compiled.address(sweep), packed.topo, packed.const, packed.nudged, q, work, found
+    )
+    return status == L.OK, found
 
 
 def _elimination_order(system: System) -> np.ndarray:

@@ -11,7 +11,6 @@ from limber.bodies.integrals import MassPoints, ModalIntegrals
 from limber.bodies.nodes import Nodes
 from limber.bodies.recipe import BeamRecipe
 from limber.checks import (
-    TRIANGLE,
     Array,
     array,
     distributable,
@@ -77,8 +76,7 @@ class FlexibleBody(Frozen):
         rotation : (n, 3, m) rotation vector of node j is rotation[j] @ eta.  None: the nodes do not turn.
         stiffness, damping : (m, m), symmetric positive semidefinite; damping None is zero.
         inertia : (n, 3, 3) about the node, body axes, or (n, 3) its diagonals.  None: point masses (at `com`).
-            Referred to its mass centre, each must be that of some distribution of mass, or about one axis
-            only, as a slice of a beam that turns about its axis has it.
+            Referred to its mass centre, each must be as `RigidBody` wants it.
         com : (n, 3) from each node to its mass centre.  None: at the node.
         names : n names.  None: "0", "1", ...
 
@@ -111,8 +109,13 @@ class FlexibleBody(Frozen):
         inertia = offset if inertia is None else inertia
         inertia = inertias("inertia", inertia, (n,), "About the node, body axes.")
         for j in range(n):
-            name = f"inertia[{j}] of node {node_names[j]!r}, referred to its mass centre,"
-            _check_inertia(name, mass[j], inertia[j], inertia[j] - offset[j])
+            distributable(
+                f"inertia[{j}] of node {node_names[j]!r}, referred to its mass centre,",
+                inertia[j] - offset[j],
+                mass[j],
+                "no mass has such an inertia. Inertias are about the node, not about the mass centre.",
+                scale=0.0 if inertia.dtype == object else np.abs(inertia[j]).max(),
+            )
         if stiffness is None:
             raise ArgumentTypeError(
                 f"stiffness is missing: give the ({m}, {m}) modal stiffness matrix, as in np.diag(omega**2)."
@@ -150,20 +153,6 @@ class FlexibleBody(Frozen):
 
     def __repr__(self):
         return f"FlexibleBody(mass={shown_number(self.mass)}, modes={self.modes}, nodes={len(self.nodes.names)})"
-
-
-def _check_inertia(name: str, mass: float, given: Array, central: Array) -> None:
-    """Refuse the inertia of a node that no distribution of mass has, save one about a single axis."""
-    why = "no mass has such an inertia. Inertias are about the node, not about the mass centre."
-    if central.dtype == object:
-        semidefinite(name, central, why)
-        return
-    scale = np.abs(given).max()
-    moments = np.linalg.eigvalsh(0.5 * (central + central.T))
-    if moments[1] <= TRIANGLE * max(moments[2], scale):
-        semidefinite(name, central, why, scale)
-    else:
-        distributable(name, central, mass, why, scale)
 
 
 def _names(names, n: int) -> tuple[str, ...]:

@@ -35,7 +35,8 @@ class RigidBody(Frozen):
     mass : kg, not negative.
     com : centre of mass in the body frame, m.
     inertia : inertia about the centre of mass, body axes, kg m^2: a 3 x 3 matrix, or its diagonal (Ixx, Iyy,
-        Izz).  None: a point mass.
+        Izz).  It must be that of some distribution of mass, or about one axis only (for motion in a plane,
+        rotors, slices of a beam).  None: a point mass.
     nodes : named points of the body, m; other bodies attach there.
     check_inertia : False takes an inertia that no distribution of mass has, one principal moment larger than
         the sum of the others, as files of robots sometimes have it.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.pack import Packed
-from limber.assembly.singular import judge
+from limber.assembly.singular import judge, regular
 from limber.assembly.system import System
 from limber.checks import Array, numbers, shown, unit_quaternion
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
@@ -191,7 +191,7 @@ def run(
         status = function(*arguments, work, flat, start, stop)
         while status % STATES == UNSURE:
             state = status // STATES
-            if not judge(system, inputs["q"][state], sweep).sound:
+            if not regular(system, inputs["q"][state], sweep):
                 status = STATES * state + SINGULAR
             else:
                 status = function(*arguments, work, flat, state + 1, stop)

@@ -105,8 +105,8 @@ VEL = 54  # (6,) velocity of the body frame, body axes
 PLACE = 60  # (3, 3) + (3,) body axes and origin in the world
 TURN = 72  # (7,) rotation vector x of the parent's node; b, c, db/du, dc/du of `so3` at x
 ARM = 79  # (3,) from the parent's node to the joint's outboard frame, parent axes
-SIZE = 82  # (2,) largest angular and linear inertia of the bodies outboard; see `checks`
-WORK_BLOCK = 84
+WORK_BLOCK = 82
+SIZE = Z  # (2,) after a sweep: the largest angular and linear inertia of the bodies outboard; see `checks`
 SCRATCH = ACC  # (24,) free between the first outward and the last outward sweep: ACC, VEL, PLACE
 
 # joint work, per speed
