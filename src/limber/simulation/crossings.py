@@ -126,15 +126,21 @@ class Crossings:
                 ModelWarning,
             )
 
-    def blurred(self, fired: int, t: float) -> bool:
-        """Whether an event comes again before its function has left zero by more than rounding.
+    def blurred(self, fired: int, t: float, y: Array) -> bool:
+        """Whether an event comes again before its function has left zero by more than the run resolves.
 
         Between two crossings a function that leaves zero with a slope goes as far as the slope times a quarter of the
-        time, if its curvature brings it back.
+        time, if its curvature brings it back: that must be more than rounding.  And it must come back: where the state
+        says that it still goes away from zero, the crossing is one of the error of the integration.
         """
         last, at = self._fired
-        far = 0.25 * self._slopes[fired] * (t - at)
-        return fired == last and self._slopes[fired] > 0.0 and far <= self._blur[fired]
+        if fired != last or self._slopes[fired] == 0.0:
+            return False
+        if 0.25 * self._slopes[fired] * (t - at) <= self._blur[fired]:
+            return True
+        values = self.values(t, y)
+        motion = self._motion(t, y, values, self._rounding(t, y, values))
+        return self._slopes[fired] > 0.0 and motion[fired] * self.sides[fired] > 0.0
 
     def _rounding(self, t: float, y: Array, values: Array) -> Array:
         """What rounding may change in the functions: by how they change with every element of the state, and with

@@ -211,7 +211,7 @@ def _to_the_end(run: Run, method: str, listed, span, happened: list[Happened], s
                 status = paced(run, methods()[method], until, show)
             if status == R.EVENT:
                 now = int(run.clock[R.EVENT_NUMBER])
-                blurred = run.crossings.blurred(now, run.t)
+                blurred = run.crossings.blurred(now, run.t, run.state)
         if now is not None:
             event = crossings[now]
         elif timed:
