@@ -75,7 +75,8 @@ def rigid_chain(n, rng):
     to, joint = "world", 0
     for i in range(n):
         A = rng.standard_normal((3, 3))
-        inertia = 0.1 * (A @ A.T + 0.1 * np.eye(3))
+        second = 0.05 * (A @ A.T + 0.1 * np.eye(3))  # moments of a distribution of mass
+        inertia = np.trace(second) * np.eye(3) - second
         com, offset, R = rng.uniform(-0.2, 0.2, 3), rng.uniform(-0.3, 0.3, 3), turn(rng)
         a.attach(
             f"b{i}",

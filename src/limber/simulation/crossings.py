@@ -36,8 +36,8 @@ class Crossings:
         self.events, self.count = events, len(events)
         self._longest = longest
         self._rates, self._nq, self._n = rates, system.nq, system.nq + system.nv
-        self._quaternions = [at for _, at in quaternions(system)]
-        self.sides, self.directions, self._curved = np.split(sides, 3)
+        self._quaternions = [at for _, at in quaternions(system)] if events else []
+        self.sides, self.directions, self._curved = sides.reshape(3, self.count)
         self.directions[:] = [e.direction for e in events]
         self._slopes, self._blur = np.zeros((2, self.count))
         self._fired: tuple[int | None, float] = (None, 0.0)

@@ -6,6 +6,7 @@ import ctypes
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -133,8 +134,8 @@ class Run:
     def _records(self, signals: list[Signal]) -> np.ndarray:
         """The signals as `kernels.drive` reads them; their values lie behind each other."""
         records = np.zeros((len(signals), R.SIGNAL), dtype=np.int64)
-        ends = np.cumsum([s.value.size for s in signals])
-        self._values = np.split(self._forces, ends[:-1])
+        nv, wrenches = self.system.nv, self._forces[self.system.nv :].reshape(-1, 6)
+        self._values = [self._forces[:nv], *wrenches]
         self._tables = [np.array(s.table) for s in signals]
         for i, (signal, value, table) in enumerate(zip(signals, self._values, self._tables)):
             value[:] = signal.value
@@ -256,15 +257,24 @@ def _stops(signals: list[Signal], origin: float, length: float) -> Array:
 
     All but the shortest steps are then on one side of a jump, whichever the value at the jump itself belongs to.
     """
+    if not any(s.corners.size for s in signals):
+        return np.empty(0)
     corners = np.concatenate([s.corners - origin for s in signals])
     jumps = np.concatenate([s.jumps - origin for s in signals])
     stops = np.unique([*corners, *(jumps - ASIDE * length), *(jumps + ASIDE * length)])
     return stops[(stops > 0.0) & (stops < length)]
 
 
+_with_dampers: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
+
+
 def _damped(system: System) -> bool:
     """Whether a body has modal dampers."""
-    return any(np.any(getattr(body, "damping", 0.0)) for body in system.bodies.values())
+    found = _with_dampers.get(system)
+    if found is None:
+        found = any(np.any(getattr(body, "damping", 0.0)) for body in system.bodies.values())
+        _with_dampers[system] = found
+    return found
 
 
 def _rates(system: System, engine: str) -> tuple[int, int]:

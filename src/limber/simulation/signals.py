@@ -83,8 +83,11 @@ class Signal:
 
 def torque_signal(system: System, torque: Any, failure: list[BaseException]) -> Signal:
     """The signal of the `torque` argument of `simulate`; `failure` gets the first error of its function."""
-    nv, joints = system.nv, joint_speeds(system)
+    nv = system.nv
     made = Signal("torque", np.zeros(nv), lambda i: f"v[{i}], {system.describe_v(i)}")
+    if torque is None:
+        return made
+    joints = joint_speeds(system)
 
     def spread(value: Array) -> Array:
         """Torques of the joints alone among those of all speeds."""
@@ -100,8 +103,6 @@ def torque_signal(system: System, torque: Any, failure: list[BaseException]) -> 
         raise ArgumentTypeError(
             f"torque must be an array (nv,), a Table, or a function (t, q, v) -> tau; got {shown(torque)}."
         )
-    if torque is None:
-        return made
     if isinstance(torque, Table):
         columns = torque.tau.shape[1]
         if columns not in sizes:
