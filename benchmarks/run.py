@@ -23,12 +23,13 @@ from rich.console import Console
 from rich.table import Table
 
 import limber as lb
+from limber import native
 from limber.dynamics import forward
-from limber.kernels import articulated, compiled
+from limber.kernels import articulated
 from limber.kernels import layout as L
-from limber.kernels.borrowed import pointer
-from limber.kernels.entry import shifted
-from limber.kernels.scalar import entry
+from limber.native.decorators import NUMBERS, WORD, WORDS, entry
+from limber.native.pointers import shifted
+from limber.native.vectors import pointer
 
 REPEATS = 25
 RESULTS: list[dict] = []
@@ -207,7 +208,7 @@ def over_bodies(rng):
 
 def bare_dynamics(sweep):
     """f(topo, const, q, v, tau, work, out, start, stop): a sweep as Python calls it, unforced, no pivots looked at."""
-    loop, first = compiled.load("dynamics"), (compiled.address(sweep), 0)
+    loop, first = native.load("dynamics"), (native.address(sweep), 0)
     none = (np.empty(0, dtype=np.int64), np.empty(0))
     return lambda topo, const, *given: loop(*first, topo, const, *none, *given)
 
@@ -215,7 +216,7 @@ def bare_dynamics(sweep):
 def over_modes(rng):
     group = "ruthless: articulated against composite"
     direct, indirect, composite = (
-        bare_dynamics(f"{name}_sweep") for name in ("articulated", "ruthless", "composite")
+        bare_dynamics(f"{name}_sweep") for name in ("articulated", "precomputed", "composite")
     )
     crossover = None
     targets = {5: 3.0, 10: 7.0}
@@ -255,7 +256,7 @@ def over_modes(rng):
         last = c / a
 
 
-@entry
+@entry(WORDS, *[NUMBERS] * 6, WORD, WORD, WORD)
 def inner(topo, const, work, q, v, tau, out, states, nq, nv):
     """The kernel alone, state after state: no checks, nothing around it."""
     t, c, w = pointer(topo), pointer(const), pointer(work)

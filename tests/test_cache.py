@@ -19,8 +19,8 @@ SOURCE = str(Path(limber.__file__).parents[1])
 #: Small entry points, so that compiling them in a cache of their own is quick.
 COMPILE = """\
 import limber
-from limber.kernels import compiled
-print(compiled.load("tree_shift") is compiled.load("tree_shift"), compiled.address("engine_forces") > 0)
+from limber import integrators, native
+print(native.load("tree_shift") is native.load("tree_shift"), integrators.address("engine_forces") > 0)
 """
 #: What they print.
 RIGHT = "True True\n"
@@ -28,7 +28,7 @@ RIGHT = "True True\n"
 #: A user who may not write what root or another user owns.  What he needs is imported before.
 ANOTHER_USER = """\
 import os, numba
-from limber.kernels import compiled, entry
+from limber.integrators import entries
 numba.njit(lambda x: x)(1)
 if os.geteuid() == 0:
     os.setuid(65534)
@@ -244,22 +244,23 @@ def test_warnings_as_errors_do_not_spoil_the_next_call(tmp_path, monkeypatch):
 
 FORK = """\
 import os, sys, threading, time
-from limber.kernels import compiled
-compiled.load("tree_shift")
-announced, begun = compiled._announce, threading.Event()
+from limber import integrators, native
+from limber.native import compilation
+native.load("tree_shift")
+announced, begun = compilation._announce, threading.Event()
 def announce(text):
     announced(text)
     begun.set()
-compiled._announce = announce
-thread = threading.Thread(target=compiled.address, args=("potential_energy",))
+compilation._announce = announce
+thread = threading.Thread(target=native.address, args=("potential_energy",))
 thread.start()
 begun.wait()
 time.sleep(0.2)
 child = os.fork()
 if child == 0:
-    compiled.load("tree_shift")
-    for name in ("engine_forces", "potential_energy"):
-        compiled.address(name)
+    native.load("tree_shift")
+    integrators.address("engine_forces")
+    native.address("potential_energy")
     os._exit(0)
 end = time.time() + 60
 while time.time() < end:

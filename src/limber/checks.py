@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.kernels.layout import UNIT_TOLERANCE
 
 Array = NDArray[np.float64]
+
+#: How far the norm of a quaternion may be from 1.
+UNIT_TOLERANCE = 1e-6
 
 _KINDS = {"b": "booleans", "c": "complex numbers", "S": "bytes", "U": "text", "V": "records"}
 

@@ -13,16 +13,16 @@ import pytest
 import limber as lb
 from helpers.generated import arm, pendulum, program, values
 from limber import cache as disk
+from limber import native
 from limber.codegen import build, c, call
 from limber.errors import CacheWarning, CompileError
-from limber.kernels import compiled
 
 ONE = np.ones(1)
 
 
 def share_engine(folder):
     """The compiled engine of the cache that is now used: it need not be compiled again."""
-    compiled.load("dynamics")  # makes the folder
+    native.load("dynamics")  # makes the folder
     (folder / "kernels").symlink_to(disk.folders()[0] / "kernels")
 
 

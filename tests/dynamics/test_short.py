@@ -11,9 +11,10 @@ import limber as lb
 from helpers.arrays import over_foreign_memory
 from helpers.random_systems import quaternion_slices, random_assembly, random_state
 from helpers.refusals import SPOILT, parametrize, with_entry
+from limber import native
 from limber.dynamics import evaluate, forward
-from limber.kernels import compiled
-from limber.kernels.layout import OK, SIZES, WORK_SIZE
+from limber.kernels.layout import WORK_SIZE
+from limber.native.status import OK, SIZES
 
 
 def random_system(seed, fidelity="full", **options):
@@ -417,7 +418,7 @@ NO_NODES, A_NODE = np.zeros(0, dtype=np.int64), np.zeros(2, dtype=np.int64)
 #: For a system of one freedom: entry, its second argument, its options, the sizes of its vectors and result.
 ENTRIES = {
     "articulated_sweep": ("dynamics", 1, (NO_NODES,), (0, 1, 1, 1), 1),
-    "ruthless_sweep": ("dynamics", 1, (A_NODE,), (6, 1, 1, 1), 1),
+    "precomputed_sweep": ("dynamics", 1, (A_NODE,), (6, 1, 1, 1), 1),
     "composite_sweep": ("dynamics", 0, (NO_NODES,), (0, 1, 1, 1), 1),
     "newton_euler_sweep": ("dynamics", 0, (NO_NODES,), (0, 1, 1, 1), 1),
     "mass_matrix": ("of_position", 1, (0, 0), (1,), 1),
@@ -429,18 +430,18 @@ ENTRIES = {
     "qdot": ("of_motion", 1, (0.0,), (1, 1), 1),
 }
 #: These need a node or constants that they have not here: they are not run.
-NOT_RUN = ("ruthless_sweep", "pose", "jacobian")
+NOT_RUN = ("precomputed_sweep", "pose", "jacobian")
 
 
 @parametrize("name, entry", {name: (name, entry) for name, entry in ENTRIES.items()})
 def test_entries_refuse_wrong_sizes(name, entry):
     packed, (entry, number, options, sizes, size) = one_freedom().dynamics, entry
     room = int(packed.topo[WORK_SIZE]) + 2
-    model = (compiled.address(name), number, packed.topo, packed.const, *options)
+    model = (native.address(name), number, packed.topo, packed.const, *options)
 
     def call(sizes, size, room, stop):
         given = (np.zeros(n) for n in (*sizes, room, size))
-        return compiled.load(entry)(*model, *given, 0, stop)
+        return native.load(entry)(*model, *given, 0, stop)
 
     if name not in NOT_RUN:
         assert call(sizes, size, room, 1) == OK
@@ -480,10 +481,10 @@ def test_entries_take_nothing_but_vectors(bad):
     packed = one_freedom().dynamics
     work, out = np.empty(int(packed.topo[WORK_SIZE])), np.empty(1)
     good = [packed.topo, packed.const, np.zeros(1), np.zeros(1), work, out]
-    function = compiled.address("qdot")
+    function = native.address("qdot")
 
     def qdot(topo, const, *given):
-        return compiled.load("of_motion")(function, 1, topo, const, 0.0, *given)
+        return native.load("of_motion")(function, 1, topo, const, 0.0, *given)
 
     assert qdot(*good, 0, 1) == OK
     for i in range(len(good)):

@@ -81,7 +81,7 @@ def test_every_kernel_traces_on_casadi(fidelity):
     forces = (q, v, x, 2, index(d), e)
     check("articulated", vdot, k.articulated.forward_dynamics, d, *forces)
     if fidelity == "ruthless":
-        check("ruthless", vdot, k.ruthless.forward_dynamics, d, *forces)
+        check("precomputed", vdot, k.precomputed.forward_dynamics, d, *forces)
     check("composite", vdot, composite, d, *forces)
     check("inverse", tau, k.newton_euler.inverse_dynamics, d, *forces)
     check("mass", lb.mass_matrix(s, q_), k.composite.mass_matrix, d, q)

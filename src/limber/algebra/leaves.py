@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber import native
 from limber.algebra.operator import (
     ANTICAUSAL,
     CAUSAL,
@@ -19,7 +20,6 @@ from limber.algebra.operator import (
 from limber.algebra.spaces import Space
 from limber.checks import Array
 from limber.errors import ArgumentValueError
-from limber.kernels import compiled
 
 GREEK = ("phi", "psi", "tau", "Phi", "Psi", "Delta", "Upsilon", "Omega", "Lambda")
 
@@ -147,7 +147,7 @@ class BlockDiagonal(Leaf):
 
     @cached_property
     def _compiled(self) -> tuple[Callable, np.ndarray]:
-        return compiled.load("block_multiply"), block_table(
+        return native.load("block_multiply"), block_table(
             self, self.domain.starts, self.codomain.starts
         )
 
@@ -198,7 +198,7 @@ class Shift(Leaf):
         parents = parent_rows(self.codomain, self.parent)
         nothing = np.zeros_like(parents)
         columns = [nothing, self.domain.sizes, nothing, self.domain.starts, parents]
-        return compiled.load("tree_shift"), np.column_stack(columns).reshape(-1)
+        return native.load("tree_shift"), np.column_stack(columns).reshape(-1)
 
 
 class Transition(Leaf):
@@ -224,7 +224,7 @@ class Transition(Leaf):
     def _compiled(self) -> tuple[Callable, Array, np.ndarray]:
         parents = parent_rows(self.domain, self.shift.parent)
         table = block_table(self.delta, self.domain.starts, parents)
-        return compiled.load("tree_sweep"), self.delta.data, table
+        return native.load("tree_sweep"), self.delta.data, table
 
     def inv(self):
         """I - S Delta (Eqs. (a.10), (a.11) of Rodriguez & Kreutz)."""

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber import native
 from limber.algebra.leaves import BlockDiagonal, EndMap, Named, Shift, Transition
 from limber.algebra.operator import Identity, Operator
 from limber.algebra.spaces import Space
@@ -18,9 +19,8 @@ from limber.dynamics.evaluate import check_system, refuse, vectors, workspaces
 from limber.dynamics.kinematics import jacobian, pose
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
-from limber.kernels import compiled
 from limber.kernels import layout as L
-from limber.kernels.layout import OK, STATES
+from limber.native.status import OK, STATES
 
 End = tuple[str, "str | int | None"]
 
@@ -91,7 +91,7 @@ class Operators(Frozen):
         packed = system.dynamics
         pool = workspaces(packed)
         work = pool.take()
-        status = compiled.load("operator_blocks")(
+        status = native.load("operator_blocks")(
             packed.topo, packed.const, work, self.q, self.v, where, out
         )
         pool.give_back(work)

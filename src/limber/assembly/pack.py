@@ -18,6 +18,7 @@ from limber.errors import ModelError
 from limber.joints import Joint
 from limber.joints.packing import Constants, flattened, joint_work_size, pack_groups
 from limber.kernels import layout as L
+from limber.native.status import NUDGE
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +49,9 @@ class Packed:
 
     @cached_property
     def nudged(self) -> np.ndarray:
-        """`const` with every number changed by NUDGE or half of it, up or down; see `kernels.checks`."""
+        """`const` with every number changed by NUDGE or half of it, up or down; see `native.state_checks`."""
         steps = np.random.default_rng(0).choice([-1.0, -0.5, 0.5, 1.0], self.const.size)
-        return self.const * (1.0 + L.NUDGE * steps)
+        return self.const * (1.0 + NUDGE * steps)
 
 
 _NO_MODES = ModalIntegrals(
@@ -252,7 +253,7 @@ def _align(topo, const: Constants, items, data) -> None:
 
 
 def _precompute(topo, const: Constants, items, data, records) -> float:
-    """The constants of Jain & Rodriguez, Eq. (78), multiplied out; see `kernels.ruthless`.
+    """The constants of Jain & Rodriguez, Eq. (78), multiplied out; see `kernels.precomputed`.
 
     Returns a bound of the eigenvalues of Omega Gamma over bodies and configurations.
     """

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from limber import native
 from limber.assembly.extent import extent
 from limber.checks import Array
 from limber.errors import ModelError, ModelWarning, warn
-from limber.kernels import compiled
 from limber.kernels import layout as L
+from limber.native import status as S
 
 if TYPE_CHECKING:
     from limber.assembly.system import System
@@ -73,15 +74,15 @@ def generic_configuration(system: System, seed: int = 0) -> Array:
 
 
 def pivots_large(system: System, q: Array) -> bool:
-    """Whether no pivot at q is small beside the inertias it came from; see `kernels.checks`."""
+    """Whether no pivot at q is small beside the inertias it came from; see `native.state_checks`."""
     packed = system.dynamics
     zero, out = np.zeros(system.nv), np.empty(system.nv)
     work = np.empty(packed.topo[L.WORK_SIZE])
-    status = compiled.load("dynamics")(
-        compiled.address("articulated_sweep"), 1, packed.topo, packed.const, np.empty(0, dtype=np.int64), np.empty(0),
+    status = native.load("dynamics")(
+        native.address("articulated_sweep"), 1, packed.topo, packed.const, np.empty(0, dtype=np.int64), np.empty(0),
         q, zero, zero, work, out, 0, 1,
     )  # fmt: skip
-    return status == L.OK
+    return status == S.OK
 
 
 @dataclass(frozen=True)
@@ -101,16 +102,16 @@ class Verdict:
 
 
 def judge(system: System, q: Array) -> Verdict:
-    """The verdict on one configuration; see `kernels.checks`."""
+    """The verdict on one configuration; see `native.state_checks`."""
     sound, found = _judged(system, q, "articulated_sweep")
     order = _elimination_order(system)
-    vectors = found.reshape(L.JUDGED, system.nv)[:, order]
-    changes, responses = vectors[L.CHANGES], vectors[L.RESPONSES]
-    loss = np.maximum(changes / L.NUDGE, np.abs(responses))
+    vectors = found.reshape(S.JUDGED, system.nv)[:, order]
+    changes, responses = vectors[S.CHANGES], vectors[S.RESPONSES]
+    loss = np.maximum(changes / S.NUDGE, np.abs(responses))
     loss[~np.isfinite(loss)] = np.inf
-    rounding = ~(changes <= L.PIVOT_CHANGE)
+    rounding = ~(changes <= S.PIVOT_CHANGE)
     # of pivots of rounding errors the first: the others came of it
-    worst = int(rounding.argmax() if rounding.any() else vectors[L.RATIOS].argmax())
+    worst = int(rounding.argmax() if rounding.any() else vectors[S.RATIOS].argmax())
     return Verdict(sound, *_freedom(system, order[worst]), float(loss.max()))
 
 
@@ -121,11 +122,11 @@ def regular(system: System, q: Array, sweep: str) -> bool:
 
 def _judged(system: System, q: Array, sweep: str) -> tuple[bool, Array]:
     packed = system.dynamics
-    found, work = np.empty(L.JUDGED * system.nv), np.empty(packed.topo[L.WORK_SIZE])
-    status = compiled.load("judge_pivots")(
-        compiled.address(sweep), packed.topo, packed.const, packed.nudged, q, work, found
+    found, work = np.empty(S.JUDGED * system.nv), np.empty(packed.topo[L.WORK_SIZE])
+    status = native.load("judge_pivots")(
+        native.address(sweep), packed.topo, packed.const, packed.nudged, q, work, found
     )
-    return status == L.OK, found
+    return status == S.OK, found
 
 
 def _elimination_order(system: System) -> np.ndarray:

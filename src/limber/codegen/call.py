@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from limber.checks import numbers, shown, text, unit_quaternion
+from limber.checks import UNIT_TOLERANCE, numbers, shown, text, unit_quaternion
 from limber.codegen import build
 from limber.codegen.program import Argument, Program
 from limber.dynamics.evaluate import cores
 from limber.errors import ArgumentTypeError, ArgumentValueError, CompileError
-from limber.kernels.layout import UNIT_ROUNDING, UNIT_TOLERANCE
+from limber.native.status import UNIT_ROUNDING
 
 #: Batches get another thread for every so many states.
 STATES_PER_THREAD = 2048

@@ -1,4 +1,4 @@
-"""The rates of the state for simulations, as generated C; see `kernels.drive`."""
+"""The rates of the state for simulations, as generated C; see `integrators.rates`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from limber.codegen import build, statements
 from limber.codegen.c import HEAD, functions
 from limber.codegen.statements import written
 from limber.codegen.trace import Request, trace
-from limber.kernels.records import APPLIED, FORCES
+from limber.integrators.context import APPLIED, FORCES
 
 _RATES = """\
 void limber_rates(const long long *context, double t, const double *y, double *dy)

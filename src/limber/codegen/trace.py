@@ -216,7 +216,7 @@ def _forward_dynamics(request, model, values):
     state = (values["q"], values["v"], values["tau"])
     sweeps = [kernels().articulated]
     if model.system.fidelity == "ruthless" and model.system.dynamics.load <= INDIRECT_LOAD:
-        sweeps.append(kernels().ruthless)  # D_f precomputed: shorter for many modes
+        sweeps.append(kernels().precomputed)  # D_f precomputed: shorter for many modes
     found = []
     for sweep in sweeps:
         out = [0.0] * model.system.nv

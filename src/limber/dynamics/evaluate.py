@@ -10,14 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber import native
 from limber.assembly.pack import Packed
 from limber.assembly.singular import judge, regular
 from limber.assembly.system import System
 from limber.checks import Array, numbers, shown, unit_quaternion
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
-from limber.kernels import compiled
 from limber.kernels import layout as L
-from limber.kernels.layout import NOT_FINITE, NOT_UNIT, OK, OVERFLOW, SINGULAR, STATES, UNSURE
+from limber.native.status import NOT_FINITE, NOT_UNIT, OK, OVERFLOW, SINGULAR, STATES, UNSURE
 
 #: A thread gets at least this many states.
 STATES_PER_THREAD = 64
@@ -182,7 +182,7 @@ def run(
     (states, size) arrays, out is (states, ...).  What `short` needs is kept under key; messages speak of `name`.
     `sweep` is the one whose pivots are judged where the entry is unsure of them.
     """
-    function = compiled.load(entry)
+    function = native.load(entry)
     arguments = (*model, *before, *(a.ravel() for a in inputs.values()))
     flat, states = out.ravel(), len(out)
 
@@ -225,7 +225,7 @@ def of_position(
     """
     batch, (q,) = vectors(system, q=(q, system.nq))
     out = np.empty((len(q), *shape))
-    model = (compiled.address(name), math.prod(shape), packed.topo, packed.const, *(node or (0, 0)))
+    model = (native.address(name), math.prod(shape), packed.topo, packed.const, *(node or (0, 0)))
     key = key if node else name
     run(system, name, "of_position", model, {"q": q}, out, workspaces(packed), key=key)
     return out.reshape((*batch, *shape))
@@ -243,7 +243,7 @@ def of_motion(
     """The same of q and v, and of a time if one is given (which `short` then takes first)."""
     batch, (q, v) = vectors(system, q=(q, system.nq), v=(v, system.nv))
     out = np.empty((len(q), *shape))
-    model: tuple = (compiled.address(name), math.prod(shape), packed.topo, packed.const)
+    model: tuple = (native.address(name), math.prod(shape), packed.topo, packed.const)
     model, before = (model, (dt,)) if dt is not None else ((*model, 0.0), ())
     inputs = {"q": q, "v": v}
     run(system, name, "of_motion", model, inputs, out, workspaces(packed), before=before, key=name)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber import native
 from limber.assembly.system import System
 from limber.checks import Array, shown
 from limber.dynamics.evaluate import (
@@ -22,12 +23,11 @@ from limber.dynamics.evaluate import (
     workspaces,
 )
 from limber.errors import ArgumentValueError, ModelWarning, warn
-from limber.kernels import compiled
 
 METHODS = ("articulated", "composite")
 
 #: The sweeps that leave pivots to be judged.
-WITH_PIVOTS = ("articulated_sweep", "ruthless_sweep")
+WITH_PIVOTS = ("articulated_sweep", "precomputed_sweep")
 
 #: Further methods, f(system, q, v, tau, external) -> vdot of one state; `limber.algebra` adds its own.
 MORE_METHODS: dict[str, Callable[[System, Array, Array, Array, External], Array]] = {}
@@ -139,7 +139,7 @@ def sweep_of(system: System, method: str) -> str:
     if method == "articulated" and system.fidelity == "ruthless":
         most = max(body.modes for body in system.bodies.values())
         indirect = most >= INDIRECT_FROM and system.dynamics.load <= INDIRECT_LOAD
-        return "ruthless_sweep" if indirect else "articulated_sweep"
+        return "precomputed_sweep" if indirect else "articulated_sweep"
     return f"{method}_sweep"
 
 
@@ -184,7 +184,7 @@ def with_external(
     batch, arrays = vectors(system, **named, **wrenches)
     inputs = dict(zip(named, arrays))
     pivots = int(sweep in WITH_PIVOTS)
-    model: tuple = (compiled.address(sweep), pivots, packed.topo, packed.const, index)
+    model: tuple = (native.address(sweep), pivots, packed.topo, packed.const, index)
     if wrenches:
         forces = np.hstack(arrays[3:])
         refuse_infinite(forces, list(wrenches))

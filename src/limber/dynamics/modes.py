@@ -21,7 +21,7 @@ from limber.dynamics.stiffness import (
     uncertainty,
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.kernels.layout import NOT_FINITE
+from limber.native.status import NOT_FINITE
 
 #: Modes that a printed table has.
 LISTED = 40

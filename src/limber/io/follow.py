@@ -36,7 +36,7 @@ class PathTable(Table):
     breaks: Array = field(default_factory=lambda: np.empty(0))
 
     def rows(self) -> Array:
-        """The table as `kernels.drive` reads it: time, values, slopes after and before every row."""
+        """The table as `integrators.rates` reads it: time, values, slopes after and before every row."""
         t, tau = self.t, self.tau
         after, before = np.zeros((2, *tau.shape))
         first = np.searchsorted(t, self.breaks[:-1])

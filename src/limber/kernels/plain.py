@@ -31,7 +31,7 @@ MODULES = (
     "newton_euler",
     "observe",
     "placement",
-    "ruthless",
+    "precomputed",
     "so3",
     "step",
     "vec",

@@ -9,19 +9,16 @@ from math import cos, sin, sqrt
 
 import numba
 
-__all__ = ["called", "cos", "entry", "inlined", "kernel", "sin", "sqrt"]
+__all__ = ["OPTIONS", "cos", "inlined", "kernel", "sin", "sqrt"]
 
 #: Rounding may change (fused multiply-add, reassociation); NaN and infinity keep their meaning,
 #: which the input checks rely on.
 _FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
 
-_options = {"fastmath": _FASTMATH, "error_model": "numpy", "nogil": True}
+#: What all compiled code of limber has in common.
+OPTIONS = {"fastmath": _FASTMATH, "error_model": "numpy", "nogil": True}
 
 #: Kernels are called by kernels only, on raw pointers: they need no way in from Python.
-kernel = numba.njit(**_options, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+kernel = numba.njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 #: Kernels that return many numbers to one caller: a call would pass them through memory.
-inlined = numba.njit(**_options, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-#: The few functions that Python calls (`limber.kernels.entry`).
-entry = numba.njit(**_options, no_cfunc_wrapper=True)
-#: Functions of C signature, called by address.
-called = numba.njit(**_options, no_cpython_wrapper=True)
+inlined = numba.njit(**OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)

@@ -9,7 +9,7 @@ Quaternions are integrated as coordinates and normalized at the end of the step:
 the unit sphere at any length of q, so the order is kept.
 """
 
-from . import articulated, ruthless
+from . import articulated, precomputed
 from .layout import COLUMNS, END, FREE, G_KIND, G_Q, NQ, NV, ROWS_END, RUTHLESS, SPHERICAL
 from .manifold import coordinate_rates
 from .scalar import kernel
@@ -21,7 +21,7 @@ from .vec import store3
 def accelerations(topo, const, work, q, v, tau, vdot):
     """Forward dynamics without external forces, at the fidelity of the system."""
     if topo[RUTHLESS] != 0:
-        ruthless.forward_dynamics(topo, const, work, q, v, tau, 0, topo, const, vdot)
+        precomputed.forward_dynamics(topo, const, work, q, v, tau, 0, topo, const, vdot)
     else:
         articulated.forward_dynamics(topo, const, work, q, v, tau, 0, topo, const, vdot)
 

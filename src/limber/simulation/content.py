@@ -13,7 +13,7 @@ from limber.assembly import Assembly
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.errors import ArgumentValueError, FileError
-from limber.kernels import records as R
+from limber.integrators import context as R
 from limber.simulation.events import Happened
 from limber.simulation.result import Result, Statistics
 

@@ -25,7 +25,7 @@ class Crossings:
     """The sides of event functions: the sign of each since its last crossing, 0 while it stays at zero.
 
     `sides` holds them, behind them the directions that count, and which are known by the curvature of their functions
-    alone, for `kernels.crossings`.
+    alone, for `integrators.event_search`.
     rates : (t, y) -> dy/dt.
     longest : a time that is short for the motion, s; it is probed no further ahead.
     """

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from limber.checks import Array
-from limber.kernels.records import DOP853, RK4, RK45, SDIRK
+from limber.integrators.context import DOP853, RK4, RK45, SDIRK
 
 #: The weight of the rate at the start in the error of an implicit step: large enough that a jump right after the
 #: start is seen, small enough that smooth motions take the steps they took without (found by trial).
@@ -58,7 +58,7 @@ def methods() -> dict[str, Method]:
 
 
 def _sdirk() -> Array:
-    """SDIRK of order 4(3), Hairer & Wanner II, Table 6.5; rows as `kernels.implicit` reads them.
+    """SDIRK of order 4(3), Hairer & Wanner II, Table 6.5; rows as `integrators.implicit` reads them.
 
     The embedded formula is theirs and another one, in which the rate at the start has the weight START.
     """

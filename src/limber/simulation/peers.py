@@ -15,9 +15,9 @@ from limber.checks import Array
 from limber.dynamics import forward_dynamics, inverse_dynamics, jacobian, qdot
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
+from limber.integrators import context as R
+from limber.integrators.context import RUNAWAY
 from limber.interrupts import heard
-from limber.kernels import records as R
-from limber.kernels.records import RUNAWAY
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
 from limber.simulation.run import Forces

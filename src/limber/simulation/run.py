@@ -10,14 +10,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from limber import integrators, native
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.forward import sweep_of
 from limber.errors import SimulationError
+from limber.integrators import context as R
 from limber.interrupts import heard
-from limber.kernels import compiled
 from limber.kernels import layout as L
-from limber.kernels import records as R
 from limber.simulation.crossings import Crossings
 from limber.simulation.events import Event
 from limber.simulation.methods import Method, methods
@@ -115,15 +115,15 @@ class Run:
             R.WORK: self._work.ctypes.data, R.SIGNALS: self._signals.ctypes.data, R.WRENCHES: len(forces.wrenches),
             R.TAU: tau.ctypes.data, R.APPLIED: (applied if forces.wrenches else tau).ctypes.data,
             R.NODES: forces.nodes.ctypes.data, R.WRENCH_DATA: wrenches.ctypes.data,
-            R.RATES: rates, R.FORCES: compiled.address("engine_forces"), R.SWEEP: sweep,
+            R.RATES: rates, R.FORCES: integrators.address("engine_forces"), R.SWEEP: sweep,
             R.MEMORY: self._memory.ctypes.data, R.EVENTS: len(events), R.SHARED: self._shared.ctypes.data,
             R.DAMPED: _damped(system), R.STATEFUL: stateful,
         }  # fmt: skip
         if forces.wrenches:
-            context[R.WRENCH_FORCES] = compiled.address("wrench_sweep")
+            context[R.WRENCH_FORCES] = native.address("wrench_sweep")
         self._context = np.zeros(R.CONTEXT, dtype=np.int64)
         self._context[list(context)] = list(context.values())
-        self._engine = compiled.load("simulate")
+        self._engine = integrators.load("simulate")
         self.crossings = Crossings(system, events, self._sides, self.rates, first)
         if events:
             values = callback(system, self.crossings.function, self.failure, len(events))
@@ -132,7 +132,7 @@ class Run:
             self._context[R.EVENT_FUNCTION] = pointer.value or 0
 
     def _records(self, signals: list[Signal]) -> np.ndarray:
-        """The signals as `kernels.drive` reads them; their values lie behind each other."""
+        """The signals as `integrators.rates` reads them; their values lie behind each other."""
         records = np.zeros((len(signals), R.SIGNAL), dtype=np.int64)
         nv, wrenches = self.system.nv, self._forces[self.system.nv :].reshape(-1, 6)
         self._values = [self._forces[:nv], *wrenches]
@@ -178,8 +178,8 @@ class Run:
     def prepare(self, method: Method) -> None:
         """Compile what a method needs, if this machine has not yet."""
         if method.name == "sdirk4" and not self._context[R.IMPLICIT]:
-            self._context[R.IMPLICIT_SWEEP] = compiled.address("articulated_sweep")
-            self._context[R.IMPLICIT] = compiled.address("engine_implicit")
+            self._context[R.IMPLICIT_SWEEP] = native.address("articulated_sweep")
+            self._context[R.IMPLICIT] = integrators.address("engine_implicit")
 
     def go(self, method: Method, until: float, steps: int) -> int:
         """Go on for at most `steps` steps or until a time; returns why it stopped."""
@@ -283,7 +283,7 @@ def _rates(system: System, engine: str) -> tuple[int, int]:
         from limber.codegen.rates import address  # noqa: PLC0415
 
         return address(system), 0
-    return compiled.address("engine_rates"), compiled.address(sweep_of(system, "articulated"))
+    return integrators.address("engine_rates"), native.address(sweep_of(system, "articulated"))
 
 
 def _together(*sizes: int) -> list[Array]:
@@ -300,7 +300,7 @@ def _together(*sizes: int) -> list[Array]:
 
 
 def _implicit_sizes(system: System, stateful: bool) -> list[int]:
-    """The sizes of the memory of `kernels.implicit`; matrices of slopes only for forces that may have any."""
+    """The sizes of the memory of `integrators.implicit`; matrices of slopes only for forces that may have any."""
     n, nv = system.nq + system.nv + R.FLOWS, system.nv
     sizes = dict.fromkeys(range(R.MEMORY_SIZE), nv) | {R.STATE: 2}
     sizes |= dict.fromkeys((R.HAT, R.FREE), len(system.dynamics.const))

@@ -14,7 +14,7 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, numbers, shown, takes
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
-from limber.kernels.records import CALLED, CONSTANT, RUNAWAY, SAMPLED, TABLE
+from limber.integrators.context import CALLED, CONSTANT, RUNAWAY, SAMPLED, TABLE
 from limber.simulation.table import Table, interpolated, joint_speeds
 
 #: void f(double t, const double *q, const double *v, double *out)
@@ -44,7 +44,7 @@ class Failures(list):
 
 @dataclass
 class Signal:
-    """A torque or a wrench over time and state, as `kernels.drive` takes it."""
+    """A torque or a wrench over time and state, as `integrators.rates` takes it."""
 
     name: str
     value: Array  # (width,), the last value

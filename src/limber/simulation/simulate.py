@@ -15,7 +15,7 @@ from limber.checks import Array, array, number, shown, unit_quaternion
 from limber.dynamics import kinetic_energy, potential_energy
 from limber.dynamics.evaluate import check_system, node_pairs, quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
-from limber.kernels import records as R
+from limber.integrators import context as R
 from limber.simulation.events import Event, Happened
 from limber.simulation.methods import methods
 from limber.simulation.peers import PEERS, by_peer
@@ -67,7 +67,7 @@ def simulate(
     t_eval, every : output times, or their distance (the end comes last in any case); 501 times unless given.
     rtol, atol : tolerances of the adaptive methods on every element of q and v, per step.
     method : "rk4" (fixed `step`), "rk45", "dop853" (orders 5 and 8, adaptive), "sdirk4" (implicit, for stiff
-        modes and stiff torque laws; `kernels.implicit`), or "auto": dop853 and sdirk4, whichever turns out
+        modes and stiff torque laws; `integrators.implicit`), or "auto": dop853 and sdirk4, whichever turns out
         cheaper as the run goes on.  For comparison, through Python at every evaluation: "RK23", "RK45",
         "DOP853", "Radau", "BDF", "LSODA" of SciPy; "cvode" and "ida" of SUNDIALS, the first by forward
         dynamics as all others, the second by inverse dynamics alone.

@@ -56,7 +56,7 @@ class Table:
         return interpolated(self.rows(), times)
 
     def rows(self) -> Array:
-        """The table as `kernels.drive` reads it: time, values, slopes after and before every row."""
+        """The table as `integrators.rates` reads it: time, values, slopes after and before every row."""
         return _with_slopes(self.t, self.tau, self.smooth)
 
     def corners(self) -> Array:
@@ -95,7 +95,7 @@ def kinks(rows: Array) -> Array:
 
 
 def interpolated(rows: Array, t: ArrayLike) -> Array:
-    """Values at times t from rows with slopes, as `kernels.drive.interpolated`."""
+    """Values at times t from rows with slopes, as `integrators.rates.interpolated`."""
     nv = (rows.shape[1] - 1) // 3
     times = np.asarray(t, dtype=float)
     last = max(len(rows) - 1, 1)

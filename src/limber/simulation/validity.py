@@ -11,7 +11,7 @@ from limber.bodies import FlexibleBody
 from limber.checks import Array
 from limber.dynamics.evaluate import of_motion
 from limber.errors import TheoryWarning, warn
-from limber.kernels.records import RUNAWAY
+from limber.integrators.context import RUNAWAY
 from limber.simulation.result import Result
 
 #: A body that turns faster than this part of its lowest frequency (with its root held) is stiffened or softened by it

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber import native
 from limber.checks import Array, array, numbers
 from limber.errors import ArgumentValueError
 from limber.frozen import Frozen
-from limber.kernels import compiled
 from limber.trajectories.pieces import merged
 
 
@@ -27,7 +27,7 @@ class Motion(NamedTuple):
 @cache
 def _evaluate() -> Callable:
     """The compiled way from times to motions, `kernels.paths`."""
-    return compiled.load("trajectory")
+    return native.load("trajectory")
 
 
 class Trajectory(Frozen):

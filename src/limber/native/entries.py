@@ -11,24 +11,36 @@ Arguments stand in one order: function, model and options, which a system keeps 
 scratch and result; the states to do.
 """
 
-from . import (
+from limber.kernels import (
     articulated,
     blocks,
     composite,
-    drive,
     energy,
-    implicit,
     manifold,
-    march,
     newton_euler,
     observe,
     paths,
-    ruthless,
+    precomputed,
     sweeps,
     wrenches,
 )
-from .borrowed import pointer
-from .checks import (
+from limber.kernels.layout import NQ, NV, WORK_SIZE
+from limber.kernels.sweeps import FIELDS
+from limber.native.status import (
+    JUDGED,
+    NEARLY_UNIT,
+    NOT_FINITE,
+    OK,
+    OVERFLOW,
+    SINGULAR,
+    SIZES,
+    STATES,
+    UNSURE,
+)
+
+from .decorators import NUMBER, NUMBERS, NUMBERS_AT, WORD, WORDS, WORDS_AT, called, entry
+from .pointers import call_function, call_sweep, shifted
+from .state_checks import (
     check,
     check_position,
     finite,
@@ -38,28 +50,18 @@ from .checks import (
     steady,
     with_unit_quaternions,
 )
-from .layout import (
-    JUDGED,
-    NEARLY_UNIT,
-    NOT_FINITE,
-    NQ,
-    NV,
-    OK,
-    OVERFLOW,
-    SINGULAR,
-    SIZES,
-    STATES,
-    UNSURE,
-    WORK_SIZE,
-)
-from .pointers import call_function, call_sweep, shifted
-from .scalar import called, entry
-from .sweeps import FIELDS
+from .vectors import pointer
+
+# types of arguments: function, its number, topo and const; work, out, first and last state; sweeps and functions
+_MODEL = WORD, WORD, WORDS, NUMBERS
+_BATCH = NUMBERS, NUMBERS, WORD, WORD
+_SWEEP = WORDS_AT, *[NUMBERS_AT] * 5, WORD, WORDS_AT, NUMBERS_AT, NUMBERS_AT
+_FUNCTION = WORDS_AT, *[NUMBERS_AT] * 4, WORD, WORD, NUMBER, NUMBERS_AT
 
 # --- what Python calls: one state function, by its address, over the states of a batch ------------------
 
 
-@entry
+@entry(*_MODEL, WORDS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, *_BATCH)
 def dynamics(function, pivots, topo, const, index, ext, q, v, x, work, out, start, stop):
     """(q, v, x) to out by a sweep, with the wrenches `ext` at the nodes of `index`.
 
@@ -90,7 +92,7 @@ def dynamics(function, pivots, topo, const, index, ext, q, v, x, work, out, star
     return OK
 
 
-@entry
+@entry(WORD, WORDS, *[NUMBERS] * 5)
 def judge_pivots(function, topo, const, nudged, q, work, found):
     """Whether the mass matrix is regular at one configuration, by `checks.steady`."""
     if q.size != topo[NQ] or work.size < topo[WORK_SIZE] or found.size != JUDGED * topo[NV]:
@@ -105,7 +107,7 @@ def judge_pivots(function, topo, const, nudged, q, work, found):
     return status
 
 
-@entry
+@entry(*_MODEL, WORD, WORD, NUMBERS, *_BATCH)
 def of_position(function, size, topo, const, body, node, q, work, out, start, stop):
     """`size` numbers from q."""
     t, c, w, nq = pointer(topo), pointer(const), pointer(work), topo[NQ]
@@ -125,7 +127,7 @@ def of_position(function, size, topo, const, body, node, q, work, out, start, st
     return OK
 
 
-@entry
+@entry(*_MODEL, NUMBER, NUMBERS, NUMBERS, *_BATCH)
 def of_motion(function, size, topo, const, dt, q, v, work, out, start, stop):
     """`size` numbers from q and v, and a time if that matters."""
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
@@ -147,7 +149,7 @@ def of_motion(function, size, topo, const, dt, q, v, work, out, start, stop):
     return OK
 
 
-@entry
+@entry(WORDS, NUMBERS, WORD, WORD, NUMBERS, NUMBERS, NUMBERS, *_BATCH)
 def node_accelerations(topo, const, body, node, q, v, vdot, work, out, start, stop):
     """The acceleration of a node, 6 numbers, from q, v and vdot."""
     t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
@@ -170,28 +172,28 @@ def node_accelerations(topo, const, body, node, q, v, vdot, work, out, start, st
 # --- sweeps of one state, called by address -------------------------------------------------------------
 
 
-@called
+@called(*_SWEEP)
 def articulated_sweep(topo, const, work, q, v, tau, count, index, ext, vdot):
     articulated.forward_dynamics(topo, const, work, q, v, tau, count, index, ext, vdot)
 
 
-@called
-def ruthless_sweep(topo, const, work, q, v, tau, count, index, ext, vdot):
-    ruthless.forward_dynamics(topo, const, work, q, v, tau, count, index, ext, vdot)
+@called(*_SWEEP)
+def precomputed_sweep(topo, const, work, q, v, tau, count, index, ext, vdot):
+    precomputed.forward_dynamics(topo, const, work, q, v, tau, count, index, ext, vdot)
 
 
-@called
+@called(*_SWEEP)
 def composite_sweep(topo, const, work, q, v, tau, count, index, ext, vdot):
     matrix = shifted(work, topo[WORK_SIZE])
     composite.forward_dynamics(topo, const, work, q, v, tau, count, index, ext, vdot, matrix)
 
 
-@called
+@called(*_SWEEP)
 def newton_euler_sweep(topo, const, work, q, v, vdot, count, index, ext, tau):
     newton_euler.inverse_dynamics(topo, const, work, q, v, vdot, count, index, ext, tau)
 
 
-@called
+@called(*_SWEEP)
 def wrench_sweep(topo, const, work, q, v, x, count, index, ext, tau):
     wrenches.wrench_forces(topo, const, work, q, count, index, ext, tau)
 
@@ -199,47 +201,47 @@ def wrench_sweep(topo, const, work, q, v, x, count, index, ext, tau):
 # --- functions of one state, called by address ----------------------------------------------------------
 
 
-@called
+@called(*_FUNCTION)
 def mass_matrix(topo, const, work, q, v, body, node, dt, out):
     composite.mass_matrix(topo, const, work, q, out)
 
 
-@called
+@called(*_FUNCTION)
 def potential_energy(topo, const, work, q, v, body, node, dt, out):
     energy.potential_energy(topo, const, work, q, out)
 
 
-@called
+@called(*_FUNCTION)
 def pose(topo, const, work, q, v, body, node, dt, out):
     observe.pose(topo, const, work, q, body, node, out)
 
 
-@called
+@called(*_FUNCTION)
 def jacobian(topo, const, work, q, v, body, node, dt, out):
     observe.jacobian(topo, const, work, q, body, node, out)
 
 
-@called
+@called(*_FUNCTION)
 def kinetic_energy(topo, const, work, q, v, body, node, dt, out):
     energy.kinetic_energy(topo, const, work, q, v, out)
 
 
-@called
+@called(*_FUNCTION)
 def momentum(topo, const, work, q, v, body, node, dt, out):
     energy.momentum(topo, const, work, q, v, out)
 
 
-@called
+@called(*_FUNCTION)
 def qdot(topo, const, work, q, v, body, node, dt, out):
     manifold.coordinate_rates(topo, const, work, q, v, out)
 
 
-@called
+@called(*_FUNCTION)
 def spins(topo, const, work, q, v, body, node, dt, out):
     observe.spins(topo, const, work, q, v, out)
 
 
-@called
+@called(*_FUNCTION)
 def integrate(topo, const, work, q, v, body, node, dt, out):
     manifold.integrate(topo, const, work, q, v, dt, out)
 
@@ -247,7 +249,7 @@ def integrate(topo, const, work, q, v, body, node, dt, out):
 # --- spatial operators ----------------------------------------------------------------------------
 
 
-@entry
+@entry(WORDS, *[NUMBERS] * 4, WORDS, NUMBERS)
 def operator_blocks(topo, const, work, q, v, where, out):
     if work.size < topo[WORK_SIZE] or q.size != topo[NQ] or v.size != topo[NV]:
         return SIZES
@@ -260,7 +262,7 @@ def operator_blocks(topo, const, work, q, v, where, out):
     return status
 
 
-@entry
+@entry(WORD, NUMBERS, WORDS, NUMBERS, NUMBERS, WORD)
 def block_multiply(transposed, data, table, x, y, width):
     count = table.size // FIELDS
     if transposed:
@@ -271,7 +273,7 @@ def block_multiply(transposed, data, table, x, y, width):
         sweeps.multiply(count, pointer(data), pointer(table), pointer(x), pointer(y), width)
 
 
-@entry
+@entry(WORD, NUMBERS, WORDS, NUMBERS, WORD)
 def tree_sweep(transposed, data, table, z, width):
     count = table.size // FIELDS
     if transposed:
@@ -280,7 +282,7 @@ def tree_sweep(transposed, data, table, z, width):
         sweeps.sweep_inward(count, pointer(data), pointer(table), pointer(z), width)
 
 
-@entry
+@entry(WORD, WORDS, NUMBERS, NUMBERS, WORD)
 def tree_shift(transposed, table, x, y, width):
     count = table.size // FIELDS
     if transposed:
@@ -289,42 +291,10 @@ def tree_shift(transposed, table, x, y, width):
         sweeps.gather_inward(count, pointer(table), pointer(x), pointer(y), width)
 
 
-@entry
-def simulate(
-    context, method, y, k, scratch, clock, tableau, sides, stops, times, y_out, force_out, most
-):  # fmt: skip
-    """March a simulation on; see `march`."""
-    return march.march(
-        pointer(context), method, pointer(y), pointer(k), pointer(scratch), pointer(clock), pointer(tableau),
-        pointer(sides), pointer(stops), pointer(times), times.size, pointer(y_out), pointer(force_out), most,
-    )  # fmt: skip
-
-
-# --- parts of a simulation, called by address -----------------------------------------------------------
-
-
-@called
-def engine_rates(context, t, y, dy):
-    """`drive.rates`."""
-    drive.rates(context, t, y, dy)
-
-
-@called
-def engine_forces(context, t, y):
-    """`drive.forces`."""
-    drive.forces(context, t, y)
-
-
-@called
-def engine_implicit(context, step, y, tableau, k, y_new):
-    """`implicit.implicit_step`."""
-    return implicit.implicit_step(context, step, y, tableau, k, y_new)
-
-
 # --- paths: times to motions ----------------------------------------------------------------------------
 
 
-@entry
+@entry(NUMBERS, NUMBERS, WORD, NUMBERS, NUMBERS)
 def trajectory(knots, pieces, joints, times, out):
     """Positions, then velocities, then accelerations of the joints at times, in out."""
     n = times.size

@@ -1,6 +1,6 @@
 """Runge-Kutta integration of a whole simulation, compiled.
 
-`march` takes steps until something is to be done in Python: the end, an event, a failure, or a number
+`advance` takes steps until something is to be done in Python: the end, an event, a failure, or a number
 of steps after which to show progress.  Between, results are written at the output times by dense
 output, and a sampled controller is called at its times.
 
@@ -11,13 +11,13 @@ that Hermite's would take.
 The tableau is an array that Python fills; see `limber.simulation.methods`.  Compiled only.
 """
 
-from .checks import finite
-from .crossings import first_crossing
-from .dense import combine, dense, more_stages
-from .drive import call_signal, evaluate, note_fault, tolerance
-from .layout import NQ, NV
-from .pointers import call_forces, call_implicit, numbers_at, shifted, words_at
-from .records import (
+from limber.kernels.layout import NQ, NV
+from limber.kernels.scalar import kernel
+from limber.kernels.step import normalize
+from limber.native.pointers import call_forces, call_implicit, numbers_at, shifted, words_at
+from limber.native.state_checks import finite
+
+from .context import (
     ATOL,
     DONE,
     DOP853,
@@ -59,8 +59,9 @@ from .records import (
     WRENCH_DATA,
     WRENCHES,
 )
-from .scalar import kernel
-from .step import normalize
+from .dense_output import combine, dense, more_stages
+from .event_search import first_crossing
+from .rates import call_signal, evaluate, note_fault, tolerance
 
 # tableau: stages s, order of the error estimate, A (s x s), B (s), C (s), then the method's own part
 T_STAGES, T_ORDER, T_A = 0, 1, 2
@@ -191,7 +192,7 @@ def next_step(clock, exponent, h, error, clipped):
 
 
 @kernel
-def march(
+def advance(
     context, method, y, k, scratch, clock, tableau, sides, stops, times, count, y_out, force_out, most
 ):  # fmt: skip
     """Integrate; see the head of this file.

@@ -13,7 +13,7 @@ SIGNAL = 7
 # methods
 RK4, RK45, DOP853, SDIRK = range(4)
 
-# what `march` returns
+# what `advance` returns
 DONE, PAUSED, EVENT, STUCK, SPOILT = range(5)
 
 # context: integers, most of them addresses

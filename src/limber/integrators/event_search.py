@@ -5,10 +5,11 @@ it takes the other sign.  The functions and their slopes are looked at in PARTS 
 that dips through zero and comes back within a part is seen as well.
 """
 
-from .dense import dense
-from .layout import NQ
-from .pointers import call, shifted
-from .scalar import kernel
+from limber.kernels.layout import NQ
+from limber.kernels.scalar import kernel
+from limber.native.pointers import call, shifted
+
+from .dense_output import dense
 
 #: Parts of a step at whose ends event functions are looked at, and the fraction of a step over which slopes are taken.
 PARTS, NEAR = 4, 1e-6

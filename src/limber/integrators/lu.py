@@ -1,6 +1,6 @@
 """Dense L U with row exchanges of a general matrix.  Compiled only: it looks for the largest pivot."""
 
-from .scalar import kernel
+from limber.kernels.scalar import kernel
 
 
 @kernel

@@ -10,12 +10,13 @@ taken when the iteration turns out slow, and kept as long as it is not.
 Compiled only.
 """
 
+from limber.kernels.layout import NQ, NV
+from limber.kernels.manifold import coordinate_rates
+from limber.kernels.scalar import kernel
+from limber.native.pointers import call_sweep, numbers_at, shifted, words_at
+
 from . import lu
-from .drive import forces
-from .layout import NQ, NV
-from .manifold import coordinate_rates
-from .pointers import call_sweep, numbers_at, shifted, words_at
-from .records import (
+from .context import (
     AGE,
     APPLIED,
     BY_Q,
@@ -38,7 +39,7 @@ from .records import (
     T,
     Z,
 )
-from .scalar import kernel
+from .rates import forces
 
 #: The part of a coordinate or speed by which slopes are taken: the square root of the rounding unit.
 NUDGE = 2.0**-26

@@ -10,13 +10,13 @@ modes of a ruthless system are left out: their mass matrix is constant, sound wh
 what they carry only adds to it.
 """
 
-from .composite import diagonal
-from .layout import (
+from limber.checks import UNIT_TOLERANCE
+from limber.kernels.composite import diagonal
+from limber.kernels.layout import (
     ALIGNED,
     ATTACHED,
     AXIS,
     COLUMNS,
-    CONDITION,
     DEFORMING,
     DOFS,
     END,
@@ -32,24 +32,16 @@ from .layout import (
     JOINT_WORK,
     MODAL,
     MODES,
-    NEARLY_UNIT,
-    NOT_FINITE,
-    NOT_UNIT,
     NQ,
     NV,
-    OK,
     ORIGIN,
     PARENT,
-    PIVOT_CHANGE,
-    PIVOT_RATIO,
     ROWS_END,
     RUTHLESS,
     SEEN,
     SIZE,
     SPARE,
     SPHERICAL,
-    UNIT_ROUNDING,
-    UNIT_TOLERANCE,
     V_JOINT,
     V_MODES,
     W_INBOARD,
@@ -60,9 +52,20 @@ from .layout import (
     WORK_SIZE,
     P,
 )
+from limber.kernels.scalar import kernel, sqrt
+from limber.kernels.vec import dot, load3
+from limber.native.status import (
+    CONDITION,
+    NEARLY_UNIT,
+    NOT_FINITE,
+    NOT_UNIT,
+    OK,
+    PIVOT_CHANGE,
+    PIVOT_RATIO,
+    UNIT_ROUNDING,
+)
+
 from .pointers import call_sweep, shifted
-from .scalar import kernel, sqrt
-from .vec import dot, load3
 
 
 @kernel

@@ -1,9 +1,10 @@
 """The state within a step: dense output.  Compiled only."""
 
-from .drive import evaluate
-from .pointers import shifted
-from .records import DOP853, EVALUATIONS, RK45, SDIRK
-from .scalar import kernel
+from limber.kernels.scalar import kernel
+from limber.native.pointers import shifted
+
+from .context import DOP853, EVALUATIONS, RK45, SDIRK
+from .rates import evaluate
 
 
 @kernel

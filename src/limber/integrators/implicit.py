@@ -27,11 +27,12 @@ what jumps in that quarter is seen, and an oscillation too fast for the step.
 Compiled only.
 """
 
-from .drive import flow_rates, forces, tolerance
-from .layout import ALIGNED, COLUMNS, END, GRAVITY, MODAL, MODES, NQ, NV, V_MODES
-from .manifold import coordinate_rates
-from .pointers import call_sweep, numbers_at, shifted, words_at
-from .records import (
+from limber.kernels.layout import ALIGNED, COLUMNS, END, GRAVITY, MODAL, MODES, NQ, NV, V_MODES
+from limber.kernels.manifold import coordinate_rates
+from limber.kernels.scalar import kernel
+from limber.native.pointers import call_sweep, numbers_at, shifted, words_at
+
+from .context import (
     AGE,
     APPLIED,
     BASE,
@@ -57,8 +58,8 @@ from .records import (
     TOPO,
     WORK,
 )
-from .scalar import kernel
-from .slopes import prepare_slopes, take_slopes, use_slopes
+from .force_slopes import prepare_slopes, take_slopes, use_slopes
+from .rates import flow_rates, forces, tolerance
 
 STAGES = 5
 GAMMA = 0.25

@@ -6,15 +6,17 @@ forces in APPLIED, a sweep is forward dynamics.
 
 The context is one of the `records`; generated code can stand in for the entries of this file.  Torques and
 wrenches are signals.  A signal has a kind: CONSTANT (it stays what it is), TABLE (a cubic or a line between rows),
-CALLED (a function pointer at every evaluation) or SAMPLED (called at sample times by `march`, held between).
+CALLED (a function pointer at every evaluation) or SAMPLED (called at sample times by `advance`, held between).
 Wrenches become generalized forces and are added to the torque.  Compiled only: simulations are not traced.
 """
 
-from .checks import finite
-from .layout import COLUMNS, END, MODAL, MODES, NQ, NV, V_MODES
-from .manifold import coordinate_rates
-from .pointers import call, call_rates, call_sweep, numbers_at, shifted, words_at
-from .records import (
+from limber.kernels.layout import COLUMNS, END, MODAL, MODES, NQ, NV, V_MODES
+from limber.kernels.manifold import coordinate_rates
+from limber.kernels.scalar import kernel
+from limber.native.pointers import call, call_rates, call_sweep, numbers_at, shifted, words_at
+from limber.native.state_checks import finite
+
+from .context import (
     APPLIED,
     CALLED,
     CONST,
@@ -48,7 +50,6 @@ from .records import (
     WRENCH_WORK,
     WRENCHES,
 )
-from .scalar import kernel
 
 
 @kernel

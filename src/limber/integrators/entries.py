@@ -1,0 +1,47 @@
+"""The compiled entry points of a simulation."""
+
+from limber.native.decorators import (
+    NUMBER,
+    NUMBERS,
+    NUMBERS_AT,
+    WORD,
+    WORDS,
+    WORDS_AT,
+    called,
+    entry,
+)
+from limber.native.vectors import pointer
+
+from . import advance, implicit, rates
+
+
+@entry(WORDS, WORD, *[NUMBERS] * 10, WORD)
+def simulate(
+    context, method, y, k, scratch, clock, tableau, sides, stops, times, y_out, force_out, most
+):  # fmt: skip
+    """Advance a simulation; see `advance`."""
+    return advance.advance(
+        pointer(context), method, pointer(y), pointer(k), pointer(scratch), pointer(clock), pointer(tableau),
+        pointer(sides), pointer(stops), pointer(times), times.size, pointer(y_out), pointer(force_out), most,
+    )  # fmt: skip
+
+
+# --- parts of a simulation, called by address -----------------------------------------------------------
+
+
+@called(WORDS_AT, NUMBER, NUMBERS_AT, NUMBERS_AT)
+def engine_rates(context, t, y, dy):
+    """`rates.rates`."""
+    rates.rates(context, t, y, dy)
+
+
+@called(WORDS_AT, NUMBER, NUMBERS_AT)
+def engine_forces(context, t, y):
+    """`rates.forces`."""
+    rates.forces(context, t, y)
+
+
+@called(WORDS_AT, *[NUMBERS_AT] * 5)
+def engine_implicit(context, step, y, tableau, k, y_new):
+    """`implicit.implicit_step`."""
+    return implicit.implicit_step(context, step, y, tableau, k, y_new)

@@ -1,0 +1,137 @@
+"""Compile entry points when first used, and keep them on disk.
+
+A file of the cache (`limber.cache`) is named after all that its code depends on: the content of the source
+files, so that a changed kernel is never run from a stale cache, the compiler and the processor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import sys
+import time
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from limber import cache as disk
+from limber import forks
+from limber.errors import CompileError
+from limber.interrupts import heard
+
+_lock = forks.lock()
+
+
+@cache
+def _sources(module: str) -> str:
+    """A digest of the files that the code of a module is made of: those of its package and of the kernels."""
+    digest = hashlib.sha256()
+    packages = sorted({"limber.kernels", "limber.native", module.rpartition(".")[0]})
+    for package in packages:
+        (folder,) = import_module(package).__path__
+        for file in sorted(Path(folder).glob("*.py")):
+            digest.update(f"{package}.{file.name}".encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _machine() -> str:
+    """A digest of what compiles, and what for."""
+    import llvmlite  # noqa: PLC0415
+    import numba  # noqa: PLC0415
+    from numba.core.registry import cpu_target  # noqa: PLC0415
+
+    target = cpu_target.target_context.codegen().magic_tuple()
+    parts = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, target)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _announce(text: str) -> None:
+    print(f"limber: {text}", file=sys.stderr, flush=True)
+
+
+class Library:
+    """The entry points of one module, each compiled when it is first asked for.
+
+    module : full name of a module whose functions are made by `limber.native.decorators`.
+    """
+
+    def __init__(self, module: str):
+        self._module = module
+        self._results: dict = {}  # Numba's results, by entry point
+        self._addresses: dict[str, int] = {}
+
+    def load(self, name: str) -> Callable:
+        """The entry point `name`, which Python calls; compiles it if this machine has not yet.
+
+        It takes the arguments of its signature and no others: TypeError.
+        """
+        return self._result(name).entry_point
+
+    def address(self, name: str) -> int:
+        """The address of the entry point `name`, which compiled code calls."""
+        if name not in self._addresses:
+            with _lock:  # the code is linked now
+                compiled = self._result(name)
+                wrapper = compiled.fndesc.llvm_cfunc_wrapper_name
+                self._addresses[name] = compiled.library.get_pointer_to_function(wrapper)
+        return self._addresses[name]
+
+    def _result(self, name: str):
+        if (
+            name not in self._results
+        ):  # those that are there need no lock, which may be held for long
+            with _lock:
+                if name not in self._results:
+                    self._results[name] = _compiled(self._module, name)
+        return self._results[name]
+
+
+def _compiled(module: str, name: str):
+    """Numba's result for an entry point, from the cache or compiled now."""
+    function = getattr(import_module(module), name)
+    if not hasattr(function, "overloads"):  # Numba left it as it was
+        raise CompileError(
+            "the environment variable NUMBA_DISABLE_JIT is set, but the numeric functions of Limber run compiled only. "
+            "Unset it and start Python again."
+        )
+    file = f"kernels/{_sources(module)}/{name}-{_machine()}.bin"
+    passed_over: list[BaseException] = []
+    with heard(passed_over):
+        found = _rebuilt(function.targetctx, disk.read(file))
+        if found is None:
+            _announce(f"compiling {name} for this machine, once ...")
+            start = time.perf_counter()
+            function.compile(function.arguments)
+            _announce(f"compiled {name} in {time.perf_counter() - start:.1f} s")
+    if passed_over:
+        raise passed_over[0]
+    if found is None:
+        (found,) = function.overloads.values()
+        disk.keep(file, _reduced(found))
+    return found
+
+
+def _reduced(compiled) -> bytes:
+    """A result of Numba's as bytes, as its own cache has it."""
+    from numba.core.serialize import dumps  # noqa: PLC0415
+
+    # addresses would mean nothing to another process
+    assert not compiled.library.has_dynamic_globals
+    return dumps(compiled._reduce())
+
+
+def _rebuilt(context, content: bytes | None):
+    """The result of Numba's that was reduced to `content`, or None."""
+    from numba.core.compiler import CompileResult  # noqa: PLC0415
+    from numba.core.compiler_lock import global_compiler_lock  # noqa: PLC0415
+
+    if content is None:
+        return None
+    context.refresh()
+    try:
+        with global_compiler_lock:
+            return CompileResult._rebuild(context, *pickle.loads(content))
+    except Exception:  # whatever it is, it is not the code that was kept
+        return None
