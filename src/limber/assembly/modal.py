@@ -1,21 +1,19 @@
 """The modal constants of a body, part by part, as the kernels read them (`limber.kernels.layout`).
 
-What is written into `const`, and what finds or names numbers there, goes by this one table.
+What is written into `const`, and what finds or names numbers there, goes by the columns of the modal row.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from limber.kernels import layout as L
 
-#: The axes of the integrals: m is a mode, 3 a component.
-SHAPES = {
-    "G0": "mm", "K": "mm", "D": "mm", "F0": "m3", "E0": "m3", "N0": "m33", "F1": "mm3", "S2": "mm3",
-    "G1": "mmm", "N1": "mm33",
-}  # fmt: skip
+#: The column of each part in the modal row.
+COLUMN = {name: column for name, (column, _) in L.MODAL_SHAPES.items()} | {"N1": L.M_N1}
 
 Pairs = Sequence[np.ndarray]
 
@@ -26,7 +24,7 @@ def coupled(N1: np.ndarray) -> Pairs:
 
 
 def block(given: Mapping[str, np.ndarray], pairs: Pairs, second: bool) -> dict[str, np.ndarray]:
-    """The parts of the modal block in order, each flat: numbers or labels, in arrays of the SHAPES."""
+    """The parts of the modal constants, each flat: numbers or labels, given by the names of the integrals."""
     parts = {
         "G0": given["G0"],
         "K": given["K"],
@@ -50,7 +48,7 @@ def _of_mode(N1: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 def pairs_of(topo: np.ndarray, k: int) -> Pairs:
     """What `coupled` gave for the body whose row starts at topo[k]."""
-    pairs, at = [], int(topo[k + L.PAIRS])
+    pairs, at = [], int(topo[topo[k + L.MODAL] + L.PAIRS])
     for _ in range(topo[k + L.MODES]):
         count = int(topo[at])
         pairs.append(topo[at + 1 : at + 1 + count])
@@ -59,11 +57,11 @@ def pairs_of(topo: np.ndarray, k: int) -> Pairs:
 
 
 def places(topo: np.ndarray, k: int) -> dict[str, slice]:
-    """Where in `const` the parts of the modal block of a body lie, by name."""
-    m, start = int(topo[k + L.MODES]), int(topo[k + L.MODAL])
-    empty = {name: np.zeros([m if a == "m" else 3 for a in axes]) for name, axes in SHAPES.items()}
-    found = {}
-    for name, part in block(empty, pairs_of(topo, k), bool(topo[k + L.SECOND])).items():
-        found[name] = slice(start, start + part.size)
-        start += part.size
-    return found
+    """Where in `const` the parts of the modal constants of a body lie, by name."""
+    m, row = int(topo[k + L.MODES]), int(topo[k + L.MODAL])
+    sizes = {name: math.prod(L.shape(axes, m)) for name, (_, axes) in L.MODAL_SHAPES.items()}
+    if not topo[row + L.SECOND]:
+        del sizes["S2"], sizes["G1"]
+    sizes["N1"] = 9 * sum(map(len, pairs_of(topo, k)))
+    starts = {name: int(topo[row + COLUMN[name]]) for name in sizes}
+    return {name: slice(start, start + sizes[name]) for name, start in starts.items()}

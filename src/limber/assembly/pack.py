@@ -16,7 +16,8 @@ from limber.bodies.rigid import RigidBody
 from limber.checks import Array
 from limber.errors import ModelError
 from limber.joints import Joint
-from limber.joints.packing import Constants, flattened, joint_work_size, pack_groups
+from limber.joints.packing import Constants, flattened, lay_out_joint, pack_groups, place_blocks
+from limber.joints.physics import pack_physics
 from limber.kernels import layout as L
 from limber.native.status import NUDGE
 
@@ -141,14 +142,15 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
     """
     n = len(items)
     groups = sum(len(i.joint.groups) for i in items if i.joint.kernel_kind[0] == L.GENERAL)
-    topo = np.zeros((1 + n + groups, L.COLUMNS), dtype=np.int64)
+    flexible = sum(i.body.modes > 0 for i in items)
+    topo = np.zeros((1 + n + groups + flexible, L.COLUMNS), dtype=np.int64)
     const = Constants()
     const.add(gravity, np.zeros(3))
     assert const.size == L.CONST_START
     number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
     data = [_WORLD, *(_body_data(item, ruthless) for item in items)]
     records: list[dict[int | None, int]] = [{None: L.WORLD}]
-    group = 1 + n
+    group, modal_row = 1 + n, 1 + n + groups
     q = v = 0
     pairs: list[int] = []
     for k, item in enumerate(items, start=1):
@@ -163,23 +165,21 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
         if row[L.JOINT] == L.GENERAL:
             row[L.GROUP], row[L.GROUPS] = group, len(joint.groups)
             group = pack_groups(topo, const, k, joint, group)
+        pack_physics(row, const, joint)
         row[L.CONST] = const.add(
             *_placement(item, data[row[L.PARENT]]), body.mass, body.moment, body.inertia
         )
         records.append(_pack_nodes(const, body))
-        _attach(topo, k, item, data, records, ruthless)
         if m:
-            i = body.integrals
-            row[L.SECOND] = int(i.rotary and not ruthless)
-            row[L.PAIRS] = topo.size + len(pairs)
-            coupled = modal.coupled(i.N1)
-            for s in coupled:
-                pairs += [len(s), *s]
-            given = vars(i) | {"K": body.stiffness, "D": body.damping}
-            row[L.MODAL] = const.add(*modal.block(given, coupled, bool(row[L.SECOND])).values())
+            row[L.MODAL] = modal_row
+            topo[modal_row, L.PAIRS] = topo.size + len(pairs)
+            pairs += _pack_modal(topo[modal_row], const, body, ruthless)
+            modal_row += 1
             if item.inboard is not None and not ruthless:
                 row[L.INBOARD] = records[k][item.inboard]
+        _attach(topo, k, item, data, records, ruthless)
     topo[0, [L.NQ, L.NV, L.RUTHLESS]] = q, v, int(ruthless)
+    topo[0, L.ANY_PHYSICS] = int(topo[1 : n + 1, L.PHYSICS].any())
     load = 0.0
     if ruthless:
         load = _precompute(topo, const, items, data, records)
@@ -187,8 +187,19 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
         _align(topo, const, items, data)
     _lay_out_work(topo, n)
     pairs += [0] * (-len(pairs) % L.COLUMNS)  # whole rows
-    flat = np.concatenate([flattened(topo, n), np.array(pairs, dtype=np.int64)])
+    flat = np.concatenate([flattened(topo, n, groups), np.array(pairs, dtype=np.int64)])
     return Packed(flat, np.concatenate(const.parts), records, load)
+
+
+def _pack_modal(row, const: Constants, body: _BodyData, ruthless: bool) -> list[int]:
+    """The modal integrals of a body, with their offsets in its modal row; returns its PAIRS."""
+    i = body.integrals
+    row[L.SECOND] = int(i.rotary and not ruthless)
+    coupled = modal.coupled(i.N1)
+    given = vars(i) | {"K": body.stiffness, "D": body.damping}
+    for name, part in modal.block(given, coupled, bool(row[L.SECOND])).items():
+        row[modal.COLUMN[name]] = const.add(part)
+    return [x for s in coupled for x in (len(s), *s)]
 
 
 def _placement(item: Attachment, parent: _BodyData) -> tuple[Array, Array, Array]:
@@ -220,9 +231,10 @@ def _attach(topo, k: int, item: Attachment, data, records, ruthless: bool) -> No
         return
     topo[k, L.ATTACHED] = L.CONSTANT if ruthless else L.DEFORMING
     topo[k, [L.NODE, L.ALIGNED_NODE]] = records[p][item.at]
-    topo[k, L.SEEN] = data[p].modes
-    topo[k, L.SLOT] = topo[p, L.LOADS]
-    topo[p, L.LOADS] += 1
+    topo[k, L.MOVED_BY] = data[p].modes
+    parent = topo[topo[p, L.MODAL]]
+    topo[k, L.SLOT] = parent[L.LOADS]
+    parent[L.LOADS] += 1
 
 
 def _align(topo, const: Constants, items, data) -> None:
@@ -236,7 +248,10 @@ def _align(topo, const: Constants, items, data) -> None:
             children[topo[c, L.PARENT]].append(c)
     for k, body in enumerate(data):
         i = body.integrals
-        if not children[k] or topo[k, L.SECOND] or topo[k, L.INBOARD]:
+        if not children[k]:
+            continue
+        row = topo[topo[k, L.MODAL]]
+        if row[L.SECOND] or topo[k, L.INBOARD]:
             continue
         nodes = [body.node(items[c - 1].at) for c in children[k]]
         shapes = [np.vstack([body.nodes.rotation[j], body.nodes.translation[j]]) for j in nodes]
@@ -244,12 +259,12 @@ def _align(topo, const: Constants, items, data) -> None:
         if found is None:
             continue
         B, aligned = found
-        topo[k, L.ALIGNED] = const.add(
-            B, B.T @ i.G0 @ B, B.T @ np.hstack([i.F0, i.E0]), np.einsum("pr,psi->rsi", B, i.F1)
-        )
+        row[L.A_B], row[L.A_G0] = const.add(B), const.add(B.T @ i.G0 @ B)
+        row[L.A_FE0] = const.add(B.T @ np.hstack([i.F0, i.E0]))
+        row[L.A_F1] = const.add(np.einsum("pr,psi->rsi", B, i.F1))
         for c, j, shape in zip(children[k], nodes, np.split(aligned, len(nodes))):
             topo[c, L.ALIGNED_NODE] = const.add(body.nodes.position[j], shape.T)
-            topo[c, L.SEEN] = np.flatnonzero(shape.any(axis=0)).max(initial=-1) + 1
+            topo[c, L.MOVED_BY] = np.flatnonzero(shape.any(axis=0)).max(initial=-1) + 1
 
 
 def _precompute(topo, const: Constants, items, data, records) -> float:
@@ -292,10 +307,13 @@ def _precompute(topo, const: Constants, items, data, records) -> float:
         C = _root(Omega)
         bound = np.repeat(carried[loaded].reshape(-1), 3)  # of Gamma, twice a block-diagonal one
         largest = max(largest, float(np.linalg.norm(np.sqrt(2.0 * bound)[:, None] * C, 2)) ** 2)
-        topo[k, L.RANK] = C.shape[1]
+        row = topo[topo[k, L.MODAL]]
+        row[L.RANK] = C.shape[1]
         upper = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
         P = np.concatenate([P0[:3, :3][upper], P0[:3, 3:].ravel(), P0[3:, 3:][upper]])
-        topo[k, L.INDIRECT] = const.add(P, Lambda, LM, Y, N.T, Omega, C.T)
+        row[L.PRE_P], row[L.PRE_LAMBDA], row[L.PRE_LM] = map(const.add, (P, Lambda, LM))
+        row[L.PRE_Y], row[L.PRE_N] = const.add(Y), const.add(N.T)
+        row[L.PRE_OMEGA], row[L.PRE_C] = const.add(Omega), const.add(C.T)
     return largest
 
 
@@ -355,22 +373,19 @@ def _lay_out_work(topo, n: int) -> None:
     at = L.WORK_BLOCK  # row 0, the world, has its block at 0
     for k in range(1, n + 1):
         row = topo[k]
-        m, r = row[L.MODES], row[L.DOFS]
+        m = int(row[L.MODES])
         row[L.WORK] = at
-        at += L.WORK_BLOCK
-        row[L.W_JOINT] = at
-        at += joint_work_size(row[L.JOINT], r)
+        at = lay_out_joint(topo, k, at + L.WORK_BLOCK)
         if row[L.ATTACHED] != L.RIGIDLY:
             row[L.W_NODE] = at
-            at += 6 * topo[row[L.PARENT], L.MODES]
-        row[L.W_MODES] = at
-        at += L.modal_work_size(m)
+            at += 6 * int(topo[row[L.PARENT], L.MODES])
+        if m:
+            modal_row = topo[row[L.MODAL]]
+            loads = int(modal_row[L.LOADS]) if topo[0, L.RUTHLESS] else None
+            at = place_blocks(modal_row, L.modal_work(m, loads), at)
         if row[L.INBOARD]:
             row[L.W_INBOARD] = at
             at += L.I_SHAPES + 6 * m
-        size = 6 * row[L.LOADS]
-        row[L.W_LOADS] = at
-        at += size * size + 2 * size if topo[0, L.RUTHLESS] else 0
     topo[0, L.SPARE] = at
     at += topo[0, L.NQ]
     topo[0, L.WORK_SIZE] = at

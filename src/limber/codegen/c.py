@@ -239,6 +239,15 @@ static inline __attribute__((always_inline, unused)) block block_sqrt(block x)
     }}
     return y;
 }}
+
+static inline __attribute__((always_inline, unused)) block block_log(block x)
+{{
+    block y = x;
+    for (int l = 0; l < LANES; ++l) {{
+        y[l] = {log}(x[l]);
+    }}
+    return y;
+}}
 """
 
 
@@ -274,7 +283,7 @@ DOUBLE_SINCOS = _SINCOS.format(
             "-2.75573143513906633035e-07", "2.08757232129817482790e-09", "-1.13596475577881948265e-11",
         ]
     ),
-    one="1.0", half="0.5", shift=62, large="1e5", sin="sin", cos="cos", sqrt="sqrt",
+    one="1.0", half="0.5", shift=62, large="1e5", sin="sin", cos="cos", sqrt="sqrt", log="log",
 )  # fmt: skip
 
 SINGLE_SINCOS = _SINCOS.format(
@@ -284,5 +293,5 @@ SINGLE_SINCOS = _SINCOS.format(
     reduced=_reduced(["1.5703125f", "4.83751296997e-4f", "7.549533620476723e-08f", "2.563344152e-12f"]),
     sine=_polynomial(["-1.6666654611e-1f", "8.3321608736e-3f", "-1.9515295891e-4f"]),
     cosine=_polynomial(["4.166664568298827e-2f", "-1.388731625493765e-3f", "2.443315711809948e-5f"]),
-    one="1.0f", half="0.5f", shift=30, large="1e3f", sin="sinf", cos="cosf", sqrt="sqrtf",
+    one="1.0f", half="0.5f", shift=30, large="1e3f", sin="sinf", cos="cosf", sqrt="sqrtf", log="logf",
 )  # fmt: skip

@@ -26,7 +26,7 @@ def function(program: Program, name: str | None = None) -> Any:
     flat: list[Any] = []
     for x in symbols:
         flat += ca.vertsplit(ca.vec(x.T)) if x.numel() else []
-    found = program.evaluate(flat, {g.SIN: ca.sin, g.COS: ca.cos, g.SQRT: ca.sqrt})
+    found = program.evaluate(flat, {g.SIN: ca.sin, g.COS: ca.cos, g.SQRT: ca.sqrt, g.LOG: ca.log})
     outputs = []
     for a, values in zip(program.outputs, split(found, program.outputs)):
         rows, columns = _matrix(a)

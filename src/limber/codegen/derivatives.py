@@ -29,8 +29,6 @@ from limber.kernels import layout as L
 #: The derivatives of one node, by direction; a direction that is not there is zero.
 Tangent = dict[int, Scalar]
 
-_ELEMENTARY = {g.SIN: g.sin, g.COS: g.cos, g.SQRT: g.sqrt}
-
 
 def derivative(request: Request, wrt: str | Sequence[str]) -> Program:
     """The program of the Jacobians of a function; see `compile`."""
@@ -90,7 +88,7 @@ def _assembled(request, program, names, spots, columns, bound) -> Program:
         values: list[list] = [graph.inputs(i, a.size) for i, a in enumerate(inputs)]
         for key in request.parameters[-bound:]:
             values.append(named.find(s, key).value.ravel().tolist())
-        flat = g.evaluate((x for part in results for x in part), values, _ELEMENTARY)
+        flat = g.evaluate((x for part in results for x in part), values, g.ELEMENTARY)
         results = list(split(flat, tuple(outputs)))
     return Program(
         f"{program.name}_derivative",
@@ -189,6 +187,8 @@ def _rule(graph: Graph, value: Value, da: Tangent, db: Tangent) -> Tangent:
             slope = g.cos(a)
         elif value.op == g.COS:
             slope = -g.sin(a)
+        elif value.op == g.LOG:
+            slope = graph.div(1.0, a)
         else:
             slope = graph.div(0.5, value)
         result = {j: x * slope for j, x in da.items()}
@@ -272,7 +272,7 @@ def _of_forward_dynamics(
         values[tau] = vdot  # where inverse dynamics has vdot
         for spot, matrix in zip(others, forces):
             width = len(matrix[0]) if matrix else 0
-            flat = g.evaluate((x for row in matrix for x in row), values, _ELEMENTARY)
+            flat = g.evaluate((x for row in matrix for x in row), values, g.ELEMENTARY)
             moved = [flat[i * width : (i + 1) * width] for i in range(s.nv)]
             found[spot] = [
                 [_minus_dot(inverse[i], [row[j] for row in moved]) for j in range(width)]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 INPUT, ADD, SUB, MUL, DIV, NEG = "input", "add", "sub", "mul", "div", "neg"
-SIN, COS, SQRT = "sin", "cos", "sqrt"
+SIN, COS, SQRT, LOG = "sin", "cos", "sqrt", "log"
 CALL, RESULT = "call", "result"
 
 Scalar = Any  # Value | float
@@ -185,6 +185,9 @@ def _elementary(op: str) -> Callable[[Scalar], Scalar]:
 sin = _elementary(SIN)
 cos = _elementary(COS)
 sqrt = _elementary(SQRT)
+log = _elementary(LOG)
+#: What `evaluate` needs to go from one graph to another.
+ELEMENTARY: dict[str, Callable] = {SIN: sin, COS: cos, SQRT: sqrt, LOG: log}
 
 
 def arguments(value: Value) -> Iterable[Value]:
@@ -223,7 +226,7 @@ def evaluate(
 ) -> list[Any]:
     """`results` computed on other scalars (numbers, CasADi, values of another graph).
 
-    `inputs[argument][i]` stands for the inputs; `functions` has sin, cos and sqrt for the scalars.
+    `inputs[argument][i]` stands for the inputs; `functions` has sin, cos, sqrt and log for the scalars.
     """
     results = list(results)
     do = ARITHMETIC | functions

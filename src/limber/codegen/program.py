@@ -88,7 +88,7 @@ class Program:
 
     def count(self) -> OperationCount:
         """The operations of one evaluation."""
-        tally = dict.fromkeys((g.MUL, g.ADD, g.SUB, g.NEG, g.DIV, g.SIN, g.COS, g.SQRT), 0)
+        tally = dict.fromkeys((g.MUL, g.ADD, g.SUB, g.NEG, g.DIV, *g.ELEMENTARY), 0)
         total = OperationCount(0, 0, 0, 0)
         for value in self.nodes:
             if value.op in tally:
@@ -99,7 +99,7 @@ class Program:
             tally[g.MUL],
             tally[g.ADD] + tally[g.SUB] + tally[g.NEG],
             tally[g.DIV],
-            tally[g.SIN] + tally[g.COS] + tally[g.SQRT],
+            sum(tally[op] for op in g.ELEMENTARY),
         )
 
 
@@ -110,7 +110,7 @@ def inlined(program: Program) -> Program:
     graph = Graph()
     inputs = [graph.inputs(i, argument.size) for i, argument in enumerate(program.inputs)]
     flat = [x for argument in inputs for x in argument]
-    results = program.evaluate(flat, {g.SIN: g.sin, g.COS: g.cos, g.SQRT: g.sqrt})
+    results = program.evaluate(flat, g.ELEMENTARY)
     return replace(program, results=split(results, program.outputs), graph=graph, derivatives={})
 
 

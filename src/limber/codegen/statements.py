@@ -30,7 +30,7 @@ class Dialect:
     real: str = "double"  # the type of a value
     suffix: str = ""  # of constants
     element: str = "{name}[{i}]"  # element i of an argument
-    elementary: str = "{op}({x})"  # sin, cos, sqrt
+    elementary: str = "{op}({x})"  # sin, cos, sqrt, log
     sincos: str = "const {real} {s} = sin({x});\nconst {real} {c} = cos({x});"
     callee: str = "{name}"
     constant: str = "{x}"  # a constant where a value must stand alone

@@ -27,7 +27,7 @@ from limber.kernels import plain
 @cache
 def kernels() -> SimpleNamespace:
     """The kernels as plain Python on the values of graphs."""
-    return plain.load(g.sin, g.cos, g.sqrt)
+    return plain.load(g.sin, g.cos, g.sqrt, g.log)
 
 
 @dataclass(frozen=True)

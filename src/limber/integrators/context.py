@@ -26,7 +26,7 @@ RATES, FORCES, SWEEP = range(11, 14)  # functions: rates of the state, its force
 IMPLICIT, IMPLICIT_SWEEP, MEMORY = range(14, 17)  # the implicit step, its sweep, its memory
 EVENT_FUNCTION, EVENTS = 17, 18
 SHARED = 19
-DAMPED = 20  # 1: there are modal dampers
+DAMPED = 20  # 1: there are dampers or friction, of modes or joints
 STATEFUL = 21  # 1: a signal is a function of the state
 CONTEXT = 22
 

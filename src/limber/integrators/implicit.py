@@ -6,8 +6,9 @@ Q = q0 + h (...) + c Q_dot, Newton's method on M(Q) a + bias(Q, V) = tau(t, Q, V
 
     (P - T) (a_new - a) = tau - bias - M a,     P = M + c D + c^2 K,    T = c dtau/dv + c^2 dtau/dq.
 
-P is the mass matrix of the same system whose modal masses are G + c D + c^2 K, so that without T a
-correction is one articulated-body sweep of that system,
+P is the mass matrix of the same system whose modal masses are G + c D + c^2 K, and whose joints have the
+armature a + c df/dbeta + c^2 df/dtheta with f what the joint itself takes (`kernels.physics`), so that without
+T a correction is one articulated-body sweep of that system,
 
     P a_new = tau + (c D + c^2 K) a - bias(Q, V).
 
@@ -27,8 +28,35 @@ what jumps in that quarter is seen, and an oscillation too fast for the step.
 Compiled only.
 """
 
-from limber.kernels.layout import ALIGNED, COLUMNS, END, GRAVITY, MODAL, MODES, NQ, NV, V_MODES
+from limber.kernels.layout import (
+    A_B,
+    A_G0,
+    ANY_PHYSICS,
+    COLUMNS,
+    DOFS,
+    END,
+    GRAVITY,
+    M_D,
+    M_G0,
+    M_K,
+    MODAL,
+    MODES,
+    NQ,
+    NV,
+    PH_ARMATURE,
+    PH_DAMPING,
+    PH_FRICTION,
+    PH_LOWER_STOP,
+    PH_PEAK,
+    PH_STIFFNESS,
+    PH_UPPER_STOP,
+    PHYSICS,
+    PHYSICS_RECORD,
+    V_JOINT,
+    V_MODES,
+)
 from limber.kernels.manifold import coordinate_rates
+from limber.kernels.physics import joint_secants
 from limber.kernels.scalar import kernel
 from limber.native.pointers import call_sweep, numbers_at, shifted, words_at
 
@@ -86,12 +114,12 @@ def stiffened(topo, const, size, c, hat, free):
         hat[i] = const[i]
     for k in range(COLUMNS, topo[END], COLUMNS):
         m = topo[k + MODES]
-        n = m * m
-        g = topo[k + MODAL]
-        for i in range(n):
-            hat[g + i] += c * const[g + 2 * n + i] + c * c * const[g + n + i]
-        b = topo[k + ALIGNED]
-        if b != 0:
+        modal = topo[k + MODAL]
+        g, stiffness, damping = topo[modal + M_G0], topo[modal + M_K], topo[modal + M_D]
+        for i in range(m * m):
+            hat[g + i] += c * const[damping + i] + c * c * const[stiffness + i]
+        b, aligned = topo[modal + A_B], topo[modal + A_G0]
+        if m > 0 and b != 0:
             for r in range(m):
                 for s in range(m):
                     total = 0.0
@@ -100,15 +128,61 @@ def stiffened(topo, const, size, c, hat, free):
                         for j in range(m):
                             row += hat[g + i * m + j] * const[b + j * m + s]
                         total += const[b + i * m + r] * row
-                    hat[b + n + r * m + s] = total
+                    hat[aligned + r * m + s] = total
     for i in range(size):
         free[i] = hat[i]
     for i in range(3):
         free[GRAVITY + i] = 0.0
     for k in range(COLUMNS, topo[END], COLUMNS):
-        n = topo[k + MODES] * topo[k + MODES]
-        for i in range(n, 3 * n):
-            free[topo[k + MODAL] + i] = 0.0
+        modal = topo[k + MODAL]
+        for i in range(topo[k + MODES] * topo[k + MODES]):
+            free[topo[modal + M_K] + i] = 0.0
+            free[topo[modal + M_D] + i] = 0.0
+        if topo[k + PHYSICS] != 0:
+            for r in range(topo[k + DOFS]):
+                i = topo[k + PHYSICS] + r * PHYSICS_RECORD
+                free[i + PH_STIFFNESS] = 0.0
+                free[i + PH_DAMPING] = 0.0
+                free[i + PH_FRICTION] = 0.0
+                free[i + PH_PEAK] = 0.0
+                free[i + PH_LOWER_STOP] = 0.0
+                free[i + PH_UPPER_STOP] = 0.0
+
+
+@kernel
+def stiffen_joints(topo, const, c, q, v, hat):
+    """The armatures of `stiffened` at (q, v): a + c df/dbeta + c^2 df/dtheta."""
+    if topo[ANY_PHYSICS] != 0:
+        for k in range(COLUMNS, topo[END], COLUMNS):
+            if topo[k + PHYSICS] != 0:
+                for r in range(topo[k + DOFS]):
+                    i = topo[k + PHYSICS] + r * PHYSICS_RECORD + PH_ARMATURE
+                    by_theta, by_beta = joint_secants(topo, const, q, v, k, r)
+                    hat[i] = const[i] + c * by_beta + c * c * by_theta
+
+
+@kernel
+def add_joint_terms(topo, const, hat, a, force):
+    """force + (c df/dbeta + c^2 df/dtheta) a, as `stiffen_joints` left them in hat."""
+    if topo[ANY_PHYSICS] != 0:
+        for k in range(COLUMNS, topo[END], COLUMNS):
+            if topo[k + PHYSICS] != 0:
+                for r in range(topo[k + DOFS]):
+                    i = topo[k + PHYSICS] + r * PHYSICS_RECORD + PH_ARMATURE
+                    j = topo[k + V_JOINT] + r
+                    force[j] += (hat[i] - const[i]) * a[j]
+
+
+@kernel
+def add_joint_errors(topo, const, c, q, v, e_v, u, force):
+    """force + c df/dbeta e_v + df/dtheta u, at (q, v)."""
+    if topo[ANY_PHYSICS] != 0:
+        for k in range(COLUMNS, topo[END], COLUMNS):
+            if topo[k + PHYSICS] != 0:
+                for r in range(topo[k + DOFS]):
+                    by_theta, by_beta = joint_secants(topo, const, q, v, k, r)
+                    j = topo[k + V_JOINT] + r
+                    force[j] += c * by_beta * e_v[j] + by_theta * u[j]
 
 
 @kernel
@@ -116,8 +190,8 @@ def add_modal_forces(topo, const, d, x, k, y, force):
     """force + d D x + k K y."""
     for body in range(COLUMNS, topo[END], COLUMNS):
         m = topo[body + MODES]
-        stiffness = topo[body + MODAL] + m * m
-        damping = stiffness + m * m
+        modal = topo[body + MODAL]
+        stiffness, damping = topo[modal + M_K], topo[modal + M_D]
         e = topo[body + V_MODES]
         for r in range(m):
             for s in range(m):
@@ -161,6 +235,8 @@ def solve_stage(context, memory, step, at, y, y_new, rate):
         for j in range(nv):
             force[j] = tau[j]
         add_modal_forces(topo, const, c, a, c * c, a, force)
+        stiffen_joints(topo, const, c, y_new, v_new, hat)
+        add_joint_terms(topo, const, hat, a, force)
         call_sweep(
             context[IMPLICIT_SWEEP], topo, hat, work, y_new, v_new, force, 0, topo, hat, found
         )
@@ -261,6 +337,9 @@ def error_norm(context, memory, step, y, tableau, k, y_new):
         u[j] = c * e_q[j] + c * c * e_v[j]
         force[j] = 0.0
     add_modal_forces(topo, const, c, e_v, 1.0, u, force)
+    v_new = shifted(y_new, nq)
+    stiffen_joints(topo, const, c, y_new, v_new, free)
+    add_joint_errors(topo, const, c, y_new, v_new, e_v, u, force)
     count = int(numbers_at(memory[STATE])[COUNT])
     rows = numbers_at(memory[SLOPED])
     by_q, by_v = numbers_at(memory[BY_Q]), numbers_at(memory[BY_V])
@@ -301,6 +380,7 @@ def implicit_step(context, step, y, tableau, k, y_new):
     c = GAMMA * step[1]
     hat, free = numbers_at(memory[HAT]), numbers_at(memory[FREE])
     stiffened(topo, const, context[CONST_SIZE], c, hat, free)
+    stiffen_joints(topo, const, c, y, shifted(y, topo[NQ]), free)
     if state[COUNT] > 0.0:
         prepare_slopes(context, memory, c, y)
     used, slowest = solve_stages(context, memory, step, y, tableau, k, y_new)

@@ -10,7 +10,8 @@ CALLED (a function pointer at every evaluation) or SAMPLED (called at sample tim
 Wrenches become generalized forces and are added to the torque.  Compiled only: simulations are not traced.
 """
 
-from limber.kernels.layout import COLUMNS, END, MODAL, MODES, NQ, NV, V_MODES
+from limber.kernels.energy import dissipated_power
+from limber.kernels.layout import NQ, NV
 from limber.kernels.manifold import coordinate_rates
 from limber.kernels.scalar import kernel
 from limber.native.pointers import call, call_rates, call_sweep, numbers_at, shifted, words_at
@@ -156,7 +157,7 @@ def rates(context, t, y, dy):
 
 @kernel
 def flow_rates(context, y, dy):
-    """The power of the torques, the wrenches and the modal dampers, behind the rates of the state.
+    """The power of the torques, the wrenches, and of dampers and friction, behind the rates of the state.
 
     Needs the forces at y.  Actions of events add to their flow at once and have no rate.
     """
@@ -164,19 +165,13 @@ def flow_rates(context, y, dy):
     tau, applied = numbers_at(context[TAU]), numbers_at(context[APPLIED])
     nq, nv = topo[NQ], topo[NV]
     v, flows = shifted(y, nq), shifted(dy, nq + nv)
-    torque, all_forces, damping = 0.0, 0.0, 0.0
+    torque, all_forces = 0.0, 0.0
     for i in range(nv):
         torque += tau[i] * v[i]
         all_forces += applied[i] * v[i]
     flows[TORQUE_WORK], flows[WRENCH_WORK] = torque, all_forces - torque
     if context[DAMPED] != 0:
-        for k in range(COLUMNS, topo[END], COLUMNS):
-            m, e = topo[k + MODES], topo[k + V_MODES]
-            d = topo[k + MODAL] + 2 * m * m
-            for r in range(m):
-                for s in range(m):
-                    damping -= v[e + r] * const[d + r * m + s] * v[e + s]
-        flows[DAMPING_WORK] = damping
+        flows[DAMPING_WORK] = -dissipated_power(topo, const, y, v)
 
 
 @kernel

@@ -11,6 +11,12 @@ import numpy as np
 from limber.checks import Array, array, unit_quaternion
 from limber.frozen import Frozen
 from limber.joints.packing import pack_joint
+from limber.joints.physics import (
+    JointOptions,
+    JointPhysics,
+    physics_of,
+    refuse_without_coordinate,
+)
 from limber.kernels import layout
 
 
@@ -23,12 +29,21 @@ class Group:
     nq: int
     dofs: int
 
-    def constants(self) -> np.ndarray:
-        """The numbers of this group as the kernels want them (`layout`, group record)."""
-        if self.kind != layout.SCREWS:
-            return np.empty(0)
-        screws = [screw_constants(h) for h in self.H.T]
-        return np.concatenate([*screws, self.H.T.ravel()])
+    @property
+    def has_rates(self) -> bool:
+        """Whether the speeds are the rates of the coordinates, one by one: screws that commute."""
+        return self.kind == layout.SCREWS and not any(
+            np.any(bracket(self.H[:, i], self.H[:, j])) for i in range(self.dofs) for j in range(i)
+        )
+
+    def screws(self) -> list[np.ndarray]:
+        """The screw records of a group of screws (`kernels.layout`)."""
+        return [screw_constants(h) for h in self.H.T]
+
+
+def bracket(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The Lie bracket of se(3) on twists [w; v]."""
+    return np.concatenate([np.cross(x[:3], y[:3]), np.cross(x[:3], y[3:]) + np.cross(x[3:], y[:3])])
 
 
 def screw_constants(h: np.ndarray) -> np.ndarray:
@@ -48,11 +63,29 @@ class Joint(Frozen):
     `H(theta)` is the 6 x r joint map (the sources' H^T): relative velocity [angular; linear] of the
     outboard frame in its own axes per unit speed.  `configuration(theta)` is (R, p), the outboard
     frame in the inboard one.  `Gamma(theta)` relates coordinates and speeds, theta_dot = Gamma beta.
+
+    Every joint takes by keyword what it has of its own, one number or one for every speed: `armature`,
+    `stiffness` with `rest`, `damping`, `friction`, `limits` with stops, and more; see `JointOptions`.
+    `physics` has all of it, an array each.
     """
 
     groups: tuple[Group, ...] = ()
+    physics: JointPhysics
     #: whether only `lb.symbolic.equations` takes it
     symbolic = False
+
+    def _finish(self, physics: JointPhysics | JointOptions) -> None:
+        """The end of every `__init__`, once the groups are there."""
+        if not isinstance(physics, JointPhysics):
+            physics = physics_of(type(self).__name__, self.dofs, physics)
+        self.physics = physics
+        refuse_without_coordinate(self)
+        self._freeze()
+
+    def _written(self, *arguments: object) -> str:
+        """The joint as it is written in Python."""
+        given = [f"{name}={value!r}" for name, value in self.physics.given.items()]
+        return f"{type(self).__name__}({', '.join([*map(str, arguments), *given])})"
 
     @cached_property
     def nq(self) -> int:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from limber.checks import shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints.base import Joint
+from limber.joints.physics import JointOptions, joined
 
 
 class CompoundJoint(Joint):
@@ -14,7 +17,7 @@ class CompoundJoint(Joint):
     Proposition 3.  Coordinates and speeds are those of the parts, in order.
     """
 
-    def __init__(self, joints):
+    def __init__(self, joints, **physics: Unpack[JointOptions]):
         try:
             joints = tuple(joints)
         except TypeError:
@@ -33,7 +36,16 @@ class CompoundJoint(Joint):
                 f"joints have {self.dofs} speeds together; a joint between two bodies has at most 6 independent ones. "
                 "Leave some out, or put bodies in between."
             )
-        self._freeze()
+        if not physics:
+            self._finish(joined([joint.physics for joint in joints]))
+            return
+        for i, joint in enumerate(joints):
+            if joint.physics.given:
+                raise ArgumentValueError(
+                    f"{next(iter(physics))} is given for all joints together, and joints[{i}] has "
+                    f"{next(iter(joint.physics.given))} of its own. Give physics either to each joint or to all of them."
+                )
+        self._finish(physics)
 
     def __repr__(self):
-        return f"CompoundJoint([{', '.join(map(repr, self.joints))}])"
+        return self._written(f"[{', '.join(map(repr, self.joints))}]")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from limber.joints.base import Joint
+from limber.joints.physics import JointOptions
 
 
 class Fixed(Joint):
     """A weld: no coordinates, no speeds."""
 
-    def __init__(self):
-        self._freeze()
+    def __init__(self, **physics: Unpack[JointOptions]):
+        self._finish(physics)
 
     def __repr__(self):
-        return "Fixed()"
+        return self._written()

@@ -39,21 +39,36 @@ def pack_groups(topo, const: Constants, k: int, joint: Joint, group: int) -> int
     for g in joint.groups:
         row = topo[group]
         row[L.G_KIND], row[L.G_Q], row[L.G_V], row[L.G_DOFS] = g.kind, q, v, g.dofs
-        row[L.G_CONST] = const.add(g.constants())
+        if g.kind == L.SCREWS:
+            row[L.G_SCREWS] = const.add(*g.screws())
+            row[L.G_MAP] = const.add(g.H.T)
         q, v, group = q + g.nq, v + g.dofs, group + 1
     return group
 
 
-def joint_work_size(kind: int, speeds: int) -> int:
-    """Numbers of work that a joint takes; a general one has scratch for `manifold.screws_rate`."""
-    scratch = 6 * speeds + speeds * speeds if kind == L.GENERAL else 0
-    return speeds * L.JOINT_WORK + scratch
+def lay_out_joint(topo, k: int, at: int) -> int:
+    """Offsets of the work of the joint of body k and its groups, from `at` on; returns where it ends."""
+    row = topo[k]
+    row[L.W_JOINT] = at
+    at += int(row[L.DOFS]) * L.JOINT_WORK
+    for group in topo[row[L.GROUP] : row[L.GROUP] + row[L.GROUPS]]:
+        if group[L.G_KIND] == L.SCREWS:
+            at = place_blocks(group, L.group_work(int(group[L.G_DOFS])), at)
+    return at
 
 
-def flattened(topo, n: int) -> np.ndarray:
-    """Rows of n bodies and their groups, named by where they start, in one flat array."""
-    topo[0, [L.END, L.ROWS_END]] = (n + 1) * L.COLUMNS, len(topo) * L.COLUMNS
-    topo[1 : n + 1, [L.PARENT, L.GROUP]] *= L.COLUMNS
+def place_blocks(row, sizes: dict[int, int], at: int) -> int:
+    """Write the offsets of consecutive blocks, from `at` on, into their columns; returns where they end."""
+    for column, size in sizes.items():
+        row[column] = at
+        at += size
+    return at
+
+
+def flattened(topo, n: int, groups: int) -> np.ndarray:
+    """Rows of n bodies, their groups and modal rows, named by where they start, in one flat array."""
+    topo[0, [L.END, L.GROUPS_END]] = (n + 1) * L.COLUMNS, (n + 1 + groups) * L.COLUMNS
+    topo[1 : n + 1, [L.PARENT, L.GROUP, L.MODAL]] *= L.COLUMNS
     return topo.ravel()
 
 
@@ -66,16 +81,16 @@ def _float_kernels() -> SimpleNamespace:
 
 def pack_joint(joint: Joint) -> SimpleNamespace:
     """One joint as a general joint of a massless body, for the plain kernels."""
-    topo = np.zeros((2 + len(joint.groups), L.COLUMNS), dtype=np.int64)
+    groups = len(joint.groups)
+    topo = np.zeros((2 + groups, L.COLUMNS), dtype=np.int64)
     const = Constants()
     const.add(np.zeros(L.CONST_START))
-    topo[1, [L.DOFS, L.JOINT, L.GROUP, L.GROUPS]] = joint.dofs, L.GENERAL, 2, len(joint.groups)
+    topo[1, [L.DOFS, L.JOINT, L.GROUP, L.GROUPS]] = joint.dofs, L.GENERAL, 2, groups
     pack_groups(topo, const, 1, joint, 2)
-    topo[1, L.W_JOINT] = L.WORK_BLOCK
-    work = np.zeros(L.WORK_BLOCK + joint_work_size(L.GENERAL, joint.dofs))
+    work = np.zeros(lay_out_joint(topo, 1, L.WORK_BLOCK))
     return SimpleNamespace(
         kernels=_float_kernels(),
-        topo=flattened(topo, 1),
+        topo=flattened(topo, 1, groups),
         const=np.concatenate(const.parts),
         work=work,
     )

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 
 from limber.checks import axis as unit_axis
 from limber.joints.base import Joint
+from limber.joints.physics import JointOptions
 from limber.joints.simple import screws
 
 
 class Prismatic(Joint):
     """Translation by theta along `axis`: three numbers, normalized, or a name such as "z" or "-x"."""
 
-    def __init__(self, axis):
+    def __init__(self, axis, **physics: Unpack[JointOptions]):
         self.axis = unit_axis("axis", axis)
         self.groups = (screws(np.concatenate([np.zeros(3), self.axis])),)
-        self._freeze()
+        self._finish(physics)
 
     def __repr__(self):
-        return f"Prismatic({self.axis.tolist()})"
+        return self._written(self.axis.tolist())

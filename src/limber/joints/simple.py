@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 
 from limber.checks import array
 from limber.errors import ArgumentValueError
-from limber.joints.base import Group, Joint
+from limber.joints.base import Group, Joint, bracket
+from limber.joints.physics import JointOptions
 from limber.kernels import layout
 
 
@@ -15,11 +18,6 @@ def screws(H: np.ndarray) -> Group:
     H = np.array(H, dtype=float).reshape(6, -1)
     H.setflags(write=False)
     return Group(layout.SCREWS, H, H.shape[1], H.shape[1])
-
-
-def bracket(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The Lie bracket of se(3) on twists [w; v]."""
-    return np.concatenate([np.cross(x[:3], y[:3]), np.cross(x[:3], y[3:]) + np.cross(x[3:], y[:3])])
 
 
 class SimpleJoint(Joint):
@@ -33,7 +31,7 @@ class SimpleJoint(Joint):
     Example: `SimpleJoint([[0], [0], [1], [0], [0], [0.1]])` is a screw along z.
     """
 
-    def __init__(self, H):
+    def __init__(self, H, **physics: Unpack[JointOptions]):
         H = array("H", H, (6, "r"), "H has one column [angular; linear] per speed.")
         r = H.shape[1]
         rank = np.linalg.matrix_rank(H) if r else 0
@@ -56,7 +54,7 @@ class SimpleJoint(Joint):
                     )
         self.groups = (screws(H),)
         self._H = H
-        self._freeze()
+        self._finish(physics)
 
     def __repr__(self):
-        return f"SimpleJoint({self._H.tolist()})"
+        return self._written(self._H.tolist())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 
 from limber.joints.base import Group, Joint
+from limber.joints.physics import JointOptions
 from limber.kernels import layout
 
 
@@ -12,9 +15,9 @@ class Spherical(Joint):
     """All rotations: theta a unit quaternion, scalar first, that turns outboard components into
     inboard ones; beta the relative angular velocity in outboard axes."""
 
-    def __init__(self):
+    def __init__(self, **physics: Unpack[JointOptions]):
         self.groups = (Group(layout.SPHERICAL, np.eye(6, 3), 4, 3),)
-        self._freeze()
+        self._finish(physics)
 
     def __repr__(self):
-        return "Spherical()"
+        return self._written()

@@ -1,7 +1,7 @@
 """Forward dynamics by articulated-body inertias, modes and joint eliminated in turn.
 
 Solves    P(k) = sum_c A(c) Gamma(c) A(c)^T + M_m(k), D_f = H_f P H_f^T, P_R = P_rr - g mu^T,
-          D_R = H P_R H^T, P_R_plus = P_R - G_R H P_R, and the sweeps (64)
+          D_R = H P_R H^T + armature, P_R_plus = P_R - G_R H P_R, and the sweeps (64)
           (Jain & Rodriguez, Eqs. (63), (64); the sweep's z_R adds g eps_f and P_R a_mR, which here
           joins after the hinge is eliminated, as P_R_plus a_mR)
 Given     q, v, tau, external wrenches
@@ -25,44 +25,47 @@ from .forces import (
     inertia_to_joint,
     inertia_to_parent,
 )
-from .inertia import apply_inertia, column, downdate, load_inertia, rotate_inertia, store_inertia
+from .inertia import apply_inertia, downdate, load_inertia, rotate_inertia, store_inertia
+from .joints import along_joint, joint_column, joint_row
 from .layout import (
+    A_B,
     ACC,
-    ALIGNED,
     ALIGNED_NODE,
-    AXIS,
     BIAS,
     COLUMNS,
     DOFS,
     END,
-    GENERAL,
     I_BIAS,
     INBOARD,
     J_D,
-    J_H,
     J_K,
     J_NU,
     JOINT,
     JOINT_WORK,
+    MODAL,
     MODES,
+    MOVED_BY,
     PARENT,
+    PHYSICS,
     REVOLUTE,
     ROT,
     SCRATCH,
-    SEEN,
     V_JOINT,
     V_MODES,
+    W_DF,
     W_INBOARD,
     W_JOINT,
-    W_MODES,
+    W_MU,
+    W_N,
+    W_ZF,
     WORK,
     P,
     Z,
 )
-from .modal import mass_and_bias, modal_force_offset
-from .motion import along, carry, start_world, to_body_frame, turn_and_bias, world_place
-from .newton_euler import pick
-from .placement import place_seen
+from .modal import mass_and_bias
+from .motion import carry, start_world, to_body_frame, turn_and_bias, world_place
+from .physics import armature, joint_force
+from .placement import place_by
 from .revolute import eliminate_revolute
 from .scalar import kernel
 from .vec import add, axpy, dot, load3, load9, mul, scale, store3
@@ -76,9 +79,10 @@ def align_forces(topo, const, work, tau, k):
     (`assembly.align`).
     """
     m = topo[k + MODES]
-    B = topo[k + ALIGNED]
-    spare = topo[k + W_MODES] + 6 * m + m * m  # N is no more needed
-    zf = modal_force_offset(topo, k)
+    modal = topo[k + MODAL]
+    B = topo[modal + A_B]
+    spare = topo[modal + W_N]  # N is no longer needed
+    zf = topo[modal + W_ZF]
     for r in range(m):
         work[spare + r] = work[zf + r] - tau[topo[k + V_MODES] + r]
     for r in range(m):
@@ -96,15 +100,16 @@ def eliminate_modes(topo, work, tau, k, p):
     end as the gain (the pivot row over D); the diagonal as 1/D; ZF as the innovation nu_f = eps_f / D.
     """
     m = topo[k + MODES]
-    mu = topo[k + W_MODES]
-    df = mu + 6 * m
-    zf = modal_force_offset(topo, k)
+    modal = topo[k + MODAL]
+    mu = topo[modal + W_MU]
+    df = topo[modal + W_DF]
+    zf = topo[modal + W_ZF]
     b = topo[k + WORK]
     e = topo[k + V_MODES]
     A, B, C = load_inertia(work, b + P)
     n = load3(work, b + Z)
     f = load3(work, b + Z + 3)
-    if topo[k + ALIGNED] != 0:
+    if topo[modal + A_B] != 0:
         for r in range(m):
             work[zf + r] = -work[zf + r]
     else:
@@ -144,33 +149,34 @@ def eliminate_modes(topo, work, tau, k, p):
 
 
 @kernel
-def eliminate_joint(topo, work, tau, k, p):
+def driving_force(topo, const, q, v, tau, k, r):
+    """What drives joint speed r of body k: tau less what the joint takes itself (`physics`)."""
+    force = tau[topo[k + V_JOINT] + r]
+    if topo[k + PHYSICS] != 0:
+        force -= joint_force(topo, const, q, v, k, r)
+    return force
+
+
+@kernel
+def eliminate_joint(topo, const, work, q, v, tau, k, p):
     """Eliminate the joint speeds of body k from P_R at work[p:] and z_R in Z; turn to parent axes.
 
     Leaves P_R_plus in SCRATCH and z_plus + P_R_plus a in Z, with a the hinge's BIAS, unless the parent
-    is the world.  One rank-one step per speed.
+    is the world.  One rank-one step per speed.  An armature adds to the pivot D and not to P, so that
+    P_R_plus H^T = K armature: zero, as `revolute` takes it, only where there is none.
     """
-    if topo[k + JOINT] == REVOLUTE:
+    if topo[k + JOINT] == REVOLUTE and topo[k + PHYSICS] == 0:
         eliminate_revolute(topo, work, tau, k, p)
         return
     b = topo[k + WORK]
-    t = topo[k + V_JOINT]
     A, B, C = load_inertia(work, p)
     n = load3(work, b + Z)
     f = load3(work, b + Z + 3)
     for r in range(topo[k + DOFS]):
         i = topo[k + W_JOINT] + r * JOINT_WORK
-        if topo[k + JOINT] == GENERAL:
-            hw = load3(work, i + J_H)
-            hv = load3(work, i + J_H + 3)
-            u, g = apply_inertia(A, B, C, hw, hv)
-            d = 1.0 / (dot(hw, u) + dot(hv, g))
-            eps = tau[t + r] - dot(hw, n) - dot(hv, f)
-        else:
-            axis = topo[k + AXIS]
-            u, g = column(A, B, C, axis)
-            d = 1.0 / pick(g, axis - 3)
-            eps = tau[t + r] - pick(f, axis - 3)
+        u, g = joint_column(topo, work, k, r, A, B, C)
+        d = 1.0 / (joint_row(topo, work, k, r, u, g) + armature(topo, const, k, r))
+        eps = driving_force(topo, const, q, v, tau, k, r) - joint_row(topo, work, k, r, n, f)
         ku = scale(d, u)
         kg = scale(d, g)
         store3(work, i + J_K, ku)
@@ -191,7 +197,7 @@ def eliminate_joint(topo, work, tau, k, p):
 
 
 @kernel
-def condense(topo, work, tau, k):
+def condense(topo, const, work, q, v, tau, k):
     """One step of the inward sweep: eliminate the freedoms of body k, load its parent."""
     b = topo[k + WORK]
     if topo[k + INBOARD] != 0:
@@ -201,11 +207,11 @@ def condense(topo, work, tau, k):
     if topo[k + MODES] > 0:
         p = b + SCRATCH
         eliminate_modes(topo, work, tau, k, p)
-    eliminate_joint(topo, work, tau, k, p)
+    eliminate_joint(topo, const, work, q, v, tau, k, p)
     if topo[k + PARENT] != 0:
-        inertia_to_parent(topo, work, k, topo[k + SEEN])
+        inertia_to_parent(topo, work, k, topo[k + MOVED_BY])
         n, f = load3(work, b + Z), load3(work, b + Z + 3)
-        force_to_parent(topo, work, k, topo[k + SEEN], n, f)
+        force_to_parent(topo, work, k, topo[k + MOVED_BY], n, f)
 
 
 @kernel
@@ -214,23 +220,12 @@ def joint_accelerations(topo, work, k, vdot, w, u):
     b = topo[k + WORK] + BIAS
     w = add(w, load3(work, b))
     u = add(u, load3(work, b + 3))
-    j = topo[k + W_JOINT]
     t = topo[k + V_JOINT]
-    if topo[k + JOINT] == GENERAL:
-        for r in range(topo[k + DOFS] - 1, -1, -1):
-            i = j + r * JOINT_WORK
-            a = work[i + J_NU] - dot(load3(work, i + J_K), w) - dot(load3(work, i + J_K + 3), u)
-            vdot[t + r] = a
-            w = axpy(a, load3(work, i + J_H), w)
-            u = axpy(a, load3(work, i + J_H + 3), u)
-    elif topo[k + DOFS] == 1:
-        a = work[j + J_NU] - dot(load3(work, j + J_K), w) - dot(load3(work, j + J_K + 3), u)
-        vdot[t] = a
-        axis = topo[k + AXIS]
-        if axis < 3:
-            w = add(w, along(axis, a))
-        else:
-            u = add(u, along(axis - 3, a))
+    for r in range(topo[k + DOFS] - 1, -1, -1):
+        i = topo[k + W_JOINT] + r * JOINT_WORK
+        a = work[i + J_NU] - dot(load3(work, i + J_K), w) - dot(load3(work, i + J_K + 3), u)
+        vdot[t + r] = a
+        w, u = along_joint(topo, work, k, r, a, w, u)
     return w, u
 
 
@@ -241,9 +236,10 @@ def modal_accelerations(topo, const, work, k, vdot, w, u):
     ZF ends as the accelerations of the modal coordinates that were eliminated.
     """
     m = topo[k + MODES]
-    mu = topo[k + W_MODES]
-    df = mu + 6 * m
-    zf = modal_force_offset(topo, k)
+    modal = topo[k + MODAL]
+    mu = topo[modal + W_MU]
+    df = topo[modal + W_DF]
+    zf = topo[modal + W_ZF]
     e = topo[k + V_MODES]
     for r in range(m - 1, -1, -1):
         a = work[zf + r]
@@ -251,8 +247,8 @@ def modal_accelerations(topo, const, work, k, vdot, w, u):
         for s in range(r + 1, m):
             a -= work[df + r * m + s] * work[zf + s]
         work[zf + r] = a
-    if topo[k + ALIGNED] != 0:
-        B = topo[k + ALIGNED]
+    if topo[modal + A_B] != 0:
+        B = topo[modal + A_B]
         for r in range(m):
             a = 0.0
             for s in range(m):
@@ -269,7 +265,7 @@ def recover(topo, const, work, vdot, k):
     p = topo[k + PARENT]
     b = topo[p + WORK]
     w, u = load3(work, b + ACC), load3(work, b + ACC + 3)
-    w, u = carry(topo, work, k, work, modal_force_offset(topo, p), topo[k + SEEN], w, u)
+    w, u = carry(topo, work, k, work, topo[topo[p + MODAL] + W_ZF], topo[k + MOVED_BY], w, u)
     b = topo[k + WORK]
     w, u = joint_accelerations(topo, work, k, vdot, w, u)
     if topo[k + MODES] > 0:
@@ -289,17 +285,17 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     end = topo[END]
     start_world(topo, const, work)
     for k in range(COLUMNS, end, COLUMNS):
-        place_seen(topo, const, work, q, k, topo[k + ALIGNED_NODE], topo[k + SEEN])
+        place_by(topo, const, work, q, k, topo[k + ALIGNED_NODE], topo[k + MOVED_BY])
         turn_and_bias(topo, const, work, v, k)
-        mass_and_bias(topo, const, work, q, v, k, topo[k + ALIGNED])
+        mass_and_bias(topo, const, work, q, v, k, True)
     if ext_count > 0:
         for k in range(COLUMNS, end, COLUMNS):
             world_place(topo, work, k)
         apply_external(topo, const, work, q, ext_count, ext_index, ext)
     for k in range(COLUMNS, end, COLUMNS):
-        if topo[k + ALIGNED] != 0:
+        if topo[k + MODES] > 0 and topo[topo[k + MODAL] + A_B] != 0:
             align_forces(topo, const, work, tau, k)
     for k in range(end - COLUMNS, 0, -COLUMNS):
-        condense(topo, work, tau, k)
+        condense(topo, const, work, q, v, tau, k)
     for k in range(COLUMNS, end, COLUMNS):
         recover(topo, const, work, vdot, k)

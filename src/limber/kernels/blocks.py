@@ -16,23 +16,20 @@ Sweep     base to tip
 """
 
 from .forces import force_to_joint
+from .joints import along, along_joint
 from .layout import (
     ACC,
     ATTACHED,
-    AXIS,
     BIAS,
     COLUMNS,
     DOFS,
     END,
-    GENERAL,
     I_BIAS,
     I_POS,
     I_ROT,
     I_SHAPES,
     INBOARD,
-    J_H,
-    JOINT,
-    JOINT_WORK,
+    MODAL,
     MODES,
     ORIGIN,
     PARENT,
@@ -40,16 +37,17 @@ from .layout import (
     ROT,
     V_MODES,
     VEL,
+    W_DF,
     W_INBOARD,
-    W_JOINT,
-    W_MODES,
+    W_MU,
     W_NODE,
+    W_ZF,
     WORK,
     P,
     Z,
 )
-from .modal import mass_and_bias, modal_force_offset
-from .motion import along, carry, start_world, turn_and_bias, velocity
+from .modal import mass_and_bias
+from .motion import carry, start_world, turn_and_bias, velocity
 from .placement import place
 from .scalar import kernel
 from .vec import add, cross, dot, load3, load9, mul, store3, sub, zero
@@ -119,13 +117,10 @@ def joint_block(topo, work, k, out, i):
         if topo[k + INBOARD] != 0:
             for t in range(6):
                 out[i + s * width + m + t] = -work[topo[k + W_INBOARD] + I_SHAPES + 6 * s + t]
+    zeros = (0.0, 0.0, 0.0)
     for s in range(r):
-        if topo[k + JOINT] == GENERAL:
-            h = topo[k + W_JOINT] + s * JOINT_WORK + J_H
-            w, v = to_frame(topo, work, k, load3(work, h), load3(work, h + 3))
-        else:
-            w, v = unit6(topo[k + AXIS])
-            w, v = to_frame(topo, work, k, w, v)
+        w, v = along_joint(topo, work, k, s, 1.0, zeros, zeros)
+        w, v = to_frame(topo, work, k, w, v)
         store3(out, i + (m + s) * width + m, w)
         store3(out, i + (m + s) * width + m + 3, v)
 
@@ -135,11 +130,13 @@ def mass_block(topo, work, k, out, i):
     """M_m(k) at out[i:], row-major."""
     b = topo[k + WORK] + P
     m = topo[k + MODES]
-    mu = topo[k + W_MODES]
+    modal = topo[k + MODAL]
+    mu = topo[modal + W_MU]
+    df = topo[modal + W_DF]
     width = m + 6
     for r in range(m):
         for s in range(m):
-            out[i + r * width + s] = work[mu + 6 * m + r * m + s]
+            out[i + r * width + s] = work[df + r * m + s]
         for t in range(6):
             x = work[mu + 6 * r + t]
             out[i + r * width + m + t] = x
@@ -162,7 +159,7 @@ def bias_blocks(topo, work, k, v, out, a, b, V):
     """a_m(k), b_m(k), V_m(k) at out[a:], out[b:], out[V:]."""
     m = topo[k + MODES]
     at = topo[k + WORK]
-    zf = modal_force_offset(topo, k)
+    zf = topo[topo[k + MODAL] + W_ZF]
     for r in range(m):
         out[a + r] = 0.0
         out[b + r] = work[zf + r]
@@ -195,7 +192,7 @@ def operator_blocks(topo, const, work, q, v, where, out):
         place(topo, const, work, q, k)
         turn_and_bias(topo, const, work, v, k)
         velocity(topo, work, v, k)
-        mass_and_bias(topo, const, work, q, v, k, 0)
+        mass_and_bias(topo, const, work, q, v, k, False)
         transfer_block(topo, work, k, out, where[i])
         joint_block(topo, work, k, out, where[i + 1])
         mass_block(topo, work, k, out, where[i + 2])

@@ -1,6 +1,6 @@
 """Mass matrix by composite bodies, and forward dynamics by solving with it.
 
-Solves    R(k) = sum_c phi R(c) phi^T + M_m(k),  M(k, k) = H R H^T,  M(j, k) = H(j) phi ... R(k) H^T
+Solves    R(k) = sum_c phi R(c) phi^T + M_m(k),  M(k, k) = H R H^T + armature,  M(j, k) = H(j) phi ... R(k) H^T
           (Jain & Rodriguez, Eqs. (47) to (50)); then M vdot = tau - C (46) by L D L^T
 Given     q (and v, tau, external wrenches)
 Computes  the mass matrix, row-major; vdot
@@ -11,19 +11,16 @@ Cost      for N bodies of m modes in a chain about N (48 m + 400) + N^2/2 (6 m^2
 
 from . import ldlt
 from .forces import force_to_joint, inertia_to_joint, inertia_to_parent
-from .inertia import apply_inertia, column, load_inertia, rotate_inertia, store_inertia
+from .inertia import load_inertia, rotate_inertia, store_inertia
+from .joints import joint_column, joint_row
 from .layout import (
     ATTACHED,
-    AXIS,
     COLUMNS,
     DOFS,
     END,
-    GENERAL,
     I_SHAPES,
     INBOARD,
-    J_H,
-    JOINT,
-    JOINT_WORK,
+    MODAL,
     MODES,
     NV,
     ORIGIN,
@@ -33,15 +30,16 @@ from .layout import (
     SCRATCH,
     V_JOINT,
     V_MODES,
+    W_DF,
     W_INBOARD,
-    W_JOINT,
-    W_MODES,
+    W_MU,
     W_NODE,
     WORK,
     P,
 )
 from .modal import body_mass
-from .newton_euler import inverse_dynamics, pick
+from .newton_euler import inverse_dynamics
+from .physics import armature
 from .placement import place
 from .scalar import kernel
 from .vec import add, cross, dot, load3, load9, mul
@@ -52,19 +50,10 @@ def joint_rows(topo, work, k, matrix, c, n, f):
     """H (n, f) into column c of the mass matrix, rows and columns of the joint of body k."""
     size = topo[NV]
     t = topo[k + V_JOINT]
-    if topo[k + JOINT] == GENERAL:
-        h = topo[k + W_JOINT] + J_H
-        for r in range(topo[k + DOFS]):
-            x = dot(load3(work, h + r * JOINT_WORK), n) + dot(
-                load3(work, h + r * JOINT_WORK + 3), f
-            )
-            matrix[(t + r) * size + c] = x
-            matrix[c * size + t + r] = x
-    elif topo[k + DOFS] == 1:
-        axis = topo[k + AXIS]
-        x = pick(n, axis) if axis < 3 else pick(f, axis - 3)
-        matrix[t * size + c] = x
-        matrix[c * size + t] = x
+    for r in range(topo[k + DOFS]):
+        x = joint_row(topo, work, k, r, n, f)
+        matrix[(t + r) * size + c] = x
+        matrix[c * size + t + r] = x
 
 
 @kernel
@@ -129,18 +118,12 @@ def diagonal(topo, const, work, q, out):
             inertia_to_joint(topo, work, k)
         A, B, C = load_inertia(work, topo[k + WORK] + P)
         m = topo[k + MODES]
+        df = topo[topo[k + MODAL] + W_DF]
         for r in range(m):
-            out[topo[k + V_MODES] + r] = work[topo[k + W_MODES] + 6 * m + r * m + r]
+            out[topo[k + V_MODES] + r] = work[df + r * m + r]
         for r in range(topo[k + DOFS]):
-            if topo[k + JOINT] == GENERAL:
-                i = topo[k + W_JOINT] + r * JOINT_WORK + J_H
-                w, u = load3(work, i), load3(work, i + 3)
-                n, f = apply_inertia(A, B, C, w, u)
-                x = dot(w, n) + dot(u, f)
-            else:
-                axis = topo[k + AXIS]
-                n, f = column(A, B, C, axis)
-                x = pick(n, axis) if axis < 3 else pick(f, axis - 3)
+            n, f = joint_column(topo, work, k, r, A, B, C)
+            x = joint_row(topo, work, k, r, n, f) + armature(topo, const, k, r)
             out[topo[k + V_JOINT] + r] = x
         composite_to_parent(topo, work, k)
 
@@ -158,26 +141,23 @@ def mass_matrix(topo, const, work, q, matrix):
             inertia_to_joint(topo, work, k)
         A, B, C = load_inertia(work, topo[k + WORK] + P)
         m = topo[k + MODES]
-        mu = topo[k + W_MODES]
+        modal = topo[k + MODAL]
+        mu = topo[modal + W_MU]
+        df = topo[modal + W_DF]
         e = topo[k + V_MODES]
         for r in range(m):
             for s in range(r + 1):
-                x = work[mu + 6 * m + s * m + r]
+                x = work[df + s * m + r]
                 matrix[(e + r) * size + e + s] = x
                 matrix[(e + s) * size + e + r] = x
             spawn(
                 topo, work, k, matrix, e + r, load3(work, mu + 6 * r), load3(work, mu + 6 * r + 3)
             )
         t = topo[k + V_JOINT]
-        if topo[k + JOINT] == GENERAL:
-            h = topo[k + W_JOINT] + J_H
-            for r in range(topo[k + DOFS]):
-                i = h + r * JOINT_WORK
-                n, f = apply_inertia(A, B, C, load3(work, i), load3(work, i + 3))
-                spawn(topo, work, k, matrix, t + r, n, f)
-        elif topo[k + DOFS] == 1:
-            n, f = column(A, B, C, topo[k + AXIS])
-            spawn(topo, work, k, matrix, t, n, f)
+        for r in range(topo[k + DOFS]):
+            n, f = joint_column(topo, work, k, r, A, B, C)
+            spawn(topo, work, k, matrix, t + r, n, f)
+            matrix[(t + r) * size + t + r] += armature(topo, const, k, r)
         composite_to_parent(topo, work, k)
 
 

@@ -10,20 +10,27 @@ from .layout import (
     C_MASS,
     COLUMNS,
     CONST,
+    DOFS,
     END,
     GRAVITY,
+    M_D,
+    M_K,
     MODAL,
     MODES,
+    PHYSICS,
     PLACE,
     Q_MODES,
+    V_JOINT,
     V_MODES,
     VEL,
-    W_MODES,
+    W_DF,
+    W_MU,
     WORK,
     P,
 )
 from .modal import body_mass, moment_of
 from .motion import start_world, velocity, world_place
+from .physics import armature, conservative_force, joint_energy, joint_force
 from .placement import place
 from .scalar import kernel
 from .vec import add, axpy, cross, dot, load3, load9, mul, store3
@@ -35,7 +42,7 @@ def body_momentum(topo, work, v, k):
     b = topo[k + WORK]
     A, B, C = load_inertia(work, b + P)
     n, f = apply_inertia(A, B, C, load3(work, b + VEL), load3(work, b + VEL + 3))
-    mu = topo[k + W_MODES]
+    mu = topo[topo[k + MODAL] + W_MU]
     for r in range(topo[k + MODES]):
         rate = v[topo[k + V_MODES] + r]
         n = axpy(rate, load3(work, mu + 6 * r), n)
@@ -45,7 +52,7 @@ def body_momentum(topo, work, v, k):
 
 @kernel
 def kinetic_energy(topo, const, work, q, v, out):
-    """out[0] = 1/2 sum V_m^T M_m V_m."""
+    """out[0] = 1/2 sum (V_m^T M_m V_m + armature beta^2)."""
     start_world(topo, const, work)
     twice = 0.0
     for k in range(COLUMNS, topo[END], COLUMNS):
@@ -58,19 +65,24 @@ def kinetic_energy(topo, const, work, q, v, out):
         n, f = body_momentum(topo, work, v, k)
         twice += dot(n, w) + dot(f, u)
         m = topo[k + MODES]
-        mu = topo[k + W_MODES]
+        modal = topo[k + MODAL]
+        mu = topo[modal + W_MU]
+        df = topo[modal + W_DF]
         e = topo[k + V_MODES]
         for r in range(m):
             h = dot(load3(work, mu + 6 * r), w) + dot(load3(work, mu + 6 * r + 3), u)
             for s in range(m):
-                h += work[mu + 6 * m + r * m + s] * v[e + s]
+                h += work[df + r * m + s] * v[e + s]
             twice += h * v[e + r]
+        for r in range(topo[k + DOFS]):
+            beta = v[topo[k + V_JOINT] + r]
+            twice += armature(topo, const, k, r) * beta * beta
     out[0] = 0.5 * twice
 
 
 @kernel
 def potential_energy(topo, const, work, q, out):
-    """out[0] = elastic energy of the modes minus gravity times the mass moments about the origin."""
+    """out[0] = elastic energy of modes and joints minus gravity times the mass moments about the origin."""
     start_world(topo, const, work)
     g = load3(const, GRAVITY)
     total = 0.0
@@ -84,11 +96,38 @@ def potential_energy(topo, const, work, q, out):
         total -= dot(g, axpy(mass, load3(work, b + PLACE + 9), moment))
         m = topo[k + MODES]
         e = topo[k + Q_MODES]
-        stiffness = topo[k + MODAL] + m * m
+        stiffness = topo[topo[k + MODAL] + M_K]
         for r in range(m):
             for s in range(m):
                 total += 0.5 * const[stiffness + r * m + s] * q[e + r] * q[e + s]
+        if topo[k + PHYSICS] != 0:
+            total += joint_energy(topo, const, q, k)
     out[0] = total
+
+
+@kernel
+def dissipated_power(topo, const, q, v):
+    """What the dampers of modes and joints, friction and the damping of stops take at (q, v)."""
+    total = 0.0
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        m = topo[k + MODES]
+        e = topo[k + V_MODES]
+        d = topo[topo[k + MODAL] + M_D]
+        for r in range(m):
+            for s in range(m):
+                total += v[e + r] * const[d + r * m + s] * v[e + s]
+        if topo[k + PHYSICS] != 0:
+            for r in range(topo[k + DOFS]):
+                force = joint_force(topo, const, q, v, k, r)
+                force -= conservative_force(topo, const, q, k, r)
+                total += force * v[topo[k + V_JOINT] + r]
+    return total
+
+
+@kernel
+def dissipation(topo, const, work, q, v, out):
+    """out[0] = `dissipated_power`."""
+    out[0] = dissipated_power(topo, const, q, v)
 
 
 @kernel

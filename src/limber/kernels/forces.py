@@ -20,6 +20,7 @@ from .layout import (
     I_POS,
     I_ROT,
     I_SHAPES,
+    MODAL,
     MODES,
     NODE_POSITION,
     NODE_SHAPES,
@@ -30,14 +31,15 @@ from .layout import (
     RIGIDLY,
     RUTHLESS,
     SCRATCH,
+    W_DF,
     W_INBOARD,
-    W_MODES,
+    W_MU,
     W_NODE,
+    W_ZF,
     WORK,
     P,
     Z,
 )
-from .modal import modal_force_offset
 from .placement import node_deflection
 from .scalar import kernel
 from .so3 import left_jacobian
@@ -66,7 +68,7 @@ def apply_external(topo, const, work, q, ext_count, ext_index, ext):
                 x, shift = node_deflection(const, node, m, q, topo[k + Q_MODES])
                 l = add(l, shift)
                 turn = mul_t(left_jacobian(x), n)
-            zf = modal_force_offset(topo, k)
+            zf = topo[topo[k + MODAL] + W_ZF]
             for r in range(m):
                 s = node + NODE_SHAPES + 6 * r
                 work[zf + r] -= dot(load3(const, s), turn) + dot(load3(const, s + 3), f)
@@ -91,8 +93,9 @@ def inertia_to_joint(topo, work, k):
     """
     b = topo[k + WORK]
     m = topo[k + MODES]
-    mu = topo[k + W_MODES]
-    df = mu + 6 * m
+    modal = topo[k + MODAL]
+    mu = topo[modal + W_MU]
+    df = topo[modal + W_DF]
     i = topo[k + W_INBOARD]
     A, B, C = load_inertia(work, b + P)
     for s in range(m):
@@ -128,8 +131,9 @@ def bias_to_joint(topo, work, k):
     """
     b = topo[k + WORK]
     m = topo[k + MODES]
-    mu = topo[k + W_MODES]
-    zf = modal_force_offset(topo, k)
+    modal = topo[k + MODAL]
+    mu = topo[modal + W_MU]
+    zf = topo[modal + W_ZF]
     i = topo[k + W_INBOARD]
     A, B, C = load_inertia(work, b + P)
     aw = load3(work, i + I_BIAS)
@@ -147,11 +151,11 @@ def bias_to_joint(topo, work, k):
 
 
 @kernel
-def inertia_to_parent(topo, work, k, seen):
+def inertia_to_parent(topo, work, k, columns):
     """Add the inertia at the joint of body k (SCRATCH, parent axes) to P, MU, DF (s >= r) of its parent.
 
     P(p) += phi Gamma phi^T, MU_r += phi Gamma pi_r, DF_rs += pi_r . Gamma pi_s, with pi the node map
-    (the A(k) Gamma A(k)^T of Jain & Rodriguez, Eq. (63)), which has `seen` columns.
+    (the A(k) Gamma A(k)^T of Jain & Rodriguez, Eq. (63)), which has so many `columns`.
     """
     b = topo[k + WORK]
     p = topo[k + PARENT]
@@ -159,12 +163,13 @@ def inertia_to_parent(topo, work, k, seen):
     o = load3(work, b + ORIGIN)
     if topo[k + ATTACHED] != RIGIDLY:
         m = topo[p + MODES]
-        mu = topo[p + W_MODES]
-        df = mu + 6 * m
+        modal = topo[p + MODAL]
+        mu = topo[modal + W_MU]
+        df = topo[modal + W_DF]
         i = topo[k + W_NODE]
-        for r in range(seen):
+        for r in range(columns):
             n, f = apply_inertia(A, B, C, load3(work, i + 6 * r), load3(work, i + 6 * r + 3))
-            for s in range(r, seen):
+            for s in range(r, columns):
                 work[df + r * m + s] += dot(n, load3(work, i + 6 * s)) + dot(
                     f, load3(work, i + 6 * s + 3)
                 )
@@ -175,16 +180,16 @@ def inertia_to_parent(topo, work, k, seen):
 
 
 @kernel
-def force_to_parent(topo, work, k, seen, n, f):
+def force_to_parent(topo, work, k, columns, n, f):
     """Add the wrench at the joint of body k (parent axes) to Z and ZF of its parent, by a node map of
-    `seen` columns.
+    so many `columns`.
     """
     b = topo[k + WORK]
     p = topo[k + PARENT]
     if topo[k + ATTACHED] != RIGIDLY:
-        zf = modal_force_offset(topo, p)
+        zf = topo[topo[p + MODAL] + W_ZF]
         i = topo[k + W_NODE]
-        for r in range(seen):
+        for r in range(columns):
             work[zf + r] += dot(load3(work, i + 6 * r), n) + dot(load3(work, i + 6 * r + 3), f)
     n, f = shift_force(load3(work, b + ORIGIN), n, f)
     b = topo[p + WORK]

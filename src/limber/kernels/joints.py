@@ -5,19 +5,27 @@ groups from inboard to outboard.  A group of SCREWS is a simple joint of Kwatny 
 (Propositions 1 and 2): lambda = lambda_r ... lambda_1 with lambda_i = exp(h_i theta_i), and a
 joint map H of constant columns in the group's outboard axes.  SPHERICAL and FREE groups carry
 quaternions.  The joint map of the whole (Proposition 3) is brought to the outboard frame.
+
+`joint_row`, `joint_column`, `along_joint` and `turned_joint` are the products with one row of H, whatever the kind of the
+joint: sweeps use them and need not know it.
 """
 
+from .inertia import apply_inertia, column
 from .layout import (
+    AXIS,
     COLUMNS,
     DOFS,
     FREE,
-    G_CONST,
     G_DOFS,
     G_KIND,
+    G_MAP,
     G_Q,
+    G_SCREWS,
+    GENERAL,
     GROUP,
     GROUPS,
     J_H,
+    JOINT,
     JOINT_WORK,
     S_AXIS,
     S_LINEAR,
@@ -32,7 +40,7 @@ from .layout import (
 )
 from .scalar import cos, kernel, sin
 from .so3 import load_quaternion, matrix, quaternion_matrix
-from .vec import add, axpy, cross, load3, matmul, mul, mul_t, scale, store3, zero
+from .vec import add, axpy, cross, dot, load3, matmul, mul, mul_t, scale, store3, zero
 
 
 @kernel
@@ -63,7 +71,7 @@ def group_pose(topo, const, q, g):
         return quaternion_matrix(e[0], e[1], e[2], e[3]), load3(q, j + 4)
     else:
         r = topo[g + G_DOFS]
-        c = topo[g + G_CONST]
+        c = topo[g + G_SCREWS]
         R, p = screw_pose(const, c + (r - 1) * SCREW, q[j + r - 1])
         for i in range(r - 2, -1, -1):
             Ri, pi = screw_pose(const, c + i * SCREW, q[j + i])
@@ -76,7 +84,7 @@ def group_pose(topo, const, q, g):
 def group_column(topo, const, work, g, i, h):
     """Write column i of the constant joint map of group g at work[h:h+6]."""
     if topo[g + G_KIND] == SCREWS:
-        c = topo[g + G_CONST] + topo[g + G_DOFS] * SCREW + 6 * i
+        c = topo[g + G_MAP] + 6 * i
         store3(work, h, load3(const, c))
         store3(work, h + 3, load3(const, c + 3))
     else:
@@ -152,3 +160,88 @@ def general_joint_bias(topo, work, v, k):
         outer_w = add(outer_w, w)
         outer_v = add(outer_v, u)
     return bias_w, bias_v
+
+
+@kernel
+def along(axis, s):
+    """The vector of length s along coordinate axis `axis`."""
+    if axis == 0:
+        return s, 0.0, 0.0
+    elif axis == 1:
+        return 0.0, s, 0.0
+    else:
+        return 0.0, 0.0, s
+
+
+@kernel
+def pick(x, i):
+    """Component i of a 3-vector."""
+    if i == 0:
+        return x[0]
+    elif i == 1:
+        return x[1]
+    else:
+        return x[2]
+
+
+@kernel
+def axis_column(R, axis):
+    """Column `axis` of R."""
+    if axis == 0:
+        return R[0], R[3], R[6]
+    elif axis == 1:
+        return R[1], R[4], R[7]
+    else:
+        return R[2], R[5], R[8]
+
+
+@kernel
+def joint_row(topo, work, k, r, n, f):
+    """H_r (n, f): what a wrench at the joint of body k, outboard axes, does along joint speed r."""
+    if topo[k + JOINT] == GENERAL:
+        h = topo[k + W_JOINT] + r * JOINT_WORK + J_H
+        return dot(load3(work, h), n) + dot(load3(work, h + 3), f)
+    else:
+        axis = topo[k + AXIS]
+        if axis < 3:
+            return pick(n, axis)
+        else:
+            return pick(f, axis - 3)
+
+
+@kernel
+def joint_column(topo, work, k, r, A, B, C):
+    """P H_r^T, for the inertia (A, B, C) at the joint of body k, outboard axes."""
+    if topo[k + JOINT] == GENERAL:
+        h = topo[k + W_JOINT] + r * JOINT_WORK + J_H
+        return apply_inertia(A, B, C, load3(work, h), load3(work, h + 3))
+    else:
+        return column(A, B, C, topo[k + AXIS])
+
+
+@kernel
+def along_joint(topo, work, k, r, s, w, u):
+    """[w; u] + H_r^T s, outboard axes."""
+    if topo[k + JOINT] == GENERAL:
+        h = topo[k + W_JOINT] + r * JOINT_WORK + J_H
+        return axpy(s, load3(work, h), w), axpy(s, load3(work, h + 3), u)
+    else:
+        axis = topo[k + AXIS]
+        if axis < 3:
+            return add(w, along(axis, s)), u
+        else:
+            return w, add(u, along(axis - 3, s))
+
+
+@kernel
+def turned_joint(topo, work, k, r, R):
+    """R applied to both parts of H_r^T: the motion of joint speed r of body k in the axes that R leads to."""
+    if topo[k + JOINT] == GENERAL:
+        h = topo[k + W_JOINT] + r * JOINT_WORK + J_H
+        return mul(R, load3(work, h)), mul(R, load3(work, h + 3))
+    else:
+        axis = topo[k + AXIS]
+        if axis < 3:
+            return axis_column(R, axis), (0.0, 0.0, 0.0)
+        else:
+            return (0.0, 0.0, 0.0), axis_column(R, axis - 3)

@@ -1,20 +1,24 @@
 """Where things lie in the three arrays that every kernel is given.
 
 `topo`   int64, flat, in rows of COLUMNS.  A row is named by where it starts, so that topo[k + PARENT]
-         is the parent of body k.  Row 0 is the world and holds the sizes of the system; then come
-         the bodies, a parent before its children, the groups of the general joints, and PAIRS.
+         is the parent of body k.  Row 0 is the world and holds the sizes of the system; then come the
+         bodies, a parent before its children, the groups of the general joints, one modal row for each
+         body with modes, and the PAIRS.
 `const`  float64, flat.  The numbers of the model: never written by a kernel.
 `work`   float64, flat.  Scratch, one block per body; a kernel reads nothing it has not written.
 
-Offsets into `const` and `work` are absolute and stand in `topo`.
+This is the only place that knows sizes.  Every block of `const` and of `work` has its absolute offset in a
+column of `topo`, which `assembly.pack` writes; kernels, symbolic names and parameters of generated code
+find a block by its column and never by adding up the sizes of other blocks.
 """
 
 # --- topo, row 0: the system ------------------------------------------------------------------
-# in columns that mean nothing for the world, which has no joint; its MODES, DOFS and WORK are 0
+# in columns that mean nothing for the world, which has no joint; its MODES, DOFS, WORK and MODAL are 0
 END = 7  # end of the bodies, start of the groups
-ROWS_END = 8  # end of the groups
+GROUPS_END = 8  # end of the groups
 NQ, NV, RUTHLESS, WORK_SIZE = 9, 10, 11, 12
-SPARE = 14  # work: room for a configuration, NQ numbers
+SPARE = 13  # work: room for a configuration, NQ numbers
+ANY_PHYSICS = 17  # 1: some joint has PHYSICS
 
 # --- topo, the rows of the bodies -------------------------------------------------------------
 PARENT = 0
@@ -32,28 +36,64 @@ ATTACHED = 11  # RIGIDLY, DEFORMING or CONSTANT: how the parent's modes move the
 NODE = 12  # const: the parent's node record, when not RIGIDLY attached
 INBOARD = 13  # const: own inboard node record; 0 when the modes are clamped at the joint
 CONST = 14  # const: the fixed block below
-MODAL = 15  # const: the modal block below
-SECOND = 16  # 1: the modal block has its second-order part (S2, G1)
-WORK = 17  # work: the fixed block below
-W_JOINT = 18  # work: per joint speed H (6), K (6), 1/D, nu; GENERAL: 6 r + r r of scratch behind
-W_NODE = 19  # work: 6 numbers per mode of the parent, the motion of the joint's inboard frame
-W_MODES = 20  # work: modal block, see the end of this file
-W_INBOARD = 21  # work: inboard node, E_d (9), l_d (3), bias (6), as TURN (7), then 6 per mode
-INDIRECT = 22  # const: the precomputed block of a ruthless body with modes, see `ruthless`
-LOADS = 23  # number of children whose joint the modes of this body move
-SLOT = 24  # index of this body among those children of its parent
-W_LOADS = 25  # work: their stacked inertia (6 LOADS)^2, force 6 LOADS and scratch 6 LOADS
-RANK = 26  # rank of Omega of a ruthless body: how many columns C has
-ALIGNED = 27  # const: the aligned modal block below; 0 when the modes are eliminated as they are
-ALIGNED_NODE = (
-    28  # const: the parent's node record in its aligned coordinates (NODE if it has none)
-)
-SEEN = 29  # number of the parent's aligned modes, the first ones, that move the joint
-PAIRS = 30  # topo: for each mode r, how many N1_rs of the modal block are not zero, and their s
-COLUMNS = 31
+WORK = 15  # work: the fixed block below
+W_JOINT = 16  # work: a joint record for each speed
+PHYSICS = 17  # const: a physics record for each joint speed; 0 when the joint has none
+HAS_FRICTION = 18  # 1: some speed of the joint has friction
+HAS_STOPS = 19  # 1: some speed of the joint has stops
+W_NODE = 20  # work: 6 numbers per mode of the parent, the motion of the joint's inboard frame
+MOVED_BY = 21  # number of the parent's aligned modes, the first ones, that move the joint
+ALIGNED_NODE = 22  # const: the parent's node record in aligned coordinates (NODE if it has none)
+SLOT = 23  # index of this body among the LOADS of its parent
+W_INBOARD = 24  # work: the inboard record, then 6 numbers per mode
+MODAL = 25  # the modal row of a body with modes; 0 for one without
+COLUMNS = 32
 
 # --- topo, group rows -------------------------------------------------------------------------
-G_KIND, G_Q, G_V, G_DOFS, G_CONST = 0, 1, 2, 3, 4
+G_KIND, G_Q, G_V, G_DOFS = 0, 1, 2, 3
+G_SCREWS = 4  # const: a screw record for each speed
+G_MAP = 5  # const: the joint map, 6 per speed
+W_TWISTS, W_NORMAL = 6, 7  # work of a group of r > 1 screws: B 6 r, and B^T B r r
+
+# --- topo, modal rows: bodies with m modes ------------------------------------------------------
+# const: modal integrals, see `modal`; their sizes are in MODAL_SHAPES
+M_G0, M_K, M_D = 0, 1, 2
+M_FE0 = 3  # F0_r and E0_r of each mode
+M_N0, M_F1, M_S2, M_G1 = 4, 5, 6, 7
+M_N1 = 8  # 9 for each pair in the order of PAIRS; those of a DENSE mode in the order of `modal.dense_sum`
+PAIRS = 9  # topo: for each mode r, how many N1_rs are not zero, and their s
+SECOND = 10  # 1: S2 and G1 are there
+# const: the aligned coordinates zeta, eta = B zeta, in which the loaded nodes move along unit vectors
+# (`assembly.align`)
+A_B = 11  # m m; 0 when the modes are eliminated as they are
+A_G0 = 12  # B^T G0 B, m m
+A_FE0 = 13  # FE0 of zeta, 6 m
+A_F1 = 14  # F1 of zeta by eta, 3 m m
+# const: what a ruthless body with L loads has precomputed, see `precomputed`
+PRE_P = 15  # 21
+PRE_LAMBDA = 16  # m m
+PRE_LM = 17  # rows of Lambda M_fr, 6 m
+PRE_Y = 18  # m 6 L
+PRE_N = 19  # 6 6 L
+PRE_OMEGA = 20  # (6 L)^2
+PRE_C = 21  # 6 L RANK
+LOADS = 22  # L, the number of children whose joint the modes of this body move
+RANK = 23  # rank of Omega: how many columns C has
+# work
+W_MU = 24  # 6 m (F_r, E_r)
+W_DF = 25  # m m
+W_N = 26  # 9 m, the N_r of `modal`
+W_ZF = 27  # m
+W_GAMMA = 28  # ruthless: stacked inertia of the loads, (6 L)^2
+W_LOAD = 29  # ruthless: their stacked force, 6 L
+W_LOAD_SPARE = 30  # ruthless: scratch, 6 L
+
+#: The blocks of modal integrals: column and axes (m: a mode, 3: a component, 6: components of F and E).
+MODAL_SHAPES = {
+    "G0": (M_G0, "mm"), "K": (M_K, "mm"), "D": (M_D, "mm"), "FE0": (M_FE0, "m6"), "N0": (M_N0, "m33"),
+    "F1": (M_F1, "mm3"), "S2": (M_S2, "mm3"), "G1": (M_G1, "mmm"),
+}  # fmt: skip
+DENSE = 8  # a mode is DENSE with as many modes and all N1_rs not zero
 
 # joint kinds
 FIXED, REVOLUTE, PRISMATIC, GENERAL = 0, 1, 2, 3
@@ -78,8 +118,20 @@ C_INERTIA = 19  # (6,) about the body-frame origin
 # node record: undeformed position (3), then per mode its rotation (3) and translation (3)
 NODE_POSITION, NODE_SHAPES = 0, 3
 
-# group record of SCREWS: per screw SCREW numbers, then the joint map, 6 per speed
+# screw record
 S_RATE, S_AXIS, S_LINEAR, S_SINE, S_VERSINE, SCREW = 0, 1, 4, 7, 10, 13
+
+# physics record of a joint speed, see `physics`
+PH_ARMATURE, PH_STIFFNESS, PH_REST, PH_DAMPING = 0, 1, 2, 3
+PH_FRICTION = 4  # Coulomb level
+PH_SMOOTHING = 5  # square of the smoothing speed
+PH_PEAK = 6  # what breaking away takes above the Coulomb level
+PH_STRIBECK = 7  # inverse square of the Stribeck speed
+PH_LOWER, PH_UPPER = 8, 9  # limits
+PH_LOWER_STOP, PH_UPPER_STOP = 10, 11  # stiffness of the stops there
+PH_STOP_DAMPING = 12  # s/m or s/rad
+PH_SOFTNESS = 13  # square of the length over which a stop sets in
+PHYSICS_RECORD = 14
 
 # --- work -------------------------------------------------------------------------------------
 ROT = 0  # (3, 3) joint outboard axes in the parent's body axes
@@ -94,25 +146,29 @@ PLACE = 60  # (3, 3) + (3,) body axes and origin in the world
 TURN = 72  # (7,) rotation vector x of the parent's node; b, c, db/du, dc/du of `so3` at x
 ARM = 79  # (3,) from the parent's node to the joint's outboard frame, parent axes
 WORK_BLOCK = 82
-SIZE = Z  # (2,) after a sweep: the largest angular and linear inertia of the bodies outboard; see `checks`
+SIZE = Z  # (2,) after a sweep: the largest angular and linear inertia of the bodies outboard; see `native.state_checks`
 SCRATCH = ACC  # (24,) free between the first outward and the last outward sweep: ACC, VEL, PLACE
 
-# joint work, per speed
+# joint record, one for each speed
 J_H, J_K, J_D, J_NU, JOINT_WORK = 0, 6, 12, 13, 14
 
-# inboard work
+# inboard record: E_d (9), l_d (3), bias (6), as TURN (7); 6 per mode behind
 I_ROT, I_POS, I_BIAS, I_TURN, I_SHAPES = 0, 9, 12, 18, 25
 
-# modal block of a body with m modes, relative to topo[k + MODAL]; sizes in numbers; `assembly.modal` writes it
-#   G0 m m | K m m | D m m | FE0 6 m (F0_r, E0_r) | N0 9 m | F1 3 m m | S2 3 m m | G1 m m m | N1 9 per pair
-# aligned modal block, relative to topo[k + ALIGNED]: in modal coordinates zeta, eta = B zeta, in which the
-# loaded nodes move along unit vectors (`assembly.align`)
-#   B m m | B^T G0 B m m | FE0 of zeta 6 m | F1 3 m m, of zeta by eta
-# N1: mode by mode as PAIRS has them; DENSE or more, all of them not zero, in the order of `modal.dense_sum`
-DENSE = 8
-# modal work, relative to topo[k + W_MODES]
-#   MU 6 m (F_r, E_r) | DF m m | N 9 m (see `modal`) | ZF m
+
+def modal_work(m, loads):
+    """The work blocks of a body with m modes: column and size, with `loads` where they are wanted, else None."""
+    sizes = {W_MU: 6 * m, W_DF: m * m, W_N: 9 * m, W_ZF: m}
+    if loads is not None:
+        sizes |= {W_GAMMA: 36 * loads * loads, W_LOAD: 6 * loads, W_LOAD_SPARE: 6 * loads}
+    return sizes
 
 
-def modal_work_size(m):
-    return 6 * m + m * m + 9 * m + m
+def group_work(r):
+    """The work blocks of a group of r screws: column and size."""
+    return {W_TWISTS: 6 * r, W_NORMAL: r * r} if r > 1 else {}
+
+
+def shape(axes, m):
+    """The shape of an array of modal integrals, by its axes in MODAL_SHAPES."""
+    return [m if a == "m" else int(a) for a in axes]

@@ -7,26 +7,27 @@ from .layout import (
     DOFS,
     END,
     FREE,
-    G_CONST,
     G_DOFS,
     G_KIND,
+    G_MAP,
     G_Q,
+    G_SCREWS,
     G_V,
     GENERAL,
     GROUP,
     GROUPS,
+    GROUPS_END,
     JOINT,
-    JOINT_WORK,
     MODES,
     NQ,
     Q_JOINT,
     Q_MODES,
-    ROWS_END,
     SCREW,
     SPHERICAL,
     V_JOINT,
     V_MODES,
-    W_JOINT,
+    W_NORMAL,
+    W_TWISTS,
 )
 from .scalar import kernel
 from .so3 import (
@@ -41,18 +42,18 @@ from .vec import add, cross, load3, matmul, mul, mul_t, store3
 
 
 @kernel
-def screws_rate(topo, const, work, q, v, rate, k, g):
+def screws_rate(topo, const, work, q, v, rate, g):
     """theta_dot of a group of several screws: B^T B theta_dot = B^T H beta.
 
     Column i of B is the twist of screw i in outboard axes, Ad(lambda_{i-1} ... lambda_1)^{-1} h_i
     (Kwatny & Blankenship, Proposition 2, with the least-squares left inverse).
     """
     r = topo[g + G_DOFS]
-    c = topo[g + G_CONST]
-    h = c + r * SCREW
+    c = topo[g + G_SCREWS]
+    h = topo[g + G_MAP]
     j = topo[g + G_Q]
-    B = topo[k + W_JOINT] + topo[k + DOFS] * JOINT_WORK
-    N = B + 6 * r
+    B = topo[g + W_TWISTS]
+    N = topo[g + W_NORMAL]
     R, p = screw_pose(const, c, q[j])
     store3(work, B, load3(const, h))
     store3(work, B + 3, load3(const, h + 3))
@@ -80,8 +81,8 @@ def screws_rate(topo, const, work, q, v, rate, k, g):
 
 
 @kernel
-def group_rate(topo, const, work, q, v, rate, k, g):
-    """theta_dot of group g of the general joint of body k."""
+def group_rate(topo, const, work, q, v, rate, g):
+    """theta_dot of group g of a general joint."""
     j = topo[g + G_Q]
     b = topo[g + G_V]
     if topo[g + G_KIND] == SPHERICAL or topo[g + G_KIND] == FREE:
@@ -94,7 +95,7 @@ def group_rate(topo, const, work, q, v, rate, k, g):
     elif topo[g + G_DOFS] == 1:
         rate[j] = v[b]
     else:
-        screws_rate(topo, const, work, q, v, rate, k, g)
+        screws_rate(topo, const, work, q, v, rate, g)
 
 
 @kernel
@@ -102,7 +103,7 @@ def joint_rate(topo, const, work, q, v, rate, k):
     """theta_dot of the joint of body k."""
     if topo[k + JOINT] == GENERAL:
         for g in range(topo[k + GROUP], topo[k + GROUP] + topo[k + GROUPS] * COLUMNS, COLUMNS):
-            group_rate(topo, const, work, q, v, rate, k, g)
+            group_rate(topo, const, work, q, v, rate, g)
     elif topo[k + DOFS] == 1:
         rate[topo[k + Q_JOINT]] = v[topo[k + V_JOINT]]
 
@@ -126,7 +127,7 @@ def integrate(topo, const, work, q, v, dt, out):
     coordinate_rates(topo, const, work, q, v, out)
     for i in range(topo[NQ]):
         out[i] = q[i] + dt * out[i]
-    for g in range(topo[END], topo[ROWS_END], COLUMNS):
+    for g in range(topo[END], topo[GROUPS_END], COLUMNS):
         kind = topo[g + G_KIND]
         if kind == SPHERICAL or kind == FREE:
             j = topo[g + G_Q]

@@ -26,11 +26,24 @@ Cost: about 15 m^2 + 50 m multiplications for point masses; 4 m^3 + 10 m^2 more 
 """
 
 from .layout import (
+    A_B,
+    A_F1,
+    A_FE0,
+    A_G0,
     C_INERTIA,
     C_MASS,
     C_MOMENT,
     CONST,
     DENSE,
+    M_D,
+    M_F1,
+    M_FE0,
+    M_G0,
+    M_G1,
+    M_K,
+    M_N0,
+    M_N1,
+    M_S2,
     MODAL,
     MODES,
     OMEGA,
@@ -39,7 +52,10 @@ from .layout import (
     RUTHLESS,
     SECOND,
     V_MODES,
-    W_MODES,
+    W_DF,
+    W_MU,
+    W_N,
+    W_ZF,
     WORK,
     P,
     Z,
@@ -79,24 +95,9 @@ def axpy9(s, x, y):
 
 
 @kernel
-def modal_force_offset(topo, k):
-    """Where the modal force ZF of body k lies in work."""
-    m = topo[k + MODES]
-    return topo[k + W_MODES] + 15 * m + m * m
-
-
-@kernel
 def axial(N):
     """F with F~ = N - N^T."""
     return N[7] - N[5], N[2] - N[6], N[3] - N[1]
-
-
-@kernel
-def pair_values(topo, k):
-    """Where the N1_rs of body k lie in const, in the order of PAIRS."""
-    m = topo[k + MODES]
-    second = 3 * m * m + m * m * m if topo[k + SECOND] != 0 else 0
-    return topo[k + MODAL] + 6 * m * m + 15 * m + second
 
 
 @kernel
@@ -104,7 +105,7 @@ def body_mass(topo, const, work, q, k):
     """M_m(eta) of body k: P (rigid block), and MU, DF, N in its modal work."""
     if topo[k + MODES] > 0:
         rigid_block(topo, const, work, q, k)
-        modal_columns(topo, const, work, q, k, 0)
+        modal_columns(topo, const, work, q, k, False)
     else:
         c = topo[k + CONST]
         J = load6(const, c + C_INERTIA)
@@ -113,19 +114,20 @@ def body_mass(topo, const, work, q, k):
 
 @inlined
 def modal_columns(topo, const, work, q, k, aligned):
-    """MU and DF of body k, in its modal coordinates or in the aligned ones of the block at `aligned`.
+    """MU and DF of body k, in its modal coordinates or, if `aligned`, in the aligned ones where it has them.
 
     Needs N unless the system is ruthless.
     """
     m = topo[k + MODES]
-    mu = topo[k + W_MODES]
-    df = mu + 6 * m
-    n = df + m * m
+    modal = topo[k + MODAL]
+    mu = topo[modal + W_MU]
+    df = topo[modal + W_DF]
+    n = topo[modal + W_N]
     e = topo[k + Q_MODES]
-    if aligned != 0:
-        g0 = aligned + m * m
-        fe0 = g0 + m * m
-        f1 = fe0 + 6 * m
+    if aligned and topo[modal + A_B] != 0:
+        g0 = topo[modal + A_G0]
+        fe0 = topo[modal + A_FE0]
+        f1 = topo[modal + A_F1]
         for r in range(m):
             F = load3(const, fe0 + 6 * r)
             for s in range(m):
@@ -133,8 +135,8 @@ def modal_columns(topo, const, work, q, k, aligned):
             store3(work, mu + 6 * r, F)
             store3(work, mu + 6 * r + 3, load3(const, fe0 + 6 * r + 3))
     else:
-        g0 = topo[k + MODAL]
-        fe0 = g0 + 3 * m * m
+        g0 = topo[modal + M_G0]
+        fe0 = topo[modal + M_FE0]
         for r in range(6 * m):
             work[mu + r] = const[fe0 + r]
         if topo[RUTHLESS] == 0:
@@ -142,9 +144,9 @@ def modal_columns(topo, const, work, q, k, aligned):
                 store3(work, mu + 6 * r, axial(load9(work, n + 9 * r)))
     for r in range(m * m):
         work[df + r] = const[g0 + r]
-    if topo[k + SECOND] != 0:
-        s2 = g0 + 6 * m * m + 15 * m
-        g1 = s2 + 3 * m * m
+    if topo[modal + SECOND] != 0:
+        s2 = topo[modal + M_S2]
+        g1 = topo[modal + M_G1]
         for r in range(m):
             E = load3(work, mu + 6 * r + 3)
             for s in range(m):
@@ -181,11 +183,12 @@ def rigid_block(topo, const, work, q, k):
     moment = load3(const, c + C_MOMENT)
     J = load6(const, c + C_INERTIA)
     if topo[RUTHLESS] == 0:
-        fe0 = topo[k + MODAL] + 3 * m * m
-        n0 = fe0 + 6 * m
-        n = topo[k + W_MODES] + 6 * m + m * m
-        i = topo[k + PAIRS]
-        n1 = pair_values(topo, k)
+        modal = topo[k + MODAL]
+        fe0 = topo[modal + M_FE0]
+        n0 = topo[modal + M_N0]
+        n = topo[modal + W_N]
+        i = topo[modal + PAIRS]
+        n1 = topo[modal + M_N1]
         e = topo[k + Q_MODES]
         S = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         for r in range(m):
@@ -202,8 +205,8 @@ def rigid_block(topo, const, work, q, k):
             store9(work, n + 9 * r, N)
             S = axpy9(0.5 * q[e + r], axpy9(1.0, N0, N), S)
             moment = axpy(q[e + r], load3(const, fe0 + 6 * r + 3), moment)
-        if topo[k + SECOND] != 0:
-            s2 = n0 + 9 * m + 3 * m * m
+        if topo[modal + SECOND] != 0:
+            s2 = topo[modal + M_S2]
             for r in range(m):
                 for s in range(m):
                     half = 0.5 * q[e + r] * q[e + s]
@@ -255,9 +258,10 @@ def moment_of(work, b):
 def store_modal_force(topo, const, work, q, v, k, w, N, at):
     """ZF_r = K eta + D eta_dot + N_r : w~^2, with the N_r at N[at:]."""
     m = topo[k + MODES]
-    stiffness = topo[k + MODAL] + m * m
-    damping = stiffness + m * m
-    zf = modal_force_offset(topo, k)
+    modal = topo[k + MODAL]
+    stiffness = topo[modal + M_K]
+    damping = topo[modal + M_D]
+    zf = topo[modal + W_ZF]
     e = topo[k + Q_MODES]
     ed = topo[k + V_MODES]
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
@@ -280,27 +284,28 @@ def body_bias(topo, const, work, q, v, k):
     """
     b = topo[k + WORK]
     m = topo[k + MODES]
-    mu = topo[k + W_MODES]
-    n = mu + 6 * m + m * m
-    zf = modal_force_offset(topo, k)
+    modal = topo[k + MODAL]
+    mu = topo[modal + W_MU]
+    n = topo[modal + W_N]
+    zf = topo[modal + W_ZF]
     ed = topo[k + V_MODES]
     w = load3(work, b + OMEGA)
     if topo[RUTHLESS] == 0:
         store_modal_force(topo, const, work, q, v, k, w, work, n)
     else:
-        store_modal_force(topo, const, work, q, v, k, w, const, topo[k + MODAL] + 3 * m * m + 6 * m)
+        store_modal_force(topo, const, work, q, v, k, w, const, topo[modal + M_N0])
     moment = cross(w, mul_sym(load6(work, b + P), w))
     u = cross(w, moment_of(work, b))  # w x m p + 2 E eta_dot
     f = (0.0, 0.0, 0.0)
     if topo[RUTHLESS] == 0:
-        fe0 = topo[k + MODAL] + 3 * m * m
-        f1 = fe0 + 15 * m
+        fe0 = topo[modal + M_FE0]
+        f1 = topo[modal + M_F1]
         N = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         t = scale(2.0, w)
         for r in range(m):
             rate = v[ed + r]
             N = axpy9(rate, load9(work, n + 9 * r), N)
-            if topo[k + SECOND] != 0:
+            if topo[modal + SECOND] != 0:
                 u = axpy(2.0 * rate, load3(work, mu + 6 * r + 3), u)
                 turn, drift, gyro = second_order_bias(topo, const, v, k, r, w)
                 moment = axpy(rate, turn, moment)
@@ -331,9 +336,10 @@ def second_order_bias(topo, const, v, k, r, w):
     (F1_rs - F1_sr) . w eta_dot_s + (G1_rst - 1/2 G1_str) eta_dot_s eta_dot_t.
     """
     m = topo[k + MODES]
-    f1 = topo[k + MODAL] + 3 * m * m + 15 * m
-    s2 = f1 + 3 * m * m
-    g1 = s2 + 3 * m * m
+    modal = topo[k + MODAL]
+    f1 = topo[modal + M_F1]
+    s2 = topo[modal + M_S2]
+    g1 = topo[modal + M_G1]
     ed = topo[k + V_MODES]
     turn = (0.0, 0.0, 0.0)
     back = (0.0, 0.0, 0.0)

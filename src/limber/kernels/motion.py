@@ -3,7 +3,7 @@
 Each is one step of a base-to-tip sweep, body k after its parent, with `place` done for k.
 """
 
-from .joints import general_joint_bias, general_joint_velocity
+from .joints import along, along_joint, general_joint_bias, general_joint_velocity
 from .layout import (
     ACC,
     ARM,
@@ -20,9 +20,7 @@ from .layout import (
     I_SHAPES,
     I_TURN,
     INBOARD,
-    J_H,
     JOINT,
-    JOINT_WORK,
     MODES,
     NODE,
     OMEGA,
@@ -38,7 +36,6 @@ from .layout import (
     V_MODES,
     VEL,
     W_INBOARD,
-    W_JOINT,
     W_NODE,
     WORK,
 )
@@ -77,17 +74,6 @@ def start_world(topo, const, work):
     work[b + PLACE] = 1.0
     work[b + PLACE + 4] = 1.0
     work[b + PLACE + 8] = 1.0
-
-
-@kernel
-def along(axis, s):
-    """The vector of length s along coordinate axis `axis`."""
-    if axis == 0:
-        return s, 0.0, 0.0
-    elif axis == 1:
-        return 0.0, s, 0.0
-    else:
-        return 0.0, 0.0, s
 
 
 @kernel
@@ -178,17 +164,9 @@ def carry(topo, work, k, x, i, m, w, v):
 @kernel
 def add_joint(topo, work, k, x, w, v):
     """[w; v] + H^T x_k, outboard axes, x laid out as the system's v."""
-    joint = topo[k + JOINT]
     i = topo[k + V_JOINT]
-    if joint == REVOLUTE:
-        w = add(w, along(topo[k + AXIS], x[i]))
-    elif joint == PRISMATIC:
-        v = add(v, along(topo[k + AXIS] - 3, x[i]))
-    elif joint == GENERAL:
-        j = topo[k + W_JOINT] + J_H
-        for r in range(topo[k + DOFS]):
-            w = axpy(x[i + r], load3(work, j + r * JOINT_WORK), w)
-            v = axpy(x[i + r], load3(work, j + r * JOINT_WORK + 3), v)
+    for r in range(topo[k + DOFS]):
+        w, v = along_joint(topo, work, k, r, x[i + r], w, v)
     return w, v
 
 

@@ -1,7 +1,7 @@
 """Inverse dynamics by the Newton-Euler recursion.
 
 Solves    T = H f_m,  f_m(k) = phi f_m(child) + M_m(k) alpha_m(k) + b_m(k) + K_m(k) theta(k)
-          (Jain & Rodriguez, Eq. (45))
+          (Jain & Rodriguez, Eq. (45)), and at the joints what `physics` adds to T
 Given     q, v, vdot, external wrenches
 Computes  tau
 Sweep     base to tip (velocities, accelerations), tip to base (forces)
@@ -11,32 +11,31 @@ Cost      about 160 multiplications for a rigid body on a one-axis joint; 15 m^2
 
 from .forces import apply_external, force_to_joint, force_to_parent
 from .inertia import apply_inertia, load_inertia
+from .joints import joint_row
 from .layout import (
     ACC,
-    AXIS,
     COLUMNS,
     DOFS,
     END,
-    GENERAL,
     I_SHAPES,
     INBOARD,
-    J_H,
-    JOINT,
-    JOINT_WORK,
+    MODAL,
     MODES,
     PARENT,
     ROT,
     V_JOINT,
     V_MODES,
+    W_DF,
     W_INBOARD,
-    W_JOINT,
-    W_MODES,
+    W_MU,
+    W_ZF,
     WORK,
     P,
     Z,
 )
-from .modal import mass_and_bias, modal_force_offset
+from .modal import mass_and_bias
 from .motion import acceleration, start_world, turn_and_bias, world_place
+from .physics import add_joint_forces
 from .placement import place
 from .scalar import kernel
 from .vec import accumulate3, dot, load3, load9, mul
@@ -54,9 +53,10 @@ def inertial_force(topo, work, vdot, k):
     accumulate3(work, b + Z, n)
     accumulate3(work, b + Z + 3, f)
     if m > 0:
-        mu = topo[k + W_MODES]
-        df = mu + 6 * m
-        zf = modal_force_offset(topo, k)
+        modal = topo[k + MODAL]
+        mu = topo[modal + W_MU]
+        df = topo[modal + W_DF]
+        zf = topo[modal + W_ZF]
         e = topo[k + V_MODES]
         for r in range(m):
             Fr = load3(work, mu + 6 * r)
@@ -78,7 +78,7 @@ def project_force(topo, work, k, tau):
     n = load3(work, b + Z)
     f = load3(work, b + Z + 3)
     if m > 0:
-        zf = modal_force_offset(topo, k)
+        zf = topo[topo[k + MODAL] + W_ZF]
         e = topo[k + V_MODES]
         for r in range(m):
             tau[e + r] = work[zf + r]
@@ -87,31 +87,10 @@ def project_force(topo, work, k, tau):
             for r in range(m):
                 tau[e + r] -= dot(load3(work, i + 6 * r), n) + dot(load3(work, i + 6 * r + 3), f)
             n, f = force_to_joint(topo, work, k, n, f)
-    joint = topo[k + JOINT]
     t = topo[k + V_JOINT]
-    if joint == GENERAL:
-        h = topo[k + W_JOINT] + J_H
-        for r in range(topo[k + DOFS]):
-            i = h + r * JOINT_WORK
-            tau[t + r] = dot(load3(work, i), n) + dot(load3(work, i + 3), f)
-    elif topo[k + DOFS] == 1:
-        axis = topo[k + AXIS]
-        if axis < 3:
-            tau[t] = pick(n, axis)
-        else:
-            tau[t] = pick(f, axis - 3)
+    for r in range(topo[k + DOFS]):
+        tau[t + r] = joint_row(topo, work, k, r, n, f)
     return n, f
-
-
-@kernel
-def pick(x, i):
-    """Component i of a 3-vector."""
-    if i == 0:
-        return x[0]
-    elif i == 1:
-        return x[1]
-    else:
-        return x[2]
 
 
 @kernel
@@ -122,7 +101,7 @@ def inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, t
         place(topo, const, work, q, k)
         turn_and_bias(topo, const, work, v, k)
         acceleration(topo, work, vdot, k)
-        mass_and_bias(topo, const, work, q, v, k, 0)
+        mass_and_bias(topo, const, work, q, v, k, False)
         inertial_force(topo, work, vdot, k)
     if ext_count > 0:
         for k in range(COLUMNS, topo[END], COLUMNS):
@@ -130,6 +109,7 @@ def inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, t
         apply_external(topo, const, work, q, ext_count, ext_index, ext)
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
         n, f = project_force(topo, work, k, tau)
+        add_joint_forces(topo, const, q, v, vdot, tau, k)
         if topo[k + PARENT] != 0:
             R = load9(work, topo[k + WORK] + ROT)
             force_to_parent(topo, work, k, topo[topo[k + PARENT] + MODES], mul(R, n), mul(R, f))

@@ -4,22 +4,18 @@ Sweep     along the path from the base to the body
 Cost      per body on the path: its placement, and 18 multiplications per freedom for the Jacobian
 """
 
+from .joints import turned_joint
 from .layout import (
     ACC,
     ATTACHED,
-    AXIS,
     COLUMNS,
     DOFS,
     END,
-    GENERAL,
     GRAVITY,
     I_POS,
     I_ROT,
     I_SHAPES,
     INBOARD,
-    J_H,
-    JOINT,
-    JOINT_WORK,
     MODES,
     NODE_POSITION,
     NODE_SHAPES,
@@ -34,12 +30,11 @@ from .layout import (
     V_JOINT,
     V_MODES,
     W_INBOARD,
-    W_JOINT,
     W_NODE,
     WORK,
 )
 from .motion import acceleration, start_world, turn_and_bias, world_place
-from .placement import axis_column, node_deflection, place
+from .placement import node_deflection, place
 from .scalar import kernel
 from .so3 import bend, exp_rotation, left_jacobian, matrix, turn_rates
 from .vec import (
@@ -136,19 +131,9 @@ def jacobian(topo, const, work, q, body, node, out):
             l = sub(l, mul(R, load3(work, i + I_POS)))
             R = matmul(R, load9(work, i + I_ROT))
         c = topo[k + V_JOINT]
-        if topo[k + JOINT] == GENERAL:
-            h = topo[k + W_JOINT] + J_H
-            for r in range(topo[k + DOFS]):
-                w = mul(R, load3(work, h + r * JOINT_WORK))
-                u = add(mul(R, load3(work, h + r * JOINT_WORK + 3)), cross(w, l))
-                store_column(out, size, c + r, w, u)
-        elif topo[k + DOFS] == 1:
-            axis = topo[k + AXIS]
-            if axis < 3:
-                w = axis_column(R, axis)
-                store_column(out, size, c, w, cross(w, l))
-            else:
-                store_column(out, size, c, (0.0, 0.0, 0.0), axis_column(R, axis - 3))
+        for r in range(topo[k + DOFS]):
+            w, u = turned_joint(topo, work, k, r, R)
+            store_column(out, size, c + r, w, add(u, cross(w, l)))
         R = mul_abt(R, load9(work, b + ROT))
         if topo[k + ATTACHED] != RIGIDLY:
             e = topo[p + V_MODES]

@@ -8,7 +8,7 @@ Cost      12 multiplications for a one-axis joint on a rigid parent; 21 m + 90 m
           node of a parent with m modes
 """
 
-from .joints import general_joint_pose
+from .joints import axis_column, general_joint_pose
 from .layout import (
     ARM,
     ATTACHED,
@@ -86,17 +86,6 @@ def turned(R, axis, angle):
 
 
 @kernel
-def axis_column(R, axis):
-    """Column `axis` of R."""
-    if axis == 0:
-        return R[0], R[3], R[6]
-    elif axis == 1:
-        return R[1], R[4], R[7]
-    else:
-        return R[2], R[5], R[8]
-
-
-@kernel
 def store_node_map(const, node, work, i, m, arm):
     """Constant node map: column r is [lambda_r; gamma_r + lambda_r x arm]."""
     for r in range(m):
@@ -119,11 +108,11 @@ def store_bent_node_map(const, node, work, i, m, T, arm):
 @kernel
 def place(topo, const, work, q, k):
     """Place body k on its parent; see the head of this file."""
-    place_seen(topo, const, work, q, k, topo[k + NODE], topo[topo[k + PARENT] + MODES])
+    place_by(topo, const, work, q, k, topo[k + NODE], topo[topo[k + PARENT] + MODES])
 
 
 @kernel
-def place_seen(topo, const, work, q, k, node, m):
+def place_by(topo, const, work, q, k, node, m):
     """`place` with a node map of m columns, from the node record `node`: that of the parent's modal
     coordinates or of other ones.
     """

@@ -1,10 +1,10 @@
 """The kernels as ordinary Python, for any scalar type.
 
-`load(sin, cos, sqrt)` imports every kernel file of this package a second time, under a package
+`load(sin, cos, sqrt, log)` imports every kernel file of this package a second time, under a package
 of its own, with `limber.kernels.scalar` replaced: no compiler, and the elementary functions that
 the scalar type needs.  Nothing is rewritten; the compiled and the plain kernels are one source.
 
-    kernels = plain.load(graph.sin, graph.cos, graph.sqrt)
+    kernels = plain.load(graph.sin, graph.cos, graph.sqrt, graph.log)
     kernels.articulated.forward_dynamics(topo, const, work, q, v, tau, 0, none, none, vdot)
 
 with `work`, `q`, ... sequences of such scalars: values of `codegen.graph`, whose traces become C, CUDA and
@@ -30,6 +30,7 @@ MODULES = (
     "manifold",
     "newton_euler",
     "observe",
+    "physics",
     "placement",
     "precomputed",
     "so3",
@@ -42,13 +43,15 @@ def _as_it_is(function):
     return function
 
 
-def load(sin=math.sin, cos=math.cos, sqrt=math.sqrt) -> SimpleNamespace:
-    """A namespace of the kernel modules, running on the scalars that sin, cos and sqrt accept."""
+def load(sin=math.sin, cos=math.cos, sqrt=math.sqrt, log=math.log) -> SimpleNamespace:
+    """A namespace of the kernel modules, running on the scalars that the four functions accept."""
     name = f"limber.kernels._plain{next(_numbers)}"
     package = ModuleType(name)
     package.__path__ = list(importlib.import_module("limber.kernels").__path__)
     scalar = ModuleType(f"{name}.scalar")
-    scalar.__dict__.update(sin=sin, cos=cos, sqrt=sqrt, kernel=_as_it_is, inlined=_as_it_is)
+    scalar.__dict__.update(
+        sin=sin, cos=cos, sqrt=sqrt, log=log, kernel=_as_it_is, inlined=_as_it_is
+    )
     sys.modules[name] = package
     sys.modules[scalar.__name__] = scalar
     return SimpleNamespace(**{m: importlib.import_module(f"{name}.{m}") for m in MODULES})

@@ -37,23 +37,33 @@ from .layout import (
     ATTACHED,
     COLUMNS,
     END,
-    INDIRECT,
     LOADS,
+    M_N0,
     MODAL,
     MODES,
     OMEGA,
     PARENT,
+    PRE_C,
+    PRE_LAMBDA,
+    PRE_LM,
+    PRE_N,
+    PRE_OMEGA,
+    PRE_P,
+    PRE_Y,
     RANK,
     RIGIDLY,
     SCRATCH,
     SLOT,
     V_MODES,
-    W_LOADS,
+    W_GAMMA,
+    W_LOAD,
+    W_LOAD_SPARE,
+    W_ZF,
     WORK,
     P,
     Z,
 )
-from .modal import modal_force_offset, rigid_mass_and_bias, store_modal_force
+from .modal import rigid_mass_and_bias, store_modal_force
 from .motion import carry, start_world, turn_and_bias, world_place
 from .placement import place
 from .scalar import kernel
@@ -69,9 +79,6 @@ from .vec import (
     zero,
 )
 
-# precomputed block of a body with m modes and L loads, relative to topo[k + INDIRECT]:
-#   P0 21 | Lambda m m | LM 6 m (rows of Lambda M_fr) | Y m 6 L | N 6 6 L | Omega (6 L)^2 | C 6 L rank
-
 
 @kernel
 def start_body(topo, const, work, q, v, k):
@@ -80,13 +87,15 @@ def start_body(topo, const, work, q, v, k):
     m = topo[k + MODES]
     if m > 0:
         b = topo[k + WORK]
-        i = topo[k + INDIRECT]
+        modal = topo[k + MODAL]
+        i = topo[modal + PRE_P]
         for r in range(21):
             work[b + P + r] = const[i + r]
         w = load3(work, b + OMEGA)
-        store_modal_force(topo, const, work, q, v, k, w, const, topo[k + MODAL] + 3 * m * m + 6 * m)
-        size = 6 * topo[k + LOADS]
-        zero(work, topo[k + W_LOADS], size * size + 2 * size)
+        store_modal_force(topo, const, work, q, v, k, w, const, topo[modal + M_N0])
+        size = 6 * topo[modal + LOADS]
+        zero(work, topo[modal + W_GAMMA], size * size)
+        zero(work, topo[modal + W_LOAD], size)
 
 
 @kernel
@@ -100,14 +109,15 @@ def load_node(topo, work, k):
     A, B, C = load_inertia(work, b + SCRATCH)
     A, B, C = shift_inertia(arm, A, B, C)
     n, f = shift_force(arm, load3(work, b + Z), load3(work, b + Z + 3))
-    size = 6 * topo[p + LOADS]
+    modal = topo[p + MODAL]
+    size = 6 * topo[modal + LOADS]
     slot = 6 * topo[k + SLOT]
-    i = topo[p + W_LOADS] + slot * size + slot
+    i = topo[modal + W_GAMMA] + slot * size + slot
     for r in range(6):
         u, g = column(A, B, C, r)
         store3(work, i + r * size, u)
         store3(work, i + r * size + 3, g)
-    z = topo[p + W_LOADS] + size * size + slot
+    z = topo[modal + W_LOAD] + slot
     store3(work, z, n)
     store3(work, z + 3, f)
 
@@ -149,9 +159,8 @@ def soften_one(const, c, rank, work, w):
 
 
 @kernel
-def soften(const, c, rank, work, w, size):
-    """Gamma at work[w:] becomes W = (Gamma^{-1} + C C^T)^{-1}; the columns of C at const[c:]."""
-    u = w + size * size + size
+def soften(const, c, rank, work, w, u, size):
+    """Gamma at work[w:] becomes W = (Gamma^{-1} + C C^T)^{-1}; the columns of C at const[c:], scratch at work[u:]."""
     for step in range(rank):
         x = c + step * size
         d = 1.0
@@ -187,15 +196,16 @@ def eliminate_modes(topo, const, work, tau, k):
     """
     b = topo[k + WORK]
     m = topo[k + MODES]
-    size = 6 * topo[k + LOADS]
-    zf = modal_force_offset(topo, k)
-    lm = topo[k + INDIRECT] + 21 + m * m
-    Y = lm + 6 * m
-    N = Y + m * size
-    omega = N + 6 * size
-    W = topo[k + W_LOADS]
-    z = W + size * size
-    x = z + size
+    modal = topo[k + MODAL]
+    size = 6 * topo[modal + LOADS]
+    zf = topo[modal + W_ZF]
+    lm = topo[modal + PRE_LM]
+    Y = topo[modal + PRE_Y]
+    N = topo[modal + PRE_N]
+    omega = topo[modal + PRE_OMEGA]
+    W = topo[modal + W_GAMMA]
+    z = topo[modal + W_LOAD]
+    x = topo[modal + W_LOAD_SPARE]
     n = load3(work, b + Z)
     f = load3(work, b + Z + 3)
     for r in range(m):
@@ -205,9 +215,9 @@ def eliminate_modes(topo, const, work, tau, k):
         f = axpy(eps, load3(const, lm + 6 * r + 3), f)
     if size > 0:
         if size == 6:
-            soften_one(const, omega + size * size, topo[k + RANK], work, W)
+            soften_one(const, topo[modal + PRE_C], topo[modal + RANK], work, W)
         else:
-            soften(const, omega + size * size, topo[k + RANK], work, W, size)
+            soften(const, topo[modal + PRE_C], topo[modal + RANK], work, W, x, size)
         # x = Y^T eps - Omega z_t
         for s in range(0, size, 6):
             u, g = six_rows(const, omega, size, work, z, s)
@@ -281,16 +291,17 @@ def add_congruence(const, N, work, W, size, p):
 def recover_modes(topo, const, work, k, vdot, w, u):
     """vdot of the modes of body k, given the acceleration [w; u] of its frame."""
     m = topo[k + MODES]
-    size = 6 * topo[k + LOADS]
-    zf = modal_force_offset(topo, k)
+    modal = topo[k + MODAL]
+    size = 6 * topo[modal + LOADS]
+    zf = topo[modal + W_ZF]
     e = topo[k + V_MODES]
-    i = topo[k + INDIRECT] + 21
-    lm = i + m * m
-    Y = lm + 6 * m
-    N = Y + m * size
-    W = topo[k + W_LOADS]
-    z = W + size * size
-    x = z + size
+    i = topo[modal + PRE_LAMBDA]
+    lm = topo[modal + PRE_LM]
+    Y = topo[modal + PRE_Y]
+    N = topo[modal + PRE_N]
+    W = topo[modal + W_GAMMA]
+    z = topo[modal + W_LOAD]
+    x = topo[modal + W_LOAD_SPARE]
     for s in range(size):
         work[x + s] = dot(load3(const, N + 6 * s), w) + dot(load3(const, N + 6 * s + 3), u)
     for s in range(0, size, 6):
@@ -307,11 +318,11 @@ def recover_modes(topo, const, work, k, vdot, w, u):
 
 
 @kernel
-def condense(topo, const, work, tau, k):
+def condense(topo, const, work, q, v, tau, k):
     """One step of the inward sweep: eliminate the freedoms of body k, load its parent."""
     if topo[k + MODES] > 0:
         eliminate_modes(topo, const, work, tau, k)
-    eliminate_joint(topo, work, tau, k, topo[k + WORK] + P)
+    eliminate_joint(topo, const, work, q, v, tau, k, topo[k + WORK] + P)
     if topo[k + PARENT] != 0:
         if topo[k + ATTACHED] == RIGIDLY:
             inertia_to_parent(topo, work, k, 0)
@@ -335,7 +346,7 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
             world_place(topo, work, k)
         apply_external(topo, const, work, q, ext_count, ext_index, ext)
     for k in range(end - COLUMNS, 0, -COLUMNS):
-        condense(topo, const, work, tau, k)
+        condense(topo, const, work, q, v, tau, k)
     for k in range(COLUMNS, end, COLUMNS):
         p = topo[k + PARENT]
         a = topo[p + WORK] + ACC

@@ -5,11 +5,11 @@ nowhere else.  `limber.kernels.plain` loads the same kernel files a second time 
 this module replaced, so that they run as ordinary Python on any scalar type.
 """
 
-from math import cos, sin, sqrt
+from math import cos, log, sin, sqrt
 
 import numba
 
-__all__ = ["OPTIONS", "cos", "inlined", "kernel", "sin", "sqrt"]
+__all__ = ["OPTIONS", "cos", "inlined", "kernel", "log", "sin", "sqrt"]
 
 #: Rounding may change (fused multiply-add, reassociation); NaN and infinity keep their meaning,
 #: which the input checks rely on.

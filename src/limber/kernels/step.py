@@ -10,7 +10,7 @@ the unit sphere at any length of q, so the order is kept.
 """
 
 from . import articulated, precomputed
-from .layout import COLUMNS, END, FREE, G_KIND, G_Q, NQ, NV, ROWS_END, RUTHLESS, SPHERICAL
+from .layout import COLUMNS, END, FREE, G_KIND, G_Q, GROUPS_END, NQ, NV, RUTHLESS, SPHERICAL
 from .manifold import coordinate_rates
 from .scalar import kernel
 from .so3 import load_quaternion, normalized
@@ -29,7 +29,7 @@ def accelerations(topo, const, work, q, v, tau, vdot):
 @kernel
 def normalize(topo, q):
     """Scale the quaternions in q to unit length."""
-    for g in range(topo[END], topo[ROWS_END], COLUMNS):
+    for g in range(topo[END], topo[GROUPS_END], COLUMNS):
         if topo[g + G_KIND] == SPHERICAL or topo[g + G_KIND] == FREE:
             j = topo[g + G_Q]
             e = normalized(load_quaternion(q, j))

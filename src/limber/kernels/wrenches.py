@@ -8,8 +8,7 @@ Cost      about 110 multiplications for a rigid body on a one-axis joint, 12 m m
 """
 
 from .forces import apply_external, force_to_parent
-from .layout import COLUMNS, END, MODES, NV, PARENT, ROT, WORK, Z
-from .modal import modal_force_offset
+from .layout import COLUMNS, END, MODAL, MODES, NV, PARENT, ROT, W_ZF, WORK, Z
 from .motion import start_world, world_place
 from .newton_euler import project_force
 from .placement import place
@@ -26,7 +25,7 @@ def wrench_forces(topo, const, work, q, count, index, wrenches, tau):
         world_place(topo, work, k)
         zero(work, topo[k + WORK] + Z, 6)
         if topo[k + MODES] > 0:
-            zero(work, modal_force_offset(topo, k), topo[k + MODES])
+            zero(work, topo[topo[k + MODAL] + W_ZF], topo[k + MODES])
     apply_external(topo, const, work, q, count, index, wrenches)
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
         n, f = project_force(topo, work, k, tau)

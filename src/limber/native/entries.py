@@ -227,6 +227,11 @@ def kinetic_energy(topo, const, work, q, v, body, node, dt, out):
 
 
 @called(*_FUNCTION)
+def dissipation(topo, const, work, q, v, body, node, dt, out):
+    energy.dissipation(topo, const, work, q, v, out)
+
+
+@called(*_FUNCTION)
 def momentum(topo, const, work, q, v, body, node, dt, out):
     energy.momentum(topo, const, work, q, v, out)
 

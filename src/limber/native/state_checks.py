@@ -13,7 +13,8 @@ what they carry only adds to it.
 from limber.checks import UNIT_TOLERANCE
 from limber.kernels.composite import diagonal
 from limber.kernels.layout import (
-    ALIGNED,
+    A_B,
+    A_G0,
     ATTACHED,
     AXIS,
     COLUMNS,
@@ -24,34 +25,37 @@ from limber.kernels.layout import (
     G_KIND,
     G_Q,
     GENERAL,
+    GROUPS_END,
     I_SHAPES,
     INBOARD,
     J_D,
     J_H,
     JOINT,
     JOINT_WORK,
+    M_G0,
     MODAL,
     MODES,
+    MOVED_BY,
     NQ,
     NV,
     ORIGIN,
     PARENT,
-    ROWS_END,
     RUTHLESS,
-    SEEN,
     SIZE,
     SPARE,
     SPHERICAL,
     V_JOINT,
     V_MODES,
+    W_DF,
     W_INBOARD,
     W_JOINT,
-    W_MODES,
+    W_N,
     W_NODE,
     WORK,
     WORK_SIZE,
     P,
 )
+from limber.kernels.physics import armature
 from limber.kernels.scalar import kernel, sqrt
 from limber.kernels.vec import dot, load3
 from limber.native.status import (
@@ -95,7 +99,7 @@ def check_position(topo, q):
     if not finite(q, topo[NQ]):
         return NOT_FINITE
     status = OK
-    for g in range(topo[END], topo[ROWS_END], COLUMNS):
+    for g in range(topo[END], topo[GROUPS_END], COLUMNS):
         if has_quaternion(topo, g):
             error = abs(squared_norm(q, topo[g + G_Q]) - 1.0)
             if error > 2.0 * UNIT_TOLERANCE:
@@ -111,7 +115,7 @@ def with_unit_quaternions(topo, work, q):
     copy = shifted(work, topo[SPARE])
     for i in range(topo[NQ]):
         copy[i] = q[i]
-    for g in range(topo[END], topo[ROWS_END], COLUMNS):
+    for g in range(topo[END], topo[GROUPS_END], COLUMNS):
         if has_quaternion(topo, g):
             j = topo[g + G_Q]
             scale = 1.0 / sqrt(squared_norm(q, j))
@@ -131,8 +135,13 @@ def check(topo, q, v, x):
 @kernel
 def mode_sizes(topo, k):
     """Where the sizes of the modes of body k are kept in work: N, which a sweep leaves free."""
-    m = topo[k + MODES]
-    return topo[k + W_MODES] + 6 * m + m * m
+    return topo[topo[k + MODAL] + W_N]
+
+
+@kernel
+def pivot_of_mode(topo, k, r):
+    """Where a sweep leaves 1/D of mode r of body k in work."""
+    return topo[topo[k + MODAL] + W_DF] + r * topo[k + MODES] + r
 
 
 @kernel
@@ -151,7 +160,8 @@ def start_sizes(topo, const, work):
         work[b + 1] = 0.0
         m = topo[k + MODES]
         if m > 0 and topo[RUTHLESS] == 0:
-            G = topo[k + ALIGNED] + m * m if topo[k + ALIGNED] != 0 else topo[k + MODAL]
+            modal = topo[k + MODAL]
+            G = topo[modal + A_G0] if topo[modal + A_B] != 0 else topo[modal + M_G0]
             i = mode_sizes(topo, k)
             for r in range(m):
                 work[i + r] = const[G + r * m + r]
@@ -172,7 +182,7 @@ def size_to_parent(topo, work, k):
     if topo[k + ATTACHED] == DEFORMING:
         i = mode_sizes(topo, p)
         j = topo[k + W_NODE]
-        for r in range(topo[k + SEEN]):
+        for r in range(topo[k + MOVED_BY]):
             work[i + r] += inertia_along(work, j + 6 * r, angular, linear)
 
 
@@ -233,16 +243,13 @@ def large_enough(topo, const, work):
         m = topo[k + MODES]
         if m > 0 and topo[RUTHLESS] == 0:
             for r in range(m):
-                i = topo[k + W_MODES] + 6 * m + r * m + r
-                if not large(mode_size(topo, work, k, r), work[i]):
+                if not large(mode_size(topo, work, k, r), work[pivot_of_mode(topo, k, r)]):
                     return False
         j = topo[k + W_JOINT] + J_D
-        if topo[k + JOINT] == GENERAL:
-            for r in range(topo[k + DOFS]):
-                if not large(speed_size(topo, work, k, r), work[j + r * JOINT_WORK]):
-                    return False
-        elif topo[k + DOFS] == 1 and not large(speed_size(topo, work, k, 0), work[j]):
-            return False
+        for r in range(topo[k + DOFS]):
+            size = speed_size(topo, work, k, r) + armature(topo, const, k, r)
+            if not large(size, work[j + r * JOINT_WORK]):
+                return False
         if topo[k + PARENT] != 0:
             size_to_parent(topo, work, k)
     return True
@@ -254,7 +261,7 @@ def inverse_pivots(topo, work, out):
     for k in range(COLUMNS, topo[END], COLUMNS):
         m = topo[k + MODES]
         for r in range(m):
-            i = topo[k + W_MODES] + 6 * m + r * m + r
+            i = pivot_of_mode(topo, k, r)
             out[topo[k + V_MODES] + r] = work[i] if topo[RUTHLESS] == 0 else 1.0
         for r in range(topo[k + DOFS]):
             out[topo[k + V_JOINT] + r] = work[topo[k + W_JOINT] + r * JOINT_WORK + J_D]

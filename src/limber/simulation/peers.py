@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from limber.assembly.system import System
-from limber.bodies import FlexibleBody
 from limber.checks import Array
 from limber.dynamics import forward_dynamics, inverse_dynamics, jacobian, qdot
-from limber.dynamics.evaluate import quaternions
+from limber.dynamics.evaluate import of_motion, quaternions
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
 from limber.integrators import context as R
 from limber.integrators.context import RUNAWAY
@@ -66,7 +65,7 @@ class Motion:
         return values[0], values[1:]
 
     def flow_rates(self, t: float, y: Array) -> Array:
-        """The power of the torque, the wrenches and the modal dampers (0 for actions of events)."""
+        """The power of the torque, the wrenches, and of dampers and friction (0 for actions of events)."""
         s = self.system
         q, v = self.split(t, y)
         tau, wrenches = self.forces(t, q, v)
@@ -74,10 +73,7 @@ class Motion:
         rates[R.TORQUE_WORK] = tau @ v
         for (body, node), wrench in zip(self.driven.keys, wrenches):
             rates[R.WRENCH_WORK] += wrench @ jacobian(s, q, body, node) @ v
-        for name, body in s.bodies.items():
-            rate = v[s.layout[name].v_modes]
-            if isinstance(body, FlexibleBody):
-                rates[R.DAMPING_WORK] -= rate @ body.damping @ rate
+        rates[R.DAMPING_WORK] = -of_motion(s, s.dynamics, "dissipation", q, v, ())
         return rates
 
     def rates(self, t: float, y: Array) -> Array:

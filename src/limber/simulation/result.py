@@ -51,7 +51,7 @@ class PowerAudit:
 
     energy : kinetic and potential.
     work, external : work of the torques, and of the wrenches from outside.
-    dissipation : what the modal dampers took, negative.
+    dissipation : what dampers and friction of modes and joints took, negative.
     actions : what actions of events changed at once.
     residual : `energy` less its first value and less all of these: the error of the integration.
     """

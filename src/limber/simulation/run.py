@@ -269,10 +269,11 @@ _with_dampers: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 
 
 def _damped(system: System) -> bool:
-    """Whether a body has modal dampers."""
+    """Whether a body has modal dampers, or a joint physics."""
     found = _with_dampers.get(system)
     if found is None:
         found = any(np.any(getattr(body, "damping", 0.0)) for body in system.bodies.values())
+        found = found or any(joint.physics.acts for joint in system.joints.values())
         _with_dampers[system] = found
     return found
 

@@ -15,6 +15,7 @@ import sympy as sp
 from limber.checks import shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints.base import Group, Joint
+from limber.joints.physics import JointOptions, JointPhysics
 from limber.kernels import layout
 from limber.symbolic.exact import DENOMINATOR, exact_expression, exact_number, matrix
 from limber.symbolic.kinematics import JointKinematics
@@ -24,10 +25,9 @@ from limber.symbolic.kinematics import JointKinematics
 class ScrewGroup(Group):
     """A simple joint: screws with the constant joint map H (6 x r, SymPy entries)."""
 
-    def constants(self) -> np.ndarray:
-        """The screws and the joint map as the kernels want them (`layout`, group record)."""
-        screws = [screw_constants(sp.Matrix(h)) for h in self.H.T]
-        return np.concatenate([*screws, self.H.T.ravel()])
+    def screws(self) -> list[np.ndarray]:
+        """The screw records of the group (`kernels.layout`)."""
+        return [screw_constants(sp.Matrix(h)) for h in self.H.T]
 
 
 def screw_constants(h: sp.Matrix) -> np.ndarray:
@@ -68,6 +68,7 @@ class SymbolicJoint(Joint):
         H: sp.Matrix,
         q: tuple[sp.Symbol, ...],
         outermost_first: bool = True,
+        physics: JointPhysics | JointOptions | None = None,
     ):
         self.columns, self.outermost_first = tuple(columns), outermost_first
         self.map = sp.ImmutableMatrix(H)
@@ -82,7 +83,7 @@ class SymbolicJoint(Joint):
             ScrewGroup(layout.SCREWS, entries[:, list(part)], len(part), len(part))
             for part in order
         )
-        self._freeze()
+        self._finish(physics or {})
 
     @cached_property
     def kernel_kind(self) -> tuple[int, int]:

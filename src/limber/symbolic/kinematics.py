@@ -124,13 +124,10 @@ class JointKinematics:
         r = topo[g + L.G_DOFS]
         rate = np.zeros(len(self.theta), dtype=object)
         speeds = np.ones(len(self.theta), dtype=object)
-        k = L.COLUMNS
-        self.kernels.manifold.group_rate(
-            topo, self.const, self.work, self.theta, speeds, rate, k, g
-        )
-        start = topo[k + L.W_JOINT] + topo[k + L.DOFS] * L.JOINT_WORK
+        self.kernels.manifold.group_rate(topo, self.const, self.work, self.theta, speeds, rate, g)
+        start = topo[g + L.W_TWISTS]
         B = polynomials(ring, self.work[start : start + 6 * r]).reshape(r, 6).T
-        h = topo[g + L.G_CONST] + r * L.SCREW
+        h = topo[g + L.G_MAP]
         H = self.const[h : h + 6 * r].reshape(r, 6).T
         if integrable:
             # the columns of B lie in the span of H: any rows that H is regular on will do

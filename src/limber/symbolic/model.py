@@ -25,10 +25,10 @@ from limber.symbolic.polynomial import Polynomial, Ring, index_of, polynomials
 def symbolic_joint(joint: Joint, q: tuple[sp.Symbol, ...]) -> SymbolicJoint:
     """A numeric joint with the coordinates q; spherical and free ones in Euler angles."""
     if isinstance(joint, SymbolicJoint):
-        return SymbolicJoint(joint.columns, joint.map, q, joint.outermost_first)
+        return SymbolicJoint(joint.columns, joint.map, q, joint.outermost_first, joint.physics)
     maps = [sp.Matrix(6, g.dofs, [exact_number(x) for x in g.H.flat]) for g in joint.groups]
     H = sp.Matrix.hstack(sp.zeros(6, 0), *maps)
-    return SymbolicJoint([h.shape[1] for h in maps], H, q, outermost_first=False)
+    return SymbolicJoint([h.shape[1] for h in maps], H, q, False, joint.physics)
 
 
 class Model:

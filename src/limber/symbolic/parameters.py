@@ -16,6 +16,12 @@ from limber.kernels import layout as L
 #: Numbers of one kind that are this much smaller than the largest are rounding.
 ROUNDING = 1e-12
 _AXES = "xyz"
+#: The axes of the integrals: m is a mode, 3 a component.
+_INTEGRALS = {name: axes for name, (_, axes) in L.MODAL_SHAPES.items() if name != "FE0"} | {
+    "F0": "m3",
+    "E0": "m3",
+    "N1": "mm33",
+}
 _UPPER = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 
@@ -92,7 +98,7 @@ def _blocks(
 
 def _modal_blocks(topo: np.ndarray, k: int) -> Iterator[tuple[range, list[str]]]:
     """The kinds of modal integrals; F0 and E0 are one."""
-    pairs, second = modal.pairs_of(topo, k), bool(topo[k + L.SECOND])
+    pairs, second = modal.pairs_of(topo, k), bool(topo[topo[k + L.MODAL] + L.SECOND])
     labels = modal.block(_modal_labels(int(topo[k + L.MODES])), pairs, second)
     for name, place in modal.places(topo, k).items():
         yield range(place.start, place.stop), labels[name].tolist()
@@ -103,7 +109,7 @@ def _modal_labels(m: int) -> dict[str, np.ndarray]:
     between = "" if m < 10 else "_"
     names = {"m": [f"{between}{r + 1}" for r in range(m)], "3": list(_AXES)}
     found = {}
-    for kind, axes in modal.SHAPES.items():
+    for kind, axes in _INTEGRALS.items():
         letter = kind.removesuffix("0")
         labels = [
             f"{letter}_{''.join(i).removeprefix('_')}" for i in product(*(names[a] for a in axes))

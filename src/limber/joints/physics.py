@@ -1,0 +1,324 @@
+"""What a joint has of its own besides its kinematics: rotor, spring, damper, friction, stops, limits.
+
+`limber.kernels.physics` has the equations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.checks import Array, array, did_you_mean, free_symbols, numbers, shown
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.kernels import layout as L
+
+if TYPE_CHECKING:
+    from limber.joints.base import Joint
+    from limber.joints.packing import Constants
+
+#: Friction is smooth over this speed, rad/s or m/s, unless told otherwise.
+FRICTION_SPEED = 1e-3
+#: The Stribeck speed in smoothing speeds, unless told otherwise.
+STRIBECK = 10.0
+#: A stop sets in over this part of the range between the limits (of 1 rad or 1 m where there is one limit only).
+SOFTNESS = 1e-4
+#: s/rad or s/m, unless told otherwise.
+STOP_DAMPING = 1.0
+
+
+class JointOptions(TypedDict, total=False):
+    """The physics that any joint takes by keyword; each is one number, or one for every speed.
+
+    armature : rotor inertia as reflected through the gear (square of the ratio), kg m^2 or kg.
+    stiffness, rest : a spring of this stiffness, N m/rad or N/m, relaxed at the coordinate `rest`.
+    damping : N m s/rad or N s/m.
+    friction : level of Coulomb friction, N m or N; friction = level beta / sqrt(beta^2 + friction_speed^2).
+    friction_speed : speed over which friction changes its sign, rad/s or m/s; 1e-3 unless given.
+    static_friction : level at which the joint breaks away, not less than `friction`; the excess fades as
+        1 / (1 + (beta / stribeck_speed)^2).  Without it, `friction`.
+    stribeck_speed : rad/s or m/s; 10 times `friction_speed` unless given.
+    limits : (lower, upper) coordinates, None for one that is not there; a list of pairs for several speeds.
+    stop_stiffness : of the compliant stops at the limits, N m/rad or N/m; 0 for limits that only controllers
+        read.  Limits need it.
+    stop_damping : s/rad or s/m; the force of a stop is multiplied by y + sqrt(y^2 + 1), y = stop_damping times the
+        speed into the stop, which is never negative: a stop does not pull.  1 unless given.
+    stop_softness : rad or m over which a stop sets in; 1e-4 of the range unless given.
+    effort_limit, speed_limit : what the drive can do, N m or N, rad/s or m/s; for controllers to read.
+    """
+
+    armature: ArrayLike
+    stiffness: ArrayLike
+    rest: ArrayLike
+    damping: ArrayLike
+    friction: ArrayLike
+    friction_speed: ArrayLike
+    static_friction: ArrayLike
+    stribeck_speed: ArrayLike
+    limits: Any
+    stop_stiffness: ArrayLike
+    stop_damping: ArrayLike
+    stop_softness: ArrayLike
+    effort_limit: ArrayLike
+    speed_limit: ArrayLike
+
+
+#: The names of the options, in order.
+OPTIONS = tuple(JointOptions.__annotations__)
+
+
+@dataclass(frozen=True, eq=False)
+class JointPhysics:
+    """The physics of a joint, an array with one entry for every speed; see `JointOptions`.
+
+    `lower`, `upper` and the limits of effort and speed are infinite where there are none.
+    """
+
+    armature: Array
+    stiffness: Array
+    rest: Array
+    damping: Array
+    friction: Array
+    friction_speed: Array
+    static_friction: Array
+    stribeck_speed: Array
+    lower: Array
+    upper: Array
+    stop_stiffness: Array
+    stop_damping: Array
+    stop_softness: Array
+    effort_limit: Array
+    speed_limit: Array
+    #: the options that were given, as they were given
+    given: dict[str, Any]
+
+    @property
+    def acts(self) -> bool:
+        """Whether any of it enters the equations of motion."""
+        return any(
+            free_symbols(x) or np.any(x != 0)
+            for x in (
+                self.armature,
+                self.stiffness,
+                self.damping,
+                self.friction,
+                self.static_friction,
+                self.stop_stiffness,
+            )
+        )
+
+    def records(self) -> np.ndarray:
+        """The physics records of the speeds (`kernels.layout`), (r, PHYSICS_RECORD)."""
+        r = len(self.armature)
+        symbolic = any(x.dtype == object for x in vars(self).values() if isinstance(x, np.ndarray))
+        table = np.zeros((r, L.PHYSICS_RECORD), dtype=object if symbolic else float)
+        table[:, L.PH_ARMATURE] = self.armature
+        table[:, L.PH_STIFFNESS] = self.stiffness
+        table[:, L.PH_REST] = self.rest
+        table[:, L.PH_DAMPING] = self.damping
+        table[:, L.PH_FRICTION] = self.friction
+        table[:, L.PH_SMOOTHING] = self.friction_speed**2
+        table[:, L.PH_PEAK] = self.static_friction - self.friction
+        table[:, L.PH_STRIBECK] = self.stribeck_speed**-2.0
+        for limit, column, stop in (
+            (self.lower, L.PH_LOWER, L.PH_LOWER_STOP),
+            (self.upper, L.PH_UPPER, L.PH_UPPER_STOP),
+        ):
+            there = np.isfinite(limit)
+            table[there, column] = limit[there]
+            table[there, stop] = self.stop_stiffness[there]
+        table[:, L.PH_STOP_DAMPING] = self.stop_damping
+        table[:, L.PH_SOFTNESS] = self.stop_softness**2
+        return table
+
+
+def physics_of(joint: str, speeds: int, given: JointOptions) -> JointPhysics:
+    """The physics of a joint with so many speeds from the options that were given, checked."""
+    for name in given:
+        if name not in OPTIONS:
+            raise ArgumentTypeError(
+                f"{joint} has no option {name!r}. {did_you_mean(name, OPTIONS)}"
+            )
+    if given and not speeds:
+        raise ArgumentValueError(
+            f"{joint} does not move, so it takes no {next(iter(given))}: leave it out."
+        )
+
+    def option(
+        name: str, default: float, minimum: float | None = 0.0, above: bool = False
+    ) -> Array:
+        value = given.get(name, default)
+        return _one_each(name, value, speeds, minimum, above)
+
+    friction = option("friction", 0.0)
+    friction_speed = option("friction_speed", FRICTION_SPEED, above=True)
+    static = option("static_friction", 0.0) if "static_friction" in given else friction
+    if (
+        "static_friction" in given
+        and not free_symbols(static, friction)
+        and (static < friction).any()
+    ):
+        i = int(np.argmax(static < friction))
+        raise ArgumentValueError(
+            f"static_friction must be at least friction, got {static[i]:g} below {friction[i]:g}: the level at which "
+            "a joint breaks away is the higher one."
+        )
+    stribeck = (
+        option("stribeck_speed", 0.0, above=True)
+        if "stribeck_speed" in given
+        else STRIBECK * friction_speed
+    )
+    lower, upper = _limits(given.get("limits"), speeds)
+    limited = np.isfinite(lower) | np.isfinite(upper)
+    if limited.any() and "stop_stiffness" not in given:
+        raise ArgumentValueError(
+            "limits need stop_stiffness, the stiffness of the stops in N m/rad or N/m. Give 0 for limits that are only "
+            "there to be read, by controllers for instance."
+        )
+    stop_stiffness = option("stop_stiffness", 0.0)
+    if "stop_stiffness" in given and not limited.any():
+        raise ArgumentValueError("stop_stiffness needs limits: give limits=(lower, upper).")
+    span = upper - lower
+    softness = (
+        option("stop_softness", 0.0, above=True)
+        if "stop_softness" in given
+        else SOFTNESS * np.where(np.isfinite(span), span, 1.0)
+    )
+    return JointPhysics(
+        option("armature", 0.0),
+        option("stiffness", 0.0),
+        option("rest", 0.0, minimum=None),
+        option("damping", 0.0),
+        friction,
+        friction_speed,
+        static,
+        stribeck,
+        lower,
+        upper,
+        np.where(limited, stop_stiffness, 0.0),
+        option("stop_damping", STOP_DAMPING),
+        softness,
+        option("effort_limit", math.inf, above=True),
+        option("speed_limit", math.inf, above=True),
+        dict(given),
+    )
+
+
+def _one_each(name: str, value: Any, speeds: int, minimum: float | None, above: bool) -> Array:
+    """`value` as one number, or expression, for every speed."""
+    hint = "One number, or one for every speed of the joint."
+    if free_symbols(value):
+        single = not isinstance(value, (list, tuple, np.ndarray))
+        given = [value] * speeds if single else value
+        return array(name, given, (speeds,), hint, symbols=True)
+    x = numbers(name, value, f"() or ({speeds},)", f" {hint}")
+    if name.endswith("_limit"):  # may be infinite
+        if np.isnan(x).any():
+            raise ArgumentValueError(f"{name} is nan: give a number, or leave it out for no limit.")
+        x = np.minimum(x, np.finfo(float).max)
+    result = array(name, np.full(speeds, x) if x.ndim == 0 else x, (speeds,), hint).copy()
+    if name.endswith("_limit"):
+        result[result == np.finfo(float).max] = math.inf
+    if minimum is not None and (bad := result < minimum if not above else result <= minimum).any():
+        must = "greater than" if above else "at least"
+        raise ArgumentValueError(f"{name} must be {must} {minimum:g}, got {result[bad][0]:g}.")
+    return result
+
+
+def _limits(value: Any, speeds: int) -> tuple[Array, Array]:
+    """Lower and upper limits, infinite where there are none."""
+    lower, upper = np.full(speeds, -math.inf), np.full(speeds, math.inf)
+    if value is None:
+        return lower, upper
+    what = "limits must be a pair (lower, upper), either of them a number or None"
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise ArgumentTypeError(f"{what}; got {shown(value)}.")
+    several = len(value) == speeds and all(
+        x is None or (isinstance(x, (Sequence, np.ndarray)) and not isinstance(x, str))
+        for x in value
+    )
+    pairs = list(value) if several and (speeds != 2 or not _is_pair(value)) else [value] * speeds
+    for i, pair in enumerate(pairs):
+        if pair is None:
+            continue
+        where = f"limits[{i}]" if several else "limits"
+        if not _is_pair(pair):
+            plural = f", or a list of {speeds} such pairs" if speeds > 1 else ""
+            raise ArgumentTypeError(f"{what}{plural}; {where} is {shown(pair)}.")
+        for bounds, x, none in ((lower, pair[0], -math.inf), (upper, pair[1], math.inf)):
+            if x is not None and x != none:
+                bounds[i] = float(array(where, x, ()))
+        if not lower[i] < upper[i]:
+            raise ArgumentValueError(
+                f"{where} must have the lower limit first and below the upper one, got ({lower[i]:g}, {upper[i]:g})."
+            )
+    return lower, upper
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether `value` is two limits, numbers or None."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str)
+        and len(value) == 2
+        and all(x is None or isinstance(x, (int, float, np.number)) for x in value)
+        and not all(x is None for x in value)
+    )
+
+
+def joined(parts: Sequence[JointPhysics]) -> JointPhysics:
+    """The physics of joints in a row."""
+    arrays = [f.name for f in fields(JointPhysics) if f.name != "given"]
+    return JointPhysics(
+        **{n: np.concatenate([np.empty(0), *(getattr(p, n) for p in parts)]) for n in arrays},
+        given={},
+    )
+
+
+def refuse_without_coordinate(joint: Joint) -> None:
+    """Refuse what needs coordinates whose rates are the speeds, at the speeds of a joint that have none."""
+    at = 0
+    for group in joint.groups:
+        own = slice(at, at + group.dofs)
+        at += group.dofs
+        if group.has_rates:
+            continue
+        for name, x in (
+            ("armature", joint.physics.armature[own]),
+            ("stiffness", joint.physics.stiffness[own]),
+            ("rest", joint.physics.rest[own]),
+        ):
+            if free_symbols(x) or np.any(x != 0):
+                raise ArgumentValueError(_NO_COORDINATE.format(joint=joint, name=name))
+        if np.isfinite([joint.physics.lower[own], joint.physics.upper[own]]).any():
+            raise ArgumentValueError(_NO_COORDINATE.format(joint=joint, name="limits"))
+
+
+_NO_COORDINATE = (
+    "{joint} takes no {name}: its speeds are not the rates of coordinates, so there is no angle or displacement for "
+    "each of them. It takes damping and friction. Use a CompoundJoint of revolute and prismatic joints where {name} "
+    "is needed."
+)
+
+
+def pack_physics(row: np.ndarray, const: Constants, joint: Joint) -> None:
+    """The physics records of a joint, if it has any, and what the kernels branch on."""
+    physics = joint.physics
+    if not physics.acts:
+        return
+    records = physics.records()
+    row[L.PHYSICS] = const.add(records)
+    row[L.HAS_FRICTION] = int(_any(records[:, [L.PH_FRICTION, L.PH_PEAK]]))
+    row[L.HAS_STOPS] = int(_any(records[:, [L.PH_LOWER_STOP, L.PH_UPPER_STOP]]))
+
+
+def _any(x: np.ndarray) -> bool:
+    return bool(free_symbols(x)) or bool(np.any(x != 0))

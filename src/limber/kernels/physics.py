@@ -1,0 +1,213 @@
+"""Joints with physics: what a joint does of its own, speed by speed.
+
+The equations of motion are M vdot + bias = tau with the armature a on the diagonal of M and, in the bias,
+
+    f = k (theta - rest) + d beta                                                       spring and damper
+      + beta (level + peak / (1 + (beta / v_s)^2)) / sqrt(beta^2 + v_0^2)               friction
+      + k_u s(theta - upper) g(c beta) - k_l s(lower - theta) g(-c beta)                stops
+
+    s(x) = (x + sqrt(x^2 + e^2)) / 2,       g(y) = y + sqrt(y^2 + 1)
+
+Friction is smooth with the speed v_0 and has the Stribeck factor with the speed v_s.  A stop is soft over the
+length e.  Its damping factor g is 1 at rest and positive at any speed, so a stop never pulls, and (g - 1) y >= 0,
+so it only takes energy.  No value decides a branch: the same lines run compiled, traced and symbolic.
+
+Needs     speeds that are rates of coordinates for springs and stops (`joints` sees to that)
+Cost      4 multiplications a speed; a root and 6 more for friction, four roots and 14 more for stops
+"""
+
+from .layout import (
+    COLUMNS,
+    DOFS,
+    G_DOFS,
+    G_Q,
+    G_V,
+    GENERAL,
+    GROUP,
+    HAS_FRICTION,
+    HAS_STOPS,
+    JOINT,
+    PH_ARMATURE,
+    PH_DAMPING,
+    PH_FRICTION,
+    PH_LOWER,
+    PH_LOWER_STOP,
+    PH_PEAK,
+    PH_REST,
+    PH_SMOOTHING,
+    PH_SOFTNESS,
+    PH_STIFFNESS,
+    PH_STOP_DAMPING,
+    PH_STRIBECK,
+    PH_UPPER,
+    PH_UPPER_STOP,
+    PHYSICS,
+    PHYSICS_RECORD,
+    Q_JOINT,
+    V_JOINT,
+)
+from .scalar import kernel, log, sqrt
+
+
+@kernel
+def coordinate_of(topo, k, r):
+    """Where in q the coordinate lies whose rate is joint speed r of body k."""
+    if topo[k + JOINT] == GENERAL:
+        g = topo[k + GROUP]
+        i = topo[k + V_JOINT] + r
+        while i >= topo[g + G_V] + topo[g + G_DOFS]:
+            g += COLUMNS
+        return topo[g + G_Q] + i - topo[g + G_V]
+    else:
+        return topo[k + Q_JOINT]
+
+
+@kernel
+def armature(topo, const, k, r):
+    """Rotor inertia of joint speed r of body k, as reflected through the gear."""
+    if topo[k + PHYSICS] != 0:
+        return const[topo[k + PHYSICS] + r * PHYSICS_RECORD + PH_ARMATURE]
+    else:
+        return 0.0
+
+
+@kernel
+def softplus(x, softness):
+    """s(x), and its slope."""
+    root = sqrt(x * x + softness)
+    s = 0.5 * (x + root)
+    return s, s / root
+
+
+@kernel
+def joint_force(topo, const, q, v, k, r):
+    """f of joint speed r of body k, which has physics: what the joint itself takes of tau."""
+    c = topo[k + PHYSICS] + r * PHYSICS_RECORD
+    theta = q[coordinate_of(topo, k, r)]
+    beta = v[topo[k + V_JOINT] + r]
+    force = const[c + PH_STIFFNESS] * (theta - const[c + PH_REST]) + const[c + PH_DAMPING] * beta
+    if topo[k + HAS_FRICTION] != 0:
+        square = beta * beta
+        level = const[c + PH_FRICTION] + const[c + PH_PEAK] / (
+            1.0 + const[c + PH_STRIBECK] * square
+        )
+        force += level * beta / sqrt(square + const[c + PH_SMOOTHING])
+    if topo[k + HAS_STOPS] != 0:
+        y = const[c + PH_STOP_DAMPING] * beta
+        root = sqrt(y * y + 1.0)
+        upper, _ = softplus(theta - const[c + PH_UPPER], const[c + PH_SOFTNESS])
+        lower, _ = softplus(const[c + PH_LOWER] - theta, const[c + PH_SOFTNESS])
+        force += const[c + PH_UPPER_STOP] * upper * (root + y)
+        force -= const[c + PH_LOWER_STOP] * lower * (root - y)
+    return force
+
+
+@kernel
+def stop_slopes(const, c, theta, beta):
+    """Slopes of the force of the stops by theta and by beta."""
+    rate = const[c + PH_STOP_DAMPING]
+    y = rate * beta
+    root = sqrt(y * y + 1.0)
+    upper, upper_slope = softplus(theta - const[c + PH_UPPER], const[c + PH_SOFTNESS])
+    lower, lower_slope = softplus(const[c + PH_LOWER] - theta, const[c + PH_SOFTNESS])
+    into_upper, into_lower = (
+        const[c + PH_UPPER_STOP] * (root + y),
+        const[c + PH_LOWER_STOP] * (root - y),
+    )
+    by_theta = into_upper * upper_slope + into_lower * lower_slope
+    return by_theta, rate * (into_upper * upper + into_lower * lower) / root
+
+
+@kernel
+def joint_slopes(topo, const, q, v, k, r):
+    """(df/dtheta, df/dbeta) of `joint_force`."""
+    c = topo[k + PHYSICS] + r * PHYSICS_RECORD
+    beta = v[topo[k + V_JOINT] + r]
+    by_theta = const[c + PH_STIFFNESS]
+    by_beta = const[c + PH_DAMPING]
+    if topo[k + HAS_FRICTION] != 0:
+        square = beta * beta
+        smoothing = const[c + PH_SMOOTHING]
+        fade = 1.0 / (1.0 + const[c + PH_STRIBECK] * square)
+        level = const[c + PH_FRICTION] + const[c + PH_PEAK] * fade
+        root = sqrt(square + smoothing)
+        by_beta += level * smoothing / (root * root * root)
+        by_beta -= 2.0 * const[c + PH_PEAK] * const[c + PH_STRIBECK] * fade * fade * square / root
+    if topo[k + HAS_STOPS] != 0:
+        stop_by_theta, stop_by_beta = stop_slopes(const, c, q[coordinate_of(topo, k, r)], beta)
+        by_theta += stop_by_theta
+        by_beta += stop_by_beta
+    return by_theta, by_beta
+
+
+@kernel
+def joint_secants(topo, const, q, v, k, r):
+    """`joint_slopes` with friction / beta in the place of the slope of friction.
+
+    Newton's method with the slope jumps from one side of zero speed to the other and back; with this, which is
+    never less than the slope nor than zero, it does not.
+    """
+    c = topo[k + PHYSICS] + r * PHYSICS_RECORD
+    beta = v[topo[k + V_JOINT] + r]
+    by_theta = const[c + PH_STIFFNESS]
+    by_beta = const[c + PH_DAMPING]
+    if topo[k + HAS_FRICTION] != 0:
+        square = beta * beta
+        fade = 1.0 / (1.0 + const[c + PH_STRIBECK] * square)
+        level = const[c + PH_FRICTION] + const[c + PH_PEAK] * fade
+        by_beta += level / sqrt(square + const[c + PH_SMOOTHING])
+    if topo[k + HAS_STOPS] != 0:
+        stop_by_theta, stop_by_beta = stop_slopes(const, c, q[coordinate_of(topo, k, r)], beta)
+        by_theta += stop_by_theta
+        by_beta += stop_by_beta
+    return by_theta, by_beta
+
+
+@kernel
+def conservative_force(topo, const, q, k, r):
+    """The part of f that has a potential: that of the spring, and of the stops without their damping."""
+    c = topo[k + PHYSICS] + r * PHYSICS_RECORD
+    theta = q[coordinate_of(topo, k, r)]
+    force = const[c + PH_STIFFNESS] * (theta - const[c + PH_REST])
+    if topo[k + HAS_STOPS] != 0:
+        upper, _ = softplus(theta - const[c + PH_UPPER], const[c + PH_SOFTNESS])
+        lower, _ = softplus(const[c + PH_LOWER] - theta, const[c + PH_SOFTNESS])
+        force += const[c + PH_UPPER_STOP] * upper - const[c + PH_LOWER_STOP] * lower
+    return force
+
+
+@kernel
+def stop_energy(x, softness):
+    """The integral of s(x) from 0: (x^2 + x sqrt(x^2 + e^2) + e^2 asinh(x / e)) / 4."""
+    root = sqrt(x * x + softness)
+    e = sqrt(softness)
+    # asinh(x / e), by which large negative x lose few digits
+    asinh = log((e + root + x) / (e + root - x))
+    return 0.25 * (x * (x + root) + softness * asinh)
+
+
+@kernel
+def joint_energy(topo, const, q, k):
+    """Energy of the springs and stops of the joint of body k, which has physics."""
+    total = 0.0
+    for r in range(topo[k + DOFS]):
+        c = topo[k + PHYSICS] + r * PHYSICS_RECORD
+        theta = q[coordinate_of(topo, k, r)]
+        x = theta - const[c + PH_REST]
+        total += 0.5 * const[c + PH_STIFFNESS] * x * x
+        if topo[k + HAS_STOPS] != 0:
+            softness = const[c + PH_SOFTNESS]
+            total += const[c + PH_UPPER_STOP] * stop_energy(theta - const[c + PH_UPPER], softness)
+            total += const[c + PH_LOWER_STOP] * stop_energy(const[c + PH_LOWER] - theta, softness)
+    return total
+
+
+@kernel
+def add_joint_forces(topo, const, q, v, vdot, tau, k):
+    """Add f and the force of the armature to tau of the joint of body k."""
+    if topo[k + PHYSICS] != 0:
+        t = topo[k + V_JOINT]
+        for r in range(topo[k + DOFS]):
+            tau[t + r] += (
+                joint_force(topo, const, q, v, k, r) + armature(topo, const, k, r) * vdot[t + r]
+            )
