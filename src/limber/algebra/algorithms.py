@@ -1,7 +1,7 @@
 """Forward dynamics in the words of the sources, over the operators.
 
-Each function takes the operators at a state, the generalized forces T and the force b (which external
-forces may have been taken from), and returns the accelerations vdot.  They all give the same answer;
+Each function takes the operators at a state, the generalized forces T (less the `joint_force` of the
+operators) and the force b (which external forces may have been taken from), and returns the accelerations vdot.  They all give the same answer;
 the compiled kernels are the fast ones.
 """
 
@@ -112,7 +112,7 @@ def split(ops: Operators, T: Array, b: Array) -> Array:
             ):  # the massless body with the joint: the Coriolis acceleration enters here
                 z[k] = z[k] + P[k] @ ops.a[own(k)]
             U = P[k] @ H[part].T
-            D = H[part] @ U
+            D = H[part] @ U + ops.armature.of(k)[part, part]
             G = np.linalg.solve(D, U.T).T
             eps = t[part] - H[part] @ z[k]
             kept[k].append((G, np.linalg.solve(D, eps), H[part]))
@@ -139,9 +139,9 @@ def split(ops: Operators, T: Array, b: Array) -> Array:
 def cg(ops: Operators, T: Array, b: Array) -> Array:
     """Conjugate gradients on the mass operator, which is applied and never formed.
 
-    Preconditioned by the composite-body diagonal H R H^T.
+    Preconditioned by the composite-body diagonal H R H^T + J_a.
     """
-    blocks = [h @ r @ h.T for h, r in zip(ops.H.blocks, ops.R.blocks)]
+    blocks = [h @ r @ h.T + j for h, r, j in zip(ops.H.blocks, ops.R.blocks, ops.armature.blocks)]
     C = type(ops.D).from_blocks("C", ops.speeds, ops.speeds, blocks).inv()
     right = without_bias(ops, T, b)
     x, r = np.zeros_like(right), right.copy()
@@ -235,7 +235,7 @@ def _as_method(algorithm: Callable[[Operators, Array, Array], Array]) -> Callabl
         b = ops.b
         if external:
             b = b - ops.B(list(external)) @ np.concatenate(list(external.values()))
-        return algorithm(ops, tau, b)
+        return algorithm(ops, tau - ops.joint_force, b)
 
     return method
 

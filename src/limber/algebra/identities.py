@@ -1,5 +1,8 @@
 """The operator identities of the sources, each as two expressions to compare.
 
+The armature J_a of the joints adds to D and to the mass operator.  With it P_plus H^T = G J_a, which is zero
+only without, so that (a.47) and (66), where P_plus stands as tau_bar P tau_bar^T, have a term in J_a.
+
 Keys name source and equation: "report" is Rodriguez & Kreutz (Appendix A), "patent" Jain & Rodriguez,
 "framework" Rodriguez, Jain & Kreutz.
 """
@@ -31,7 +34,8 @@ def _letters(ops: Operators) -> SimpleNamespace:
     o.Di = o.D.inv()
     o.W = ops.whitening
     o.V = o.Iv + o.H @ o.phi @ o.K  # I + H phi K
-    o.mass = o.H @ o.phi @ o.M @ o.phi.T @ o.H.T
+    o.Ja = ops.armature
+    o.mass = o.H @ o.phi @ o.M @ o.phi.T @ o.H.T + o.Ja
     return o
 
 
@@ -88,7 +92,10 @@ def identities(ops: Operators) -> dict[str, Sides]:
         "a.43": (Psi @ L @ H @ Phi @ L, Phi @ L @ H @ Psi @ L),
         "a.45": (psi @ M @ phi.T, P + o.psi_ @ P + P @ o.phi_.T),
         "a.46": (psi @ M @ phi.T, psi @ P + P @ o.phi_.T),
-        "a.47": (psi @ M @ psi.T, P + o.psi_ @ P + P @ o.psi_.T),
+        "a.47": (
+            psi @ M @ psi.T,
+            P + o.psi_ @ P + P @ o.psi_.T - psi @ K @ o.Ja @ K.T @ psi.T,
+        ),
         "a.48": (
             phi @ M @ phi.T,
             P + o.phi_ @ P + P @ o.phi_.T + o.phi_ @ P @ H.T @ o.Di @ H @ P @ o.phi_.T,
@@ -113,7 +120,7 @@ def identities(ops: Operators) -> dict[str, Sides]:
         "55, lemma 6.2": (o.V @ o.W, Iv),
         "56, lemma 6.3": (o.W.T @ o.Di @ o.W @ o.mass, Iv),
         "65": (M, R - o.E_phi @ R @ o.E_phi.T),
-        "66": (M, P - o.E_psi @ P @ o.E_psi.T),
+        "66": (M, P - o.E_psi @ P @ o.E_psi.T - K @ o.Ja @ K.T),
         "66b": (M, P - o.E_psi @ P @ o.E_phi.T),
         "66c": (M, P - o.E_phi @ P @ o.E_phi.T + K @ D @ K.T),
         "68": (I - o.E_psi, I - o.E_phi + K @ H),

@@ -15,7 +15,14 @@ from limber.algebra.operator import Identity, Operator
 from limber.algebra.spaces import Space
 from limber.assembly.system import System
 from limber.checks import Array, array, numbers
-from limber.dynamics.evaluate import check_system, refuse, vectors, workspaces
+from limber.dynamics.evaluate import (
+    check_system,
+    of_motion,
+    of_position,
+    refuse,
+    vectors,
+    workspaces,
+)
 from limber.dynamics.kinematics import jacobian, pose
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
@@ -59,7 +66,8 @@ class Operators(Frozen):
     report's, S with identities at (parent, child).  A is the patent's A, with Delta_phi = A B_hinge.
     Upsilon, Omega, Lambda(ends), B(ends), J(ends) are the framework paper's.  a, b, V, alpha, f are
     stacked vectors; `a` has gravity in it at the bodies on the world, `b` has K eta + D eta_dot in it.
-    `mass` is the mass operator H phi M phi^T H^T.
+    `armature` is J_a, what the rotors of the joints add to the mass operator, `mass` = H phi M phi^T H^T + J_a;
+    `joint_force` is what springs, dampers, friction and stops of the joints take of the generalized forces.
     """
 
     def __init__(self, system: System, q: Array, v: Array, vdot: Array):
@@ -104,6 +112,7 @@ class Operators(Frozen):
         self.H = BlockDiagonal("H", self.speeds, self.bodies, H, base[1])
         self.M = BlockDiagonal("M", self.bodies, self.bodies, M, base[2])
         self.a, self.b, self.V = a, b, V
+        self.joint_force = of_motion(system, packed, "joint_forces", self.q, self.v, (system.nv,))
 
     # --- Newton-Euler ---------------------------------------------------------------------------------
     @cached_property
@@ -122,8 +131,17 @@ class Operators(Frozen):
         return Named("Phi", self.phi @ self.S)
 
     @cached_property
+    def armature(self) -> BlockDiagonal:
+        """J_a, the armatures of the joints: diagonal, zero for modes."""
+        own = of_position(
+            self.system, self.system.dynamics, "armatures", self.q, (self.speeds.size,)
+        )
+        blocks = [np.diag(own[self.speeds.part(k)]) for k in range(len(self.parent))]
+        return BlockDiagonal.from_blocks("J_a", self.speeds, self.speeds, blocks)
+
+    @cached_property
     def mass(self) -> Operator:
-        """The mass operator H phi M phi^T H^T, with its inverse in closed form."""
+        """The mass operator H phi M phi^T H^T + J_a, with its inverse in closed form."""
         return MassOperator(self)
 
     @cached_property
@@ -157,14 +175,16 @@ class Operators(Frozen):
             if self.parent[k] >= 0:
                 H, step = self.H.of(k), self.Delta_phi.of(k)
                 U = P[k] @ H.T
-                plus = P[k] - U @ np.linalg.solve(H @ U, U.T)
+                plus = P[k] - U @ np.linalg.solve(H @ U + self.armature.of(k), U.T)
                 P[self.parent[k]] += step @ (0.5 * (plus + plus.T)) @ step.T
         return BlockDiagonal.from_blocks("P", self.bodies, self.bodies, P)
 
     @cached_property
     def D(self) -> BlockDiagonal:
-        """H P H^T."""
-        blocks = [H @ P @ H.T for H, P in zip(self.H.blocks, self.P.blocks)]
+        """H P H^T + J_a."""
+        blocks = [
+            H @ P @ H.T + J for H, P, J in zip(self.H.blocks, self.P.blocks, self.armature.blocks)
+        ]
         return BlockDiagonal.from_blocks("D", self.speeds, self.speeds, blocks)
 
     @cached_property
@@ -294,7 +314,7 @@ class Operators(Frozen):
 
     @cached_property
     def f(self) -> Array:
-        """Interaction forces phi (M alpha + b); H f are the generalized forces of vdot."""
+        """Interaction forces phi (M alpha + b); H f + J_a vdot + joint_force are the generalized forces of vdot."""
         return self.phi @ (self.M @ self.alpha + self.b)
 
     # --- estimation and factorization ---------------------------------------------------------------
@@ -365,10 +385,10 @@ class Smoothed:
 
 
 class MassOperator(Named):
-    """H phi M phi^T H^T; its inverse is (I - H psi K)^T D^{-1} (I - H psi K) (patent, Eq. (56))."""
+    """H phi M phi^T H^T + J_a; its inverse is (I - H psi K)^T D^{-1} (I - H psi K) (patent, Eq. (56))."""
 
     def __init__(self, ops: Operators):
-        super().__init__("mass", ops.H @ ops.phi @ ops.M @ ops.phi.T @ ops.H.T)
+        super().__init__("mass", ops.H @ ops.phi @ ops.M @ ops.phi.T @ ops.H.T + ops.armature)
         self.ops = ops
         self.structure = "full"
 

@@ -16,8 +16,7 @@ from limber.dynamics.inverse import mass_matrix
 from limber.dynamics.stiffness import (
     asymmetry,
     gravity_stiffness,
-    modal_damping,
-    modal_stiffness,
+    own_stiffness_and_damping,
     uncertainty,
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -84,8 +83,9 @@ def modes(
 ) -> Modes:
     """Natural modes of small motion about the configuration q at rest.
 
-    Solves M x'' + D x' + K x = 0 with K the elastic stiffness and that of gravity, tau held at what
-    keeps q in equilibrium.  Where a spherical or free joint needs such a force to hold it, that force
+    Solves M x'' + D x' + K x = 0 with K the stiffness of bodies, joints and gravity, tau held at what
+    keeps q in equilibrium.  D has the slope of the joints' friction at rest, level / friction_speed: a joint with
+    friction hardly moves.  Where a spherical or free joint needs such a force to hold it, that force
     follows the body and K is not symmetric.  The answer is the same in any units.
 
     Parameters
@@ -109,7 +109,7 @@ def modes(
         )
     free = _free(system, locked)
     M = mass_matrix(system, q[0])
-    damping, elastic = modal_damping(system), modal_stiffness(system)
+    elastic, damping = own_stiffness_and_damping(system, q[0])
     gravity, uncertain = gravity_stiffness(system, q[0]), uncertainty(system, M)
     follows = asymmetry(system, q[0], M)
     part = np.ix_(free, free)

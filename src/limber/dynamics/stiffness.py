@@ -16,6 +16,7 @@ from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.bodies import FlexibleBody
 from limber.checks import Array
+from limber.dynamics.evaluate import of_motion
 from limber.dynamics.inverse import bias
 from limber.dynamics.kinematics import integrate
 from limber.joints import Joint
@@ -32,9 +33,13 @@ DIFFERENCES = 1e-12
 HELD = 1e-10
 
 
-def modal_damping(system: System) -> Array:
-    """The damping matrix (nv, nv) of the modes."""
-    return _modal(system, "damping")
+def own_stiffness_and_damping(system: System, q: Array) -> tuple[Array, Array]:
+    """The matrices (nv, nv) of bodies and joints at q: elastic stiffness, and damping with friction's slope."""
+    stiffness, damping = modal_stiffness(system), _modal(system, "damping")
+    slopes = of_motion(
+        system, system.dynamics, "joint_slopes", q, np.zeros(system.nv), (2, system.nv)
+    )
+    return stiffness + np.diag(slopes[0]), damping + np.diag(slopes[1])
 
 
 def modal_stiffness(system: System) -> Array:
@@ -81,9 +86,15 @@ def gravity_stiffness(system: System, q: Array) -> Array:
     zero = np.zeros(nv)
     for step, weight in enumerate(WEIGHTS, start=1):
         ahead, behind = (integrate(system, q, np.diag(size), sign * step) for sign in (1.0, -1.0))
-        change = bias(system, ahead, zero) - bias(system, behind, zero)
+        change = _gravity_and_modes(system, ahead, zero) - _gravity_and_modes(system, behind, zero)
         slope += weight * change.T / size
     return slope - modal_stiffness(system)
+
+
+def _gravity_and_modes(system: System, q: Array, zero: Array) -> Array:
+    """The bias at rest without what the joints themselves take."""
+    own = of_motion(system, system.dynamics, "joint_forces", q, zero, (system.nv,))
+    return bias(system, q, zero) - own
 
 
 def gravity_forces(system: System, M: Array) -> Array:

@@ -56,7 +56,7 @@ from limber.kernels.layout import (
     V_MODES,
 )
 from limber.kernels.manifold import coordinate_rates
-from limber.kernels.physics import joint_secants
+from limber.kernels.physics import speed_secants
 from limber.kernels.scalar import kernel
 from limber.native.pointers import call_sweep, numbers_at, shifted, words_at
 
@@ -157,7 +157,7 @@ def stiffen_joints(topo, const, c, q, v, hat):
             if topo[k + PHYSICS] != 0:
                 for r in range(topo[k + DOFS]):
                     i = topo[k + PHYSICS] + r * PHYSICS_RECORD + PH_ARMATURE
-                    by_theta, by_beta = joint_secants(topo, const, q, v, k, r)
+                    by_theta, by_beta = speed_secants(topo, const, q, v, k, r)
                     hat[i] = const[i] + c * by_beta + c * c * by_theta
 
 
@@ -180,7 +180,7 @@ def add_joint_errors(topo, const, c, q, v, e_v, u, force):
         for k in range(COLUMNS, topo[END], COLUMNS):
             if topo[k + PHYSICS] != 0:
                 for r in range(topo[k + DOFS]):
-                    by_theta, by_beta = joint_secants(topo, const, q, v, k, r)
+                    by_theta, by_beta = speed_secants(topo, const, q, v, k, r)
                     j = topo[k + V_JOINT] + r
                     force[j] += c * by_beta * e_v[j] + by_theta * u[j]
 

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -67,8 +67,11 @@ class JointOptions(TypedDict, total=False):
     speed_limit: ArrayLike
 
 
-#: The names of the options, in order.
+#: The names of the options, in order, and of those that enter the equations of motion.
 OPTIONS = tuple(JointOptions.__annotations__)
+FRICTION = frozenset({"friction", "static_friction"})
+STOPS = frozenset({"stop_stiffness"})
+ACTING = frozenset({"armature", "stiffness", "damping"}) | FRICTION | STOPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,23 +96,15 @@ class JointPhysics:
     stop_softness: Array
     effort_limit: Array
     speed_limit: Array
-    #: the options that were given, as they were given
-    given: dict[str, Any]
+    #: the names of the options that were given, for some speed at least
+    options: frozenset[str] = frozenset()
+    #: the same with their values, where they were given for the joint as a whole
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def acts(self) -> bool:
-        """Whether any of it enters the equations of motion."""
-        return any(
-            free_symbols(x) or np.any(x != 0)
-            for x in (
-                self.armature,
-                self.stiffness,
-                self.damping,
-                self.friction,
-                self.static_friction,
-                self.stop_stiffness,
-            )
-        )
+        """Whether any of it enters the equations of motion, be it with the value zero."""
+        return bool(self.options & ACTING)
 
     def records(self) -> np.ndarray:
         """The physics records of the speeds (`kernels.layout`), (r, PHYSICS_RECORD)."""
@@ -204,6 +199,7 @@ def physics_of(joint: str, speeds: int, given: JointOptions) -> JointPhysics:
         softness,
         option("effort_limit", math.inf, above=True),
         option("speed_limit", math.inf, above=True),
+        frozenset(given),
         dict(given),
     )
 
@@ -276,11 +272,12 @@ def _is_pair(value: Any) -> bool:
 
 def joined(parts: Sequence[JointPhysics]) -> JointPhysics:
     """The physics of joints in a row."""
-    arrays = [f.name for f in fields(JointPhysics) if f.name != "given"]
-    return JointPhysics(
-        **{n: np.concatenate([np.empty(0), *(getattr(p, n) for p in parts)]) for n in arrays},
-        given={},
-    )
+    arrays: dict[str, Any] = {
+        f.name: np.concatenate([np.empty(0), *(getattr(p, f.name) for p in parts)])
+        for f in fields(JointPhysics)
+        if f.name not in ("options", "given")
+    }
+    return JointPhysics(**arrays, options=frozenset().union(*(p.options for p in parts)))
 
 
 def refuse_without_coordinate(joint: Joint) -> None:
@@ -314,11 +311,6 @@ def pack_physics(row: np.ndarray, const: Constants, joint: Joint) -> None:
     physics = joint.physics
     if not physics.acts:
         return
-    records = physics.records()
-    row[L.PHYSICS] = const.add(records)
-    row[L.HAS_FRICTION] = int(_any(records[:, [L.PH_FRICTION, L.PH_PEAK]]))
-    row[L.HAS_STOPS] = int(_any(records[:, [L.PH_LOWER_STOP, L.PH_UPPER_STOP]]))
-
-
-def _any(x: np.ndarray) -> bool:
-    return bool(free_symbols(x)) or bool(np.any(x != 0))
+    row[L.PHYSICS] = const.add(physics.records())
+    row[L.HAS_FRICTION] = int(bool(physics.options & FRICTION))
+    row[L.HAS_STOPS] = int(bool(physics.options & STOPS))

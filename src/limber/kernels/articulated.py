@@ -64,7 +64,7 @@ from .layout import (
 )
 from .modal import mass_and_bias
 from .motion import carry, start_world, to_body_frame, turn_and_bias, world_place
-from .physics import armature, joint_force
+from .physics import armature, speed_force
 from .placement import place_by
 from .revolute import eliminate_revolute
 from .scalar import kernel
@@ -153,7 +153,7 @@ def driving_force(topo, const, q, v, tau, k, r):
     """What drives joint speed r of body k: tau less what the joint takes itself (`physics`)."""
     force = tau[topo[k + V_JOINT] + r]
     if topo[k + PHYSICS] != 0:
-        force -= joint_force(topo, const, q, v, k, r)
+        force -= speed_force(topo, const, q, v, k, r)
     return force
 
 

@@ -30,7 +30,7 @@ from .layout import (
 )
 from .modal import body_mass, moment_of
 from .motion import start_world, velocity, world_place
-from .physics import armature, conservative_force, joint_energy, joint_force
+from .physics import armature, conservative_force, joint_energy, speed_force
 from .placement import place
 from .scalar import kernel
 from .vec import add, axpy, cross, dot, load3, load9, mul, store3
@@ -118,7 +118,7 @@ def dissipated_power(topo, const, q, v):
                 total += v[e + r] * const[d + r * m + s] * v[e + s]
         if topo[k + PHYSICS] != 0:
             for r in range(topo[k + DOFS]):
-                force = joint_force(topo, const, q, v, k, r)
+                force = speed_force(topo, const, q, v, k, r)
                 force -= conservative_force(topo, const, q, k, r)
                 total += force * v[topo[k + V_JOINT] + r]
     return total

@@ -19,6 +19,7 @@ Cost      4 multiplications a speed; a root and 6 more for friction, four roots 
 from .layout import (
     COLUMNS,
     DOFS,
+    END,
     G_DOFS,
     G_Q,
     G_V,
@@ -27,6 +28,7 @@ from .layout import (
     HAS_FRICTION,
     HAS_STOPS,
     JOINT,
+    NV,
     PH_ARMATURE,
     PH_DAMPING,
     PH_FRICTION,
@@ -80,7 +82,7 @@ def softplus(x, softness):
 
 
 @kernel
-def joint_force(topo, const, q, v, k, r):
+def speed_force(topo, const, q, v, k, r):
     """f of joint speed r of body k, which has physics: what the joint itself takes of tau."""
     c = topo[k + PHYSICS] + r * PHYSICS_RECORD
     theta = q[coordinate_of(topo, k, r)]
@@ -119,8 +121,8 @@ def stop_slopes(const, c, theta, beta):
 
 
 @kernel
-def joint_slopes(topo, const, q, v, k, r):
-    """(df/dtheta, df/dbeta) of `joint_force`."""
+def speed_slopes(topo, const, q, v, k, r):
+    """(df/dtheta, df/dbeta) of `speed_force`."""
     c = topo[k + PHYSICS] + r * PHYSICS_RECORD
     beta = v[topo[k + V_JOINT] + r]
     by_theta = const[c + PH_STIFFNESS]
@@ -141,8 +143,8 @@ def joint_slopes(topo, const, q, v, k, r):
 
 
 @kernel
-def joint_secants(topo, const, q, v, k, r):
-    """`joint_slopes` with friction / beta in the place of the slope of friction.
+def speed_secants(topo, const, q, v, k, r):
+    """`speed_slopes` with friction / beta in the place of the slope of friction.
 
     Newton's method with the slope jumps from one side of zero speed to the other and back; with this, which is
     never less than the slope nor than zero, it does not.
@@ -209,5 +211,41 @@ def add_joint_forces(topo, const, q, v, vdot, tau, k):
         t = topo[k + V_JOINT]
         for r in range(topo[k + DOFS]):
             tau[t + r] += (
-                joint_force(topo, const, q, v, k, r) + armature(topo, const, k, r) * vdot[t + r]
+                speed_force(topo, const, q, v, k, r) + armature(topo, const, k, r) * vdot[t + r]
             )
+
+
+@kernel
+def joint_forces(topo, const, work, q, v, out):
+    """out = f of every joint speed, in the layout of v; zero for modes."""
+    for i in range(topo[NV]):
+        out[i] = 0.0
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if topo[k + PHYSICS] != 0:
+            for r in range(topo[k + DOFS]):
+                out[topo[k + V_JOINT] + r] = speed_force(topo, const, q, v, k, r)
+
+
+@kernel
+def joint_slopes(topo, const, work, q, v, out):
+    """out = df/dtheta of every joint speed, in the layout of v, then df/dbeta; zero for modes."""
+    nv = topo[NV]
+    for i in range(2 * nv):
+        out[i] = 0.0
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if topo[k + PHYSICS] != 0:
+            for r in range(topo[k + DOFS]):
+                i = topo[k + V_JOINT] + r
+                by_theta, by_beta = speed_slopes(topo, const, q, v, k, r)
+                out[i] = by_theta
+                out[nv + i] = by_beta
+
+
+@kernel
+def armatures(topo, const, work, q, out):
+    """out = the armature of every joint speed, in the layout of v; zero for modes."""
+    for i in range(topo[NV]):
+        out[i] = 0.0
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        for r in range(topo[k + DOFS]):
+            out[topo[k + V_JOINT] + r] = armature(topo, const, k, r)

@@ -20,6 +20,7 @@ from limber.kernels import (
     newton_euler,
     observe,
     paths,
+    physics,
     precomputed,
     sweeps,
     wrenches,
@@ -229,6 +230,21 @@ def kinetic_energy(topo, const, work, q, v, body, node, dt, out):
 @called(*_FUNCTION)
 def dissipation(topo, const, work, q, v, body, node, dt, out):
     energy.dissipation(topo, const, work, q, v, out)
+
+
+@called(*_FUNCTION)
+def joint_forces(topo, const, work, q, v, body, node, dt, out):
+    physics.joint_forces(topo, const, work, q, v, out)
+
+
+@called(*_FUNCTION)
+def joint_slopes(topo, const, work, q, v, body, node, dt, out):
+    physics.joint_slopes(topo, const, work, q, v, out)
+
+
+@called(*_FUNCTION)
+def armatures(topo, const, work, q, v, body, node, dt, out):
+    physics.armatures(topo, const, work, q, out)
 
 
 @called(*_FUNCTION)
