@@ -5,8 +5,8 @@ import pytest
 
 import limber as lb
 from helpers.pictured import arm, craft, satellite
+from limber.drawing.colours import COLOURS
 from limber.plotting.panels import PANELS, Wanted, elastic_energy
-from limber.plotting.style import COLOURS
 from limber.viewer.report import fitting
 
 

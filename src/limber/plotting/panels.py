@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from limber.bodies import FlexibleBody
 from limber.checks import Array
+from limber.drawing import coordinates as C
 from limber.errors import ArgumentValueError
-from limber.plotting import coordinates as C
 from limber.plotting.panel import Line, Panel
 from limber.plotting.reference import Reference
-
-if TYPE_CHECKING:
-    from limber.simulation.result import Result
+from limber.simulation.result import Result
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from limber.assembly.system import System
 from limber.checks import number, shown, whole
+from limber.drawing.tip import tip
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
 from limber.plotting.panel import Panel, draw
 from limber.plotting.panels import PANELS, Wanted
 from limber.plotting.reference import Reference, reference_of
 from limber.plotting.rows import pictured
 from limber.plotting.style import COLUMN, new_figure, plain, save, style, target
+from limber.simulation.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from limber.simulation.result import Result
 
 #: At most so many events are marked.
 MARKED = 12
@@ -174,14 +174,3 @@ def chosen_nodes(system: System, nodes: Mapping[str, str | int] | None) -> dict[
             raise ArgumentTypeError(f"nodes[{body!r}] must be a node name or number, got None.")
         found[body] = where
     return found
-
-
-def tip(system: System, body: str) -> int:
-    """The node of a body one looks at first."""
-    nodes = system.bodies[body].node_set
-    if "tip" in nodes.names:
-        return nodes.names.index("tip")
-    carrying = [c.at for c in system.attachments.values() if c.to == body and c.at is not None]
-    if carrying:
-        return carrying[0]
-    return int((nodes.position**2).sum(axis=1).argmax())

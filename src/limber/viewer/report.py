@@ -7,25 +7,24 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from limber.assembly.system import System
 from limber.checks import number, shown
+from limber.drawing.skeleton import skeletons
+from limber.drawing.tip import tip
 from limber.errors import ArgumentTypeError
 from limber.plotting.panel import Panel
 from limber.plotting.panels import Wanted
-from limber.plotting.plot import MARKED, chosen_bodies, chosen_nodes, panels_of, tip, what_names
+from limber.plotting.plot import MARKED, chosen_bodies, chosen_nodes, panels_of, what_names
 from limber.plotting.reference import reference_of
 from limber.plotting.rows import pictured
 from limber.plotting.style import target
-from limber.viewer.inline import plot_html
-from limber.viewer.numbers import tables
+from limber.simulation.result import Result
 from limber.viewer.scene import scene
-from limber.viewer.skeleton import skeletons
+from limber.viewer.svg import plot_html
+from limber.viewer.tables import tables
 from limber.whole import replacing
-
-if TYPE_CHECKING:
-    from limber.simulation.result import Result
 
 SCRIPTS = ("scene.js", "camera.js", "webgl.js", "canvas.js", "picture.js", "player.js")
 
