@@ -11,7 +11,7 @@ from limber.checks import Array, number
 from limber.drawing.colours import colour
 from limber.drawing.geometry import geometry
 from limber.errors import ArgumentValueError
-from limber.plotting.rows import pictured
+from limber.plotting.results import pictured
 from limber.plotting.stage import joint_points, mass_centres, stage
 from limber.plotting.style import new_figure, plain, style, target
 from limber.simulation.result import Result

@@ -9,7 +9,7 @@ import numpy as np
 
 from limber.checks import Array, numbers, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.plotting.rows import pictured
+from limber.plotting.results import pictured
 from limber.simulation.result import Result
 
 
