@@ -20,6 +20,7 @@ lint: .venv/lint.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	PYTHONPATH=src $(BIN)/lint-imports --no-cache
 
 bench: .venv/package.stamp .venv/test.stamp
 	$(BIN)/python benchmarks/run.py

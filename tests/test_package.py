@@ -1,9 +1,12 @@
 """The package as a whole: light to import, its names, its command line."""
 
 import os
+import pydoc
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import limber
 
@@ -24,6 +27,34 @@ def test_import_does_not_load_the_heavy_libraries():
         " 'rich', 'pydantic', 'yaml') if m in sys.modules])"
     )
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_import_does_not_load_the_packages_that_draw_or_read_scenarios():
+    done = python(
+        "import sys, limber; print([p for p in ('drawing', 'plotting', 'scenarios', 'symbolic', 'viewer')"
+        " if f'limber.{p}' in sys.modules])"
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_packages_that_are_imported_late_are_there():
+    done = python(
+        "import limber as lb; from limber import plotting, viewer;"
+        "print(lb.plotting is plotting, lb.viewer is viewer, lb.scenarios.Scenario is lb.io.Scenario)"
+    )
+    assert done.stdout == "True True True\n", done.stderr
+
+
+@pytest.mark.parametrize("name", ["plot", "animate", "report"])
+def test_pictures_of_a_result_show_their_arguments_in_help(name):
+    text = pydoc.plain(pydoc.render_doc(getattr(limber.Result, name)))
+    assert f"{name}(self, " in text and "**options" in text and "; see `limber." in text
+
+
+def test_names_that_a_lower_layer_offers_are_those_of_the_layer_above():
+    assert limber.io.load_scenario is limber.scenarios.load_scenario
+    assert limber.io.schema is limber.scenarios.schema
+    assert limber.io.Scenario is limber.scenarios.Scenario
 
 
 def test_names_that_are_imported_late_are_listed():

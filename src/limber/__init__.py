@@ -1,8 +1,9 @@
 """Limber: dynamics and control of flexible multibody systems by spatial operators."""
 
 import importlib
+import typing
 
-from limber import algebra, io, models, plotting, trajectories, viewer
+from limber import algebra, io, models, registry, trajectories
 from limber.algebra import Operator, Operators, denoc, operators, verify_identities
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, RigidBody, beam
@@ -47,21 +48,39 @@ from limber.joints import (
     Universal,
 )
 from limber.simulation import Event, Result, Table, simulate
+from limber.version import __version__ as __version__
+
+if typing.TYPE_CHECKING:
+    from limber import plotting, scenarios, viewer
+    from limber import symbolic as symbolic
+
+#: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, the others draw.
+_LATER = ("plotting", "scenarios", "symbolic", "viewer")
+
+# Names that a lower layer offers and a higher one implements.
+registry.register(
+    {
+        "Result.plot": "limber.plotting:plot",
+        "Result.animate": "limber.plotting:animate",
+        "Result.report": "limber.viewer:report",
+        "io.Scenario": "limber.scenarios:Scenario",
+        "io.load_scenario": "limber.scenarios:load_scenario",
+        "io.schema": "limber.scenarios:schema",
+    }
+)
 
 
 def __getattr__(name: str):
-    """`limber.symbolic`, imported when it is first used: it needs SymPy."""
-    if name == "symbolic":
-        return importlib.import_module("limber.symbolic")
+    """The packages that are imported when they are first used."""
+    if name in _LATER:
+        return importlib.import_module(f"limber.{name}")
     raise AttributeError(f"module 'limber' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """The names of this module, `symbolic` among them before it is imported."""
-    return sorted({*globals(), "symbolic"})
+    """The names of this module, with the packages that are not imported yet."""
+    return sorted({*globals(), *_LATER})
 
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Assembly",
@@ -116,6 +135,7 @@ __all__ = [
     "potential_energy",
     "qdot",
     "save",
+    "scenarios",
     "simulate",
     "trajectories",
     "verify_identities",

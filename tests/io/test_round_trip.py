@@ -105,13 +105,33 @@ def test_fidelity_of_the_file_is_that_of_build(tmp_path):
     assert again(made, tmp_path).build("full").fidelity == "full"
 
 
+def test_system_is_saved_as_the_assembly_that_it_was_built_from(tmp_path):
+    made = lb.models.canadarm()
+    system = made.build()
+    lb.save(made, tmp_path / "model.yaml")
+    expected = (tmp_path / "model.yaml").read_text()
+    made.attach("later", lb.RigidBody(1.0), lb.Fixed())  # the system does not change any more
+    lb.save(system, tmp_path / "model.yaml")
+    assert (tmp_path / "model.yaml").read_text() == expected
+
+
+@pytest.mark.parametrize("fidelity", ["full", "ruthless"])
+def test_saved_system_builds_the_same_system(fidelity, tmp_path):
+    system = lb.models.canadarm().build(fidelity)
+    lb.save(system, tmp_path / "model.yaml")
+    again = lb.load(tmp_path / "model.yaml").build()
+    assert again.fidelity == fidelity
+    assert np.array_equal(again.dynamics.topo, system.dynamics.topo)
+    assert np.array_equal(again.dynamics.const, system.dynamics.const)
+
+
 class Odd(lb.Joint):
     pass
 
 
 def test_what_cannot_be_saved_is_refused(tmp_path):
-    with pytest.raises(lb.LimberError, match="assembly must be an Assembly, got System"):
-        lb.save(lb.models.canadarm().build(), tmp_path / "a.yaml")
+    with pytest.raises(lb.LimberError, match="assembly must be an Assembly or a System, got"):
+        lb.save(lb.RigidBody(1.0), tmp_path / "a.yaml")
     with pytest.raises(lb.LimberError, match="arrays must be"):
         lb.save(lb.models.canadarm(), tmp_path / "a.yaml", arrays="json")
     with pytest.raises(lb.LimberError, match="cannot be written"):

@@ -5,8 +5,8 @@ import pytest
 
 import limber as lb
 from helpers.pictured import arm, craft, satellite
-from limber.plotting.panels import PANELS, Wanted, elastic_energy
-from limber.plotting.style import COLOURS
+from limber.drawing.colours import COLOURS
+from limber.plotting.panels import PANELS, Selection, elastic_energy
 from limber.viewer.report import fitting
 
 
@@ -88,8 +88,8 @@ def test_rotation_shows_the_twist_of_a_body():
     assert list(shown) == ["east tip x"]
     R = r.node("east", "tip").R
     assert np.allclose(np.arctan2(R[:, 2, 1], R[:, 1, 1]), shown["east tip x"])
-    assert "rotation" in fitting(Wanted(r, list(s.layout), {}))
-    assert "rotation" not in fitting(Wanted(arm(), list(arm().system.layout), {}))
+    assert "rotation" in fitting(Selection(r, list(s.layout), {}))
+    assert "rotation" not in fitting(Selection(arm(), list(arm().system.layout), {}))
 
 
 def test_energies_add_up():

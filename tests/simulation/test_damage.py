@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from limber.simulation.content import ROWS
+from limber.simulation.file_content import ROWS
 from limber.simulation.recording import Recording
 
 pytest.importorskip("h5py")

@@ -15,7 +15,7 @@ import pytest
 
 import limber as lb
 from limber.simulation import recording
-from limber.simulation.content import ROWS
+from limber.simulation.file_content import ROWS
 from limber.simulation.recording import Recording
 
 h5py = pytest.importorskip("h5py")

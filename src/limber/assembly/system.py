@@ -32,7 +32,8 @@ class System(Frozen):
     """A tree of bodies ready for computation: immutable, safe to share between threads.
 
     Made by `Assembly.build`.  `nq`, `nv` are the sizes of q and v; `layout[name]` says where a body's
-    freedoms lie in them; `bodies`, `joints` and `parents` map names to what was attached.
+    freedoms lie in them; `bodies`, `joints` and `parents` map names to what was attached.  `name`, `gravity`,
+    `fidelity` and `attachments` are what the assembly had when the system was built, so `lb.save` takes either.
     """
 
     def __init__(self, name: str, items: tuple[Attachment, ...], gravity: Array, fidelity: str):

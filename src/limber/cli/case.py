@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from limber.assembly import System
-from limber.assembly.rigid import without_modes
+from limber.assembly.without_modes import without_modes
 from limber.checks import Array
 from limber.cli.output import note
 from limber.cli.subject import Subject

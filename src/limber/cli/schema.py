@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from limber import io
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, print_json
 
@@ -33,4 +32,6 @@ def schema(
     limber schema scenario > scenario.schema.json
     """
     with guarded(True, debug):
-        print_json(io.schema(kind.value))
+        from limber import scenarios  # noqa: PLC0415 (keeps `limber --help` quick)
+
+        print_json(scenarios.schema(kind.value))

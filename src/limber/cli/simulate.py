@@ -18,7 +18,7 @@ from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, note, print_json, show
 from limber.cli.subject import File, read
 from limber.cli.summary import summary, tables
-from limber.cli.write import Wanted, refuse_inputs, write_more, write_rows
+from limber.cli.write import Outputs, refuse_inputs, write_more, write_rows
 from limber.errors import ArgumentTypeError, ArgumentValueError, FileError, SimulationError
 from limber.simulation.peers import PEERS
 
@@ -110,15 +110,15 @@ def simulate(
     Ctrl-C ends a run early, and a run that diverges stops: what was computed is still written.
     """
     with guarded(json, debug):
-        wanted = Wanted(out, csv, report, plots).checked()
+        outputs = Outputs(out, csv, report, plots).checked()
         options = Options(duration, every, method, rtol, atol, step, engine.value, rigid)
         subject = read(file)
-        refuse_inputs(wanted.files, subject.inputs)
+        refuse_inputs(outputs.files, subject.inputs)
         case = prepared(subject, options)
         result, error = _run(case, file, options)
-        files = write_rows(wanted, result)
+        files = write_rows(outputs, result)
         found = summary(case, result)
-        files += write_more(wanted, case, result, found)
+        files += write_more(outputs, case, result, found)
         found |= {"file": file, "files": files}
         if error is not None:
             found["error"] = exits.described(error)

@@ -12,10 +12,10 @@ from limber import io
 from limber.assembly import Assembly, System
 from limber.checks import Array
 from limber.errors import FileError, LimberError
-from limber.io.inputs import files_read
+from limber.io.files_read import files_read
 
 if TYPE_CHECKING:
-    from limber.io.scenario import Scenario
+    from limber.scenarios.scenario import Scenario
 
 File = Annotated[
     Path,
@@ -48,7 +48,7 @@ def read(path: Path) -> Subject:
     try:
         with files_read() as inputs:
             kind = io.file_kind(path)
-            case = io.load_scenario(path) if kind == "scenario" else None
+            case = _scenario(path) if kind == "scenario" else None
             assembly = io.load(path) if case is None else case.assembly
         if case is None:
             system = assembly.build()
@@ -58,3 +58,9 @@ def read(path: Path) -> Subject:
         raise
     except LimberError as error:
         raise FileError(f"{path}: {error}", str(path)) from error
+
+
+def _scenario(path: Path) -> Scenario:
+    from limber.scenarios import load_scenario  # noqa: PLC0415 (keeps `limber --help` quick)
+
+    return load_scenario(path)

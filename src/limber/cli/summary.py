@@ -10,10 +10,10 @@ from rich.table import Table
 
 from limber.cli.case import Case
 from limber.cli.output import escape, escape_lines, pairs, table
+from limber.drawing.coordinates import ANGLE, DISPLACEMENT, coordinates
+from limber.drawing.tip import tip
 from limber.errors import DynamicsError
 from limber.joints import Free
-from limber.plotting.coordinates import ANGLE, DISPLACEMENT, coordinates
-from limber.plotting.plot import tip
 from limber.simulation import Result
 
 UNITS = {ANGLE: "rad", DISPLACEMENT: "m"}  # a quaternion has none

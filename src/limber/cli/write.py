@@ -26,7 +26,7 @@ SEVERAL = 10_000
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Outputs:
     """What to write, and where."""
 
     out: Path | None = None
@@ -44,7 +44,7 @@ class Wanted:
             files += [("--out", self.out / name) for name in names]
         return files
 
-    def checked(self) -> Wanted:
+    def checked(self) -> Outputs:
         """Refuse before a long run what could not be written after it."""
         if self.plots and self.out is None:
             raise typer.BadParameter(
@@ -82,10 +82,10 @@ def refuse_inputs(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path]) -
             )
 
 
-def write_rows(wanted: Wanted, result: Result) -> list[Path]:
+def write_rows(outputs: Outputs, result: Result) -> list[Path]:
     """Write the numbers that were asked for, first of all, so that nothing later can lose them."""
-    tables = [wanted.csv] if wanted.csv is not None else []
-    tables += [wanted.out / "result.csv"] if wanted.out is not None else []
+    tables = [outputs.csv] if outputs.csv is not None else []
+    tables += [outputs.out / "result.csv"] if outputs.out is not None else []
     written: list[Path] = []
     failed: list[OSError] = []
     for path in tables if len(result) else []:
@@ -98,17 +98,17 @@ def write_rows(wanted: Wanted, result: Result) -> list[Path]:
     return written
 
 
-def write_more(wanted: Wanted, case: Case, result: Result, found: dict[str, Any]) -> list[Path]:
+def write_more(outputs: Outputs, case: Case, result: Result, found: dict[str, Any]) -> list[Path]:
     """Write the summary, the plots and the report that were asked for."""
     files: list[Path] = []
     if not len(result):
         return files
-    if wanted.out is not None:
+    if outputs.out is not None:
         text = json.dumps(plain(found), indent=2, allow_nan=False, ensure_ascii=False)
-        files.append(wanted.out / "summary.json")
+        files.append(outputs.out / "summary.json")
         with replacing(files[-1]) as stream:
             stream.write((text + "\n").encode())
-    for make in _pictures(wanted, case, result):
+    for make in _pictures(outputs, case, result):
         try:
             files.append(make())
         except (LimberError, ArithmeticError, ValueError) as error:  # numbers that cannot be drawn
@@ -116,10 +116,10 @@ def write_more(wanted: Wanted, case: Case, result: Result, found: dict[str, Any]
     return files
 
 
-def _pictures(wanted: Wanted, case: Case, result: Result):
+def _pictures(outputs: Outputs, case: Case, result: Result):
     """What makes the plots and the report, one after another."""
     reference = case.reference
-    if wanted.plots and wanted.out is not None:
+    if outputs.plots and outputs.out is not None:
         names = ["joints", "speeds", "torques", "energy"]
         names += ["deflection"] if any(b.modes for b in result.system.bodies.values()) else []
         names += ["power"] if len(result) > 2 else []
@@ -129,11 +129,11 @@ def _pictures(wanted: Wanted, case: Case, result: Result):
                 name for name in names if name not in ("joints", "speeds", "torques", "errors")
             ]
         for name in names:
-            path = wanted.out / f"{name}.png"
+            path = outputs.out / f"{name}.png"
             options = {"reference": reference} if name in ("joints", "errors") else {}
             yield partial(_plotted, result, name, path, case.name, options)
-    if wanted.report is not None:
-        file, text = wanted.report, case.description
+    if outputs.report is not None:
+        file, text = outputs.report, case.description
         yield lambda: result.report(file, title=case.name, notes=text, reference=reference)
 
 

@@ -1,31 +1,34 @@
-"""Files: models and scenarios in YAML, URDF, Denavit-Hartenberg tables, export."""
+"""Files: models in YAML, URDF, Denavit-Hartenberg tables, export; and scenarios, which `limber.scenarios` reads."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from limber.io.files import file_kind, load, load_scenario, save, schema
+from limber.io.files import file_kind, load, save
+from limber.registry import registered
 
 if TYPE_CHECKING:
     from limber.io.dh import DhRow, attach_dh
-    from limber.io.scenario import Scenario
     from limber.io.urdf import Urdf, parse_urdf
     from limber.io.urdf_assembly import read_urdf
 
 #: Names whose modules need pydantic or PyYAML: imported when first asked for.
 _LATER = {
     "DhRow": "limber.io.dh",
-    "Scenario": "limber.io.scenario",
     "Urdf": "limber.io.urdf",
     "attach_dh": "limber.io.dh",
     "parse_urdf": "limber.io.urdf",
     "read_urdf": "limber.io.urdf_assembly",
 }
+#: Names that a layer above implements.
+_ABOVE = ("Scenario", "load_scenario", "schema")
 
 
 def __getattr__(name: str):
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LATER[name]), name)
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    if name in _ABOVE:
+        return registered(f"io.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [

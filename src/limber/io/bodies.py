@@ -11,7 +11,6 @@ from limber.bodies.nodes import Nodes
 from limber.bodies.placed import placed
 from limber.checks import array
 from limber.errors import ArgumentValueError
-from limber.io.arrays import from_npz
 from limber.io.document import Where
 from limber.io.fields import (
     Check,
@@ -26,6 +25,7 @@ from limber.io.fields import (
     numbers,
     whole,
 )
+from limber.io.npz import from_npz
 from limber.io.rotations import RotationSection
 from limber.io.section import Section
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from limber.errors import FileError, LimberError
-from limber.io.inputs import note_read
+from limber.io.files_read import note_read
 from limber.io.yaml_tree import MAX_BYTES, Node, TreeError, parse
 
 Key = str | int

@@ -1,4 +1,4 @@
-"""Writing an assembly to a model file."""
+"""Writing a model to a file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from limber.assembly import Assembly
+from limber.assembly import Assembly, System
 from limber.errors import FileError
 from limber.io.bodies import body_data, same
-from limber.io.emit import emit
 from limber.io.joints import joint_data
 from limber.io.model import FORMAT
+from limber.io.yaml_writer import emit
+from limber.version import __version__
 from limber.whole import replacing
 
 HEAD = """\
@@ -23,9 +24,9 @@ HEAD = """\
 """
 
 
-def write_model(assembly: Assembly, path: Path, expand_beams: bool, arrays: str) -> None:
+def write_model(model: Assembly | System, path: Path, expand_beams: bool, arrays: str) -> None:
     """Write the model file, and the .npz beside it when arrays go there; each appears whole or not."""
-    data = model_data(assembly, expand_beams)
+    data = model_data(model, expand_beams)
     store: dict[str, np.ndarray] = {}
     if arrays == "npz":
         _move_arrays(data["bodies"], path.with_suffix(".npz").name, store)
@@ -52,29 +53,27 @@ def write_model(assembly: Assembly, path: Path, expand_beams: bool, arrays: str)
 
 def model_text(data: dict[str, Any], name: str) -> str:
     """The text of a model file of this content and name."""
-    from limber import __version__  # noqa: PLC0415
-
     count = len(data["bodies"])
     file = name if re.fullmatch(r"[\w. -]+", name) else "..."
     bodies = f"{count} {'body' if count == 1 else 'bodies'}"
     return HEAD.format(bodies=bodies, version=__version__, file=file) + "\n".join(emit(data)) + "\n"
 
 
-def model_data(assembly: Assembly, expand_beams: bool = False) -> dict[str, Any]:
-    """The content of a model file."""
-    data: dict[str, Any] = {"limber": FORMAT, "name": assembly.name}
-    if not same(assembly.gravity, np.zeros(3)):
-        data["gravity"] = assembly.gravity
-    if assembly.fidelity != "full":
-        data["fidelity"] = assembly.fidelity
+def model_data(model: Assembly | System, expand_beams: bool = False) -> dict[str, Any]:
+    """The content of a model file; that of a system builds it again, at its fidelity."""
+    data: dict[str, Any] = {"limber": FORMAT, "name": model.name}
+    if not same(model.gravity, np.zeros(3)):
+        data["gravity"] = model.gravity
+    if model.fidelity != "full":
+        data["fidelity"] = model.fidelity
     data["bodies"] = {}
-    for name, item in assembly.attachments.items():
+    for name, item in model.attachments.items():
         entry = body_data(item.body, expand_beams)
         entry["joint"] = joint_data(item.joint)
         if item.to != "world":
             entry["to"] = item.to
         if item.at is not None:
-            entry["at"] = _node(assembly.attachments[item.to].body, item.at)
+            entry["at"] = _node(model.attachments[item.to].body, item.at)
         if not same(item.offset, np.zeros(3)):
             entry["offset"] = item.offset
         if not same(item.rotation, np.eye(3)):

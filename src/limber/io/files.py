@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from limber.assembly import Assembly
+from limber.assembly import Assembly, System
 from limber.checks import shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
-
-if TYPE_CHECKING:
-    from limber.io.scenario import Scenario
 
 
 def file_path(path: Any) -> Path:
@@ -46,17 +43,17 @@ def load(path: str | PathLike) -> Assembly:
 
 
 def save(
-    assembly: Assembly,
+    assembly: Assembly | System,
     path: str | PathLike,
     *,
     expand_beams: bool = False,
     arrays: str = "inline",
 ) -> None:
-    """Write an assembly to a model file; `load` gives it back bit for bit.
+    """Write a model to a file; `load` gives its assembly back bit for bit.
 
     Parameters
     ----------
-    assembly : what to write.
+    assembly : what to write: an Assembly, or a System, which is written as the assembly that builds it again.
     path : of the file, .yaml; one that exists is replaced, whole.
     expand_beams : write the numbers of a beam (mode shapes at all of its mass points) instead of its few
         arguments.  Without it, the beam is computed anew by `load`: the same bits with the same versions
@@ -64,10 +61,8 @@ def save(
     arrays : "inline", or "npz" to put the arrays of bodies given by nodes into an .npz beside the file.  An .npz of
         that name is replaced along with the model file that it belongs to; one without is not ours, and refused.
     """
-    if not isinstance(assembly, Assembly):
-        raise ArgumentTypeError(
-            f"assembly must be an Assembly, got {shown(assembly)}. A System does not keep its description apart."
-        )
+    if not isinstance(assembly, (Assembly, System)):
+        raise ArgumentTypeError(f"assembly must be an Assembly or a System, got {shown(assembly)}.")
     if arrays not in ("inline", "npz"):
         raise ArgumentValueError(f'arrays must be "inline" or "npz", got {shown(arrays)}.')
     from limber.io.export import write_model  # noqa: PLC0415
@@ -79,16 +74,6 @@ def save(
             ".yaml."
         )
     write_model(assembly, where, bool(expand_beams), arrays)
-
-
-def load_scenario(path: str | PathLike) -> Scenario:
-    """The scenario of a file: a model, its state at the start, torques, duration and outputs.
-
-    path : of the file; files that it names are looked for beside it.
-    """
-    from limber.io.scenario import read_scenario  # noqa: PLC0415
-
-    return read_scenario(file_path(path))
 
 
 def file_kind(path: str | PathLike) -> str:
@@ -105,13 +90,3 @@ def file_kind(path: str | PathLike) -> str:
     document = Document(where)
     check_format(document)
     return "scenario" if "model" in document.data else "model"
-
-
-def schema(kind: str = "model") -> dict[str, Any]:
-    """The JSON schema of a file, for editors.
-
-    kind : "model", "scenario" or "side" (flexible links for a URDF).
-    """
-    from limber.io.json_schema import file_schema  # noqa: PLC0415
-
-    return file_schema(kind)

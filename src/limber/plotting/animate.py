@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from limber.checks import Array, number
+from limber.drawing.colours import colour
+from limber.drawing.geometry import geometry
 from limber.errors import ArgumentValueError
-from limber.plotting.rows import pictured
+from limber.plotting.results import pictured
 from limber.plotting.stage import joint_points, mass_centres, stage
-from limber.plotting.style import colour, new_figure, plain, style, target
-from limber.viewer.geometry import geometry
+from limber.plotting.style import new_figure, plain, style, target
+from limber.simulation.result import Result
 from limber.whole import replacing
-
-if TYPE_CHECKING:
-    from limber.simulation.result import Result
 
 #: More frames than this are a mistake.
 FRAMES = 3000

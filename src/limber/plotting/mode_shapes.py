@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, whole
+from limber.drawing.colours import COLOURS
+from limber.drawing.geometry import Geometry, geometry
 from limber.dynamics.evaluate import check_system
 from limber.dynamics.kinematics import integrate, jacobian, pose
 from limber.dynamics.modes import modes
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.plotting.stage import joint_points, stage
-from limber.plotting.style import COLOURS, COLUMN, new_figure, plain, save, style, target
-from limber.viewer.geometry import Geometry, geometry
+from limber.plotting.style import COLUMN, new_figure, plain, save, style, target
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from limber.checks import Array
-from limber.plotting.style import COLOURS, LINES, colour, plain
+from limber.drawing.colours import COLOURS, colour
+from limber.plotting.style import LINES, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

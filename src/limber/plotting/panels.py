@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from limber.bodies import FlexibleBody
 from limber.checks import Array
+from limber.drawing import coordinates as C
 from limber.errors import ArgumentValueError
-from limber.plotting import coordinates as C
 from limber.plotting.panel import Line, Panel
 from limber.plotting.reference import Reference
-
-if TYPE_CHECKING:
-    from limber.simulation.result import Result
+from limber.simulation.result import Result
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class Selection:
     """What to show: a result, some of its bodies, a node of each, and maybe a reference."""
 
     result: Result
@@ -37,88 +34,92 @@ class Wanted:
         """The number of a body."""
         return list(self.result.system.layout).index(body)
 
-    def of(self, result: Result) -> Wanted:
+    def of(self, result: Result) -> Selection:
         """The same of another result."""
-        return Wanted(result, self.bodies, self.nodes)
+        return Selection(result, self.bodies, self.nodes)
 
 
 def _joint_panels(
-    wanted: Wanted, of: Callable, values: Callable, labels: dict[str, str], reference: dict | None
+    selection: Selection,
+    of: Callable,
+    values: Callable,
+    labels: dict[str, str],
+    reference: dict | None,
 ) -> list[Panel]:
     """Panels of something that every joint has one of per coordinate (or speed), split by its unit."""
-    s, t = wanted.result.system, wanted.result.t
+    s, t = selection.result.system, selection.result.t
     lines: dict[str, list[Line]] = {kind: [] for kind in labels}
     pale: dict[str, list[Line]] = {kind: [] for kind in labels}
-    for body in wanted.bodies:
+    for body in selection.bodies:
         columns = values(body)
         seen: dict[str, int] = {}
         for i, (kind, name) in enumerate(of(s.joints[body])):
             variant = seen[kind] = seen.get(kind, -1) + 1
             label = f"{body} {name}".strip()
-            lines[kind].append(Line(label, t, columns[:, i], wanted.key(body), variant))
-            if reference and wanted.reference:
-                times, y = wanted.reference.t, reference[body][:, i]
-                pale[kind].append(Line(label, times, y, wanted.key(body), variant))
+            lines[kind].append(Line(label, t, columns[:, i], selection.key(body), variant))
+            if reference and selection.reference:
+                times, y = selection.reference.t, reference[body][:, i]
+                pale[kind].append(Line(label, times, y, selection.key(body), variant))
     found = [
-        Panel(label, lines[kind], reference=pale[kind], keys=wanted.keys)
+        Panel(label, lines[kind], reference=pale[kind], keys=selection.keys)
         for kind, label in labels.items()
         if lines[kind]
     ]
     if not found:
         raise ArgumentValueError(
-            f"none of the bodies {', '.join(map(repr, wanted.bodies))} has a joint that moves."
+            f"none of the bodies {', '.join(map(repr, selection.bodies))} has a joint that moves."
         )
     return found
 
 
-def joints(wanted: Wanted) -> list[Panel]:
+def joints(selection: Selection) -> list[Panel]:
     """Joint coordinates."""
     labels = {
         C.ANGLE: "joint angle (rad)",
         C.DISPLACEMENT: "joint displacement (m)",
         C.QUATERNION: "quaternion",
     }
-    reference = wanted.reference.joints if wanted.reference else None
-    return _joint_panels(wanted, C.coordinates, wanted.result.joint, labels, reference)
+    reference = selection.reference.joints if selection.reference else None
+    return _joint_panels(selection, C.coordinates, selection.result.joint, labels, reference)
 
 
-def speeds(wanted: Wanted) -> list[Panel]:
+def speeds(selection: Selection) -> list[Panel]:
     """Joint speeds."""
     labels = {C.ANGLE: "joint rate (rad/s)", C.DISPLACEMENT: "joint velocity (m/s)"}
-    reference = wanted.reference.speeds if wanted.reference else None
-    return _joint_panels(wanted, C.speeds, wanted.result.joint_speed, labels, reference)
+    reference = selection.reference.speeds if selection.reference else None
+    return _joint_panels(selection, C.speeds, selection.result.joint_speed, labels, reference)
 
 
-def accelerations(wanted: Wanted) -> list[Panel]:
+def accelerations(selection: Selection) -> list[Panel]:
     """Rates of the joint speeds."""
-    r = wanted.result
+    r = selection.result
     labels = {C.ANGLE: "joint acceleration (rad/s²)", C.DISPLACEMENT: "joint acceleration (m/s²)"}
     return _joint_panels(
-        wanted, C.speeds, lambda b: r.vdot[:, r.system.layout[b].v_joint], labels, None
+        selection, C.speeds, lambda b: r.vdot[:, r.system.layout[b].v_joint], labels, None
     )
 
 
-def torques(wanted: Wanted) -> list[Panel]:
+def torques(selection: Selection) -> list[Panel]:
     """Joint torques and forces."""
-    r = wanted.result
+    r = selection.result
     labels = {C.ANGLE: "joint torque (N m)", C.DISPLACEMENT: "joint force (N)"}
     return _joint_panels(
-        wanted, C.speeds, lambda b: r.tau[:, r.system.layout[b].v_joint], labels, None
+        selection, C.speeds, lambda b: r.tau[:, r.system.layout[b].v_joint], labels, None
     )
 
 
-def errors(wanted: Wanted) -> list[Panel]:
+def errors(selection: Selection) -> list[Panel]:
     """Joint coordinates less those of the reference; of quaternions, the angle between."""
-    if wanted.reference is None:
+    if selection.reference is None:
         raise ArgumentValueError(
             'what="errors" needs reference=: another Result, or a function of t that gives joint coordinates.'
         )
-    s, known = wanted.result.system, wanted.reference
+    s, known = selection.result.system, selection.reference
     labels = {C.ANGLE: "joint error (rad)", C.DISPLACEMENT: "joint error (m)"}
     lines: dict[str, list[Line]] = {kind: [] for kind in labels}
-    for body in wanted.bodies:
-        key = wanted.key(body)
-        here, there = wanted.result.joint(body)[known.rows], known.joints[body]
+    for body in selection.bodies:
+        key = selection.key(body)
+        here, there = selection.result.joint(body)[known.rows], known.joints[body]
         for variant, at in enumerate(s.joints[body].quaternions()):
             apart = [np.linalg.norm(here[:, at] - sign * there[:, at], axis=1) for sign in (1, -1)]
             angle = 4.0 * np.arctan2(np.minimum(*apart), np.maximum(*apart))
@@ -127,50 +128,52 @@ def errors(wanted: Wanted) -> list[Panel]:
             if kind in labels:
                 label = f"{body} {name}".strip()
                 lines[kind].append(Line(label, known.t, here[:, i] - there[:, i], key, i))
-    found = [Panel(labels[k], lines[k], keys=wanted.keys) for k in labels if lines[k]]
+    found = [Panel(labels[k], lines[k], keys=selection.keys) for k in labels if lines[k]]
     if not found:
         raise ArgumentValueError(
-            f"none of the bodies {', '.join(map(repr, wanted.bodies))} has a joint that moves."
+            f"none of the bodies {', '.join(map(repr, selection.bodies))} has a joint that moves."
         )
     return found
 
 
-def modes(wanted: Wanted) -> list[Panel]:
+def modes(selection: Selection) -> list[Panel]:
     """Modal coordinates, a panel per flexible body."""
     found = []
-    for body in _flexible(wanted, "modes"):
-        eta = wanted.result.modal(body)
+    for body in _flexible(selection, "modes"):
+        eta = selection.result.modal(body)
         n = eta.shape[1]
-        lines = [Line(f"mode {i + 1}", wanted.result.t, eta[:, i], i) for i in range(n)]
+        lines = [Line(f"mode {i + 1}", selection.result.t, eta[:, i], i) for i in range(n)]
         found.append(Panel("modal coordinate", lines, title=body, keys=n))
     return found
 
 
-def deflection(wanted: Wanted) -> list[Panel]:
+def deflection(selection: Selection) -> list[Panel]:
     """How far a node of each flexible body is from its undeformed place, in the axes of its body."""
-    return _of_nodes(wanted, "deflection", "deflection (m)", wanted.result.deflection)
+    return _of_nodes(selection, "deflection", "deflection (m)", selection.result.deflection)
 
 
-def rotation(wanted: Wanted) -> list[Panel]:
+def rotation(selection: Selection) -> list[Panel]:
     """How far a node of each flexible body is turned from its undeformed axes, in those of its body."""
-    r = wanted.result
+    r = selection.result
 
     def turned(body: str, node: int) -> Array:
         return r.modal(body) @ r.system.bodies[body].node_set.rotation[node].T
 
-    return _of_nodes(wanted, "rotation", "rotation (rad)", turned)
+    return _of_nodes(selection, "rotation", "rotation (rad)", turned)
 
 
-def _of_nodes(wanted: Wanted, what: str, label: str, of: Callable) -> list[Panel]:
+def _of_nodes(selection: Selection, what: str, label: str, of: Callable) -> list[Panel]:
     """Three numbers, of(body, node) (n, 3), of a node of each flexible body."""
     lines = []
-    for body in _flexible(wanted, what):
-        name = wanted.result.system.bodies[body].node_set.names[wanted.nodes[body]]
-        values = of(body, wanted.nodes[body])
+    for body in _flexible(selection, what):
+        name = selection.result.system.bodies[body].node_set.names[selection.nodes[body]]
+        values = of(body, selection.nodes[body])
         for i, axis in enumerate("xyz"):
             text = f"{body} {name} {axis}"
-            lines.append(Line(text, wanted.result.t, values[:, i], wanted.key(body), (i + 2) % 3))
-    return [Panel(label, lines, keys=wanted.keys)]
+            lines.append(
+                Line(text, selection.result.t, values[:, i], selection.key(body), (i + 2) % 3)
+            )
+    return [Panel(label, lines, keys=selection.keys)]
 
 
 def elastic_energy(result: Result) -> Array:
@@ -183,9 +186,9 @@ def elastic_energy(result: Result) -> Array:
     return stored
 
 
-def energy(wanted: Wanted) -> list[Panel]:
+def energy(selection: Selection) -> list[Panel]:
     """Energies of the whole system."""
-    r = wanted.result
+    r = selection.result
     elastic = elastic_energy(r)
     lines = [Line("kinetic", r.t, r.kinetic_energy, 0)]
     if any(isinstance(b, FlexibleBody) for b in r.system.bodies.values()):
@@ -195,9 +198,9 @@ def energy(wanted: Wanted) -> list[Panel]:
     return [Panel("energy (J)", [*lines, Line("total", r.t, r.energy, None, 2)])]
 
 
-def power(wanted: Wanted) -> list[Panel]:
+def power(selection: Selection) -> list[Panel]:
     """Where the energy goes: powers, and the audit of their work against the change of energy."""
-    r = wanted.result
+    r = selection.result
     audit = r.power_audit()
     lost = np.zeros(len(r))
     for name, body in r.system.bodies.items():
@@ -221,18 +224,18 @@ def power(wanted: Wanted) -> list[Panel]:
     return [Panel("power (W)", powers), Panel("energy (J)", works), Panel("residual (J)", rest)]
 
 
-def _flexible(wanted: Wanted, what: str) -> list[str]:
-    bodies = wanted.result.system.bodies
-    found = [b for b in wanted.bodies if bodies[b].modes]
+def _flexible(selection: Selection, what: str) -> list[str]:
+    bodies = selection.result.system.bodies
+    found = [b for b in selection.bodies if bodies[b].modes]
     if not found:
         raise ArgumentValueError(
-            f"what={what!r}: none of the bodies {', '.join(map(repr, wanted.bodies))} is flexible."
+            f"what={what!r}: none of the bodies {', '.join(map(repr, selection.bodies))} is flexible."
         )
     return found
 
 
 #: name to (panels of it, whether those of a reference result can lie beneath)
-PANELS: dict[str, tuple[Callable[[Wanted], list[Panel]], bool]] = {
+PANELS: dict[str, tuple[Callable[[Selection], list[Panel]], bool]] = {
     "joints": (joints, False),
     "speeds": (speeds, False),
     "accelerations": (accelerations, True),

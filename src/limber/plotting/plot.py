@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from limber.assembly.system import System
 from limber.checks import number, shown, whole
+from limber.drawing.tip import tip
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
 from limber.plotting.panel import Panel, draw
-from limber.plotting.panels import PANELS, Wanted
+from limber.plotting.panels import PANELS, Selection
 from limber.plotting.reference import Reference, reference_of
-from limber.plotting.rows import pictured
+from limber.plotting.results import pictured
 from limber.plotting.style import COLUMN, new_figure, plain, save, style, target
+from limber.simulation.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from limber.simulation.result import Result
 
 #: At most so many events are marked.
 MARKED = 12
@@ -63,8 +63,8 @@ def plot(
     result = pictured("plot", result, 1, "there is nothing to plot")
     chosen = chosen_bodies(result.system, bodies)
     known = None if reference is None else reference_of(result, reference, chosen)
-    wanted = Wanted(result, chosen, chosen_nodes(result.system, nodes), known)
-    panels = [panel for name in names for panel in panels_of(name, wanted)]
+    selection = Selection(result, chosen, chosen_nodes(result.system, nodes), known)
+    panels = [panel for name in names for panel in panels_of(name, selection)]
     times = tuple(e.t for e in result.events if result.t[0] <= e.t <= result.t[-1])
     figure = figure_of(panels, times, title, width, panel_height, columns)
     if file is not None:
@@ -107,15 +107,15 @@ def figure_of(
     return figure
 
 
-def panels_of(name: str, wanted: Wanted) -> list[Panel]:
+def panels_of(name: str, selection: Selection) -> list[Panel]:
     """The panels of one name, with those of a reference result beneath."""
     make, comparable = PANELS[name]
-    panels = make(wanted)
-    known: Reference | None = wanted.reference
+    panels = make(selection)
+    known: Reference | None = selection.reference
     if not comparable or known is None or known.result is None:
         return panels
     try:
-        beneath = make(wanted.of(known.result))
+        beneath = make(selection.of(known.result))
     except LimberError:  # a rigid reference has no modes
         return panels
     if len(beneath) != len(panels):
@@ -174,14 +174,3 @@ def chosen_nodes(system: System, nodes: Mapping[str, str | int] | None) -> dict[
             raise ArgumentTypeError(f"nodes[{body!r}] must be a node name or number, got None.")
         found[body] = where
     return found
-
-
-def tip(system: System, body: str) -> int:
-    """The node of a body one looks at first."""
-    nodes = system.bodies[body].node_set
-    if "tip" in nodes.names:
-        return nodes.names.index("tip")
-    carrying = [c.at for c in system.attachments.values() if c.to == body and c.at is not None]
-    if carrying:
-        return carrying[0]
-    return int((nodes.position**2).sum(axis=1).argmax())

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from limber.checks import Array, numbers, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.plotting.rows import pictured
-
-if TYPE_CHECKING:
-    from limber.simulation.result import Result
+from limber.plotting.results import pictured
+from limber.simulation.result import Result
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +29,6 @@ class Reference:
 
 def reference_of(result: Result, given: Any, bodies: list[str]) -> Reference:
     """The reference that a user gave: a Result, or a function of t."""
-    from limber.simulation.result import Result  # noqa: PLC0415 (it imports the plots)
-
     if isinstance(given, Result):
         return _of_result(result, given, bodies)
     if callable(given):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from limber.checks import Array, shown
+from limber.drawing.geometry import Geometry
 from limber.errors import ArgumentValueError
-from limber.viewer.geometry import Geometry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""The look of all pictures: sizes, colours that the colour-blind can tell apart, saving."""
+"""The look of all figures: sizes, settings of Matplotlib, saving."""
 
 from __future__ import annotations
 
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
 
 #: Widths of a column and of a page of a journal, inches.
 COLUMN, PAGE = 3.5, 7.2
-#: Okabe and Ito's colours, the ones that show on white and on black, and five more that are as far from them and
-#: from each other.
-COLOURS = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C",
-    "#7B3FE4", "#8A5A2B", "#6B8E00", "#F5A98A", "#C2185B",
-)  # fmt: skip
 LINES = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1.2, 1, 1.2)))
 FORMATS = ("png", "svg", "pdf")
 
@@ -92,13 +86,6 @@ def new_figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     return Figure(figsize=(width, height), layout="constrained")
-
-
-def colour(i: int, n: int) -> Any:
-    """The colour of line i of n: one of `COLOURS`, or of a map from blue to yellow if there are many."""
-    if n <= len(COLOURS):
-        return COLOURS[i]
-    return library().colormaps["viridis"](0.92 * i / (n - 1))
 
 
 def plain(text: str) -> str:

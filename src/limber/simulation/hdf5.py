@@ -1,7 +1,7 @@
 """Finished results as HDF5 files.
 
-    t (n,), q (n, nq), ...      the rows, one dataset for every entry of `content.ROWS`
-    attributes                  those of `content.heading`, and ending (events, statistics and message, as JSON)
+    t (n,), q (n, nq), ...      the rows, one dataset for every entry of `file_content.ROWS`
+    attributes                  those of `file_content.heading`, and ending (events, statistics and message, as JSON)
 
 The file starts with a user block of 512 bytes, which HDF5 passes over: its size, and a digest of all bytes behind
 the block.  A file is read only if they fit, so the HDF5 library never sees a damaged file, over which it may hang.
@@ -23,7 +23,7 @@ import numpy as np
 
 from limber.checks import Array
 from limber.errors import FileError, MissingExtraError
-from limber.simulation.content import (
+from limber.simulation.file_content import (
     FORMAT,
     ROWS,
     ending,
@@ -55,7 +55,7 @@ def library() -> Any:
 
 
 def write(result: Result, path: Path, known: dict[str, Any]) -> None:
-    """Write a result and its `content.heading`; a file that is there is replaced when all is written."""
+    """Write a result and its `file_content.heading`; a file that is there is replaced when all is written."""
     rows = rows_of(result)
     layout, places = _laid_out(rows, known | {"ending": ending(result)})
     digest = sha256()

@@ -32,7 +32,7 @@ from limber.checks import Array
 from limber.errors import FileError, ModelWarning, warn
 from limber.io.files import file_path
 from limber.simulation import hdf5
-from limber.simulation.content import (
+from limber.simulation.file_content import (
     FORMAT,
     ending,
     heading,

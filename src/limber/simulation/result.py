@@ -16,6 +16,7 @@ from limber import dynamics
 from limber.assembly.system import System
 from limber.checks import Array, array, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
+from limber.registry import registered
 from limber.simulation.events import Happened
 
 if TYPE_CHECKING:
@@ -252,22 +253,16 @@ class Result:
 
     def plot(self, what: str | Iterable[str] = "joints", **options: Any) -> Figure:
         """A Matplotlib figure of this result; see `limber.plotting.plot` for `what` and the options."""
-        from limber.plotting import plot  # noqa: PLC0415 (it imports this module)
-
-        return plot(self, what, **options)
+        return registered("Result.plot")(self, what, **options)
 
     def animate(self, path: Any, **options: Any) -> Path:
         """Write a GIF of the moving system; see `limber.plotting.animate` for the options."""
-        from limber.plotting import animate  # noqa: PLC0415
-
-        return animate(self, path, **options)
+        return registered("Result.animate")(self, path, **options)
 
     def report(self, path: Any, **options: Any) -> Path:
         """Write one HTML file with plots, numbers and an animation; see `limber.viewer.report` for the
         options."""
-        from limber.viewer import report  # noqa: PLC0415
-
-        return report(self, path, **options)
+        return registered("Result.report")(self, path, **options)
 
     # --- other shapes -----------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from os import PathLike
 from limber.errors import FileError, ModelWarning, warn
 from limber.io.files import file_path
 from limber.simulation import hdf5, recording
-from limber.simulation.content import FORMAT, heading
+from limber.simulation.file_content import FORMAT, heading
 from limber.simulation.result import Result
 
 

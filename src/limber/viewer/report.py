@@ -7,25 +7,24 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from limber.assembly.system import System
 from limber.checks import number, shown
+from limber.drawing.skeleton import skeletons
+from limber.drawing.tip import tip
 from limber.errors import ArgumentTypeError
 from limber.plotting.panel import Panel
-from limber.plotting.panels import Wanted
-from limber.plotting.plot import MARKED, chosen_bodies, chosen_nodes, panels_of, tip, what_names
+from limber.plotting.panels import Selection
+from limber.plotting.plot import MARKED, chosen_bodies, chosen_nodes, panels_of, what_names
 from limber.plotting.reference import reference_of
-from limber.plotting.rows import pictured
+from limber.plotting.results import pictured
 from limber.plotting.style import target
-from limber.viewer.inline import plot_html
-from limber.viewer.numbers import tables
+from limber.simulation.result import Result
 from limber.viewer.scene import scene
-from limber.viewer.skeleton import skeletons
+from limber.viewer.svg import plot_html
+from limber.viewer.tables import tables
 from limber.whole import replacing
-
-if TYPE_CHECKING:
-    from limber.simulation.result import Result
 
 SCRIPTS = ("scene.js", "camera.js", "webgl.js", "canvas.js", "picture.js", "player.js")
 
@@ -67,8 +66,8 @@ def report(
             raise ArgumentTypeError(f"{name} must be text, got {shown(text)}.")
     chosen, ends = chosen_bodies(s, bodies), chosen_nodes(s, nodes)
     known = None if reference is None else reference_of(result, reference, chosen)
-    wanted = Wanted(result, chosen, ends, known)
-    names = fitting(wanted) if what is None else what_names(what)
+    selection = Selection(result, chosen, ends, known)
+    names = fitting(selection) if what is None else what_names(what)
     followed = _trail(s, trail)
     parts = {
         "title": escape(title or s.name),
@@ -76,7 +75,7 @@ def report(
         "summary": escape(_summary(result)),
         "notes": f"<p>{escape(notes)}</p>" if notes else "",
         "trail": escape(_named(s, followed)),
-        "plots": _plots(wanted, names),
+        "plots": _plots(selection, names),
         "tables": tables(result, ends),
         "scene": json.dumps(scene(result, followed, number("scale", scale)), separators=(",", ":")),
         "style": _source("page.css"),
@@ -90,27 +89,27 @@ def report(
     return file
 
 
-def fitting(wanted: Wanted) -> list[str]:
+def fitting(selection: Selection) -> list[str]:
     """The plots that have something to show."""
-    s, r = wanted.result.system, wanted.result
-    moving = any(s.joints[b].dofs for b in wanted.bodies)
-    flexible = any(s.bodies[b].modes for b in wanted.bodies)
+    s, r = selection.result.system, selection.result
+    moving = any(s.joints[b].dofs for b in selection.bodies)
+    flexible = any(s.bodies[b].modes for b in selection.bodies)
     names = ["joints", "speeds"] if moving else []
-    names += ["errors"] if moving and wanted.reference is not None else []
+    names += ["errors"] if moving and selection.reference is not None else []
     names += ["deflection"] if flexible else []
     drawn = skeletons(s)
-    names += ["rotation"] if any(len(drawn[b].ribs.points) for b in wanted.bodies) else []
+    names += ["rotation"] if any(len(drawn[b].ribs.points) for b in selection.bodies) else []
     names += ["torques"] if moving and r.tau.any() else []
     return [*names, "energy", *(["power"] if len(r) >= 3 else [])]
 
 
-def _plots(wanted: Wanted, names: list[str]) -> str:
-    r = wanted.result
+def _plots(selection: Selection, names: list[str]) -> str:
+    r = selection.result
     span = (float(r.t[0]), float(r.t[-1]))
     if span[0] == span[1]:
         span = (span[0] - 0.5, span[0] + 0.5)
     events = tuple(e.t for e in r.events if span[0] <= e.t <= span[1])[:MARKED]
-    every: list[Panel] = [panel for name in names for panel in panels_of(name, wanted)]
+    every: list[Panel] = [panel for name in names for panel in panels_of(name, selection)]
     return "\n".join(plot_html([p], events, span, i) for i, p in enumerate(every))
 
 

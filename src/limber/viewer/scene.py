@@ -9,19 +9,17 @@ a body.
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.plotting.style import colour
-from limber.viewer.geometry import carried, geometry, joint_axis, joint_motion
-from limber.viewer.skeleton import Skeleton, skeletons
-
-if TYPE_CHECKING:
-    from limber.simulation.result import Result
+from limber.drawing.colours import colour
+from limber.drawing.geometry import carried, geometry, joint_axis, joint_motion
+from limber.drawing.skeleton import Skeleton, skeletons
+from limber.simulation.result import Result
 
 #: At most so many frames, and so many bytes of motion before encoding; results beyond are thinned.
 FRAMES, BYTES = 2000, 1_500_000

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from limber.assembly.rigid import without_modes
+from limber.assembly.without_modes import without_modes
 from limber.simulation.methods import methods
 from limber.simulation.peers import PEERS
 

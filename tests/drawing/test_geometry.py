@@ -5,8 +5,8 @@ import pytest
 
 import limber as lb
 from helpers.pictured import arm, craft, satellite
+from limber.drawing.skeleton import neighbours
 from limber.viewer import geometry
-from limber.viewer.skeleton import neighbours
 
 TOLERANCE = 1e-9
 

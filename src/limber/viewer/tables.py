@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import platform
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from limber.plotting import coordinates as C
-
-if TYPE_CHECKING:
-    from limber.simulation.result import Result
+from limber.drawing import coordinates as C
+from limber.simulation.result import Result
+from limber.version import __version__
 
 Rows = list[tuple[str, ...]]
 _UNITS = {C.ANGLE: ("rad", "rad/s", "N m"), C.DISPLACEMENT: ("m", "m/s", "N")}
@@ -42,8 +40,6 @@ def run(result: Result) -> Rows:
     import matplotlib  # noqa: PLC0415 (slow to import)
     import scipy  # noqa: PLC0415 (slow to import)
 
-    import limber  # noqa: PLC0415 (it imports this module)
-
     s, cost = result.system, result.statistics
     rows: Rows = [
         ("time", f"{result.t[0]:g} to {result.t[-1]:g} s, {len(result)} rows"),
@@ -60,9 +56,7 @@ def run(result: Result) -> Rows:
             ("evaluations", f"{cost.evaluations} of the dynamics"),
             ("wall time", f"{cost.seconds:.3g} s{pace}"),
         ]
-    versions = (
-        f"Limber {limber.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
-    )
+    versions = f"Limber {__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
     rows.append(
         ("made by", f"{versions}SciPy {scipy.__version__}, Matplotlib {matplotlib.__version__}")
     )

@@ -10,7 +10,7 @@ from limber.assembly import System
 from limber.io.document import Where
 from limber.io.fields import Name, NodeName, numbers
 from limber.io.section import Section
-from limber.io.states import check_body
+from limber.scenarios.states import check_body
 from limber.simulation.table import Table
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from limber.assembly import Assembly
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.errors import ArgumentValueError, FileError
 from limber.integrators import context as R
 from limber.simulation.events import Happened
 from limber.simulation.result import Result, Statistics
+from limber.version import __version__
 
 #: Of both kinds of files.
 FORMAT = 2
@@ -63,10 +63,9 @@ def _known_of(result: Result) -> dict[str, Any]:
 
 def heading(result: Result) -> dict[str, Any]:
     """What is known before the first row: who writes, the model as the text of a model file, where wrenches act."""
-    from limber import __version__  # noqa: PLC0415
     from limber.io.export import model_data, model_text  # noqa: PLC0415
 
-    model = model_text(model_data(assembly_of(result.system)), "model.yaml")
+    model = model_text(model_data(result.system), "model.yaml")
     return {"format": FORMAT, "limber": __version__, "model": model, **_known_of(result)}
 
 
@@ -117,16 +116,6 @@ def system_of(model: str, path: Path) -> System:
 
     document = Document(path, model)
     return build_model(document.data, document.root, path.stem).build()
-
-
-def assembly_of(system: System) -> Assembly:
-    """The description of a system."""
-    assembly = Assembly(system.name, system.gravity, fidelity=system.fidelity)
-    for name, item in system.attachments.items():
-        assembly.attach(
-            name, item.body, item.joint, item.to, item.at, item.offset, item.rotation, item.inboard
-        )
-    return assembly
 
 
 def unwritten(path: Path, error: OSError, more: str = "") -> FileError:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from limber.assembly import Assembly, System
-from limber.assembly.rigid import without_modes
+from limber.assembly.without_modes import without_modes
 from limber.checks import Array
 from limber.dynamics import inverse_dynamics
 from limber.errors import ArgumentValueError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,16 +10,12 @@ from limber.assembly import Assembly
 from limber.assembly.system import System
 from limber.checks import shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
-
-if TYPE_CHECKING:
-    from limber.simulation.result import Result
+from limber.simulation.result import Result
 
 
 def pictured(picture: str, result: Any, least: int, why: str) -> Result:
     """A result of one row at least, or of two, without those that repeat a time, as at events: the last of each
     stays.  `picture` and `why` are for messages."""
-    from limber.simulation.result import Result  # noqa: PLC0415 (it imports the plots)
-
     if not isinstance(result, Result):
         raise ArgumentTypeError(f"{picture} takes a Result, got {_instead(result, picture)}")
     keep = np.append(np.diff(result.t) > 0.0, True)[: len(result)]

@@ -14,10 +14,10 @@ from limber.assembly import Assembly, System
 from limber.errors import ModelWarning, warn
 from limber.io.document import Where, read_text
 from limber.io.fields import FileName, Name, array_of, number, numbers, problem
-from limber.io.follow import rigid_torques
-from limber.io.paths import PathsSection
 from limber.io.section import Section
-from limber.io.states import StateSection, check_body
+from limber.scenarios.joint_paths import PathsSection
+from limber.scenarios.path_torques import rigid_torques
+from limber.scenarios.states import StateSection, check_body
 from limber.simulation.table import Table
 from limber.trajectories import Together, Trajectory
 

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.checks import Array, number
+from limber.drawing.skeleton import Skeleton, skeletons
 from limber.dynamics.evaluate import check_system, vectors
 from limber.dynamics.kinematics import pose
 from limber.joints import Joint
-from limber.viewer.skeleton import Skeleton, skeletons
 
 #: rotations (n, 3, 3) and places (n, 3)
 Frame = tuple[Array, Array]

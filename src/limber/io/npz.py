@@ -10,7 +10,7 @@ import numpy as np
 from limber.checks import did_you_mean
 from limber.errors import LimberError
 from limber.io.document import Where
-from limber.io.inputs import note_read
+from limber.io.files_read import note_read
 
 #: What an .npz may expand to.
 MAX_BYTES = 2**30

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -15,7 +16,6 @@ from limber.assembly import Assembly, System
 from limber.checks import Array
 from limber.io.bodies import MAX_MODES
 from limber.io.document import Document, Where
-from limber.io.external import WrenchSection, external_forces
 from limber.io.fields import (
     Check,
     FileName,
@@ -27,11 +27,12 @@ from limber.io.fields import (
     numbers,
     whole,
 )
-from limber.io.files import load
+from limber.io.files import file_path, load
 from limber.io.model import FORMAT, ModelSection, check_format
 from limber.io.section import Section, validated
-from limber.io.states import StateSection, check_quaternions
-from limber.io.torques import TorqueSection
+from limber.scenarios.external import WrenchSection, external_forces
+from limber.scenarios.states import StateSection, check_quaternions
+from limber.scenarios.torques import TorqueSection
 from limber.simulation.methods import methods
 from limber.simulation.peers import PEERS
 from limber.simulation.table import Table
@@ -256,13 +257,17 @@ class ScenarioSection(Section):
         )
 
 
-def read_scenario(path: Path) -> Scenario:
-    """The scenario of a file."""
-    document = Document(path)
+def load_scenario(path: str | PathLike) -> Scenario:
+    """The scenario of a file: a model, its state at the start, torques, duration and outputs.
+
+    path : of the file; files that it names are looked for beside it.
+    """
+    file = file_path(path)
+    document = Document(file)
     check_format(document)
     if "model" not in document.data:
         raise document.root.error(
             "this is not a scenario: it has no `model`. Read a model file with limber.load."
         )
     section = validated(ScenarioSection, document.data, document.root)
-    return section.build(document.root, path)
+    return section.build(document.root, file)

@@ -1,4 +1,4 @@
-"""JSON schemas of the files."""
+"""JSON schemas of the files: models, scenarios, and the flexible links beside a URDF."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from limber.checks import shown
 from limber.errors import ArgumentValueError
 from limber.io.joints import BARE, JointSection
 from limber.io.model import ModelSection, SideSection
-from limber.io.scenario import ScenarioSection
 from limber.io.section import Section
+from limber.scenarios.scenario import ScenarioSection
 
 KINDS: dict[str, type[Section]] = {
     "model": ModelSection,
@@ -18,16 +18,19 @@ KINDS: dict[str, type[Section]] = {
 }
 
 
-def file_schema(kind: str) -> dict[str, Any]:
-    """The JSON schema of a kind of file."""
+def schema(kind: str = "model") -> dict[str, Any]:
+    """The JSON schema of a file, for editors.
+
+    kind : "model", "scenario" or "side" (flexible links for a URDF).
+    """
     if kind not in KINDS:
         raise ArgumentValueError(f"kind must be one of {', '.join(KINDS)}; got {shown(kind)}.")
-    schema = KINDS[kind].model_json_schema()
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = f"Limber {kind} file"
-    for name, definition in schema.get("$defs", {}).items():
-        schema["$defs"][name] = _with_short_forms(name, definition)
-    return schema
+    found = KINDS[kind].model_json_schema()
+    found["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    found["title"] = f"Limber {kind} file"
+    for name, definition in found.get("$defs", {}).items():
+        found["$defs"][name] = _with_short_forms(name, definition)
+    return found
 
 
 def _with_short_forms(name: str, definition: dict[str, Any]) -> dict[str, Any]:

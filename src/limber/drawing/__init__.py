@@ -1,0 +1,1 @@
+"""What pictures of a system are made of, whoever draws them: lines of bodies, places of joints, names, colours."""

@@ -1,0 +1,6 @@
+"""Scenario files: a model, its state at the start, torques, forces, duration and outputs, as one thing."""
+
+from limber.scenarios.json_schema import schema
+from limber.scenarios.scenario import Scenario, load_scenario
+
+__all__ = ["Scenario", "load_scenario", "schema"]
