@@ -132,6 +132,71 @@ def random_joint(rng, kinds=None):
     raise ValueError(f"unknown joint kind {kind!r}: expected one of {KINDS + ONE_COLUMN_KINDS}.")
 
 
+def with_rates(joint) -> np.ndarray:
+    """Which speeds of a joint are rates of coordinates of their own: all but those of quaternions and of
+    several screws that move each other."""
+    found = []
+    for group in joint.groups:
+        found += [group.nq == group.dofs == 1] * group.dofs
+    return np.array(found, dtype=bool)
+
+
+def random_physics(rng, joint) -> dict:
+    """Options of a joint: all that its speeds can have, each there or not."""
+    r, rates = joint.dofs, with_rates(joint)
+    if r == 0:
+        return {}
+    options = {
+        "damping": rng.uniform(0.0, 2.0, r),
+        "friction": rng.uniform(0.0, 1.0, r),
+        "friction_speed": rng.uniform(0.1, 0.5, r),
+    }
+    if rng.random() < 0.5:
+        options |= {"static_friction": options["friction"] + rng.uniform(0.1, 1.0, r)}
+        options |= {"stribeck_speed": rng.uniform(0.3, 1.0, r)}
+    if rates.any():
+        options |= {
+            "armature": rng.uniform(0.1, 1.0, r) * rates,
+            "stiffness": rng.uniform(1.0, 20.0, r) * rates,
+            "rest": rng.uniform(-0.5, 0.5, r) * rates,
+            "limits": [(-rng.uniform(0.1, 1.0), None) if x else None for x in rates],
+            "stop_stiffness": rng.uniform(10.0, 50.0, r),
+            "stop_damping": rng.uniform(0.1, 1.0, r),
+            "stop_softness": rng.uniform(0.05, 0.2, r),
+        }
+        options["limits"] = [
+            x and choose(rng, [x, (x[0], rng.uniform(0.1, 1.0)), (None, rng.uniform(0.1, 1.0))])
+            for x in options["limits"]
+        ]
+        if r == 1 and rng.random() < 0.5:
+            options = {k: x if k == "limits" else float(x[0]) for k, x in options.items()}
+            options["limits"] = options["limits"][0]
+    if rng.random() < 0.3:
+        for name in rng.permutation(["friction", "armature", "stiffness", "damping"])[:2]:
+            options.pop(name, None)
+        if "friction" not in options:
+            options.pop("static_friction", None)
+    return options
+
+
+def with_physics(joint, **options):
+    """The same joint with these options."""
+    kind = type(joint)
+    if kind in (lb.Spherical, lb.Free, lb.Fixed):
+        return kind(**options)
+    if kind is lb.Screw:
+        return lb.Screw(joint.axis, joint.pitch, **options)
+    if kind is lb.Universal:
+        return lb.Universal(joint.axis1, joint.axis2, **options)
+    if kind is lb.Planar:
+        return lb.Planar(joint.normal, **options)
+    if kind is lb.SimpleJoint:
+        return lb.SimpleJoint(joint.groups[0].H, **options)
+    if kind is lb.CompoundJoint:
+        return lb.CompoundJoint(joint.joints, **options)
+    return kind(joint.axis, **options)
+
+
 # bodies
 
 
@@ -257,10 +322,12 @@ def random_assembly(
     max_modes=4,
     tree=True,
     kinds=None,
+    physics=False,
 ):
     """A random tree (or chain) of `bodies` bodies b0, b1, ..., flexible ones with that probability.
 
-    With `inboard`, some bodies hang by one of their own nodes. Now and then the first body is free.
+    With `inboard`, some bodies hang by one of their own nodes. Now and then the first body is free.  With
+    `physics`, most joints have armature, springs, dampers, friction and stops.
     """
     g = 9.81 * unit(rng) if gravity else np.zeros(3)
     assembly = lb.Assembly("random", gravity=g)
@@ -274,6 +341,8 @@ def random_assembly(
         joint = random_joint(rng, kinds)
         if i == 0 and rng.random() < 0.3 and (kinds is None or "Free" in kinds):
             joint = lb.Free()
+        if physics and rng.random() < 0.8:
+            joint = with_physics(joint, **random_physics(rng, joint))
         own_node = inboard and rng.random() < 0.4
         if rng.random() < flexible:
             modes = int(rng.integers(1, max_modes + 1))

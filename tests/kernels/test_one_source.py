@@ -33,8 +33,11 @@ def every_joint_and_mode_kind(fidelity):
     joints = [
         *(lb.Revolute(e) for e in (x, y, z, [1, 2, 3])),
         *(lb.Prismatic(e) for e in (x, y, z)),
+        lb.Revolute(y, armature=0.3, stiffness=2.0, rest=0.1),
+        lb.Prismatic(z, damping=0.5, friction=0.4, static_friction=0.7),
         lb.Fixed(),
-        lb.SimpleJoint(np.eye(6, 3)),
+        lb.SimpleJoint(np.eye(6, 3), damping=(0.1, 0.2, 0.3)),
+        lb.Universal(x, y, armature=0.2, limits=(-0.1, 0.2), stop_stiffness=30.0),
         lb.CompoundJoint([lb.Screw(y, 0.2), lb.Spherical()]),
     ]
     for i, joint in enumerate(joints):
@@ -50,7 +53,7 @@ def every_joint_and_mode_kind(fidelity):
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
 def test_every_kernel_traces_on_casadi(fidelity):
     s, rng = every_joint_and_mode_kind(fidelity)
-    k = plain.load(ca.sin, ca.cos, ca.sqrt)
+    k = plain.load(ca.sin, ca.cos, ca.sqrt, ca.log)
     names = (("q", s.nq), ("v", s.nv), ("x", s.nv), ("e", 12), ("dt", 1))
     symbols = [ca.SX.sym(n, size) for n, size in names]
     q, v, x, e, dt = (np.array(ca.vertsplit(a), dtype=object) for a in symbols)
@@ -88,6 +91,15 @@ def test_every_kernel_traces_on_casadi(fidelity):
     check("kinetic", lb.kinetic_energy(s, q_, v_), k.energy.kinetic_energy, d, q, v)
     check("potential", lb.potential_energy(s, q_), k.energy.potential_energy, g, q)
     check("momentum", lb.momentum(s, q_, v_), k.energy.momentum, d, q, v)
+    acceleration = lb.acceleration(s, q_, v_, x_, last, 1)
+    end = (s.number(last) * L.COLUMNS, g.records[s.number(last)][1])
+    check("acceleration", acceleration, k.observe.node_acceleration, g, q, v, x, *end)
+    own = lb.dynamics.evaluate.of_motion(s, d, "joint_forces", q_, v_, (s.nv,))
+    check("joint forces", own, k.physics.joint_forces, d, q, v)
+    slopes = lb.dynamics.evaluate.of_motion(s, d, "joint_slopes", q_, v_, (2 * s.nv,))
+    check("joint slopes", slopes, k.physics.joint_slopes, d, q, v)
+    lost = lb.dynamics.evaluate.of_motion(s, d, "dissipation", q_, v_, ())
+    check("dissipation", lost, k.energy.dissipation, d, q, v)
     check("rates", lb.qdot(s, q_, v_), k.manifold.coordinate_rates, g, q, v)
     check("step", lb.integrate(s, q_, v_, dt_), k.manifold.integrate, g, q, v, dt[0])
     end = (s.number(last) * L.COLUMNS, g.records[s.number(last)][1])
@@ -99,7 +111,7 @@ def test_every_kernel_traces_on_casadi(fidelity):
 def test_casadi_differentiates_the_energy_to_the_mass_matrix():
     """The trace is an expression: the Hessian of the kinetic energy in v is the mass matrix."""
     s = lb.models.canadarm(modes=1).build()
-    kernels = plain.load(ca.sin, ca.cos, ca.sqrt)
+    kernels = plain.load(ca.sin, ca.cos, ca.sqrt, ca.log)
     q, v = ca.SX.sym("q", s.nq), ca.SX.sym("v", s.nv)
     out = np.empty(1, dtype=object)
     arrays = [np.array(ca.vertsplit(a), dtype=object) for a in (q, v)]
