@@ -39,9 +39,9 @@ def kinds(function):
             if isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
                 pairs = zip(node.targets[0].elts, node.value.elts)
             for target, value in pairs:
-                if isinstance(target, ast.Name) and (column := column_of(value)):
-                    if column not in STATE:
-                        (sizes if column in SIZES else places).add(target.id)
+                column = column_of(value)
+                if isinstance(target, ast.Name) and column not in (None, *STATE):
+                    (sizes if column in SIZES else places).add(target.id)
     return sizes, places
 
 
@@ -58,7 +58,7 @@ def is_size(node, sizes):
 
 
 def offsets_from_sizes(source):
-    """The sums `place + size` in a source text: an offset that is not read from the table."""
+    """The sums `place + size` in a source text, but for ends of slices: offsets that are not read from the table."""
     found = []
     for function in ast.walk(ast.parse(source)):
         if not isinstance(function, ast.FunctionDef):
@@ -72,8 +72,13 @@ def offsets_from_sizes(source):
                 return column_of(node) not in (None, *SIZES, *STATE)
             return isinstance(node, ast.Name) and node.id in places
 
+        ends = {id(n.upper) for n in ast.walk(function) if isinstance(n, ast.Slice)}
         for node in ast.walk(function):
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            if (
+                isinstance(node, ast.BinOp)
+                and isinstance(node.op, ast.Add)
+                and id(node) not in ends
+            ):
                 for a, b in ((node.left, node.right), (node.right, node.left)):
                     if is_place(a) and is_size(b, sizes):
                         found.append(ast.unparse(node))
