@@ -14,18 +14,23 @@ Cost of a product: one dictionary update per pair of terms.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import gcd, lcm
 
 import numpy as np
 import sympy as sp
 
+from limber import forks
 from limber.errors import ArgumentValueError
 
 BITS = 9
 FIELD = (1 << BITS) - 1
 #: The largest exponent that a field may hold.
 LARGEST_EXPONENT = FIELD >> 1
+
+#: Held while a generator is made: threads may work in one ring, such as that of shared equations.
+_making = forks.lock()
 
 
 class Ring:
@@ -40,24 +45,42 @@ class Ring:
         self.angles: dict[int, Polynomial] = {}  # cosine -> angle
         #: per generator its derivatives {direction: rate}, or (inner, slope): slope times those of inner
         self.rates: list[dict[int, Polynomial] | tuple[Polynomial, Polynomial]] = []
+        #: the configurations (R, p) of joints that have generators for entries, by the joint's coordinates
+        self.poses: dict[tuple[Polynomial, ...], tuple] = {}
         self._squares: dict[int, tuple[int, list[tuple[int, int]]]] = {}
         self._top_bits = LARGEST_EXPONENT + 1  # of every field
         self._special = self._top_bits  # with the bits that say that a square is known
         self.zero = Polynomial(self, {}, 1)
         self.one = Polynomial(self, {0: 1}, 1)
 
-    def generator(self, key: object, expression: sp.Expr, small: bool = False) -> Polynomial:
-        """The generator known as `key`, made if it is new."""
+    def generator(
+        self,
+        key: object,
+        expression: sp.Expr,
+        small: bool = False,
+        complete: Callable[[Polynomial], None] | None = None,
+    ) -> Polynomial:
+        """The generator known as `key`, made if it is new.
+
+        `complete` gives a new generator its square and its rates, before anyone else can see it.
+        """
         if key not in self.generators:
-            shift = BITS * (len(self.units) + 1)
-            unit = 1 << shift
-            self._top_bits |= (LARGEST_EXPONENT + 1) << shift
-            self._special |= self._top_bits
-            self.expressions.append(expression)
-            self.units.append(unit | small)
-            self.rates.append({})
-            self.generators[key] = Polynomial(self, {self.units[-1]: 1}, 1)
+            with _making:
+                if key not in self.generators:
+                    made = self._new(expression, small)
+                    if complete is not None:
+                        complete(made)
+                    self.generators[key] = made
         return self.generators[key]
+
+    def _new(self, expression: sp.Expr, small: bool) -> Polynomial:
+        shift = BITS * (len(self.units) + 1)
+        self._top_bits |= (LARGEST_EXPONENT + 1) << shift
+        self._special |= self._top_bits
+        self.expressions.append(expression)
+        self.units.append(1 << shift | small)
+        self.rates.append({})
+        return Polynomial(self, {self.units[-1]: 1}, 1)
 
     def number(self, value) -> Polynomial:
         """A rational number (int, float taken as it is, Fraction) as a polynomial."""
@@ -89,13 +112,16 @@ class Ring:
             return -s, c
         if ("sin", angle) not in self.generators:
             expression = angle.expand()
-            s = self.generator(("sin", angle), sp.sin(expression))
             c = self.generator(("cos", angle), sp.cos(expression))
-            self.set_square(s, self.one - c * c)
-            self.pairs[index_of(s)] = index_of(c)
-            self.angles[index_of(c)] = angle
-            self.rates[index_of(s)] = (angle, c)
-            self.rates[index_of(c)] = (angle, -s)
+
+            def complete(s: Polynomial) -> None:
+                self.set_square(s, self.one - c * c)
+                self.pairs[index_of(s)] = index_of(c)
+                self.angles[index_of(c)] = angle
+                self.rates[index_of(s)] = (angle, c)
+                self.rates[index_of(c)] = (angle, -s)
+
+            self.generator(("sin", angle), sp.sin(expression), complete=complete)
         return self.generators["sin", angle], self.generators["cos", angle]
 
     def reduced(self, terms: dict[int, int]) -> dict[int, int]:
