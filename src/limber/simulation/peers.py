@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from limber.assembly.system import System
-from limber.bodies import FlexibleBody
 from limber.checks import Array
 from limber.dynamics import forward_dynamics, inverse_dynamics, jacobian, qdot
 from limber.dynamics.evaluate import quaternions
@@ -76,8 +75,7 @@ class Motion:
             rates[R.WRENCH_WORK] += wrench @ jacobian(s, q, body, node) @ v
         for name, body in s.bodies.items():
             rate = v[s.layout[name].v_modes]
-            if isinstance(body, FlexibleBody):
-                rates[R.DAMPING_WORK] -= rate @ body.damping @ rate
+            rates[R.DAMPING_WORK] -= rate @ body.damping @ rate
         return rates
 
     def rates(self, t: float, y: Array) -> Array:
