@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
-from limber.bodies import FlexibleBody, RigidBody
+from limber.bodies import Body
 from limber.checks import Array, array, free_symbols, listed, shown, suggestion
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
@@ -72,7 +72,7 @@ class Assembly:
     def attach(
         self,
         name: str,
-        body: RigidBody | FlexibleBody,
+        body: Body,
         joint: Joint,
         to: str = "world",
         at: str | int | None = None,
@@ -99,7 +99,7 @@ class Assembly:
             raise ArgumentTypeError(f"name must be a non-empty string, got {shown(name)}.")
         if name == "world" or name in self._attachments:
             raise ArgumentValueError(f"name={name!r} is taken: every body needs a name of its own.")
-        if not isinstance(body, (RigidBody, FlexibleBody)):
+        if not isinstance(body, Body):
             raise ArgumentTypeError(
                 f"body of {name!r} must be a RigidBody, a FlexibleBody or a beam(...), got {shown(body)}."
             )

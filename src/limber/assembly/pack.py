@@ -9,10 +9,9 @@ import numpy as np
 
 from limber.assembly import modal
 from limber.assembly.align import aligning_basis
-from limber.bodies.flexible import FlexibleBody
-from limber.bodies.integrals import MassPoints, ModalIntegrals, held_at
+from limber.bodies.base import Body
+from limber.bodies.constants import BodyConstants
 from limber.bodies.nodes import Nodes
-from limber.bodies.rigid import RigidBody
 from limber.checks import Array
 from limber.errors import ModelError
 from limber.joints import Joint
@@ -27,7 +26,7 @@ class Attachment:
     """One line of an assembly: a body, its joint and where the joint sits."""
 
     name: str
-    body: RigidBody | FlexibleBody
+    body: Body
     joint: Joint
     to: str
     at: int | None  # node numbers
@@ -55,80 +54,12 @@ class Packed:
         return self.const * (1.0 + NUDGE * steps)
 
 
-_NO_MODES = ModalIntegrals(
-    MassPoints(
-        np.zeros(0),
-        np.zeros((0, 3)),
-        np.zeros((0, 3, 0)),
-        np.zeros((0, 3, 0)),
-        np.zeros((0, 3, 3)),
-        np.zeros((0, 3)),
-    )
-)
+def _body_data(item: Attachment, ruthless: bool) -> BodyConstants:
+    return item.body.constants(item.inboard, ruthless)
 
 
-@dataclass
-class _BodyData:
-    """A body as the packer sees it, in the frame that its kernel row uses.
-
-    That frame is the body frame, or the inboard node for rigid and for ruthless bodies, whose constants
-    can be referred to it beforehand.  The last of `nodes` is the body frame itself.
-    """
-
-    nodes: Nodes
-    modes: int
-    mass: float
-    moment: Array
-    inertia: Array  # (6,)
-    integrals: ModalIntegrals = field(default_factory=lambda: _NO_MODES)
-    stiffness: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    damping: Array = field(default_factory=lambda: np.zeros((0, 0)))
-
-    def node(self, number: int | None) -> int:
-        """Index in `nodes`; None is the body frame."""
-        return len(self.nodes.position) - 1 if number is None else number
-
-
-def _body_data(item: Attachment, ruthless: bool) -> _BodyData:
-    body = item.body
-    m = body.modes
-    nodes = body.node_set
-    blank = np.zeros((1, 3, m))
-    nodes = Nodes(
-        nodes.names,
-        np.vstack([nodes.position, np.zeros((1, 3))]),
-        np.concatenate([nodes.translation, blank]),
-        np.concatenate([nodes.rotation, blank]),
-    )
-    d = item.inboard
-    if isinstance(body, RigidBody):
-        shift = np.zeros(3) if d is None else nodes.position[d]
-        nodes = Nodes(nodes.names, nodes.position - shift, nodes.translation, nodes.rotation)
-        moved = RigidBody(body.mass, body.com - shift, body.inertia, check_inertia=False)
-        J = moved.inertia_about_origin()[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
-        return _BodyData(nodes, 0, body.mass, body.mass * moved.com, J)
-    integrals = body.integrals
-    if d is not None and (ruthless or m == 0):
-        held = nodes.position[d], nodes.translation[d], nodes.rotation[d]
-        integrals = ModalIntegrals(body.points.held_at(*held))
-        nodes = Nodes(
-            nodes.names, *held_at(nodes.position, nodes.translation, nodes.rotation, *held)
-        )
-    return _BodyData(
-        nodes,
-        m,
-        integrals.mass,
-        integrals.S0,
-        integrals.J0,
-        integrals,
-        body.stiffness,
-        body.damping,
-    )
-
-
-_WORLD = _BodyData(
+_WORLD = BodyConstants(
     Nodes((), np.zeros((1, 3)), np.zeros((1, 3, 0)), np.zeros((1, 3, 0))),
-    0,
     0.0,
     np.zeros(3),
     np.zeros(6),
@@ -191,7 +122,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
     return Packed(flat, np.concatenate(const.parts), records, load)
 
 
-def _pack_modal(row, const: Constants, body: _BodyData, ruthless: bool) -> list[int]:
+def _pack_modal(row, const: Constants, body: BodyConstants, ruthless: bool) -> list[int]:
     """The modal integrals of a body, with their offsets in its modal row; returns its PAIRS."""
     i = body.integrals
     row[L.SECOND] = int(i.rotary and not ruthless)
@@ -202,13 +133,13 @@ def _pack_modal(row, const: Constants, body: _BodyData, ruthless: bool) -> list[
     return [x for s in coupled for x in (len(s), *s)]
 
 
-def _placement(item: Attachment, parent: _BodyData) -> tuple[Array, Array, Array]:
+def _placement(item: Attachment, parent: BodyConstants) -> tuple[Array, Array, Array]:
     """C_ROT, C_ARM, C_OFFSET of an attachment."""
     base = parent.nodes.position[parent.node(item.at)]
     return item.rotation, item.offset, base + item.offset
 
 
-def _pack_nodes(const: Constants, body: _BodyData) -> dict[int | None, int]:
+def _pack_nodes(const: Constants, body: BodyConstants) -> dict[int | None, int]:
     """Node records of a body; None is the body frame."""
     records: dict[int | None, int] = {}
     nodes = body.nodes

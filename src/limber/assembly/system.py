@@ -10,7 +10,7 @@ import numpy as np
 
 from limber.assembly.pack import Attachment, Packed, pack
 from limber.assembly.singular import refuse_singular
-from limber.bodies import FlexibleBody, RigidBody
+from limber.bodies import Body
 from limber.checks import Array, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
@@ -43,9 +43,7 @@ class System(Frozen):
         self.fidelity = fidelity
         self.gravity = gravity
         self.attachments: Mapping[str, Attachment] = MappingProxyType({i.name: i for i in items})
-        self.bodies: Mapping[str, RigidBody | FlexibleBody] = MappingProxyType(
-            {i.name: i.body for i in items}
-        )
+        self.bodies: Mapping[str, Body] = MappingProxyType({i.name: i.body for i in items})
         self.joints: Mapping[str, Joint] = MappingProxyType({i.name: i.joint for i in items})
         self.parents: Mapping[str, str] = MappingProxyType({i.name: i.to for i in items})
         #: the arrays the dynamics runs on, and those of the undropped geometry (pose, Jacobian)

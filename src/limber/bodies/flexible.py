@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.bodies.integrals import MassPoints, ModalIntegrals
+from limber.bodies.base import Body, Drawing, Quantity
+from limber.bodies.constants import BodyConstants
+from limber.bodies.integrals import MassPoints, ModalIntegrals, held_at
 from limber.bodies.nodes import Nodes
 from limber.bodies.recipe import BeamRecipe
 from limber.checks import (
@@ -23,16 +27,17 @@ from limber.checks import (
     whole,
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.frozen import Frozen
 
 
-class FlexibleBody(Frozen):
+class FlexibleBody(Body):
     """A body that deforms in m assumed modes; made by `FlexibleBody.from_nodes` or `beam`.
 
     `points` are the small rigid bodies that carry its mass, `nodes` the places where others attach,
     `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps the arguments it was made with in
     `recipe`, for files.  Immutable.
     """
+
+    kind = "flexible"
 
     def __init__(
         self,
@@ -51,6 +56,8 @@ class FlexibleBody(Frozen):
         self.stiffness = stiffness
         self.damping = damping
         self.recipe = recipe
+        total = points.mass.sum()
+        self.mass = total if points.mass.dtype == object else float(total)
         self._freeze()
 
     @classmethod
@@ -132,9 +139,14 @@ class FlexibleBody(Frozen):
         return frozenset(free_symbols(*parts))
 
     @property
-    def modes(self) -> int:
-        """Number of modes."""
-        return self.stiffness.shape[0]
+    def modal_mass(self) -> Array:
+        """The mass matrix (m, m) of the modes at rest."""
+        return self.integrals.G0
+
+    @property
+    def end_node(self) -> str | None:
+        """The node "tip", if there is one."""
+        return "tip" if "tip" in self.nodes.names else None
 
     @property
     def node_set(self) -> Nodes:
@@ -146,10 +158,60 @@ class FlexibleBody(Frozen):
         """The modal integrals, computed once."""
         return ModalIntegrals(self.points)
 
-    @property
-    def mass(self) -> float:
-        """Total mass, kg."""
-        return self.integrals.mass
+    def constants(self, inboard: int | None, ruthless: bool) -> BodyConstants:
+        """Its constants in the body frame, or in that of the inboard node where the modes do not move it."""
+        nodes, integrals = self.nodes.with_body_frame(), self.integrals
+        if inboard is not None and (ruthless or self.modes == 0):
+            shapes = nodes.position, nodes.translation, nodes.rotation
+            held = tuple(x[inboard] for x in shapes)
+            integrals = ModalIntegrals(self.points.held_at(*held))
+            nodes = Nodes(nodes.names, *held_at(*shapes, *held))
+        moments = integrals.mass, integrals.S0, integrals.J0
+        return BodyConstants(nodes, *moments, integrals, self.stiffness, self.damping)
+
+    def parameters(self) -> Mapping[str, Quantity]:
+        """Modal stiffness and damping."""
+        return {
+            "stiffness": Quantity(np.array(self.stiffness), ": modal stiffness K"),
+            "damping": Quantity(np.array(self.damping), ": modal damping D"),
+        }
+
+    def parameter_constants(
+        self, given: Mapping[str, Sequence[Any]], inboard: int | None
+    ) -> dict[str, list[Any]]:
+        """Stiffness and damping are constants themselves."""
+        return {name: list(given[name]) for name in self.parameters() if name in given}
+
+    def without_modes(self) -> FlexibleBody:
+        """The body with no modes."""
+        if not self.modes:
+            return self
+        points, nodes = self.points, self.nodes
+        none = np.zeros((len(points.mass), 3, 0))
+        blank = np.zeros((len(nodes.names), 3, 0))
+        return FlexibleBody(
+            MassPoints(points.mass, points.position, none, none, points.inertia, points.com),
+            Nodes(nodes.names, nodes.position, blank, blank),
+            np.zeros((0, 0)),
+            np.zeros((0, 0)),
+        )
+
+    def extent(self) -> float:
+        """The largest distance of a mass point or node."""
+        places = np.vstack([self.points.position, self.nodes.position])
+        return float(np.linalg.norm(places, axis=1).max())
+
+    def largest_motion(self) -> tuple[Array, Array]:
+        """The largest components of the mode shapes of mass points and nodes."""
+        parts = self.points, self.nodes
+        turn = np.concatenate([part.rotation for part in parts])
+        move = np.concatenate([part.translation for part in parts])
+        return np.abs(turn).max(axis=(0, 1)), np.abs(move).max(axis=(0, 1))
+
+    def drawing(self) -> Drawing:
+        """A line, through the mass points where nodes are few."""
+        points = self.points
+        return Drawing(True, (points.position, points.translation, points.rotation), None)
 
     def __repr__(self):
         return f"FlexibleBody(mass={shown_number(self.mass)}, modes={self.modes}, nodes={len(self.nodes.names)})"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from limber.checks import Array, integer, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
@@ -17,6 +19,16 @@ class Nodes:
     position: Array  # (n, 3)
     translation: Array  # (n, 3, m)
     rotation: Array  # (n, 3, m)
+
+    def with_body_frame(self) -> Nodes:
+        """The same nodes, and behind them the origin of the body frame, which does not move with the modes."""
+        still = np.zeros((1, *self.translation.shape[1:]))
+        return Nodes(
+            self.names,
+            np.vstack([self.position, np.zeros((1, 3))]),
+            np.concatenate([self.translation, still]),
+            np.concatenate([self.rotation, still]),
+        )
 
     def index(self, argument: str, node: str | int, owner: str) -> int:
         """The number of a node given by name or number; `argument` and `owner` are for the message."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber.bodies.base import Body, Drawing, Quantity
+from limber.bodies.constants import BodyConstants
 from limber.bodies.nodes import Nodes
 from limber.checks import (
     Array,
@@ -22,12 +25,11 @@ from limber.checks import (
     shown_number,
 )
 from limber.errors import ArgumentTypeError
-from limber.frozen import Frozen
 
 WHY = "no distribution of mass has such an inertia. Is it about the centre of mass?"
 
 
-class RigidBody(Frozen):
+class RigidBody(Body):
     """A rigid body.
 
     Parameters
@@ -43,6 +45,8 @@ class RigidBody(Frozen):
 
     Any of these may be SymPy expressions, for `lb.symbolic.equations`.
     """
+
+    kind = "rigid"
 
     def __init__(
         self,
@@ -72,6 +76,7 @@ class RigidBody(Frozen):
             str(k): array(f"nodes[{k!r}]", p, (3,), symbols=True) for k, p in (nodes or {}).items()
         }
         self.nodes: Mapping[str, Array] = MappingProxyType(points)
+        self.stiffness = self.damping = np.zeros((0, 0))
         self._freeze()
 
     @property
@@ -80,9 +85,14 @@ class RigidBody(Frozen):
         return frozenset(free_symbols(self.mass, self.com, self.inertia, *self.nodes.values()))
 
     @property
-    def modes(self) -> int:
-        """Number of modes: none."""
-        return 0
+    def modal_mass(self) -> Array:
+        """The mass matrix of no modes."""
+        return np.zeros((0, 0))
+
+    @property
+    def end_node(self) -> None:
+        """The body frame carries the next body of a chain unless a node is named."""
+        return None
 
     @property
     def node_set(self) -> Nodes:
@@ -95,6 +105,71 @@ class RigidBody(Frozen):
         """3 x 3 inertia about the body-frame origin."""
         c = self.com
         return self.inertia + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+    def constants(self, inboard: int | None, ruthless: bool) -> BodyConstants:
+        """Its constants in the frame of the inboard node, or in its own."""
+        nodes = self.node_set.with_body_frame()
+        shift = self._origin(inboard)
+        moved = RigidBody(self.mass, self.com - shift, self.inertia, check_inertia=False)
+        J = moved.inertia_about_origin()[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
+        shifted = Nodes(nodes.names, nodes.position - shift, nodes.translation, nodes.rotation)
+        return BodyConstants(shifted, self.mass, self.mass * moved.com, J)
+
+    def parameters(self) -> Mapping[str, Quantity]:
+        """Mass, mass centre and inertia."""
+        return {
+            "mass": Quantity(np.array(self.mass), ", kg"),
+            "com": Quantity(np.array(self.com), ": centre of mass, body axes, m"),
+            "inertia": Quantity(
+                np.array(self.inertia), " about its centre of mass, body axes, kg m^2"
+            ),
+        }
+
+    def parameter_constants(
+        self, given: Mapping[str, Sequence[Any]], inboard: int | None
+    ) -> dict[str, list[Any]]:
+        """Mass, first moment and inertia about the origin, I - m c~ c~, when any of them is given."""
+        own = {name: known.value.ravel().tolist() for name, known in self.parameters().items()}
+        if not own.keys() & given.keys():
+            return {}
+        (mass,), com, inertia = (given.get(name, own[name]) for name in ("mass", "com", "inertia"))
+        x, y, z = (c - float(s) for c, s in zip(com, self._origin(inboard)))
+        mx, my, mz = mass * x, mass * y, mass * z
+        xx, xy, xz, _, yy, yz, _, _, zz = inertia
+        about_origin = [
+            xx + my * y + mz * z,
+            xy - mx * y,
+            xz - mx * z,
+            yy + mx * x + mz * z,
+            yz - my * z,
+            zz + mx * x + my * y,
+        ]
+        return {"mass": [mass], "moment": [mx, my, mz], "inertia": about_origin}
+
+    def _origin(self, inboard: int | None) -> Array:
+        """The origin of the frame that the constants refer to, in the body frame."""
+        return np.zeros(3) if inboard is None else self.node_set.position[inboard]
+
+    def without_modes(self) -> RigidBody:
+        """The body itself."""
+        return self
+
+    def extent(self) -> float:
+        """The largest of the distances of its mass centre and nodes and its radius of gyration."""
+        lengths = [np.linalg.norm(place) for place in (self.com, *self.nodes.values())]
+        if self.mass > 0.0:
+            lengths.append(np.sqrt(max(np.trace(self.inertia), 0.0) / self.mass))
+        return float(max(lengths))
+
+    def largest_motion(self) -> tuple[Array, Array]:
+        """Of no modes."""
+        return np.zeros(0), np.zeros(0)
+
+    def drawing(self) -> Drawing:
+        """Bars, and its mass centre if it has mass."""
+        none = np.zeros((0, 3, 0))
+        centre = self.com if self.mass > 0.0 else None
+        return Drawing(False, (np.zeros((0, 3)), none, none), centre)
 
     def __repr__(self):
         return f"RigidBody(mass={shown_number(self.mass)}, nodes={list(self.nodes)})"

@@ -2,12 +2,12 @@
 
 "gravity", and of the bodies `<body>.mass`, `.com`, `.inertia` (rigid bodies), `.stiffness`, `.damping`
 (flexible ones) and `.offset` (where the joint sits on its parent).  A traced model has a value instead
-of a number in every constant that depends on them.
+of a number in every constant that depends on them; a body says itself which those are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,14 +15,16 @@ import numpy as np
 from limber.assembly import modal
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
-from limber.bodies import FlexibleBody, RigidBody
+from limber.bodies.base import Quantity
 from limber.codegen.graph import Scalar
 from limber.codegen.program import Argument
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.kernels import layout as L
 
-_OF_RIGID = ("mass", "com", "inertia")
-_OF_FLEXIBLE = {"stiffness": "K", "damping": "D"}  # parts of the modal block
+#: What `BodyConstants` calls the constants of a body: where in its record they lie, and how many they are.
+_IN_RECORD = {"mass": (L.C_MASS, 1), "moment": (L.C_MOMENT, 3), "inertia": (L.C_INERTIA, 6)}
+#: The same of the parts of its modal block.
+_IN_MODAL = {"stiffness": "K", "damping": "D"}
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,11 @@ def find(system: System, key: str) -> Parameter:
             f"parameter {key!r} is unknown: body {name!r} has {', '.join(values)}. The mass of a flexible body is "
             "in its modal integrals and is no parameter."
         )
-    value, meaning = values[quantity]
+    found = values[quantity]
     identifier = f"{_identifier(system, name)}_{quantity}"
-    argument = Argument(identifier, value.shape, f"{quantity} of body {name!r}{meaning}")
-    return Parameter(key, argument, value, name, quantity)
+    meaning = f"{quantity} of body {name!r}{found.meaning}"
+    argument = Argument(identifier, found.value.shape, meaning)
+    return Parameter(key, argument, found.value, name, quantity)
 
 
 def _spelled(name: str) -> str:
@@ -81,23 +84,11 @@ def _identifier(system: System, name: str) -> str:
     return text
 
 
-def _quantities(system: System, name: str) -> Mapping[str, tuple[np.ndarray, str]]:
+def _quantities(system: System, name: str) -> Mapping[str, Quantity]:
+    """The parameters of a body and of its attachment."""
     item = system.attachments[name]
-    body = item.body
-    offset = (np.array(item.offset), ": from the parent's node to the joint, node axes, m")
-    if isinstance(body, RigidBody):
-        return {
-            "mass": (np.array(body.mass), ", kg"),
-            "com": (np.array(body.com), ": centre of mass, body axes, m"),
-            "inertia": (np.array(body.inertia), " about its centre of mass, body axes, kg m^2"),
-            "offset": offset,
-        }
-    assert isinstance(body, FlexibleBody)
-    return {
-        "stiffness": (np.array(body.stiffness), ": modal stiffness K"),
-        "damping": (np.array(body.damping), ": modal damping D"),
-        "offset": offset,
-    }
+    meaning = ": from the parent's node to the joint, node axes, m"
+    return {**item.body.parameters(), "offset": Quantity(np.array(item.offset), meaning)}
 
 
 def constants(
@@ -110,18 +101,10 @@ def constants(
             const[L.GRAVITY : L.GRAVITY + 3] = values
     for body in dict.fromkeys(p.body for p, _ in given.values() if p.body is not None):
         mine = {p.quantity: v for p, v in given.values() if p.body == body}
-
-        def value(quantity: str, mine=mine, body=body) -> list[Scalar]:
-            if quantity in mine:
-                return mine[quantity]
-            return _quantities(system, body)[quantity][0].ravel().tolist()
-
         k = system.number(body) * L.COLUMNS
-        if any(q in mine for q in _OF_RIGID):
-            _set_rigid(const, packed, k, value, system.attachments[body])
-        for quantity, part in _OF_FLEXIBLE.items():
-            if quantity in mine:
-                const[modal.places(packed.topo, k)[part]] = mine[quantity]
+        item = system.attachments[body]
+        for name, scalars in item.body.parameter_constants(mine, item.inboard).items():
+            const[_place(packed, k, name)] = scalars
         if "offset" in mine:
             c = int(packed.topo[k + L.CONST])
             for i, x in enumerate(mine["offset"]):
@@ -131,21 +114,10 @@ def constants(
     return const
 
 
-def _set_rigid(const, packed: Packed, k: int, value: Callable, item) -> None:
-    """Mass, first moment and inertia about the frame of the row: I - m c~ c~."""
-    (mass,), inertia = value("mass"), value("inertia")
-    held = np.zeros(3) if item.inboard is None else item.body.node_set.position[item.inboard]
-    x, y, z = (c - float(s) for c, s in zip(value("com"), held))
-    start = int(packed.topo[k + L.CONST])
-    const[start + L.C_MASS] = mass
-    mx, my, mz = mass * x, mass * y, mass * z
-    const[start + L.C_MOMENT : start + L.C_MOMENT + 3] = [mx, my, mz]
-    xx, xy, xz, _, yy, yz, _, _, zz = inertia
-    const[start + L.C_INERTIA : start + L.C_INERTIA + 6] = [
-        xx + my * y + mz * z,
-        xy - mx * y,
-        xz - mx * z,
-        yy + mx * x + mz * z,
-        yz - my * z,
-        zz + mx * x + my * y,
-    ]
+def _place(packed: Packed, k: int, name: str) -> slice:
+    """Where the constants of a body that `BodyConstants` calls `name` lie."""
+    if name in _IN_MODAL:
+        return modal.places(packed.topo, k)[_IN_MODAL[name]]
+    offset, count = _IN_RECORD[name]
+    start = int(packed.topo[k + L.CONST]) + offset
+    return slice(start, start + count)

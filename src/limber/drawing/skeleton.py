@@ -8,7 +8,6 @@ import numpy as np
 
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
-from limber.bodies import FlexibleBody
 from limber.checks import Array
 
 #: A flexible body is drawn with at least so many points where it has them, and with at most so many.
@@ -72,25 +71,23 @@ def _skeleton(item: Attachment, children: list[Attachment]) -> Skeleton:
     still = np.zeros((3, modes))
     if item.inboard is None:
         points.add(np.zeros(3), still, still)
-    centre = None
-    if isinstance(body, FlexibleBody):
+    drawing = body.drawing()
+    if drawing.flexible:
         if len(points) < FEWEST:
-            every = max(1, len(body.points.mass) // FEWEST)
-            parts = (body.points.position, body.points.translation, body.points.rotation)
-            for p, t, r in zip(*(x[::every] for x in parts)):
+            every = max(1, len(drawing.points[0]) // FEWEST)
+            for p, t, r in zip(*(x[::every] for x in drawing.points)):
                 points.add(p, t, r)
     else:
         for child in children:
             at = np.zeros(3) if child.at is None else nodes.position[child.at]
             points.add(at + child.offset, still, still)
-        if body.mass > 0.0:
-            centre = points.add(body.com, still, still)
+    centre = None if drawing.centre is None else points.add(drawing.centre, still, still)
     position = np.array(points.position)
     edges = neighbours(position)
     rotation = np.array(points.rotation).reshape(len(position), 3, modes)
     return Skeleton(
         item.name,
-        isinstance(body, FlexibleBody),
+        drawing.flexible,
         position,
         np.array(points.translation).reshape(len(position), 3, modes),
         edges,

@@ -14,7 +14,6 @@ import numpy as np
 
 from limber.assembly.extent import extent
 from limber.assembly.system import System
-from limber.bodies import FlexibleBody
 from limber.checks import Array
 from limber.dynamics.evaluate import of_motion
 from limber.dynamics.inverse import bias
@@ -50,9 +49,7 @@ def modal_stiffness(system: System) -> Array:
 def _modal(system: System, what: str) -> Array:
     matrix = np.zeros((system.nv, system.nv))
     for name, where in system.layout.items():
-        body = system.bodies[name]
-        if isinstance(body, FlexibleBody):
-            matrix[where.v_modes, where.v_modes] = getattr(body, what)
+        matrix[where.v_modes, where.v_modes] = getattr(system.bodies[name], what)
     return matrix
 
 
@@ -62,17 +59,12 @@ def reach(system: System) -> Array:
     length = extent(system)
     result = np.ones(system.nv)
     for name, where in system.layout.items():
-        body = system.bodies[name]
         columns = [column for group in system.joints[name].groups for column in group.H.T]
         for i, h in zip(range(where.v_joint.start, where.v_joint.stop), columns):
             result[i] = 1.0 / max(np.linalg.norm(h[:3]), np.linalg.norm(h[3:]) / length)
-        if isinstance(body, FlexibleBody):
-            for r in range(body.modes):
-                parts = (body.points, body.nodes)
-                turn = max(np.abs(part.rotation[:, :, r]).max() for part in parts)
-                move = max(np.abs(part.translation[:, :, r]).max() for part in parts)
-                largest = max(turn, move / length)
-                result[where.v_modes.start + r] = 1.0 / largest if largest > 0.0 else 1.0
+        turn, move = system.bodies[name].largest_motion()
+        largest = np.maximum(turn, move / length)
+        result[where.v_modes] = 1.0 / np.where(largest > 0.0, largest, 1.0)
     return result
 
 

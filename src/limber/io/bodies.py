@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from limber.bodies import FlexibleBody, RigidBody, beam
+from limber.bodies import Body, FlexibleBody, RigidBody, beam
 from limber.bodies.nodes import Nodes
 from limber.bodies.placed import placed
-from limber.checks import array
-from limber.errors import ArgumentValueError
+from limber.checks import array, listed
+from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.io.document import Where
 from limber.io.fields import (
     Check,
@@ -200,7 +201,7 @@ class ModalSection(Section):
 
 
 class BodySection(Section):
-    """One body, by the key that names its kind."""
+    """One body, by the key that names its kind: the table of the sections that read them."""
 
     one_of: ClassVar[tuple[str, ...]] = ("rigid", "beam", "nodes", "modal")
     rigid: RigidSection | None = None
@@ -208,7 +209,7 @@ class BodySection(Section):
     nodes: NodesSection | None = None
     modal: ModalSection | None = None
 
-    def build_body(self, where: Where) -> RigidBody | FlexibleBody:
+    def build_body(self, where: Where) -> Body:
         """The body."""
         for kind in self.one_of:
             section = getattr(self, kind, None)
@@ -223,19 +224,31 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def body_data(body: RigidBody | FlexibleBody, expand: bool) -> dict[str, Any]:
+def body_data(body: Body, expand: bool) -> dict[str, Any]:
     """A body as files write it; `expand` writes beams as their numbers instead of their recipe."""
-    if isinstance(body, RigidBody):
-        data: dict[str, Any] = {"mass": body.mass}
-        if not same(body.com, np.zeros(3)):
-            data["com"] = body.com
-        if not same(body.inertia, np.zeros((3, 3))):
-            data["inertia"] = body.inertia
-        if body.nodes:
-            data["nodes"] = dict(body.nodes)
-        if not body.check_inertia:
-            data["check_inertia"] = False
-        return {"rigid": data}
+    if body.kind not in WRITERS:
+        raise ArgumentTypeError(
+            f"a body of kind {body.kind!r} has no form in files; those of kind {listed(WRITERS)} have."
+        )
+    return WRITERS[body.kind](body, expand)
+
+
+def rigid_data(body: RigidBody, expand: bool) -> dict[str, Any]:
+    """A rigid body as files write it."""
+    data: dict[str, Any] = {"mass": body.mass}
+    if not same(body.com, np.zeros(3)):
+        data["com"] = body.com
+    if not same(body.inertia, np.zeros((3, 3))):
+        data["inertia"] = body.inertia
+    if body.nodes:
+        data["nodes"] = dict(body.nodes)
+    if not body.check_inertia:
+        data["check_inertia"] = False
+    return {"rigid": data}
+
+
+def flexible_data(body: FlexibleBody, expand: bool) -> dict[str, Any]:
+    """A flexible body as files write it."""
     if body.recipe is not None and not expand:
         return {"beam": beam_data(body.recipe)}
     points, nodes = body.points, body.nodes
@@ -245,6 +258,13 @@ def body_data(body: RigidBody | FlexibleBody, expand: bool) -> dict[str, Any]:
     if all(same(shapes[name], masses[name]) for name in shapes):
         return {"nodes": {"names": list(nodes.names)} | masses | matrices}
     return {"modal": {"points": masses, "nodes": {"names": list(nodes.names)} | shapes} | matrices}
+
+
+#: What writes bodies, by their kind: of a body, and whether to expand it, {key of its section: content}.
+WRITERS: dict[str, Callable[[Any, bool], dict[str, Any]]] = {
+    RigidBody.kind: rigid_data,
+    FlexibleBody.kind: flexible_data,
+}
 
 
 def beam_data(recipe: Any) -> dict[str, Any]:

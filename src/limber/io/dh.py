@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly import Assembly
-from limber.bodies import FlexibleBody, RigidBody
+from limber.bodies import Body
 from limber.checks import Array, array, number, shown
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentValueError
@@ -38,7 +38,7 @@ class DhRow:
     """
 
     name: str
-    body: RigidBody | FlexibleBody
+    body: Body
     a: float = 0.0
     alpha: float = 0.0
     d: float = 0.0
@@ -94,10 +94,7 @@ def attach_dh(
 
 
 def _tip(row: DhRow) -> str | int | None:
-    if row.tip is not None:
-        return row.tip
-    flexible = isinstance(row.body, FlexibleBody) and "tip" in row.body.nodes.names
-    return "tip" if flexible else None
+    return row.body.end_node if row.tip is None else row.tip
 
 
 def _about_x(angle: float) -> Array:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from limber.assembly import Assembly
-from limber.bodies import FlexibleBody, RigidBody
+from limber.bodies import Body
 from limber.io.bodies import BodySection
 from limber.io.dh import DhRow, attach_dh
 from limber.io.document import Document, Where
@@ -133,12 +133,12 @@ class UrdfSection(Section):
             attach_urdf(assembly, robot, bodies, root=self.root, attach=nodes)
 
 
-def flexible_links(sections: dict, where: Where) -> dict[str, RigidBody | FlexibleBody]:
+def flexible_links(sections: dict, where: Where) -> dict[str, Body]:
     """The bodies of `flexible` sections, by link."""
     return {name: link.build_body(where / name) for name, link in sections.items()}
 
 
-def read_side(path: Path) -> tuple[dict[str, RigidBody | FlexibleBody], dict[str, str | int]]:
+def read_side(path: Path) -> tuple[dict[str, Body], dict[str, str | int]]:
     """Bodies by link and nodes by joint, of a side file."""
     document = Document(path)
     check_format(document)

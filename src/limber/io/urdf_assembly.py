@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from limber.assembly import Assembly
-from limber.bodies import FlexibleBody, RigidBody
+from limber.bodies import Body, RigidBody
 from limber.checks import Array, did_you_mean, listed, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError, ModelWarning, warn
 from limber.io.urdf import Urdf, UrdfJoint, parse_urdf
@@ -21,7 +21,7 @@ FAR = 0.02
 
 def read_urdf(
     path: str | PathLike,
-    flexible: Mapping[str, RigidBody | FlexibleBody] | str | PathLike | None = None,
+    flexible: Mapping[str, Body] | str | PathLike | None = None,
     *,
     root: str = "fixed",
     attach: Mapping[str, str | int] | None = None,
@@ -43,7 +43,7 @@ def read_urdf(
     place in an Assembly: `parse_urdf` has them; damping, friction and mimic, which would change the
     motion, give a ModelWarning.  So do inertias that no distribution of mass has, which are kept.
     """
-    bodies: Mapping[str, RigidBody | FlexibleBody] = {}
+    bodies: Mapping[str, Body] = {}
     nodes: dict[str, str | int] = {}
     if isinstance(flexible, (str, PathLike)):
         from limber.io.model import read_side  # noqa: PLC0415
@@ -59,7 +59,7 @@ def read_urdf(
 def attach_urdf(
     assembly: Assembly,
     robot: Urdf,
-    flexible: Mapping[str, RigidBody | FlexibleBody],
+    flexible: Mapping[str, Body],
     *,
     root: str = "fixed",
     attach: Mapping[str, str | int] | None = None,
@@ -71,7 +71,7 @@ def attach_urdf(
     _check_names("flexible", flexible, robot.links, "link")
     _check_names("attach", attach, robot.joints, "joint")
     for name, body in flexible.items():
-        if not isinstance(body, (RigidBody, FlexibleBody)):
+        if not isinstance(body, Body):
             raise ArgumentTypeError(f"flexible[{name!r}] must be a body, got {shown(body)}.")
     bodies = {name: _body(robot, name, flexible) for name in robot.links}
     _report(robot, flexible, bodies)
@@ -122,9 +122,7 @@ def _report(robot: Urdf, flexible: Mapping, bodies: Mapping) -> None:
         if mass and abs(body.mass - mass) > 0.01 * mass:
             notes.append(f"link {name!r}: mass {body.mass:g} kg replaces {mass:g} kg of the URDF")
     strange = [
-        name
-        for name, body in bodies.items()
-        if name not in flexible and isinstance(body, RigidBody) and not body.check_inertia
+        name for name, body in bodies.items() if name not in flexible and not body.check_inertia
     ]
     if strange:
         notes.append(
@@ -135,7 +133,7 @@ def _report(robot: Urdf, flexible: Mapping, bodies: Mapping) -> None:
         warn(f"{robot.element.file}: {'; '.join(notes)}.", ModelWarning)
 
 
-def _body(robot: Urdf, name: str, flexible: Mapping) -> RigidBody | FlexibleBody:
+def _body(robot: Urdf, name: str, flexible: Mapping) -> Body:
     if name in flexible:
         return flexible[name]
     link = robot.links[name]

@@ -42,22 +42,19 @@ from .vec import add, cross, load3, matmul, mul, mul_t, store3
 
 
 @kernel
-def screws_rate(topo, const, work, q, v, rate, g):
-    """theta_dot of a group of several screws: B^T B theta_dot = B^T H beta.
+def screw_twists(topo, const, work, q, g):
+    """Write the twists of the screws of group g, outboard axes, to the work array: the columns of B.
 
-    Column i of B is the twist of screw i in outboard axes, Ad(lambda_{i-1} ... lambda_1)^{-1} h_i
-    (Kwatny & Blankenship, Proposition 2, with the least-squares left inverse).
+    Column i is Ad(lambda_{i-1} ... lambda_1)^{-1} h_i (Kwatny & Blankenship, Proposition 2).
     """
-    r = topo[g + G_DOFS]
     c = topo[g + G_SCREWS]
     h = topo[g + G_MAP]
     j = topo[g + G_Q]
     B = topo[g + W_TWISTS]
-    N = topo[g + W_NORMAL]
     R, p = screw_pose(const, c, q[j])
     store3(work, B, load3(const, h))
     store3(work, B + 3, load3(const, h + 3))
-    for i in range(1, r):
+    for i in range(1, topo[g + G_DOFS]):
         hw = load3(const, h + 6 * i)
         hv = add(load3(const, h + 6 * i + 3), cross(hw, p))
         store3(work, B + 6 * i, mul_t(R, hw))
@@ -65,6 +62,20 @@ def screws_rate(topo, const, work, q, v, rate, g):
         Ri, pi = screw_pose(const, c + i * SCREW, q[j + i])
         p = add(pi, mul(Ri, p))
         R = matmul(Ri, R)
+
+
+@kernel
+def screws_rate(topo, const, work, q, v, rate, g):
+    """theta_dot of a group of several screws: B^T B theta_dot = B^T H beta.
+
+    It is the least-squares left inverse of Kwatny & Blankenship, Proposition 2.
+    """
+    r = topo[g + G_DOFS]
+    h = topo[g + G_MAP]
+    j = topo[g + G_Q]
+    B = topo[g + W_TWISTS]
+    N = topo[g + W_NORMAL]
+    screw_twists(topo, const, work, q, g)
     for i in range(r):
         right = 0.0
         for s in range(r):

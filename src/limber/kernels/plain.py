@@ -3,6 +3,7 @@
 `load(sin, cos, sqrt, log)` imports every kernel file of this package a second time, under a package
 of its own, with `limber.kernels.scalar` replaced: no compiler, and the elementary functions that
 the scalar type needs.  Nothing is rewritten; the compiled and the plain kernels are one source.
+Every call of `load` leaves its modules in `sys.modules`: load once for each type of scalar.
 
     kernels = plain.load(graph.sin, graph.cos, graph.sqrt, graph.log)
     kernels.articulated.forward_dynamics(topo, const, work, q, v, tau, 0, none, none, vdot)
@@ -16,6 +17,7 @@ import importlib.util
 import itertools
 import math
 import sys
+from collections.abc import Callable, Mapping
 from types import ModuleType, SimpleNamespace
 
 _numbers = itertools.count()
@@ -39,19 +41,32 @@ MODULES = (
 )
 
 
-def _as_it_is(function):
-    return function
+def load(
+    sin=math.sin,
+    cos=math.cos,
+    sqrt=math.sqrt,
+    log=math.log,
+    instead: Mapping[str, Callable[[Callable], Callable]] | None = None,
+) -> SimpleNamespace:
+    """A namespace of the kernel modules, running on the scalars that the four functions accept.
 
+    `instead` maps kernels, such as "so3.bend", to functions that take the kernel and return what all modules
+    are to call in its place.
+    """
+    changes = dict(instead or {})
 
-def load(sin=math.sin, cos=math.cos, sqrt=math.sqrt, log=math.log) -> SimpleNamespace:
-    """A namespace of the kernel modules, running on the scalars that the four functions accept."""
+    def kernel(function: Callable) -> Callable:
+        change = changes.pop(f"{function.__module__.rpartition('.')[2]}.{function.__name__}", None)
+        return function if change is None else change(function)
+
     name = f"limber.kernels._plain{next(_numbers)}"
     package = ModuleType(name)
     package.__path__ = list(importlib.import_module("limber.kernels").__path__)
     scalar = ModuleType(f"{name}.scalar")
-    scalar.__dict__.update(
-        sin=sin, cos=cos, sqrt=sqrt, log=log, kernel=_as_it_is, inlined=_as_it_is
-    )
+    scalar.__dict__.update(sin=sin, cos=cos, sqrt=sqrt, log=log, kernel=kernel, inlined=kernel)
     sys.modules[name] = package
     sys.modules[scalar.__name__] = scalar
-    return SimpleNamespace(**{m: importlib.import_module(f"{name}.{m}") for m in MODULES})
+    loaded = SimpleNamespace(**{m: importlib.import_module(f"{name}.{m}") for m in MODULES})
+    if changes:
+        raise LookupError(f"instead: there are no kernels {', '.join(changes)}.")
+    return loaded

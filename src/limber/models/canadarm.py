@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from limber.assembly import Assembly
-from limber.bodies import FlexibleBody, RigidBody, beam
+from limber.bodies import Body, RigidBody, beam
 from limber.joints import Revolute
 
 #: Length (m) and mass (kg) of the links and their bending stiffness (N m^2): Mohan & Saha, Table 2.
@@ -25,7 +25,7 @@ def canadarm(modes: int | dict[str, int] = 2, *, damping: float = 0.0) -> Assemb
     arm = Assembly("canadarm")
     parent, at = "world", None
     for i, (length, mass) in enumerate(zip(LENGTHS, MASSES), start=1):
-        body: RigidBody | FlexibleBody
+        body: Body
         if modes == 0:
             bar = mass * length**2 / 12.0
             body = RigidBody(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limber.bodies import FlexibleBody
 from limber.checks import Array
 from limber.drawing import coordinates as C
 from limber.errors import ArgumentValueError
@@ -180,9 +179,8 @@ def elastic_energy(result: Result) -> Array:
     """(n,), J: the part of the potential energy that the modes store."""
     stored = np.zeros(len(result))
     for name, body in result.system.bodies.items():
-        if isinstance(body, FlexibleBody):
-            eta = result.modal(name)
-            stored += 0.5 * np.einsum("ni,ij,nj->n", eta, body.stiffness, eta)
+        eta = result.modal(name)
+        stored += 0.5 * np.einsum("ni,ij,nj->n", eta, body.stiffness, eta)
     return stored
 
 
@@ -191,7 +189,7 @@ def energy(selection: Selection) -> list[Panel]:
     r = selection.result
     elastic = elastic_energy(r)
     lines = [Line("kinetic", r.t, r.kinetic_energy, 0)]
-    if any(isinstance(b, FlexibleBody) for b in r.system.bodies.values()):
+    if any(b.modes for b in r.system.bodies.values()):
         lines.append(Line("elastic", r.t, elastic, 1, 1))
     if np.any(r.system.gravity):
         lines.append(Line("gravity", r.t, r.potential_energy - elastic, 2, 3))
@@ -204,9 +202,8 @@ def power(selection: Selection) -> list[Panel]:
     audit = r.power_audit()
     lost = np.zeros(len(r))
     for name, body in r.system.bodies.items():
-        if isinstance(body, FlexibleBody):
-            rate = r.modal_speed(name)
-            lost -= np.einsum("ni,ij,nj->n", rate, body.damping, rate)
+        rate = r.modal_speed(name)
+        lost -= np.einsum("ni,ij,nj->n", rate, body.damping, rate)
     powers = [
         Line("actuators", r.t, np.einsum("ni,ni->n", r.tau, r.v), 0),
         Line("dampers", r.t, lost, 1, 1),

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from limber.assembly.system import System
-from limber.bodies import FlexibleBody
+from limber.bodies import Body
 from limber.checks import Array
 from limber.dynamics.evaluate import of_motion
 from limber.errors import TheoryWarning, warn
@@ -27,14 +27,14 @@ class Limits:
     """What the flexible bodies of a system stand, as arrays over them."""
 
     def __init__(self, system: System):
-        bodies = {n: b for n, b in system.bodies.items() if isinstance(b, FlexibleBody) and b.modes}
+        bodies = {n: b for n, b in system.bodies.items() if b.modes}
         self.names = list(bodies)
         self.numbers = [system.number(name) - 1 for name in bodies]
         self.lowest = np.array([_lowest_frequency(body) for body in bodies.values()])
         # the largest rotation of any node of a body by one unit of each mode bounds what its nodes turn
         self.steepest = np.concatenate(
             [
-                np.linalg.norm(b.nodes.rotation, axis=1).max(axis=0, initial=0.0)
+                np.linalg.norm(b.node_set.rotation, axis=1).max(axis=0, initial=0.0)
                 for b in bodies.values()
             ]
             or [[]]
@@ -80,11 +80,11 @@ def warn_outside_theory(result: Result) -> None:
             warn(told, TheoryWarning)
 
 
-def _lowest_frequency(body: FlexibleBody) -> float:
+def _lowest_frequency(body: Body) -> float:
     """The lowest natural frequency of a body with its joint held, rad/s; infinite where nothing is stiff."""
     from scipy.linalg import eigh  # noqa: PLC0415 (slow to import)
 
-    squares = eigh(body.stiffness, body.integrals.G0, eigvals_only=True)
+    squares = eigh(body.stiffness, body.modal_mass, eigvals_only=True)
     stiff = squares[squares > 1e-9 * squares.max(initial=0.0)]
     return float(np.sqrt(stiff[0])) if stiff.size else np.inf
 

@@ -83,6 +83,7 @@ def _merge(ring: Ring, terms: dict, found: list, ca: int, cb: int, sign: int) ->
         else:  # `first` is rest sin a cos b
             sa = next(s for s, cosine in ring.pairs.items() if cosine == ca)
             m = first - ring.units[sa] - ring.units[cb] + unit
+        ring.refuse_overflow(m)
         terms[m] = terms.get(m, 0) + c * factor
         if not terms[m]:
             del terms[m]

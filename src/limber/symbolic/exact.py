@@ -128,12 +128,12 @@ def square_root(ring: Ring, square: Polynomial) -> Polynomial:
 
 def _root(ring: Ring, square: Polynomial, expression: sp.Expr) -> Polynomial:
     """The generator sqrt(square)."""
-    key = ("sqrt", square)
-    if key not in ring.generators:
-        root = ring.generator(key, expression)
+
+    def complete(root: Polynomial) -> None:
         ring.set_square(root, square)
         ring.rates[index_of(root)] = (square, root * inverse(ring, square) * Fraction(1, 2))
-    return ring.generators[key]
+
+    return ring.generator(("sqrt", square), expression, complete=complete)
 
 
 def inverse(ring: Ring, x: Polynomial) -> Polynomial:
@@ -145,6 +145,10 @@ def inverse(ring: Ring, x: Polynomial) -> Polynomial:
         return x * inverse(ring, square)
     content = math.gcd(*x.terms.values()) * (-1 if x.terms[max(x.terms)] < 0 else 1)
     bare = x * Fraction(x.den, content)
-    known = ring.generator(("inverse", bare), 1 / sp.factor(bare.expand()))
-    ring.rates[index_of(known)] = (bare, -(known * known))
+
+    def complete(known: Polynomial) -> None:
+        ring.rates[index_of(known)] = (bare, -(known * known))
+
+    expression = 1 / sp.factor(bare.expand())
+    known = ring.generator(("inverse", bare), expression, complete=complete)
     return known * Fraction(x.den, content)

@@ -1,18 +1,22 @@
 """The kernels on polynomials: how sines, rotations of nodes and joint frames enter the ring.
 
-The kernels are those of `limber.kernels`, loaded once more by `plain.load`.  What is replaced here are
-elementary functions only: sine and cosine make generators, and so do the coefficients of exp(x~) and of
-its left Jacobian, which the compiled kernels sum as polynomials in x . x.
+`KERNELS` are those of `limber.kernels`, loaded once more by `plain.load`, once for all models.  What stands
+instead of a kernel here goes by the ring of the polynomials that it is given, so models that are derived at
+the same time share nothing: sine and cosine make generators, and so do the coefficients of exp(x~) and of its
+left Jacobian, which the compiled kernels sum as polynomials in x . x; a joint whose configuration has
+generators of its own (`Ring.poses`) is placed by them.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
 from math import factorial
-from types import SimpleNamespace
 
 import sympy as sp
 
+from limber.kernels import layout as L
 from limber.kernels import plain
 from limber.symbolic.polynomial import Polynomial, Ring, index_of
 
@@ -20,78 +24,117 @@ from limber.symbolic.polynomial import Polynomial, Ring, index_of
 TERMS = 10
 
 
-def load(ring: Ring) -> SimpleNamespace:
-    """The plain kernels on polynomials of `ring`."""
+def _series() -> dict[str, list[Fraction]]:
+    """The coefficients of a, b, c of exp(x~) and Tl(x), and of the rates of b and c, in powers of u = x . x."""
+    terms = range(TERMS)
+    exact = {k: [Fraction((-1) ** i, factorial(2 * i + k)) for i in terms] for k in (1, 2, 3)}
+    rates = {k: [i * exact[k][i] for i in terms[1:]] for k in (2, 3)}
+    return {"a": exact[1], "b": exact[2], "c": exact[3], "b'": rates[2], "c'": rates[3]}
 
-    def sine(angle):
-        return ring.sine_and_cosine(angle)[0] if isinstance(angle, Polynomial) else 0
 
-    def cosine(angle):
-        return ring.sine_and_cosine(angle)[1] if isinstance(angle, Polynomial) else 1
+SERIES = _series()
 
-    kernels = plain.load(sine, cosine)
-    so3 = kernels.so3
-    so3.series = NodeSeries(ring).all
-    matrix, bend = so3.matrix, so3.bend
 
-    def bend_exactly(x):
-        """`so3.bend`, exp(x~) in sines and cosines where x keeps its axis."""
-        E, *series = bend(x)
+def sine(angle):
+    """sin of a polynomial or a number."""
+    if isinstance(angle, Polynomial):
+        return angle.ring.sine_and_cosine(angle)[0]
+    return math.sin(angle)
+
+
+def cosine(angle):
+    """cos of a polynomial or a number."""
+    if isinstance(angle, Polynomial):
+        return angle.ring.sine_and_cosine(angle)[1]
+    return math.cos(angle)
+
+
+def _series_by_generators(ordinary: Callable) -> Callable:
+    """`so3.series` in the ring of u."""
+
+    def series(u):
+        if not isinstance(u, Polynomial):
+            return ordinary(u)
+        return tuple(node_function(name, u) for name in SERIES)
+
+    return series
+
+
+def _bend_exactly(ordinary: Callable) -> Callable:
+    """`so3.bend`, exp(x~) in sines and cosines where x keeps its axis and no terms are dropped."""
+
+    def bend(x):
+        E, *series = ordinary(x)
         axes = [i for i in range(3) if x[i]]
-        if len(axes) == 1 and ring.limit is None:
-            s, c = ring.sine_and_cosine(x[axes[0]])
-            E = matrix(s, 1 - c, tuple(float(i == axes[0]) for i in range(3)))
+        if len(axes) == 1 and x[axes[0]].ring.limit is None:
+            s, versine = sine(x[axes[0]]), 1 - cosine(x[axes[0]])
+            E = KERNELS.so3.matrix(s, versine, tuple(float(i == axes[0]) for i in range(3)))
         return E, *series
 
-    so3.bend = kernels.placement.bend = bend_exactly
-    return kernels
+    return bend
 
 
-class NodeSeries:
-    """The coefficients a, b, c of exp(x~) and Tl(x), and the rates of b and c, as functions of u = x . x.
+def _pose_by_generators(ordinary: Callable) -> Callable:
+    """`joints.group_pose`, from the ring where it knows the configuration of the group."""
 
-    In a truncated ring they are polynomials in u.  Otherwise each is a generator that prints as its
-    series, with a' = (c - b)/2 and b', c' generators in turn; a second derivative is never needed.
+    def group_pose(topo, const, q, g):
+        coordinates = group_coordinates(topo, q, g)
+        known = coordinates[0].ring.poses.get(coordinates)
+        return ordinary(topo, const, q, g) if known is None else known
+
+    return group_pose
+
+
+def group_coordinates(topo, q, g) -> tuple[Polynomial, ...]:
+    """The coordinates of group g of a joint."""
+    start = topo[g + L.G_Q]
+    return tuple(q[start : start + topo[g + L.G_DOFS]])
+
+
+def node_function(name: str, u: Polynomial) -> Polynomial:
+    """One of the functions in SERIES at u.
+
+    In a truncated ring it is a polynomial in u.  Otherwise it is a generator that prints as its series, with
+    a' = (c - b)/2 and b', c' generators in turn; a second derivative is never needed.
     """
-
-    def __init__(self, ring: Ring):
-        self.ring = ring
-        terms = range(TERMS)
-        exact = {k: [Fraction((-1) ** i, factorial(2 * i + k)) for i in terms] for k in (1, 2, 3)}
-        rates = {k: [i * exact[k][i] for i in terms[1:]] for k in (2, 3)}
-        self.series = {"a": exact[1], "b": exact[2], "c": exact[3], "b'": rates[2], "c'": rates[3]}
-
-    def all(self, u) -> tuple[Polynomial, ...]:
-        """What `so3.series(u)` stands for."""
-        return tuple(self.function(name, u) for name in self.series)
-
-    def function(self, name: str, u) -> Polynomial:
-        """One of the five functions of u."""
-        if not isinstance(u, Polynomial) or not u:
-            return self.ring.number(self.series[name][0])
-        if self.ring.limit is not None:
-            return self._summed(name, u)
-        if (name, u) not in self.ring.generators:
-            self._make(name, u)
-        return self.ring.generators[name, u]
-
-    def _summed(self, name: str, u: Polynomial) -> Polynomial:
-        total = self.ring.zero
-        for c in reversed(self.series[name]):
+    ring = u.ring
+    if not u:
+        return ring.number(SERIES[name][0])
+    if ring.limit is not None:
+        total = ring.zero
+        for c in reversed(SERIES[name]):
             total = total * u + c
         return total
+    if (name, u) not in ring.generators:
+        _make(ring, name, u)
+    return ring.generators[name, u]
 
-    def _make(self, name: str, u: Polynomial) -> None:
-        """A new generator with its rates."""
-        inner = sp.factor_terms(u.expand())
-        expression: sp.Expr = sp.Integer(0)
-        for c in reversed(self.series[name]):
-            expression = expression * inner + sp.Rational(c.numerator, c.denominator)
-        generator = self.ring.generator((name, u), expression)
-        if name.endswith("'"):
-            return
+
+def _make(ring: Ring, name: str, u: Polynomial) -> None:
+    """A new generator with its rates."""
+    inner = sp.factor_terms(u.expand())
+    expression: sp.Expr = sp.Integer(0)
+    for c in reversed(SERIES[name]):
+        expression = expression * inner + sp.Rational(c.numerator, c.denominator)
+
+    def complete(generator: Polynomial) -> None:
         if name == "a":
-            slope = (self.function("c", u) - self.function("b", u)) * Fraction(1, 2)
+            slope = (node_function("c", u) - node_function("b", u)) * Fraction(1, 2)
+        elif name.endswith("'"):
+            return
         else:
-            slope = self.function(name + "'", u)
-        self.ring.rates[index_of(generator)] = (u, slope)
+            slope = node_function(name + "'", u)
+        ring.rates[index_of(generator)] = (u, slope)
+
+    ring.generator((name, u), expression, complete=complete)
+
+
+KERNELS = plain.load(
+    sine,
+    cosine,
+    instead={
+        "so3.series": _series_by_generators,
+        "so3.bend": _bend_exactly,
+        "joints.group_pose": _pose_by_generators,
+    },
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,9 +12,9 @@ import sympy as sp
 from limber.joints.packing import pack_joint
 from limber.joints.simple import bracket
 from limber.kernels import layout as L
-from limber.symbolic import kernels
 from limber.symbolic.compact import compact
 from limber.symbolic.exact import exact_number, polynomial
+from limber.symbolic.kernels import KERNELS
 from limber.symbolic.polynomial import Ring, polynomials
 from limber.symbolic.quotient import adjugate_and_determinant, quotient
 
@@ -44,14 +43,10 @@ class JointKinematics:
     def __init__(self, joint: SymbolicJoint):
         self.joint = joint
         self.ring = Ring()
-        self.kernels = kernels.load(self.ring)
-        # the kernel of Gamma forms B and B^T B; the exact left inverse is taken here
-        nothing = lambda *_: None  # noqa: E731
-        self.kernels.manifold.ldlt = SimpleNamespace(factorize=nothing, solve=nothing)
         packed = pack_joint(joint)
         self.topo = packed.topo
         self.const = polynomials(self.ring, [polynomial(self.ring, x) for x in packed.const])
-        self.work = np.zeros(packed.work.size, dtype=object)
+        self.work_size = packed.work.size
         self.theta = np.empty(len(joint.q), dtype=object)
         self.theta[:] = [self.ring.generator(joint.q[i], joint.q[i]) for i in joint.order]
 
@@ -60,13 +55,12 @@ class JointKinematics:
         n = len(self.joint.q)
         if n == 0:
             return sp.eye(4), sp.zeros(6, 0)
-        R, p = self.kernels.joints.general_joint_pose(
-            self.topo, self.const, self.work, self.theta, L.COLUMNS
-        )
+        work = np.zeros(self.work_size, dtype=object)
+        R, p = KERNELS.joints.general_joint_pose(self.topo, self.const, work, self.theta, L.COLUMNS)
         start = self.topo[L.COLUMNS + L.W_JOINT] + L.J_H
         rows = start + L.JOINT_WORK * np.arange(n)[:, None] + np.arange(6)
         H = sp.zeros(6, n)
-        for column, i in zip(self.work[rows], self.joint.order):
+        for column, i in zip(work[rows], self.joint.order):
             H[:, i] = sp.Matrix([compact(x) for x in polynomials(self.ring, column)])
         return configuration_matrix(self.ring, [*R, *p]), H
 
@@ -122,11 +116,10 @@ class JointKinematics:
         """Gamma of one simple joint of several columns: B Gamma = H in the least-squares sense, Eq. (19)."""
         topo, ring = self.topo, self.ring
         r = topo[g + L.G_DOFS]
-        rate = np.zeros(len(self.theta), dtype=object)
-        speeds = np.ones(len(self.theta), dtype=object)
-        self.kernels.manifold.group_rate(topo, self.const, self.work, self.theta, speeds, rate, g)
+        work = np.zeros(self.work_size, dtype=object)
+        KERNELS.manifold.screw_twists(topo, self.const, work, self.theta, g)
         start = topo[g + L.W_TWISTS]
-        B = polynomials(ring, self.work[start : start + 6 * r]).reshape(r, 6).T
+        B = polynomials(ring, work[start : start + 6 * r]).reshape(r, 6).T
         h = topo[g + L.G_MAP]
         H = self.const[h : h + 6 * r].reshape(r, 6).T
         if integrable:

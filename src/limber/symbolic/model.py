@@ -14,9 +14,9 @@ from limber.checks import shown
 from limber.errors import ArgumentValueError
 from limber.joints import Joint
 from limber.kernels import layout as L
-from limber.symbolic import kernels
 from limber.symbolic.exact import exact_number, polynomial
 from limber.symbolic.joints import SymbolicJoint
+from limber.symbolic.kernels import KERNELS, group_coordinates
 from limber.symbolic.names import Naming
 from limber.symbolic.parameters import name_constants
 from limber.symbolic.polynomial import Polynomial, Ring, index_of, polynomials
@@ -47,7 +47,6 @@ class Model:
         order: int | None,
     ):
         self.ring = Ring(None if order is None else order + 1)
-        self.kernels = kernels.load(self.ring)
         self.items: list[Attachment] = []
         self.joints: dict[str, SymbolicJoint] = {}
         for item in assembly.attachments.values():
@@ -136,8 +135,6 @@ class Model:
 
     def _joints(self) -> None:
         """Derivatives of the joint coordinates along the speeds; frames of the integrable joints."""
-        framed: dict[int, tuple] = {}
-        group_pose = self.kernels.joints.group_pose
         for name, k in self.numbers.items():
             joint = self.joints[name]
             start, kinematics = self.topo[k + L.Q_JOINT], joint.kinematics
@@ -155,15 +152,12 @@ class Model:
                 self.integrable = self.integrable and structure.integrable
                 row = g + block * L.COLUMNS
                 if structure.integrable:
-                    pose = group_pose(self.topo, self.const, self.coordinates(), row)
-                    framed[row] = self._frame(pose, joint.groups[block].H, places)
+                    q = self.coordinates()
+                    pose = KERNELS.joints.group_pose(self.topo, self.const, q, row)
+                    frame = self._frame(pose, joint.groups[block].H, places)
+                    self.ring.poses[group_coordinates(self.topo, q, row)] = frame
                 else:
                     self._rates(joint, kinematics.blocks[block][1], places)
-
-        def framed_group_pose(topo, const, q, g):
-            return framed[g] if g in framed else group_pose(topo, const, q, g)
-
-        self.kernels.joints.group_pose = framed_group_pose
 
     def _rates(self, joint: SymbolicJoint, own: list[int], places: list[int]) -> None:
         """qdot = Gamma p of a joint that is not integrable."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from limber.assembly import modal
 from limber.kernels import layout as L
+from limber.symbolic.kernels import KERNELS
 from limber.symbolic.model import Model
 from limber.symbolic.polynomial import Polynomial, polynomials
 
@@ -43,7 +44,7 @@ class Poincare:
         """M with the frames of the joints as generators."""
         model, n = self.model, self.model.size
         out = np.zeros(n * n, dtype=object)
-        model.kernels.composite.mass_matrix(
+        KERNELS.composite.mass_matrix(
             model.topo, model.const, model.scratch(), model.coordinates(), out
         )
         M = np.empty((n, n), dtype=object)
@@ -106,7 +107,7 @@ class Poincare:
     def _framed_potential(self) -> Polynomial:
         model = self.model
         out = np.zeros(1, dtype=object)
-        model.kernels.energy.potential_energy(
+        KERNELS.energy.potential_energy(
             model.topo, model.const, model.scratch(), model.coordinates(), out
         )
         return polynomials(model.ring, out)[0]
@@ -126,7 +127,7 @@ class Poincare:
         k = model.numbers[body]
         out = np.zeros(12, dtype=object)
         record = model.records[k // L.COLUMNS][node]
-        model.kernels.observe.pose(
+        KERNELS.observe.pose(
             model.topo, model.const, model.scratch(), model.coordinates(), k, record, out
         )
         framed = polynomials(model.ring, out)

@@ -5,21 +5,32 @@ square root, a function that stays as it is.  A generator may have a known squar
 sqrt(14)^2 = 14), which is put in after every product, so that polynomials are in normal form and a
 difference is zero when it looks so.  A generator may also have derivatives along directions.
 
-A monomial is one integer: BITS bits per generator for its exponent, and at the bottom the total degree
-in the generators called small, above `Ring.limit` of which terms are dropped.
+A monomial is one integer: a field of BITS bits per generator for its exponent, and at the bottom one for the
+total degree in the generators called small, above `Ring.limit` of which terms are dropped.  The top bit of
+every field is zero in every polynomial, so that the fields of a product of two monomials cannot run over;
+a product that sets such a bit is refused.
 Cost of a product: one dictionary update per pair of terms.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import gcd, lcm
 
 import numpy as np
 import sympy as sp
 
-BITS = 8
+from limber import forks
+from limber.errors import ArgumentValueError
+
+BITS = 9
 FIELD = (1 << BITS) - 1
+#: The largest exponent that a field may hold.
+LARGEST_EXPONENT = FIELD >> 1
+
+#: Held while a generator is made: threads may work in one ring, such as that of shared equations.
+_making = forks.lock()
 
 
 class Ring:
@@ -34,20 +45,42 @@ class Ring:
         self.angles: dict[int, Polynomial] = {}  # cosine -> angle
         #: per generator its derivatives {direction: rate}, or (inner, slope): slope times those of inner
         self.rates: list[dict[int, Polynomial] | tuple[Polynomial, Polynomial]] = []
+        #: the configurations (R, p) of joints that have generators for entries, by the joint's coordinates
+        self.poses: dict[tuple[Polynomial, ...], tuple] = {}
         self._squares: dict[int, tuple[int, list[tuple[int, int]]]] = {}
-        self._square_mask = 0
+        self._top_bits = LARGEST_EXPONENT + 1  # of every field
+        self._special = self._top_bits  # with the bits that say that a square is known
         self.zero = Polynomial(self, {}, 1)
         self.one = Polynomial(self, {0: 1}, 1)
 
-    def generator(self, key: object, expression: sp.Expr, small: bool = False) -> Polynomial:
-        """The generator known as `key`, made if it is new."""
+    def generator(
+        self,
+        key: object,
+        expression: sp.Expr,
+        small: bool = False,
+        complete: Callable[[Polynomial], None] | None = None,
+    ) -> Polynomial:
+        """The generator known as `key`, made if it is new.
+
+        `complete` gives a new generator its square and its rates, before anyone else can see it.
+        """
         if key not in self.generators:
-            unit = 1 << (BITS * (len(self.units) + 1))
-            self.expressions.append(expression)
-            self.units.append(unit | small)
-            self.rates.append({})
-            self.generators[key] = Polynomial(self, {self.units[-1]: 1}, 1)
+            with _making:
+                if key not in self.generators:
+                    made = self._new(expression, small)
+                    if complete is not None:
+                        complete(made)
+                    self.generators[key] = made
         return self.generators[key]
+
+    def _new(self, expression: sp.Expr, small: bool) -> Polynomial:
+        shift = BITS * (len(self.units) + 1)
+        self._top_bits |= (LARGEST_EXPONENT + 1) << shift
+        self._special |= self._top_bits
+        self.expressions.append(expression)
+        self.units.append(1 << shift | small)
+        self.rates.append({})
+        return Polynomial(self, {self.units[-1]: 1}, 1)
 
     def number(self, value) -> Polynomial:
         """A rational number (int, float taken as it is, Fraction) as a polynomial."""
@@ -67,7 +100,7 @@ class Ring:
         i = index_of(generator)
         bit = 2 << (BITS * (i + 1))
         self._squares[bit] = (2 * self.units[i], list(square.terms.items()))
-        self._square_mask |= bit
+        self._special |= bit
 
     def sine_and_cosine(self, angle: Polynomial) -> tuple[Polynomial, Polynomial]:
         """sin and cos of an angle, generators with sin^2 = 1 - cos^2."""
@@ -79,23 +112,27 @@ class Ring:
             return -s, c
         if ("sin", angle) not in self.generators:
             expression = angle.expand()
-            s = self.generator(("sin", angle), sp.sin(expression))
             c = self.generator(("cos", angle), sp.cos(expression))
-            self.set_square(s, self.one - c * c)
-            self.pairs[index_of(s)] = index_of(c)
-            self.angles[index_of(c)] = angle
-            self.rates[index_of(s)] = (angle, c)
-            self.rates[index_of(c)] = (angle, -s)
+
+            def complete(s: Polynomial) -> None:
+                self.set_square(s, self.one - c * c)
+                self.pairs[index_of(s)] = index_of(c)
+                self.angles[index_of(c)] = angle
+                self.rates[index_of(s)] = (angle, c)
+                self.rates[index_of(c)] = (angle, -s)
+
+            self.generator(("sin", angle), sp.sin(expression), complete=complete)
         return self.generators["sin", angle], self.generators["cos", angle]
 
     def reduced(self, terms: dict[int, int]) -> dict[int, int]:
-        """`terms` with every known square put in."""
-        mask = self._square_mask
+        """`terms` of a product with every known square put in; exponents that are too large are refused."""
+        mask = self._special
         todo = [(m, c) for m, c in terms.items() if m & mask]
         for m, _ in todo:
             del terms[m]
         while todo:
             m, c = todo.pop()
+            self.refuse_overflow(m)
             hit = m & mask
             unit, square = self._squares[hit & -hit]
             for m2, c2 in square:
@@ -105,6 +142,20 @@ class Ring:
                 else:
                     terms[n] = terms.get(n, 0) + c * c2
         return terms
+
+    def refuse_overflow(self, monomial: int) -> None:
+        """Refuse a monomial, the product of two, that has an exponent above LARGEST_EXPONENT."""
+        over = monomial & self._top_bits
+        if not over:
+            return
+        field = (over.bit_length() - 1) // BITS
+        what = f"the power {self.expressions[field - 1]}**{monomial >> (BITS * field) & FIELD}"
+        if field == 0:
+            what = f"a product of {monomial & FIELD} modal coordinates"
+        raise ArgumentValueError(
+            f"the equations would have {what}; exponents up to {LARGEST_EXPONENT} are derived. Give a symbol of its own "
+            "to a high power, and put it in with subs(...) afterwards."
+        )
 
 
 class Polynomial:

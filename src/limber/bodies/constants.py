@@ -1,0 +1,48 @@
+"""A body as the packer takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from limber.bodies.integrals import MassPoints, ModalIntegrals
+from limber.bodies.nodes import Nodes
+from limber.checks import Array
+
+NO_MODES = ModalIntegrals(
+    MassPoints(
+        np.zeros(0),
+        np.zeros((0, 3)),
+        np.zeros((0, 3, 0)),
+        np.zeros((0, 3, 0)),
+        np.zeros((0, 3, 3)),
+        np.zeros((0, 3)),
+    )
+)
+
+
+@dataclass(frozen=True, eq=False)
+class BodyConstants:
+    """The constants of a body in the frame that its kernel row uses.
+
+    That frame is the body frame, or the inboard node for rigid and for ruthless bodies, whose constants
+    can be referred to it beforehand.  The last of `nodes` is the body frame itself.
+    """
+
+    nodes: Nodes
+    mass: float
+    moment: Array  # (3,) first moment of mass
+    inertia: Array  # (6,) about the origin: xx, xy, xz, yy, yz, zz
+    integrals: ModalIntegrals = NO_MODES
+    stiffness: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    damping: Array = field(default_factory=lambda: np.zeros((0, 0)))
+
+    @property
+    def modes(self) -> int:
+        """Number of modes."""
+        return self.stiffness.shape[0]
+
+    def node(self, number: int | None) -> int:
+        """Index in `nodes`; None is the body frame."""
+        return len(self.nodes.position) - 1 if number is None else number
