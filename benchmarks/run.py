@@ -23,12 +23,13 @@ from rich.console import Console
 from rich.table import Table
 
 import limber as lb
-from limber import native
-from limber.dynamics import forward
+from limber.dynamics import sweep
 from limber.kernels import articulated
 from limber.kernels import layout as L
+from limber.native.calls import Call
 from limber.native.decorators import NUMBERS, WORD, WORDS, entry
 from limber.native.pointers import shifted
+from limber.native.record import PIVOTS
 from limber.native.vectors import pointer
 
 REPEATS = 25
@@ -206,32 +207,26 @@ def over_bodies(rng):
     record(group, "per body, 10,000 over 200", ratio, "", "<= 1.5", ratio <= 1.5)
 
 
-def bare_dynamics(sweep):
-    """f(topo, const, q, v, tau, work, out, start, stop): a sweep as Python calls it, unforced, no pivots looked at."""
-    loop, first = native.load("dynamics"), (native.address(sweep), 0)
-    none = (np.empty(0, dtype=np.int64), np.empty(0))
-    return lambda topo, const, *given: loop(*first, topo, const, *none, *given)
+def bare_dynamics(s, sweep, q, v, tau):
+    """A function that runs a sweep over states as Python calls it, unforced, no pivots looked at."""
+    topo, const = s.dynamics.topo, s.dynamics.const
+    call = Call(s, f"{sweep}_sweep", topo, const)
+    call.record[PIVOTS] = 0
+    given = [np.ravel(x) for x in (q, v, tau)]
+    states = q.size // s.nq
+    work, out = np.empty(topo[L.WORK_SIZE] + s.nv * (s.nv + 1)), np.empty(states * s.nv)
+    return lambda: call.run(given, work, out, 0, states)
 
 
 def over_modes(rng):
     group = "ruthless: articulated against composite"
-    direct, indirect, composite = (
-        bare_dynamics(f"{name}_sweep") for name in ("articulated", "precomputed", "composite")
-    )
     crossover = None
     targets = {5: 3.0, 10: 7.0}
     for m in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20):
         s = flexible_chain(10, m, "ruthless")
-        packed = s.dynamics
-        work = np.empty(packed.topo[L.WORK_SIZE] + s.nv * (s.nv + 1))
         q, v, tau = state(s, rng)
-        out = np.empty(s.nv)
-
-        def call(f, *args):
-            return lambda: f(*args)
-
-        args = (packed.topo, packed.const, q, v, tau, work, out, 0, 1)
-        a, b, c = best(call(direct, *args), call(indirect, *args), call(composite, *args))
+        sweeps = ("articulated", "precomputed", "composite")
+        a, b, c = best(*(bare_dynamics(s, sweep, q, v, tau) for sweep in sweeps))
         if crossover is None and b < a:
             crossover = m
         ratio = c / min(a, b)
@@ -242,7 +237,7 @@ def over_modes(rng):
         record(group, f"10 bodies, {m} modes: composite", 1e6 * c, "us")
         record(group, f"10 bodies, {m} modes: composite/articulated", ratio, "", goal, ok)
     record(group, "precomputed D_f overtakes factorization at", crossover, "modes")
-    record(group, "limber uses it from", forward.INDIRECT_FROM, "modes")
+    record(group, "limber uses it from", sweep.PRECOMPUTED_FROM, "modes")
     last = 0.0
     for n in (5, 10, 20, 40):
         s = flexible_chain(n, 10, "ruthless")
@@ -430,14 +425,10 @@ def simulations(rng):
             error < 1e-6,
         )
         record(group, f"{engine} engine: evaluations", r.statistics.evaluations, "")
-    packed = s.dynamics
     states = 20_000
     Q, V = fine.q[rng.integers(0, len(fine), states)], fine.v[rng.integers(0, len(fine), states)]
-    T, out = np.zeros_like(V), np.empty_like(V)
-    body = bare_dynamics("articulated_sweep")
-    work = np.empty(packed.topo[L.WORK_SIZE])
     bare, simulated = best(
-        lambda: body(packed.topo, packed.const, Q.ravel(), V.ravel(), T.ravel(), work, out.ravel(), 0, states),
+        bare_dynamics(s, "articulated", Q, V, np.zeros_like(V)),
         lambda: lb.simulate(s, 10.0, **options),
         seconds=0.05,
     )  # fmt: skip

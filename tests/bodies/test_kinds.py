@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from limber.assembly.rigid import without_modes
 
 import limber as lb
+from limber.assembly.without_modes import without_modes
 from limber.bodies import Body
 from limber.bodies.base import Drawing, Quantity
 from limber.bodies.constants import BodyConstants

@@ -14,22 +14,23 @@ import limber as lb
 from helpers.generated import arm, pendulum, program, values
 from limber import cache as disk
 from limber import native
-from limber.codegen import build, c, call
+from limber.codegen import c, call
 from limber.errors import CacheWarning, CompileError
+from limber.native import c_compiler, dispatcher
 
 ONE = np.ones(1)
 
 
 def share_engine(folder):
     """The compiled engine of the cache that is now used: it need not be compiled again."""
-    native.load("dynamics")  # makes the folder
+    native.load("states")  # makes the folder
     (folder / "kernels").symlink_to(disk.folders()[0] / "kernels")
 
 
 @pytest.fixture
 def fresh(monkeypatch, tmp_path):
     """Nothing remembered of compilers and folders, an empty cache; all restored afterwards."""
-    caches = (build.compiler, build._identity, build._native, disk._warn)
+    caches = (c_compiler.compiler, c_compiler._identity, c_compiler._native, disk._warn)
 
     def forget():
         for known in caches:
@@ -37,7 +38,7 @@ def fresh(monkeypatch, tmp_path):
 
     share_engine(tmp_path)
     monkeypatch.setenv("LIMBER_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(call, "_dispatcher", lambda: None)
+    monkeypatch.setattr(call, "dispatcher", lambda: None)
     forget()
     yield tmp_path
     monkeypatch.undo()
@@ -100,7 +101,7 @@ def test_the_compiler_of_the_environment_with_options(fresh, monkeypatch):
     monkeypatch.setenv("CC", f"{shutil.which('cc')} -DSOMETHING=1")
     f = lb.compile(pendulum(), "bias")
     assert len(generated(fresh)) == 1
-    build.compiler.cache_clear(), build._identity.cache_clear()
+    c_compiler.compiler.cache_clear(), c_compiler._identity.cache_clear()
     monkeypatch.setenv("CC", shutil.which("cc"))
     g = lb.compile(pendulum(), "bias")
     assert len(generated(fresh)) == 2
@@ -149,7 +150,7 @@ def test_cache_that_goes_away_is_said(fresh):
 
 def test_a_library_that_cannot_be_loaded_is_compiled_again(fresh):
     """One that is whole, but was made for another system."""
-    build.loaded(c.library(program(pendulum(), "bias"), 1, False), str)  # compiled, not loaded
+    c_compiler.loaded(c.library(program(pendulum(), "bias"), 1, False), str)  # compiled, not loaded
     (file,) = generated(fresh)
     content = b"a library of another system"
     file.write_bytes(content + disk._digest(content))
@@ -190,7 +191,7 @@ SPOILT = {
 
 @pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
 def test_spoilt_library_is_compiled_again(fresh, spoil, capfd):
-    build.loaded(c.library(program(arm(), "qdot"), 1, False), str)  # compiled, not loaded
+    c_compiler.loaded(c.library(program(arm(), "qdot"), 1, False), str)  # compiled, not loaded
     (file,) = generated(fresh)
     whole = file.read_bytes()
     file.write_bytes(spoil(whole))
@@ -256,12 +257,12 @@ def test_without_python_headers_the_answers_are_the_same(fresh, monkeypatch):
     """The dispatcher does not compile: calls go through ctypes."""
     monkeypatch.undo()
     monkeypatch.setenv("LIMBER_CACHE_DIR", str(fresh))
-    call._dispatcher.cache_clear()
+    dispatcher._found.clear()
     with monkeypatch.context() as m:
         m.setattr("sysconfig.get_path", lambda name: "/nowhere")
         m.setattr(np, "get_include", lambda: "/nowhere")
         slow = lb.compile(arm(), "forward_dynamics")
-    call._dispatcher.cache_clear()
+    dispatcher._found.clear()
     fast = lb.compile(arm(), "forward_dynamics")
     assert isinstance(slow, call.Caller)
     args = values(np.random.default_rng(2), arm(), "forward_dynamics")

@@ -23,7 +23,7 @@ V, T = ValueError, TypeError
 def f(request, monkeypatch):
     """Inverse dynamics of the arm, behind the compiled dispatcher and without it."""
     if request.param == "plain":
-        monkeypatch.setattr(call, "_dispatcher", lambda: None)
+        monkeypatch.setattr(call, "dispatcher", lambda: None)
     made = lb.compile(arm(), "inverse_dynamics", lanes=4)
     if request.param == "dispatcher" and isinstance(made, call.Caller):
         pytest.skip("Python's headers are missing")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from limber.codegen import build
+from limber.native import c_compiler
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_names_and_places_that_do_not_work(s, tmp_path):
 
 
 def test_a_compiler_of_the_environment_that_is_no_command(monkeypatch):
-    build.compiler.cache_clear()
+    c_compiler.compiler.cache_clear()
     try:
         for command, message in (
             ("/nonexistent/cc", "asks for '/nonexistent/cc'"),
@@ -53,6 +53,6 @@ def test_a_compiler_of_the_environment_that_is_no_command(monkeypatch):
         ):
             monkeypatch.setenv("CC", command)
             with pytest.raises(lb.LimberError, match=message):
-                build.compiler()
+                c_compiler.compiler()
     finally:
-        build.compiler.cache_clear()
+        c_compiler.compiler.cache_clear()

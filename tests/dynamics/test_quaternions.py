@@ -64,7 +64,7 @@ def test_nearly_unit_quaternions_count_as_unit(f, seed, fidelity, request):
     bound = ROUNDING * max(np.abs(exact).max(), 1.0)
     bound *= 1e4 if "cg" in request.node.name else 1.0
     before = off.copy()
-    for _ in range(2):  # the careful way and the short one
+    for _ in range(2):  # the careful way, and straight into compiled code
         np.testing.assert_allclose(f(s, off, v, x), exact, rtol=0, atol=bound)
     assert np.array_equal(off, before)
     if not any(name in request.node.name for name in SINGLE):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import limber as lb
 from helpers.compare import assert_close, some_externals
 from helpers.random_systems import random_assembly, random_state
-from limber.dynamics import forward
+from limber.dynamics import sweep
 
 TOLERANCE = 1e-9
 seeds = st.integers(0, 2**32 - 1)
@@ -65,7 +65,7 @@ def test_precomputed_inverse_equals_factorization(seed):
     results = []
     for threshold in (0, 100):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(forward, "INDIRECT_FROM", threshold)
+            patch.setattr(sweep, "PRECOMPUTED_FROM", threshold)
             s = assembly.build(fidelity="ruthless")
             if q is None:
                 q, v, tau = random_state(rng, s)

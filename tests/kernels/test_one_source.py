@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 import limber as lb
 from helpers.compare import assert_close
 from helpers.random_systems import random_flexible_body, random_rigid_body, random_state
+from limber.dynamics.evaluate import evaluated
 from limber.kernels import layout as L
 from limber.kernels import plain
 
@@ -94,11 +95,11 @@ def test_every_kernel_traces_on_casadi(fidelity):
     acceleration = lb.acceleration(s, q_, v_, x_, last, 1)
     end = (s.number(last) * L.COLUMNS, g.records[s.number(last)][1])
     check("acceleration", acceleration, k.observe.node_acceleration, g, q, v, x, *end)
-    own = lb.dynamics.evaluate.of_motion(s, d, "joint_forces", q_, v_, (s.nv,))
+    own = evaluated(s, "joint_forces", (q_, v_))
     check("joint forces", own, k.physics.joint_forces, d, q, v)
-    slopes = lb.dynamics.evaluate.of_motion(s, d, "joint_slopes", q_, v_, (2 * s.nv,))
+    slopes = np.concatenate(evaluated(s, "joint_slopes", (q_, v_)))
     check("joint slopes", slopes, k.physics.joint_slopes, d, q, v)
-    lost = lb.dynamics.evaluate.of_motion(s, d, "dissipation", q_, v_, ())
+    lost = evaluated(s, "dissipation", (q_, v_))
     check("dissipation", lost, k.energy.dissipation, d, q, v)
     check("rates", lb.qdot(s, q_, v_), k.manifold.coordinate_rates, g, q, v)
     check("step", lb.integrate(s, q_, v_, dt_), k.manifold.integrate, g, q, v, dt[0])

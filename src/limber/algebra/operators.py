@@ -17,8 +17,7 @@ from limber.assembly.system import System
 from limber.checks import Array, array, numbers
 from limber.dynamics.evaluate import (
     check_system,
-    of_motion,
-    of_position,
+    evaluated,
     refuse,
     vectors,
     workspaces,
@@ -112,7 +111,7 @@ class Operators(Frozen):
         self.H = BlockDiagonal("H", self.speeds, self.bodies, H, base[1])
         self.M = BlockDiagonal("M", self.bodies, self.bodies, M, base[2])
         self.a, self.b, self.V = a, b, V
-        self.joint_force = of_motion(system, packed, "joint_forces", self.q, self.v, (system.nv,))
+        self.joint_force = evaluated(system, "joint_forces", (self.q, self.v))
 
     # --- Newton-Euler ---------------------------------------------------------------------------------
     @cached_property
@@ -133,9 +132,7 @@ class Operators(Frozen):
     @cached_property
     def armature(self) -> BlockDiagonal:
         """J_a, the armatures of the joints: diagonal, zero for modes."""
-        own = of_position(
-            self.system, self.system.dynamics, "armatures", self.q, (self.speeds.size,)
-        )
+        own = evaluated(self.system, "armatures", (self.q,))
         blocks = [np.diag(own[self.speeds.part(k)]) for k in range(len(self.parent))]
         return BlockDiagonal.from_blocks("J_a", self.speeds, self.speeds, blocks)
 

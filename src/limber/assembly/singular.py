@@ -13,6 +13,7 @@ from limber.checks import Array
 from limber.errors import ModelError, ModelWarning, warn
 from limber.kernels import layout as L
 from limber.native import status as S
+from limber.native.calls import Call
 
 if TYPE_CHECKING:
     from limber.assembly.system import System
@@ -78,10 +79,8 @@ def pivots_large(system: System, q: Array) -> bool:
     packed = system.dynamics
     zero, out = np.zeros(system.nv), np.empty(system.nv)
     work = np.empty(packed.topo[L.WORK_SIZE])
-    status = native.load("dynamics")(
-        native.address("articulated_sweep"), 1, packed.topo, packed.const, np.empty(0, dtype=np.int64), np.empty(0),
-        q, zero, zero, work, out, 0, 1,
-    )  # fmt: skip
+    call = Call(system, "articulated_sweep", packed.topo, packed.const)
+    status = call.run((q, zero, zero), work, out, 0, 1)
     return status == S.OK
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -38,8 +39,8 @@ class System(Frozen):
 
     def __init__(self, name: str, items: tuple[Attachment, ...], gravity: Array, fidelity: str):
         self.name = name
-        #: what `dynamics.evaluate.short` needs, by call
-        self._ready: dict[Hashable, tuple] = {}
+        #: functions of single states, by call; `dynamics.evaluate.evaluated` puts them here
+        self._ready: dict[Hashable, Callable[..., Any]] = {}
         self.fidelity = fidelity
         self.gravity = gravity
         self.attachments: Mapping[str, Attachment] = MappingProxyType({i.name: i for i in items})

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.machinery
-import importlib.util
-import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from itertools import pairwise
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from limber.checks import UNIT_TOLERANCE, numbers, shown, text, unit_quaternion
-from limber.codegen import build
 from limber.codegen.program import Argument, Program
 from limber.dynamics.evaluate import cores
-from limber.errors import ArgumentTypeError, ArgumentValueError, CompileError
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.native.dispatcher import dispatcher
 from limber.native.status import UNIT_ROUNDING
 
 #: Batches get another thread for every so many states.
@@ -218,49 +212,15 @@ def _compiled_again(system: Any, function: str, options: dict[str, Any]) -> Any:
     return compile(system, function, **options)
 
 
-@cache
-def _dispatcher() -> Callable | None:
-    """The compiled entry from Python, or None where Python's headers are missing."""
-    source = Path(__file__).with_name("dispatch.c").read_text()
-    folders = {sysconfig.get_path("include"), sysconfig.get_path("platinclude"), np.get_include()}
-    options = [f"-I{path}" for path in sorted(filter(None, folders))]
-    suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
-    source += f"\n/* {suffix} {np.__version__} */\n"
-    try:
-        return build.loaded(source, _module, suffix, tuple(options)).Function
-    except CompileError:
-        return None
-
-
-def _module(path: str) -> ModuleType:
-    """The extension module in a file."""
-    loader = importlib.machinery.ExtensionFileLoader("limber_dispatch", path)
-    spec = importlib.util.spec_from_file_location("limber_dispatch", path, loader=loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
-def fast(caller: Caller) -> Any:
-    """`caller` behind the compiled dispatcher, which takes single states itself."""
-    dispatcher = _dispatcher()
+def dispatched(caller: Caller) -> Any:
+    """`caller` behind the compiled dispatcher, which takes single states itself; see native/dispatch.c."""
+    function = dispatcher()
     program = caller.program
     arguments = (*program.inputs, *program.outputs)
     alone = program.listed and len(program.outputs) == 1  # the dispatcher would not wrap it
-    if (
-        dispatcher is None
-        or alone
-        or len(arguments) > 24
-        or any(len(a.shape) > 3 for a in arguments)
-    ):
+    if function is None or alone or len(arguments) > 24 or any(len(a.shape) > 3 for a in arguments):
         return caller
-    pointer = ctypes.cast(caller._library.limber_call, ctypes.c_void_p).value
-    return dispatcher(
-        pointer,
-        [a.shape for a in program.inputs],
-        [a.shape for a in program.outputs],
-        caller.dtype == np.float32,
-        caller.quaternions,
-        caller,
-    )
+    address = ctypes.cast(caller._library.limber_call, ctypes.c_void_p).value
+    inputs, outputs = [a.shape for a in program.inputs], [a.shape for a in program.outputs]
+    single = caller.dtype == np.float32
+    return function(address, inputs, outputs, 0, None, 0, single, caller.quaternions, caller)

@@ -8,12 +8,13 @@ from typing import Any
 
 from limber.assembly.system import System
 from limber.checks import integer, shown, whole
-from limber.codegen import build, c, call
+from limber.codegen import c, call
 from limber.codegen.derivatives import derivative
 from limber.codegen.program import OperationCount, Program
 from limber.codegen.trace import Request, trace
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.native import c_compiler
 
 TARGETS = ("c", "c-package", "casadi", "cuda")
 LANES = (1, 2, 4, 8, 16, 32, 64)
@@ -46,13 +47,13 @@ def compile(
     ----------
     function : "forward_dynamics" (q, v, tau), "inverse_dynamics" (q, v, vdot), "bias" (q, v),
         "mass_matrix" (q), "kinetic_energy" (q, v), "potential_energy" (q), "momentum" (q, v),
-        "pose" (q) -> R, p and "jacobian" (q) of a node, "qdot" (q, v), "integrate" (q, v, dt) and
+        "pose" (q) -> R, p, "jacobian" (q) and "acceleration" (q, v, vdot) of a node, "qdot" (q, v), "integrate" (q, v, dt) and
         "step" (q, v, tau, dt) -> q, v: one step of the classical Runge-Kutta method, tau held;
         "rollout", with target "cuda": many steps on the device (see `codegen.cuda.CudaRollout`).
     target : "c" compiles with the system's compiler and returns a function of NumPy arrays;
         "c-package" writes a folder to take away and returns its path; "casadi" returns a
         `casadi.Function`; "cuda" returns a function of arrays on the GPU, shape (size, states).
-    body, node : the node of "pose" and "jacobian"; without `node`, the body frame.
+    body, node : the node of "pose", "jacobian" and "acceleration"; without `node`, the body frame.
     wrt : the Jacobian with respect to an input ("q", "v", "tau", ...) or parameter instead of the
         function itself; or a list of them, for a tuple of Jacobians.  Derivatives with respect to q are on
         the tangent space (nv columns: the derivative along q_dot = N(q) v), and so are those of
@@ -110,12 +111,12 @@ def compile(
         return CudaFunction(program, single)
     source = c.library(program, lanes, single)
     turns = [at.start for _, at in quaternions(system)] if program.inputs[0].name == "q" else []
-    caller = call.Caller(program, build.loaded(source), single, threads, turns)
+    caller = call.Caller(program, c_compiler.loaded(source), single, threads, turns)
     caller.recipe = (system, function, {
         "body": body, "node": node, "wrt": wrt, "external": external, "parameters": parameters,
         "dtype": "float32" if single else "float64", "lanes": lanes, "threads": threads,
     })  # fmt: skip
-    f = call.fast(caller)
+    f = call.dispatched(caller)
     f.source = source
     f.program = program
     f.__doc__ = program.about

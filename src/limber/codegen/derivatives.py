@@ -22,7 +22,7 @@ from limber.codegen import graph as g
 from limber.codegen import parameters as named
 from limber.codegen.graph import Graph, Scalar, Value
 from limber.codegen.program import Argument, Program, split
-from limber.codegen.trace import FUNCTIONS, Request, kernels, trace
+from limber.codegen.trace import Request, kernels, table_row, trace
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.kernels import layout as L
 
@@ -37,10 +37,8 @@ def derivative(request: Request, wrt: str | Sequence[str]) -> Program:
         raise ArgumentTypeError(f"wrt must be the name of an input or several, got {shown(wrt)}.")
     if len(set(names)) != len(names):
         raise ArgumentValueError(f"wrt={shown(list(names))} names one of them twice.")
-    if request.function not in FUNCTIONS:
-        trace(request)  # says what is wrong
     # parameters that are no inputs are differentiated at their values in the model
-    inputs = (*FUNCTIONS[request.function].inputs, *(["external"] if request.external else []))
+    inputs = (*table_row(request.function).inputs, *(["external"] if request.external else []))
     bound = tuple(n for n in dict.fromkeys(names) if n not in (*inputs, *request.parameters))
     for key in bound:
         if key != "gravity" and "." not in key:

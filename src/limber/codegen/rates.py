@@ -6,11 +6,12 @@ import ctypes
 from weakref import WeakKeyDictionary
 
 from limber.assembly.system import System
-from limber.codegen import build, statements
+from limber.codegen import statements
 from limber.codegen.c import HEAD, functions
 from limber.codegen.statements import written
 from limber.codegen.trace import Request, trace
 from limber.integrators.context import APPLIED, FORCES
+from limber.native import c_compiler
 
 _RATES = """\
 void limber_rates(const long long *context, double t, const double *y, double *dy)
@@ -31,5 +32,5 @@ def address(system: System) -> int:
         programs = [trace(Request(system, name)) for name in ("qdot", "forward_dynamics")]
         parts = [HEAD, *(functions(written(p), statements.DOUBLE) for p in programs)]
         parts.append(_RATES.format(forces=FORCES, applied=APPLIED, nq=system.nq))
-        _loaded[system] = build.loaded("\n".join(parts))
+        _loaded[system] = c_compiler.loaded("\n".join(parts))
     return ctypes.cast(_loaded[system].limber_rates, ctypes.c_void_p).value or 0

@@ -6,16 +6,18 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import check_system, of_motion, of_position, short
+from limber.dynamics.evaluate import NOT_READY, evaluated
 
 
 def kinetic_energy(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     """v^T M(q) v / 2, in O(N).  q (..., nq), v (..., nv) -> (...)."""
-    answer = short(system, "kinetic_energy", q, v)
+    try:
+        answer = system._ready["kinetic_energy"](q, v)
+    except NOT_READY:
+        answer = None
     if answer is None:
-        check_system(system)
-        answer = of_motion(system, system.dynamics, "kinetic_energy", q, v, ())
-    return answer[()]
+        answer = evaluated(system, "kinetic_energy", (q, v), key="kinetic_energy")
+    return answer
 
 
 def potential_energy(system: System, q: ArrayLike) -> Array:
@@ -23,17 +25,19 @@ def potential_energy(system: System, q: ArrayLike) -> Array:
 
     q (..., nq) -> (...).  Gravity sees the deformed geometry at either fidelity.
     """
-    answer = short(system, "potential_energy", q)
+    try:
+        answer = system._ready["potential_energy"](q)
+    except NOT_READY:
+        answer = None
     if answer is None:
-        check_system(system)
-        answer = of_position(system, system.geometry, "potential_energy", q, ())
-    return answer[()]
+        answer = evaluated(system, "potential_energy", (q,), key="potential_energy")
+    return answer
 
 
 def momentum(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     """Momentum [angular; linear] about the world origin, world axes.  -> (..., 6); O(N)."""
-    answer = short(system, "momentum", q, v)
-    if answer is not None:
-        return answer
-    check_system(system)
-    return of_motion(system, system.dynamics, "momentum", q, v, (6,))
+    try:
+        answer = system._ready["momentum"](q, v)
+    except NOT_READY:
+        answer = None
+    return evaluated(system, "momentum", (q, v), key="momentum") if answer is None else answer

@@ -6,23 +6,29 @@ import math
 import os
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber import native
 from limber.assembly.pack import Packed
 from limber.assembly.singular import judge, regular
 from limber.assembly.system import System
 from limber.checks import Array, numbers, shown, unit_quaternion
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.kernels import layout as L
+from limber.kernels.functions import INPUTS, ROWS
+from limber.native.calls import Call
 from limber.native.status import NOT_FINITE, NOT_UNIT, OK, OVERFLOW, SINGULAR, STATES, UNSURE
 
 #: A thread gets at least this many states.
 STATES_PER_THREAD = 64
 
 External = dict[tuple[str, str | int | None], ArrayLike]
+
+#: What trying a function of `System._ready` raises where there is none: no System, no such call yet, a key that
+#: does not hash.
+NOT_READY = (AttributeError, KeyError, TypeError)
 
 #: Nodes that never change.
 _NODE_TYPES = frozenset({str, int, np.int64, type(None)})
@@ -89,6 +95,13 @@ def node_pairs(system: System, packed: Packed, external: Mapping | None) -> np.n
     return np.array(pairs, dtype=np.int64)
 
 
+def node_pair(system: System, packed: Packed, body: str, node: str | int | None) -> np.ndarray:
+    """(body, node record) of one node."""
+    k = system.number(body)
+    record = packed.records[k][system.node_number(body, node)]
+    return np.array([k * L.COLUMNS, record], dtype=np.int64)
+
+
 def externals(
     system: System, packed: Packed, external: External | None
 ) -> tuple[np.ndarray, dict[str, tuple[ArrayLike, int]]]:
@@ -127,7 +140,7 @@ def workspaces(packed: Packed, extra: int = 0) -> Workspaces:
 
 
 def node_key(name: str, body: str, node: str | int | None) -> Hashable:
-    """What `short` finds a call by that is about a node; None for a node of an unusual type.
+    """The key of `System._ready` for a call that is about a node; None for a node of an unusual type.
 
     The type is a part of it: True and 1.0 are no nodes, but equal to 1.
     """
@@ -135,119 +148,78 @@ def node_key(name: str, body: str, node: str | int | None) -> Hashable:
     return (name, body, node, kind) if kind in _NODE_TYPES else None
 
 
-def short(system: System, key: Hashable, *given: ArrayLike | float) -> Array | None:
-    """The short way: the answer for one state in contiguous float64 vectors, checked in one compiled pass.
-
-    key : names the call and its options; `run` keeps under it what is needed here.
-    given : what the entry takes between its model and scratch: numbers, then vectors.
-
-    None stands for whatever else there is: the first call, a batch, other types, bad input.  The careful way
-    then gives the answer or says what is wrong.
-    """
-    try:
-        function, model, free, work_size, size, shape = system._ready[key]
-    except (AttributeError, KeyError, TypeError):  # no System, first call, options that do not hash
-        return None
-    try:
-        work = free.pop()  # atomic, as append is: threads do not share scratch
-    except IndexError:
-        work = np.empty(work_size)
-    out = np.empty(size)
-    try:
-        status = function(*(model + given + (work, out, 0, 1)))
-    except TypeError:  # not such vectors
-        status = -1
-    free.append(work)
-    if status != OK:
-        return None
-    return out if shape is None else out.reshape(shape)
-
-
-def run(
+def evaluated(
     system: System,
     name: str,
-    entry: str,
-    model: tuple,
-    inputs: dict[str, Array],
-    out: Array,
-    workspace: Workspaces,
+    given: tuple[ArrayLike, ...],
     *,
-    before: tuple = (),
+    node: tuple[str, str | int | None] | None = None,
+    external: External | None = None,
+    row: str | None = None,
     key: Hashable = None,
-    sweep: str = "",
-) -> None:
-    """Run an entry over all states, on all cores; raise what its status says.
+) -> Any:
+    """A function of the table `kernels.functions` for any arrays that fit, with the batch in front; on all cores.
 
-    model has the first arguments of the entry, `before` numbers behind it; inputs are contiguous
-    (states, size) arrays, out is (states, ...).  What `short` needs is kept under key; messages speak of `name`.
-    `sweep` is the one whose pivots are judged where the entry is unsure of them.
+    This is the careful way, which answers every call or says what is wrong with it.  It keeps a function for
+    single states in `system._ready` under the key, which the public functions try first.
+
+    name : of the function, which messages speak of.
+    given : its inputs, in the order of the table.
+    node : the body and node it is about.
+    row : its row of the table, if that has another name.
     """
-    function = native.load(entry)
-    arguments = (*model, *before, *(a.ravel() for a in inputs.values()))
-    flat, states = out.ravel(), len(out)
+    check_system(system)
+    row = row or name
+    function = ROWS[row]
+    packed = system.dynamics if function.view == "dynamics" else system.geometry
+    wrenches: dict[str, tuple[ArrayLike, int]] = {}
+    if node is not None:
+        nodes = node_pair(system, packed, *node)
+    else:
+        nodes, wrenches = externals(system, packed, external)
+    named = {
+        part: (value, math.prod(INPUTS[part].shape_in(system)))
+        for part, value in zip(function.inputs, given)
+    }
+    batch, arrays = vectors(system, **named, **wrenches)
+    inputs = dict(zip(named, arrays))
+    if wrenches:
+        inputs["external"] = np.hstack(arrays[len(named) :])
+        refuse_infinite(inputs["external"], list(wrenches))
+    call = Call(system, row, packed.topo, packed.const, nodes)
+    workspace = workspaces(packed, function.scratch_in(system))
+    out = _run(system, name, row, call, inputs, workspace)
+    if key is not None:
+        system._ready[key] = call.single(workspace.free, workspace.size)
+    return call.parts(out, batch)
+
+
+def _run(
+    system: System, name: str, row: str, call: Call, inputs: dict[str, Array], workspace
+) -> Array:
+    """The outputs of a call for all states, one behind the other; raises what its status says."""
+    given = [a.ravel() for a in inputs.values()]
+    states = len(inputs["q"])
+    out = np.empty(states * call.size)
 
     def part(start: int, stop: int) -> int:
         work = workspace.take()
-        status = function(*arguments, work, flat, start, stop)
+        status = call.run(given, work, out, start, stop)
         while status % STATES == UNSURE:
             state = status // STATES
-            if not regular(system, inputs["q"][state], sweep):
+            if not regular(system, inputs["q"][state], row):
                 status = STATES * state + SINGULAR
             else:
-                status = function(*arguments, work, flat, state + 1, stop)
+                status = call.run(given, work, out, state + 1, stop)
         workspace.give_back(work)
         return status
 
-    # an entry counts the states by q: without coordinates it takes all of them at once
+    # states are counted by q: without coordinates all of them are taken at once
     for status in split(part, states) if system.nq else [part(0, states)]:
         if status != OK:
             state, why = divmod(int(status), STATES)
             refuse(system, why, state, states, inputs, name)
-    if key is not None:
-        shape = out.shape[1:]
-        kept = None if len(shape) == 1 else shape
-        ready = (function, model, workspace.free, workspace.size, math.prod(shape), kept)
-        system._ready[key] = ready
-
-
-def of_position(
-    system: System,
-    packed: Packed,
-    name: str,
-    q: ArrayLike,
-    shape: tuple[int, ...],
-    node: tuple[int, int] | None = None,
-    key: Hashable = None,
-) -> Array:
-    """A function of q: an array of the given shape, with the batch in front.
-
-    node : (body, node record), if it is about one; then `short` finds it by key, else by its name.
-    """
-    batch, (q,) = vectors(system, q=(q, system.nq))
-    out = np.empty((len(q), *shape))
-    model = (native.address(name), math.prod(shape), packed.topo, packed.const, *(node or (0, 0)))
-    key = key if node else name
-    run(system, name, "of_position", model, {"q": q}, out, workspaces(packed), key=key)
-    return out.reshape((*batch, *shape))
-
-
-def of_motion(
-    system: System,
-    packed: Packed,
-    name: str,
-    q: ArrayLike,
-    v: ArrayLike,
-    shape: tuple[int, ...],
-    dt: float | None = None,
-) -> Array:
-    """The same of q and v, and of a time if one is given (which `short` then takes first)."""
-    batch, (q, v) = vectors(system, q=(q, system.nq), v=(v, system.nv))
-    out = np.empty((len(q), *shape))
-    model: tuple = (native.address(name), math.prod(shape), packed.topo, packed.const)
-    model, before = (model, (dt,)) if dt is not None else ((*model, 0.0), ())
-    inputs = {"q": q, "v": v}
-    run(system, name, "of_motion", model, inputs, out, workspaces(packed), before=before, key=name)
-    return out.reshape((*batch, *shape))
+    return out
 
 
 def split(part: Callable[[int, int], int], states: int) -> list[int]:
@@ -270,6 +242,16 @@ def cores() -> int:
 def of_batch(state: int, states: int) -> str:
     """Which state a message is about."""
     return f" (state {state} of the batch)" if states > 1 else ""
+
+
+def refuse_infinite(ext: Array, names: list[str]) -> None:
+    """Refuse external wrenches that are not finite."""
+    if not np.isfinite(ext).all():
+        state, i = np.argwhere(~np.isfinite(ext))[0]
+        which = of_batch(state, len(ext))
+        raise ArgumentValueError(
+            f"{names[i // 6]}[{i % 6}] is {ext[state, i]}{which}: a wrench [moment, force] must be finite."
+        )
 
 
 def refuse(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import External, check_system, of_position, short
-from limber.dynamics.forward import force_key, short_forced, with_external
+from limber.dynamics.evaluate import NOT_READY, External, evaluated
+from limber.dynamics.forward import force_key, ready_answer
 
 
 def inverse_dynamics(
@@ -23,19 +22,11 @@ def inverse_dynamics(
 
     Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).
     """
-    answer = short_forced(system, "inverse_dynamics", external, q, v, vdot)
-    if answer is not None:
-        return answer
-    check_system(system)
-    return with_external(
-        system,
-        "newton_euler_sweep",
-        external,
-        key=force_key("inverse_dynamics", external),
-        q=(q, system.nq),
-        v=(v, system.nv),
-        vdot=(vdot, system.nv),
-    )
+    answer = ready_answer(system, "inverse_dynamics", external, q, v, vdot)
+    if answer is None:
+        key = force_key("inverse_dynamics", external)
+        answer = evaluated(system, "inverse_dynamics", (q, v, vdot), external=external, key=key)
+    return answer
 
 
 def bias(system: System, q: ArrayLike, v: ArrayLike) -> Array:
@@ -43,8 +34,11 @@ def bias(system: System, q: ArrayLike, v: ArrayLike) -> Array:
 
     M(q) vdot + bias(q, v) = tau.  q (..., nq), v (..., nv) -> (..., nv); O(N).
     """
-    check_system(system)
-    return inverse_dynamics(system, q, v, np.zeros(system.nv))
+    try:
+        answer = system._ready["bias"](q, v)
+    except NOT_READY:
+        answer = None
+    return evaluated(system, "bias", (q, v), key="bias") if answer is None else answer
 
 
 def mass_matrix(system: System, q: ArrayLike) -> Array:
@@ -53,8 +47,8 @@ def mass_matrix(system: System, q: ArrayLike) -> Array:
     q (..., nq) -> (..., nv, nv), symmetric, and positive definite within small deformation; O(N^2) for a
     chain.
     """
-    answer = short(system, "mass_matrix", q)
-    if answer is not None:
-        return answer
-    check_system(system)
-    return of_position(system, system.dynamics, "mass_matrix", q, (system.nv, system.nv))
+    try:
+        answer = system._ready["mass_matrix"](q)
+    except NOT_READY:
+        answer = None
+    return evaluated(system, "mass_matrix", (q,), key="mass_matrix") if answer is None else answer

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, number
-from limber.dynamics.evaluate import (
-    check_system,
-    node_key,
-    of_motion,
-    of_position,
-    run,
-    short,
-    vectors,
-    workspaces,
-)
-from limber.kernels import layout as L
+from limber.dynamics.evaluate import NOT_READY, check_system, evaluated, node_key
 
 
 def pose(
@@ -28,12 +17,11 @@ def pose(
     Without `node`, of the body frame.  The deformed geometry, at either fidelity.
     """
     key = node_key("pose", body, node)
-    answer = short(system, key, q)
-    if answer is None:
-        check_system(system)
-        where = _node(system, body, node)
-        answer = of_position(system, system.geometry, "pose", q, (4, 3), where, key)
-    return answer[..., :3, :], answer[..., 3, :]
+    try:
+        answer = system._ready[key](q)
+    except NOT_READY:
+        answer = None
+    return evaluated(system, "pose", (q,), node=(body, node), key=key) if answer is None else answer
 
 
 def jacobian(system: System, q: ArrayLike, body: str, node: str | int | None = None) -> Array:
@@ -43,12 +31,13 @@ def jacobian(system: System, q: ArrayLike, body: str, node: str | int | None = N
     fidelity.
     """
     key = node_key("jacobian", body, node)
-    answer = short(system, key, q)
-    if answer is not None:
-        return answer
-    check_system(system)
-    where = _node(system, body, node)
-    return of_position(system, system.geometry, "jacobian", q, (6, system.nv), where, key)
+    try:
+        answer = system._ready[key](q)
+    except NOT_READY:
+        answer = None
+    if answer is None:
+        answer = evaluated(system, "jacobian", (q,), node=(body, node), key=key)
+    return answer
 
 
 def acceleration(
@@ -64,24 +53,24 @@ def acceleration(
     Without `node`, of the body frame.  What an accelerometer there shows is the linear part less gravity.  The
     deformed geometry, at either fidelity.  O(N).
     """
-    check_system(system)
-    packed = system.geometry
-    batch, arrays = vectors(system, q=(q, system.nq), v=(v, system.nv), vdot=(vdot, system.nv))
-    out = np.empty((len(arrays[0]), 6))
-    model = (packed.topo, packed.const, *_node(system, body, node))
-    inputs = dict(zip(("q", "v", "vdot"), arrays))
-    run(system, "acceleration", "node_accelerations", model, inputs, out, workspaces(packed))
-    return out.reshape((*batch, 6))
+    key = node_key("acceleration", body, node)
+    try:
+        answer = system._ready[key](q, v, vdot)
+    except NOT_READY:
+        answer = None
+    if answer is None:
+        answer = evaluated(system, "acceleration", (q, v, vdot), node=(body, node), key=key)
+    return answer
 
 
 def qdot(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     """The time derivative of q at speeds v: v itself but for quaternions and simple joints of several
     columns, where theta_dot = Gamma(theta) beta."""
-    answer = short(system, "qdot", q, v)
-    if answer is not None:
-        return answer
-    check_system(system)
-    return of_motion(system, system.geometry, "qdot", q, v, (system.nq,))
+    try:
+        answer = system._ready["qdot"](q, v)
+    except NOT_READY:
+        answer = None
+    return evaluated(system, "qdot", (q, v), key="qdot") if answer is None else answer
 
 
 def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
@@ -90,15 +79,12 @@ def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
     Exact on quaternions (exponential maps of SO(3) and SE(3)) and wherever theta_dot = beta; a
     `SimpleJoint` of several columns makes the first-order step theta + Gamma(theta) beta dt.
     """
-    answer = short(system, "integrate", dt, q, v) if isinstance(dt, float) else None
-    if answer is not None:
-        return answer
-    check_system(system)
-    dt = number("dt", dt)
-    return of_motion(system, system.geometry, "integrate", q, v, (system.nq,), dt)
-
-
-def _node(system: System, body: str, node: str | int | None) -> tuple[int, int]:
-    """(body, node record) as the kernels want them."""
-    k = system.number(body)
-    return k * L.COLUMNS, system.geometry.records[k][system.node_number(body, node)]
+    try:
+        answer = system._ready["integrate"](q, v, dt)
+    except NOT_READY:
+        answer = None
+    if answer is None:
+        check_system(system)
+        time = (number("dt", dt),)
+        answer = evaluated(system, "integrate", (q, v, time), key="integrate")
+    return answer

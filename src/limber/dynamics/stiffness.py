@@ -15,7 +15,7 @@ import numpy as np
 from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import of_motion
+from limber.dynamics.evaluate import evaluated
 from limber.dynamics.inverse import bias
 from limber.dynamics.kinematics import integrate
 from limber.joints import Joint
@@ -35,10 +35,8 @@ HELD = 1e-10
 def own_stiffness_and_damping(system: System, q: Array) -> tuple[Array, Array]:
     """The matrices (nv, nv) of bodies and joints at q: elastic stiffness, and damping with friction's slope."""
     stiffness, damping = modal_stiffness(system), _modal(system, "damping")
-    slopes = of_motion(
-        system, system.dynamics, "joint_slopes", q, np.zeros(system.nv), (2, system.nv)
-    )
-    return stiffness + np.diag(slopes[0]), damping + np.diag(slopes[1])
+    by_q, by_v = evaluated(system, "joint_slopes", (q, np.zeros(system.nv)))
+    return stiffness + np.diag(by_q), damping + np.diag(by_v)
 
 
 def modal_stiffness(system: System) -> Array:
@@ -85,7 +83,7 @@ def gravity_stiffness(system: System, q: Array) -> Array:
 
 def _gravity_and_modes(system: System, q: Array, zero: Array) -> Array:
     """The bias at rest without what the joints themselves take."""
-    own = of_motion(system, system.dynamics, "joint_forces", q, zero, (system.nv,))
+    own = evaluated(system, "joint_forces", (q, zero))
     return bias(system, q, zero) - own
 
 

@@ -1,7 +1,7 @@
 """One step of a fixed-step integrator.
 
 Solves    q_dot = N(q) v, v_dot = M^{-1}(tau - bias) over dt, tau held
-Given     q, v, tau, dt
+Given     q, v, tau, dt, and the forward dynamics as a function
 Computes  q, v after the step, of order 4 (the classical Runge-Kutta method)
 Cost      four forward dynamics
 
@@ -9,21 +9,11 @@ Quaternions are integrated as coordinates and normalized at the end of the step:
 the unit sphere at any length of q, so the order is kept.
 """
 
-from . import articulated, precomputed
-from .layout import COLUMNS, END, FREE, G_KIND, G_Q, GROUPS_END, NQ, NV, RUTHLESS, SPHERICAL
+from .layout import COLUMNS, END, FREE, G_KIND, G_Q, GROUPS_END, NQ, NV, SPHERICAL
 from .manifold import coordinate_rates
 from .scalar import kernel
 from .so3 import load_quaternion, normalized
 from .vec import store3
-
-
-@kernel
-def accelerations(topo, const, work, q, v, tau, vdot):
-    """Forward dynamics without external forces, at the fidelity of the system."""
-    if topo[RUTHLESS] != 0:
-        precomputed.forward_dynamics(topo, const, work, q, v, tau, 0, topo, const, vdot)
-    else:
-        articulated.forward_dynamics(topo, const, work, q, v, tau, 0, topo, const, vdot)
 
 
 @kernel
@@ -38,8 +28,13 @@ def normalize(topo, q):
 
 
 @kernel
-def runge_kutta(topo, const, work, q, v, tau, dt, q_stage, v_stage, q_rate, v_rate, q_new, v_new):
-    """q_new, v_new after dt; the four arrays before them are scratch, sized as q, v, q, v."""
+def runge_kutta(
+    topo, const, work, accelerations, q, v, tau, dt, q_stage, v_stage, q_rate, v_rate, q_new, v_new
+):
+    """q_new, v_new after dt; the four arrays before them are scratch, sized as q, v, q, v.
+
+    accelerations(q, v, tau, vdot) computes the forward dynamics.
+    """
     nq = topo[NQ]
     nv = topo[NV]
     for i in range(nq):
@@ -50,7 +45,7 @@ def runge_kutta(topo, const, work, q, v, tau, dt, q_stage, v_stage, q_rate, v_ra
         v_new[i] = v[i]
     for stage in range(4):
         coordinate_rates(topo, const, work, q_stage, v_stage, q_rate)
-        accelerations(topo, const, work, q_stage, v_stage, tau, v_rate)
+        accelerations(q_stage, v_stage, tau, v_rate)
         weight = dt / 6.0 if stage == 0 or stage == 3 else dt / 3.0
         ahead = dt if stage == 2 else 0.5 * dt
         for i in range(nq):

@@ -1,30 +1,20 @@
-"""The compiled entry points: states start .. stop of a batch.
+"""The compiled entry points.
 
-Arrays are flat and contiguous, state after state; one state is a batch of one.  The kernels run on
-raw pointers, which keeps their calls cheap and their compilation short; this is where arrays turn
-into pointers.  An entry returns 0 when all is well, else STATES times the number of the first bad
-state plus a status.  In one pass the arrays are checked for their sizes, inputs for finiteness and unit
-quaternions (those unit within a tolerance are made so), results for finiteness, those of forward dynamics for
-sound pivots.
+Those of the functions of the state are made from the table `limber.kernels.functions`, all with one signature:
 
-Arguments stand in one order: function, model and options, which a system keeps between calls; the state;
-scratch and result; the states to do.
+    function(topo, const, work, q, v, x, count, index, ext, out)
+
+on raw pointers, for one state; x stands for tau, vdot or dt, (count, index, ext) for the nodes and the wrenches at
+them.  `run_states` calls one of them, by its address, for the states of a batch, which lie one behind the other;
+one state is a batch of one.  It checks inputs for finiteness and unit quaternions (those unit within a tolerance
+are made so), results for finiteness, those of forward dynamics for sound pivots.  It returns 0 when all is well,
+else STATES times the number of the first bad state plus a status.
 """
 
-from limber.kernels import (
-    articulated,
-    blocks,
-    composite,
-    energy,
-    manifold,
-    newton_euler,
-    observe,
-    paths,
-    physics,
-    precomputed,
-    sweeps,
-    wrenches,
-)
+from importlib import import_module
+
+from limber.kernels import blocks, paths, sweeps
+from limber.kernels.functions import ENTRIES, ROWS
 from limber.kernels.layout import NQ, NV, WORK_SIZE
 from limber.kernels.sweeps import FIELDS
 from limber.native.status import (
@@ -32,20 +22,33 @@ from limber.native.status import (
     NEARLY_UNIT,
     NOT_FINITE,
     OK,
-    OVERFLOW,
     SINGULAR,
     SIZES,
     STATES,
     UNSURE,
 )
 
-from .decorators import NUMBER, NUMBERS, NUMBERS_AT, WORD, WORDS, WORDS_AT, called, entry
-from .pointers import call_function, call_sweep, shifted
+from .decorators import NUMBERS, NUMBERS_AT, WORD, WORDS, WORDS_AT, called, entry
+from .pointers import call_states, call_sweep, numbers_at, shifted, words_at
+from .record import (
+    BAD_RESULT,
+    CONST,
+    FUNCTION,
+    INDEX,
+    OUT_SIZE,
+    PIVOTS,
+    RECORD,
+    RUN,
+    TOPO,
+    V_SIZE,
+    WRENCHES,
+    X_SIZE,
+)
 from .state_checks import (
-    check,
     check_position,
     finite,
     holds,
+    holds_or_constant,
     large_enough,
     states_in,
     steady,
@@ -53,44 +56,139 @@ from .state_checks import (
 )
 from .vectors import pointer
 
-# types of arguments: function, its number, topo and const; work, out, first and last state; sweeps and functions
-_MODEL = WORD, WORD, WORDS, NUMBERS
-_BATCH = NUMBERS, NUMBERS, WORD, WORD
-_SWEEP = WORDS_AT, *[NUMBERS_AT] * 5, WORD, WORDS_AT, NUMBERS_AT, NUMBERS_AT
-_FUNCTION = WORDS_AT, *[NUMBERS_AT] * 4, WORD, WORD, NUMBER, NUMBERS_AT
-
-# --- what Python calls: one state function, by its address, over the states of a batch ------------------
+# --- functions of one state, called by address ----------------------------------------------------------
 
 
-@entry(*_MODEL, WORDS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, *_BATCH)
-def dynamics(function, pivots, topo, const, index, ext, q, v, x, work, out, start, stop):
-    """(q, v, x) to out by a sweep, with the wrenches `ext` at the nodes of `index`.
+def _of_position(kernel):
+    def function(topo, const, work, q, v, x, count, index, ext, out):
+        kernel(topo, const, work, q, out)
 
-    `pivots`: 1 for a sweep that leaves pivots; UNSURE, of a state whose result stands, says that one of them is
-    small and `judge_pivots` should look at it.
+    return function
+
+
+def _of_motion(kernel):
+    def function(topo, const, work, q, v, x, count, index, ext, out):
+        kernel(topo, const, work, q, v, out)
+
+    return function
+
+
+def _of_motion_and_time(kernel):
+    def function(topo, const, work, q, v, x, count, index, ext, out):
+        kernel(topo, const, work, q, v, x[0], out)
+
+    return function
+
+
+def _of_node(kernel):
+    def function(topo, const, work, q, v, x, count, index, ext, out):
+        kernel(topo, const, work, q, index[0], index[1], out)
+
+    return function
+
+
+def _of_moving_node(kernel):
+    def function(topo, const, work, q, v, x, count, index, ext, out):
+        kernel(topo, const, work, q, v, x, index[0], index[1], out)
+
+    return function
+
+
+def _of_forces(kernel):
+    def function(topo, const, work, q, v, x, count, index, ext, out):
+        kernel(topo, const, work, q, count, index, ext, out)
+
+    return function
+
+
+def _of_motion_and_forces(kernel):
+    def function(topo, const, work, q, v, x, count, index, ext, out):
+        kernel(topo, const, work, q, v, x, count, index, ext, out)
+
+    return function
+
+
+def _of_motion_and_forces_by_matrix(kernel):
+    def function(topo, const, work, q, v, x, count, index, ext, out):
+        matrix = shifted(work, topo[WORK_SIZE])
+        kernel(topo, const, work, q, v, x, count, index, ext, out, matrix)
+
+    return function
+
+
+#: Functions of the one signature, by what their kernel takes.
+_WITH_SIGNATURE = {
+    ("q",): _of_position,
+    ("q", "v"): _of_motion,
+    ("q", "v", "dt"): _of_motion_and_time,
+    ("q", "node"): _of_node,
+    ("q", "v", "vdot", "node"): _of_moving_node,
+    ("q", "forces"): _of_forces,
+    ("q", "v", "tau", "forces"): _of_motion_and_forces,
+    ("q", "v", "vdot", "forces"): _of_motion_and_forces,
+    ("q", "v", "tau", "forces", "matrix"): _of_motion_and_forces_by_matrix,
+}
+_SIGNATURE = WORDS_AT, *[NUMBERS_AT] * 5, WORD, WORDS_AT, NUMBERS_AT, NUMBERS_AT
+
+
+def _compiled_from(row):
+    module, _, name = row.kernel.partition(".")
+    kernel = getattr(import_module(f"limber.kernels.{module}"), name)
+    return called(*_SIGNATURE)(_WITH_SIGNATURE[row.takes](kernel))
+
+
+globals().update({name: _compiled_from(ROWS[name]) for name in ENTRIES.values()})
+
+
+# --- a function over the states of a batch --------------------------------------------------------------
+
+
+@called(WORDS_AT, *[NUMBERS_AT] * 6, WORD, WORD)
+def run_states(record, q, v, x, ext, work, out, start, stop):
+    """States start .. stop of a batch; see the head of this file, and `record`.
+
+    UNSURE, of a state whose result stands, says that one of its pivots is small and `judge_pivots` should look
+    at it.
     """
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    n, states = index.size // 2, states_in(topo, work, q, stop)
-    if not (holds(v, nv, states) and holds(x, nv, states) and holds(out, nv, states)):
-        return SIZES
-    if not holds(ext, 6 * n, states):
-        return SIZES
+    topo, const, index = words_at(record[TOPO]), numbers_at(record[CONST]), words_at(record[INDEX])
+    nq, nv, nx, size = topo[NQ], record[V_SIZE], record[X_SIZE], record[OUT_SIZE]
+    wrenches, pivots = record[WRENCHES], record[PIVOTS]
     for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        xi, oi = shifted(pointer(x), i * nv), shifted(pointer(out), i * nv)
-        ei = shifted(pointer(ext), i * 6 * n)
-        status = check(t, qi, vi, xi) if finite(ei, 6 * n) else NOT_FINITE
+        qi, vi, xi = shifted(q, i * nq), shifted(v, i * nv), shifted(x, i * nx)
+        ei, oi = shifted(ext, i * 6 * wrenches), shifted(out, i * size)
+        status = NOT_FINITE
+        if finite(vi, nv) and finite(xi, nx) and finite(ei, 6 * wrenches):
+            status = check_position(topo, qi)
         if status == NEARLY_UNIT:
-            qi, status = with_unit_quaternions(t, w, qi), OK
+            qi, status = with_unit_quaternions(topo, work, qi), OK
         if status == OK:
-            call_sweep(function, t, c, w, qi, vi, xi, n, pointer(index), ei, oi)
-            if not finite(oi, nv):
-                status = SINGULAR
-            elif pivots != 0 and not large_enough(t, c, w):
+            call_sweep(record[FUNCTION], topo, const, work, qi, vi, xi, wrenches, index, ei, oi)
+            if not finite(oi, size):
+                status = record[BAD_RESULT]
+            elif pivots != 0 and not large_enough(topo, const, work):
                 status = UNSURE
         if status != OK:
             return STATES * i + status
     return OK
+
+
+@entry(WORDS, *[NUMBERS] * 6, WORD, WORD)
+def states(record, q, v, x, ext, work, out, start, stop):
+    """`run_states` as Python calls it: the arrays are checked for their sizes."""
+    if record.size != RECORD:
+        return SIZES
+    topo = words_at(record[TOPO])
+    n = states_in(topo, work, q, stop)
+    if not (holds(ext, 6 * record[WRENCHES], n) and holds(out, record[OUT_SIZE], n)):
+        return SIZES
+    if not holds_or_constant(v, record[V_SIZE], n, topo[NV]):
+        return SIZES
+    if not holds_or_constant(x, record[X_SIZE], n, topo[NV]):
+        return SIZES
+    return call_states(
+        record[RUN], pointer(record), pointer(q), pointer(v), pointer(x), pointer(ext), pointer(work), pointer(out),
+        start, stop,
+    )  # fmt: skip
 
 
 @entry(WORD, WORDS, *[NUMBERS] * 5)
@@ -108,165 +206,6 @@ def judge_pivots(function, topo, const, nudged, q, work, found):
     return status
 
 
-@entry(*_MODEL, WORD, WORD, NUMBERS, *_BATCH)
-def of_position(function, size, topo, const, body, node, q, work, out, start, stop):
-    """`size` numbers from q."""
-    t, c, w, nq = pointer(topo), pointer(const), pointer(work), topo[NQ]
-    if not holds(out, size, states_in(topo, work, q, stop)):
-        return SIZES
-    for i in range(start, stop):
-        qi, oi = shifted(pointer(q), i * nq), shifted(pointer(out), i * size)
-        status = check_position(t, qi)
-        if status == NEARLY_UNIT:
-            qi, status = with_unit_quaternions(t, w, qi), OK
-        if status == OK:
-            call_function(function, t, c, w, qi, qi, body, node, 0.0, oi)
-            if not finite(oi, size):
-                status = OVERFLOW
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-@entry(*_MODEL, NUMBER, NUMBERS, NUMBERS, *_BATCH)
-def of_motion(function, size, topo, const, dt, q, v, work, out, start, stop):
-    """`size` numbers from q and v, and a time if that matters."""
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    states = states_in(topo, work, q, stop)
-    if not (holds(v, nv, states) and holds(out, size, states)):
-        return SIZES
-    for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        oi = shifted(pointer(out), i * size)
-        status = check(t, qi, vi, vi) if 0.0 * dt == 0.0 else NOT_FINITE
-        if status == NEARLY_UNIT:
-            qi, status = with_unit_quaternions(t, w, qi), OK
-        if status == OK:
-            call_function(function, t, c, w, qi, vi, 0, 0, dt, oi)
-            if not finite(oi, size):
-                status = OVERFLOW
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-@entry(WORDS, NUMBERS, WORD, WORD, NUMBERS, NUMBERS, NUMBERS, *_BATCH)
-def node_accelerations(topo, const, body, node, q, v, vdot, work, out, start, stop):
-    """The acceleration of a node, 6 numbers, from q, v and vdot."""
-    t, c, w, nq, nv = pointer(topo), pointer(const), pointer(work), topo[NQ], topo[NV]
-    states = states_in(topo, work, q, stop)
-    if not (holds(v, nv, states) and holds(vdot, nv, states) and holds(out, 6, states)):
-        return SIZES
-    for i in range(start, stop):
-        qi, vi = shifted(pointer(q), i * nq), shifted(pointer(v), i * nv)
-        ai, oi = shifted(pointer(vdot), i * nv), shifted(pointer(out), i * 6)
-        status = check(t, qi, vi, ai)
-        if status == OK:
-            observe.node_acceleration(t, c, w, qi, vi, ai, body, node, oi)
-            if not finite(oi, 6):
-                status = OVERFLOW
-        if status != OK:
-            return STATES * i + status
-    return OK
-
-
-# --- sweeps of one state, called by address -------------------------------------------------------------
-
-
-@called(*_SWEEP)
-def articulated_sweep(topo, const, work, q, v, tau, count, index, ext, vdot):
-    articulated.forward_dynamics(topo, const, work, q, v, tau, count, index, ext, vdot)
-
-
-@called(*_SWEEP)
-def precomputed_sweep(topo, const, work, q, v, tau, count, index, ext, vdot):
-    precomputed.forward_dynamics(topo, const, work, q, v, tau, count, index, ext, vdot)
-
-
-@called(*_SWEEP)
-def composite_sweep(topo, const, work, q, v, tau, count, index, ext, vdot):
-    matrix = shifted(work, topo[WORK_SIZE])
-    composite.forward_dynamics(topo, const, work, q, v, tau, count, index, ext, vdot, matrix)
-
-
-@called(*_SWEEP)
-def newton_euler_sweep(topo, const, work, q, v, vdot, count, index, ext, tau):
-    newton_euler.inverse_dynamics(topo, const, work, q, v, vdot, count, index, ext, tau)
-
-
-@called(*_SWEEP)
-def wrench_sweep(topo, const, work, q, v, x, count, index, ext, tau):
-    wrenches.wrench_forces(topo, const, work, q, count, index, ext, tau)
-
-
-# --- functions of one state, called by address ----------------------------------------------------------
-
-
-@called(*_FUNCTION)
-def mass_matrix(topo, const, work, q, v, body, node, dt, out):
-    composite.mass_matrix(topo, const, work, q, out)
-
-
-@called(*_FUNCTION)
-def potential_energy(topo, const, work, q, v, body, node, dt, out):
-    energy.potential_energy(topo, const, work, q, out)
-
-
-@called(*_FUNCTION)
-def pose(topo, const, work, q, v, body, node, dt, out):
-    observe.pose(topo, const, work, q, body, node, out)
-
-
-@called(*_FUNCTION)
-def jacobian(topo, const, work, q, v, body, node, dt, out):
-    observe.jacobian(topo, const, work, q, body, node, out)
-
-
-@called(*_FUNCTION)
-def kinetic_energy(topo, const, work, q, v, body, node, dt, out):
-    energy.kinetic_energy(topo, const, work, q, v, out)
-
-
-@called(*_FUNCTION)
-def dissipation(topo, const, work, q, v, body, node, dt, out):
-    energy.dissipation(topo, const, work, q, v, out)
-
-
-@called(*_FUNCTION)
-def joint_forces(topo, const, work, q, v, body, node, dt, out):
-    physics.joint_forces(topo, const, work, q, v, out)
-
-
-@called(*_FUNCTION)
-def joint_slopes(topo, const, work, q, v, body, node, dt, out):
-    physics.joint_slopes(topo, const, work, q, v, out)
-
-
-@called(*_FUNCTION)
-def armatures(topo, const, work, q, v, body, node, dt, out):
-    physics.armatures(topo, const, work, q, out)
-
-
-@called(*_FUNCTION)
-def momentum(topo, const, work, q, v, body, node, dt, out):
-    energy.momentum(topo, const, work, q, v, out)
-
-
-@called(*_FUNCTION)
-def qdot(topo, const, work, q, v, body, node, dt, out):
-    manifold.coordinate_rates(topo, const, work, q, v, out)
-
-
-@called(*_FUNCTION)
-def spins(topo, const, work, q, v, body, node, dt, out):
-    observe.spins(topo, const, work, q, v, out)
-
-
-@called(*_FUNCTION)
-def integrate(topo, const, work, q, v, body, node, dt, out):
-    manifold.integrate(topo, const, work, q, v, dt, out)
-
-
 # --- spatial operators ----------------------------------------------------------------------------
 
 
@@ -275,7 +214,7 @@ def operator_blocks(topo, const, work, q, v, where, out):
     if work.size < topo[WORK_SIZE] or q.size != topo[NQ] or v.size != topo[NV]:
         return SIZES
     t, w, qi, vi = pointer(topo), pointer(work), pointer(q), pointer(v)
-    status = check(t, qi, vi, vi)
+    status = check_position(t, qi) if finite(vi, topo[NV]) else NOT_FINITE
     if status == NEARLY_UNIT:
         qi, status = with_unit_quaternions(t, w, qi), OK
     if status == OK:

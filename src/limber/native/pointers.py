@@ -47,19 +47,18 @@ def call_forces(typingctx, address, context, t, y):
 
 @intrinsic
 def call_sweep(typingctx, address, topo, const, work, q, v, x, count, index, ext, out):
-    """sweep(topo, const, work, q, v, x, count, index, ext, out): forward or inverse dynamics of one state."""
+    """sweep(topo, const, work, q, v, x, count, index, ext, out): a function of one state."""
     signature = types.none(types.int64, topo, const, work, q, v, x, types.int64, index, ext, out)
     kinds = (_WORDS, *[_NUMBERS] * 5, _WORD, _WORDS, _NUMBERS, _NUMBERS)
     return signature, _caller(ir.VoidType(), *kinds)
 
 
 @intrinsic
-def call_function(typingctx, address, topo, const, work, q, v, body, node, dt, out):
-    """function(topo, const, work, q, v, body, node, dt, out) of one state."""
-    word, number = types.int64, types.float64
-    signature = types.none(word, topo, const, work, q, v, word, word, number, out)
-    kinds = (_WORDS, *[_NUMBERS] * 4, _WORD, _WORD, _NUMBER, _NUMBERS)
-    return signature, _caller(ir.VoidType(), *kinds)
+def call_states(typingctx, address, record, q, v, x, ext, work, out, start, stop):
+    """`entries.run_states`(record, q, v, x, ext, work, out, start, stop) -> status."""
+    word = types.int64
+    signature = word(word, record, q, v, x, ext, work, out, word, word)
+    return signature, _caller(_WORD, _WORDS, *[_NUMBERS] * 6, _WORD, _WORD)
 
 
 @intrinsic

@@ -125,14 +125,6 @@ def with_unit_quaternions(topo, work, q):
 
 
 @kernel
-def check(topo, q, v, x):
-    """Status of one state: q, v and x finite, quaternions as in `check_position`."""
-    if not (finite(v, topo[NV]) and finite(x, topo[NV])):
-        return NOT_FINITE
-    return check_position(topo, q)
-
-
-@kernel
 def mode_sizes(topo, k):
     """Where the sizes of the modes of body k are kept in work: N, which a sweep leaves free."""
     return topo[topo[k + MODAL] + W_N]
@@ -317,3 +309,9 @@ def states_in(topo, work, q, stop):
 def holds(array, size, states):
     """Whether an array is that of so many states, `size` numbers each."""
     return states >= 0 and array.size == size * states
+
+
+@kernel
+def holds_or_constant(array, size, states, constant):
+    """The same; with a `size` of 0 the array is one for all states, of `constant` numbers."""
+    return holds(array, size, states) if size > 0 else array.size == constant

@@ -12,7 +12,7 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics import forward_dynamics, inverse_dynamics, jacobian, qdot
-from limber.dynamics.evaluate import of_motion, quaternions
+from limber.dynamics.evaluate import evaluated, quaternions
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
 from limber.integrators import context as R
 from limber.integrators.context import RUNAWAY
@@ -73,7 +73,7 @@ class Motion:
         rates[R.TORQUE_WORK] = tau @ v
         for (body, node), wrench in zip(self.driven.keys, wrenches):
             rates[R.WRENCH_WORK] += wrench @ jacobian(s, q, body, node) @ v
-        rates[R.DAMPING_WORK] = -of_motion(s, s.dynamics, "dissipation", q, v, ())
+        rates[R.DAMPING_WORK] = -evaluated(s, "dissipation", (q, v))
         return rates
 
     def rates(self, t: float, y: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from limber import integrators, native
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.forward import sweep_of
+from limber.dynamics.sweep import fastest_sweep
 from limber.errors import SimulationError
 from limber.integrators import context as R
 from limber.interrupts import heard
@@ -284,7 +284,7 @@ def _rates(system: System, engine: str) -> tuple[int, int]:
         from limber.codegen.rates import address  # noqa: PLC0415
 
         return address(system), 0
-    return integrators.address("engine_rates"), native.address(sweep_of(system, "articulated"))
+    return integrators.address("engine_rates"), native.address(f"{fastest_sweep(system)}_sweep")
 
 
 def _together(*sizes: int) -> list[Array]:

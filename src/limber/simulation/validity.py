@@ -9,7 +9,7 @@ import numpy as np
 from limber.assembly.system import System
 from limber.bodies import Body
 from limber.checks import Array
-from limber.dynamics.evaluate import of_motion
+from limber.dynamics.evaluate import evaluated
 from limber.errors import TheoryWarning, warn
 from limber.integrators.context import RUNAWAY
 from limber.simulation.result import Result
@@ -69,7 +69,7 @@ def warn_outside_theory(result: Result) -> None:
     bounds = limits.turned(q)
     fastest = int(np.abs(v).sum(axis=1).argmax())
     rows = [*range(0, len(t), -(-len(t) // SPIN_ROWS)), fastest]
-    found = of_motion(s, s.geometry, "spins", q[rows], v[rows], (len(s.bodies),))
+    found = evaluated(s, "spins", (q[rows], v[rows]))
     spins = np.sqrt(found[:, limits.numbers])
     for i in np.flatnonzero(
         (bounds.max(axis=0) > ROTATION) | (spins.max(axis=0) > SPIN * limits.lowest)

@@ -1,4 +1,5 @@
-"""The short way of calls on one state: the numbers and the refusals of the careful way, whatever comes in."""
+"""Calls on one state, which go straight into compiled code: the numbers and the refusals of the careful way,
+whatever comes in, with the compiled dispatcher and without it."""
 
 import copy
 import pickle
@@ -12,8 +13,10 @@ from helpers.arrays import over_foreign_memory
 from helpers.random_systems import quaternion_slices, random_assembly, random_state
 from helpers.refusals import SPOILT, parametrize, with_entry
 from limber import native
-from limber.dynamics import evaluate, forward
+from limber.dynamics import evaluate, forward, sweep
+from limber.kernels.functions import ROWS
 from limber.kernels.layout import WORK_SIZE
+from limber.native import calls, dispatcher
 from limber.native.status import OK, SIZES
 
 
@@ -23,7 +26,7 @@ def random_system(seed, fidelity="full", **options):
 
 def many_modes():
     """Ruthless, of so many modes that D_f is inverted beforehand."""
-    beam = lb.beam(1.0, 1.0, EI=(10.0, 20.0), modes=forward.INDIRECT_FROM // 2)
+    beam = lb.beam(1.0, 1.0, EI=(10.0, 20.0), modes=sweep.PRECOMPUTED_FROM // 2)
     a = lb.Assembly("many modes").attach("first", beam, lb.Revolute([0, 0, 1]))
     a.attach("last", beam, lb.Revolute([0, 1, 0]), to="first", at="tip")
     return a.build(fidelity="ruthless")
@@ -81,7 +84,21 @@ FUNCTIONS = {
     "position": lambda s, q, v, x, w: lb.pose(s, q, last(s), named_node(s))[1],
     "jacobian": lambda s, q, v, x, w: lb.jacobian(s, q, last(s)),
     "jacobian of a node": lambda s, q, v, x, w: lb.jacobian(s, q, last(s), 0),
+    "acceleration": lambda s, q, v, x, w: lb.acceleration(s, q, v, x, last(s), 0),
 }
+
+
+@pytest.fixture(scope="module", params=["dispatcher", "Numba"], autouse=True)
+def through(request):
+    """Through the compiled dispatcher, and as where there is no C compiler."""
+    if request.param == "dispatcher":
+        if dispatcher.dispatcher() is None:
+            pytest.skip("no C compiler here, or no headers of Python")
+        yield
+    else:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(calls, "dispatcher", lambda: None)
+            yield
 
 
 @pytest.fixture(scope="module", params=SYSTEMS.values(), ids=SYSTEMS)
@@ -96,7 +113,7 @@ def f(request):
 
 
 @pytest.fixture
-def only_short(monkeypatch):
+def only_ready(monkeypatch):
     """A function that from then on refuses the careful way."""
 
     def refuse(*args, **kwargs):
@@ -109,12 +126,12 @@ def only_short(monkeypatch):
     return forbid
 
 
-def test_the_answer_is_that_of_a_batch_of_one(case, f, only_short):
+def test_the_answer_is_that_of_a_batch_of_one(case, f, only_ready):
     s, state = case
     first, (careful,) = f(s, *state), f(s, *(a[None] for a in state))
-    only_short()
-    short, again = f(s, *state), f(s, *state)
-    for answer in (first, short, again):
+    only_ready()
+    second, third = f(s, *state), f(s, *state)
+    for answer in (first, second, third):
         assert type(answer) is type(careful) and answer.dtype == np.float64
         assert answer.shape == careful.shape
         assert np.array_equal(answer, careful)
@@ -130,15 +147,15 @@ def test_answers_are_fresh(case, f):
         assert np.array_equal(f(s, *state), other)
 
 
-def test_both_parts_of_a_pose(case, only_short):
+def test_both_parts_of_a_pose(case, only_ready):
     s, (q, *_) = case
     (R,), (p,) = lb.pose(s, q[None], last(s), 0)
     lb.pose(s, q, last(s), 0)
-    only_short()
-    short = lb.pose(s, q, last(s), 0)
-    assert isinstance(short, tuple)
-    assert np.array_equal(short[0], R) and np.array_equal(short[1], p)
-    assert [part.shape for part in short] == [(3, 3), (3,)]
+    only_ready()
+    pose = lb.pose(s, q, last(s), 0)
+    assert isinstance(pose, tuple)
+    assert np.array_equal(pose[0], R) and np.array_equal(pose[1], p)
+    assert [part.shape for part in pose] == [(3, 3), (3,)]
 
 
 # --- other arrays -----------------------------------------------------------------------------------
@@ -182,10 +199,10 @@ OTHERWISE = {
 
 
 @parametrize("way", AS_GOOD)
-def test_such_arrays_take_the_short_way(case, f, way, only_short):
+def test_such_arrays_go_straight_into_compiled_code(case, f, way, only_ready):
     s, state = case
     expected = f(s, *state)
-    only_short()
+    only_ready()
     assert np.array_equal(f(s, *(way(a) for a in state)), expected)
 
 
@@ -413,35 +430,39 @@ def test_only_systems_are_taken(f, system, monkeypatch):
 
 # --- the compiled functions by themselves -------------------------------------------------------------
 
-NO_NODES, A_NODE = np.zeros(0, dtype=np.int64), np.zeros(2, dtype=np.int64)
 
-#: For a system of one freedom: entry, its second argument, its options, the sizes of its vectors and result.
+#: For a system of one freedom: the sizes of inputs and of the output of each row.
 ENTRIES = {
-    "articulated_sweep": ("dynamics", 1, (NO_NODES,), (0, 1, 1, 1), 1),
-    "precomputed_sweep": ("dynamics", 1, (A_NODE,), (6, 1, 1, 1), 1),
-    "composite_sweep": ("dynamics", 0, (NO_NODES,), (0, 1, 1, 1), 1),
-    "newton_euler_sweep": ("dynamics", 0, (NO_NODES,), (0, 1, 1, 1), 1),
-    "mass_matrix": ("of_position", 1, (0, 0), (1,), 1),
-    "potential_energy": ("of_position", 1, (0, 0), (1,), 1),
-    "pose": ("of_position", 12, (0, 0), (1,), 12),
-    "jacobian": ("of_position", 6, (0, 0), (1,), 6),
-    "kinetic_energy": ("of_motion", 1, (0.0,), (1, 1), 1),
-    "momentum": ("of_motion", 6, (0.0,), (1, 1), 6),
-    "qdot": ("of_motion", 1, (0.0,), (1, 1), 1),
+    "articulated_sweep": ((1, 1, 1), 1),
+    "precomputed_sweep": ((1, 1, 1, 6), 1),
+    "composite_sweep": ((1, 1, 1), 1),
+    "inverse_dynamics": ((1, 1, 1), 1),
+    "bias": ((1, 1), 1),
+    "mass_matrix": ((1,), 1),
+    "potential_energy": ((1,), 1),
+    "pose": ((1,), 12),
+    "jacobian": ((1,), 6),
+    "acceleration": ((1, 1, 1), 6),
+    "kinetic_energy": ((1, 1), 1),
+    "momentum": ((1, 1), 6),
+    "qdot": ((1, 1), 1),
+    "integrate": ((1, 1, 1), 1),
 }
 #: These need a node or constants that they have not here: they are not run.
-NOT_RUN = ("precomputed_sweep", "pose", "jacobian")
+NOT_RUN = ("precomputed_sweep", "pose", "jacobian", "acceleration")
 
 
-@parametrize("name, entry", {name: (name, entry) for name, entry in ENTRIES.items()})
-def test_entries_refuse_wrong_sizes(name, entry):
-    packed, (entry, number, options, sizes, size) = one_freedom().dynamics, entry
+@parametrize("name, sizes, size", {name: (name, *sizes) for name, sizes in ENTRIES.items()})
+def test_entries_refuse_wrong_sizes(name, sizes, size):
+    s = one_freedom()
+    packed = s.dynamics
     room = int(packed.topo[WORK_SIZE]) + 2
-    model = (native.address(name), number, packed.topo, packed.const, *options)
+    nodes = np.zeros(2 if name in NOT_RUN else 0, dtype=np.int64)
+    compiled = calls.Call(s, name, packed.topo, packed.const, nodes)
 
     def call(sizes, size, room, stop):
-        given = (np.zeros(n) for n in (*sizes, room, size))
-        return native.load(entry)(*model, *given, 0, stop)
+        given = [np.zeros(n) for n in sizes]
+        return compiled.run(given, np.zeros(room), np.zeros(size), 0, stop)
 
     if name not in NOT_RUN:
         assert call(sizes, size, room, 1) == OK
@@ -453,6 +474,11 @@ def test_entries_refuse_wrong_sizes(name, entry):
     assert call(sizes, size + 1, room, 1) == SIZES
     assert call(sizes, size, room - 3, 1) == SIZES
     assert call(sizes, size, room, 2) == SIZES
+
+
+def test_every_row_has_an_entry():
+    assert all(native.address(name) > 0 for name in ("spins", "wrench_sweep"))
+    assert set(ENTRIES) == set(ROWS) - {"spins", "wrench_sweep"}
 
 
 NO_VECTORS = {
@@ -478,20 +504,19 @@ NO_VECTORS = {
 
 @parametrize("bad", {name: (bad,) for name, bad in NO_VECTORS.items()})
 def test_entries_take_nothing_but_vectors(bad):
-    packed = one_freedom().dynamics
+    s = one_freedom()
+    packed = s.dynamics
     work, out = np.empty(int(packed.topo[WORK_SIZE])), np.empty(1)
-    good = [packed.topo, packed.const, np.zeros(1), np.zeros(1), work, out]
-    function = native.address("qdot")
+    call = calls.Call(s, "qdot", packed.topo, packed.const)
+    good = [np.zeros(1), np.zeros(1), work, out]
 
-    def qdot(topo, const, *given):
-        return native.load("of_motion")(function, 1, topo, const, 0.0, *given)
+    def qdot(q, v, work, out):
+        return call.run((q, v), work, out, 0, 1)
 
-    assert qdot(*good, 0, 1) == OK
+    assert qdot(*good) == OK
     for i in range(len(good)):
-        if i == 0 and bad[0] is NO_VECTORS["integers"]:
-            continue
         with pytest.raises(TypeError, match="not a contiguous vector of"):
-            qdot(*good[:i], *bad, *good[i + 1 :], 0, 1)
+            qdot(*good[:i], *bad, *good[i + 1 :])
 
 
 # --- what is kept ---------------------------------------------------------------------------------------

@@ -92,25 +92,32 @@ def _compiled(source: str, name: str, flags: tuple[str, ...], scratch: Path) -> 
     return result
 
 
-def loaded(
+def loaded(source: str, load: Callable[[str], Any] = ctypes.CDLL) -> Any:
+    """The shared library of a source, as `load` has it, compiled for this processor; see `kept`."""
+    identity = _identity()  # says so if the compiler does not start
+    flags = (*FLAGS, *_native())
+    return kept("\n".join([identity, *flags, source]), source, flags, load)
+
+
+def kept(
+    key: str,
     source: str,
+    flags: tuple[str, ...],
     load: Callable[[str], Any] = ctypes.CDLL,
     suffix: str = ".so",
-    options: tuple[str, ...] = (),
 ) -> Any:
     """The shared library of a source, as `load` has it; compiled unless it is in the cache, whole.
+
+    key : all that the library depends on; the cache has it under a digest of that.
 
     One that was made for another system and cannot be loaded is made again.  One that cannot be kept is
     loaded from a temporary folder.
     """
-    identity = _identity()  # says so if the compiler does not start
-    flags = (*FLAGS, *_native(), *options)
-    text = "\n".join([identity, *flags, source])
-    name = f"{hashlib.sha256(text.encode()).hexdigest()[:24]}{suffix}"
-    kept = disk.find(f"generated/{name}")
-    if kept is not None:
+    name = f"{hashlib.sha256(key.encode()).hexdigest()[:24]}{suffix}"
+    file = disk.find(f"generated/{name}")
+    if file is not None:
         with contextlib.suppress(OSError, ImportError):
-            return load(str(kept))
+            return load(str(file))
     try:
         with tempfile.TemporaryDirectory(prefix="limber-") as scratch:
             result = _compiled(source, name, flags, Path(scratch))

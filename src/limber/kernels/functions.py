@@ -1,0 +1,241 @@
+"""The functions of the state: one table of what each takes and gives, and of the kernel behind it.
+
+The compiled entry points (`limber.native.entries`), the public functions (`limber.dynamics`), generated code
+(`limber.codegen`) and simulations read this table.  A new function of the state is a kernel, a row here, and a
+public name.  Kernels are named and not imported: the table serves the compiled and the traced ones alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, Literal, Protocol
+
+
+class Sizes(Protocol):
+    """What shapes are made of; a System has it."""
+
+    nq: int
+    nv: int
+    bodies: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """An input or output: its name, its shape and what it means, in words.
+
+    A shape has numbers and the names of sizes: "nq", "nv", "bodies".  A vector of shape ("nq",) is laid out as q,
+    one of shape ("nv",) as v.
+    """
+
+    name: str
+    shape: tuple[int | str, ...]
+    meaning: str
+
+    def shape_in(self, system: Sizes) -> tuple[int, ...]:
+        """The shape in numbers."""
+        sizes = {"nq": system.nq, "nv": system.nv, "bodies": len(system.bodies)}
+        return tuple(sizes[n] if isinstance(n, str) else n for n in self.shape)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the state.
+
+    kernel : "module.function" in `limber.kernels`.
+    takes : what the kernel takes behind topo, const and work, and before its output, in its order: names of
+        INPUTS; "node" for (body, node record); "forces" for (count, index, wrenches); "matrix", scratch of
+        nv^2 numbers, comes behind the output.
+    outputs : the parts of its output, one behind the other.
+    view : which packed arrays of a system it runs on: `System.dynamics`, or `System.geometry`, which is that of
+        the deformed bodies at either fidelity.
+    zero : inputs of the kernel that callers do not give: they are zero.
+    pivots : whether it leaves pivots in work, to be judged.
+    """
+
+    kernel: str
+    takes: tuple[str, ...]
+    outputs: tuple[Quantity, ...]
+    view: Literal["dynamics", "geometry"]
+    zero: tuple[str, ...] = ()
+    pivots: bool = False
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the vectors and numbers that callers give, in order."""
+        return tuple(name for name in self.takes if name in INPUTS and name not in self.zero)
+
+    @property
+    def of_node(self) -> bool:
+        """Whether it is about a node."""
+        return "node" in self.takes
+
+    @property
+    def forced(self) -> bool:
+        """Whether it takes external forces."""
+        return "forces" in self.takes
+
+    def size_in(self, system: Sizes) -> int:
+        """How many numbers it gives."""
+        return sum(prod(part.shape_in(system)) for part in self.outputs)
+
+    def scratch_in(self, system: Sizes) -> int:
+        """How many numbers of scratch it needs beyond that of all kernels."""
+        return system.nv**2 if "matrix" in self.takes else 0
+
+
+INPUTS = {
+    part.name: part
+    for part in (
+        Quantity("q", ("nq",), "coordinates"),
+        Quantity("v", ("nv",), "speeds"),
+        Quantity("tau", ("nv",), "generalized forces"),
+        Quantity("vdot", ("nv",), "rates of the speeds"),
+        Quantity("dt", (), "time step, s"),
+    )
+}
+
+_articulated = Function(
+    "articulated.forward_dynamics",
+    ("q", "v", "tau", "forces"),
+    (Quantity("vdot", ("nv",), "rates of the speeds"),),
+    "dynamics",
+    pivots=True,
+)
+_inverse = Function(
+    "newton_euler.inverse_dynamics",
+    ("q", "v", "vdot", "forces"),
+    (Quantity("tau", ("nv",), "generalized forces"),),
+    "dynamics",
+)
+
+#: The sweeps that compute forward dynamics; `limber.dynamics.sweep` picks one.
+SWEEPS: dict[str, Function] = {
+    "articulated": _articulated,
+    "precomputed": replace(_articulated, kernel="precomputed.forward_dynamics"),
+    "composite": replace(
+        _articulated,
+        kernel="composite.forward_dynamics",
+        takes=("q", "v", "tau", "forces", "matrix"),
+        pivots=False,
+    ),
+}
+
+#: The functions with a public name.
+FUNCTIONS: dict[str, Function] = {
+    "forward_dynamics": _articulated,
+    "inverse_dynamics": _inverse,
+    "bias": replace(
+        _inverse,
+        outputs=(Quantity("bias", ("nv",), "generalized forces at zero vdot"),),
+        zero=("vdot",),
+    ),
+    "mass_matrix": Function(
+        "composite.mass_matrix", ("q",), (Quantity("M", ("nv", "nv"), "mass matrix"),), "dynamics"
+    ),
+    "kinetic_energy": Function(
+        "energy.kinetic_energy",
+        ("q", "v"),
+        (Quantity("energy", (), "kinetic energy, J"),),
+        "dynamics",
+    ),
+    "potential_energy": Function(
+        "energy.potential_energy",
+        ("q",),
+        (Quantity("energy", (), "energy of gravity, bodies and joints, J"),),
+        "geometry",
+    ),
+    "momentum": Function(
+        "energy.momentum",
+        ("q", "v"),
+        (Quantity("momentum", (6,), "[angular, linear] about the world origin"),),
+        "dynamics",
+    ),
+    "pose": Function(
+        "observe.pose",
+        ("q", "node"),
+        (
+            Quantity("R", (3, 3), "axes of the node in the world, by columns"),
+            Quantity("p", (3,), "position of the node in the world, m"),
+        ),
+        "geometry",
+    ),
+    "jacobian": Function(
+        "observe.jacobian",
+        ("q", "node"),
+        (Quantity("J", (6, "nv"), "velocity of the node, [angular; linear], is J v"),),
+        "geometry",
+    ),
+    "acceleration": Function(
+        "observe.node_acceleration",
+        ("q", "v", "vdot", "node"),
+        (Quantity("a", (6,), "acceleration of the node, [angular; linear]"),),
+        "geometry",
+    ),
+    "qdot": Function(
+        "manifold.coordinate_rates",
+        ("q", "v"),
+        (Quantity("qdot", ("nq",), "rates of the coordinates"),),
+        "geometry",
+    ),
+    "integrate": Function(
+        "manifold.integrate",
+        ("q", "v", "dt"),
+        (Quantity("q_new", ("nq",), "coordinates after dt"),),
+        "geometry",
+    ),
+}
+
+#: Functions that only other parts of Limber call.
+INTERNAL: dict[str, Function] = {
+    "spins": Function(
+        "observe.spins",
+        ("q", "v"),
+        (Quantity("spins", ("bodies",), "squares of the angular velocities of the bodies"),),
+        "geometry",
+    ),
+    "dissipation": Function(
+        "energy.dissipation",
+        ("q", "v"),
+        (Quantity("power", (), "what dampers and friction take, W"),),
+        "dynamics",
+    ),
+    "joint_forces": Function(
+        "physics.joint_forces",
+        ("q", "v"),
+        (Quantity("force", ("nv",), "what the joints themselves take of tau"),),
+        "dynamics",
+    ),
+    "joint_slopes": Function(
+        "physics.joint_slopes",
+        ("q", "v"),
+        (
+            Quantity("by_q", ("nv",), "slopes of the joint forces by the coordinates"),
+            Quantity("by_v", ("nv",), "slopes of the joint forces by the speeds"),
+        ),
+        "dynamics",
+    ),
+    "armatures": Function(
+        "physics.armatures",
+        ("q",),
+        (Quantity("armature", ("nv",), "armatures of the joints"),),
+        "dynamics",
+    ),
+    "wrench_sweep": Function(
+        "wrenches.wrench_forces",
+        ("q", "forces"),
+        (Quantity("tau", ("nv",), "generalized forces of the wrenches"),),
+        "dynamics",
+    ),
+}
+
+#: All of them; the sweeps are called articulated_sweep and so on.
+ROWS: dict[str, Function] = {
+    **{f"{name}_sweep": function for name, function in SWEEPS.items()},
+    **{name: f for name, f in FUNCTIONS.items() if name != "forward_dynamics"},
+    **INTERNAL,
+}
+
+#: The compiled entry point of each kernel: it has the name of the first row with that kernel.
+ENTRIES: dict[str, str] = {ROWS[name].kernel: name for name in reversed(ROWS)}

@@ -1,0 +1,120 @@
+"""Functions of the state of one system, ready to be called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from limber import native
+from limber.kernels.functions import ENTRIES, INPUTS, ROWS, Sizes
+from limber.native import record as R
+from limber.native.dispatcher import dispatcher
+from limber.native.status import OK, OVERFLOW, SINGULAR
+
+#: Where the compiled functions take each input.
+_PLACES = {"q": 0, "v": 1, "tau": 2, "vdot": 2, "dt": 2, "external": 3}
+_NO_NODES = np.empty(0, dtype=np.int64)
+_NO_WRENCHES = np.empty(0)
+#: Other threads run during calls with more scratch than this, of some 30 us and more.
+UNLOCKED_FROM = 20_000
+
+
+class Call:
+    """A function of the table `limber.kernels.functions` on the packed arrays of a system.
+
+    name : that of its row.
+    nodes : flat (body, node record) pairs: the node it is about, or those of external forces.
+    """
+
+    def __init__(
+        self,
+        system: Sizes,
+        name: str,
+        topo: np.ndarray,
+        const: np.ndarray,
+        nodes: np.ndarray = _NO_NODES,
+    ):
+        function = ROWS[name]
+        given = {_PLACES[name]: INPUTS[name].shape_in(system) for name in function.inputs}
+        if function.forced and len(nodes):
+            given[_PLACES["external"]] = (6,)
+        zeros = np.zeros(system.nv)
+        #: for each input its shape, or the array that stands for one that is not given
+        self._inputs = [given.get(i, x) for i, x in enumerate((zeros, zeros, zeros, _NO_WRENCHES))]
+        self._outputs = [part.shape_in(system) for part in function.outputs]
+        self._arrays = (topo, const, nodes)  # the record points to them
+        size = function.size_in(system)
+        entry = native.address(ENTRIES[function.kernel])
+        record = np.zeros(R.RECORD, dtype=np.int64)
+        record[R.RUN], record[R.FUNCTION] = native.address("run_states"), entry
+        record[[R.TOPO, R.CONST, R.INDEX]] = [a.ctypes.data for a in self._arrays]
+        record[[R.V_SIZE, R.X_SIZE]] = [prod(given[i]) if i in given else 0 for i in (1, 2)]
+        record[R.WRENCHES] = len(nodes) // 2 if function.forced else 0
+        record[R.OUT_SIZE] = size
+        record[R.PIVOTS] = function.pivots
+        record[R.BAD_RESULT] = SINGULAR if function.forced else OVERFLOW
+        self.record = record
+        self.size = size
+        self._states = native.load("states")
+
+    def run(self, given: Iterable[np.ndarray], work, out, start: int, stop: int) -> int:
+        """States start .. stop of vectors, those of the function's inputs and then wrenches, into the vector
+        `out`: the status."""
+        vectors = iter(given)
+        inputs = [next(vectors) if isinstance(x, tuple) else x for x in self._inputs]
+        return self._states(self.record, *inputs, work, out, start, stop)
+
+    def parts(self, out: np.ndarray, batch: tuple[int, ...] = ()) -> Any:
+        """The outputs for a batch of states from the vector that `run` filled."""
+        rows, parts, start = out.reshape((*batch, self.size)), [], 0
+        for shape in self._outputs:
+            stop = start + prod(shape)
+            parts.append(rows[..., start:stop].reshape((*batch, *shape))[()])
+            start = stop
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
+    def single(self, scratch: list[np.ndarray], scratch_size: int) -> Callable[..., Any]:
+        """A function of one state, checked in one compiled pass.
+
+        scratch : arrays of `scratch_size` numbers for reuse; whoever holds the GIL may take one.
+
+        The function takes what `run` does, with one wrench at most, and a time as a float; it gives the outputs in
+        new arrays.  Whatever is not contiguous float64 arrays of one state, and whatever is refused, it answers
+        with None.  It raises no AttributeError, KeyError or TypeError.
+        """
+        compiled = dispatcher()
+        if compiled is None:
+            return self._single_by_numba(scratch, scratch_size)
+        inputs = [x if isinstance(x, tuple) else x.ctypes.data for x in self._inputs]
+        function = compiled(
+            int(self.record[R.RUN]), [self.record.ctypes.data, *inputs], self._outputs, 1, scratch,
+            scratch_size > UNLOCKED_FROM, 0, (), None,
+        )  # fmt: skip
+        function.call = self  # keeps the arrays
+        return function
+
+    def _single_by_numba(self, scratch, scratch_size) -> Callable[..., Any]:
+        """The same without the dispatcher: slower."""
+        timed = any(isinstance(x, tuple) and not x for x in self._inputs)
+
+        def function(*given):
+            if timed:
+                if not isinstance(given[-1], float):
+                    return None
+                given = (*given[:-1], np.array((given[-1],)))
+            try:
+                work = scratch.pop()  # atomic, as append is: threads do not share scratch
+            except IndexError:
+                work = np.empty(scratch_size)
+            out = np.empty(self.size)
+            try:
+                status = self.run(given, work, out, 0, 1)
+            except TypeError:  # not such vectors
+                status = -1
+            scratch.append(work)
+            return self.parts(out) if status == OK else None
+
+        return function
