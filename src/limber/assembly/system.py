@@ -36,6 +36,8 @@ class System(Frozen):
     freedoms lie in them; `bodies`, `joints` and `parents` map names to what was attached.
     """
 
+    __slots__ = ("_ready",)  # which every call looks at: found faster than in __dict__
+
     def __init__(self, name: str, items: tuple[Attachment, ...], gravity: Array, fidelity: str):
         self.name = name
         #: functions of single states, by call; `dynamics.evaluate.evaluated` puts them here
