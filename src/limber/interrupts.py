@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def heard(failure: list[BaseException]) -> Iterator[None]:
+def keeping_interrupts(failure: list[BaseException]) -> Iterator[None]:
     """Keep a Ctrl-C that comes as a callback begins or ends, where ctypes would pass over it, in `failure`.
 
     So do callbacks of a simulation, and those of the compiler behind Numba.

@@ -12,28 +12,17 @@ import limber as lb
 from helpers.random_systems import random_flexible_body, random_rigid_body, random_state
 from limber.codegen.compiler import programmed
 from limber.codegen.program import split
+from limber.codegen.trace import GENERATED
+from limber.kernels.functions import FUNCTIONS
 
 REAL = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt}
 COMPLEX = {"sin": cmath.sin, "cos": cmath.cos, "sqrt": cmath.sqrt}
 
 FIDELITIES = ("full", "ruthless")
-INPUTS = {
-    "forward_dynamics": ("q", "v", "tau"),
-    "inverse_dynamics": ("q", "v", "vdot"),
-    "bias": ("q", "v"),
-    "mass_matrix": ("q",),
-    "kinetic_energy": ("q", "v"),
-    "potential_energy": ("q",),
-    "momentum": ("q", "v"),
-    "pose": ("q",),
-    "jacobian": ("q",),
-    "qdot": ("q", "v"),
-    "integrate": ("q", "v", "dt"),
-    "step": ("q", "v", "tau", "dt"),
-}
-ENGINE = tuple(INPUTS)[:-1]  # what lb.* has too
-FORCED = ("forward_dynamics", "inverse_dynamics", "bias")
-OF_NODE = ("pose", "jacobian")
+INPUTS = {name: row.inputs for name, row in GENERATED.items()}
+ENGINE = tuple(FUNCTIONS)  # what lb.* has too
+FORCED = tuple(name for name, row in FUNCTIONS.items() if row.forced)
+OF_NODE = tuple(name for name, row in FUNCTIONS.items() if row.of_node)
 
 
 @cache

@@ -37,6 +37,8 @@ class System(Frozen):
     `fidelity` and `attachments` are what the assembly had when the system was built, so `lb.save` takes either.
     """
 
+    __slots__ = ("_ready",)  # which every call looks at: found faster than in __dict__
+
     def __init__(self, name: str, items: tuple[Attachment, ...], gravity: Array, fidelity: str):
         self.name = name
         #: functions of single states, by call; `dynamics.evaluate.evaluated` puts them here

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
@@ -16,12 +18,11 @@ def pose(
 
     Without `node`, of the body frame.  The deformed geometry, at either fidelity.
     """
-    key = node_key("pose", body, node)
     try:
-        answer = system._ready[key](q)
+        answer = system._ready["pose", body, node, type(node)](q)
     except NOT_READY:
         answer = None
-    return evaluated(system, "pose", (q,), node=(body, node), key=key) if answer is None else answer
+    return _of_node(system, "pose", (q,), body, node) if answer is None else answer
 
 
 def jacobian(system: System, q: ArrayLike, body: str, node: str | int | None = None) -> Array:
@@ -30,14 +31,11 @@ def jacobian(system: System, q: ArrayLike, body: str, node: str | int | None = N
     Without `node`, of the body frame.  The derivative of `pose`: deformed geometry, at either
     fidelity.
     """
-    key = node_key("jacobian", body, node)
     try:
-        answer = system._ready[key](q)
+        answer = system._ready["jacobian", body, node, type(node)](q)
     except NOT_READY:
         answer = None
-    if answer is None:
-        answer = evaluated(system, "jacobian", (q,), node=(body, node), key=key)
-    return answer
+    return _of_node(system, "jacobian", (q,), body, node) if answer is None else answer
 
 
 def acceleration(
@@ -53,13 +51,12 @@ def acceleration(
     Without `node`, of the body frame.  What an accelerometer there shows is the linear part less gravity.  The
     deformed geometry, at either fidelity.  O(N).
     """
-    key = node_key("acceleration", body, node)
     try:
-        answer = system._ready[key](q, v, vdot)
+        answer = system._ready["acceleration", body, node, type(node)](q, v, vdot)
     except NOT_READY:
         answer = None
     if answer is None:
-        answer = evaluated(system, "acceleration", (q, v, vdot), node=(body, node), key=key)
+        answer = _of_node(system, "acceleration", (q, v, vdot), body, node)
     return answer
 
 
@@ -88,3 +85,9 @@ def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
         time = (number("dt", dt),)
         answer = evaluated(system, "integrate", (q, v, time), key="integrate")
     return answer
+
+
+def _of_node(system: System, name: str, given: tuple, body: str, node: str | int | None) -> Any:
+    """A function of a node, the careful way."""
+    key = node_key(name, body, node)
+    return evaluated(system, name, given, node=(body, node), key=key)

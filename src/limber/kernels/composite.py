@@ -11,7 +11,12 @@ Cost      for N bodies of m modes in a chain about N (48 m + 400) + N^2/2 (6 m^2
 
 from . import ldlt
 from .forces import force_to_joint, inertia_to_joint, inertia_to_parent
-from .inertia import load_inertia, rotate_inertia, store_inertia
+from .inertia import (
+    accumulate_rigid,
+    load_inertia,
+    rotate_symmetric,
+    shift_rigid,
+)
 from .joints import joint_column, joint_row
 from .layout import (
     ATTACHED,
@@ -37,12 +42,12 @@ from .layout import (
     WORK,
     P,
 )
-from .modal import body_mass
+from .modal import body_mass, moment_of, store_rigid
 from .newton_euler import inverse_dynamics
 from .physics import armature
 from .placement import place
 from .scalar import kernel
-from .vec import add, cross, dot, load3, load9, mul
+from .vec import add, cross, dot, load3, load6, load9, mul
 
 
 @kernel
@@ -100,13 +105,23 @@ def place_masses(topo, const, work, q):
 
 @kernel
 def composite_to_parent(topo, work, k):
-    """Add the composite inertia of body k to that of its parent."""
-    if topo[k + PARENT] != 0:
+    """Add the composite inertia of body k to that of its parent.
+
+    That of a body and all outboard of it, their modes at rest, is the inertia of a rigid body.
+    """
+    p = topo[k + PARENT]
+    if p != 0:
         b = topo[k + WORK]
-        A, B, C = load_inertia(work, b + P)
-        A, B, C = rotate_inertia(load9(work, b + ROT), A, B, C)
-        store_inertia(work, b + SCRATCH, A, B, C)
-        inertia_to_parent(topo, work, k, topo[topo[k + PARENT] + MODES])
+        R = load9(work, b + ROT)
+        mass = work[b + P + 15]
+        moment = mul(R, moment_of(work, b))
+        J = rotate_symmetric(R, load6(work, b + P))
+        if topo[k + ATTACHED] != RIGIDLY:
+            store_rigid(work, b + SCRATCH, mass, moment, J)
+            inertia_to_parent(topo, work, k, topo[p + MODES])
+        else:
+            moment, J = shift_rigid(load3(work, b + ORIGIN), mass, moment, J)
+            accumulate_rigid(work, topo[p + WORK] + P, mass, moment, J)
 
 
 @kernel

@@ -2,12 +2,14 @@
 
 The kinetic energy and the momentum use M_m of the system's own fidelity, so that T = v.M v/2.
 Sweep     base to tip
-Cost      about 80 multiplications for a rigid body, 10 m^2 + 60 m + 100 more for m modes
+Cost      about 70 multiplications for a rigid body, 10 m^2 + 60 m + 100 more for m modes
 """
 
 from .inertia import apply_inertia, load_inertia
 from .layout import (
+    C_INERTIA,
     C_MASS,
+    C_MOMENT,
     COLUMNS,
     CONST,
     DOFS,
@@ -28,25 +30,36 @@ from .layout import (
     WORK,
     P,
 )
-from .modal import body_mass, moment_of
+from .modal import body_mass, moment_of, rigid_block
 from .motion import start_world, velocity, world_place
 from .physics import armature, conservative_force, joint_energy, speed_force
 from .placement import place
 from .scalar import kernel
-from .vec import add, axpy, cross, dot, load3, load9, mul, store3
+from .vec import add, axpy, cross, dot, load3, load6, load9, mul, mul_sym, store3
 
 
 @kernel
-def body_momentum(topo, work, v, k):
-    """Momentum [angular; linear] of body k at its body frame, body axes: the rigid rows of M_m V_m."""
+def body_momentum(topo, const, work, q, v, k):
+    """Momentum [angular; linear] of body k at its body frame, body axes: the rigid rows of M_m V_m.
+
+    Needs VEL.  Leaves M_m of a flexible body in work.
+    """
     b = topo[k + WORK]
-    A, B, C = load_inertia(work, b + P)
-    n, f = apply_inertia(A, B, C, load3(work, b + VEL), load3(work, b + VEL + 3))
-    mu = topo[topo[k + MODAL] + W_MU]
-    for r in range(topo[k + MODES]):
-        rate = v[topo[k + V_MODES] + r]
-        n = axpy(rate, load3(work, mu + 6 * r), n)
-        f = axpy(rate, load3(work, mu + 6 * r + 3), f)
+    w, u = load3(work, b + VEL), load3(work, b + VEL + 3)
+    if topo[k + MODES] > 0:
+        body_mass(topo, const, work, q, k)
+        A, B, C = load_inertia(work, b + P)
+        n, f = apply_inertia(A, B, C, w, u)
+        mu = topo[topo[k + MODAL] + W_MU]
+        for r in range(topo[k + MODES]):
+            rate = v[topo[k + V_MODES] + r]
+            n = axpy(rate, load3(work, mu + 6 * r), n)
+            f = axpy(rate, load3(work, mu + 6 * r + 3), f)
+    else:
+        c = topo[k + CONST]
+        moment = load3(const, c + C_MOMENT)
+        n = add(mul_sym(load6(const, c + C_INERTIA), w), cross(moment, u))
+        f = axpy(const[c + C_MASS], u, cross(w, moment))
     return n, f
 
 
@@ -58,11 +71,10 @@ def kinetic_energy(topo, const, work, q, v, out):
     for k in range(COLUMNS, topo[END], COLUMNS):
         place(topo, const, work, q, k)
         velocity(topo, work, v, k)
-        body_mass(topo, const, work, q, k)
         b = topo[k + WORK]
         w = load3(work, b + VEL)
         u = load3(work, b + VEL + 3)
-        n, f = body_momentum(topo, work, v, k)
+        n, f = body_momentum(topo, const, work, q, v, k)
         twice += dot(n, w) + dot(f, u)
         m = topo[k + MODES]
         modal = topo[k + MODAL]
@@ -89,11 +101,14 @@ def potential_energy(topo, const, work, q, out):
     for k in range(COLUMNS, topo[END], COLUMNS):
         place(topo, const, work, q, k)
         world_place(topo, work, k)
-        body_mass(topo, const, work, q, k)
         b = topo[k + WORK]
-        mass = const[topo[k + CONST] + C_MASS]
-        moment = mul(load9(work, b + PLACE), moment_of(work, b))
-        total -= dot(g, axpy(mass, load3(work, b + PLACE + 9), moment))
+        c = topo[k + CONST]
+        moment = load3(const, c + C_MOMENT)
+        if topo[k + MODES] > 0:
+            rigid_block(topo, const, work, q, k)
+            moment = moment_of(work, b)
+        moment = mul(load9(work, b + PLACE), moment)
+        total -= dot(g, axpy(const[c + C_MASS], load3(work, b + PLACE + 9), moment))
         m = topo[k + MODES]
         e = topo[k + Q_MODES]
         stiffness = topo[topo[k + MODAL] + M_K]
@@ -140,10 +155,9 @@ def momentum(topo, const, work, q, v, out):
         place(topo, const, work, q, k)
         world_place(topo, work, k)
         velocity(topo, work, v, k)
-        body_mass(topo, const, work, q, k)
         b = topo[k + WORK]
         R = load9(work, b + PLACE)
-        n, f = body_momentum(topo, work, v, k)
+        n, f = body_momentum(topo, const, work, q, v, k)
         n = mul(R, n)
         f = mul(R, f)
         linear = add(linear, f)

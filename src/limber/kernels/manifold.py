@@ -16,10 +16,8 @@ from .layout import (
     GENERAL,
     GROUP,
     GROUPS,
-    GROUPS_END,
     JOINT,
     MODES,
-    NQ,
     Q_JOINT,
     Q_MODES,
     SCREW,
@@ -129,29 +127,46 @@ def coordinate_rates(topo, const, work, q, v, rate):
 
 
 @kernel
+def group_step(topo, const, work, q, v, dt, out, g):
+    """The coordinates of group g of a general joint after dt; see `integrate`."""
+    j = topo[g + G_Q]
+    b = topo[g + G_V]
+    kind = topo[g + G_KIND]
+    if kind == SPHERICAL or kind == FREE:
+        w = (dt * v[b], dt * v[b + 1], dt * v[b + 2])
+        u = (0.0, 0.0, 0.0)
+        if kind == FREE:
+            u = (dt * v[b + 3], dt * v[b + 4], dt * v[b + 5])
+        step, move = exp_pose(w, u)
+        e = load_quaternion(q, j)
+        x = normalized(quaternion_product(e, step))
+        out[j] = x[0]
+        store3(out, j + 1, (x[1], x[2], x[3]))
+        if kind == FREE:
+            R = quaternion_matrix(e[0], e[1], e[2], e[3])
+            store3(out, j + 4, add(load3(q, j + 4), mul(R, move)))
+    elif topo[g + G_DOFS] == 1:
+        out[j] = q[j] + dt * v[b]
+    else:
+        screws_rate(topo, const, work, q, v, out, g)
+        for i in range(j, j + topo[g + G_DOFS]):
+            out[i] = q[i] + dt * out[i]
+
+
+@kernel
 def integrate(topo, const, work, q, v, dt, out):
     """q after moving with the constant speeds v for the time dt.
 
     Exact on quaternions (the exponential of SO(3) and SE(3), renormalized) and wherever
     theta_dot = beta; a group of several screws makes the step theta + Gamma beta dt.
     """
-    coordinate_rates(topo, const, work, q, v, out)
-    for i in range(topo[NQ]):
-        out[i] = q[i] + dt * out[i]
-    for g in range(topo[END], topo[GROUPS_END], COLUMNS):
-        kind = topo[g + G_KIND]
-        if kind == SPHERICAL or kind == FREE:
-            j = topo[g + G_Q]
-            b = topo[g + G_V]
-            w = (dt * v[b], dt * v[b + 1], dt * v[b + 2])
-            u = (0.0, 0.0, 0.0)
-            if kind == FREE:
-                u = (dt * v[b + 3], dt * v[b + 4], dt * v[b + 5])
-            step, move = exp_pose(w, u)
-            e = load_quaternion(q, j)
-            x = normalized(quaternion_product(e, step))
-            out[j] = x[0]
-            store3(out, j + 1, (x[1], x[2], x[3]))
-            if kind == FREE:
-                R = quaternion_matrix(e[0], e[1], e[2], e[3])
-                store3(out, j + 4, add(load3(q, j + 4), mul(R, move)))
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        for r in range(topo[k + MODES]):
+            i = topo[k + Q_MODES] + r
+            out[i] = q[i] + dt * v[topo[k + V_MODES] + r]
+        if topo[k + JOINT] == GENERAL:
+            for g in range(topo[k + GROUP], topo[k + GROUP] + topo[k + GROUPS] * COLUMNS, COLUMNS):
+                group_step(topo, const, work, q, v, dt, out, g)
+        elif topo[k + DOFS] == 1:
+            i = topo[k + Q_JOINT]
+            out[i] = q[i] + dt * v[topo[k + V_JOINT]]

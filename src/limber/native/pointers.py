@@ -89,6 +89,16 @@ def words_at(typingctx, address):
 
 
 @intrinsic
+def bits_of(typingctx, numbers):
+    """The same pointer, to the bits of the numbers as integers."""
+
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(args[0], _WORDS)
+
+    return types.CPointer(types.int64)(numbers), codegen
+
+
+@intrinsic
 def shifted(typingctx, start, n):
     """The pointer n elements on."""
 

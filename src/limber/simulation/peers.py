@@ -16,7 +16,7 @@ from limber.dynamics.evaluate import evaluated, quaternions
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
 from limber.integrators import context as R
 from limber.integrators.context import RUNAWAY
-from limber.interrupts import heard
+from limber.interrupts import keeping_interrupts
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
 from limber.simulation.run import Forces
@@ -192,7 +192,10 @@ def by_peer(
     steps = _scipy if method in SCIPY else _sundials
     message = "reached t_end"
     try:
-        with Progress((origin, origin + length), progress) as bar, heard(forces.failure):
+        with (
+            Progress((origin, origin + length), progress) as bar,
+            keeping_interrupts(forces.failure),
+        ):
             course.start(y)
             for t, dense in steps(method, motion, length, y, rtol, atol, first, largest):
                 course.steps += 1

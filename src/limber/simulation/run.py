@@ -16,7 +16,7 @@ from limber.checks import Array
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import SimulationError
 from limber.integrators import context as R
-from limber.interrupts import heard
+from limber.interrupts import keeping_interrupts
 from limber.kernels import layout as L
 from limber.simulation.crossings import Crossings
 from limber.simulation.events import Event
@@ -185,7 +185,7 @@ class Run:
         """Go on for at most `steps` steps or until a time; returns why it stopped."""
         self.prepare(method)
         self.clock[R.END_TIME] = until - self.origin
-        with heard(self.failure):
+        with keeping_interrupts(self.failure):
             status = self._engine(
                 self._context, method.number, self.y, self._k, self._scratch, self.clock, method.tableau,
                 self._sides, self._stops, self.outputs.t, self.outputs.y.reshape(-1),
@@ -210,7 +210,7 @@ class Run:
         """The forces at the start; and if it is asked for, the row of the output there."""
         s, y = self.system, self.state
         for signal, value in zip(self.forces.signals, self._values):
-            with heard(self.failure):
+            with keeping_interrupts(self.failure):
                 value[:] = signal.at(self.origin, y[: s.nq], y[s.nq :])
             self._raise_failure()
             signal.refuse_spoilt(s, self.origin, value)
