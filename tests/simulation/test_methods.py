@@ -166,7 +166,7 @@ def test_what_stays_at_zero_needs_no_absolute_tolerance(method):
 
 def test_auto_goes_on_where_a_trial_gets_stuck(monkeypatch):
     """Dry friction that holds a body: no implicit step has a solution there, explicit ones chatter on."""
-    monkeypatch.setattr("limber.simulation.run.PATIENCE", 0)
+    monkeypatch.setattr("limber.simulation.stepping.WORK_BEFORE_TRIALS", 0)
     a = lb.Assembly("sled")
     a.attach("sled", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Prismatic([1, 0, 0]))
     r = lb.simulate(

@@ -13,6 +13,7 @@ import numpy as np
 from limber import models
 from limber.assembly import Assembly, System
 from limber.checks import Array
+from limber.integrators.methods import method_names
 from limber.io.bodies import MAX_MODES
 from limber.io.document import Document, Where
 from limber.io.external import WrenchSection, external_forces
@@ -32,7 +33,6 @@ from limber.io.model import FORMAT, ModelSection, check_format
 from limber.io.section import Section, validated
 from limber.io.states import StateSection, check_quaternions
 from limber.io.torques import TorqueSection
-from limber.simulation.methods import methods
 from limber.simulation.peers import PEERS
 from limber.simulation.table import Table
 from limber.trajectories import Trajectory
@@ -45,7 +45,7 @@ Positive = Annotated[float, number(above=0.0)]
 
 def _method(value: Any) -> str:
     """A method of `simulate`."""
-    return choice("auto", *methods(), *PEERS).check(value)
+    return choice("auto", *method_names(), *PEERS).check(value)
 
 
 Method = Annotated[str, Check(_method, {"type": "string"})]

@@ -63,9 +63,9 @@ def call_function(typingctx, address, topo, const, work, q, v, body, node, dt, o
 
 
 @intrinsic
-def call_implicit(typingctx, address, context, step, y, tableau, k, y_new):
-    """implicit(context, step, y, tableau, k, y_new) -> evaluations; step: t, h, rtol, atol, error."""
-    signature = types.int64(types.int64, context, step, y, tableau, k, y_new)
+def call_implicit(typingctx, address, context, step, y, method, k, y_new):
+    """implicit(context, step, y, method, k, y_new) -> evaluations, a step of an implicit method."""
+    signature = types.int64(types.int64, context, step, y, method, k, y_new)
     return signature, _caller(_WORD, _WORDS, *[_NUMBERS] * 5)
 
 

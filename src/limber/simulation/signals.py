@@ -68,17 +68,17 @@ class Signal:
             SIGNATURE(self.address)(t, q.ctypes.data, v.ctypes.data, value.ctypes.data)
         return value
 
-    def spoilt(self, system: System, t: float, element: int) -> SimulationError:
+    def not_finite(self, system: System, t: float, element: int) -> SimulationError:
         """The error of a value that was not finite."""
         return SimulationError(
             f"the simulation of {system.name!r} got stuck: {self.name} was not finite at t = {t:.6g} s, first for "
             f"{self.describe(element)}. Look at the function that makes it; the result so far is in error.result."
         )
 
-    def refuse_spoilt(self, system: System, t: float, value: Array) -> None:
+    def refuse_not_finite(self, system: System, t: float, value: Array) -> None:
         """Refuse a value that is not finite."""
         if not math.isfinite(value.sum()) and not np.isfinite(value).all():
-            raise self.spoilt(system, t, int(np.flatnonzero(~np.isfinite(value))[0]))
+            raise self.not_finite(system, t, int(np.flatnonzero(~np.isfinite(value))[0]))
 
 
 def torque_signal(system: System, torque: Any, failure: list[BaseException]) -> Signal:
@@ -188,7 +188,7 @@ def _called(
                 f"{name}(t, q, v) must return {expected}; at t = {t:.6g} s it returned {shown(value)}."
             )
         value = spread(value)
-        made.refuse_spoilt(system, t, value)
+        made.refuse_not_finite(system, t, value)
         return value
 
     _broken(made, function)
