@@ -6,7 +6,7 @@ import pytest
 import limber as lb
 from helpers.motions import arm, distance, moving, spacecraft
 
-ADAPTIVE = ("rk45", "dop853", "sdirk4")
+ADAPTIVE = ("rk45", "tsit5", "dop853", "sdirk4")
 
 
 @pytest.mark.parametrize("make", [arm, spacecraft])
@@ -22,7 +22,9 @@ def test_rk4_is_of_order_four(make):
     assert (np.abs(orders - 4.0) < 0.25).all(), (errors, orders)
 
 
-@pytest.mark.parametrize(("method", "order", "first"), [("rk45", 5, 80), ("dop853", 8, 40)])
+@pytest.mark.parametrize(
+    ("method", "order", "first"), [("rk45", 5, 80), ("tsit5", 5, 80), ("dop853", 8, 40)]
+)
 def test_orders_of_the_explicit_methods(method, order, first):
     """With a huge tolerance and a largest step the steps are fixed: the order of the formula shows."""
     s = arm()

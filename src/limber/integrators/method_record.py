@@ -98,17 +98,17 @@ class Method:
     implicit: bool = False
     control: StepControl = StepControl()
 
-    @property
+    @cached_property
     def stages(self) -> int:
         """The stages of a step, without the rate at its end."""
         return len(self.b)
 
-    @property
+    @cached_property
     def rates(self) -> int:
         """The rates that a step keeps at most."""
         return self.stages + 1 + len(self.extra_c)
 
-    @property
+    @cached_property
     def adaptive(self) -> bool:
         """Whether the steps are controlled by their error."""
         return len(self.errors) > 0

@@ -20,6 +20,7 @@ from limber.interrupts import keep_interrupts
 from limber.kernels import layout as L
 from limber.simulation.crossings import Crossings
 from limber.simulation.events import Event
+from limber.simulation.memory import implicit_sizes, side_by_side
 from limber.simulation.signals import SIGNATURE, Failures, Signal, callback
 
 #: What an evaluation costs in an implicit method compared with an explicit one, by the engine of the latter (`make
@@ -27,8 +28,6 @@ from limber.simulation.signals import SIGNATURE, Failures, Signal, callback
 IMPLICIT_COST, PYTHON_COST = {"general": 1.3, "generated": 4.0}, 50
 #: Steps end this far from a jump of a signal, as a part of the length of the run.
 DISTANCE_FROM_JUMPS = 1e-10
-#: Numbers in a cache line.
-CACHE_LINE = 8
 
 #: void rates(const long long *context, double t, const double *y, double *dy)
 _RATES = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
@@ -95,73 +94,95 @@ class Run:
         self.forces = forces
         self.failure = forces.failure
         self.origin = origin
-        signals = forces.signals
-        stateful = any(s.kind == R.CALLED for s in signals)
-        n, nv = len(y) + R.FLOWS, system.nv
-        packed = system.dynamics
-        most_rates = max(m.rates for m in settings.methods)
-        (
-            self.y, self.clock, self._shared, self._const, self._work, self._k, self._scratch, self._forces,
-            applied, self._sides, *memory
-        ) = _together(
-            n, R.CLOCK, R.SHARED_SIZE, len(packed.const), int(packed.topo[L.WORK_SIZE]), most_rates * n,
-            2 * n + most_rates + R.STEP_SIZE + 5 * len(events), nv + 6 * len(forces.wrenches), nv, 3 * len(events),
-            *(_implicit_sizes(system, stateful) if any(m.implicit for m in settings.methods) else ()),
-        )  # fmt: skip
-        self.y[: len(y)], self._const[:] = y, packed.const
-        self._shared[R.ORIGIN_TIME] = origin
-        self.failure.flag = self._shared[R.FAULT : R.FAULT + 1]
-        if memory:
-            memory[R.SLOPES_STATE][R.AGE] = np.inf  # slopes were never taken
-        self._memory = np.array([a.ctypes.data for a in memory], dtype=np.int64)
-        clock = self.clock
-        first = settings.step
-        if first is None:
-            first = max(1e-3 * min(1.0, length), 1e-9 * length)
-        clock[R.END_TIME], clock[R.STEP], clock[R.LARGEST] = length, first, settings.largest
-        clock[R.RTOL], clock[R.ATOL] = settings.rtol, settings.atol
-        clock[R.SAMPLE] = forces.torque.sample
-        clock[R.NEEDS_RATE] = 1.0
-        self._first_step = first
-        self._stops = np.append(_stops(signals, origin, length), np.inf)
-        rates, sweep = _rates(system, settings.engine)
-        self._call_rates = _RATES(rates)
-        tau, wrenches = self._forces[:nv], self._forces[nv:]
-        self._signals = self._records(signals)
-        context = {
-            R.TOPO: packed.topo.ctypes.data, R.CONST: self._const.ctypes.data, R.CONST_SIZE: len(packed.const),
-            R.WORK: self._work.ctypes.data, R.SIGNALS: self._signals.ctypes.data, R.WRENCHES: len(forces.wrenches),
-            R.TAU: tau.ctypes.data, R.APPLIED: (applied if forces.wrenches else tau).ctypes.data,
-            R.NODES: forces.nodes.ctypes.data, R.WRENCH_DATA: wrenches.ctypes.data,
-            R.RATES: rates, R.FORCES: integrators.address("engine_forces"), R.SWEEP: sweep,
-            R.MEMORY: self._memory.ctypes.data, R.EVENTS: len(events), R.SHARED: self._shared.ctypes.data,
-            R.DAMPING_BAND: _damping_band(system), R.STATEFUL: stateful,
-        }  # fmt: skip
-        if forces.wrenches:
-            context[R.WRENCH_FORCES] = native.address("wrench_sweep")
-        self._context = np.zeros(R.CONTEXT, dtype=np.int64)
-        self._context[list(context)] = list(context.values())
+        self._prepare_memory(y, len(events))
+        self._prepare_clock(length)
+        self._prepare_context(len(events))
         self._engine = integrators.load("simulate")
-        self.crossings = Crossings(system, events, self._sides, self.rates, first)
+        self.crossings = Crossings(system, events, self._sides, self.rates, self._first_step)
         if events:
             values = callback(system, self.crossings.function, self.failure, len(events))
             self._event = SIGNATURE(values)
             pointer = ctypes.cast(self._event, ctypes.c_void_p)
             self._context[R.EVENT_FUNCTION] = pointer.value or 0
 
-    def _records(self, signals: list[Signal]) -> np.ndarray:
+    def _prepare_memory(self, y: Array, events: int) -> None:
+        """Make the arrays that the compiled code works on."""
+        packed, methods, forces = self.system.dynamics, self.settings.methods, self.forces
+        n, nv, const = len(y) + R.FLOWS, self.system.nv, packed.const
+        rates = max(m.rates for m in methods)
+        self._stateful = any(s.kind == R.CALLED for s in forces.signals)
+        implicit = any(m.implicit for m in methods)
+        arrays, addresses = side_by_side(
+            n, R.CLOCK, R.SHARED_SIZE, len(const), int(packed.topo[L.WORK_SIZE]), rates * n,
+            2 * n + rates + R.STEP_SIZE + 5 * events, nv + 6 * len(forces.wrenches), nv, 3 * events,
+            *(implicit_sizes(self.system, self._stateful) if implicit else ()),
+        )  # fmt: skip
+        (
+            self.y, self.clock, self._shared, self._const, self._work, self._k, self._scratch, self._forces,
+            _applied, self._sides, *memory
+        ) = arrays  # fmt: skip
+        (
+            _, _, self._shared_at, self._const_at, self._work_at, _, _, self._forces_at, self._applied_at, _
+        ) = addresses[:10].tolist()  # fmt: skip
+        self.y[: len(y)], self._const[:] = y, const
+        self._memory = addresses[10:]
+        if memory:
+            memory[R.SLOPES_STATE][R.AGE] = np.inf  # slopes were never taken
+        self._shared[R.ORIGIN_TIME] = self.origin
+        self.failure.flag = self._shared[R.FAULT : R.FAULT + 1]
+
+    def _prepare_clock(self, length: float) -> None:
+        """Set the clock to the start of the run, and find the times at which steps must end."""
+        settings, clock = self.settings, self.clock
+        first = settings.step
+        if first is None:
+            first = max(1e-3 * min(1.0, length), 1e-9 * length)
+        clock[R.END_TIME], clock[R.STEP], clock[R.LARGEST] = length, first, settings.largest
+        clock[R.RTOL], clock[R.ATOL] = settings.rtol, settings.atol
+        clock[R.SAMPLE] = self.forces.torque.sample
+        clock[R.NEEDS_RATE] = 1.0
+        self._first_step = first
+        self._stops = np.array([*_stops(self.forces.signals, self.origin, length), np.inf])
+
+    def _prepare_context(self, events: int) -> None:
+        """Collect the addresses that the compiled code starts from."""
+        system, wrenches = self.system, len(self.forces.wrenches)
+        packed, tau = system.dynamics, self._forces_at
+        rates, sweep = _rates(system, self.settings.engine)
+        self._signals = self._signal_records()
+        context = {
+            R.TOPO: packed.topo.ctypes.data, R.CONST: self._const_at, R.CONST_SIZE: len(packed.const),
+            R.WORK: self._work_at, R.SIGNALS: self._signals.ctypes.data, R.WRENCHES: wrenches,
+            R.TAU: tau, R.APPLIED: self._applied_at if wrenches else tau,
+            R.NODES: self.forces.nodes.ctypes.data if wrenches else 0, R.WRENCH_DATA: tau + self._values[0].nbytes,
+            R.RATES: rates, R.FORCES: integrators.address("engine_forces"), R.SWEEP: sweep,
+            R.MEMORY: self._memory.ctypes.data, R.EVENTS: events, R.SHARED: self._shared_at,
+            R.DAMPING_BAND: _damping_band(system), R.STATEFUL: int(self._stateful),
+            R.WRENCH_FORCES: native.address("wrench_sweep") if wrenches else 0,
+        }  # fmt: skip
+        self._context = np.array([context.get(i, 0) for i in range(R.CONTEXT)], dtype=np.int64)
+
+    def _signal_records(self) -> np.ndarray:
         """The signals as `integrators.rates` reads them; their values lie behind each other."""
-        records = np.zeros((len(signals), R.SIGNAL), dtype=np.int64)
-        nv, wrenches = self.system.nv, self._forces[self.system.nv :].reshape(-1, 6)
-        self._values = [self._forces[:nv], *wrenches]
-        self._tables = [np.array(s.table) for s in signals]
-        for i, (signal, value, table) in enumerate(zip(signals, self._values, self._tables)):
+        nv, records = self.system.nv, []
+        self._values = [self._forces[:nv], *self._forces[nv:].reshape(-1, 6)]
+        self._tables = []
+        value_at = self._forces_at
+        for number, (signal, value) in enumerate(zip(self.forces.signals, self._values), 1):
             value[:] = signal.value
-            table[:, :1] -= self.origin
-            records[i, [R.KIND, R.FUNCTION, R.NUMBER]] = signal.kind, signal.address, i + 1
-            records[i, [R.VALUE, R.WIDTH]] = value.ctypes.data, value.size
-            records[i, [R.TABLE_DATA, R.ROWS]] = table.ctypes.data, len(table)
-        return records
+            table_at = 0
+            if signal.kind == R.TABLE:
+                table = np.array(signal.table)
+                table[:, 0] -= self.origin
+                self._tables.append(table)
+                table_at = table.ctypes.data
+            record = {
+                R.KIND: signal.kind, R.FUNCTION: signal.address, R.NUMBER: number,
+                R.VALUE: value_at, R.WIDTH: value.size, R.TABLE_DATA: table_at, R.ROWS: len(signal.table),
+            }  # fmt: skip
+            records.append([record[place] for place in range(R.SIGNAL)])
+            value_at += value.nbytes
+        return np.array(records, dtype=np.int64)
 
     @property
     def force_row(self) -> Array:
@@ -182,7 +203,7 @@ class Run:
         """dy/dt of [q; v] at a time."""
         y = np.ascontiguousarray(y[: len(self.state)])
         rate = np.empty_like(y)
-        self._call_rates(
+        _RATES(int(self._context[R.RATES]))(
             self._context.ctypes.data, t - self.origin, y.ctypes.data, rate.ctypes.data
         )
         self._raise_failure()
@@ -228,10 +249,11 @@ class Run:
         """Evaluate the forces at the start and, if an output is due there, write its row."""
         s, y = self.system, self.state
         for signal, value in zip(self.forces.signals, self._values):
-            with keep_interrupts(self.failure):
-                value[:] = signal.at(self.origin, y[: s.nq], y[s.nq :])
-            self._raise_failure()
-            signal.refuse_not_finite(s, self.origin, value)
+            if signal.kind != R.CONSTANT:
+                with keep_interrupts(self.failure):
+                    value[:] = signal.at(self.origin, y[: s.nq], y[s.nq :])
+                self._raise_failure()
+                signal.refuse_not_finite(s, self.origin, value)
         if self.forces.torque.kind == R.SAMPLED:  # the call above was its first sample
             self.clock[R.SAMPLES] = 1.0
             self.clock[R.NEXT_SAMPLE] = self.clock[R.SAMPLE]
@@ -270,19 +292,19 @@ class Run:
         )
 
 
-def _stops(signals: list[Signal], origin: float, length: float) -> Array:
+def _stops(signals: list[Signal], origin: float, length: float) -> Sequence[float]:
     """The times at which steps end: at corners of signals, and just before and after jumps.
 
     All but the shortest steps then lie on one side of a jump, no matter to which side the value at the jump belongs.
     """
     if not any(s.corners.size for s in signals):
-        return np.empty(0)
+        return []
     corners = np.concatenate([s.corners - origin for s in signals])
     jumps = np.concatenate([s.jumps - origin for s in signals])
     stops = np.unique(
         [*corners, *(jumps - DISTANCE_FROM_JUMPS * length), *(jumps + DISTANCE_FROM_JUMPS * length)]
     )
-    return stops[(stops > 0.0) & (stops < length)]
+    return stops[(stops > 0.0) & (stops < length)].tolist()
 
 
 _damping_bands: WeakKeyDictionary[System, int] = WeakKeyDictionary()
@@ -306,26 +328,3 @@ def _rates(system: System, engine: str) -> tuple[int, int]:
 
         return address(system), 0
     return integrators.address("engine_rates"), native.address(sweep_of(system, "articulated"))
-
-
-def _together(*sizes: int) -> list[Array]:
-    """Arrays of zeros side by side in one block of memory, each on a cache line of its own.
-
-    Compiled loops choose their instructions, and with them the order of sums, by the distance of their arrays.  Here
-    it is always the same, so that a run that is repeated gives the same bits.
-    """
-    ends = np.cumsum([-(-size // CACHE_LINE) * CACHE_LINE for size in sizes])
-    block = np.zeros(int(ends[-1]) + CACHE_LINE)
-    first = (-block.ctypes.data // block.itemsize) % CACHE_LINE
-    starts = first + np.append(0, ends[:-1])
-    return [block[start : start + size] for start, size in zip(starts, sizes)]
-
-
-def _implicit_sizes(system: System, stateful: bool) -> list[int]:
-    """The sizes of the memory of `integrators.implicit`; it has matrices of slopes if forces may depend on the state."""
-    n, nv = system.nq + system.nv + R.FLOWS, system.nv
-    sizes = dict.fromkeys(range(R.MEMORY_SIZE), nv) | {R.SLOPES_STATE: 2}
-    sizes |= dict.fromkeys((R.STIFFENED, R.STIFFENED_FREE), len(system.dynamics.const))
-    sizes |= dict.fromkeys((R.BASE, R.POINT, R.RATE), n)
-    sizes |= dict.fromkeys((R.BY_Q, R.BY_V, R.Z, R.T, R.S), nv * nv if stateful else 0)
-    return [sizes[place] for place in range(R.MEMORY_SIZE)]

@@ -357,7 +357,7 @@ def _times(start: float, end: float, t_eval, every) -> Array:
     if t_eval is None:
         return np.linspace(0.0, end - start, ROWS)
     times = np.array(array("t_eval", t_eval, ("n",)))
-    if (np.diff(times) < 0.0).any() or (times.size and (times[0] < start or times[-1] > end)):
+    if (times[1:] < times[:-1]).any() or (times.size and (times[0] < start or times[-1] > end)):
         raise ArgumentValueError(
             f"t_eval must increase from t0={start:g} to t_end={end:g} at most."
         )

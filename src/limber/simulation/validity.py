@@ -64,10 +64,13 @@ def warn_outside_theory(result: Result) -> None:
         return
     every = -(-len(result) // ROWS)
     t, q, v = result.t[::-every], result.q[::-every], result.v[::-every]
-    if not max(np.abs(q).max(), np.abs(v).max()) < RUNAWAY:  # a motion that diverged says so itself
+    speeds = np.abs(v)
+    if (
+        not max(np.abs(q).max(), speeds.max()) < RUNAWAY
+    ):  # the error of a motion that diverged says so
         return
     bounds = limits.turned(q)
-    fastest = int(np.abs(v).sum(axis=1).argmax())
+    fastest = int(speeds.sum(axis=1).argmax())
     rows = [*range(0, len(t), -(-len(t) // SPIN_ROWS)), fastest]
     found = of_motion(s, s.geometry, "spins", q[rows], v[rows], (len(s.bodies),))
     spins = np.sqrt(found[:, limits.numbers])
