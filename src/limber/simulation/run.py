@@ -122,10 +122,10 @@ class Run:
             _applied, self._sides, *memory
         ) = arrays  # fmt: skip
         (
-            _, _, self._shared_at, self._const_at, self._work_at, _, _, self._forces_at, self._applied_at, _
-        ) = addresses[:10].tolist()  # fmt: skip
+            _, _, self._shared_at, self._const_at, self._work_at, _, _, self._forces_at, self._applied_at, _, *_
+        ) = addresses.tolist()  # fmt: skip
         self.y[: len(y)], self._const[:] = y, const
-        self._memory = addresses[10:]
+        self._memory = addresses[len(arrays) - len(memory) :]
         if memory:
             memory[R.SLOPES_STATE][R.AGE] = np.inf  # slopes were never taken
         self._shared[R.ORIGIN_TIME] = self.origin
