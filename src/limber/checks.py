@@ -142,7 +142,8 @@ def number(
     name: str, value: float, *, minimum: float | None = None, above: float | None = None
 ) -> float:
     """`value` as a finite float, at least `minimum` or greater than `above` when given."""
-    result = float(array(name, value, ()))
+    plain = type(value) in (float, int) and abs(value) < 1e300
+    result = float(value) if plain else float(array(name, value, ()))
     if minimum is not None and result < minimum:
         raise ArgumentValueError(f"{name} must be at least {minimum:g}, got {result:g}.")
     if above is not None and result <= above:

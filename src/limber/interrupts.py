@@ -9,21 +9,23 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def keeping_interrupts(failure: list[BaseException]) -> Iterator[None]:
-    """Keep a Ctrl-C that comes as a callback begins or ends, where ctypes would pass over it, in `failure`.
+def keep_interrupts(errors: list[BaseException]) -> Iterator[None]:
+    """Append a Ctrl-C to `errors` that comes as a callback begins or ends, where ctypes would swallow it.
 
-    So do callbacks of a simulation, and those of the compiler behind Numba.
+    Compiled simulations call back into Python, and so does the compiler behind Numba.
     """
-    if threading.current_thread() is not threading.main_thread():  # others get none
+    if (
+        threading.current_thread() is not threading.main_thread()
+    ):  # only the main thread gets interrupts
         yield
         return
     before = sys.unraisablehook
 
-    def hook(passed_over: sys.UnraisableHookArgs) -> None:
-        if issubclass(passed_over.exc_type, KeyboardInterrupt):
-            failure.append(KeyboardInterrupt())
+    def hook(swallowed: sys.UnraisableHookArgs) -> None:
+        if issubclass(swallowed.exc_type, KeyboardInterrupt):
+            errors.append(KeyboardInterrupt())
         else:
-            before(passed_over)
+            before(swallowed)
 
     sys.unraisablehook = hook
     try:

@@ -447,6 +447,10 @@ ENTRIES = {
     "momentum": ((1, 1), 6),
     "qdot": ((1, 1), 1),
     "integrate": ((1, 1, 1), 1),
+    "dissipation": ((1, 1), 1),
+    "joint_forces": ((1, 1), 1),
+    "joint_slopes": ((1, 1), 2),
+    "armatures": ((1,), 1),
 }
 #: These need a node or constants that they have not here: they are not run.
 NOT_RUN = ("precomputed_sweep", "pose", "jacobian", "acceleration")

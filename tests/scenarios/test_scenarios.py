@@ -8,7 +8,7 @@ import pytest
 
 import limber as lb
 from limber.assembly.without_modes import without_modes
-from limber.simulation.methods import methods
+from limber.integrators.methods import method_names
 from limber.simulation.peers import PEERS
 
 MODEL = """
@@ -85,7 +85,7 @@ def test_paths_that_outlast_the_duration_are_warned_of(tmp_path):
         scenario(tmp_path, rest, ARM, head)
 
 
-@pytest.mark.parametrize("name", ["auto", *methods(), *PEERS])
+@pytest.mark.parametrize("name", ["auto", *method_names(), *PEERS])
 def test_every_method_can_be_named(name, tmp_path):
     assert scenario(tmp_path, f"method: {name}\nstep: 0.01").method == name
 

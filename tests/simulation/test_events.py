@@ -21,7 +21,7 @@ def bounced(t, q, v):
     return np.maximum(q, 0.0), -0.8 * v
 
 
-@pytest.mark.parametrize("method", ["rk45", "dop853", "sdirk4", "auto"])
+@pytest.mark.parametrize("method", ["rk45", "tsit5", "dop853", "sdirk4", "auto"])
 def test_bouncing_ball_hits_when_it_must(ball, method):
     """Restitution 0.8 from 1 m: impacts at t1 (1 + 2 (0.8 + 0.8^2 + ...)), t1 = sqrt(2 / g)."""
     event = lb.Event(height, bounced, direction=-1, name="impact")

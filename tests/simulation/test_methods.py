@@ -6,7 +6,7 @@ import pytest
 import limber as lb
 from helpers.motions import arm, distance, moving, spacecraft
 
-ADAPTIVE = ("rk45", "dop853", "sdirk4")
+ADAPTIVE = ("rk45", "tsit5", "dop853", "sdirk4")
 
 
 @pytest.mark.parametrize("make", [arm, spacecraft])
@@ -22,7 +22,9 @@ def test_rk4_is_of_order_four(make):
     assert (np.abs(orders - 4.0) < 0.25).all(), (errors, orders)
 
 
-@pytest.mark.parametrize(("method", "order", "first"), [("rk45", 5, 80), ("dop853", 8, 40)])
+@pytest.mark.parametrize(
+    ("method", "order", "first"), [("rk45", 5, 80), ("tsit5", 5, 80), ("dop853", 8, 40)]
+)
 def test_orders_of_the_explicit_methods(method, order, first):
     """With a huge tolerance and a largest step the steps are fixed: the order of the formula shows."""
     s = arm()
@@ -166,7 +168,7 @@ def test_what_stays_at_zero_needs_no_absolute_tolerance(method):
 
 def test_auto_goes_on_where_a_trial_gets_stuck(monkeypatch):
     """Dry friction that holds a body: no implicit step has a solution there, explicit ones chatter on."""
-    monkeypatch.setattr("limber.simulation.run.PATIENCE", 0)
+    monkeypatch.setattr("limber.simulation.stepping.WORK_BEFORE_TRIALS", 0)
     a = lb.Assembly("sled")
     a.attach("sled", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Prismatic([1, 0, 0]))
     r = lb.simulate(

@@ -120,3 +120,25 @@ def test_every_reaches_the_end():
         r = lb.simulate(s, end, every=every)
         assert len(r) == rows and r.t[-1] == end
         assert np.allclose(r.t[:-1], every * np.arange(rows - 1), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("reach", [0, 1, 3])
+def test_power_of_modal_dampers_of_any_bandwidth(reach):
+    """The energy balance closes for damping matrices that are diagonal, tridiagonal and full."""
+    rng = np.random.default_rng(4)
+    modes, points = 4, 6
+    full = rng.standard_normal((modes, modes))
+    full = full @ full.T + modes * np.eye(modes)
+    damping = np.where(np.abs(np.subtract.outer(range(modes), range(modes))) <= reach, full, 0.0)
+    shapes = 0.3 * rng.standard_normal((2, points, 3, modes))
+    shapes[:, 0] = 0.0
+    body = lb.FlexibleBody.from_nodes(
+        mass=np.ones(points), position=np.outer(np.linspace(0, 1, points), [1, 0, 0]),
+        translation=shapes[0], rotation=shapes[1], stiffness=400.0 * np.eye(modes), damping=damping,
+    )  # fmt: skip
+    a = lb.Assembly("damped", gravity=(0, 0, -9.81))
+    a.attach("body", body, lb.Revolute([0, 1, 0]))
+    r = lb.simulate(a.build(), 0.5, method="dop853", rtol=1e-10, atol=1e-12)
+    audit = r.power_audit()
+    assert audit.dissipation[-1] < -1e-2
+    assert np.abs(audit.residual).max() < 1e-8 * np.abs(audit.dissipation[-1])

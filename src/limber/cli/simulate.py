@@ -20,9 +20,10 @@ from limber.cli.subject import File, read
 from limber.cli.summary import summary, tables
 from limber.cli.write import Outputs, refuse_inputs, write_more, write_rows
 from limber.errors import ArgumentTypeError, ArgumentValueError, FileError, SimulationError
+from limber.integrators.methods import method_names
 from limber.simulation.peers import PEERS
 
-METHODS = ("auto", "rk4", "rk45", "dop853", "sdirk4", *PEERS)
+METHODS = ("auto", *method_names(), *PEERS)
 
 
 class Engine(StrEnum):
@@ -58,8 +59,8 @@ def simulate(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="auto; rk4 (needs --step), rk45, dop853, sdirk4 (stiff) of Limber; RK23, RK45, DOP853, Radau, BDF, "
-            "LSODA of SciPy; cvode, ida of SUNDIALS.",
+            help=f"auto; {', '.join(method_names())} of Limber (rk4 needs --step, sdirk4 is for stiff systems); RK23, "
+            "RK45, DOP853, Radau, BDF, LSODA of SciPy; cvode, ida of SUNDIALS.",
             callback=_method,
             show_default=False,
         ),

@@ -1,14 +1,11 @@
 """Runge-Kutta integration of a whole simulation, compiled.
 
-`advance` takes steps until something is to be done in Python: the end, an event, a failure, or a number
-of steps after which to show progress.  Between, results are written at the output times by dense
-output, and a sampled controller is called at its times.
+`advance` takes steps until Python has something to do: at the end, at an event, after a failure, or after a number
+of steps, to show progress.  On the way it writes results at the output times by dense output and calls a sampled
+controller at its times.
 
-Methods: RK4, fixed steps, cubic Hermite output; RK45, the pair of Dormand & Prince with Shampine's
-interpolant; DOP853, of order 8(5,3) with output of order 7 (Hairer, Norsett & Wanner, II.5, II.6);
-SDIRK, implicit, of order 4(3) with output of order 3 from its stages (`implicit`): stiff torques spoil the slopes
-that Hermite's would take.
-The tableau is an array that Python fills; see `limber.simulation.methods`.  Compiled only.
+The method is a record of numbers, see `method_record`; the loop asks whether it is implicit and whether its steps
+are adaptive, and knows no names.  Compiled only.
 """
 
 from limber.kernels.layout import NQ, NV
@@ -20,7 +17,6 @@ from limber.native.state_checks import finite
 from .context import (
     ATOL,
     DONE,
-    DOP853,
     END_TIME,
     EVALUATIONS,
     EVENT,
@@ -30,28 +26,32 @@ from .context import (
     FAULT,
     FLOWS,
     FORCES,
-    FRESH,
     IMPLICIT,
     KIND,
     LARGEST,
     LAST_ERROR,
+    NEEDS_RATE,
     NEXT_SAMPLE,
+    NEXT_STOP,
+    NOT_FINITE,
     ORIGIN_TIME,
     OUTPUT,
     PAUSED,
     REJECTED,
-    RK4,
     RTOL,
     SAMPLE,
     SAMPLED,
     SAMPLES,
-    SDIRK,
     SHARED,
     SIGNALS,
-    SPOILT,
     STEP,
+    STEP_ATOL,
+    STEP_ERROR,
+    STEP_LENGTH,
+    STEP_RTOL,
+    STEP_SIZE,
+    STEP_TIME,
     STEPS,
-    STOP,
     STUCK,
     TAU,
     TIME,
@@ -59,45 +59,30 @@ from .context import (
     WRENCH_DATA,
     WRENCHES,
 )
-from .dense_output import combine, dense, more_stages
+from .dense_output import dense, extra_stages
 from .event_search import first_crossing
-from .rates import call_signal, evaluate, note_fault, tolerance
+from .explicit import explicit_error, explicit_step
+from .method_record import (
+    ALL_RATES,
+    ERROR_EXPONENT,
+    INTEGRAL_EXPONENT,
+    IS_ADAPTIVE,
+    IS_IMPLICIT,
+    LARGEST_FACTOR,
+    LEAST_FACTOR,
+    PROPORTIONAL_EXPONENT,
+    SAFETY,
+    STAGES,
+)
+from .rates import call_signal, evaluate, note_fault
 
-# tableau: stages s, order of the error estimate, A (s x s), B (s), C (s), then the method's own part
-T_STAGES, T_ORDER, T_A = 0, 1, 2
-
-# step control as in Hairer, Norsett & Wanner II.4 and, proportional and integral, Hairer & Wanner IV.2
-SAFETY, SHRINK, GROW = 0.9, 0.2, 8.0
-PROPORTIONAL, INTEGRAL = 0.7, -0.4
-
-
-@kernel
-def error_norm(method, n, h, own, s, k, y, y_new, rtol, atol):
-    """Root mean square of the estimated error over the tolerance; `own` is the method's own part.
-
-    The energy that came in follows from the state and is not controlled.
-    """
-    first, second = 0.0, 0.0
-    size = n - FLOWS
-    for i in range(size):
-        a, b = 0.0, 0.0
-        for j in range(s + 1):
-            a += own[j] * k[j * n + i]
-        if method == DOP853:
-            for j in range(s + 1):
-                b += own[s + 1 + j] * k[j * n + i]
-        scale = tolerance(rtol, atol, y[i], y_new[i])
-        first += (a / scale) ** 2
-        second += (b / scale) ** 2
-    if first == 0.0 and second == 0.0:
-        return 0.0
-    # DOP853 has estimates of orders 5 and 3: Hairer, Norsett & Wanner, (10.17)
-    return abs(h) * first / ((first + 0.01 * second) * size) ** 0.5
+#: Errors below this count as this large when the step after the next is chosen.
+LEAST_ERROR = 1e-4
 
 
 @kernel
-def write(context, clock, times, y, y_out, force_out):
-    """The state y as the next row of the output, with its torque and wrenches; whether those were finite."""
+def write_row(context, clock, times, y, y_out, force_out):
+    """Write the state y as the next row of the output, with its torque and wrenches; whether those are finite."""
     topo = words_at(context[TOPO])
     row = int(clock[OUTPUT])
     nv, wrenches = topo[NV], 6 * context[WRENCHES]
@@ -107,7 +92,7 @@ def write(context, clock, times, y, y_out, force_out):
         out[i] = y[i]
     normalize(topo, out)
     call_forces(context[FORCES], context, times[row], out)
-    if spoilt(context):
+    if fault_noted(context):
         return False
     tau, wrench = numbers_at(context[TAU]), numbers_at(context[WRENCH_DATA])
     for i in range(nv):
@@ -119,25 +104,23 @@ def write(context, clock, times, y, y_out, force_out):
 
 
 @kernel
-def write_rest(context, clock, times, count, y, y_out, force_out):
-    """Write y as the output of all times up to the end of the run; whether all went well."""
-    while int(clock[OUTPUT]) < count and times[int(clock[OUTPUT])] <= clock[END_TIME]:
-        if not write(context, clock, times, y, y_out, force_out):
-            return False
-    return True
+def row_due(clock, times, count, t):
+    """Whether the next row of the output is due at the time t."""
+    return int(clock[OUTPUT]) < count and times[int(clock[OUTPUT])] <= t
 
 
 @kernel
-def spoilt(context):
+def fault_noted(context):
     """Whether a signal or an event function was not finite."""
     return numbers_at(context[SHARED])[FAULT] != 0.0
 
 
 @kernel
 def begin_step(context, clock, stops, y, k, tiny):
-    """Before a step: a sampled controller's turn, and the rate at its start; returns the longest step allowed.
+    """Prepare a step: call a sampled controller that is due, and evaluate the rate at the start if it is not known.
 
-    Kinks and jumps of the torque are ends of steps: no step looks across them (the last stop is infinite).
+    Returns the longest step allowed.  Steps end where the torque jumps or bends, so that none of them looks across
+    such a place (the last of the stops is infinite).
     """
     torque = words_at(context[SIGNALS])
     t = clock[TIME]
@@ -147,138 +130,130 @@ def begin_step(context, clock, stops, y, k, tiny):
             call_signal(context, torque, t, y)
             clock[SAMPLES] += 1.0
             clock[NEXT_SAMPLE] = clock[SAMPLES] * clock[SAMPLE]
-            clock[FRESH] = 1.0
+            clock[NEEDS_RATE] = 1.0
         limit = min(limit, clock[NEXT_SAMPLE] - t)
-    stop = int(clock[STOP])
+    stop = int(clock[NEXT_STOP])
     while stops[stop] <= t + tiny:
         stop += 1
-        clock[FRESH] = 1.0
-    clock[STOP] = stop
-    if clock[FRESH] != 0.0:
+        clock[NEEDS_RATE] = 1.0
+    clock[NEXT_STOP] = stop
+    if clock[NEEDS_RATE] != 0.0:
         evaluate(context, t, y, k)
         clock[EVALUATIONS] += 1.0
-        clock[FRESH] = 0.0
+        clock[NEEDS_RATE] = 0.0
     return min(limit, stops[stop] - t)
 
 
 @kernel
-def explicit_step(context, clock, tableau, t, h, n, y, k, y_new, point):
-    """The stages and the end of an explicit step, with the rate there."""
-    s = int(tableau[T_STAGES])
-    A = shifted(tableau, T_A)
-    B = shifted(A, s * s)
-    C = shifted(B, s)
-    for i in range(1, s):
-        combine(n, h, shifted(A, i * s), i, k, y, point)
-        evaluate(context, t + C[i] * h, point, shifted(k, i * n))
-    combine(n, h, B, s, k, y, y_new)
-    evaluate(context, t + h, y_new, shifted(k, s * n))
-    clock[EVALUATIONS] += s
+def try_step(context, clock, method, t, h, n, y, k, y_new, point, step):
+    """Compute y_new and all rates of a step: (whether the stages were found, the error over the tolerance)."""
+    rtol, atol = clock[RTOL], clock[ATOL]
+    if method[IS_IMPLICIT] != 0.0:
+        step[STEP_TIME], step[STEP_LENGTH], step[STEP_RTOL], step[STEP_ATOL] = t, h, rtol, atol
+        evaluations = call_implicit(context[IMPLICIT], context, step, y, method, k, y_new)
+        clock[EVALUATIONS] += abs(evaluations)
+        return evaluations > 0, step[STEP_ERROR]
+    explicit_step(context, clock, method, t, h, n, y, k, y_new, point)
+    if method[IS_ADAPTIVE] != 0.0:
+        return True, explicit_error(method, n, h, k, y, y_new, rtol, atol)
+    return True, 0.0
 
 
 @kernel
-def next_step(clock, exponent, h, error, clipped):
-    """The step after an accepted one, by proportional-integral control: steps limited by stability do not oscillate."""
-    factor = GROW
+def choose_next_step(clock, method, h, error, clipped):
+    """Set the step after an accepted one; `method_record.StepControl` tells how."""
+    factor = method[LARGEST_FACTOR]
     if error > 0.0:
-        factor = SAFETY * error ** (PROPORTIONAL * exponent)
+        factor = method[SAFETY] * error ** method[PROPORTIONAL_EXPONENT]
         if clock[LAST_ERROR] > 0.0:
-            factor *= clock[LAST_ERROR] ** (INTEGRAL * exponent)
-        factor = min(GROW, max(SHRINK, factor))
-    clock[LAST_ERROR] = max(error, 1e-4)
-    # a step cut short says nothing about a longer one
+            factor *= clock[LAST_ERROR] ** method[INTEGRAL_EXPONENT]
+        factor = min(method[LARGEST_FACTOR], max(method[LEAST_FACTOR], factor))
+    clock[LAST_ERROR] = max(error, LEAST_ERROR)
+    # The error of a step that was cut short says nothing about a longer one.
     if not clipped or factor < 1.0:
         clock[STEP] = h * factor
 
 
 @kernel
 def advance(
-    context, method, y, k, scratch, clock, tableau, sides, stops, times, count, y_out, force_out, most
+    context, method, y, k, scratch, clock, sides, stops, times, count, y_out, force_out, max_steps
 ):  # fmt: skip
-    """Integrate; see the head of this file.
+    """Integrate for at most `max_steps` steps; the head of this file has the rest.
 
-    k: (s + 4) n, scratch: 2 n + s + 9 + 5 events numbers.  y ends at clock[TIME].
+    method: its record.  k: n numbers for each rate of the method.  scratch: 2 n numbers, one for each rate,
+    STEP_SIZE, and 5 for each event.  y ends at clock[TIME].
     """
     topo, events, shared = words_at(context[TOPO]), context[EVENTS], numbers_at(context[SHARED])
     n = topo[NQ] + topo[NV] + FLOWS
-    s = int(tableau[T_STAGES])  # the rate at the end of a step is k_s
-    A = shifted(tableau, T_A)
-    own = shifted(A, s * s + 2 * s)
+    s, adaptive = int(method[STAGES]), method[IS_ADAPTIVE] != 0.0
     y_new, point = scratch, shifted(scratch, n)
     w = shifted(scratch, 2 * n)
-    step = shifted(w, s + 4)
-    values = shifted(step, 5)
-    exponent = -1.0 / (tableau[T_ORDER] + 1.0)
-    rtol, atol = clock[RTOL], clock[ATOL]
-    for _ in range(most):
+    step = shifted(w, int(method[ALL_RATES]))
+    values = shifted(step, STEP_SIZE)
+    for _ in range(max_steps):
         t = clock[TIME]
         tiny = 1e-14 * max(clock[END_TIME], 1e-300)
         if clock[END_TIME] - t <= tiny:
             clock[TIME] = clock[END_TIME]
-            good = write_rest(context, clock, times, count, y, y_out, force_out)
-            return DONE if good else SPOILT
+            while row_due(clock, times, count, clock[END_TIME]):
+                if not write_row(context, clock, times, y, y_out, force_out):
+                    return NOT_FINITE
+            return DONE
         limit = begin_step(context, clock, stops, y, k, tiny)
-        if spoilt(context):
-            return SPOILT
+        if fault_noted(context):
+            return NOT_FINITE
         h = min(clock[STEP], clock[LARGEST])
-        if method != RK4 and h < tiny:
+        if adaptive and h < tiny:
             return STUCK
         clipped = h >= limit * (1.0 - 1e-9)
         if clipped:
             h = limit
-        converged, error = True, 0.0
-        if method == SDIRK:
-            step[0], step[1], step[2], step[3] = t, h, rtol, atol
-            used = call_implicit(context[IMPLICIT], context, step, y, A, k, y_new)
-            converged, error = used > 0, step[4]
-            clock[EVALUATIONS] += abs(used)
-        else:
-            explicit_step(context, clock, tableau, t, h, n, y, k, y_new, point)
-            if method != RK4:
-                error = error_norm(method, n, h, own, s, k, y, y_new, rtol, atol)
-        if spoilt(context):
-            return SPOILT
-        usable = converged and finite(y_new, n) and finite(shifted(k, s * n), n)
+        found, error = try_step(context, clock, method, t, h, n, y, k, y_new, point, step)
+        if fault_noted(context):
+            return NOT_FINITE
+        usable = found and finite(y_new, n) and finite(shifted(k, s * n), n)
         if not (usable and error <= 1.0):
             clock[REJECTED] += 1.0
-            if method == RK4:
+            if not adaptive:
                 return STUCK
-            clock[STEP] = h * (max(SHRINK, SAFETY * error**exponent) if usable else SHRINK)
+            factor = method[LEAST_FACTOR]
+            if usable:
+                factor = max(factor, method[SAFETY] * error ** method[ERROR_EXPONENT])
+            clock[STEP] = h * factor
             continue
-        # accepted: events, then the outputs before them
-        which, reached = -1, 1.0
+        # The step is accepted.  Events come first, then the outputs before them.
+        event, reached = -1, 1.0
         end = t + limit if clipped else t + h
-        if events > 0 or (int(clock[OUTPUT]) < count and times[int(clock[OUTPUT])] <= end):
-            if method == DOP853:
-                more_stages(context, clock, shifted(own, 2 * (s + 1)), t, h, n, s, y, k, point)
-                if spoilt(context):
-                    return SPOILT
+        if events > 0 or row_due(clock, times, count, end):
+            extra_stages(context, clock, method, t, h, n, y, k, point)
+            if fault_noted(context):
+                return NOT_FINITE
             if events > 0:
-                which, reached = first_crossing(
-                    (topo, method, n, h, own, s, k, y, y_new, t + shared[ORIGIN_TIME], w, point,
-                     context[EVENT_FUNCTION]), events, sides, values,
+                event, reached = first_crossing(
+                    (topo, method, n, h, k, y, t + shared[ORIGIN_TIME], w, point, context[EVENT_FUNCTION]),
+                    events, sides, values,
                 )  # fmt: skip
                 note_fault(context, context[WRENCHES] + 2, t, values, 5 * events, y)
-                if spoilt(context):
-                    return SPOILT
-                if which >= 0:
+                if fault_noted(context):
+                    return NOT_FINITE
+                if event >= 0:
                     end = t + reached * h
-            while int(clock[OUTPUT]) < count and times[int(clock[OUTPUT])] <= end:
+            while row_due(clock, times, count, end):
                 x = min((times[int(clock[OUTPUT])] - t) / h, 1.0)
-                dense(method, n, h, own, s, k, y, y_new, x, w, point)
-                if not write(context, clock, times, point, y_out, force_out):
-                    return SPOILT
+                dense(method, n, h, k, y, x, w, point)
+                if not write_row(context, clock, times, point, y_out, force_out):
+                    return NOT_FINITE
         clock[STEPS] += 1.0
-        if method != RK4:
-            next_step(clock, exponent, h, error, clipped)
+        if adaptive:
+            choose_next_step(clock, method, h, error, clipped)
         clock[TIME] = end
-        if which >= 0:
-            dense(method, n, h, own, s, k, y, y_new, reached, w, point)
+        if event >= 0:
+            dense(method, n, h, k, y, reached, w, point)
             for i in range(n):
                 y[i] = point[i]
             normalize(topo, y)
-            clock[EVENT_NUMBER] = which
-            clock[FRESH] = 1.0
+            clock[EVENT_NUMBER] = event
+            clock[NEEDS_RATE] = 1.0
             return EVENT
         for i in range(n):
             y[i] = y_new[i]

@@ -1,22 +1,19 @@
 """Records of numbers that a simulation in Python and its compiled parts share: which place holds what."""
 
-# kinds of signals: constant, a table over time, a function at every evaluation, or one at sample times
+# Kinds of signals: a constant, a table over time, a function called at every evaluation or at sample times.
 CONSTANT, TABLE, CALLED, SAMPLED = range(4)
 
-#: A state beyond this is that of a motion that diverges, and excuses signals that are not finite.
+#: A motion whose state is beyond this diverges; signals that are not finite are then no fault of theirs.
 RUNAWAY = 1e30
 
-# a signal, something given over time and state: integers, most of them addresses
+# A signal, which is something given over time and state: integers, most of them addresses.
 KIND, FUNCTION, TABLE_DATA, ROWS, VALUE, WIDTH, NUMBER = range(7)
 SIGNAL = 7
 
-# methods
-RK4, RK45, DOP853, SDIRK = range(4)
+# What `advance` returns.
+DONE, PAUSED, EVENT, STUCK, NOT_FINITE = range(5)
 
-# what `advance` returns
-DONE, PAUSED, EVENT, STUCK, SPOILT = range(5)
-
-# context: integers, most of them addresses
+# The context: integers, most of them addresses.
 TOPO, CONST, CONST_SIZE, WORK = range(4)  # the model, and scratch
 SIGNALS, WRENCHES = 4, 5  # the torque and the wrenches behind it, as signals; how many wrenches
 TAU, APPLIED = 6, 7  # the torque; the torque and the generalized forces of the wrenches
@@ -26,31 +23,40 @@ RATES, FORCES, SWEEP = range(11, 14)  # functions: rates of the state, its force
 IMPLICIT, IMPLICIT_SWEEP, MEMORY = range(14, 17)  # the implicit step, its sweep, its memory
 EVENT_FUNCTION, EVENTS = 17, 18
 SHARED = 19
-DAMPED = 20  # 1: there are dampers or friction, of modes or joints
+DAMPING_BAND = 20  # how far from their diagonals modal damping matrices reach; -1: nothing is damped, no joint has friction
 STATEFUL = 21  # 1: a signal is a function of the state
 CONTEXT = 22
 
-# shared numbers: the time that the clock counts from; the first value of a function that was not finite: the number of
-# the signal, counted from 1 (an event: 1 more than there are), when, and which of its elements
+# Shared numbers: the time that the clock counts from, and the first value of a function that was not finite.  FAULT is
+# the number of the signal, counted from 1 (for events: one more than there are signals), FAULT_PART its element.
 ORIGIN_TIME, FAULT, FAULT_TIME, FAULT_PART = range(4)
 SHARED_SIZE = 4
 
-# behind the state y = [q; v]: the energy that came in, and where it came from
+# Behind the state y = [q; v]: the energy that came in, by where it came from.
 TORQUE_WORK, WRENCH_WORK, DAMPING_WORK, ACTION_WORK = range(4)
 FLOWS = 4
 
-# clock: what a simulation keeps between calls; times count from the start of the run
+# The clock, which a simulation keeps between calls.  Times count from the start of the run.
 TIME, STEP, END_TIME, LARGEST, RTOL, ATOL = range(6)
-SAMPLE, SAMPLES, NEXT_SAMPLE = range(6, 9)  # sample time; taken so far; the next
-FRESH = 9  # 1: the rate at the start of the next step is not known
-STOP = 10  # number of the next time at which a step must end
+SAMPLE, SAMPLES, NEXT_SAMPLE = range(6, 9)  # sample time; samples taken so far; time of the next
+NEEDS_RATE = 9  # 1: the rate at the start of the next step is not known
+NEXT_STOP = 10  # number of the next time at which a step must end
 STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER, LAST_ERROR = range(11, 17)
 CLOCK = 17
 
-# memory of implicit steps: addresses of numbers, see `implicit`
-STATE, HAT, FREE, BASE, FORCE, FOUND, SPARE, REST = range(8)
-BY_Q, BY_V, Z, T, S, SLOPED, ORDER, POINT, RATE = range(8, 17)
+# What an implicit step is given, and the error that it returns.
+STEP_TIME, STEP_LENGTH, STEP_RTOL, STEP_ATOL, STEP_ERROR = range(5)
+STEP_SIZE = 5
+
+# The memory of implicit steps: addresses of numbers, see `implicit` and `force_slopes`.
+SLOPES_STATE = 0  # the two numbers below
+STIFFENED, STIFFENED_FREE = 1, 2  # constants of the system with stiffened modes; without forces
+BASE, FORCE, CORRECTION, SPARE = range(3, 7)
+ZERO_SPEEDS = 7
+BY_Q, BY_V, Z, T, S = range(8, 13)  # slopes of the forces, and the matrices made of them
+SLOPED_ROWS, PIVOTS = 13, 14  # forces that depend on the state; row exchanges of S
+POINT, RATE = 15, 16
 MEMORY_SIZE = 17
 
-# its STATE: steps since the slopes of the torque were taken, and how many torques have any
+# SLOPES_STATE: steps since the slopes were taken, and how many forces have any.
 AGE, COUNT = range(2)

@@ -3,16 +3,31 @@
 from limber.kernels.scalar import kernel
 from limber.native.pointers import shifted
 
-from .context import DOP853, EVALUATIONS, RK45, SDIRK
+from .context import EVALUATIONS
+from .method_record import (
+    ALL_RATES,
+    AT_DENSE,
+    AT_EXTRA_A,
+    AT_EXTRA_C,
+    DENSE_DEGREE,
+    EXTRA_STAGES,
+    STAGES,
+)
 from .rates import evaluate
 
 
 @kernel
-def combine(n, h, weights, stages, k, y, out):
+def block(method, place):
+    """The block of a method's record whose offset is in `place`."""
+    return shifted(method, int(method[place]))
+
+
+@kernel
+def combine(n, h, weights, count, k, y, out):
     """out = y + h sum_j weights[j] k_j."""
     for i in range(n):
         out[i] = y[i]
-    for j in range(stages):
+    for j in range(count):
         w = h * weights[j]
         if w != 0.0:
             kj = shifted(k, j * n)
@@ -21,54 +36,26 @@ def combine(n, h, weights, stages, k, y, out):
 
 
 @kernel
-def dense_weights(method, own, s, x, w):
-    """Weights of dense output at the fraction x of a step: y + a (y_new - y) + h sum_j w_j k_j.
-
-    Returns a.
-    """
+def dense(method, n, h, k, y, x, w, out):
+    """The state at the fraction x of a step; `w` gets the weights of the rates, see `method_record`."""
+    rates, degree = int(method[ALL_RATES]), int(method[DENSE_DEGREE])
+    d = block(method, AT_DENSE)
     z = 1.0 - x
-    for j in range(s + 4):
-        w[j] = 0.0
-    if method == RK45:
-        for j in range(s + 1):
-            for p in range(3, -1, -1):
-                w[j] = (w[j] + own[s + 1 + 4 * j + p]) * x
-        return 0.0
-    if method == DOP853:
-        d = shifted(own, 2 * (s + 1) + 3 * (s + 4) + 3)
-        c3 = x * x * z * z
-        for j in range(s + 4):
-            w[j] = c3 * (
-                d[j] + x * (d[s + 4 + j] + z * (d[2 * (s + 4) + j] + x * d[3 * (s + 4) + j]))
-            )
-        w[0] += x * z - x * x * z
-        w[s] -= x * x * z
-        return x - x * z + 2.0 * x * x * z
-    if method == SDIRK:
-        for j in range(1, s):
-            for p in range(2, -1, -1):
-                w[j] = (w[j] + own[3 * (j - 1) + p]) * x
-        return 0.0
-    w[0] = x * z * z
-    w[s] = -x * x * z
-    return x * x * (3.0 - 2.0 * x)
+    for j in range(rates):
+        value = 0.0
+        for p in range(degree - 1, -1, -1):
+            value = d[j * degree + p] + value * (x if p % 2 else z)
+        w[j] = value * x
+    combine(n, h, w, rates, k, y, out)
 
 
 @kernel
-def dense(method, n, h, own, s, k, y, y_new, x, w, out):
-    """The state at the fraction x of a step."""
-    a = dense_weights(method, own, s, x, w)
-    combine(n, h, w, s + 4 if method == DOP853 else s + 1, k, y, out)
-    if a != 0.0:
-        for i in range(n):
-            out[i] += a * (y_new[i] - y[i])
-
-
-@kernel
-def more_stages(context, clock, extra, t, h, n, s, y, k, point):
-    """The three more stages that dense output of DOP853 needs."""
-    for j in range(3):
-        combine(n, h, shifted(extra, j * (s + 4)), s + 1 + j, k, y, point)
-        at = t + extra[3 * (s + 4) + j] * h
-        evaluate(context, at, point, shifted(k, (s + 1 + j) * n))
-    clock[EVALUATIONS] += 3.0
+def extra_stages(context, clock, method, t, h, n, y, k, point):
+    """The stages that only dense output needs."""
+    s, rates = int(method[STAGES]), int(method[ALL_RATES])
+    extra = int(method[EXTRA_STAGES])
+    A, c = block(method, AT_EXTRA_A), block(method, AT_EXTRA_C)
+    for i in range(extra):
+        combine(n, h, shifted(A, i * rates), s + 1 + i, k, y, point)
+        evaluate(context, t + c[i] * h, point, shifted(k, (s + 1 + i) * n))
+    clock[EVALUATIONS] += extra

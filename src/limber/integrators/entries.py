@@ -15,14 +15,15 @@ from limber.native.vectors import pointer
 from . import advance, implicit, rates
 
 
-@entry(WORDS, WORD, *[NUMBERS] * 10, WORD)
+@entry(WORDS, *[NUMBERS] * 10, WORD)
 def simulate(
-    context, method, y, k, scratch, clock, tableau, sides, stops, times, y_out, force_out, most
+    context, method, y, k, scratch, clock, sides, stops, times, y_out, force_out, max_steps
 ):  # fmt: skip
     """Advance a simulation; see `advance`."""
     return advance.advance(
-        pointer(context), method, pointer(y), pointer(k), pointer(scratch), pointer(clock), pointer(tableau),
-        pointer(sides), pointer(stops), pointer(times), times.size, pointer(y_out), pointer(force_out), most,
+        pointer(context), pointer(method), pointer(y), pointer(k), pointer(scratch), pointer(clock),
+        pointer(sides), pointer(stops), pointer(times), times.size, pointer(y_out), pointer(force_out),
+        max_steps,
     )  # fmt: skip
 
 
@@ -42,6 +43,6 @@ def engine_forces(context, t, y):
 
 
 @called(WORDS_AT, *[NUMBERS_AT] * 5)
-def engine_implicit(context, step, y, tableau, k, y_new):
+def engine_implicit(context, step, y, method, k, y_new):
     """`implicit.implicit_step`."""
-    return implicit.implicit_step(context, step, y, tableau, k, y_new)
+    return implicit.implicit_step(context, step, y, method, k, y_new)

@@ -1,13 +1,12 @@
 """The slopes of torques and wrenches in the Newton matrix P - T of an implicit step (`implicit`).
 
-T has r rows that are not zero, one for each torque that depends on the state: with those rows alone, and E
+T has r rows that are not zero, one for each torque that depends on the state.  With these rows alone in T, and E
 the columns of the identity that belong to them,
 
     (P - E T)^-1 = (1 + Z S^-1 T) P^-1,         Z = P^-1 E,             S = 1 - T Z,
 
-r sweeps and an r x r factorization a step.  The slopes of the torque are differences of the function itself,
-taken when the iteration turns out slow, and kept as long as it is not.
-Compiled only.
+which costs r sweeps and an r x r factorization a step.  The slopes are differences of the torque function itself.
+They are taken when the iteration turns out slow, and kept as long as it is not.  Compiled only.
 """
 
 from limber.kernels.layout import NQ, NV
@@ -24,24 +23,24 @@ from .context import (
     CONST,
     COUNT,
     FORCE,
-    FREE,
     IMPLICIT_SWEEP,
-    ORDER,
+    PIVOTS,
     POINT,
     RATE,
-    REST,
-    SLOPED,
+    SLOPED_ROWS,
+    SLOPES_STATE,
     SPARE,
-    STATE,
+    STIFFENED_FREE,
     TOPO,
     WORK,
+    ZERO_SPEEDS,
     S,
     T,
     Z,
 )
 from .rates import forces
 
-#: The part of a coordinate or speed by which slopes are taken: the square root of the rounding unit.
+#: Differences are taken over this part of a coordinate or a speed: the square root of the rounding unit.
 NUDGE = 2.0**-26
 
 
@@ -49,12 +48,12 @@ NUDGE = 2.0**-26
 def take_slopes(context, memory, t, c, y, a):
     """dtau/dq (along the speeds) and dtau/dv at (t, y) by differences, and which rows are not zero.
 
-    A speed is moved as far as its acceleration a moves it in a stage: across a jump of the torque the slope is
-    one that means something for the step, where that of a small difference would hold the speed fast.
+    A speed is changed by as much as its acceleration a changes it in a stage.  Across a jump of the torque this gives a
+    slope of use for the step, whereas a small difference would give one that holds the speed in place.
     """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     work, tau = numbers_at(context[WORK]), numbers_at(context[APPLIED])
-    state, rows = numbers_at(memory[STATE]), numbers_at(memory[SLOPED])
+    state, rows = numbers_at(memory[SLOPES_STATE]), numbers_at(memory[SLOPED_ROWS])
     by_q, by_v = numbers_at(memory[BY_Q]), numbers_at(memory[BY_V])
     here, there = numbers_at(memory[FORCE]), numbers_at(memory[POINT])
     unit, rate = numbers_at(memory[SPARE]), numbers_at(memory[RATE])
@@ -103,14 +102,15 @@ def take_slopes(context, memory, t, c, y, a):
 
 @kernel
 def prepare_slopes(context, memory, c, y):
-    """T, Z and the factorized S of this c, from the slopes."""
+    """Compute T, Z and the factorized S for this c, from the slopes."""
     topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
-    rows, order = numbers_at(memory[SLOPED]), numbers_at(memory[ORDER])
+    rows, pivots = numbers_at(memory[SLOPED_ROWS]), numbers_at(memory[PIVOTS])
     by_q, by_v = numbers_at(memory[BY_Q]), numbers_at(memory[BY_V])
     z, t, s = numbers_at(memory[Z]), numbers_at(memory[T]), numbers_at(memory[S])
-    free, rest, unit = numbers_at(memory[FREE]), numbers_at(memory[REST]), numbers_at(memory[FORCE])
+    free, rest = numbers_at(memory[STIFFENED_FREE]), numbers_at(memory[ZERO_SPEEDS])
+    unit = numbers_at(memory[FORCE])
     nv = topo[NV]
-    r = int(numbers_at(memory[STATE])[COUNT])
+    r = int(numbers_at(memory[SLOPES_STATE])[COUNT])
     for j in range(nv):
         unit[j] = 0.0
     for i in range(r):
@@ -127,20 +127,20 @@ def prepare_slopes(context, memory, c, y):
             for l in range(nv):
                 x -= t[i * nv + l] * z[j * nv + l]
             s[i * r + j] = x
-    lu.factorize(s, r, order)
+    lu.factorize(s, r, pivots)
 
 
 @kernel
 def use_slopes(memory, nv, x):
-    """x + Z S^-1 T x."""
+    """x becomes x + Z S^-1 T x."""
     z, t, s = numbers_at(memory[Z]), numbers_at(memory[T]), numbers_at(memory[S])
     y = numbers_at(memory[SPARE])
-    r = int(numbers_at(memory[STATE])[COUNT])
+    r = int(numbers_at(memory[SLOPES_STATE])[COUNT])
     for i in range(r):
         y[i] = 0.0
         for j in range(nv):
             y[i] += t[i * nv + j] * x[j]
-    lu.solve(s, r, numbers_at(memory[ORDER]), y)
+    lu.solve(s, r, numbers_at(memory[PIVOTS]), y)
     for i in range(r):
         for j in range(nv):
             x[j] += z[i * nv + j] * y[i]

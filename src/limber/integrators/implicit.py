@@ -1,8 +1,8 @@
-"""One step of an implicit method for stiff modes and stiff torques, in O(N).
+"""One step of a diagonally implicit method for stiff modes and stiff torques, in O(N).
 
-SDIRK of order 4(3), five stages, L-stable and stiffly accurate (Hairer & Wanner II, Table 6.5).  The
-unknowns of a stage are its accelerations a; with c = h gamma, V = v0 + h (...) + c a and
-Q = q0 + h (...) + c Q_dot, Newton's method on M(Q) a + bias(Q, V) = tau(t, Q, V) is
+The method is stiffly accurate and its first stage is explicit, see `method_record`.  The unknowns of every other stage
+are its accelerations a.  With c = h gamma, V = v0 + h (...) + c a and Q = q0 + h (...) + c Q_dot, Newton's method on
+M(Q) a + bias(Q, V) = tau(t, Q, V) is
 
     (P - T) (a_new - a) = tau - bias - M a,     P = M + c D + c^2 K,    T = c dtau/dv + c^2 dtau/dq.
 
@@ -12,18 +12,15 @@ T a correction is one articulated-body sweep of that system,
 
     P a_new = tau + (c D + c^2 K) a - bias(Q, V).
 
-T is that of the torque functions, taken into account by `slopes`.  What is left out of the matrix
-(Coriolis, gyroscopic and gravity terms) is not stiff; converged stages are exact all the same.
+T contains the slopes of the torque functions (`force_slopes`).  The matrix leaves out Coriolis, gyroscopic and
+gravity terms, which are not stiff; converged stages are exact all the same.
 
-The error of a step is that of the embedded formula, e, times (1 - c J)^-1, without which it is far too large
+The error of a step is that of the embedded formula, e, times (1 - c J)^-1.  Without this factor it is far too large
 in stiff directions (Hairer & Wanner II, IV.8).  Along the speeds, with e_q = h^2 sum_i (e A)_i a_i,
 
     x_v = e_v - (P - T)^-1 (c (D - dtau/dv) e_v + (K - dtau/dq) u),    u = c e_q + c^2 e_v,    x_q = e_q + c x_v,
 
-where the last e_q is that of the rates of the coordinates, quaternions included.
-
-No stage lies in the first quarter of a step.  So the embedded formula has the rate at the start among its own:
-what jumps in that quarter is seen, and an oscillation too fast for the step.
+where the last e_q is computed from the rates of the coordinates, quaternions included.
 
 Compiled only.
 """
@@ -68,47 +65,54 @@ from .context import (
     BY_V,
     CONST,
     CONST_SIZE,
+    CORRECTION,
     COUNT,
     FLOWS,
     FORCE,
-    FOUND,
-    FREE,
-    HAT,
     IMPLICIT_SWEEP,
     MEMORY,
     POINT,
     RATE,
-    REST,
-    SLOPED,
+    SLOPED_ROWS,
+    SLOPES_STATE,
     SPARE,
-    STATE,
     STATEFUL,
+    STEP_ATOL,
+    STEP_ERROR,
+    STEP_LENGTH,
+    STEP_RTOL,
+    STEP_TIME,
+    STIFFENED,
+    STIFFENED_FREE,
     TOPO,
     WORK,
+    ZERO_SPEEDS,
 )
+from .dense_output import block, combine
 from .force_slopes import prepare_slopes, take_slopes, use_slopes
+from .method_record import AT_A, AT_C, AT_ERRORS, AT_ERRORS_A, GAMMA, STAGES
 from .rates import flow_rates, forces, tolerance
 
-STAGES = 5
-GAMMA = 0.25
-#: A stage has converged when the next correction would be this part of the tolerance: the square root of rtol
-#: times ENOUGH, within these bounds.  Rates of stages enter the step with weights up to 31 gamma, and what is left
-#: of them adds up over the steps: much less than the tolerance keeps the order of the method.
-ENOUGH, FINEST, COARSEST = 0.1, 1e-4, 3e-3
-#: A first correction this much smaller is not followed by a second, unless slopes made it so small: the residual
-#: itself, as a correction without slopes, must be below SOUND.
+#: A stage has converged when its next correction would be smaller than the tolerance times CONVERGED times the square
+#: root of rtol; that factor is kept between FINEST and COARSEST.  The limit must be much smaller than the tolerance to
+#: keep the order of the method, because rates of stages enter the step with weights up to 31 gamma (in sdirk4) and
+#: what remains of their errors adds up over the steps.
+CONVERGED, FINEST, COARSEST = 0.1, 1e-4, 3e-3
+#: A first correction needs no second one if it is below the limit times AT_ONCE.  The slopes of the torque must not be
+#: what made it so small: the correction without slopes, which is the residual, must be below SOUND.
 AT_ONCE, SOUND = 1e-2, 0.03
 ITERATIONS = 8
-#: Corrections that shrink by no better factor are slow; slopes so many steps old are taken anew for it.
+#: An iteration is slow if its corrections shrink by a factor no smaller than SLOW.  The slopes are then taken anew,
+#: if they are more than OLD steps old.
 SLOW, OLD = 0.2, 5.0
 
 
 @kernel
 def stiffened(topo, const, size, c, hat, free):
-    """The constants of the system with modal masses G + c D + c^2 K, and the same without forces of its own.
+    """The constants of the system with modal masses G + c D + c^2 K (`hat`), and the same without forces (`free`).
 
-    The second has no gravity, stiffness or damping: at rest it is P^-1.  Bodies whose modes are eliminated in
-    aligned coordinates have B^T G B besides, which becomes that of the new G.
+    The second system has no gravity, stiffness or damping: a sweep of it at rest applies P^-1.  Bodies whose modes are
+    eliminated in aligned coordinates also have a constant B^T G B, which is computed from the new G.
     """
     for i in range(size):
         hat[i] = const[i]
@@ -211,23 +215,24 @@ def correction_norm(nq, nv, c, rtol, atol, y, v_new, found):
 
 
 @kernel
-def solve_stage(context, memory, step, at, y, y_new, rate):
-    """Newton's method for one stage, from the rates in `rate`: evaluations (negative: failed), and how slow.
+def solve_stage(context, memory, step, c, at, y, y_new, rate):
+    """Newton's method for one stage, which starts from the rates in `rate`.
 
-    BASE has the part of the stage's state that is known; y_new becomes all of it.
+    Returns the evaluations used, negative if it failed, and the largest factor by which corrections shrank.  BASE has
+    the part of the stage's state that is known; y_new becomes the whole state.
     """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     work, tau = numbers_at(context[WORK]), numbers_at(context[APPLIED])
-    hat, base = numbers_at(memory[HAT]), numbers_at(memory[BASE])
-    force, found = numbers_at(memory[FORCE]), numbers_at(memory[FOUND])
-    sloped = numbers_at(memory[STATE])[COUNT] > 0.0
-    c, rtol, atol = GAMMA * step[1], step[2], step[3]
-    enough = min(max(ENOUGH * rtol**0.5, FINEST), COARSEST)
+    hat, base = numbers_at(memory[STIFFENED]), numbers_at(memory[BASE])
+    force, found = numbers_at(memory[FORCE]), numbers_at(memory[CORRECTION])
+    sloped = numbers_at(memory[SLOPES_STATE])[COUNT] > 0.0
+    rtol, atol = step[STEP_RTOL], step[STEP_ATOL]
+    enough = min(max(CONVERGED * rtol**0.5, FINEST), COARSEST)
     nq, nv = topo[NQ], topo[NV]
     a, v_new = shifted(rate, nq), shifted(y_new, nq)
     for j in range(nq + nv):
         y_new[j] = base[j] + c * rate[j]
-    # coordinates that belong to these speeds, as after every correction
+    # The coordinates must belong to these speeds, here and after every correction.
     coordinates(context, c, rtol, atol, base, y, v_new, y_new, rate)
     last, slowest = 0.0, 0.0
     for iteration in range(ITERATIONS):
@@ -272,9 +277,9 @@ def solve_stage(context, memory, step, at, y, y_new, rate):
 
 @kernel
 def coordinates(context, c, rtol, atol, base, y, v_new, y_new, rate):
-    """Q = base + c Q_dot of the speeds v_new, with Q_dot in `rate`; how far Q moved over its tolerance.
+    """Q = base + c Q_dot of the speeds v_new, with Q_dot in `rate`; returns how far Q moved over its tolerance.
 
-    Q_dot depends on Q where there are quaternions: it is that of the Q before, which must settle too.
+    Where there are quaternions Q_dot depends on Q.  It is evaluated at the Q before, so Q has to converge as well.
     """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     coordinate_rates(topo, const, numbers_at(context[WORK]), y_new, v_new, rate)
@@ -287,67 +292,63 @@ def coordinates(context, c, rtol, atol, base, y, v_new, y_new, rate):
 
 
 @kernel
-def solve_stages(context, memory, step, y, tableau, k, y_new):
-    """All stages of a step: evaluations (negative: failed), and how slow the slowest was."""
+def solve_stages(context, memory, step, y, method, k, y_new):
+    """Solve all stages of a step; returns what `solve_stage` does, for all of them."""
     topo, base = words_at(context[TOPO]), numbers_at(memory[BASE])
-    A, C = tableau, shifted(tableau, STAGES * STAGES)
+    s, A, c = int(method[STAGES]), block(method, AT_A), block(method, AT_C)
     n = topo[NQ] + topo[NV] + FLOWS
-    t, h = step[0], step[1]
+    t, h = step[STEP_TIME], step[STEP_LENGTH]
+    gamma_h = method[GAMMA] * h
     evaluations, slowest = 0, 0.0
-    for i in range(STAGES):
-        rate, before = shifted(k, (i + 1) * n), shifted(k, i * n)
+    for i in range(1, s):
+        rate, before = shifted(k, i * n), shifted(k, (i - 1) * n)
         for j in range(n):
-            base[j] = y[j]
             rate[j] = before[j]
-        for s in range(i):
-            w = h * A[i * STAGES + s]
-            ks = shifted(k, (s + 1) * n)
-            for j in range(n):
-                base[j] += w * ks[j]
-        used, slow = solve_stage(context, memory, step, t + C[i] * h, y, y_new, rate)
+        combine(n, h, shifted(A, i * s), i, k, y, base)
+        used, slow = solve_stage(context, memory, step, gamma_h, t + c[i] * h, y, y_new, rate)
         slowest = max(slowest, slow)
         if used < 0:
             return used - evaluations, slowest
         flow_rates(context, y_new, rate)
         for j in range(n - FLOWS, n):
-            y_new[j] = base[j] + GAMMA * h * rate[j]
+            y_new[j] = base[j] + gamma_h * rate[j]
         evaluations += used
     return evaluations, slowest
 
 
 @kernel
-def error_norm(context, memory, step, y, tableau, k, y_new):
+def implicit_error(context, memory, step, y, method, k, y_new):
     """Root mean square of the estimated error over the tolerance; see the head of this file."""
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
-    work, free = numbers_at(context[WORK]), numbers_at(memory[FREE])
-    force, found = numbers_at(memory[FORCE]), numbers_at(memory[FOUND])
+    work, free = numbers_at(context[WORK]), numbers_at(memory[STIFFENED_FREE])
+    force, found = numbers_at(memory[FORCE]), numbers_at(memory[CORRECTION])
     e_v, e_q, u = numbers_at(memory[BASE]), numbers_at(memory[POINT]), numbers_at(memory[SPARE])
-    weights = shifted(tableau, STAGES * STAGES + STAGES)
-    h, rtol, atol = step[1], step[2], step[3]
-    c = GAMMA * h
+    s, e, e_A = int(method[STAGES]), block(method, AT_ERRORS), block(method, AT_ERRORS_A)
+    h, rtol, atol = step[STEP_LENGTH], step[STEP_RTOL], step[STEP_ATOL]
+    c = method[GAMMA] * h
     nq, nv = topo[NQ], topo[NV]
     n = nq + nv + FLOWS
     for j in range(nv):
-        e_v[j] = h * weights[2 * STAGES] * k[nq + j]
+        e_v[j] = 0.0
         e_q[j] = 0.0
-        for i in range(STAGES):
-            a = k[(i + 1) * n + nq + j]
-            e_v[j] += h * weights[i] * a
-            e_q[j] += h * h * weights[STAGES + i] * a
+        for i in range(s):
+            a = k[i * n + nq + j]
+            e_v[j] += h * e[i] * a
+            e_q[j] += h * h * e_A[i] * a
         u[j] = c * e_q[j] + c * c * e_v[j]
         force[j] = 0.0
     add_modal_forces(topo, const, c, e_v, 1.0, u, force)
     v_new = shifted(y_new, nq)
     stiffen_joints(topo, const, c, y_new, v_new, free)
     add_joint_errors(topo, const, c, y_new, v_new, e_v, u, force)
-    count = int(numbers_at(memory[STATE])[COUNT])
-    rows = numbers_at(memory[SLOPED])
+    count = int(numbers_at(memory[SLOPES_STATE])[COUNT])
+    rows = numbers_at(memory[SLOPED_ROWS])
     by_q, by_v = numbers_at(memory[BY_Q]), numbers_at(memory[BY_V])
     for i in range(count):
         row = int(rows[i])
         for j in range(nv):
             force[row] -= c * by_v[row * nv + j] * e_v[j] + by_q[row * nv + j] * u[j]
-    rest = numbers_at(memory[REST])
+    rest = numbers_at(memory[ZERO_SPEEDS])
     call_sweep(context[IMPLICIT_SWEEP], topo, free, work, y_new, rest, force, 0, topo, free, found)
     if count > 0:
         use_slopes(memory, nv, found)
@@ -359,47 +360,46 @@ def error_norm(context, memory, step, y, tableau, k, y_new):
     x_q = numbers_at(memory[RATE])
     coordinate_rates(topo, const, work, y_new, e_q, x_q)
     for j in range(nq):
-        x_q[j] += h * weights[2 * STAGES] * k[j]
-        for i in range(STAGES):
-            x_q[j] += h * weights[i] * k[(i + 1) * n + j]
+        for i in range(s):
+            x_q[j] += h * e[i] * k[i * n + j]
         total += (x_q[j] / tolerance(rtol, atol, y[j], y_new[j])) ** 2
     return (total / max(nq + nv, 1)) ** 0.5
 
 
 @kernel
-def implicit_step(context, step, y, tableau, k, y_new):
+def implicit_step(context, step, y, method, k, y_new):
     """y_new after a step, and the rates of the stages in k; returns the evaluations used, negative for failure.
 
-    step: t, h, rtol, atol, and gets the error.  tableau: A (5 x 5), C, e, e A (5 each), the e of the start.
-    k holds 7 rows of n: the rate at the start, those of the stages, the rate at the end.
+    step: see STEP_TIME and the places behind it; STEP_ERROR is written.  method: its record.
     """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     memory = words_at(context[MEMORY])
-    state = numbers_at(memory[STATE])
+    state = numbers_at(memory[SLOPES_STATE])
     n = topo[NQ] + topo[NV] + FLOWS
-    c = GAMMA * step[1]
-    hat, free = numbers_at(memory[HAT]), numbers_at(memory[FREE])
+    c = method[GAMMA] * step[STEP_LENGTH]
+    hat, free = numbers_at(memory[STIFFENED]), numbers_at(memory[STIFFENED_FREE])
     stiffened(topo, const, context[CONST_SIZE], c, hat, free)
     stiffen_joints(topo, const, c, y, shifted(y, topo[NQ]), free)
     if state[COUNT] > 0.0:
         prepare_slopes(context, memory, c, y)
-    used, slowest = solve_stages(context, memory, step, y, tableau, k, y_new)
+    used, slowest = solve_stages(context, memory, step, y, method, k, y_new)
     evaluations = abs(used)
     state[AGE] += 1.0
     if context[STATEFUL] != 0 and (
         (used < 0 and state[AGE] > 1.0) or (slowest > SLOW and state[AGE] > OLD)
     ):
-        take_slopes(context, memory, step[0], c, y, shifted(k, topo[NQ]))
+        take_slopes(context, memory, step[STEP_TIME], c, y, shifted(k, topo[NQ]))
         evaluations += 2 * topo[NV] + 1
         if state[COUNT] > 0.0:
             prepare_slopes(context, memory, c, y)
         if used < 0 and state[COUNT] > 0.0:
-            used, slowest = solve_stages(context, memory, step, y, tableau, k, y_new)
+            used, slowest = solve_stages(context, memory, step, y, method, k, y_new)
             evaluations += abs(used)
     if used < 0:
         return -evaluations
-    step[4] = error_norm(context, memory, step, y, tableau, k, y_new)
-    end, final = shifted(k, (STAGES + 1) * n), shifted(k, STAGES * n)
+    step[STEP_ERROR] = implicit_error(context, memory, step, y, method, k, y_new)
+    s = int(method[STAGES])
+    end, final = shifted(k, s * n), shifted(k, (s - 1) * n)
     for j in range(n):
         end[j] = final[j]
     return evaluations

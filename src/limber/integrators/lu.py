@@ -1,17 +1,17 @@
-"""Dense L U with row exchanges of a general matrix.  Compiled only: it looks for the largest pivot."""
+"""Dense L U factorization of a general matrix, with row exchanges.  Compiled only: it searches the largest pivot."""
 
 from limber.kernels.scalar import kernel
 
 
 @kernel
-def factorize(a, n, order):
-    """Overwrite the n x n matrix a (row-major) by L and U; row r was exchanged with row order[r]."""
+def factorize(a, n, pivots):
+    """Overwrite the n x n matrix a (row-major) by L and U; row r was exchanged with row pivots[r]."""
     for r in range(n):
         best = r
         for s in range(r + 1, n):
             if abs(a[s * n + r]) > abs(a[best * n + r]):
                 best = s
-        order[r] = best
+        pivots[r] = best
         if best != r:
             for t in range(n):
                 a[r * n + t], a[best * n + t] = a[best * n + t], a[r * n + t]
@@ -24,10 +24,10 @@ def factorize(a, n, order):
 
 
 @kernel
-def solve(a, n, order, x):
+def solve(a, n, pivots, x):
     """Overwrite x by the solution with the factorization in a."""
     for r in range(n):
-        s = int(order[r])
+        s = int(pivots[r])
         x[r], x[s] = x[s], x[r]
         for t in range(r):
             x[r] -= a[r * n + t] * x[t]

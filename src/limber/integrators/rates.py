@@ -1,13 +1,12 @@
-"""What drives a simulation: the rates of the state y = [q; v], forces included, behind a C signature.
+"""The rates of the state y = [q; v] in a simulation, and the forces in them, behind C signatures.
 
-A simulation calls its parts by address (`pointers`), so that the integrators compile once, whatever they
-drive: rates(context, t, y, dy) gives dy/dt, forces(context, t, y) leaves tau in the context's TAU and all applied
-forces in APPLIED, a sweep is forward dynamics.
+A simulation calls its parts by address (`native.pointers`), so that the integrators compile only once:
+rates(context, t, y, dy) gives dy/dt, forces(context, t, y) leaves tau in the context's TAU and all applied forces in
+APPLIED, and a sweep is forward dynamics.  Generated code can take the place of the entries of this file.
 
-The context is one of the `records`; generated code can stand in for the entries of this file.  Torques and
-wrenches are signals.  A signal has a kind: CONSTANT (it stays what it is), TABLE (a cubic or a line between rows),
-CALLED (a function pointer at every evaluation) or SAMPLED (called at sample times by `advance`, held between).
-Wrenches become generalized forces and are added to the torque.  Compiled only: simulations are not traced.
+Torques and wrenches are signals.  A signal has a kind: CONSTANT, TABLE (a cubic or a line between rows), CALLED (a
+function pointer, called at every evaluation) or SAMPLED (called at sample times by `advance` and held in between).
+Wrenches are turned into generalized forces and added to the torque.  Compiled only: simulations are not traced.
 """
 
 from limber.kernels.energy import dissipated_power
@@ -21,7 +20,7 @@ from .context import (
     APPLIED,
     CALLED,
     CONST,
-    DAMPED,
+    DAMPING_BAND,
     DAMPING_WORK,
     FAULT,
     FAULT_PART,
@@ -55,16 +54,19 @@ from .context import (
 
 @kernel
 def tolerance(rtol, atol, old, new):
-    """The tolerance of an element of the state; never zero, so that an element that stays at zero has no error."""
+    """The tolerance of an element of the state.
+
+    It is never zero, so that an element that stays at zero counts as free of error even if atol is zero.
+    """
     return max(atol + rtol * max(abs(old), abs(new)), 1e-300)
 
 
 @kernel
 def interpolated(table, rows, width, t, out):
-    """The values of a table at time t, held outside.
+    """The values of a table at time t; before its first row and after its last one they are constant.
 
-    Rows of a time, `width` values, their slopes just after and just before it: a cubic between two rows, which
-    is a straight line if the slopes are those of the chord.
+    A row has a time, `width` values, their slopes just after it and those just before it.  The values between two rows
+    lie on a cubic, which is a straight line if the slopes are those of the chord.
     """
     row = 3 * width + 1
     low = 0
@@ -90,7 +92,7 @@ def interpolated(table, rows, width, t, out):
 
 @kernel
 def bounded(y, n):
-    """Whether a state is finite and not that of a motion that diverges."""
+    """Whether a state is finite and belongs to a motion that does not diverge."""
     largest = 0.0
     for i in range(n):
         largest = max(largest, abs(y[i]))
@@ -99,7 +101,7 @@ def bounded(y, n):
 
 @kernel
 def note_fault(context, number, t, values, count, y):
-    """Keep when and where values of function `number` are not finite though the state is."""
+    """Note when and where values of function `number` are not finite although the state is."""
     shared, topo = numbers_at(context[SHARED]), words_at(context[TOPO])
     if shared[FAULT] == 0.0 and not finite(values, count) and bounded(y, topo[NQ] + topo[NV]):
         shared[FAULT], shared[FAULT_TIME] = number, t
@@ -110,7 +112,7 @@ def note_fault(context, number, t, values, count, y):
 
 @kernel
 def call_signal(context, signal, t, y):
-    """Call the function of a signal at (t, y); its values are looked at."""
+    """Call the function of a signal at (t, y) and check that its values are finite."""
     topo, out = words_at(context[TOPO]), numbers_at(signal[VALUE])
     at = t + numbers_at(context[SHARED])[ORIGIN_TIME]
     call(signal[FUNCTION], at, y, shifted(y, topo[NQ]), out)
@@ -119,7 +121,7 @@ def call_signal(context, signal, t, y):
 
 @kernel
 def evaluate_signal(context, signal, t, y):
-    """The values of a signal at (t, y), where it keeps them."""
+    """Bring the values of a signal up to (t, y)."""
     if signal[KIND] == TABLE:
         table, out = numbers_at(signal[TABLE_DATA]), numbers_at(signal[VALUE])
         interpolated(table, signal[ROWS], signal[WIDTH], t, out)
@@ -129,7 +131,7 @@ def evaluate_signal(context, signal, t, y):
 
 @kernel
 def forces(context, t, y):
-    """tau at (t, y), in the context's TAU, and with the forces of the wrenches in APPLIED."""
+    """Compute tau at (t, y) in the context's TAU, and its sum with the forces of the wrenches in APPLIED."""
     topo, signals, count = words_at(context[TOPO]), words_at(context[SIGNALS]), context[WRENCHES]
     for i in range(count + 1):
         evaluate_signal(context, shifted(signals, SIGNAL * i), t, y)
@@ -157,9 +159,9 @@ def rates(context, t, y, dy):
 
 @kernel
 def flow_rates(context, y, dy):
-    """The power of the torques, the wrenches, and of dampers and friction, behind the rates of the state.
+    """The power of the torques, the wrenches, and of dampers and friction, written behind the rates of the state.
 
-    Needs the forces at y.  Actions of events add to their flow at once and have no rate.
+    The forces at y must have been evaluated.  Actions of events change the energy at once and have no power.
     """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
     tau, applied = numbers_at(context[TAU]), numbers_at(context[APPLIED])
@@ -170,8 +172,8 @@ def flow_rates(context, y, dy):
         torque += tau[i] * v[i]
         all_forces += applied[i] * v[i]
     flows[TORQUE_WORK], flows[WRENCH_WORK] = torque, all_forces - torque
-    if context[DAMPED] != 0:
-        flows[DAMPING_WORK] = -dissipated_power(topo, const, y, v)
+    if context[DAMPING_BAND] >= 0:
+        flows[DAMPING_WORK] = -dissipated_power(topo, const, context[DAMPING_BAND], y, v)
 
 
 @kernel

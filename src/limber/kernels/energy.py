@@ -19,6 +19,7 @@ from .layout import (
     M_K,
     MODAL,
     MODES,
+    NV,
     PHYSICS,
     PLACE,
     Q_MODES,
@@ -121,16 +122,21 @@ def potential_energy(topo, const, work, q, out):
 
 
 @kernel
-def dissipated_power(topo, const, q, v):
-    """What the dampers of modes and joints, friction and the damping of stops take at (q, v)."""
+def dissipated_power(topo, const, band, q, v):
+    """What the dampers of modes and joints, friction and the damping of stops take at (q, v).
+
+    band : how far from their diagonals the modal damping matrices reach.
+    """
     total = 0.0
     for k in range(COLUMNS, topo[END], COLUMNS):
         m = topo[k + MODES]
         e = topo[k + V_MODES]
         d = topo[topo[k + MODAL] + M_D]
         for r in range(m):
-            for s in range(m):
-                total += v[e + r] * const[d + r * m + s] * v[e + s]
+            force = 0.5 * const[d + r * m + r] * v[e + r]
+            for s in range(max(r - band, 0), r):
+                force += const[d + r * m + s] * v[e + s]
+            total += 2.0 * force * v[e + r]  # the matrix is symmetric
         if topo[k + PHYSICS] != 0:
             for r in range(topo[k + DOFS]):
                 force = speed_force(topo, const, q, v, k, r)
@@ -142,7 +148,7 @@ def dissipated_power(topo, const, q, v):
 @kernel
 def dissipation(topo, const, work, q, v, out):
     """out[0] = `dissipated_power`."""
-    out[0] = dissipated_power(topo, const, q, v)
+    out[0] = dissipated_power(topo, const, topo[NV], q, v)
 
 
 @kernel

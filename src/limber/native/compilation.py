@@ -18,7 +18,7 @@ from pathlib import Path
 from limber import cache as disk
 from limber import forks
 from limber.errors import CompileError
-from limber.interrupts import keeping_interrupts
+from limber.interrupts import keep_interrupts
 
 _lock = forks.lock()
 
@@ -98,7 +98,7 @@ def _compiled(module: str, name: str):
         )
     file = f"kernels/{_sources(module)}/{name}-{_machine()}.bin"
     passed_over: list[BaseException] = []
-    with keeping_interrupts(passed_over):
+    with keep_interrupts(passed_over):
         found = _rebuilt(function.targetctx, disk.read(file))
         if found is None:
             _announce(f"compiling {name} for this machine, once ...")

@@ -62,9 +62,9 @@ def call_states(typingctx, address, record, q, v, x, ext, work, out, start, stop
 
 
 @intrinsic
-def call_implicit(typingctx, address, context, step, y, tableau, k, y_new):
-    """implicit(context, step, y, tableau, k, y_new) -> evaluations; step: t, h, rtol, atol, error."""
-    signature = types.int64(types.int64, context, step, y, tableau, k, y_new)
+def call_implicit(typingctx, address, context, step, y, method, k, y_new):
+    """implicit(context, step, y, method, k, y_new) -> evaluations, a step of an implicit method."""
+    signature = types.int64(types.int64, context, step, y, method, k, y_new)
     return signature, _caller(_WORD, _WORDS, *[_NUMBERS] * 5)
 
 

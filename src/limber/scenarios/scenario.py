@@ -14,6 +14,7 @@ import numpy as np
 from limber import models
 from limber.assembly import Assembly, System
 from limber.checks import Array
+from limber.integrators.methods import method_names
 from limber.io.bodies import MAX_MODES
 from limber.io.document import Document, Where
 from limber.io.fields import (
@@ -33,7 +34,6 @@ from limber.io.section import Section, validated
 from limber.scenarios.external import WrenchSection, external_forces
 from limber.scenarios.states import StateSection, check_quaternions
 from limber.scenarios.torques import TorqueSection
-from limber.simulation.methods import methods
 from limber.simulation.peers import PEERS
 from limber.simulation.table import Table
 from limber.trajectories import Trajectory
@@ -46,7 +46,7 @@ Positive = Annotated[float, number(above=0.0)]
 
 def _method(value: Any) -> str:
     """A method of `simulate`."""
-    return choice("auto", *methods(), *PEERS).check(value)
+    return choice("auto", *method_names(), *PEERS).check(value)
 
 
 Method = Annotated[str, Check(_method, {"type": "string"})]

@@ -1,4 +1,4 @@
-"""On which side of zero the functions of events are, above all just after an event."""
+"""The side of zero on which each event function is, and how it is found just after an event."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 from limber.simulation.events import Event
 
-#: The motion just after a state is probed by moves of these multiples of the smallest, which is this part of the state.
+#: The motion just after a state is probed by small moves along it.  The smallest move changes the state by NUDGE of
+#: itself; PROBES are the multiples of it that are tried.
 PROBES, NUDGE = (1.0, 1e2, 1e4), 1e-8
-#: The part by which a state is changed to see how large the terms of an event function are, the signs with which
-#: its elements are (so that terms do not cancel, and quaternions turn), and the rounding of each term.
+#: The state is changed by the part CHANGE to see how large the terms of an event function are, with several patterns of
+#: signs, so that terms do not cancel and quaternions turn.  ROUNDING is the relative rounding of each term.
 CHANGE, PATTERNS, ROUNDING = 2.0**-20, 3, 16.0 * np.finfo(float).eps
-#: A function that an action leaves this much nearer to zero than it was is at zero.
+#: A function is at zero if an action brings it nearer to zero by this factor.
 AT_ZERO = 1e-12
 
 
 class Crossings:
-    """The sides of event functions: the sign of each since its last crossing, 0 while it stays at zero.
+    """The sides of event functions: the sign of each since its last crossing, or 0 while it stays at zero.
 
-    `sides` holds them, behind them the directions that count, and which are known by the curvature of their functions
-    alone, for `integrators.event_search`.
+    sides : an array that `integrators.event_search` reads.  It holds the sides, then the directions that count, then
+        flags of the sides that are known only from the curvature of their functions.
     rates : (t, y) -> dy/dt.
-    longest : a time that is short for the motion, s; it is probed no further ahead.
+    longest : a time that is short for the motion, s; the motion is probed no further ahead.
     """
 
     def __init__(
@@ -48,14 +49,14 @@ class Crossings:
         return [_value(e, t, q, v) for e in self.events]
 
     def values(self, t: float, y: Array) -> Array:
-        """The same of a state [q; v]."""
+        """The values of all event functions at a state [q; v]."""
         y = y[: self._n].copy()
         for at in self._quaternions:
             y[at] /= np.linalg.norm(y[at])
         return np.array(self.function(t, y[: self._nq], y[self._nq :]))
 
     def start(self, t: float, y: Array) -> None:
-        """The sides at the start of a run: signs, or, at zero, where the motion goes."""
+        """Set the sides at the start of a run: the signs or, for functions at zero, where the motion goes."""
         if not self.count:
             return
         values = self.values(t, y)
@@ -66,12 +67,14 @@ class Crossings:
             self._take(at_zero, self._motion(t, y, values, rounding))
 
     def settle(self, fired: int | None, before: Array, t: float, y: Array) -> int | None:
-        """The sides after event `fired` (None: one at a time), and the next event that happens right now.
+        """Set the sides after event `fired`, and return the number of another event that happens now, or None.
 
-        before : the values of the functions as the event came, before its action.
+        fired : the number of the event; None for an event at a given time.
+        before : the values of the functions at the event, before its action.
 
-        A function that the action left at zero has the side to which the motion goes just after it.  So has the one
-        that fired.  Another one at zero that goes on beyond it happens now: events at the same time are not lost.
+        A function that the action left at zero takes the side to which the motion goes just after it, and so does the
+        function that fired.  Any other function that is at zero and goes on beyond it is an event that happens now, so
+        that no event is lost where several happen at the same time.
         """
         if not self.count:
             return None
@@ -92,7 +95,7 @@ class Crossings:
         if not at_zero.any():
             return None
         motion = self._motion(t, y, after, rounding)
-        # the event itself was found to rounding, or to as much as its function is off zero
+        # The event itself was found to within rounding, or to within the distance of its function from zero.
         self._blur = np.maximum(rounding, 4.0 * np.abs(after))
         now = None
         if fired is not None and self._slopes[fired] == 0.0:
@@ -106,17 +109,17 @@ class Crossings:
         return now
 
     def _pace(self, t: float, y: Array) -> None:
-        """Keep how fast the motion is just after an event: by which part of its state a second."""
+        """Set `pace`, the part of its state by which the motion changes in a second, just after an event."""
         rate = np.abs(self._rates(t, y)).max(initial=0.0)
         self.pace = float(rate / max(1.0, np.abs(y).max(initial=0.0)))
 
     def _take(self, which, motion: Array) -> None:
-        """Let functions at zero have the side to which the motion goes."""
+        """Give functions at zero the side to which the motion goes."""
         self.sides[which] = motion[which]
         self._curved[which] = (self._slopes == 0.0)[which]
 
     def _warn_of_rest(self, fired: int, motion: float, t: float) -> None:
-        """Warn where an action stops the motion at the zero of its function, and forces push it on."""
+        """Warn if an action stops the motion at the zero of its function while forces push it on."""
         event = self.events[fired]
         if event.action is not None and motion * self.sides[fired] < 0.0:
             warn(
@@ -127,11 +130,11 @@ class Crossings:
             )
 
     def blurred(self, fired: int, t: float, y: Array) -> bool:
-        """Whether an event comes again before its function has left zero by more than the run resolves.
+        """Whether an event repeats before its function has left zero by more than the run resolves.
 
-        Between two crossings a function that leaves zero with a slope goes as far as the slope times a quarter of the
-        time, if its curvature brings it back: that must be more than rounding.  And it must come back: where the state
-        says that it still goes away from zero, the crossing is one of the error of the integration.
+        A function that leaves zero with some slope and is brought back by its curvature moves away by a quarter of the
+        slope times the time between the crossings.  This distance must be more than rounding.  The function must also be
+        on its way back: if it still moves away from zero, its crossing is an error of the integration.
         """
         last, at = self._fired
         if fired != last or self._slopes[fired] == 0.0:
@@ -143,11 +146,13 @@ class Crossings:
         return self._slopes[fired] > 0.0 and motion[fired] * self.sides[fired] > 0.0
 
     def _rounding(self, t: float, y: Array, values: Array) -> Array:
-        """What rounding may change in the functions: by how they change with every element of the state, and with
-        the last digits of the time."""
+        """By how much rounding may change the functions.
+
+        It follows from how they change with the elements of the state, and with the last digits of the time.
+        """
         found = np.zeros(self.count)
         for i in range(PATTERNS):
-            # all alike, in turn, and in turn by pairs
+            # The signs are all equal, alternate, or alternate by pairs.
             signs = np.where((np.arange(len(y)) // max(i, 1)) % 2, -1.0, 1.0) if i else 1.0
             near = self.values(t, y * (1.0 + CHANGE * signs))
             found = np.maximum(found, np.abs(near - values))
@@ -155,10 +160,10 @@ class Crossings:
         return ROUNDING * found / CHANGE + by_time
 
     def _motion(self, t: float, y: Array, values: Array, rounding: Array) -> Array:
-        """The signs that the functions take just after a state: by their slopes along the motion, else by their curvature.
+        """The signs that the functions take just after a state, from their slopes along the motion or their curvature.
 
-        The slopes are those by time, by q along its rate and by v along its rate, each probed by a move of its own
-        size: where v changes fast, the slope by q is seen all the same.
+        A slope has three parts: by time, by q along its rate and by v along its rate.  Each is probed by a move of its
+        own size, so that a fast change of v does not hide the part of q.
         """
         rate, nq = self._rates(t, y), self._nq
         parts = [(1.0, np.zeros_like(y)), (0.0, np.append(rate[:nq], np.zeros(len(y) - nq)))]
@@ -171,7 +176,7 @@ class Crossings:
             for (by_time, along), size, scale in zip(parts, sizes, scales):
                 if size > 0.0:
                     dt = min(probe * NUDGE * scale / size, self._longest)
-                    dt = max(dt, by_time * 1024.0 * np.spacing(abs(t)))  # that moves the time
+                    dt = max(dt, by_time * 1024.0 * np.spacing(abs(t)))  # it must change the time
                     ahead = self.values(t + by_time * dt, y + dt * along)
                     behind = self.values(t - by_time * dt, y - dt * along)
                     slope += (ahead - behind) / (2.0 * dt)

@@ -16,7 +16,7 @@ from limber.dynamics.evaluate import evaluated, quaternions
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
 from limber.integrators import context as R
 from limber.integrators.context import RUNAWAY
-from limber.interrupts import keeping_interrupts
+from limber.interrupts import keep_interrupts
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
 from limber.simulation.run import Forces
@@ -26,24 +26,25 @@ SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 SUNDIALS = ("cvode", "ida")
 PEERS = (*SCIPY, *SUNDIALS)
 
-#: After every step: the time reached, and what makes the states within that step, y(t).
+#: After every step: the time reached, and a function that gives the states within that step as a function y(t).
 Steps = Iterator[tuple[float, Callable[[], Callable[[float], Array]]]]
 
 
-class Motion:
-    """The equations of a driven system over y = [q; v], in the two forms that solvers take.
+class EquationsOfMotion:
+    """The equations of a system with its forces over y = [q; v], in the two forms that solvers take.
 
-    Times count from `origin`.  Quaternions in y may have any length: the dynamics see them unit, and their rates
-    grow with them.  So both forms are smooth along the length too, which no exact solution changes.
+    Times count from `origin`.  Quaternions in y may have any length: the dynamics get them as unit quaternions, and
+    their rates are in proportion to their length.  Both forms are therefore smooth in the length as well, which no
+    exact solution changes.
     """
 
-    def __init__(self, system: System, forces: Forces, origin: float):
-        self.system, self.driven, self.origin = system, forces, origin
+    def __init__(self, system: System, applied: Forces, origin: float):
+        self.system, self.applied, self.origin = system, applied, origin
         self.evaluations = 0
         self._quaternions = [at for _, at in quaternions(system)]
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
-        """q and v of a state, quaternions unit."""
+        """q and v of a state, with unit quaternions."""
         if not np.isfinite(y).all():
             raise self._diverged(t)
         q, v = np.array(y[: self.system.nq]), np.array(y[self.system.nq :])
@@ -52,15 +53,15 @@ class Motion:
         return q, v
 
     def forces(self, t: float, q: Array, v: Array) -> tuple[Array, list[Array]]:
-        """The torque and the wrenches, which must be finite; what a function raises is raised here."""
+        """The torque and the wrenches, which must be finite; an error of their functions is raised here."""
         values = []
-        for signal in self.driven.signals:
+        for signal in self.applied.signals:
             value = signal.at(self.origin + t, q, v)
-            if self.driven.failure:
-                raise self.driven.failure[0]
+            if self.applied.failure:
+                raise self.applied.failure[0]
             if not np.isfinite(value).all() and np.abs(v).max(initial=0.0) > RUNAWAY:
                 raise self._diverged(t)
-            signal.refuse_spoilt(self.system, self.origin + t, value)
+            signal.refuse_not_finite(self.system, self.origin + t, value)
             values.append(value)
         return values[0], values[1:]
 
@@ -71,7 +72,7 @@ class Motion:
         tau, wrenches = self.forces(t, q, v)
         rates = np.zeros(R.FLOWS)
         rates[R.TORQUE_WORK] = tau @ v
-        for (body, node), wrench in zip(self.driven.keys, wrenches):
+        for (body, node), wrench in zip(self.applied.keys, wrenches):
             rates[R.WRENCH_WORK] += wrench @ jacobian(s, q, body, node) @ v
         rates[R.DAMPING_WORK] = -evaluated(s, "dissipation", (q, v))
         return rates
@@ -84,7 +85,7 @@ class Motion:
         return np.concatenate([self._qdot(q, v, y), vdot])
 
     def residual(self, t: float, y: Array, rates: Array) -> Array:
-        """[q' - qdot(q, v); tau of the motion - tau], zero for a motion; by inverse dynamics, O(N)."""
+        """[q' - qdot(q, v); tau that the motion needs - tau], which is zero for a motion; by inverse dynamics, O(N)."""
         q, v = self.split(t, y)
         tau, wrenches = self.forces(t, q, v)
         vdot = np.array(rates[self.system.nq :])
@@ -107,7 +108,7 @@ class Motion:
         self, t: float, dynamics: Callable, wrenches: list[Array], *arguments: Array
     ) -> Array:
         self.evaluations += 1
-        external = dict(zip(self.driven.keys, wrenches)) or None
+        external = dict(zip(self.applied.keys, wrenches)) or None
         try:
             return dynamics(self.system, *arguments, external=external)
         except DynamicsError as error:
@@ -116,11 +117,11 @@ class Motion:
             ) from error
 
 
-class Course:
-    """How far a run has come, and its rows at the times asked for; times count from the start of the run."""
+class PeerRun:
+    """How far a run has come, and its rows at the output times; times count from the start of the run."""
 
-    def __init__(self, motion: Motion, times: Array):
-        self.motion, self.times = motion, times
+    def __init__(self, equations: EquationsOfMotion, times: Array):
+        self.equations, self.times = equations, times
         self.reached = 0.0
         self.steps = 0
         self._began = time.perf_counter()
@@ -130,14 +131,14 @@ class Course:
     @property
     def t(self) -> float:
         """The time reached."""
-        return self.motion.origin + self.reached
+        return self.equations.origin + self.reached
 
     def start(self, y: Array) -> None:
-        """Keep the rows at the start."""
+        """Keep the rows that are due at the start."""
         self._keep(0.0, lambda t: y)
 
     def reach(self, t: float, at: Callable[[float], Array]) -> None:
-        """Go on to a time, keeping the rows up to it; at(t) is the state within the step."""
+        """Go on to a time and keep the rows up to it; at(t) is the state within the step."""
         while len(self._rows) < len(self.times) and self.times[len(self._rows)] <= t:
             due = self.times[len(self._rows)]
             self._flow(due, at)
@@ -150,27 +151,27 @@ class Course:
         if half > 0.0:
             for x, weight in zip(*np.polynomial.legendre.leggauss(4)):
                 place = self.reached + (1.0 + x) * half
-                self._flows += half * weight * self.motion.flow_rates(place, at(place))
+                self._flows += half * weight * self.equations.flow_rates(place, at(place))
         self.reached = t
 
     def _keep(self, t: float, at: Callable[[float], Array]) -> None:
         while len(self._rows) < len(self.times) and self.times[len(self._rows)] == t:
-            q, v = self.motion.split(t, at(t))
-            tau, wrenches = self.motion.forces(t, q, v)
+            q, v = self.equations.split(t, at(t))
+            tau, wrenches = self.equations.forces(t, q, v)
             self._rows.append(
                 (np.concatenate([q, v, self._flows]), np.concatenate([tau, *wrenches]))
             )
 
     def result(self, message: str) -> Result:
-        """What there is so far."""
+        """The result so far."""
         seconds = time.perf_counter() - self._began
         rows = len(self._rows)
         y, forces = zip(*self._rows) if rows else ((), ())
-        s, driven = self.motion.system, self.motion.driven
+        s, applied = self.equations.system, self.equations.applied
         return Result.of_rows(
-            s, self.motion.origin + self.times[:rows], np.reshape(y, (rows, s.nq + s.nv + R.FLOWS)),
-            np.reshape(forces, (rows, s.nv + 6 * len(driven.keys))), driven.keys,
-            (), Statistics(self.steps, 0, self.motion.evaluations, seconds), message,
+            s, self.equations.origin + self.times[:rows], np.reshape(y, (rows, s.nq + s.nv + R.FLOWS)),
+            np.reshape(forces, (rows, s.nv + 6 * len(applied.keys))), applied.keys,
+            (), Statistics(self.steps, 0, self.equations.evaluations, seconds), message,
         )  # fmt: skip
 
 
@@ -187,47 +188,44 @@ def by_peer(
         raise ArgumentValueError(
             f'method={method!r} needs a state, and {system.name!r} has no freedoms. Take method="auto".'
         )
-    motion = Motion(system, forces, origin)
-    course = Course(motion, times)
+    equations = EquationsOfMotion(system, forces, origin)
+    run = PeerRun(equations, times)
     steps = _scipy if method in SCIPY else _sundials
     message = "reached t_end"
     try:
-        with (
-            Progress((origin, origin + length), progress) as bar,
-            keeping_interrupts(forces.failure),
-        ):
-            course.start(y)
-            for t, dense in steps(method, motion, length, y, rtol, atol, first, largest):
-                course.steps += 1
-                course.reach(t, dense())
-                bar.show(course)
+        with Progress((origin, origin + length), progress) as bar, keep_interrupts(forces.failure):
+            run.start(y)
+            for t, dense in steps(method, equations, length, y, rtol, atol, first, largest):
+                run.steps += 1
+                run.reach(t, dense())
+                bar.show(run)
     except KeyboardInterrupt:
-        message = interrupted(course.t)
+        message = interrupted(run.t)
     except Exception as error:
-        error.result = course.result(str(error))  # type: ignore[attr-defined]
+        error.result = run.result(str(error))  # type: ignore[attr-defined]
         raise
-    result = course.result(message)
+    result = run.result(message)
     warn_outside_theory(result)
     return result
 
 
-def _scipy(method, motion: Motion, length, y, rtol, atol, first, largest) -> Steps:
+def _scipy(method, equations: EquationsOfMotion, length, y, rtol, atol, first, largest) -> Steps:
     from scipy import integrate  # noqa: PLC0415
 
     if first is not None:
         first = min(first, length)
     solver = getattr(integrate, method)(
-        motion.rates, 0.0, y, length, rtol=rtol, atol=atol, first_step=first, max_step=largest
+        equations.rates, 0.0, y, length, rtol=rtol, atol=atol, first_step=first, max_step=largest
     )
     while solver.status == "running":
         reached = solver.t
         message = solver.step()
         if solver.status == "failed":
-            raise _gave_up(f"SciPy's {method}", motion.origin + reached, message)
+            raise _gave_up(f"SciPy's {method}", equations.origin + reached, message)
         yield solver.t, solver.dense_output
 
 
-def _sundials(method, motion: Motion, length, y, rtol, atol, first, largest) -> Steps:
+def _sundials(method, equations: EquationsOfMotion, length, y, rtol, atol, first, largest) -> Steps:
     try:
         library = import_module(f"sksundae.{method}")
     except ImportError as error:
@@ -236,12 +234,12 @@ def _sundials(method, motion: Motion, length, y, rtol, atol, first, largest) -> 
         ) from error
 
     def explicit(t, y, rates):
-        rates[:] = motion.rates(t, y)
+        rates[:] = equations.rates(t, y)
 
     def implicit(t, y, rates, residual):
-        residual[:] = motion.residual(t, y, rates)
+        residual[:] = equations.residual(t, y, rates)
 
-    smallest = 4.0 * np.spacing(length)  # that moves the time
+    smallest = 4.0 * np.spacing(length)  # a smaller step would not change the time
     largest = max(min(largest, length), smallest)
     options = {
         "rtol": rtol, "atol": atol, "first_step": min(first or 0.0, largest),
@@ -252,19 +250,18 @@ def _sundials(method, motion: Motion, length, y, rtol, atol, first, largest) -> 
         solver.init_step(0.0, y)
     else:
         solver = library.IDA(implicit, **options)
-        solver.init_step(0.0, y, motion.rates(0.0, y))
+        solver.init_step(0.0, y, equations.rates(0.0, y))
 
     def within(t):
-        return (
-            done.y if t == done.t else solver.step(t, "normal").y
-        )  # interpolates: no step is made
+        # A "normal" step back to a time within the last one interpolates.
+        return done.y if t == done.t else solver.step(t, "normal").y
 
     reached = 0.0
     while reached < length:
         done = solver.step(length, "onestep", length)
         if not done.success:
-            raise _gave_up(method.upper(), motion.origin + reached, done.message)
-        if done.t > reached:  # else it only comes back from where it was asked to interpolate
+            raise _gave_up(method.upper(), equations.origin + reached, done.message)
+        if done.t > reached:  # otherwise it only returned from where it was asked to interpolate
             reached = done.t
             yield reached, lambda: within
 

@@ -1,4 +1,4 @@
-"""What is said of a simulation as it goes on: a progress bar, and that it was interrupted."""
+"""Messages about a simulation in progress: a progress bar, and the warning that it was interrupted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Progress:
             self._bar.stop()
 
     def show(self, run: Any) -> None:
-        """Bring the bar up to the time of a run."""
+        """Show the time that a run has reached."""
         if not self.wanted or time.perf_counter() - self.began < self.patience:
             return
         if self._bar is None:
@@ -52,7 +52,7 @@ class Progress:
 
 
 def interrupted(t: float) -> str:
-    """Warn the caller of `simulate` that its run was interrupted; the message of the result."""
+    """Warn the caller of `simulate` that the run was interrupted; returns the message for the result."""
     message = f"interrupted at t = {t:.6g} s"
     warn(f"the simulation was {message}; the result so far is returned.")
     return message

@@ -1,9 +1,8 @@
-"""One simulation in the compiled engine: its arrays, and how it is driven on."""
+"""One simulation in the compiled engine: its arrays, and how Python makes it go on."""
 
 from __future__ import annotations
 
 import ctypes
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
@@ -16,27 +15,19 @@ from limber.checks import Array
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import SimulationError
 from limber.integrators import context as R
-from limber.interrupts import keeping_interrupts
+from limber.integrators.method_record import Method
+from limber.interrupts import keep_interrupts
 from limber.kernels import layout as L
 from limber.simulation.crossings import Crossings
 from limber.simulation.events import Event
-from limber.simulation.methods import Method, methods
+from limber.simulation.memory import implicit_sizes, side_by_side
 from limber.simulation.signals import SIGNATURE, Failures, Signal, callback
 
-#: Steps of the first stretch of an adaptive run; later ones take about STRETCH seconds.
-FIRST, STRETCH = 200, 0.1
-#: Steps of a trial of the other method, the most steps of a stretch, and the work through which a run stays
-#: explicit, in evaluations times speeds (some tenths of a second).
-TRIAL, MOST, PATIENCE = 50, 1_000_000, 3_000_000
-#: What an evaluation of the implicit method costs over one of the others, by the engine of those (`make bench`),
-#: and what a torque in Python costs, as so many more speeds.
+#: What an evaluation costs in an implicit method compared with an explicit one, by the engine of the latter (`make
+#: bench`), and what a torque in Python costs, as the number of speeds whose dynamics take as long.
 IMPLICIT_COST, PYTHON_COST = {"general": 1.3, "generated": 4.0}, 50
-
-
-#: Steps end this far from a jump of a signal, as a part of the run.
-ASIDE = 1e-10
-#: Numbers in a cache line.
-LINE = 8
+#: Steps end this far from a jump of a signal, as a part of the length of the run.
+DISTANCE_FROM_JUMPS = 1e-10
 
 #: void rates(const long long *context, double t, const double *y, double *dy)
 _RATES = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
@@ -44,13 +35,17 @@ _RATES = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_
 
 @dataclass
 class Forces:
-    """What drives a run: the torque, and wrenches at nodes: (body, node) keys, and as the kernels have them."""
+    """The torque and the wrenches of a run.
+
+    keys, nodes : where each wrench acts, as (body, node) and as the kernels have it.
+    failure : the first error of the functions behind them, or behind events.
+    """
 
     torque: Signal
     wrenches: list[Signal]
     keys: list[tuple]
     nodes: np.ndarray
-    failure: Failures  # the first error of their functions, or of those of events
+    failure: Failures
 
     @property
     def signals(self) -> list[Signal]:
@@ -67,83 +62,127 @@ class Outputs:
     forces: Array
 
 
+@dataclass
+class Settings:
+    """How a run integrates.
+
+    methods : one method, or an explicit and an implicit one of which the run takes the cheaper (`stepping`).
+    step, largest : the first step, or None, and the longest one.
+    engine : which code evaluates the dynamics, "general" or "generated".
+    """
+
+    methods: tuple[Method, ...]
+    rtol: float
+    atol: float
+    step: float | None
+    largest: float
+    engine: str
+
+
 class Run:
-    """The state of a simulation in progress.  Times count from its start, `origin`, but for those it is asked for."""
+    """The state of a simulation in progress.
+
+    Times inside count from its start, `origin`; arguments and results of its functions are times of the simulation.
+    """
 
     def __init__(
         self, system: System, forces: Forces, events: Sequence[Event], outputs: Outputs, y: Array,
-        origin: float, length: float, rtol: float, atol: float, step: float | None, largest: float,
-        engine: str,
+        origin: float, length: float, settings: Settings,
     ):  # fmt: skip
-        self.system = system
+        self.system, self.settings = system, settings
         self.outputs = outputs
         self.forces = forces
         self.failure = forces.failure
         self.origin = origin
-        self._implicit_cost = IMPLICIT_COST[engine]
-        signals = forces.signals
-        stateful = any(s.kind == R.CALLED for s in signals)
-        n, nv = len(y) + R.FLOWS, system.nv
-        packed = system.dynamics
-        most = max(m.stages for m in methods().values())
-        (
-            self.y, self.clock, self._shared, self._const, self._work, self._k, self._scratch, self._forces,
-            applied, self._sides, *memory
-        ) = _together(
-            n, R.CLOCK, R.SHARED_SIZE, len(packed.const), int(packed.topo[L.WORK_SIZE]), (most + 4) * n,
-            2 * n + most + 9 + 5 * len(events), nv + 6 * len(forces.wrenches), nv, 3 * len(events),
-            *_implicit_sizes(system, stateful),
-        )  # fmt: skip
-        self.y[: len(y)], self._const[:] = y, packed.const
-        self._shared[R.ORIGIN_TIME] = origin
-        self.failure.flag = self._shared[R.FAULT : R.FAULT + 1]
-        memory[R.STATE][R.AGE] = np.inf  # slopes were never taken
-        self._memory = np.array([a.ctypes.data for a in memory], dtype=np.int64)
-        clock = self.clock
-        first = max(1e-3 * min(1.0, length), 1e-9 * length) if step is None else step
-        clock[[R.END_TIME, R.STEP, R.LARGEST, R.RTOL, R.ATOL]] = length, first, largest, rtol, atol
-        clock[R.SAMPLE] = forces.torque.sample
-        clock[R.FRESH] = 1.0
-        self._first = first
-        self._stops = np.append(_stops(signals, origin, length), np.inf)
-        rates, sweep = _rates(system, engine)
-        self._call_rates = _RATES(rates)
-        tau, wrenches = self._forces[:nv], self._forces[nv:]
-        self._signals = self._records(signals)
-        context = {
-            R.TOPO: packed.topo.ctypes.data, R.CONST: self._const.ctypes.data, R.CONST_SIZE: len(packed.const),
-            R.WORK: self._work.ctypes.data, R.SIGNALS: self._signals.ctypes.data, R.WRENCHES: len(forces.wrenches),
-            R.TAU: tau.ctypes.data, R.APPLIED: (applied if forces.wrenches else tau).ctypes.data,
-            R.NODES: forces.nodes.ctypes.data, R.WRENCH_DATA: wrenches.ctypes.data,
-            R.RATES: rates, R.FORCES: integrators.address("engine_forces"), R.SWEEP: sweep,
-            R.MEMORY: self._memory.ctypes.data, R.EVENTS: len(events), R.SHARED: self._shared.ctypes.data,
-            R.DAMPED: _damped(system), R.STATEFUL: stateful,
-        }  # fmt: skip
-        if forces.wrenches:
-            context[R.WRENCH_FORCES] = native.address("wrench_sweep")
-        self._context = np.zeros(R.CONTEXT, dtype=np.int64)
-        self._context[list(context)] = list(context.values())
+        self._prepare_memory(y, len(events))
+        self._prepare_clock(length)
+        self._prepare_context(len(events))
         self._engine = integrators.load("simulate")
-        self.crossings = Crossings(system, events, self._sides, self.rates, first)
+        self.crossings = Crossings(system, events, self._sides, self.rates, self._first_step)
         if events:
             values = callback(system, self.crossings.function, self.failure, len(events))
             self._event = SIGNATURE(values)
             pointer = ctypes.cast(self._event, ctypes.c_void_p)
             self._context[R.EVENT_FUNCTION] = pointer.value or 0
 
-    def _records(self, signals: list[Signal]) -> np.ndarray:
+    def _prepare_memory(self, y: Array, events: int) -> None:
+        """Make the arrays that the compiled code works on."""
+        packed, methods, forces = self.system.dynamics, self.settings.methods, self.forces
+        n, nv, const = len(y) + R.FLOWS, self.system.nv, packed.const
+        rates = max(m.rates for m in methods)
+        self._stateful = any(s.kind == R.CALLED for s in forces.signals)
+        implicit = any(m.implicit for m in methods)
+        arrays, addresses = side_by_side(
+            n, R.CLOCK, R.SHARED_SIZE, len(const), int(packed.topo[L.WORK_SIZE]), rates * n,
+            2 * n + rates + R.STEP_SIZE + 5 * events, nv + 6 * len(forces.wrenches), nv, 3 * events,
+            *(implicit_sizes(self.system, self._stateful) if implicit else ()),
+        )  # fmt: skip
+        (
+            self.y, self.clock, self._shared, self._const, self._work, self._k, self._scratch, self._forces,
+            _applied, self._sides, *memory
+        ) = arrays  # fmt: skip
+        (
+            _, _, self._shared_at, self._const_at, self._work_at, _, _, self._forces_at, self._applied_at, _, *_
+        ) = addresses.tolist()  # fmt: skip
+        self.y[: len(y)], self._const[:] = y, const
+        self._memory = addresses[len(arrays) - len(memory) :]
+        if memory:
+            memory[R.SLOPES_STATE][R.AGE] = np.inf  # slopes were never taken
+        self._shared[R.ORIGIN_TIME] = self.origin
+        self.failure.flag = self._shared[R.FAULT : R.FAULT + 1]
+
+    def _prepare_clock(self, length: float) -> None:
+        """Set the clock to the start of the run, and find the times at which steps must end."""
+        settings, clock = self.settings, self.clock
+        first = settings.step
+        if first is None:
+            first = max(1e-3 * min(1.0, length), 1e-9 * length)
+        clock[R.END_TIME], clock[R.STEP], clock[R.LARGEST] = length, first, settings.largest
+        clock[R.RTOL], clock[R.ATOL] = settings.rtol, settings.atol
+        clock[R.SAMPLE] = self.forces.torque.sample
+        clock[R.NEEDS_RATE] = 1.0
+        self._first_step = first
+        self._stops = np.array([*_stops(self.forces.signals, self.origin, length), np.inf])
+
+    def _prepare_context(self, events: int) -> None:
+        """Collect the addresses that the compiled code starts from."""
+        system, wrenches = self.system, len(self.forces.wrenches)
+        packed, tau = system.dynamics, self._forces_at
+        rates, sweep = _rates(system, self.settings.engine)
+        self._signals = self._signal_records()
+        context = {
+            R.TOPO: packed.topo.ctypes.data, R.CONST: self._const_at, R.CONST_SIZE: len(packed.const),
+            R.WORK: self._work_at, R.SIGNALS: self._signals.ctypes.data, R.WRENCHES: wrenches,
+            R.TAU: tau, R.APPLIED: self._applied_at if wrenches else tau,
+            R.NODES: self.forces.nodes.ctypes.data if wrenches else 0, R.WRENCH_DATA: tau + self._values[0].nbytes,
+            R.RATES: rates, R.FORCES: integrators.address("engine_forces"), R.SWEEP: sweep,
+            R.MEMORY: self._memory.ctypes.data, R.EVENTS: events, R.SHARED: self._shared_at,
+            R.DAMPING_BAND: _damping_band(system), R.STATEFUL: int(self._stateful),
+            R.WRENCH_FORCES: native.address("wrench_sweep") if wrenches else 0,
+        }  # fmt: skip
+        self._context = np.array([context.get(i, 0) for i in range(R.CONTEXT)], dtype=np.int64)
+
+    def _signal_records(self) -> np.ndarray:
         """The signals as `integrators.rates` reads them; their values lie behind each other."""
-        records = np.zeros((len(signals), R.SIGNAL), dtype=np.int64)
-        nv, wrenches = self.system.nv, self._forces[self.system.nv :].reshape(-1, 6)
-        self._values = [self._forces[:nv], *wrenches]
-        self._tables = [np.array(s.table) for s in signals]
-        for i, (signal, value, table) in enumerate(zip(signals, self._values, self._tables)):
+        nv, records = self.system.nv, []
+        self._values = [self._forces[:nv], *self._forces[nv:].reshape(-1, 6)]
+        self._tables = []
+        value_at = self._forces_at
+        for number, (signal, value) in enumerate(zip(self.forces.signals, self._values), 1):
             value[:] = signal.value
-            table[:, :1] -= self.origin
-            records[i, [R.KIND, R.FUNCTION, R.NUMBER]] = signal.kind, signal.address, i + 1
-            records[i, [R.VALUE, R.WIDTH]] = value.ctypes.data, value.size
-            records[i, [R.TABLE_DATA, R.ROWS]] = table.ctypes.data, len(table)
-        return records
+            table_at = 0
+            if signal.kind == R.TABLE:
+                table = np.array(signal.table)
+                table[:, 0] -= self.origin
+                self._tables.append(table)
+                table_at = table.ctypes.data
+            record = {
+                R.KIND: signal.kind, R.FUNCTION: signal.address, R.NUMBER: number,
+                R.VALUE: value_at, R.WIDTH: value.size, R.TABLE_DATA: table_at, R.ROWS: len(signal.table),
+            }  # fmt: skip
+            records.append([record[place] for place in range(R.SIGNAL)])
+            value_at += value.nbytes
+        return np.array(records, dtype=np.int64)
 
     @property
     def force_row(self) -> Array:
@@ -164,31 +203,31 @@ class Run:
         """dy/dt of [q; v] at a time."""
         y = np.ascontiguousarray(y[: len(self.state)])
         rate = np.empty_like(y)
-        self._call_rates(
+        _RATES(int(self._context[R.RATES]))(
             self._context.ctypes.data, t - self.origin, y.ctypes.data, rate.ctypes.data
         )
         self._raise_failure()
         return rate
 
     def cost_of(self, method: Method) -> float:
-        """What an evaluation of a method costs."""
-        dynamics = self._implicit_cost if method.name == "sdirk4" else 1.0
+        """What an evaluation costs in a method; the unit is the dynamics of one speed in an explicit method."""
+        dynamics = IMPLICIT_COST[self.settings.engine] if method.implicit else 1.0
         return dynamics * self.system.nv + PYTHON_COST * any(s.python for s in self.forces.signals)
 
-    def prepare(self, method: Method) -> None:
-        """Compile what a method needs, if this machine has not yet."""
-        if method.name == "sdirk4" and not self._context[R.IMPLICIT]:
+    def _prepare(self, method: Method) -> None:
+        """Load the code that a method needs; it is compiled if this machine has not done so yet."""
+        if method.implicit and not self._context[R.IMPLICIT]:
             self._context[R.IMPLICIT_SWEEP] = native.address("articulated_sweep")
             self._context[R.IMPLICIT] = integrators.address("engine_implicit")
 
-    def go(self, method: Method, until: float, steps: int) -> int:
-        """Go on for at most `steps` steps or until a time; returns why it stopped."""
-        self.prepare(method)
+    def advance(self, method: Method, until: float, steps: int) -> int:
+        """Integrate for at most `steps` steps, or until a time; returns why it stopped, see `integrators.context`."""
+        self._prepare(method)
         self.clock[R.END_TIME] = until - self.origin
-        with keeping_interrupts(self.failure):
+        with keep_interrupts(self.failure):
             status = self._engine(
-                self._context, method.number, self.y, self._k, self._scratch, self.clock, method.tableau,
-                self._sides, self._stops, self.outputs.t, self.outputs.y.reshape(-1),
+                self._context, method.record, self.y, self._k, self._scratch, self.clock, self._sides,
+                self._stops, self.outputs.t, self.outputs.y.reshape(-1),
                 self.outputs.forces.reshape(-1), steps,
             )  # fmt: skip
         self._raise_failure()
@@ -197,24 +236,25 @@ class Run:
         return int(status)
 
     def _raise_failure(self) -> None:
-        """Raise what a function raised, or that it was not finite."""
+        """Raise the error of a torque or event function, or an error if its value was not finite."""
         if self.failure:
             raise self.failure[0]
         number = int(self._shared[R.FAULT])
-        if number:  # of a compiled function: others raise
+        if number:  # it is a compiled function; those in Python raise errors of their own
             t, element = self._shared[[R.FAULT_TIME, R.FAULT_PART]]
             signal = self.forces.signals[number - 1]
-            raise signal.spoilt(self.system, float(self.origin + t), int(element))
+            raise signal.not_finite(self.system, float(self.origin + t), int(element))
 
-    def first_row(self) -> None:
-        """The forces at the start; and if it is asked for, the row of the output there."""
+    def start(self) -> None:
+        """Evaluate the forces at the start and, if an output is due there, write its row."""
         s, y = self.system, self.state
         for signal, value in zip(self.forces.signals, self._values):
-            with keeping_interrupts(self.failure):
-                value[:] = signal.at(self.origin, y[: s.nq], y[s.nq :])
-            self._raise_failure()
-            signal.refuse_spoilt(s, self.origin, value)
-        if self.forces.torque.kind == R.SAMPLED:  # it was called: its torque holds from here
+            if signal.kind != R.CONSTANT:
+                with keep_interrupts(self.failure):
+                    value[:] = signal.at(self.origin, y[: s.nq], y[s.nq :])
+                self._raise_failure()
+                signal.refuse_not_finite(s, self.origin, value)
+        if self.forces.torque.kind == R.SAMPLED:  # the call above was its first sample
             self.clock[R.SAMPLES] = 1.0
             self.clock[R.NEXT_SAMPLE] = self.clock[R.SAMPLE]
         if self.outputs.t.size and self.outputs.t[0] == 0.0:
@@ -223,9 +263,9 @@ class Run:
             self.clock[R.OUTPUT] = 1
 
     def restart(self) -> None:
-        """Go on after an event: with a rate, a step and a step control that know nothing of the motion before."""
-        self.clock[[R.FRESH, R.LAST_ERROR]] = 1.0, 0.0
-        self.clock[R.STEP] = min(self.clock[R.STEP], self._first)
+        """Begin anew after an event: the rate, the step and the step control forget the motion before it."""
+        self.clock[R.NEEDS_RATE], self.clock[R.LAST_ERROR] = 1.0, 0.0
+        self.clock[R.STEP] = min(self.clock[R.STEP], self._first_step)
 
     def _why_stuck(self, method: Method) -> str:
         s, y = self.system, self.state
@@ -252,30 +292,33 @@ class Run:
         )
 
 
-def _stops(signals: list[Signal], origin: float, length: float) -> Array:
-    """Where steps end: at corners of signals, and just before and after jumps.
+def _stops(signals: list[Signal], origin: float, length: float) -> Sequence[float]:
+    """The times at which steps end: at corners of signals, and just before and after jumps.
 
-    All but the shortest steps are then on one side of a jump, whichever the value at the jump itself belongs to.
+    All but the shortest steps then lie on one side of a jump, no matter to which side the value at the jump belongs.
     """
     if not any(s.corners.size for s in signals):
-        return np.empty(0)
+        return []
     corners = np.concatenate([s.corners - origin for s in signals])
     jumps = np.concatenate([s.jumps - origin for s in signals])
-    stops = np.unique([*corners, *(jumps - ASIDE * length), *(jumps + ASIDE * length)])
-    return stops[(stops > 0.0) & (stops < length)]
+    stops = np.unique(
+        [*corners, *(jumps - DISTANCE_FROM_JUMPS * length), *(jumps + DISTANCE_FROM_JUMPS * length)]
+    )
+    return stops[(stops > 0.0) & (stops < length)].tolist()
 
 
-_with_dampers: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
+_damping_bands: WeakKeyDictionary[System, int] = WeakKeyDictionary()
 
 
-def _damped(system: System) -> bool:
-    """Whether a body has modal dampers, or a joint physics."""
-    found = _with_dampers.get(system)
-    if found is None:
-        found = any(np.any(getattr(body, "damping", 0.0)) for body in system.bodies.values())
-        found = found or any(joint.physics.acts for joint in system.joints.values())
-        _with_dampers[system] = found
-    return found
+def _damping_band(system: System) -> int:
+    """How far from the diagonal the modal damping matrices of a system reach; -1 if nothing is damped."""
+    band = _damping_bands.get(system)
+    if band is None:
+        places = [np.argwhere(body.damping) for body in system.bodies.values()]
+        joints = any(joint.physics.acts for joint in system.joints.values())
+        band = max((int(abs(i - j)) for at in places for i, j in at), default=0 if joints else -1)
+        _damping_bands[system] = band
+    return band
 
 
 def _rates(system: System, engine: str) -> tuple[int, int]:
@@ -285,85 +328,3 @@ def _rates(system: System, engine: str) -> tuple[int, int]:
 
         return address(system), 0
     return integrators.address("engine_rates"), native.address(f"{fastest_sweep(system)}_sweep")
-
-
-def _together(*sizes: int) -> list[Array]:
-    """Arrays of zeros side by side in one block of memory, each on a cache line of its own.
-
-    Compiled loops choose their instructions, and so the order of sums, by how far their arrays lie apart: here
-    always alike, so that a run repeated is the same to the bit.
-    """
-    ends = np.cumsum([-(-size // LINE) * LINE for size in sizes])
-    block = np.zeros(int(ends[-1]) + LINE)
-    first = (-block.ctypes.data // block.itemsize) % LINE
-    starts = first + np.append(0, ends[:-1])
-    return [block[start : start + size] for start, size in zip(starts, sizes)]
-
-
-def _implicit_sizes(system: System, stateful: bool) -> list[int]:
-    """The sizes of the memory of `integrators.implicit`; matrices of slopes only for forces that may have any."""
-    n, nv = system.nq + system.nv + R.FLOWS, system.nv
-    sizes = dict.fromkeys(range(R.MEMORY_SIZE), nv) | {R.STATE: 2}
-    sizes |= dict.fromkeys((R.HAT, R.FREE), len(system.dynamics.const))
-    sizes |= dict.fromkeys((R.BASE, R.POINT, R.RATE), n)
-    sizes |= dict.fromkeys((R.BY_Q, R.BY_V, R.Z, R.T, R.S), nv * nv if stateful else 0)
-    return [sizes[place] for place in range(R.MEMORY_SIZE)]
-
-
-def paced(run: Run, method: Method, until: float, show) -> int:
-    """Go on to a time in stretches, showing progress between them."""
-    steps = FIRST
-    while True:
-        start = time.perf_counter()
-        status = run.go(method, until, steps)
-        taken = time.perf_counter() - start
-        show(run)
-        if status != R.PAUSED:
-            return status
-        steps = int(np.clip(steps * STRETCH / max(taken, 1e-6), 20, 10_000_000))
-
-
-def automatic(run: Run, until: float, show) -> int:
-    """Explicit steps, and implicit ones wherever those turn out cheaper, tried in turn as the run goes on.
-
-    Every stretch is part of the result, so trying costs nothing but the difference.  Evaluations are counted,
-    not seconds: a run repeated takes the same steps.
-    """
-    method, other = methods()["dop853"], methods()["sdirk4"]
-    kept, steps = 0, FIRST
-    while True:
-        status, cost = _stretch(run, method, until, steps, show)
-        if status != R.PAUSED:
-            return status
-        if run.clock[R.EVALUATIONS] * run.cost_of(method) < PATIENCE:
-            steps = min(2 * steps, MOST)
-            continue
-        step = run.clock[R.STEP]
-        try:
-            status, other_cost = _stretch(run, other, until, TRIAL, show)
-        except SimulationError:  # it got stuck, which the better one did not
-            run.clock[[R.STEP, R.FRESH]] = step, 1.0
-            status, other_cost = R.PAUSED, np.inf
-        if status != R.PAUSED:
-            return status
-        if other_cost < cost:
-            method, other, kept, steps = other, method, 0, FIRST
-        else:
-            # the better one goes on, the other is tried again ever more rarely
-            kept += 1
-            steps = min(FIRST * 2**kept, MOST)
-
-
-def _stretch(run: Run, method: Method, until: float, steps: int, show) -> tuple[int, float]:
-    """Go on for some steps, showing progress between: why it stopped, and the work per simulated second."""
-    t, evaluations, left, chunk = run.t, run.clock[R.EVALUATIONS], steps, min(steps, TRIAL)
-    while True:
-        start = time.perf_counter()
-        status = run.go(method, until, min(chunk, left))
-        taken = time.perf_counter() - start
-        left -= chunk
-        show(run)
-        if status != R.PAUSED or left <= 0:
-            work = run.cost_of(method) * (run.clock[R.EVALUATIONS] - evaluations)
-            return status, work / max(run.t - t, 1e-300)
-        chunk = int(np.clip(chunk * STRETCH / max(taken, 1e-6), 20, MOST))

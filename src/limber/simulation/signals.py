@@ -23,15 +23,15 @@ SIGNATURE = ctypes.CFUNCTYPE(
 )
 IN_C = "void f(double t, const double *q, const double *v, double *out)"
 
-#: Rows of a table closer together than this part of its length stand for a jump.
+#: Two rows of a table stand for a jump if they are closer together than this part of its length.
 NEXT = 1e-9
-#: What ctypes functions are, and the types that a pointer to numbers may be declared with.
+#: The class of all ctypes functions, and the types by which a pointer to numbers may be declared.
 _FUNCTION: Any = SIGNATURE.__mro__[1]
 _NUMBERS = (ctypes.c_void_p, ctypes.POINTER(ctypes.c_double))
 
 
 class Failures(list):
-    """The errors of functions in a run; the first tells the engine to stop, through `flag`."""
+    """The errors of functions in a run; the first one makes the engine stop, through `flag`."""
 
     flag: Array | None = None
 
@@ -48,18 +48,18 @@ class Signal:
 
     name: str
     value: Array  # (width,), the last value
-    describe: Callable[[int], str]  # what an element of the value is
+    describe: Callable[[int], str]  # the meaning of an element of the value
     kind: int = CONSTANT
     address: int = 0
     table: Array = field(default_factory=lambda: np.zeros((0, 0)))  # rows with slopes
     sample: float = 0.0
     corners: Array = field(default_factory=lambda: np.empty(0))  # times at which it jumps or bends
-    jumps: Array = field(default_factory=lambda: np.empty(0))  # those of them at which it may jump
+    jumps: Array = field(default_factory=lambda: np.empty(0))  # the corners at which it may jump
     python: bool = False  # Python is called at every evaluation
     keep: Any = None  # what must live as long as the address
 
     def at(self, t: float, q: Array, v: Array) -> Array:
-        """The value at one time and state; a sampled one is sampled."""
+        """The value at one time and state; a sampled signal is sampled now."""
         if self.kind == TABLE:
             return interpolated(self.table, t)
         value = np.array(self.value)
@@ -68,17 +68,17 @@ class Signal:
             SIGNATURE(self.address)(t, q.ctypes.data, v.ctypes.data, value.ctypes.data)
         return value
 
-    def spoilt(self, system: System, t: float, element: int) -> SimulationError:
+    def not_finite(self, system: System, t: float, element: int) -> SimulationError:
         """The error of a value that was not finite."""
         return SimulationError(
             f"the simulation of {system.name!r} got stuck: {self.name} was not finite at t = {t:.6g} s, first for "
             f"{self.describe(element)}. Look at the function that makes it; the result so far is in error.result."
         )
 
-    def refuse_spoilt(self, system: System, t: float, value: Array) -> None:
+    def refuse_not_finite(self, system: System, t: float, value: Array) -> None:
         """Refuse a value that is not finite."""
         if not math.isfinite(value.sum()) and not np.isfinite(value).all():
-            raise self.spoilt(system, t, int(np.flatnonzero(~np.isfinite(value))[0]))
+            raise self.not_finite(system, t, int(np.flatnonzero(~np.isfinite(value))[0]))
 
 
 def torque_signal(system: System, torque: Any, failure: list[BaseException]) -> Signal:
@@ -90,7 +90,7 @@ def torque_signal(system: System, torque: Any, failure: list[BaseException]) -> 
     joints = joint_speeds(system)
 
     def spread(value: Array) -> Array:
-        """Torques of the joints alone among those of all speeds."""
+        """Torques of all speeds, given those of the joints alone."""
         if value.shape[-1] == nv:
             return value
         full = np.zeros((*value.shape[:-1], nv))
@@ -157,7 +157,7 @@ def _tabled(made: Signal, table: Table, spread: Callable[[Array], Array]) -> Sig
     made.kind = TABLE
     made.table = np.ascontiguousarray(np.hstack([rows[:, :1], *blocks]))
     made.corners = table.corners()
-    # a jump is two rows next to each other
+    # A jump is given as two rows next to each other.
     t = table.t
     close = np.diff(t) <= NEXT * (t[-1] - t[0])
     made.jumps = np.intersect1d(made.corners, np.union1d(t[:-1][close], t[1:][close]))
@@ -165,7 +165,7 @@ def _tabled(made: Signal, table: Table, spread: Callable[[Array], Array]) -> Sig
 
 
 def _broken(made: Signal, function: Any) -> None:
-    """Announce the times at which a function says it jumps or bends."""
+    """Take over the times at which a function says that it jumps or bends."""
     breaks = getattr(function, "breaks", None)
     if breaks is not None:
         made.corners = made.jumps = np.unique(array(f"{made.name}.breaks", breaks, ("k",)))
@@ -174,7 +174,7 @@ def _broken(made: Signal, function: Any) -> None:
 def _called(
     system: System, made: Signal, function: Any, spread, sizes, expected: str, failure: list
 ) -> None:
-    """A signal of a Python function, whose results are looked at: their size, and that they are finite."""
+    """Make a signal of a Python function, whose results are checked: their size, and that they are finite."""
     name = made.name
     takes(name, function, "t", "q", "v")
 
@@ -188,7 +188,7 @@ def _called(
                 f"{name}(t, q, v) must return {expected}; at t = {t:.6g} s it returned {shown(value)}."
             )
         value = spread(value)
-        made.refuse_spoilt(system, t, value)
+        made.refuse_not_finite(system, t, value)
         return value
 
     _broken(made, function)
@@ -198,7 +198,7 @@ def _called(
 
 
 def _compiled(made: Signal, function: Any) -> bool:
-    """Make a signal of a compiled function, if it is one: of `numba.cfunc` or ctypes."""
+    """Make a signal of a compiled function, by `numba.cfunc` or ctypes; returns whether it is one."""
     if isinstance(function, _FUNCTION):
         arguments: tuple = tuple(function.argtypes or ())
         result = function.restype
@@ -235,10 +235,10 @@ def _compiled(made: Signal, function: Any) -> bool:
 
 
 def callback(system: System, function: Any, failure: list[BaseException], size: int):
-    """A Python function of (t, q, v) behind the C signature; its first error is kept, and gives NaN.
+    """A Python function of (t, q, v) behind the C signature; its first error is kept, and its result is then NaN.
 
-    Within a step quaternions leave unit length; the function sees them at it, as functions of limber want them.  It
-    does not see states of a step that diverges.
+    Within a step quaternions leave unit length.  The function gets them scaled to it, because functions of Limber
+    expect that.  It is not called for states of a step that diverges.
     """
     nq, nv = system.nq, system.nv
     turns = [at for _, at in quaternions(system)]

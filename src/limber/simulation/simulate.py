@@ -16,19 +16,24 @@ from limber.dynamics import kinetic_energy, potential_energy
 from limber.dynamics.evaluate import check_system, node_pairs, quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.integrators import context as R
+from limber.integrators.method_record import Method
+from limber.integrators.methods import method_named, method_names
 from limber.simulation.events import Event, Happened
-from limber.simulation.methods import methods
 from limber.simulation.peers import PEERS, by_peer
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
-from limber.simulation.run import Forces, Outputs, Run, automatic, paced
+from limber.simulation.run import Forces, Outputs, Run, Settings
 from limber.simulation.signals import Failures, torque_signal, wrench_signal
+from limber.simulation.stepping import advance_to
 from limber.simulation.validity import warn_outside_theory
 
-#: Output rows when nothing is said of them.
+#: Output rows unless the caller says otherwise.
 ROWS = 501
-#: An event that happens so many times in a row, while the motion between changes the state by no more than this part of
-#: it, goes on without end: events that come ever closer, and those that keep their distance.
+#: The methods behind "auto", explicit and implicit.
+AUTOMATIC = ("dop853", "sdirk4")
+#: An event repeats without end if it happens this many times in a row while the motion in between changes the state by
+#: no more than this part of it.  The first pair catches events that come ever closer, the second those that keep their
+#: distance.
 CROWDS = ((100, 1e-12), (1000, 1e-6))
 
 
@@ -57,31 +62,32 @@ def simulate(
 
     Parameters
     ----------
-    q0, v0 : initial state; the neutral configuration at rest unless given.
+    q0, v0 : the initial state; by default the neutral configuration at rest.
     torque : None; a constant (nv,), or (r,) of the joints alone; a `Table`; a function (t, q, v) -> tau; a
         compiled function with an `address`, void f(double t, const double *q, const double *v, double *tau),
         such as `numba.cfunc` makes; or a callable object with a `sample_time`, called at its times and held
-        between.  A function may say in `breaks`, an array of times, where it jumps or bends: steps end there.
-    external : {("body", node): wrench}, forces at nodes from outside: [moment, force] in world axes, constant (6,),
+        between.  A function may have `breaks`, an array of the times at which it jumps or bends: steps end there.
+    external : {("body", node): wrench}, forces on nodes from outside: [moment, force] in world axes, constant (6,),
         a `Table` of 6 columns, a function (t, q, v) -> (6,), or a compiled one, as for torque.
-    t_eval, every : output times, or their distance (the end comes last in any case); 501 times unless given.
+    t_eval, every : the output times, or the interval between them (the last output is at t_end in any case); by default
+        501 times.
     rtol, atol : tolerances of the adaptive methods on every element of q and v, per step.
-    method : "rk4" (fixed `step`), "rk45", "dop853" (orders 5 and 8, adaptive), "sdirk4" (implicit, for stiff
-        modes and stiff torque laws; `integrators.implicit`), or "auto": dop853 and sdirk4, whichever turns out
-        cheaper as the run goes on.  For comparison, through Python at every evaluation: "RK23", "RK45",
-        "DOP853", "Radau", "BDF", "LSODA" of SciPy; "cvode" and "ida" of SUNDIALS, the first by forward
-        dynamics as all others, the second by inverse dynamics alone.
-    step, max_step : the (first) step, and the largest.
+    method : "rk4" (fixed `step`), "rk45", "tsit5", "dop853" (orders 5, 5 and 8, adaptive), "sdirk4" (implicit, for
+        stiff modes and stiff torque laws; `integrators.implicit`), or "auto": dop853 or sdirk4, whichever turns out
+        cheaper as the run goes on.  For comparison there are "RK23", "RK45", "DOP853", "Radau", "BDF" and "LSODA" of
+        SciPy, and "cvode" and "ida" of SUNDIALS, which call Python at every evaluation; "ida" uses inverse dynamics
+        alone, all others forward dynamics.
+    step, max_step : the first step (of rk4, every step), and the longest one.
     events : see `Event`.
     engine : "general", or "generated": C code of this system (`compile`), several times as fast.
-    progress : show a progress bar; by itself only for runs of more than a second in a terminal.
+    progress : whether to show a progress bar; by default in a terminal, for runs of more than a second.
     save : an HDF5 file for the result.  Rows are written as the run goes on, to a file of that name with ".part"
         behind it; a run that is killed leaves them there (`Result.load` finds them).  An older file stays until
         the run has ended.
 
-    Quaternions stay unit.  A run that an event stops has the state there as its last row.  Interrupted
-    (Ctrl-C), it returns the result so far; stuck, it raises SimulationError; that error, and one of a torque
-    function or of a file that cannot be written, holds the result so far in `error.result`.
+    Quaternions keep unit length.  A run that an event stops has the state there as its last row.  A run that is
+    interrupted (Ctrl-C) returns the result so far; one that gets stuck raises SimulationError.  That error holds the
+    result so far in `error.result`, and so does an error of a torque function or of a file that cannot be written.
     """
     check_system(system)
     start = number("t0", t0)
@@ -93,7 +99,9 @@ def simulate(
     v = np.zeros(system.nv) if v0 is None else _speeds(system, "v0", v0)
     times = _times(start, end, t_eval, every)
     rtol, atol = number("rtol", rtol, minimum=0.0), number("atol", atol, minimum=0.0)
-    if rtol == 0.0 and atol == 0.0 and method != "rk4":
+    peer = isinstance(method, str) and method in PEERS
+    methods = () if peer else _methods(method)
+    if rtol == 0.0 and atol == 0.0 and (peer or any(m.adaptive for m in methods)):
         raise ArgumentValueError("rtol and atol are both zero: give one of them.")
     if step is not None:
         step = number("step", step, above=0.0)
@@ -102,7 +110,7 @@ def simulate(
         raise ArgumentTypeError(f"progress must be True, False or None, got {shown(progress)}.")
     listed = _events(events)
     forces = _forces(system, torque, external)
-    if isinstance(method, str) and method in PEERS:
+    if peer:
         if listed or save is not None:
             raise ArgumentValueError(
                 f"method={method!r} of another library takes no events and no save= here; Result.save writes a file."
@@ -111,14 +119,11 @@ def simulate(
             system, method, start, length, np.concatenate([q, v]), forces, times,
             rtol, atol, step, largest, progress,
         )  # fmt: skip
-    if not isinstance(method, str) or (method != "auto" and method not in methods()):
-        known = ", ".join(["auto", *methods()])
-        raise ArgumentValueError(
-            f"method={shown(method)} is unknown; choose one of {known}, or {', '.join(PEERS)}."
-        )
-    if method == "rk4":
+    if not any(m.adaptive for m in methods):
         if step is None:
-            raise ArgumentValueError('method="rk4" has fixed steps: give step=..., in seconds.')
+            raise ArgumentValueError(
+                f'method="{method}" has fixed steps: give step=..., in seconds.'
+            )
         step = largest = min(step, largest)
         if length / step > 1e10:
             raise ArgumentValueError(
@@ -129,21 +134,32 @@ def simulate(
     n, width = system.nq + system.nv + R.FLOWS, system.nv + 6 * len(forces.keys)
     outputs = Outputs(times, np.empty((len(times), n)), np.empty((len(times), width)))
     run = Run(
-        system, forces, [e for e in listed if callable(e.function)], outputs,
-        np.concatenate([q, v]), start, length, rtol, atol, step, largest, engine,
+        system, forces, [e for e in listed if callable(e.function)], outputs, np.concatenate([q, v]),
+        start, length, Settings(methods, rtol, atol, step, largest, engine),
     )  # fmt: skip
     if save is None:
-        return _driven(run, method, listed, (start, end), progress)
+        return _integrated(run, listed, (start, end), progress)
     from limber.simulation.recording import Recording  # noqa: PLC0415
 
     with Recording(save, lambda: _result(run, (), 0.0, "")) as file:
-        result = _driven(run, method, listed, (start, end), progress, lambda run: file.keep())
+        result = _integrated(run, listed, (start, end), progress, lambda run: file.keep())
         file.finish(result)
     return result
 
 
+def _methods(method: Any) -> tuple[Method, ...]:
+    """The methods of Limber that a run by `method` uses."""
+    names = AUTOMATIC if isinstance(method, str) and method == "auto" else (method,)
+    if not isinstance(method, str) or not set(names) <= set(method_names()):
+        known = ", ".join(["auto", *method_names()])
+        raise ArgumentValueError(
+            f"method={shown(method)} is unknown; choose one of {known}, or {', '.join(PEERS)}."
+        )
+    return tuple(method_named(name) for name in names)
+
+
 def _forces(system: System, torque: Any, external: Any) -> Forces:
-    """The torque and the wrenches, as the engine takes them."""
+    """The torque and the wrenches in the form that `Run` takes."""
     failure = Failures()
     made = torque_signal(system, torque, failure)
     nodes = node_pairs(system, system.dynamics, external)
@@ -152,8 +168,8 @@ def _forces(system: System, torque: Any, external: Any) -> Forces:
     return Forces(made, wrenches, keys, nodes, failure)
 
 
-def _driven(run: Run, method: str, listed, span, progress, store=lambda run: None) -> Result:
-    """Drive a run to its end, events and interruptions included; `store` keeps what is new in a file."""
+def _integrated(run: Run, listed, span, progress, store=lambda run: None) -> Result:
+    """The result of a run, which ends at t_end, at an event or by an interruption; `store` writes new rows to a file."""
     happened: list[Happened] = []
     began = time.perf_counter()
     message = "reached t_end"
@@ -164,9 +180,9 @@ def _driven(run: Run, method: str, listed, span, progress, store=lambda run: Non
             store(run)
 
         try:
-            run.first_row()
+            run.start()
             run.crossings.start(run.t, run.state)
-            stop = _to_the_end(run, method, listed, span, happened, show)
+            stop = _integrate_through_events(run, listed, span, happened, show)
             if stop is not None:
                 message = f"stopped by event {stop!r} at t = {run.t:.6g} s"
                 return _finished(run, happened, began, message, stopped=True)
@@ -180,7 +196,7 @@ def _driven(run: Run, method: str, listed, span, progress, store=lambda run: Non
 
 
 def _finished(run: Run, happened, began: float, message: str, stopped: bool = False) -> Result:
-    """The result of a run that is over; an interrupt that comes as late as here has it too."""
+    """The result of a run that has ended; even an interrupt that comes this late holds it."""
     try:
         result = _result(run, happened, began, message)
         if stopped:
@@ -192,12 +208,12 @@ def _finished(run: Run, happened, began: float, message: str, stopped: bool = Fa
     return result
 
 
-def _to_the_end(run: Run, method: str, listed, span, happened: list[Happened], show) -> str | None:
-    """Go on from event to event; the name of the one that stops the run, or None."""
+def _integrate_through_events(run: Run, listed, span, happened: list[Happened], show) -> str | None:
+    """Integrate from event to event; returns the name of the one that stops the run, or None."""
     crossings = [e for e in listed if callable(e.function)]
     timed = sorted((e for e in listed if not callable(e.function)), key=lambda e: e.function)
     timed = [e for e in timed if span[0] <= e.function <= span[1]]
-    now = None  # the crossing that happens at once
+    now = None  # the number of an event that happens at the time reached
     crowds = [Crowd(crossings, *limits) for limits in CROWDS]
     while True:
         blurred = False
@@ -205,10 +221,8 @@ def _to_the_end(run: Run, method: str, listed, span, happened: list[Happened], s
             until = timed[0].function if timed else span[1]
             if until <= run.t:
                 status = R.DONE
-            elif method == "auto":
-                status = automatic(run, until, show)
             else:
-                status = paced(run, methods()[method], until, show)
+                status = advance_to(run, until, show)
             if status == R.EVENT:
                 now = int(run.clock[R.EVENT_NUMBER])
                 blurred = run.crossings.blurred(now, run.t, run.state)
@@ -230,15 +244,15 @@ def _to_the_end(run: Run, method: str, listed, span, happened: list[Happened], s
 
 
 class Crowd:
-    """How often each event has happened in a row without motion to speak of in between."""
+    """How often each event has happened in a row with negligible motion in between."""
 
     def __init__(self, crossings: list[Event], most: int, part: float):
         self.most, self.part = most, part
         self.counts, self.last = [0] * len(crossings), [-np.inf] * len(crossings)
 
     def joined(self, event: int | None, t: float, pace: float) -> bool:
-        """Count an event at a time, given how fast the motion was; whether that is too often."""
-        if event is None:  # one at a time happens once
+        """Count an event at a time, given the pace of the motion; returns whether it has happened too often."""
+        if event is None:  # an event at a given time happens once
             return False
         near = (t - self.last[event]) * pace <= self.part
         self.counts[event] = self.counts[event] + 1 if near else 0
@@ -257,12 +271,12 @@ def _endless(happened: list[Happened]) -> SimulationError:
 
 
 def _with_last(result: Result, run: Run) -> Result:
-    """A result with the state at which an event stopped it as its last row."""
+    """The result with one more row: the state at which an event stopped the run."""
     if len(result) and result.t[-1] >= run.t:
         return result
     s = result.system
     if run.forces.torque.kind != R.SAMPLED:
-        run.rates(run.t, run.state)  # leaves the forces here
+        run.rates(run.t, run.state)  # this evaluates the forces at the event
     y, forces = run.y.copy()[None], run.force_row.copy()[None]
     last = Result.of_rows(
         s,
@@ -293,7 +307,7 @@ def _energy(system: System, y: Array) -> float:
 
 
 def _acted(run: Run, event: Event) -> bool:
-    """Carry out the action of an event; whether it asks to stop."""
+    """Carry out the action of an event; returns whether it asks to stop the run."""
     s, y = run.system, run.state
     if event.action is None:
         return False
@@ -313,7 +327,7 @@ def _acted(run: Run, event: Event) -> bool:
 
 
 def _coordinates(system: System, name: str, given) -> Array:
-    """q as a user gives it, quaternions made unit."""
+    """q as the user gives it, with its quaternions scaled to unit length."""
     q = np.array(array(name, given, (system.nq,)))
     for body, at in quaternions(system):
         unit_quaternion(f"{name}[{at.start}:{at.stop}], the quaternion of body {body!r},", q[at])
@@ -322,7 +336,7 @@ def _coordinates(system: System, name: str, given) -> Array:
 
 
 def _speeds(system: System, name: str, given) -> Array:
-    """v as a user gives it."""
+    """v as the user gives it."""
     return np.array(array(name, given, (system.nv,)))
 
 
@@ -343,7 +357,7 @@ def _times(start: float, end: float, t_eval, every) -> Array:
     if t_eval is None:
         return np.linspace(0.0, end - start, ROWS)
     times = np.array(array("t_eval", t_eval, ("n",)))
-    if (np.diff(times) < 0.0).any() or (times.size and (times[0] < start or times[-1] > end)):
+    if (times[1:] < times[:-1]).any() or (times.size and (times[0] < start or times[-1] > end)):
         raise ArgumentValueError(
             f"t_eval must increase from t0={start:g} to t_end={end:g} at most."
         )

@@ -14,24 +14,24 @@ from limber.errors import TheoryWarning, warn
 from limber.integrators.context import RUNAWAY
 from limber.simulation.result import Result
 
-#: A body that turns faster than this part of its lowest frequency (with its root held) is stiffened or softened by it
-#: noticeably: the first frequency of a beam is then wrong by about 10 %.
+#: A body that turns faster than this part of its lowest frequency (with its root held) is noticeably stiffened or
+#: softened by its rotation: the first frequency of a beam is then wrong by about 10 %.
 SPIN = 0.4
-#: Nodes that turn further than this, rad, shorten a beam by about 1 % of its length, which the shapes leave out.
+#: A beam whose nodes turn further than this, rad, is shortened by about 1 % of its length, which the shapes leave out.
 ROTATION = 0.25
-#: Rotations of nodes are looked at in so many rows, spread over the result; spins in so many, and in the fastest row.
+#: Rotations of nodes are checked in so many rows, spread over the result; spins in so many, and in the fastest row.
 ROWS, SPIN_ROWS = 1000, 5
 
 
 class Limits:
-    """What the flexible bodies of a system stand, as arrays over them."""
+    """The limits of the flexible bodies of a system, as arrays over the bodies."""
 
     def __init__(self, system: System):
         bodies = {n: b for n, b in system.bodies.items() if b.modes}
         self.names = list(bodies)
         self.numbers = [system.number(name) - 1 for name in bodies]
         self.lowest = np.array([_lowest_frequency(body) for body in bodies.values()])
-        # the largest rotation of any node of a body by one unit of each mode bounds what its nodes turn
+        # The largest rotation of any node by one unit of each mode gives a bound of the rotations of all nodes.
         self.steepest = np.concatenate(
             [
                 np.linalg.norm(b.node_set.rotation, axis=1).max(axis=0, initial=0.0)
@@ -52,9 +52,9 @@ _limits: WeakKeyDictionary[System, Limits] = WeakKeyDictionary()
 
 
 def warn_outside_theory(result: Result) -> None:
-    """Warn, once a body, where its deformation or its spin is beyond small-deformation theory.
+    """Warn, once for each body, if its deformation or its spin is beyond small-deformation theory.
 
-    O(bodies) for each of a few rows.
+    The cost is O(bodies) for each of a few rows.
     """
     s = result.system
     limits = _limits.get(s)
@@ -64,10 +64,13 @@ def warn_outside_theory(result: Result) -> None:
         return
     every = -(-len(result) // ROWS)
     t, q, v = result.t[::-every], result.q[::-every], result.v[::-every]
-    if not max(np.abs(q).max(), np.abs(v).max()) < RUNAWAY:  # a motion that diverged says so itself
+    speeds = np.abs(v)
+    if (
+        not max(np.abs(q).max(), speeds.max()) < RUNAWAY
+    ):  # the error of a motion that diverged says so
         return
     bounds = limits.turned(q)
-    fastest = int(np.abs(v).sum(axis=1).argmax())
+    fastest = int(speeds.sum(axis=1).argmax())
     rows = [*range(0, len(t), -(-len(t) // SPIN_ROWS)), fastest]
     found = evaluated(s, "spins", (q[rows], v[rows]))
     spins = np.sqrt(found[:, limits.numbers])
@@ -90,7 +93,7 @@ def _lowest_frequency(body: Body) -> float:
 
 
 def _turned(s: System, name: str, t: Array, q: Array) -> str:
-    """What to say of nodes that turn too far."""
+    """The warning about nodes that turn too far, or nothing."""
     nodes = s.bodies[name].node_set
     turns = np.einsum("nim,tm->tni", nodes.rotation, q[:, s.layout[name].q_modes])
     sizes = np.linalg.norm(turns, axis=2)
@@ -105,7 +108,7 @@ def _turned(s: System, name: str, t: Array, q: Array) -> str:
 
 
 def _spun(name: str, t: Array, spins: Array, lowest: float) -> str:
-    """What to say of a body that turns too fast."""
+    """The warning about a body that turns too fast, or nothing."""
     row = int(np.argmax(spins))
     if spins[row] <= SPIN * lowest:
         return ""

@@ -1,0 +1,48 @@
+"""One step of an explicit method, and its error.  Compiled only."""
+
+from limber.kernels.scalar import kernel
+from limber.native.pointers import shifted
+
+from .context import EVALUATIONS, FLOWS
+from .dense_output import block, combine
+from .method_record import AT_A, AT_B, AT_C, AT_ERRORS, SECOND_WEIGHT, STAGES
+from .rates import evaluate, tolerance
+
+
+@kernel
+def explicit_step(context, clock, method, t, h, n, y, k, y_new, point):
+    """The stages and the end of an explicit step, with the rate there."""
+    s = int(method[STAGES])
+    A, b, c = block(method, AT_A), block(method, AT_B), block(method, AT_C)
+    for i in range(1, s):
+        combine(n, h, shifted(A, i * s), i, k, y, point)
+        evaluate(context, t + c[i] * h, point, shifted(k, i * n))
+    combine(n, h, b, s, k, y, y_new)
+    evaluate(context, t + h, y_new, shifted(k, s * n))
+    clock[EVALUATIONS] += s
+
+
+@kernel
+def explicit_error(method, n, h, k, y, y_new, rtol, atol):
+    """Root mean square of the estimated error over the tolerance.
+
+    Two estimates are combined as in Hairer, Norsett & Wanner, (10.17).  The energy that came in follows from the
+    state and is not controlled.
+    """
+    s, second_weight = int(method[STAGES]), method[SECOND_WEIGHT]
+    weights = block(method, AT_ERRORS)
+    first, second = 0.0, 0.0
+    size = n - FLOWS
+    for i in range(size):
+        a, b = 0.0, 0.0
+        for j in range(s + 1):
+            a += weights[j] * k[j * n + i]
+        if second_weight != 0.0:
+            for j in range(s + 1):
+                b += weights[s + 1 + j] * k[j * n + i]
+        scale = tolerance(rtol, atol, y[i], y_new[i])
+        first += (a / scale) ** 2
+        second += (b / scale) ** 2
+    if first == 0.0 and second == 0.0:
+        return 0.0
+    return abs(h) * first / ((first + second_weight * second) * size) ** 0.5
