@@ -37,7 +37,7 @@ def engine_rates(s, tau):
 def kernel_rates(s, tau):
     """The same by the kernels as plain Python: no checks, so that stages need not be unit."""
     k, packed = plain.load(), s.dynamics
-    sweep = k.ruthless if s.fidelity == "ruthless" else k.articulated
+    sweep = k.precomputed if s.fidelity == "ruthless" else k.articulated
     topo, const = packed.topo.tolist(), packed.const.tolist()
 
     def rates(x):
