@@ -65,6 +65,64 @@ def test_changed_parameters_are_a_rebuilt_system(fidelity, key):
     assert changed  # else the test shows nothing
 
 
+JOINT = {
+    "armature": 0.3, "stiffness": 5.0, "rest": 0.2, "damping": 0.4, "friction": 0.6, "static_friction": 0.9,
+    "friction_speed": 0.2, "limits": (-0.3, 0.4), "stop_stiffness": 60.0, "stop_softness": 0.05,
+}  # fmt: skip
+#: key -> another value, and the options that have it
+JOINT_OTHERS = {
+    "joint_armature": (0.7, {"armature": 0.7}),
+    "joint_stiffness": (9.0, {"stiffness": 9.0}),
+    "joint_rest": (-0.4, {"rest": -0.4}),
+    "joint_damping": (1.3, {"damping": 1.3}),
+    "joint_friction": (0.1, {"friction": 0.1}),
+    "joint_static_friction": (2.0, {"static_friction": 2.0}),
+    "joint_stop_stiffness": (20.0, {"stop_stiffness": 20.0}),
+    "joint_lower": (0.1, {"limits": (0.1, 0.4)}),
+    "joint_upper": (-0.1, {"limits": (-0.3, -0.1)}),
+}
+
+
+def geared(**options):
+    a = lb.Assembly("geared", gravity=(0.0, 0.0, -9.81))
+    body = lb.RigidBody(1.0, (0.3, 0.0, 0.1), np.diag([0.1, 0.2, 0.3]), nodes={"grip": (1, 0, 0)})
+    a.attach("base", body, lb.Revolute("y", **(JOINT | options)))
+    a.attach("hand", body, lb.Universal("x", "z", damping=(0.1, 0.2)), to="base", at="grip")
+    return a.build()
+
+
+@pytest.mark.parametrize("key", JOINT_OTHERS)
+def test_changed_joints_are_a_rebuilt_system(key):
+    rng = np.random.default_rng(6)
+    other, options = JOINT_OTHERS[key]
+    s, rebuilt = geared(), geared(**options)
+    changed = False
+    for function in ("forward_dynamics", "bias", "potential_energy", "kinetic_energy"):
+        p = program(s, function, parameters=[f"base.{key}"])
+        args = values(rng, s, function)
+        (same,) = evaluated(p, [*args, p.example[-1]])
+        (got,) = evaluated(p, [*args, other])
+        (before,), (after,) = answer(s, function, args), answer(rebuilt, function, args)
+        assert_close(same, before, TOLERANCE, f"{function} at the model's {key}")
+        assert_close(got, after, TOLERANCE, f"{function} at another {key}")
+        changed |= not np.allclose(before, after, rtol=1e-6)
+    assert changed
+
+
+def test_joints_of_several_speeds_have_parameters_for_each():
+    s = geared()
+    rng = np.random.default_rng(3)
+    args = values(rng, s, "bias")
+    f = lb.compile(s, "bias", parameters=["hand.joint_damping"])
+    more = f(*args, np.array([0.5, 0.7])) - f(*args, np.array([0.1, 0.2]))
+    assert_close(more, np.array([0.0, 0.4, 0.5]) * args[1], TOLERANCE)
+
+
+def test_a_joint_without_the_option_has_no_such_parameter():
+    with pytest.raises(lb.LimberError, match=r"joint_armature.*has .*joint_damping"):
+        lb.compile(geared(), "bias", parameters=["hand.joint_armature"])
+
+
 @pytest.mark.parametrize("fidelity", FIDELITIES)
 def test_all_parameters_at_once(fidelity):
     """mass, com and inertia of one body together; external forces before them."""

@@ -15,8 +15,8 @@ from limber.codegen.program import split
 from limber.codegen.trace import GENERATED
 from limber.kernels.functions import FUNCTIONS
 
-REAL = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt}
-COMPLEX = {"sin": cmath.sin, "cos": cmath.cos, "sqrt": cmath.sqrt}
+REAL = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "log": math.log}
+COMPLEX = {"sin": cmath.sin, "cos": cmath.cos, "sqrt": cmath.sqrt, "log": cmath.log}
 
 FIDELITIES = ("full", "ruthless")
 INPUTS = {name: row.inputs for name, row in GENERATED.items()}
@@ -37,7 +37,7 @@ def pendulum(name="pendulum", gravity=(0.0, -9.81, 0.0)) -> lb.System:
 @cache
 def mixed(fidelity="full") -> lb.System:
     """Quaternions (free and in a compound), a simple joint of three columns, inboard nodes, two flexible
-    bodies, a branch: nq = 20, nv = 18."""
+    bodies, a branch, joints with physics: nq = 20, nv = 18."""
     return mixed_assembly().build(fidelity=fidelity)
 
 
@@ -46,10 +46,13 @@ def mixed_assembly(gravity=(0.3, -0.2, -9.81)) -> lb.Assembly:
     a = lb.Assembly("mixed", gravity=gravity)
     a.attach("hull", random_flexible_body(rng, 2, rotary=True), lb.Free(), inboard=1)
     turns = np.vstack([np.eye(3), np.zeros((3, 3))])
-    a.attach("wrist", random_rigid_body(rng), lb.SimpleJoint(turns), "hull", "tip", (0.1, 0, 0.2))
-    ball = lb.CompoundJoint([lb.Prismatic([0, 1, 0]), lb.Spherical()])
+    wrist = lb.SimpleJoint(turns, damping=(0.1, 0.2, 0.3))
+    a.attach("wrist", random_rigid_body(rng), wrist, "hull", "tip", (0.1, 0, 0.2))
+    slide = lb.Prismatic([0, 1, 0], stiffness=4.0, limits=(-0.2, 0.1), stop_stiffness=30.0)
+    ball = lb.CompoundJoint([slide, lb.Spherical(friction=0.3, friction_speed=0.2)])
     a.attach("ball", random_rigid_body(rng), ball, "hull", 2, (0, 0.2, 0), inboard="b")
-    a.attach("link", random_flexible_body(rng, 2), lb.Revolute([0, 0.6, 0.8]), "wrist", "a")
+    hinge = lb.Revolute([0, 0.6, 0.8], armature=0.2, friction=0.4, static_friction=0.7)
+    a.attach("link", random_flexible_body(rng, 2), hinge, "wrist", "a")
     return a
 
 

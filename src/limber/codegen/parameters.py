@@ -1,8 +1,10 @@
 """Numbers of a model that generated code takes as arguments, by name.
 
 "gravity", and of the bodies `<body>.mass`, `.com`, `.inertia` (rigid bodies), `.stiffness`, `.damping`
-(flexible ones) and `.offset` (where the joint sits on its parent).  A traced model has a value instead
-of a number in every constant that depends on them; a body says itself which those are.
+(flexible ones) and `.offset` (where the joint sits on its parent).  Of a joint that was made with the option, be
+it zero, `<body>.joint_armature`, `.joint_stiffness`, `.joint_rest`, `.joint_damping`, `.joint_friction`,
+`.joint_static_friction`, `.joint_stop_stiffness`, `.joint_lower` and `.joint_upper`.  A traced model has a value
+instead of a number in every constant that depends on them; a body says itself which those are.
 """
 
 from __future__ import annotations
@@ -19,12 +21,21 @@ from limber.bodies.base import Quantity
 from limber.codegen.graph import Scalar
 from limber.codegen.program import Argument
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.joints import Joint
 from limber.kernels import layout as L
 
 #: What `BodyConstants` calls the constants of a body: where in its record they lie, and how many they are.
 _IN_RECORD = {"mass": (L.C_MASS, 1), "moment": (L.C_MOMENT, 3), "inertia": (L.C_INERTIA, 6)}
 #: The same of the parts of its modal block.
 _IN_MODAL = {"stiffness": "K", "damping": "D"}
+#: Parameters of a joint that are numbers of its physics record: the option that brings them, and their place.
+_IN_PHYSICS = {
+    "armature": ("armature", L.PH_ARMATURE),
+    "stiffness": ("stiffness", L.PH_STIFFNESS),
+    "rest": ("stiffness", L.PH_REST),
+    "damping": ("damping", L.PH_DAMPING),
+    "friction": ("friction", L.PH_FRICTION),
+}
 
 
 @dataclass(frozen=True)
@@ -85,10 +96,31 @@ def _identifier(system: System, name: str) -> str:
 
 
 def _quantities(system: System, name: str) -> Mapping[str, Quantity]:
-    """The parameters of a body and of its attachment."""
+    """The parameters of a body, of its attachment and of its joint."""
     item = system.attachments[name]
     meaning = ": from the parent's node to the joint, node axes, m"
-    return {**item.body.parameters(), "offset": Quantity(np.array(item.offset), meaning)}
+    offset = {"offset": Quantity(np.array(item.offset), meaning)}
+    return {**item.body.parameters(), **offset, **_joint_quantities(item.joint)}
+
+
+def _joint_quantities(joint: Joint) -> dict[str, Quantity]:
+    """The physics of a joint, one number for each speed, or a number for a single one."""
+    physics, found = joint.physics, {}
+    for name, (option, _) in _IN_PHYSICS.items():
+        if option in physics.options:
+            found[name] = getattr(physics, name)
+    if "static_friction" in physics.options:
+        found["static_friction"] = physics.static_friction
+    if "stop_stiffness" in physics.options:
+        found["stop_stiffness"] = physics.stop_stiffness
+        for name in ("lower", "upper"):
+            if np.isfinite(getattr(physics, name)).all():
+                found[name] = getattr(physics, name)
+    single = joint.dofs == 1
+    return {
+        f"joint_{name}": Quantity(np.array(x[0] if single else x), f", {name} of its joint")
+        for name, x in found.items()
+    }
 
 
 def constants(
@@ -105,6 +137,7 @@ def constants(
         item = system.attachments[body]
         for name, scalars in item.body.parameter_constants(mine, item.inboard).items():
             const[_place(packed, k, name)] = scalars
+        _set_physics(const, packed, k, item.joint, mine)
         if "offset" in mine:
             c = int(packed.topo[k + L.CONST])
             for i, x in enumerate(mine["offset"]):
@@ -121,3 +154,28 @@ def _place(packed: Packed, k: int, name: str) -> slice:
     offset, count = _IN_RECORD[name]
     start = int(packed.topo[k + L.CONST]) + offset
     return slice(start, start + count)
+
+
+def _set_physics(const, packed: Packed, k: int, joint: Joint, given: Mapping[str, list]) -> None:
+    """Put the parameters of a joint into its physics records."""
+    start, physics = int(packed.topo[k + L.PHYSICS]), joint.physics
+    for r in range(joint.dofs):
+        record = start + r * L.PHYSICS_RECORD
+        for name, (_, place) in _IN_PHYSICS.items():
+            if f"joint_{name}" in given:
+                const[record + place] = given[f"joint_{name}"][r]
+        if "joint_friction" in given or "joint_static_friction" in given:
+            static = float(physics.static_friction[r])
+            if "joint_static_friction" in given:
+                static = given["joint_static_friction"][r]
+            elif "static_friction" not in physics.options:
+                static = const[record + L.PH_FRICTION]
+            const[record + L.PH_PEAK] = static - const[record + L.PH_FRICTION]
+        for limit, place, stop in (
+            ("lower", L.PH_LOWER, L.PH_LOWER_STOP),
+            ("upper", L.PH_UPPER, L.PH_UPPER_STOP),
+        ):
+            if f"joint_{limit}" in given:
+                const[record + place] = given[f"joint_{limit}"][r]
+            if "joint_stop_stiffness" in given and np.isfinite(getattr(physics, limit)[r]):
+                const[record + stop] = given["joint_stop_stiffness"][r]
