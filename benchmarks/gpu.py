@@ -20,7 +20,7 @@ STATES = 1 << 20
 ROLLOUTS = (4_096, 16_384, 65_536, 262_144, 1_048_576)
 STEPS = 100
 DT = 1e-3
-FUNCTIONS = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt}
+FUNCTIONS = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "log": np.log}
 RESULTS: list[dict] = []
 
 FMA = """
