@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 import limber as lb
 
 TOLERANCE = 1e-12  # relative, mass matrix and bias
-SWING = 1e-7  # rad, and of the energy exchanged: what the tolerance of the integration leaves
+SWING = 1e-9  # rad, and of the energy exchanged: what the tolerance of the integration leaves
 SWAP = [3, 4, 5, 0, 1, 2]  # Pinocchio's [linear; angular]
 
 
