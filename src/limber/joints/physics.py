@@ -29,7 +29,8 @@ STRIBECK = 10.0
 SOFTNESS = 1e-4
 #: s/rad or s/m, unless told otherwise.
 STOP_DAMPING = 1.0
-#: Limits lie within this: their squares must stay finite.
+#: Limits lie within this, and the speeds and lengths that smooth a law between it and its inverse: their squares
+#: must stay finite and above zero.
 FARTHEST = 1e100
 
 
@@ -245,6 +246,12 @@ def _one_each(name: str, value: Any, speeds: int, minimum: float | None, above: 
     if minimum is not None and (bad := result < minimum if not above else result <= minimum).any():
         must = "greater than" if above else "at least"
         raise ArgumentValueError(f"{name} must be {must} {minimum:g}, got {result[bad][0]:g}.")
+    if above and not name.endswith("_limit"):
+        bad = (result < 1.0 / FARTHEST) | (result > FARTHEST)
+        if bad.any():
+            raise ArgumentValueError(
+                f"{name} must be from {1.0 / FARTHEST:g} to {FARTHEST:g}, got {result[bad][0]:g}: its square enters."
+            )
     return result
 
 
