@@ -39,6 +39,41 @@ def test_info_of_a_model_is_that_of_the_system():
     assert "scenario" not in found
 
 
+PHYSICS = """
+limber: 1
+bodies:
+  arm:
+    rigid: {mass: 1, inertia: [1, 1, 1]}
+    joint: {revolute: z, damping: 0.25, limits: [-1, null], stop_stiffness: 1000}
+  wrist:
+    rigid: {mass: 1, inertia: [1, 1, 1]}
+    joint: {universal: [x, y], damping: 0.5, armature: [0.125, 0.0625]}
+  plain:
+    rigid: {mass: 1, inertia: [1, 1, 1]}
+    joint: free
+"""
+
+
+def test_info_has_the_physics_of_joints(tmp_path):
+    model = tmp_path / "arm.yaml"
+    model.write_text(PHYSICS)
+    arm, wrist, plain = limber_json("info", model)["bodies"]
+    assert arm["physics"] == {
+        "damping": [0.25],
+        "limits": [[-1.0, None]],
+        "stop_stiffness": [1000.0],
+    }
+    assert wrist["physics"] == {"armature": [0.125, 0.0625], "damping": [0.5, 0.5]}
+    assert plain["physics"] == {}
+    text = limber("info", model).stdout
+    head, rows = text.split("Physics of joints")
+    for words in ("armature", "damping", "limits", "stop stiffness", "-1 to inf", "0.125, 0.0625"):
+        assert words in rows and words not in head
+    assert "friction" not in rows and "plain" not in rows
+    model.write_text(PHYSICS[: PHYSICS.index("  arm:")] + PHYSICS[PHYSICS.index("  plain:") :])
+    assert "Physics of joints" not in limber("info", model).stdout
+
+
 def test_info_of_a_scenario_has_its_duration_torques_and_outputs():
     case = limber_json("info", EXAMPLES / "canadarm_slew.yaml")["scenario"]
     assert (case["duration"], case["torque"], case["output_every"]) == (10.0, "follow", 0.02)

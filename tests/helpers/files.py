@@ -15,6 +15,8 @@ def bits(x):
         return "float", x.hex()
     if isinstance(x, (str, int, type(None))):
         return x
+    if isinstance(x, frozenset):
+        return sorted(x)
     if isinstance(x, (list, tuple)):
         return type(x).__name__, [bits(part) for part in x]
     if hasattr(x, "items"):

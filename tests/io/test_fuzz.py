@@ -25,11 +25,11 @@ fidelity: full
 bodies:
   base:
     rigid: {mass: 3, com: [0, 0.1, 0], inertia: [[1, 0, 0], [0, 1, 0.1], [0, 0.1, 1]], nodes: {a: [1, 0, 0]}}
-    joint: free
+    joint: {free: , damping: [1, 1, 1, 0, 0, 2], speed_limit: 3}
   rod:
     beam: {length: 2, mass: 1, EI: [50, 60], GJ: 9, EA: 1e5, modes: {bending: 1, torsion: 1, stretch: 1},
            elements: 3, damping: 0.01, load: [1, 0.1], offset: [0, 0, 0.1], rotation: {rpy: [0, 90, 0], degrees: true}}
-    joint: {universal: [x, [0, 1, 1]]}
+    joint: {universal: [x, [0, 1, 1]], friction: [0.1, 0.2], limits: [[-1, 1], null], stop_stiffness: 100}
     to: base
     at: a
   panel:
@@ -40,13 +40,14 @@ bodies:
       stiffness: [[50]]
       damping: [[0.1]]
       names: [root, end]
-    joint: {compound: [{screw: {axis: z, pitch: 0.1}}, {simple: [[0], [0], [0], [1], [0], [0]]}]}
+    joint: {compound: [{screw: {axis: z, pitch: 0.1}}, {simple: [[0], [0], [0], [1], [0], [0]],
+                       stiffness: 4, rest: 0.1, limits: [null, 2], stop_stiffness: 1e3, effort_limit: .inf}]}
     to: rod
     at: tip
     offset: [0.1, 0, 0]
     rotation: {axis: y, angle: 0.3}
     inboard: end
-  puck: {rigid: &puck {mass: 1, inertia: [1, 1, 1]}, joint: {planar: z}, rotation: {quaternion: [1, 0, 0, 0]}}
+  puck: {rigid: &puck {mass: 1, inertia: [1, 1, 1]}, joint: {planar: z, armature: 0.1}, rotation: {quaternion: [1, 0, 0, 0]}}
   rider: {rigid: *puck, joint: {cylindrical: -y}, to: puck}
 """
 

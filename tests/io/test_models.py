@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from helpers.files import EXAMPLES, description
+from helpers.files import EXAMPLES, bits, description
 
 
 def load(tmp_path, text, name="m.yaml"):
@@ -31,13 +31,63 @@ JOINTS = {
     "{compound: [{revolute: z}, spherical]}": lb.CompoundJoint(
         [lb.Revolute([0, 0, 1]), lb.Spherical()]
     ),
+    "{revolute: z, damping: 0.1, limits: [-1, 1], stop_stiffness: 1000}": lb.Revolute(
+        "z", damping=0.1, limits=(-1, 1), stop_stiffness=1000
+    ),
+    "{prismatic: x, limits: [null, 0.5], stop_stiffness: 0, effort_limit: 30}": lb.Prismatic(
+        "x", limits=(None, 0.5), stop_stiffness=0, effort_limit=30
+    ),
+    "{spherical: {}, damping: [1, 2, 3]}": lb.Spherical(damping=[1, 2, 3]),
+    "{free: , friction: 0.1, friction_speed: 1e-4}": lb.Free(friction=0.1, friction_speed=1e-4),
+    "{universal: [x, y], limits: [null, [0, 1]], stop_stiffness: 5}": lb.Universal(
+        "x", "y", limits=(None, (0, 1)), stop_stiffness=5
+    ),
+    "{compound: [{revolute: z, armature: 2}, {prismatic: z, stiffness: 3, rest: 0.1}]}": (
+        lb.CompoundJoint([lb.Revolute("z", armature=2), lb.Prismatic("z", stiffness=3, rest=0.1)])
+    ),
+    "{compound: [{revolute: z}, {prismatic: z}], armature: [2, 4]}": lb.CompoundJoint(
+        [lb.Revolute("z"), lb.Prismatic("z")], armature=[2, 4]
+    ),
 }
 
 
 @pytest.mark.parametrize("text", JOINTS)
 def test_joint(text, tmp_path):
     loaded = load(tmp_path, f"limber: 1\nbodies: {{b: {{rigid: {{mass: 1}}, joint: {text}}}}}")
-    assert repr(loaded.attachments["b"].joint) == repr(JOINTS[text])
+    joint = loaded.attachments["b"].joint
+    assert repr(joint) == repr(JOINTS[text])
+    assert bits(joint.physics) == bits(JOINTS[text].physics)
+
+
+def test_json_says_the_same(tmp_path):
+    text = """{"limber": 1, "bodies": {"b": {"rigid": {"mass": 1},
+        "joint": {"revolute": "z", "friction": 0.1, "limits": [null, 1], "stop_stiffness": 1e3}}}}"""
+    joint = load(tmp_path, text).attachments["b"].joint
+    expected = lb.Revolute("z", friction=0.1, limits=(None, 1), stop_stiffness=1e3)
+    assert bits(joint) == bits(expected)
+
+
+def test_joints_of_dh_tables_have_physics(tmp_path):
+    text = """
+limber: 1
+dh:
+  convention: modified
+  links:
+    - {name: a, joint: {revolute: {}, damping: 0.1}, rigid: {mass: 1}}
+    - {name: b, joint: {prismatic: {}, limits: [0, 1], stop_stiffness: 10}, rigid: {mass: 1}}
+    - {name: c, joint: prismatic, rigid: {mass: 1}}
+    - {name: d, rigid: {mass: 1}}
+"""
+    items = load(tmp_path, text).attachments
+    assert bits(items["a"].joint) == bits(lb.Revolute("z", damping=0.1))
+    assert bits(items["b"].joint) == bits(lb.Prismatic("z", limits=(0, 1), stop_stiffness=10))
+    assert bits(items["c"].joint) == bits(lb.Prismatic("z"))
+    assert bits(items["d"].joint) == bits(lb.Revolute("z"))
+    with pytest.raises(lb.FileError, match="damping must be at least 0, got -1") as caught:
+        load(tmp_path, text.replace("damping: 0.1", "damping: -1"))
+    assert (caught.value.line, caught.value.key) == (6, "dh.links[0].joint.damping")
+    with pytest.raises(lb.FileError, match="Did you mean 'prismatic'"):
+        load(tmp_path, text.replace("joint: prismatic", "joint: prismatik"))
 
 
 ROTATIONS = {

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import limber as lb
-from helpers.files import description
+from helpers.files import bits, description
 from helpers.random_systems import random_assembly
 from limber.bodies.placed import placed
+from limber.joints.physics import OPTIONS
 
 
 def again(assembly, folder, **options):
@@ -72,6 +73,76 @@ def test_beams_names_and_numbers_of_all_kinds_come_back(seed, tmp_path):
     assert description(again(made, tmp_path)) == description(made)
     expanded = description(again(made, tmp_path, expand_beams=True), recipes=False)
     assert expanded == description(made, recipes=False)
+
+
+def with_physics(rng):
+    """Joints of every kind with every option, numbers of every size."""
+    a = lb.Assembly("with physics")
+    full = {name: rng.uniform(0, 2) for name in OPTIONS if name not in ("limits", "friction")}
+    full |= {"limits": -np.sort(-rng.normal(size=2))[::-1], "friction": 5e-324, "rest": -0.0}
+    several = {name: rng.uniform(0.1, 2, 3) for name in full}
+    several |= {"static_friction": several["friction"], "limits": [(-1, None), None, (0.1, 0.3)]}
+    several["effort_limit"] = [1.0, np.inf, 1e300]
+    joints = [
+        lb.Revolute("x", **full),
+        lb.SimpleJoint(rng.normal(size=(6, 1)), **full),
+        lb.Screw("z", 0.1, armature=np.float32(0.1), speed_limit=np.inf),
+        lb.Planar("y", **several),
+        lb.Spherical(damping=rng.uniform(size=3), effort_limit=[1, 2, 3]),
+        lb.Free(friction=0.1),
+        lb.Cylindrical(rng.normal(size=3), limits=[-np.inf, 1], stop_stiffness=[0, 7]),
+        lb.Universal("x", "y", limits=[None, [0, 1]], stop_stiffness=3),
+        lb.CompoundJoint([lb.Revolute("x", **full), lb.Fixed(), lb.Spherical(friction=[1, 2, 3])]),
+        lb.CompoundJoint([lb.Prismatic("x"), lb.Planar("x")], stiffness=range(4)),
+        lb.Prismatic("z", damping=0, effort_limit=np.inf),
+    ]
+    for i, joint in enumerate(joints):
+        a.attach(f"b{i}", lb.RigidBody(1, inertia=np.eye(3)), joint)
+    return a
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_physics_of_joints_comes_back(seed, tmp_path):
+    made = with_physics(np.random.default_rng(seed))
+    assert description(again(made, tmp_path)) == description(made)
+    system, there = made.build(), again(made, tmp_path).build()
+    assert np.array_equal(there.dynamics.topo, system.dynamics.topo)
+    assert np.array_equal(there.dynamics.const, system.dynamics.const)
+
+
+def test_only_the_options_that_were_given_are_written(tmp_path):
+    made = lb.Assembly("arm").attach("a", lb.RigidBody(1.0), lb.Revolute("z", damping=[0.1]))
+    made.attach("b", lb.RigidBody(1.0), lb.Spherical(friction=2))
+    lb.save(made, tmp_path / "arm.yaml")
+    text = (tmp_path / "arm.yaml").read_text()
+    assert "joint: {revolute: z, damping: 0.1}" in text
+    assert "joint: {spherical: {}, friction: 2.0}" in text
+
+
+def test_what_was_given_is_kept_whatever_becomes_of_it():
+    damping, limits = np.array([1.0, 2.0]), [[0, 1], [None, 2]]
+    joint = lb.Universal("x", "y", damping=damping, limits=limits, stop_stiffness=1)
+    damping[0], limits[0] = 7.0, None
+    assert joint.physics.given["damping"] == (1.0, 2.0)
+    assert joint.physics.given["limits"] == ((0.0, 1.0), (None, 2.0))
+
+
+def test_result_files_keep_the_physics_of_joints(tmp_path):
+    system = with_physics(np.random.default_rng(0)).build()
+    result = lb.simulate(system, 1e-6, method="rk4", step=1e-6, every=1e-6)
+    result.save(tmp_path / "run.h5")
+    there = lb.Result.load(tmp_path / "run.h5").system
+    for name, joint in system.joints.items():
+        assert bits(there.joints[name].physics) == bits(joint.physics)
+    assert np.array_equal(there.dynamics.const, system.dynamics.const)
+
+
+def test_symbols_are_not_written(tmp_path):
+    sympy = pytest.importorskip("sympy")
+    joint = lb.Revolute("z", damping=sympy.Symbol("d"))
+    made = lb.Assembly("arm").attach("a", lb.RigidBody(1.0), joint)
+    with pytest.raises(lb.LimberError, match="damping of a joint has the symbols d: files hold"):
+        lb.save(made, tmp_path / "arm.yaml")
 
 
 @pytest.mark.parametrize("kind", [lb.Revolute, lb.Prismatic, lb.Planar])

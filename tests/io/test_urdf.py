@@ -1,12 +1,16 @@
-"""URDF: equal to Pinocchio's own reader; what is left out is said."""
+"""URDF: equal to Pinocchio's own reader; joints move as the file says; what is left out is said."""
+
+import warnings
 
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.integrate import solve_ivp
 
 import limber as lb
 
 TOLERANCE = 1e-12  # relative, mass matrix and bias
+SWING = 1e-9  # rad, and of the energy exchanged: what the tolerance of the integration leaves
 SWAP = [3, 4, 5, 0, 1, 2]  # Pinocchio's [linear; angular]
 
 
@@ -25,7 +29,7 @@ def link(name, *content):
 def joint(name, kind, parent, child, xyz="0 0 0", rpy="0 0 0", axis=None, more=""):
     axis = f'<axis xyz="{axis}"/>' if axis else ""
     limit = '<limit lower="-1" upper="1" effort="10" velocity="2"/>'
-    limit = limit if kind in ("revolute", "prismatic") else ""
+    limit = limit if kind in ("revolute", "prismatic") and "<limit" not in more else ""
     return (
         f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
         f'<origin xyz="{xyz}" rpy="{rpy}"/>{axis}{limit}{more}</joint>'
@@ -120,7 +124,8 @@ def test_equals_pinocchio(name, tmp_path):
     path.write_text(ROBOTS[name])
     model = pin.buildModelFromXML(ROBOTS[name])
     data = model.createData()
-    urdf, system = lb.io.parse_urdf(path), lb.io.read_urdf(path).build()
+    # Pinocchio keeps limits to be read
+    urdf, system = lb.io.parse_urdf(path), lb.io.read_urdf(path, stops=False).build()
     assert model.nv == system.nv
     rng = np.random.default_rng(1)
     for _ in range(20):
@@ -163,27 +168,181 @@ def write(tmp_path, *content, name="robot.urdf"):
 LINKS = link("a", inertial(1)) + link("b", inertial(1))
 
 
-def test_limits_are_kept_and_what_changes_the_motion_is_reported(tmp_path):
+# --- dynamics and limits --------------------------------------------------------------------------
+
+
+def one_joint(tmp_path, kind="revolute", more="", **options):
+    """The joint of a model of one, the file's <limit> and <dynamics> being `more`."""
+    path = write(tmp_path, LINKS, joint("j", kind, "a", "b", axis="0 0 1", more=more))
+    return lb.io.read_urdf(path, **options).attachments["b"].joint
+
+
+def limit(lower=-1.0, upper=1.5, effort=10.0, velocity=2.0):
+    return (
+        f'<limit lower="{lower!r}" upper="{upper!r}" effort="{effort!r}" velocity="{velocity!r}"/>'
+    )
+
+
+def test_dynamics_and_limits_are_those_of_the_joint(tmp_path):
     dynamics = '<dynamics damping="0.5" friction="0.1"/>'
+    for kind, make in (("revolute", lb.Revolute), ("prismatic", lb.Prismatic)):
+        made = one_joint(tmp_path, kind, dynamics + limit())
+        expected = make(
+            "z",
+            damping=0.5,
+            friction=0.1,
+            limits=(-1.0, 1.5),
+            stop_stiffness=10.0 / (0.01 * 2.5),
+            effort_limit=10.0,
+            speed_limit=2.0,
+        )
+        assert repr(made) == repr(expected)
+    made = one_joint(tmp_path, "continuous", dynamics + '<limit effort="3" velocity="4"/>')
+    expected = lb.Revolute("z", damping=0.5, friction=0.1, effort_limit=3, speed_limit=4)
+    assert repr(made) == repr(expected)
+
+
+def test_effort_limit_presses_the_joint_one_percent_into_its_stop(tmp_path):
+    """To what the softness of the stop adds there, 3e-5 of it."""
+    path = write(tmp_path, LINKS, joint("j", "revolute", "a", "b", axis="0 0 1", more=limit()))
+    system = lb.io.read_urdf(path, gravity=(0, 0, 0)).build()
+    assert lb.bias(system, [1.5 + 0.01 * 2.5], [0.0])[0] == pytest.approx(10.0, rel=1e-4)
+    assert lb.bias(system, [-1.0 - 0.01 * 2.5], [0.0])[0] == pytest.approx(-10.0, rel=1e-4)
+
+
+def test_stops_can_be_left_out(tmp_path):
+    made = one_joint(tmp_path, more=limit(), stops=False)
+    assert (made.physics.lower, made.physics.upper) == ([-1.0], [1.5])
+    assert made.physics.stop_stiffness == [0.0] and made.physics.effort_limit == [10.0]
+    model = tmp_path / "model.yaml"
+    model.write_text("limber: 1\nurdf: {file: robot.urdf, stops: false}")
+    assert repr(lb.load(model).attachments["b"].joint) == repr(made)
+    model.write_text("limber: 1\nurdf: {file: robot.urdf}")
+    assert lb.load(model).attachments["b"].joint.physics.stop_stiffness == [400.0]
+
+
+def test_zero_effort_and_velocity_are_no_limits(tmp_path):
+    with pytest.warns(lb.ModelWarning, match="joints 'j' have limits, but no effort") as caught:
+        made = one_joint(tmp_path, more=limit(effort=0.0, velocity=0.0))
+    assert len(caught) == 1
+    assert repr(made) == repr(lb.Revolute("z", limits=(-1.0, 1.5), stop_stiffness=0.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one_joint(tmp_path, more=limit(effort=0.0), stops=False)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 0.0), (1.0, -1.0)])
+def test_joints_without_a_range_have_no_stops(bounds, tmp_path):
+    with pytest.warns(lb.ModelWarning, match="joints 'j' have no range from lower to upper"):
+        made = one_joint(tmp_path, more=limit(*bounds))
+    assert repr(made) == repr(lb.Revolute("z", effort_limit=10, speed_limit=2))
+
+
+def test_lower_and_upper_are_zero_unless_given(tmp_path):
+    made = one_joint(tmp_path, more='<limit upper="2" effort="1" velocity="1"/>')
+    assert (made.physics.lower, made.physics.upper) == ([0.0], [2.0])
+    made = one_joint(tmp_path, more='<limit effort="1" velocity="1"/>')
+    assert repr(made) == repr(lb.Revolute("z", effort_limit=1, speed_limit=1))
+
+
+def test_the_largest_numbers_are_no_limits(tmp_path):
+    most = 1.7976931348623157e308
+    made = one_joint(tmp_path, more=limit(-most, most, most, most))
+    assert repr(made) == repr(lb.Revolute("z"))
+    with pytest.warns(lb.ModelWarning, match="no effort or only one limit"):
+        made = one_joint(tmp_path, more=limit(-1.0, most))
+    assert (made.physics.lower, made.physics.upper) == ([-1.0], [np.inf])
+
+
+def test_what_is_left_out_is_said_once(tmp_path):
+    dynamics = '<dynamics damping="0.5" friction="0.1"/>'
+    names = "abcdefgh"
     path = write(
         tmp_path,
-        LINKS,
-        link("c", inertial(1)),
+        *(link(name, inertial(1)) for name in names),
         joint("ab", "revolute", "a", "b", axis="0 0 1", more=dynamics),
         joint("ac", "revolute", "a", "c", axis="0 0 1", more='<mimic joint="ab" multiplier="-2"/>'),
+        joint("ad", "planar", "a", "d", axis="0 0 1", more=dynamics + limit()),
+        joint("ae", "fixed", "a", "e", more=dynamics + limit()),
+        joint("af", "continuous", "a", "f", more=limit()),
+        joint("ag", "revolute", "a", "g", more=limit(effort=0.0)),
+        joint("ah", "prismatic", "a", "h", more=limit(effort=-1.0)),
     )
     with pytest.warns(lb.ModelWarning) as caught:
         assembly = lb.io.read_urdf(path)
     (warning,) = caught
     text = str(warning.message)
-    assert "joint 'ab': damping 0.5 is left out" in text
-    assert "joint 'ab': friction 0.1 is left out" in text
-    assert "joint 'ac' mimics 'ab': it moves on its own here" in text
-    assert assembly.build().nv == 2
+    for words in (
+        "joint 'ac' mimics 'ab': it moves on its own here",
+        "joint 'ad' is planar and has several speeds: damping 0.5, friction 0.1, lower -1, upper 1.5, effort 10, "
+        "velocity 2 left out",
+        "joint 'ae' is fixed and does not move: damping 0.5, friction 0.1 left out",
+        "joint 'af' is continuous: its limits -1 and 1.5 are left out",
+        "joints 'ag', 'ah' have limits, but no effort",
+        "joint 'ah': effort -1 is negative and left out",
+    ):
+        assert text.count(words) == 1
+    assert "'ab':" not in text.replace("mimics 'ab':", "")
+    assert assembly.attachments["b"].joint.physics.damping == [0.5]
     joints = lb.io.parse_urdf(path).joints
     assert (joints["ab"].lower, joints["ab"].upper) == (-1.0, 1.0)
     assert (joints["ab"].effort, joints["ab"].velocity, joints["ab"].damping) == (10.0, 2.0, 0.5)
     assert joints["ac"].mimic == ("ab", -2.0, 0.0)
+
+
+def test_negative_damping_is_refused(tmp_path):
+    with pytest.raises(lb.FileError, match="joint 'j': damping must be at least 0, got -1"):
+        one_joint(tmp_path, more='<dynamics damping="-1"/>')
+
+
+def test_arm_with_damping_friction_and_stops_swings_as_written(tmp_path):
+    """Against SciPy on the closed form of a pendulum that strikes its lower stop and comes to rest."""
+    mass, length, about_com, g = 2.0, 0.5, 0.03, 9.81
+    damping, friction, lower, upper, effort = 0.15, 0.4, -0.6, 1.9, 20.0
+    path = write(
+        tmp_path,
+        link("base"),
+        link(
+            "arm", inertial(mass, f"0 0 {-length}", moments=f"{about_com} 0 0 {about_com} 0 0.01")
+        ),
+        joint(
+            *("shoulder", "revolute", "base", "arm"),
+            axis="0 1 0",
+            more=f'<dynamics damping="{damping}" friction="{friction}"/>'
+            + limit(lower, upper, effort, 3.0),
+        ),
+    )
+    system = lb.io.read_urdf(path).build()
+    stiffness = effort / (0.01 * (upper - lower))
+    softness, inertia = 1e-4 * (upper - lower), about_com + mass * length**2
+
+    def soft(x):
+        return 0.5 * (x + np.hypot(x, softness))
+
+    def rates(t, y):
+        theta, omega = y
+        moment = -mass * g * length * np.sin(theta) - damping * omega
+        moment -= friction * omega / np.hypot(omega, 1e-3)
+        moment -= stiffness * soft(theta - upper) * (omega + np.hypot(omega, 1.0))
+        moment += stiffness * soft(lower - theta) * (-omega + np.hypot(omega, 1.0))
+        return [omega, moment / inertia]
+
+    times = np.linspace(0.0, 5.0, 501)
+    start = [1.8, 0.0]
+    exact = solve_ivp(rates, (0, 5), start, "DOP853", times, rtol=3e-14, atol=1e-14)
+    for method in ("dop853", "sdirk4"):
+        found = lb.simulate(
+            *(system, 5.0),
+            q0=start[:1],
+            t_eval=times,
+            method=method,
+            rtol=1e-10,
+            atol=1e-12,
+        )
+        assert np.abs(found.q[:, 0] - exact.y[0]).max() < SWING
+        assert found.power_audit().accuracy < SWING
+    assert exact.y[0].min() < lower - 0.01  # it did strike the stop
+    assert abs(exact.y[1, -1]) < 1e-3  # and friction holds it
 
 
 def test_unknown_tags_are_reported_with_their_line(tmp_path):

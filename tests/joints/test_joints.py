@@ -141,3 +141,24 @@ def test_integrate_is_the_exponential_on_quaternions(angle):
     joint = lb.Free()
     assert_close(pose(joint, moved), pose(joint, q) @ expm(twist(v)), 1e-11)
     assert np.linalg.norm(moved[:4]) == pytest.approx(1.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("name", ["friction_speed", "stribeck_speed", "stop_softness"])
+@pytest.mark.parametrize("value", [1e-200, 1e200])
+def test_what_smooths_a_law_has_a_square(name, value):
+    with pytest.raises(lb.LimberError, match=f"{name} must be from 1e-100 to 1e.100, got"):
+        lb.Revolute("z", friction=1.0, limits=(0, 1), stop_stiffness=1.0, **{name: value})
+
+
+def test_limits_have_a_square():
+    with pytest.raises(lb.LimberError, match=r"limits has the limit 1e.308, too large"):
+        lb.Revolute("z", limits=(0, 1e308), stop_stiffness=0)
+
+
+def test_options_belong_to_the_joint():
+    """Arrays that were handed over stay the caller's: writable, and without effect afterwards."""
+    damping = np.array([1.0, 2.0])
+    joint = lb.Universal("x", "y", damping=damping)
+    damping[0] = 7.0
+    assert joint.physics.damping.tolist() == [1.0, 2.0]
+    assert repr(joint).endswith("damping=(1.0, 2.0))")

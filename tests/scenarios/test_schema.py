@@ -5,6 +5,7 @@ import json
 import pytest
 
 import limber as lb
+from limber.joints.physics import OPTIONS
 
 
 @pytest.mark.parametrize("kind", ["model", "scenario", "side"])
@@ -32,6 +33,19 @@ def test_schema_of_models_is_the_default():
     joint = schema["$defs"]["JointSection"]["anyOf"]
     assert joint[1] == {"enum": ["spherical", "free", "fixed"]}
     assert "revolute" in joint[0]["properties"]
+
+
+def test_schema_has_the_physics_of_joints():
+    definitions = lb.io.schema()["$defs"]
+    for name in ("JointSection", "DhJointSection"):
+        options = definitions[name]["anyOf"][0]["properties"]
+        assert set(OPTIONS) < set(options)
+        number = {"type": "number", "minimum": 0.0}
+        assert options["damping"]["anyOf"] == [number, {"type": "array", "items": number}]
+        assert options["friction_speed"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 0.0}
+        assert options["rest"]["anyOf"][0] == {"type": "number"}
+        assert options["limits"]["anyOf"][0]["items"] == {"type": ["number", "null"]}
+    assert definitions["DhJointSection"]["anyOf"][1] == {"enum": ["revolute", "prismatic"]}
 
 
 def test_unknown_kind_is_refused():

@@ -10,11 +10,12 @@ from limber.assembly import System
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, escape, escape_lines, pairs, print_json, show, table
 from limber.cli.subject import File, Subject, read
+from limber.joints.physics import OPTIONS, JointPhysics
 from limber.simulation import Table as TorqueTable
 
 
 def info(file: File, json: Json = False, debug: Debug = False) -> None:
-    """Say what is in a model, scenario or URDF file: bodies, joints, masses, modes, sizes.
+    """Say what is in a model, scenario or URDF file: bodies, joints and their physics, masses, modes, sizes.
 
     Of a scenario also its duration, torques and outputs. Reading a file is checking it: the exit code is 3
     if something in it is wrong.
@@ -28,7 +29,8 @@ def info(file: File, json: Json = False, debug: Debug = False) -> None:
         if json:
             print_json(found)
             return
-        show(_head(found), _bodies(found["bodies"]))
+        moving = [b for b in found["bodies"] if b["physics"]]
+        show(_head(found), _bodies(found["bodies"]), *([_physics(moving)] if moving else []))
 
 
 def described(subject: Subject) -> dict[str, Any]:
@@ -84,10 +86,21 @@ def _body(s: System, name: str) -> dict[str, Any]:
         "at": at,
         "joint": type(item.joint).__name__,
         "freedoms": item.joint.dofs,
+        "physics": physics_of_speeds(item.joint.physics),
         "mass": item.body.mass,
         "modes": item.body.modes,
         "q": [min(where.q_modes.start, where.q_joint.start), where.q_joint.stop],
         "v": [min(where.v_modes.start, where.v_joint.start), where.v_joint.stop],
+    }
+
+
+def physics_of_speeds(physics: JointPhysics) -> dict[str, Any]:
+    """The options that a joint has, each with a value for every speed; pairs of limits."""
+    limits = list(zip(physics.lower.tolist(), physics.upper.tolist()))
+    return {
+        name: limits if name == "limits" else getattr(physics, name).tolist()
+        for name in OPTIONS
+        if name in physics.options
     }
 
 
@@ -127,3 +140,19 @@ def _bodies(bodies: list[dict[str, Any]]):
             f"{b['mass']:.6g}", *ranges,
         )  # fmt: skip
     return made
+
+
+def _physics(bodies: list[dict[str, Any]]):
+    names = [name for name in OPTIONS if any(name in b["physics"] for b in bodies)]
+    made = table("Physics of joints", "body", *(name.replace("_", " ") for name in names))
+    for b in bodies:
+        made.add_row(escape(b["name"]), *(_cell(b["physics"].get(name)) for name in names))
+    return made
+
+
+def _cell(values: list | None) -> str:
+    """What the speeds of a joint have of one option: one value where all have the same."""
+    if values is None:
+        return "-"
+    words = [f"{x[0]:g} to {x[1]:g}" if isinstance(x, tuple) else f"{x:g}" for x in values]
+    return words[0] if len(set(words)) == 1 else ", ".join(words)

@@ -14,7 +14,7 @@ beam along x from this frame is the link from axis to axis.  Joint coordinates c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,10 @@ from limber.checks import Array, array, number, shown
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentValueError
 from limber.io.rotations import cos_sin
-from limber.joints import Prismatic, Revolute
+from limber.joints import Joint, Prismatic, Revolute
+from limber.joints.physics import JointOptions
+
+KINDS: dict[str, type[Revolute | Prismatic]] = {"revolute": Revolute, "prismatic": Prismatic}
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class DhRow:
     kind : "revolute" or "prismatic".
     tip : node of the body that carries the next joint.  None: "tip" of a flexible body that has one, the
         body frame of others.
+    physics : of the joint, as joints take it by keyword: {"damping": 0.1}.
     """
 
     name: str
@@ -45,6 +49,15 @@ class DhRow:
     theta: float = 0.0
     kind: str = "revolute"
     tip: str | int | None = None
+    physics: JointOptions = field(default_factory=JointOptions)
+
+    def joint(self) -> Joint:
+        """The joint of this row."""
+        if self.kind not in KINDS:
+            raise ArgumentValueError(
+                f'kind of {self.name!r} must be "revolute" or "prismatic", got {shown(self.kind)}.'
+            )
+        return KINDS[self.kind]("z", **self.physics)
 
 
 def attach_dh(
@@ -74,16 +87,12 @@ def attach_dh(
     turn = rotation_matrix("rotation", np.eye(3) if rotation is None else rotation)
     a = alpha = 0.0
     for row in rows:
-        if row.kind not in ("revolute", "prismatic"):
-            raise ArgumentValueError(
-                f'kind of {row.name!r} must be "revolute" or "prismatic", got {shown(row.kind)}.'
-            )
+        joint = row.joint()
         own = {key: number(key, getattr(row, key)) for key in ("a", "alpha", "d", "theta")}
         if convention == "modified":
             a, alpha = own["a"], own["alpha"]
         across = _about_x(alpha)
         shift = np.array([a, 0.0, 0.0]) + across @ np.array([0.0, 0.0, own["d"]])
-        joint = Revolute([0, 0, 1]) if row.kind == "revolute" else Prismatic([0, 0, 1])
         place = base + turn @ shift, turn @ across @ _about_z(own["theta"])
         assembly.attach(row.name, row.body, joint, to, at, *place)
         a, alpha = own["a"], own["alpha"]

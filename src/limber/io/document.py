@@ -133,12 +133,13 @@ class Where:
                 raise self.error(str(error)) from error
             raise
         except LimberError as error:
-            word = re.match(r"\w+", str(error))
-            name = word[0] if word else ""
+            # the entry that the message speaks of: its first word, or what a joint takes none of
+            names = re.findall(r"^\w+|(?<= takes no )\w+", str(error))
             for section in (*((s,) for s in under), ()):
                 here = Where(self.document, (*self.path, *section))
-                if here.has(name):
-                    raise here.error(str(error), name) from error
+                for name in names:
+                    if here.has(name):
+                        raise here.error(str(error), name) from error
             body = re.search(r"body '([^']+)'", str(error))
             raise self.error(str(error), *(("bodies", body[1]) if body else ())) from error
         except (ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:

@@ -111,6 +111,45 @@ def numbers(shape: tuple[int | str, ...], *, scalar: bool = False) -> Check:
     return Check(check, schema)
 
 
+def per_speed(*, minimum: float | None = 0.0, above: bool = False, infinite: bool = False) -> Check:
+    """A number, or a list of one for every speed of a joint.  The bounds are for the schema: the joint checks them."""
+    one: dict[str, Any] = {"type": "number"}
+    if minimum is not None:
+        one["exclusiveMinimum" if above else "minimum"] = minimum
+
+    def check(value: Any) -> Any:
+        if isinstance(value, list):
+            return [entry(x, i) for i, x in enumerate(value)]
+        return entry(value)
+
+    def entry(value: Any, *at: int) -> float:
+        if infinite and value == math.inf:
+            return math.inf
+        what = "a number" if at else "a number, or a list of one for every speed of the joint"
+        return _finite(value, what, *at)
+
+    return Check(check, {"anyOf": [one, {"type": "array", "items": one}]})
+
+
+def _limits(value: Any) -> list:
+    """[lower, upper], null for one that is not there, or a list of such pairs; the joint checks which."""
+    expected = (
+        "a pair [lower, upper] with null for a limit that is not there, or a list of such pairs"
+    )
+
+    def bound(value: Any, *at: int) -> float | None:
+        return None if value is None else _finite(value, "a number or null", *at)
+
+    if not isinstance(value, list):
+        raise problem(f"must be {expected}; got {named(value)}.")
+    return [
+        [bound(x, i, j) for j, x in enumerate(entry)]
+        if isinstance(entry, list)
+        else bound(entry, i)
+        for i, entry in enumerate(value)
+    ]
+
+
 def array_of(value: Any, shape: tuple[int | str, ...]) -> np.ndarray:
     """Nested lists as an array, checked."""
     expected = f"numbers of shape {text(shape)}"
@@ -221,3 +260,7 @@ Matrix = Annotated[Any, numbers((3, 3))]
 Inertia = Annotated[Any, moments()]
 _VECTOR = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
 Axis = Annotated[Any, Check(_axis, {"anyOf": [{"enum": list(AXES)}, _VECTOR]})]
+_BOUND = {"type": ["number", "null"]}
+_PAIR = {"type": "array", "items": _BOUND, "minItems": 2, "maxItems": 2}
+_PAIRS = {"type": "array", "items": {"anyOf": [_PAIR, {"type": "null"}]}}
+Limits = Annotated[Any, Check(_limits, {"anyOf": [_PAIR, _PAIRS]})]

@@ -1,4 +1,4 @@
-"""Joints in files: `joint: {revolute: z}`, `joint: free`, `joint: {compound: [...]}`."""
+"""Joints in files: `joint: {revolute: z, damping: 0.1}`, `joint: free`, `joint: {compound: [...]}`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from limber import joints as J
-from limber.checks import did_you_mean, shown
+from limber.checks import did_you_mean, free_symbols, shown
 from limber.errors import ArgumentTypeError
-from limber.io.fields import Axis, Number, named, numbers, problem
+from limber.io.document import Where
+from limber.io.fields import Axis, Limits, Number, named, numbers, per_speed, problem
 from limber.io.section import Section
+from limber.joints.physics import OPTIONS, JointOptions, JointPhysics
 
 #: Joints that need no numbers may be given by their name alone.
 BARE = {"spherical": J.Spherical, "free": J.Free, "fixed": J.Fixed}
@@ -42,8 +44,37 @@ class NothingSection(Section):
     """No numbers: {} or nothing."""
 
 
-class JointSection(Section):
-    """One joint, by the key that names its kind; spherical, free and fixed also as a word."""
+class PhysicsSection(Section):
+    """What a joint has of its own, beside its kind; see `limber.joints.physics.JointOptions`."""
+
+    armature: Annotated[Any, per_speed()] = None
+    stiffness: Annotated[Any, per_speed()] = None
+    rest: Annotated[Any, per_speed(minimum=None)] = None
+    damping: Annotated[Any, per_speed()] = None
+    friction: Annotated[Any, per_speed()] = None
+    friction_speed: Annotated[Any, per_speed(above=True)] = None
+    static_friction: Annotated[Any, per_speed()] = None
+    stribeck_speed: Annotated[Any, per_speed(above=True)] = None
+    limits: Limits = None
+    stop_stiffness: Annotated[Any, per_speed()] = None
+    stop_damping: Annotated[Any, per_speed()] = None
+    stop_softness: Annotated[Any, per_speed(above=True)] = None
+    effort_limit: Annotated[Any, per_speed(above=True, infinite=True)] = None
+    speed_limit: Annotated[Any, per_speed(above=True, infinite=True)] = None
+
+    @classmethod
+    def key_names(cls) -> list[str]:
+        """The kinds of joints first."""
+        return [*cls.one_of, *OPTIONS]
+
+    def options(self) -> JointOptions:
+        """The options that the file gives, as joints take them."""
+        given: Any = {x: getattr(self, x) for x in OPTIONS if x in self.model_fields_set}
+        return given
+
+
+class JointSection(PhysicsSection):
+    """One joint, by the key that names its kind, and its physics; spherical, free and fixed also as a word."""
 
     one_of: ClassVar[tuple[str, ...]] = (
         "revolute",
@@ -84,25 +115,32 @@ class JointSection(Section):
             return {k: {} if k in BARE and x is None else x for k, x in data.items()}
         return data
 
-    def build(self) -> J.Joint:
-        """The joint."""
+    def build(self, where: Where) -> J.Joint:
+        """The joint; `where` is its place in the file."""
+        with where.checked():
+            return self._joint(where, self.options())
+
+    def _joint(self, where: Where, options: JointOptions) -> J.Joint:
         for kind, make in BARE.items():
             if getattr(self, kind) is not None:
-                return make()
+                return make(**options)
         if self.screw is not None:
-            return J.Screw(self.screw.axis, self.screw.pitch)
+            return J.Screw(self.screw.axis, self.screw.pitch, **options)
         if self.universal is not None:
-            return J.Universal(self.universal.axis1, self.universal.axis2)
+            return J.Universal(self.universal.axis1, self.universal.axis2, **options)
         if self.simple is not None:
-            return J.SimpleJoint(self.simple)
+            return J.SimpleJoint(self.simple, **options)
         if self.compound is not None:
-            return J.CompoundJoint([part.build() for part in self.compound])
+            parts = enumerate(self.compound)
+            return J.CompoundJoint(
+                [part.build(where / "compound" / i) for i, part in parts], **options
+            )
         for kind, make_about in ABOUT.items():
             axis = getattr(self, kind)
             if axis is not None:
-                return make_about(axis)
+                return make_about(axis, **options)
         # a key was given, and nothing came with it
-        kind = next(iter(self.model_fields_set))
+        kind = next(x for x in self.one_of if x in self.model_fields_set)
         raise ArgumentTypeError(f"{kind} has no value: give its numbers.")
 
 
@@ -124,6 +162,27 @@ def axis_data(axis: np.ndarray) -> Any:
 
 def joint_data(joint: J.Joint) -> Any:
     """A joint as files write it."""
+    kind = kind_data(joint)
+    physics = physics_data(joint.physics)
+    if not physics:
+        return kind
+    return ({kind: {}} if isinstance(kind, str) else kind) | physics
+
+
+def physics_data(physics: JointPhysics) -> dict[str, Any]:
+    """The options that were given to a joint as a whole."""
+    for name, value in physics.given.items():
+        unknown = free_symbols(value)
+        if unknown:
+            names = ", ".join(sorted(map(str, unknown)))
+            raise ArgumentTypeError(
+                f"{name} of a joint has the symbols {names}: files hold numbers. Put them in."
+            )
+    return dict(physics.given)
+
+
+def kind_data(joint: J.Joint) -> Any:
+    """A joint without its physics: a word, or a mapping of one key."""
     kind = type(joint)
     for word, bare in BARE.items():
         if kind is bare:

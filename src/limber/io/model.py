@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from limber.assembly import Assembly
 from limber.bodies import Body
 from limber.io.bodies import BodySection
-from limber.io.dh import DhRow, attach_dh
+from limber.io.dh import KINDS, DhRow, attach_dh
 from limber.io.document import Document, Where
 from limber.io.fields import (
     FileName,
@@ -23,7 +23,7 @@ from limber.io.fields import (
     named,
     whole,
 )
-from limber.io.joints import JointSection
+from limber.io.joints import JointSection, NothingSection, PhysicsSection
 from limber.io.rotations import RotationSection
 from limber.io.section import Section, validated
 from limber.io.urdf import parse_urdf
@@ -58,17 +58,37 @@ class AttachedSection(PlaceSection, BodySection):
         """Add it to the assembly."""
         body = self.build_body(where)
         place = self.place(where)
-        with (where / "joint").checked():
-            joint = self.joint.build()
+        joint = self.joint.build(where / "joint")
         with where.checked():
             assembly.attach(name, body, joint, inboard=self.inboard, **place)
+
+
+class DhJointSection(PhysicsSection):
+    """The joint of a row, about or along its z: `revolute`, or {revolute: {}, damping: 0.1}."""
+
+    one_of: ClassVar[tuple[str, ...]] = tuple(KINDS)
+    short: ClassVar[str] = "revolute or prismatic"
+    revolute: NothingSection | None = None
+    prismatic: NothingSection | None = None
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """The bare word."""
+        if isinstance(data, str):
+            return {choice(*cls.one_of).check(data): {}}
+        return data
+
+    @property
+    def kind(self) -> str:
+        """ "revolute" or "prismatic"."""
+        return next(kind for kind in self.one_of if kind in self.model_fields_set)
 
 
 class DhLinkSection(BodySection):
     """A row of a Denavit-Hartenberg table with its body."""
 
     name: Name
-    joint: Annotated[str, choice("revolute", "prismatic")] = "revolute"
+    joint: DhJointSection = DhJointSection(revolute=NothingSection())
     a: Number = 0.0
     alpha: Number = 0.0
     d: Number = 0.0
@@ -89,11 +109,21 @@ class DhSection(PlaceSection):
         place = self.place(where)
         rows = []
         for i, link in enumerate(self.links):
-            body = link.build_body(where / "links" / i)
-            turns = unit * link.alpha, unit * link.theta
-            rows.append(
-                DhRow(link.name, body, link.a, turns[0], link.d, turns[1], link.joint, link.tip)
+            place_of_row = where / "links" / i
+            row = DhRow(
+                name=link.name,
+                body=link.build_body(place_of_row),
+                a=link.a,
+                alpha=unit * link.alpha,
+                d=link.d,
+                theta=unit * link.theta,
+                kind=link.joint.kind,
+                tip=link.tip,
+                physics=link.joint.options(),
             )
+            with (place_of_row / "joint").checked():
+                row.joint()
+            rows.append(row)
         with where.checked():
             attach_dh(assembly, rows, convention=self.convention, **place)
 
@@ -115,6 +145,7 @@ class UrdfSection(Section):
 
     file: FileName
     root: Annotated[str, choice("fixed", "free")] = "fixed"
+    stops: Flag = True
     flexible: dict[Name, FlexibleLinkSection] | None = None
     side_file: FileName | None = None
     attach: dict[Name, NodeName] | None = None
@@ -130,7 +161,7 @@ class UrdfSection(Section):
         with (where / "file").checked():
             robot = parse_urdf(where.folder / self.file)
         with where.checked():
-            attach_urdf(assembly, robot, bodies, root=self.root, attach=nodes)
+            attach_urdf(assembly, robot, bodies, root=self.root, attach=nodes, stops=self.stops)
 
 
 def flexible_links(sections: dict, where: Where) -> dict[str, Body]:

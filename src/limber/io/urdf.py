@@ -42,7 +42,7 @@ class UrdfLink:
 
 @dataclass(frozen=True, eq=False)
 class UrdfJoint:
-    """A joint, and what Limber has no place for: limits, damping, friction, mimic (joint, factor, offset).
+    """A joint with its limits, damping and friction, and what Limber has no place for: mimic (joint, factor, offset).
 
     lower, upper, effort, velocity are None where the file does not give them.
     """

@@ -13,7 +13,9 @@ from limber.bodies import Body, RigidBody
 from limber.checks import Array, did_you_mean, listed, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError, ModelWarning, warn
 from limber.io.urdf import Urdf, UrdfJoint, parse_urdf
+from limber.io.urdf_physics import joint_physics
 from limber.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
+from limber.joints.physics import JointOptions
 
 #: A joint farther than this from the nearest node, as a share of the body's extent, is reported.
 FAR = 0.02
@@ -26,6 +28,7 @@ def read_urdf(
     root: str = "fixed",
     attach: Mapping[str, str | int] | None = None,
     gravity=(0.0, 0.0, -9.81),
+    stops: bool = True,
 ) -> Assembly:
     """The assembly of a URDF file: a body per link, under the link's name.
 
@@ -37,11 +40,20 @@ def read_urdf(
     root : "fixed" to the world, or "free".
     attach : {joint: node}, the node of a flexible link that carries a joint; without it the nearest.
     gravity : acceleration of gravity in world axes; URDF does not say it.
+    stops : False for joints that nothing stops at `lower` and `upper`; their limits are kept to be read.
 
     The joint coordinate is that of URDF; `floating` becomes Free, `planar` Planar(axis), and `continuous`
-    and `revolute` Revolute.  Fixed joints stay as Fixed.  Limits, damping, friction and mimic have no
-    place in an Assembly: `parse_urdf` has them; damping, friction and mimic, which would change the
-    motion, give a ModelWarning.  So do inertias that no distribution of mass has, which are kept.
+    and `revolute` Revolute.  Fixed joints stay as Fixed.
+
+    Joints have the `damping` and `friction` of `<dynamics>`, and of `<limit>` `effort` and `velocity` as
+    effort_limit and speed_limit (zero for none).  Revolute and prismatic joints have compliant stops at `lower`
+    and `upper`; URDF says nothing of their stiffness, which is taken such that `effort` presses the joint by 1 %
+    of the range into the stop: stop_stiffness = effort / (0.01 (upper - lower)).  Without an effort the limits
+    are kept to be read, with stop_stiffness=0.
+
+    One ModelWarning names the joints with limits but no effort, those whose lower limit is not below the upper
+    one, mimics, which have no place in an Assembly (`parse_urdf` has them), dynamics and limits of planar and
+    floating joints, and the links whose inertia no distribution of mass has, which is kept.
     """
     bodies: Mapping[str, Body] = {}
     nodes: dict[str, str | int] = {}
@@ -53,7 +65,8 @@ def read_urdf(
         bodies = flexible
     robot = parse_urdf(path)
     assembly = Assembly(robot.name, gravity)
-    return attach_urdf(assembly, robot, bodies, root=root, attach=nodes | dict(attach or {}))
+    nodes |= dict(attach or {})
+    return attach_urdf(assembly, robot, bodies, root=root, attach=nodes, stops=stops)
 
 
 def attach_urdf(
@@ -63,6 +76,7 @@ def attach_urdf(
     *,
     root: str = "fixed",
     attach: Mapping[str, str | int] | None = None,
+    stops: bool = True,
 ) -> Assembly:
     """Add a robot to an assembly; arguments as in `read_urdf`."""
     if root not in ("fixed", "free"):
@@ -74,7 +88,8 @@ def attach_urdf(
         if not isinstance(body, Body):
             raise ArgumentTypeError(f"flexible[{name!r}] must be a body, got {shown(body)}.")
     bodies = {name: _body(robot, name, flexible) for name in robot.links}
-    _report(robot, flexible, bodies)
+    physics, notes = joint_physics(robot.joints.values(), bool(stops))
+    _report(robot, flexible, bodies, notes)
     children: dict[str, list[UrdfJoint]] = {name: [] for name in robot.links}
     for joint in robot.joints.values():
         children[joint.parent].append(joint)
@@ -88,7 +103,7 @@ def attach_urdf(
         else:
             to, at, offset = _place(robot, inboard, bodies, attach)
             try:
-                made = _joint(inboard)
+                made = _joint(inboard, physics[inboard.name])
                 assembly.attach(name, bodies[name], made, to, at, offset, inboard.rotation)
             except LimberError as error:
                 raise inboard.element.error(f"joint {inboard.name!r}: {error}") from error
@@ -105,18 +120,14 @@ def _check_names(argument: str, given: Mapping, known: Mapping, what: str) -> No
             raise ArgumentValueError(f"{argument} names the unknown {what} {shown(name)}. {hint}")
 
 
-def _report(robot: Urdf, flexible: Mapping, bodies: Mapping) -> None:
+def _report(robot: Urdf, flexible: Mapping, bodies: Mapping, of_joints: list[str]) -> None:
     """Warn of what the model leaves out and what would change the motion."""
-    notes = []
+    notes = list(of_joints)
     for joint in robot.joints.values():
         if joint.mimic is not None:
             notes.append(
                 f"joint {joint.name!r} mimics {joint.mimic[0]!r}: it moves on its own here"
             )
-        for what in ("damping", "friction"):
-            value = getattr(joint, what)
-            if value:
-                notes.append(f"joint {joint.name!r}: {what} {value:g} is left out")
     for name, body in flexible.items():
         mass = robot.links[name].mass
         if mass and abs(body.mass - mass) > 0.01 * mass:
@@ -147,14 +158,15 @@ def _body(robot: Urdf, name: str, flexible: Mapping) -> Body:
         raise link.element.error(f"link {name!r}: {error}") from error
 
 
-def _joint(joint: UrdfJoint) -> Joint:
+def _joint(joint: UrdfJoint, physics: JointOptions) -> Joint:
     if joint.kind == "fixed":
         return Fixed()
     if joint.kind == "floating":
         return Free()
     if joint.kind == "planar":
         return Planar(joint.axis)
-    return Prismatic(joint.axis) if joint.kind == "prismatic" else Revolute(joint.axis)
+    kind = Prismatic if joint.kind == "prismatic" else Revolute
+    return kind(joint.axis, **physics)
 
 
 def _place(

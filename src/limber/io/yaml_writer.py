@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -16,6 +17,8 @@ _WIDTH = 96
 
 def number(value: float) -> str:
     """A number that reads back bit for bit."""
+    if value == math.inf:
+        return ".inf"
     return repr(int(value)) if isinstance(value, (int, np.integer)) else repr(float(value))
 
 
@@ -53,6 +56,8 @@ def flow(value: Any) -> str:
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{words(k)}: {flow(x)}" for k, x in value.items()) + "}"
+    if value is None:
+        return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
     return words(value) if isinstance(value, str) else number(value)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -29,6 +29,9 @@ STRIBECK = 10.0
 SOFTNESS = 1e-4
 #: s/rad or s/m, unless told otherwise.
 STOP_DAMPING = 1.0
+#: Limits lie within this, and the speeds and lengths that smooth a law between it and its inverse: their squares
+#: must stay finite and above zero.
+FARTHEST = 1e100
 
 
 class JointOptions(TypedDict, total=False):
@@ -98,7 +101,8 @@ class JointPhysics:
     speed_limit: Array
     #: the names of the options that were given, for some speed at least
     options: frozenset[str] = frozenset()
-    #: the same with their values, where they were given for the joint as a whole
+    #: the same with their values, where they were given for the joint as a whole: one value if all speeds have the
+    #: same, else a tuple
     given: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -183,7 +187,7 @@ def physics_of(joint: str, speeds: int, given: JointOptions) -> JointPhysics:
         if "stop_softness" in given
         else SOFTNESS * np.where(np.isfinite(span), span, 1.0)
     )
-    return JointPhysics(
+    made = JointPhysics(
         option("armature", 0.0),
         option("stiffness", 0.0),
         option("rest", 0.0, minimum=None),
@@ -199,9 +203,29 @@ def physics_of(joint: str, speeds: int, given: JointOptions) -> JointPhysics:
         softness,
         option("effort_limit", math.inf, above=True),
         option("speed_limit", math.inf, above=True),
-        frozenset(given),
-        dict(given),
     )
+    kept = _as_given(made, given)
+    return replace(made, options=frozenset(kept), given=kept)
+
+
+def _as_given(physics: JointPhysics, given: JointOptions) -> dict[str, Any]:
+    """The options that were given, from the arrays: what the caller does with its own later changes nothing."""
+    kept: dict[str, Any] = {}
+    for name in (option for option in OPTIONS if option in given):
+        values = _pairs(physics) if name == "limits" else getattr(physics, name).tolist()
+        same = all(repr(x) == repr(values[0]) for x in values)
+        if values[0] is not None or not same:  # limits that are none were not given
+            kept[name] = values[0] if same else tuple(values)
+    return kept
+
+
+def _pairs(physics: JointPhysics) -> list[tuple[float | None, float | None] | None]:
+    """The limits of every speed as a pair, None for one that is not there."""
+    pairs = []
+    for bounds in zip(physics.lower.tolist(), physics.upper.tolist()):
+        lower, upper = (x if math.isfinite(x) else None for x in bounds)
+        pairs.append(None if lower is None and upper is None else (lower, upper))
+    return pairs
 
 
 def _one_each(name: str, value: Any, speeds: int, minimum: float | None, above: bool) -> Array:
@@ -222,6 +246,12 @@ def _one_each(name: str, value: Any, speeds: int, minimum: float | None, above: 
     if minimum is not None and (bad := result < minimum if not above else result <= minimum).any():
         must = "greater than" if above else "at least"
         raise ArgumentValueError(f"{name} must be {must} {minimum:g}, got {result[bad][0]:g}.")
+    if above and not name.endswith("_limit"):
+        bad = (result < 1.0 / FARTHEST) | (result > FARTHEST)
+        if bad.any():
+            raise ArgumentValueError(
+                f"{name} must be from {1.0 / FARTHEST:g} to {FARTHEST:g}, got {result[bad][0]:g}: its square enters."
+            )
     return result
 
 
@@ -250,6 +280,11 @@ def _limits(value: Any, speeds: int) -> tuple[Array, Array]:
         for bounds, x, none in ((lower, pair[0], -math.inf), (upper, pair[1], math.inf)):
             if x is not None and x != none:
                 bounds[i] = float(array(where, x, ()))
+                if abs(bounds[i]) > FARTHEST:
+                    raise ArgumentValueError(
+                        f"{where} has the limit {bounds[i]:g}, too large to compute with: give None for a limit that is "
+                        "not there."
+                    )
         if not lower[i] < upper[i]:
             raise ArgumentValueError(
                 f"{where} must have the lower limit first and below the upper one, got ({lower[i]:g}, {upper[i]:g})."

@@ -7,7 +7,7 @@ from typing import Any
 from limber.checks import shown
 from limber.errors import ArgumentValueError
 from limber.io.joints import BARE, JointSection
-from limber.io.model import ModelSection, SideSection
+from limber.io.model import DhJointSection, ModelSection, SideSection
 from limber.io.section import Section
 from limber.scenarios.scenario import ScenarioSection
 
@@ -39,6 +39,7 @@ def _with_short_forms(name: str, definition: dict[str, Any]) -> dict[str, Any]:
     rows = {"type": "array", "minItems": 3, "maxItems": 3}
     short: dict[str, dict[str, Any]] = {
         JointSection.__name__: {"enum": list(BARE)},
+        DhJointSection.__name__: {"enum": list(DhJointSection.one_of)},
         "RotationSection": rows | {"items": rows | {"items": number}},
         "UniversalSection": {"type": "array", "minItems": 2, "maxItems": 2},
         "ModesSection": {"type": "integer", "minimum": 1},
