@@ -136,12 +136,12 @@ def workspaces(packed: Packed, extra: int = 0) -> Workspaces:
 
 
 def node_key(name: str, body: str, node: str | int | None) -> Hashable:
-    """The key of `System._ready` for a call that is about a node; None for a node of an unusual type.
+    """The key of `System._ready` for a call that is about a node; None for a body or node of an unusual type.
 
     The type is a part of it: True and 1.0 are no nodes, but equal to 1.
     """
     kind = type(node)
-    return (name, body, node, kind) if kind in _NODE_TYPES else None
+    return (name, body, node, kind) if type(body) is str and kind in _NODE_TYPES else None
 
 
 def evaluated(
