@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -42,7 +42,7 @@ class System(Frozen):
     def __init__(self, name: str, items: tuple[Attachment, ...], gravity: Array, fidelity: str):
         self.name = name
         #: functions of single states, by call; `dynamics.evaluate.evaluated` puts them here
-        self._ready: dict[Hashable, Callable[..., Any]] = {}
+        self._ready: dict[Hashable, Any] = {}
         self.fidelity = fidelity
         self.gravity = gravity
         self.attachments: Mapping[str, Attachment] = MappingProxyType({i.name: i for i in items})

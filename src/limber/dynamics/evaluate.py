@@ -17,7 +17,7 @@ from limber.assembly.system import System
 from limber.checks import Array, numbers, shown, unit_quaternion
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.kernels import layout as L
-from limber.kernels.functions import INPUTS, ROWS
+from limber.kernels.functions import ROWS
 from limber.native.calls import Call
 from limber.native.status import NOT_FINITE, NOT_UNIT, OK, OVERFLOW, SINGULAR, STATES, UNSURE
 
@@ -102,13 +102,9 @@ def node_pair(system: System, packed: Packed, body: str, node: str | int | None)
     return np.array([k * L.COLUMNS, record], dtype=np.int64)
 
 
-def externals(
-    system: System, packed: Packed, external: External | None
-) -> tuple[np.ndarray, dict[str, tuple[ArrayLike, int]]]:
-    """Flat (body, node record) pairs, and the wrenches as arguments for `vectors`."""
-    pairs = node_pairs(system, packed, external)
-    wrenches = {f"external[{key!r}]": (wrench, 6) for key, wrench in (external or {}).items()}
-    return pairs, wrenches
+def named_wrenches(external: External | None) -> dict[str, tuple[ArrayLike, int]]:
+    """The wrenches as arguments for `vectors`; `node_pairs` has checked their keys."""
+    return {f"external[{key!r}]": (wrench, 6) for key, wrench in (external or {}).items()}
 
 
 class Workspaces:
@@ -140,12 +136,12 @@ def workspaces(packed: Packed, extra: int = 0) -> Workspaces:
 
 
 def node_key(name: str, body: str, node: str | int | None) -> Hashable:
-    """The key of `System._ready` for a call that is about a node; None for a node of an unusual type.
+    """The key of `System._ready` for a call that is about a node; None for a body or node of an unusual type.
 
     The type is a part of it: True and 1.0 are no nodes, but equal to 1.
     """
     kind = type(node)
-    return (name, body, node, kind) if kind in _NODE_TYPES else None
+    return (name, body, node, kind) if type(body) is str and kind in _NODE_TYPES else None
 
 
 def evaluated(
@@ -172,24 +168,23 @@ def evaluated(
     row = row or name
     function = ROWS[row]
     packed = system.dynamics if function.view == "dynamics" else system.geometry
-    wrenches: dict[str, tuple[ArrayLike, int]] = {}
-    if node is not None:
-        nodes = node_pair(system, packed, *node)
+    ready = system._ready.get(key)
+    if ready is not None:
+        call = ready.call
+    elif node is not None:
+        call = Call(system, row, packed.topo, packed.const, node_pair(system, packed, *node))
     else:
-        nodes, wrenches = externals(system, packed, external)
-    named = {
-        part: (value, math.prod(INPUTS[part].shape_in(system)))
-        for part, value in zip(function.inputs, given)
-    }
+        call = Call(system, row, packed.topo, packed.const, node_pairs(system, packed, external))
+    named = {part: (x, size) for (part, size), x in zip(call.inputs.items(), given)}
+    wrenches = named_wrenches(external)
     batch, arrays = vectors(system, **named, **wrenches)
     inputs = dict(zip(named, arrays))
     if wrenches:
         inputs["external"] = np.hstack(arrays[len(named) :])
         refuse_infinite(inputs["external"], list(wrenches))
-    call = Call(system, row, packed.topo, packed.const, nodes)
     workspace = workspaces(packed, function.scratch_in(system))
     out = _run(system, name, row, call, inputs, workspace)
-    if key is not None:
+    if key is not None and ready is None:
         system._ready[key] = call.single(workspace.free, workspace.size)
     return call.parts(out, batch)
 

@@ -14,7 +14,7 @@ from limber.dynamics.evaluate import (
     External,
     check_system,
     evaluated,
-    externals,
+    named_wrenches,
     node_key,
     vectors,
 )
@@ -113,18 +113,25 @@ def _warn_of_loss(system: System, q, v, tau, external, method: str, error, exact
 
 
 def force_key(name: str, external: External | None) -> Hashable:
-    """The key of `System._ready` for a call with no external force or one; None for more."""
+    """The key of `System._ready` for a call with external forces or none; None for forces at unusual nodes."""
     if external is None:
         return name
-    if type(external) is dict and len(external) == 1:
-        (where,) = external
-        if type(where) is tuple and len(where) == 2:
-            return node_key(name, *where)
-    return None
+    if type(external) is not dict or not external:
+        return None
+    keys = []
+    for where in external:
+        key = node_key(name, *where) if type(where) is tuple and len(where) == 2 else None
+        if key is None:
+            return None
+        keys.append(key)
+    return keys[0] if len(keys) == 1 else tuple(keys)
 
 
 def ready_answer(system: System, name: str, external: External | None, q, v, x) -> Array | None:
-    """The answer of a function that is ready for one state, with an external force or none; or None."""
+    """The answer of a function that is ready for one state, with an external force or none; or None.
+
+    Functions with several external forces are ready too, but take the wrenches in one array: they answer None.
+    """
     try:
         if external is None:
             return system._ready[name](q, v, x)
@@ -136,10 +143,8 @@ def ready_answer(system: System, name: str, external: External | None, q, v, x) 
 
 def _one_by_one(system, q, v, tau, external, method) -> Array:
     """A method that takes one state at a time, over a batch that has been checked."""
-    _, wrenches = externals(system, system.dynamics, external)
-    batch, arrays = vectors(
-        system, q=(q, system.nq), v=(v, system.nv), tau=(tau, system.nv), **wrenches
-    )
+    named = {"q": (q, system.nq), "v": (v, system.nv), "tau": (tau, system.nv)}
+    batch, arrays = vectors(system, **named, **named_wrenches(external))
     keys = list(external or {})
     out = np.empty((len(arrays[0]), system.nv))
     for i, (q_i, v_i, tau_i, *forces) in enumerate(zip(*arrays)):

@@ -15,7 +15,7 @@ from limber.native.dispatcher import dispatcher
 from limber.native.status import OK, OVERFLOW, SINGULAR
 
 #: Where the compiled functions take each input.
-_PLACES = {"q": 0, "v": 1, "tau": 2, "vdot": 2, "dt": 2, "external": 3}
+_PLACES = {"q": 0, "v": 1, "tau": 2, "vdot": 2, "dt": 2}  # 3 are the wrenches
 _NO_NODES = np.empty(0, dtype=np.int64)
 _NO_WRENCHES = np.empty(0)
 #: Other threads run during calls with more scratch than this, of some 30 us and more.
@@ -38,26 +38,27 @@ class Call:
         nodes: np.ndarray = _NO_NODES,
     ):
         function = ROWS[name]
-        given = {_PLACES[name]: INPUTS[name].shape_in(system) for name in function.inputs}
-        if function.forced and len(nodes):
-            given[_PLACES["external"]] = (6,)
+        shapes = {part: INPUTS[part].shape_in(system) for part in function.inputs}
+        #: the names of the inputs, and how many numbers a state has in each
+        self.inputs = {part: prod(shape) for part, shape in shapes.items()}
+        #: how many numbers a state has in the output
+        self.size = function.size_in(system)
+        wrenches = len(nodes) // 2 if function.forced else 0
         zeros = np.zeros(system.nv)
-        #: for each input its shape, or the array that stands for one that is not given
-        self._inputs = [given.get(i, x) for i, x in enumerate((zeros, zeros, zeros, _NO_WRENCHES))]
+        #: for each input of the compiled function its shape, or the array that stands for one that is not given
+        self._inputs = [zeros, zeros, zeros, (6 * wrenches,) if wrenches else _NO_WRENCHES]
+        sizes = [0, 0, 0]
+        for part, shape in shapes.items():
+            self._inputs[_PLACES[part]], sizes[_PLACES[part]] = shape, prod(shape)
         self._outputs = [part.shape_in(system) for part in function.outputs]
         self._arrays = (topo, const, nodes)  # the record points to them
-        size = function.size_in(system)
-        entry = native.address(ENTRIES[function.kernel])
-        record = np.zeros(R.RECORD, dtype=np.int64)
-        record[R.RUN], record[R.FUNCTION] = native.address("run_states"), entry
-        record[[R.TOPO, R.CONST, R.INDEX]] = [a.ctypes.data for a in self._arrays]
-        record[[R.V_SIZE, R.X_SIZE]] = [prod(given[i]) if i in given else 0 for i in (1, 2)]
-        record[R.WRENCHES] = len(nodes) // 2 if function.forced else 0
-        record[R.OUT_SIZE] = size
-        record[R.PIVOTS] = function.pivots
-        record[R.BAD_RESULT] = SINGULAR if function.forced else OVERFLOW
-        self.record = record
-        self.size = size
+        record = {
+            R.RUN: native.address("run_states"), R.FUNCTION: native.address(ENTRIES[function.kernel]),
+            R.TOPO: topo.ctypes.data, R.CONST: const.ctypes.data, R.WRENCHES: wrenches, R.INDEX: nodes.ctypes.data,
+            R.V_SIZE: sizes[1], R.X_SIZE: sizes[2], R.OUT_SIZE: self.size, R.PIVOTS: function.pivots,
+            R.BAD_RESULT: SINGULAR if function.forced else OVERFLOW,
+        }  # fmt: skip
+        self.record = np.array([record[i] for i in range(R.RECORD)], dtype=np.int64)
         self._states = native.load("states")
 
     def run(self, given: Iterable[np.ndarray], work, out, start: int, stop: int) -> int:
@@ -81,9 +82,8 @@ class Call:
 
         scratch : arrays of `scratch_size` numbers for reuse; whoever holds the GIL may take one.
 
-        The function takes what `run` does, with one wrench at most, and a time as a float; it gives the outputs in
-        new arrays.  Whatever is not contiguous float64 arrays of one state, and whatever is refused, it answers
-        with None.  It raises no AttributeError, KeyError or TypeError.
+        The function takes what `run` does, and a time as a number; it gives the outputs in new arrays.  Whatever is not contiguous float64 arrays of one state, and whatever is refused, it answers
+        with None.  It raises no AttributeError, KeyError or TypeError.  Its attribute `call` is this Call.
         """
         compiled = dispatcher()
         if compiled is None:
@@ -93,7 +93,7 @@ class Call:
             int(self.record[R.RUN]), [self.record.ctypes.data, *inputs], self._outputs, 1, scratch,
             scratch_size > UNLOCKED_FROM, 0, (), None,
         )  # fmt: skip
-        function.call = self  # keeps the arrays
+        function.call = self  # which also keeps the arrays
         return function
 
     def _single_by_numba(self, scratch, scratch_size) -> Callable[..., Any]:
@@ -117,4 +117,5 @@ class Call:
             scratch.append(work)
             return self.parts(out) if status == OK else None
 
+        function.call = self  # type: ignore[attr-defined]
         return function

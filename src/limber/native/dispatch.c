@@ -155,9 +155,14 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
             if (argument == given) goto careful;
             if (given != NULL && ((PyArrayObject_fields *)argument)->base != NULL) goto careful; /* may overlap */
         }
-        else if (part->dimensions == 0 && PyFloat_Check(argument)) {
-            if (self->type == NPY_DOUBLE) numbers[n].d = PyFloat_AS_DOUBLE(argument);
-            else numbers[n].f = (float)PyFloat_AS_DOUBLE(argument);
+        else if (part->dimensions == 0 && (PyFloat_Check(argument) || PyLong_CheckExact(argument))) {
+            const double number = PyFloat_AsDouble(argument);
+            if (number == -1.0 && PyErr_Occurred()) { /* too large a whole number */
+                PyErr_Clear();
+                goto careful;
+            }
+            if (self->type == NPY_DOUBLE) numbers[n].d = number;
+            else numbers[n].f = (float)number;
             in[i] = &numbers[n];
         }
         else goto careful;
