@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.pack import Attachment
+from limber.assembly.rigid import undeformed
 from limber.assembly.system import System
 from limber.bodies import FlexibleBody, RigidBody
 from limber.checks import Array, array, free_symbols, listed, shown, suggestion
@@ -156,6 +157,18 @@ class Assembly:
                 f"gravity of {self.name!r} has the symbols {_listed(unknown)}: {_NUMBERS}"
             )
         return System(self.name, tuple(self._attachments.values()), self.gravity, fidelity)
+
+    def rigid(self) -> Assembly:
+        """The same assembly with all modes removed: its bodies undeformed, and rigid.
+
+        Names, masses, nodes, joints and places stay, so q and v of the rigid system hold, body by body, the joint
+        parts of those of the flexible one.
+        """
+        made = Assembly(self.name, self.gravity, self.fidelity)
+        for name, item in self._attachments.items():
+            place = item.to, item.at, item.offset, item.rotation, item.inboard
+            made.attach(name, undeformed(item.body), item.joint, *place)
+        return made
 
     def __repr__(self):
         return f"Assembly({self.name!r}, {len(self._attachments)} bodies)"

@@ -54,16 +54,25 @@ class Crossings:
             y[at] /= np.linalg.norm(y[at])
         return np.array(self.function(t, y[: self._nq], y[self._nq :]))
 
-    def start(self, t: float, y: Array) -> None:
-        """The sides at the start of a run: signs, or, at zero, where the motion goes."""
+    def start(self, t: float, y: Array) -> int | None:
+        """The sides at the start of a run, and the first event that happens there.
+
+        A side is the sign of the function, or, at zero, where the motion goes.  But where the motion goes in the one
+        direction that counts, the event happens now: its function comes from the other side.
+        """
         if not self.count:
-            return
+            return None
         values = self.values(t, y)
         rounding = self._rounding(t, y, values)
         at_zero = np.abs(values) <= rounding
         self.sides[:] = np.where(at_zero, 0.0, np.sign(values))
-        if at_zero.any():
-            self._take(at_zero, self._motion(t, y, values, rounding))
+        if not at_zero.any():
+            return None
+        motion = self._motion(t, y, values, rounding)
+        now = at_zero & (self.directions * motion > 0.0)
+        self._take(at_zero & ~now, motion)
+        self.sides[now] = -motion[now]
+        return int(np.argmax(now)) if now.any() else None
 
     def settle(self, fired: int | None, before: Array, t: float, y: Array) -> int | None:
         """The sides after event `fired` (None: one at a time), and the next event that happens right now.

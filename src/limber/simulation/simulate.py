@@ -165,8 +165,8 @@ def _driven(run: Run, method: str, listed, span, progress, store=lambda run: Non
 
         try:
             run.first_row()
-            run.crossings.start(run.t, run.state)
-            stop = _to_the_end(run, method, listed, span, happened, show)
+            now = run.crossings.start(run.t, run.state)
+            stop = _to_the_end(run, method, listed, span, happened, show, now)
             if stop is not None:
                 message = f"stopped by event {stop!r} at t = {run.t:.6g} s"
                 return _finished(run, happened, began, message, stopped=True)
@@ -192,12 +192,16 @@ def _finished(run: Run, happened, began: float, message: str, stopped: bool = Fa
     return result
 
 
-def _to_the_end(run: Run, method: str, listed, span, happened: list[Happened], show) -> str | None:
-    """Go on from event to event; the name of the one that stops the run, or None."""
+def _to_the_end(
+    run: Run, method: str, listed, span, happened: list[Happened], show, now: int | None
+) -> str | None:
+    """Go on from event to event; the name of the one that stops the run, or None.
+
+    now : the number of the crossing that happens at once, or None.
+    """
     crossings = [e for e in listed if callable(e.function)]
     timed = sorted((e for e in listed if not callable(e.function)), key=lambda e: e.function)
     timed = [e for e in timed if span[0] <= e.function <= span[1]]
-    now = None  # the crossing that happens at once
     crowds = [Crowd(crossings, *limits) for limits in CROWDS]
     while True:
         blurred = False
@@ -297,12 +301,21 @@ def _acted(run: Run, event: Event) -> bool:
     s, y = run.system, run.state
     if event.action is None:
         return False
-    answer = event.action(run.t, y[: s.nq].copy(), y[s.nq :].copy())
+    what = f"the action of event {event.name!r}"
+    q, v = y[: s.nq].copy(), y[s.nq :].copy()
+    q.flags.writeable = v.flags.writeable = False
+    try:
+        answer = event.action(run.t, q, v)
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise ArgumentValueError(
+            f"{what} writes into q or v, which does not change the state: copy them (v = v.copy()), and return (q, v)."
+        ) from error
     if answer is None:
         return False
     if isinstance(answer, str) and answer == "stop":
         return True
-    what = f"the action of event {event.name!r}"
     if not isinstance(answer, (tuple, list)) or len(answer) != 2:
         raise ArgumentTypeError(f'{what} must return None, "stop" or (q, v), got {shown(answer)}.')
     q, v = answer
