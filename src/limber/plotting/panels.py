@@ -10,6 +10,8 @@ import numpy as np
 from limber.bodies import FlexibleBody
 from limber.checks import Array
 from limber.drawing import coordinates as C
+from limber.dynamics import jacobian
+from limber.dynamics.evaluate import of_motion
 from limber.errors import ArgumentValueError
 from limber.plotting.panel import Line, Panel
 from limber.plotting.reference import Reference
@@ -202,15 +204,17 @@ def power(selection: Selection) -> list[Panel]:
     """Where the energy goes: powers, and the audit of their work against the change of energy."""
     r = selection.result
     audit = r.power_audit()
-    lost = np.zeros(len(r))
-    for name, body in r.system.bodies.items():
-        if isinstance(body, FlexibleBody):
-            rate = r.modal_speed(name)
-            lost -= np.einsum("ni,ij,nj->n", rate, body.damping, rate)
+    s = r.system
+    lost = -of_motion(s, s.dynamics, "dissipation", r.q, r.v, ())
     powers = [
         Line("actuators", r.t, np.einsum("ni,ni->n", r.tau, r.v), 0),
         Line("dampers", r.t, lost, 1, 1),
     ]
+    if r.external:
+        given = np.zeros(len(r))
+        for (body, node), wrench in r.external.items():
+            given += np.einsum("ni,nij,nj->n", wrench, jacobian(s, r.q, body, node), r.v)
+        powers.append(Line("external", r.t, given, 3, 3))
     works = [
         Line("energy change", r.t, audit.energy - audit.energy[0], None),
         Line("work", r.t, audit.work, 0, 1),

@@ -119,5 +119,5 @@ def _spun(name: str, t: Array, spins: Array, lowest: float) -> str:
     return (
         f"body {name!r} turns at {spins[row]:.3g} rad/s at t = {t[row]:.6g} s, {part:.2g} of its lowest frequency, "
         f"{lowest:.3g} rad/s. This model leaves out the stiffening by rotation: {effect} ((turning rate / frequency)^2, "
-        f"as a guide). Below {SPIN:g} of the frequency nothing is said."
+        f"as a guide). Below {SPIN:g} of the frequency no warning comes."
     )
