@@ -176,12 +176,15 @@ def test_a_run_that_goes_on_from_a_stop_whose_action_turned_it_back_does_not_sto
     stop = lb.Event(
         lambda t, q, v: q[0], lambda t, q, v: (q, -0.8 * v), direction=-1, terminal=True
     )
-    s, times, state = balls(1), [], {"t0": 0.0, "q0": [1.0], "v0": [0.0]}
-    for _ in range(3):
-        r = lb.simulate(s, 5.0, events=stop, rtol=1e-10, atol=1e-12, **state)
-        times.append(r.t[-1])
-        state = {"t0": r.t[-1], "q0": r.q[-1], "v0": r.v[-1]}
-    assert np.allclose(times, hits(0.8, 3), rtol=0, atol=1e-9)
+    s = balls(1)
+    for q0, v0, expected in ((1.0, 0.0, hits(0.8, 3)), (0.0, -5.0, [0.0, 8 / G, 14.4 / G])):
+        times, state = [], {"t0": 0.0, "q0": [q0], "v0": [v0]}
+        for _ in range(3):
+            r = lb.simulate(s, 5.0, events=stop, rtol=1e-10, atol=1e-12, **state)
+            times.append(r.t[-1])
+            assert (np.diff(r.t) > 0.0).all()
+            state = {"t0": r.t[-1], "q0": r.q[-1], "v0": r.v[-1]}
+        assert np.allclose(times, expected, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("write", [lambda x: x.__setitem__(0, 1.0), lambda x: x.__imul__(-1.0)])

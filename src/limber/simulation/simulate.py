@@ -261,9 +261,9 @@ def _endless(happened: list[Happened]) -> SimulationError:
 
 
 def _with_last(result: Result, run: Run) -> Result:
-    """A result with the state at which an event stopped it as its last row."""
+    """A result with the state at which an event stopped it, as its action left it, as its last row."""
     if len(result) and result.t[-1] >= run.t:
-        return result
+        result = result[:-1]
     s = result.system
     if run.forces.torque.kind != R.SAMPLED:
         run.rates(run.t, run.state)  # leaves the forces here
