@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import limber as lb
-from limber.assembly.without_modes import without_modes
 from limber.bodies import Body
 from limber.bodies.base import Drawing, Quantity
 from limber.bodies.constants import BodyConstants
@@ -125,7 +124,7 @@ def test_a_new_kind_is_simulated_and_drawn(tmp_path):
     assert np.allclose(results[0].q, results[1].q, rtol=0.0, atol=1e-9)
     results[0].report(tmp_path / "run.html")
     results[0].plot("energy")
-    assert without_modes(both()[0]).build().nv == 3
+    assert both()[0].rigid().build().nv == 3
 
 
 def test_a_new_kind_is_written_by_its_writer(tmp_path, monkeypatch):

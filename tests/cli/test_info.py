@@ -1,6 +1,7 @@
 """`limber info`, `limber modes`, `limber schema`, `limber --version`, `limber --help`."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -80,6 +81,44 @@ def test_info_of_a_scenario_has_its_duration_torques_and_outputs():
     assert case["paths"] == ["link1", "link2", "link3"]
     case = limber_json("info", EXAMPLES / "free_floating.yaml")["scenario"]
     assert (case["torque"], case["at_rest"]) == ("none", False)
+
+
+MOVING = """
+limber: 1
+name: spinner
+duration: 1
+model:
+  bodies:
+    bus: {rigid: {mass: 2, inertia: [1, 1, 1], nodes: {port: [1, 0, 0]}}, joint: free}
+initial: {v: {bus: [0, 0, 2, 0, 0, 0]}}
+external:
+  - {body: bus, node: port, force: [0, 0.2, 0]}
+  - {body: bus, table: {times: [0, 1], moment: [[0, 0, -3], [1, 0, 2]]}}
+"""
+
+
+def test_info_of_a_scenario_has_its_external_forces(tmp_path):
+    (tmp_path / "case.yaml").write_text(MOVING)
+    found = limber_json("info", tmp_path / "case.yaml")["scenario"]["external"]
+    assert found == [
+        {"body": "bus", "node": "port", "kind": "constant", "wrench": [0, 0, 0, 0, 0.2, 0]},
+        {"body": "bus", "node": None, "kind": "table", "largest": [1, 0, 3, 0, 0, 0]},
+    ]
+    table = limber("info", tmp_path / "case.yaml").stdout
+    assert "bus, port: force 0, 0.2, 0 N" in table
+    assert "bus: a table, at most moment 1, 0, 3 N m" in table
+    slew = limber("info", EXAMPLES / "canadarm_slew.yaml").stdout
+    assert re.search("external .* none", slew)
+
+
+def test_modes_say_that_a_motion_at_the_start_is_left_out(tmp_path):
+    (tmp_path / "case.yaml").write_text(MOVING)
+    done = limber("modes", tmp_path / "case.yaml")
+    assert "spinner starts in motion (initial.v), which these modes leave out" in done.stderr
+    assert "starts in motion" in limber_json("modes", tmp_path / "case.yaml")["about"]
+    quiet = limber("modes", EXAMPLES / "canadarm_slew.yaml")
+    assert not quiet.stderr
+    assert limber_json("modes", EXAMPLES / "canadarm_slew.yaml")["about"] == "rest"
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.*")), ids=lambda p: p.name)

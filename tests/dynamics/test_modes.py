@@ -509,7 +509,7 @@ def test_modes_print_as_a_table():
         close(float(hertz), m.frequencies[i], 1e-4)
         close(float(omega), m.omega[i], 1e-4)
         assert line.endswith(f"{m.moves[i][0]}, {100 * m.moves[i][1]:.0f} %")
-    assert f"{m.growth[0]:.5g}" in lines[1] and "mode 1 of 'one'" in lines[-1]
+    assert f"{m.growth[0]:.5g}" in lines[1] and "mode 2 of 'one'" in lines[-1]
     assert "growth" not in str(lb.modes(s, s.neutral(), locked=["one", "two"]))
 
 
@@ -526,4 +526,11 @@ def test_what_moves_most_has_most_of_the_energy():
     s = a.build()
     (slow, *fast) = lb.modes(s, s.neutral()).moves
     assert slow[0] == "joint of 'heavy'" and slow[1] > 0.9
-    assert {name for name, _ in fast} == {"mode 0 of 'beam'", "mode 1 of 'beam'"}
+    assert {name for name, _ in fast} == {"mode 1 of 'beam'", "mode 2 of 'beam'"}
+
+
+def test_modes_are_those_of_the_neutral_configuration_unless_told():
+    s = single(lb.beam(1.0, 1.0, EI=1.0, modes=2), lb.Revolute([0, 1, 0]))
+    assert np.array_equal(lb.modes(s).omega, lb.modes(s, s.neutral()).omega)
+    here, there = lb.modes(s, locked=["body"]), lb.modes(s, s.neutral(), locked=["body"])
+    assert np.array_equal(here.omega, there.omega)

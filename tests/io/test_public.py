@@ -20,6 +20,10 @@ def test_public_object_documents_itself_and_its_arguments(package, name):
             assert argument in doc, argument
 
 
+def test_public_names_are_listed():
+    assert set(lb.io.__all__) <= set(dir(lb.io))
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = lb.io.nothing

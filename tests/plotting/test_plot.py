@@ -112,6 +112,22 @@ def test_power_is_the_audit():
     assert np.array_equal(next(iter(curves(figure, 2).values())), audit.residual)
 
 
+def test_power_has_that_of_forces_from_outside():
+    """Integrated over time, each power is the work of the audit."""
+    a = lb.Assembly("pushed")
+    link = lb.beam(1.0, 2.0, EI=200.0, modes=1, damping=0.01)
+    a.attach("link", link, lb.Revolute([0, 1, 0], damping=0.3))
+    r = lb.simulate(
+        a.build(), 0.5, external={("link", "tip"): [0, 0, 0, 0, 0, 5.0]}, torque=[0.2], every=1e-3
+    )
+    audit, powers = r.power_audit(), curves(r.plot("power"))
+    works = {"actuators": audit.work, "external": audit.external, "dampers": audit.dissipation}
+    for name, work in works.items():
+        y = powers[name]
+        total = np.sum(0.5 * (y[1:] + y[:-1]) * np.diff(r.t))
+        assert total == pytest.approx(work[-1], rel=1e-3) and abs(work[-1]) > 1e-3
+
+
 def test_errors_against_a_function_a_trajectory_and_a_result():
     r = arm()
 

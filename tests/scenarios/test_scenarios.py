@@ -1,5 +1,6 @@
 """Scenario files: models, states, torques, outputs."""
 
+import re
 import warnings
 from dataclasses import replace
 
@@ -7,7 +8,6 @@ import numpy as np
 import pytest
 
 import limber as lb
-from limber.assembly.without_modes import without_modes
 from limber.integrators.methods import method_names
 from limber.simulation.peers import PEERS
 
@@ -156,9 +156,10 @@ PATHS = {
 @pytest.mark.parametrize("name", [n for n in PATHS if n != "hold"])
 def test_follow_is_rigid_inverse_dynamics_to_the_stated_error(name, tmp_path):
     rest = f"initial: {{q: {{upper: 0.2, lower: [0.1, 0.3]}}}}\ntorque: {{follow: {{joints: {PATHS[name]}}}}}"
-    s = scenario(tmp_path, rest, ARM)
+    with pytest.warns(lb.ModelWarning, match="not named here are held where they start"):
+        s = scenario(tmp_path, rest, ARM)
     assert 0.0 < s.torque.error <= 1e-6
-    rigid = without_modes(s.assembly).build()
+    rigid = s.assembly.rigid().build()
     t = np.random.default_rng(0).uniform(0.0, 2.0, 3000)
     q = np.tile([0.2, 0.1, 0.3], (t.size, 1))
     v, vdot = np.zeros((2, t.size, 3))
@@ -187,7 +188,7 @@ def test_follow_announces_its_corners_and_the_rigid_arm_follows_its_paths(tmp_pa
     for path in case.paths.values():
         inside = path.breaks[path.breaks < 4.0]
         assert np.abs(inside[:, None] - breaks).min(axis=1).max() < 1e-11
-    rigid = without_modes(case.assembly).build()
+    rigid = case.assembly.rigid().build()
     moving = [
         i for p in case.system.layout.values() for i in range(p.v_joint.start, p.v_joint.stop)
     ]
@@ -198,9 +199,86 @@ def test_follow_announces_its_corners_and_the_rigid_arm_follows_its_paths(tmp_pa
         assert np.abs(r.joint(body) - path(r.t).position).max() < 1e-6
 
 
+FLYING = """
+model:
+  bodies:
+    bus: {rigid: {mass: 20, inertia: [4, 5, 6], com: [0.1, 0, 0.05]}, joint: free}
+    upper: {beam: {length: 2, mass: 4, EI: 900}, joint: {revolute: z}, to: bus, offset: [0.6, 0, 0]}
+    ball: {beam: {length: 1, mass: 2, EI: 800, polar_inertia: 0.1}, joint: spherical, to: upper, at: tip}
+    lower: {beam: {length: 1.5, mass: 3, EI: 800}, joint: {universal: [y, z]}, to: upper, at: tip}
+"""
+FLYING_PATHS = """
+torque:
+  follow:
+    joints:
+      upper: {trapezoid: {end: 0.8, max_velocity: 0.6, max_acceleration: 1}}
+      lower: [{quintic: {end: 0.6, duration: 2}}, {cycloid: {distance: -0.4, duration: 1.5}}]
+"""
+
+
+def of_joints(case):
+    """The rigid system of a scenario, the entries of v of its joints, and its state at the start."""
+    rigid, q0 = case.assembly.rigid().build(), []
+    moving = [
+        i for p in case.system.layout.values() for i in range(p.v_joint.start, p.v_joint.stop)
+    ]
+    for place in case.system.layout.values():
+        q0.extend(case.q0[place.q_joint])
+    return rigid, moving, {"q0": q0, "v0": case.v0[moving]}
+
+
+def test_a_free_base_floats_while_the_arm_follows_its_paths(tmp_path):
+    """No force on joints with quaternions: the torques of the arm alone lead it along the paths, spin and all."""
+    start = "initial:\n  q: {lower: [0.2, -0.3]}\n  v: {bus: [0.1, -0.2, 0.3, 0.05, 0, 0.1], ball: [1, 0.5, -2]}"
+    case = scenario(tmp_path, start + FLYING_PATHS, FLYING)
+    for name in ("bus", "ball"):
+        assert not case.torque.tau[:, case.system.layout[name].v_joint].any()
+    rigid, moving, state = of_joints(case)
+    torque = replace(case.torque, tau=case.torque.tau[:, moving])
+    r = lb.simulate(rigid, 2.0, torque=torque, rtol=1e-10, atol=1e-12, **state)
+    for body, path in case.paths.items():
+        assert np.abs(r.joint(body) - path(r.t).position).max() < 2e-6
+    assert np.abs(r.momentum - r.momentum[0]).max() < 1e-8 * np.abs(r.momentum).max()
+
+
+def test_torques_of_a_floating_arm_leave_its_momentum(tmp_path):
+    case = scenario(tmp_path, FLYING_PATHS, FLYING)
+    r = lb.simulate(case.system, 0.5, **(case.settings | {"rtol": 1e-9, "atol": 1e-11}))
+    assert np.abs(r.tau).max() > 1.0 and np.abs(r.momentum).max() < 1e-6
+
+
+def test_joints_that_follow_does_not_name_are_told_to_be_held(tmp_path):
+    with pytest.warns(lb.ModelWarning) as caught:
+        case = scenario(tmp_path, "torque: {follow: {joints: {upper: {hold: {}}}}}", ARM)
+    (warning,) = caught
+    assert (
+        "torque.follow.joints: joints that are not named here are held where they start: 'lower'"
+        in str(warning.message)
+    )
+    assert np.ptp(case.torque.tau, axis=0).max() < 1e-9  # nothing moves
+
+
+@pytest.mark.parametrize(
+    ("v", "named", "message"),
+    [
+        ("upper: 0.3", True, "'upper' starts with the speed 0.3 .* its path starts with 0.5"),
+        ("lower: [0, 1], upper: 0.5", True, "'lower' starts with .* 0, 1 .* path starts with 0, 0"),
+        ("lower: [0, 1], upper: 0.5", False, "'lower' starts with .* but it is held, with 0, 0"),
+    ],
+)
+def test_speeds_at_the_start_that_contradict_a_path_are_warned_of(v, named, message, tmp_path):
+    upper = "upper: {quintic: {end: 1, duration: 1.5, start_velocity: 0.5}}"
+    lower = ", lower: [{hold: {}}, {hold: {}}]" if named else ""
+    rest = f"initial: {{v: {{{v}}}}}\ntorque: {{follow: {{joints: {{{upper}{lower}}}}}}}"
+    with pytest.warns(lb.ModelWarning) as caught:
+        scenario(tmp_path, rest, ARM)
+    assert re.search(message, str(caught[-1].message))
+    assert len(caught) == (1 if named else 2)
+
+
 def test_rigid_copy_has_the_mass_matrix_of_locked_modes():
     arm = lb.models.canadarm()
-    rigid, flexible = without_modes(arm).build(), arm.build()
+    rigid, flexible = arm.rigid().build(), arm.build()
     joints = [p.v_joint.start for p in flexible.layout.values()]
     M = lb.mass_matrix(flexible, flexible.neutral())[np.ix_(joints, joints)]
     assert np.allclose(lb.mass_matrix(rigid, rigid.neutral()), M, rtol=1e-13)
@@ -301,13 +379,14 @@ def test_bad_scenarios_are_refused(case, tmp_path):
         ("", "must start with a header"),
         ("t,arm\n", "must start with a header"),
         ("time,arm\n0,1\n", "must start with a header"),
-        ("t,arm\n0,x\n", "not 2 numbers"),
-        ("t,arm\n0,1\n1\n", "not 2 numbers"),
-        ("t,leg\n0,1\n", "is not a body"),
+        ("t,arm\n0,x\n", "column 'arm' of t.csv: row 1 below the header has 'x'"),
+        ("t,arm\n0,1\n1\n", "row 2 below the header of t.csv has 1 entries .* has 2 columns"),
+        ("t,leg\n0,1\n", "column 'leg' of t.csv: there is no body 'leg' in 'case'"),
+        ("t,amr.modes[0]\n0,1\n", r"column 'amr.modes\[0\]' of t.csv: .* Did you mean 'arm'"),
         ("t,base\n0,1\n", r"it has 6 speeds, name one as base\[0\]"),
         ("t,arm[1]\n0,1\n", "there are 1 speeds"),
         ("t,arm,arm[0]\n0,1,2\n", "two columns for the same speed"),
-        ("t,arm\n0,nan\n", r"tau.*is nan"),
+        ("t,arm\n0,nan\n", "column 'arm' of t.csv: row 1 below the header has 'nan'"),
     ],
 )
 def test_bad_csv_files_are_refused(content, message, tmp_path):

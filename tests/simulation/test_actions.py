@@ -128,6 +128,76 @@ def test_an_event_that_starts_at_zero_happens_when_it_comes_back():
     assert r.events[0].t == pytest.approx(10.0 / G, abs=1e-9) and r.q.min() > -1e-12
 
 
+STARTS = [*METHODS, "rk4"]
+
+
+def started(method, **options):
+    return lb.simulate(method=method, step=0.01 if method == "rk4" else None, **options)
+
+
+@pytest.mark.parametrize("method", STARTS)
+@pytest.mark.parametrize("floor", [0.0, 0.3, -7.0])
+def test_a_ball_that_starts_on_the_floor_moving_down_bounces_at_once(method, floor):
+    start = [0.1 + 0.2] if floor == 0.3 else [floor]  # which is 0.3 but for rounding
+    run = {"system": balls(1), "t_end": 1.0, "q0": start, "events": bounce(0, 0.8, floor)}
+    r = started(method, v0=[-5.0], **run)
+    assert [e.t for e in r.events] == pytest.approx([0.0, 8.0 / G], abs=1e-6)
+    assert r.events[0].t == 0.0 and r.q.min() > floor - 1e-12
+    assert r.v[0, 0] == -5.0 and r.energy[1] == pytest.approx(0.64 * 12.5 + G * floor)
+    r = started(method, v0=[4.0], **run)  # thrown up, it comes back later
+    assert [e.t for e in r.events] == pytest.approx([8.0 / G], abs=1e-6)
+
+
+@pytest.mark.parametrize("method", STARTS)
+def test_a_ball_at_rest_on_the_floor_meets_it_at_the_start(method):
+    with pytest.warns(lb.ModelWarning, match="event 'hit0' at t = 0 s leaves .* at rest at zero"):
+        r = started(method, system=balls(1), t_end=0.1, events=bounce(0, 0.8))
+    assert [e.t for e in r.events] == [0.0]
+    stop = lb.Event(lambda t, q, v: q[0], direction=-1, terminal=True, name="ground")
+    r = started(method, system=balls(1), t_end=0.1, events=stop)
+    assert len(r) == 1 and r.message == "stopped by event 'ground' at t = 0 s"
+
+
+def test_all_events_at_the_start_happen():
+    events = [bounce(i, 0.9) for i in range(3)]
+    r = lb.simulate(balls(3), 0.1, v0=[-1.0, 1.0, -2.0], events=events)
+    assert [(e.t, e.name) for e in r.events] == [(0.0, "hit0"), (0.0, "hit2")]
+    assert r.q[1:].min() > 0.0
+
+
+def test_without_a_direction_a_function_that_starts_at_zero_has_no_event_there():
+    both = lb.Event(lambda t, q, v: q[0])
+    for v0 in (-2.0, 0.0, 2.0):
+        r = lb.simulate(balls(1), 1.0, v0=[v0], events=both)
+        assert [e.t for e in r.events] == pytest.approx([2 * v0 / G] if v0 > 0 else [], abs=1e-9)
+
+
+def test_a_run_that_goes_on_from_a_stop_whose_action_turned_it_back_does_not_stop_at_once():
+    stop = lb.Event(
+        lambda t, q, v: q[0], lambda t, q, v: (q, -0.8 * v), direction=-1, terminal=True
+    )
+    s = balls(1)
+    for q0, v0, expected in ((1.0, 0.0, hits(0.8, 3)), (0.0, -5.0, [0.0, 8 / G, 14.4 / G])):
+        times, state = [], {"t0": 0.0, "q0": [q0], "v0": [v0]}
+        for _ in range(3):
+            r = lb.simulate(s, 5.0, events=stop, rtol=1e-10, atol=1e-12, **state)
+            times.append(r.t[-1])
+            assert (np.diff(r.t) > 0.0).all()
+            state = {"t0": r.t[-1], "q0": r.q[-1], "v0": r.v[-1]}
+        assert np.allclose(times, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("write", [lambda x: x.__setitem__(0, 1.0), lambda x: x.__imul__(-1.0)])
+@pytest.mark.parametrize("which", [0, 1])
+def test_an_action_that_writes_into_its_state_is_told_to_return_it(write, which):
+    def act(t, q, v):
+        write((q, v)[which])
+
+    event = lb.Event(lambda t, q, v: q[0] - 0.5, act, name="wall")
+    with pytest.raises(lb.LimberError, match=r"event 'wall' writes into q or v.*return \(q, v\)"):
+        lb.simulate(slider(), 1.0, v0=[1.0], events=event)
+
+
 def test_motion_brought_to_rest_at_zero_and_carried_on_is_warned_of():
     with pytest.warns(lb.ModelWarning, match="event 'hit0'.*at rest at zero"):
         lb.simulate(balls(1), 1.0, q0=[1.0], events=bounce(0, 0.0))

@@ -36,6 +36,17 @@ def test_power_audit_closes(r):
     assert np.abs(audit.residual).max() < 1e-5 * np.abs(audit.work).max()
 
 
+def test_a_printed_audit_is_a_short_table_of_totals(r):
+    audit = r.power_audit()
+    lines = str(audit).splitlines()
+    assert len(lines) == 8 and all(line.endswith(" J") for line in lines)
+    found = {line[:28].strip(): float(line.split()[-2]) for line in lines}
+    assert found["energy at the end"] == pytest.approx(audit.energy[-1], rel=1e-5)
+    assert found["work of torques"] == pytest.approx(audit.work[-1], rel=1e-5)
+    largest = np.abs(audit.residual).max()
+    assert found["largest residual"] == pytest.approx(largest, rel=1e-5)
+
+
 def test_slices_and_resampling(r):
     part = r[100:200:10]
     assert len(part) == 10 and (part.q == r.q[100:200:10]).all()

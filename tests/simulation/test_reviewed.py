@@ -97,7 +97,7 @@ def test_what_a_torque_function_returns_is_looked_at():
         with pytest.raises(lb.LimberError, match="must return 3 numbers"):
             lb.simulate(s, 0.1, torque=lambda t, q, v, bad=bad: bad)
     with pytest.raises(
-        lb.LimberError, match=r"torque was not finite at t = 0\.0.*mode 1 of body 'a'"
+        lb.LimberError, match=r"torque was not finite at t = 0\.0.*mode 2 of body 'a'"
     ):
         lb.simulate(s, 0.1, torque=lambda t, q, v: np.where(t > 0.05, [0, np.nan, 0], 0.0))
 

@@ -121,6 +121,11 @@ def test_refusals(tmp_path):
     with pytest.raises(lb.LimberError, match="path"):
         lb.Result.load(3)
     r = lb.simulate(system(), 0.1)
+    for name in ("x.csv", "x.yaml", "x.H5.png"):
+        for write in (r.save, lambda path: lb.simulate(system(), 0.1, save=path)):
+            with pytest.raises(lb.LimberError, match=f"'{name}' is not .* a result file: .*to_csv"):
+                write(tmp_path / name)
+        assert not (tmp_path / name).exists()
     with pytest.raises(lb.LimberError, match="tau of the result has shape"):
         lb.Result(r.system, r.t, r.q, r.v, r.tau[1:]).save(tmp_path / "r.h5")
     assert not (tmp_path / "r.h5").exists()

@@ -157,6 +157,18 @@ class Assembly:
             )
         return System(self.name, tuple(self._attachments.values()), self.gravity, fidelity)
 
+    def rigid(self) -> Assembly:
+        """The same assembly with all modes removed: its bodies undeformed, and rigid.
+
+        Names, masses, nodes, joints and places stay, so q and v of the rigid system hold, body by body, the joint
+        parts of those of the flexible one.
+        """
+        made = Assembly(self.name, self.gravity, self.fidelity)
+        for name, item in self._attachments.items():
+            place = item.to, item.at, item.offset, item.rotation, item.inboard
+            made.attach(name, item.body.without_modes(), item.joint, *place)
+        return made
+
     def __repr__(self):
         return f"Assembly({self.name!r}, {len(self._attachments)} bodies)"
 

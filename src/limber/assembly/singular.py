@@ -138,7 +138,7 @@ def _freedom(system: System, i: int) -> tuple[str, str]:
     """The body that v[i] belongs to, and what it is."""
     for name, where in system.layout.items():
         if where.v_modes.start <= i < where.v_modes.stop:
-            return name, f"mode {i - where.v_modes.start}"
+            return name, f"mode {i - where.v_modes.start + 1}"
         if where.v_joint.start <= i < where.v_joint.stop:
             return name, f"joint speed {i - where.v_joint.start} ({system.joints[name]!r})"
     raise IndexError(i)

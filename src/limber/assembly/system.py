@@ -103,19 +103,19 @@ class System(Frozen):
         return self.attachments[body].body.node_set.index(argument, node, f"body {body!r}")
 
     def describe_v(self, i: int) -> str:
-        """What v[i] (or tau[i]) belongs to, in words."""
+        """What v[i] (or tau[i]) belongs to, in words; modes are counted from 1."""
         for name, where in self.layout.items():
             if where.v_modes.start <= i < where.v_modes.stop:
-                return f"mode {i - where.v_modes.start} of body {name!r}"
+                return f"mode {i - where.v_modes.start + 1} of body {name!r}"
             if where.v_joint.start <= i < where.v_joint.stop:
                 return f"joint speed {i - where.v_joint.start} of body {name!r}"
         raise IndexError(i)
 
     def describe_q(self, i: int) -> str:
-        """What q[i] belongs to, in words."""
+        """What q[i] belongs to, in words; modes are counted from 1."""
         for name, where in self.layout.items():
             if where.q_modes.start <= i < where.q_modes.stop:
-                return f"mode {i - where.q_modes.start} of body {name!r}"
+                return f"mode {i - where.q_modes.start + 1} of body {name!r}"
             if where.q_joint.start <= i < where.q_joint.stop:
                 return f"joint coordinate {i - where.q_joint.start} of body {name!r}"
         raise IndexError(i)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from limber.assembly import System
-from limber.assembly.without_modes import without_modes
 from limber.checks import Array
 from limber.cli.output import note
 from limber.cli.subject import Subject
@@ -126,7 +125,7 @@ def _scenario_times(scenario: Any, duration: float, every: float | None) -> Arra
 def _rigid(case: Case, subject: Subject) -> Case:
     """The same with the modes removed."""
     flexible = case.system
-    s = without_modes(subject.assembly).build(flexible.fidelity)
+    s = subject.assembly.rigid().build(flexible.fidelity)
     q0, v0 = s.neutral(), np.zeros(s.nv)
     for name, where in s.layout.items():
         q0[where.q_joint] = case.q0[flexible.layout[name].q_joint]

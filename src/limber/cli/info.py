@@ -17,7 +17,7 @@ from limber.simulation import Table as TorqueTable
 def info(file: File, json: Json = False, debug: Debug = False) -> None:
     """Say what is in a model, scenario or URDF file: bodies, joints and their physics, masses, modes, sizes.
 
-    Of a scenario also its duration, torques and outputs. Reading a file is checking it: the exit code is 3
+    Of a scenario also its duration, torques, external forces and outputs. Reading a file is checking it: the exit code is 3
     if something in it is wrong.
 
       limber info examples/canadarm.yaml
@@ -56,6 +56,7 @@ def described(subject: Subject) -> dict[str, Any]:
             "duration": case.duration,
             "torque": torque_kind(subject),
             "paths": list(case.paths),
+            "external": [_wrench(*item) for item in case.external.items()],
             "output_times": None if times is None else len(times),
             "output_every": case.every,
             "method": case.method,
@@ -75,6 +76,32 @@ def torque_kind(subject: Subject) -> str:
     if case.paths:
         return "follow"
     return "table" if isinstance(case.torque, TorqueTable) else "constant"
+
+
+def _wrench(key: tuple[str, str | int | None], wrench: Any) -> dict[str, Any]:
+    """A force from outside: where, and either its wrench or the largest of each part of its table."""
+    tabled = isinstance(wrench, TorqueTable)
+    values = np.abs(wrench.tau).max(axis=0) if tabled else wrench
+    return {
+        "body": key[0],
+        "node": key[1],
+        "kind": "table" if tabled else "constant",
+        "largest" if tabled else "wrench": values,
+    }
+
+
+def _external(wrench: dict[str, Any]) -> str:
+    """A force from outside, in words."""
+    where = wrench["body"] if wrench["node"] is None else f"{wrench['body']}, {wrench['node']}"
+    constant = wrench["kind"] == "constant"
+    moment, force = np.split(np.asarray(wrench["wrench" if constant else "largest"]), 2)
+    parts = [
+        f"{what} {', '.join(f'{x:g}' for x in part)} {unit}"
+        for what, part, unit in (("force", force, "N"), ("moment", moment, "N m"))
+        if part.any()
+    ]
+    text = " and ".join(parts) or "zero"
+    return f"{where}: {text}" if constant else f"{where}: a table, at most {text}"
 
 
 def _body(s: System, name: str) -> dict[str, Any]:
@@ -124,6 +151,7 @@ def _head(found: dict[str, Any]):
             "duration": f"{case['duration']:g} s",
             "start": "at rest" if case["at_rest"] else "moving",
             "torques": escape(case["torque"] + paths),
+            "external": escape_lines("\n".join(map(_external, case["external"]))) or "none",
             "outputs": outputs if every is None else f"every {every:g} s",
             "method": escape(case["method"]),
         }

@@ -10,7 +10,7 @@ import typer
 
 from limber import dynamics
 from limber.cli.exits import guarded
-from limber.cli.output import Debug, Json, escape, print_json, show, table
+from limber.cli.output import Debug, Json, escape, note, print_json, show, table
 from limber.cli.subject import File, read
 from limber.cli.write import refuse_inputs
 
@@ -36,7 +36,8 @@ def modes(
 ) -> None:
     """Print natural frequencies (Hz) and damping ratios of small motion.
 
-    About the neutral configuration of a model, or the initial one of a scenario, at rest. A rigid-body
+    About the neutral configuration of a model, or the initial one of a scenario, at rest: a spin that the scenario
+    starts with is left out, and a note says so. A rigid-body
     motion has frequency zero; so has a direction in which the configuration falls, which comes first and has
     a growth rate. The last column says which joint, or which mode of a body, has most of the kinetic energy.
 
@@ -50,6 +51,12 @@ def modes(
         s, q = subject.system, subject.q0
         held = list(s.layout) if all_locked else list(locked or ())
         found = dynamics.modes(s, q, locked=held)
+        moving = subject.scenario is not None and bool(np.any(subject.scenario.v0))
+        if moving:
+            note(
+                f"{subject.name} starts in motion (initial.v), which these modes leave out: they are those of its initial "
+                "configuration at rest. A spin changes frequencies."
+            )
         if plot is not None:
             from limber.plotting import mode_shapes  # noqa: PLC0415 (Matplotlib)
 
@@ -60,6 +67,9 @@ def modes(
                 "file": file,
                 "name": subject.name,
                 "locked": held,
+                "about": "the initial configuration, at rest; the scenario starts in motion"
+                if moving
+                else "rest",
                 "frequencies": found.frequencies[:n],
                 "damping": found.damping[:n],
                 "growth": found.growth[:n],

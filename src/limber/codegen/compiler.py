@@ -62,7 +62,8 @@ def compile(
     parameters : "gravity", "<body>.mass", ".com", ".inertia", ".stiffness", ".damping", ".offset":
         numbers of the model that become inputs, behind the others.
     dtype : "float64" or "float32".
-    lanes : (c) states that one SIMD instruction handles in batches: 4 or 8, or 16 in float32.
+    lanes : (c) states that one SIMD instruction handles in batches: a power of two from 1 to 64.  The width of the
+        machine's registers is a good choice: 4 or 8, or twice that in float32.
     threads : (c) for large batches; all cores unless given.
     path, name : (c-package) the folder, and the prefix of files and functions.
 

@@ -37,7 +37,8 @@ class Modes:
     shapes : (nv, n) shapes in v, v^T M v = 1; complex if damping or held forces couple the modes.
     eigenvalues : (n,) complex, -damping omega + i omega sqrt(1 - damping^2); of two real ones, the
         greater: the slower of an overdamped mode, the growing one of a direction of falling.
-    moves : what has the largest part of the kinetic energy of each mode, in words, and that part.
+    moves : what has the largest part of the kinetic energy of each mode, in words, and that part.  The modes of a
+        body are counted from 1, as those of the system are.
     """
 
     omega: Array
@@ -79,7 +80,10 @@ class Modes:
 
 
 def modes(
-    system: System, q: ArrayLike, v: ArrayLike | None = None, locked: Iterable[str] = ()
+    system: System,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    locked: Iterable[str] = (),
 ) -> Modes:
     """Natural modes of small motion about the configuration q at rest.
 
@@ -90,11 +94,12 @@ def modes(
 
     Parameters
     ----------
-    q : (nq,) the configuration.
+    q : (nq,) the configuration; the neutral one unless given.
     v : must be None or zero in this version: modes about a steady motion are not available yet.
     locked : names of bodies whose joints do not move.
     """
     check_system(system)
+    q = system.neutral() if q is None else q
     rest = np.zeros(system.nv) if v is None else v
     batch, (q, v) = vectors(system, q=(q, system.nq), v=(rest, system.nv))
     if batch:
@@ -141,7 +146,7 @@ def _movers(system: System, M: Array, shapes: np.ndarray) -> tuple[tuple[str, fl
     names, starts = [], []
     for name, where in system.layout.items():
         for i in range(where.v_modes.start, where.v_modes.stop):
-            names.append(f"mode {i - where.v_modes.start} of {name!r}")
+            names.append(f"mode {i - where.v_modes.start + 1} of {name!r}")
             starts.append(i)
         if where.v_joint.stop > where.v_joint.start:
             names.append(f"joint of {name!r}")

@@ -31,6 +31,11 @@ def __getattr__(name: str):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    """The names of this module, with those that are not imported yet."""
+    return sorted({*globals(), *_LATER, *_ABOVE})
+
+
 __all__ = [
     "DhRow",
     "Scenario",

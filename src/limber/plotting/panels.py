@@ -9,6 +9,8 @@ import numpy as np
 
 from limber.checks import Array
 from limber.drawing import coordinates as C
+from limber.dynamics import jacobian
+from limber.dynamics.evaluate import evaluated
 from limber.errors import ArgumentValueError
 from limber.plotting.panel import Line, Panel
 from limber.plotting.reference import Reference
@@ -200,14 +202,16 @@ def power(selection: Selection) -> list[Panel]:
     """Where the energy goes: powers, and the audit of their work against the change of energy."""
     r = selection.result
     audit = r.power_audit()
-    lost = np.zeros(len(r))
-    for name, body in r.system.bodies.items():
-        rate = r.modal_speed(name)
-        lost -= np.einsum("ni,ij,nj->n", rate, body.damping, rate)
+    lost = -evaluated(r.system, "dissipation", (r.q, r.v))
     powers = [
         Line("actuators", r.t, np.einsum("ni,ni->n", r.tau, r.v), 0),
         Line("dampers", r.t, lost, 1, 1),
     ]
+    if r.external:
+        given = np.zeros(len(r))
+        for (body, node), wrench in r.external.items():
+            given += np.einsum("ni,nij,nj->n", wrench, jacobian(r.system, r.q, body, node), r.v)
+        powers.append(Line("external", r.t, given, 3, 3))
     works = [
         Line("energy change", r.t, audit.energy - audit.energy[0], None),
         Line("work", r.t, audit.work, 0, 1),

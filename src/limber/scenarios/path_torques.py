@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from limber.assembly import Assembly, System
-from limber.assembly.without_modes import without_modes
 from limber.checks import Array
 from limber.dynamics import inverse_dynamics
 from limber.errors import ArgumentValueError
+from limber.scenarios.floating import Floating
 from limber.simulation.table import Table
 from limber.trajectories import Trajectory
 
@@ -63,24 +63,26 @@ def rigid_torques(
     assembly: Assembly,
     system: System,
     q0: Array,
+    v0: Array,
     paths: Mapping[str, Trajectory],
     duration: float,
     tolerance: float = 1e-6,
 ) -> PathTable:
     """Inverse dynamics of the rigid arm along `paths`, as a table for the flexible `system`.
 
-    Joints without a path hold their place of `q0`.  The table is refined, stretch by stretch between the
+    Joints without a path hold their place of `q0`; but those with a quaternion, such as the free joint of a base, have
+    no force, and move from `q0` and `v0` as the arm's motion makes them.  The table is refined, stretch by stretch between the
     breaks of the paths, until the middle between any two samples is met within `tolerance` of the joint's
     largest torque; `Table.error` is the largest such difference.  Modal entries are zero.
     """
-    rigid = without_modes(assembly).build()
-    arm = _Arm(rigid, system, q0, paths)
+    arm = _Arm(assembly.rigid().build(), system, q0, paths)
     breaks = [path.breaks for path in paths.values()]
     edges = np.unique(np.clip(np.concatenate([[0.0, duration], *breaks]), 0.0, duration))
     edges = edges[np.append(True, np.diff(edges) > 1e-12 * duration)]
     edges[-1] = duration
     stretches = list(pairwise(edges))
     arm.refuse_jumps(edges[1:-1], INSET * duration)
+    arm.float_from(v0, edges, tolerance)
     samples = [arm.torques(*_times(a, b, FEWEST)) for a, b in stretches]
     scale = _scale([tau for _, tau in samples])
     total = 0
@@ -112,15 +114,28 @@ class _Arm:
         self.q = rigid.neutral()
         for name, place in rigid.layout.items():
             self.q[place.q_joint] = q0[system.layout[name].q_joint]
+        self.motion = Floating(rigid, self.along_paths)
 
-    def torques(self, t: Array, at: Array) -> tuple[Array, Array]:
-        """(t, tau in the layout of the flexible system), evaluated at the times `at`."""
+    def along_paths(self, at: Array) -> tuple[Array, Array, Array]:
+        """q, v, vdot at times (n,): of joints along their paths, of all others at rest where they start."""
         q = np.tile(self.q, (at.size, 1))
         v, vdot = np.zeros((2, at.size, self.rigid.nv))
         for name, path in self.paths.items():
             place = self.rigid.layout[name]
             q[:, place.q_joint], v[:, place.v_joint], vdot[:, place.v_joint] = path(at)
-        rigid_tau = inverse_dynamics(self.rigid, q, v, vdot)
+        return q, v, vdot
+
+    def float_from(self, v0: Array, edges: Array, tolerance: float) -> None:
+        """Find how the base floats, given the speeds of the flexible system at the start."""
+        v = np.zeros(self.rigid.nv)
+        for name, place in self.rigid.layout.items():
+            v[place.v_joint] = v0[self.system.layout[name].v_joint]
+        self.motion.integrate(self.q, v, edges, INSET, tolerance)
+
+    def torques(self, t: Array, at: Array) -> tuple[Array, Array]:
+        """(t, tau in the layout of the flexible system), evaluated at the times `at`."""
+        rigid_tau = inverse_dynamics(self.rigid, *self.motion.states(at))
+        rigid_tau[:, self.motion.v_columns] = 0.0  # but for rounding
         tau = np.zeros((at.size, self.system.nv))
         for name, place in self.system.layout.items():
             tau[:, place.v_joint] = rigid_tau[:, self.rigid.layout[name].v_joint]

@@ -226,7 +226,7 @@ class ScenarioSection(Section):
         paths: Mapping[str, Trajectory] = {}
         if self.torque is not None:
             there = where / "torque"
-            torque, paths = self.torque.build(assembly, system, q0, self.duration, there)
+            torque, paths = self.torque.build(assembly, system, q0, v0, self.duration, there)
         times, every = None, None
         if self.output is not None:
             self.output.check(self.duration, where / "output")

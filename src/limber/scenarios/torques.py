@@ -11,10 +11,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from limber.assembly import Assembly, System
+from limber.checks import did_you_mean, listed
 from limber.errors import ModelWarning, warn
 from limber.io.document import Where, read_text
 from limber.io.fields import FileName, Name, array_of, number, numbers, problem
 from limber.io.section import Section
+from limber.scenarios.floating import floats
 from limber.scenarios.joint_paths import PathsSection
 from limber.scenarios.path_torques import rigid_torques
 from limber.scenarios.states import StateSection, check_body
@@ -83,23 +85,40 @@ def _from_csv(system: System, where: Where, name: str) -> Table:
     places = [_place(system, word, where, name) for word in head[1:]]
     if len(set(places)) != len(places):
         raise where.error(f"{name} has two columns for the same speed.")
-    try:
-        data = np.array([[float(x) for x in row] for row in rows[1:]])
-    except ValueError as error:
-        raise where.error(f"{name} has rows that are not {len(head)} numbers: {error}.") from None
-    if data.ndim != 2 or data.shape[1] != len(head):
-        raise where.error(f"{name} must have {len(head)} numbers in every row.")
+    data = np.array([_row(row, head, i + 1, where, name) for i, row in enumerate(rows[1:])])
     tau = np.zeros((len(data), system.nv))
     tau[:, places] = data[:, 1:]
     with where.checked():
         return Table(data[:, 0], tau)
 
 
+def _row(row: list[str], head: list[str], number: int, where: Where, file: str) -> list[float]:
+    """The numbers of a row of a CSV, which must be finite."""
+    if len(row) != len(head):
+        raise where.error(
+            f"row {number} below the header of {file} has {len(row)} entries where its header has {len(head)} columns."
+        )
+    values = []
+    for text, column in zip(row, head):
+        try:
+            values.append(float(text))
+        except ValueError:
+            values.append(math.nan)
+        if not math.isfinite(values[-1]):
+            raise where.error(
+                f"column {column!r} of {file}: row {number} below the header has {text.strip()!r}, which is no finite number."
+            )
+    return values
+
+
 def _place(system: System, word: str, where: Where, file: str) -> int:
     """The entry of v that a column of a CSV is for."""
     match = re.fullmatch(r"(.*?)(\.modes)?(?:\[(\d{1,6})\])?", word)
     body = word if word in system.layout else match[1] if match else word
-    check_body(system, body, where)
+    if body not in system.layout:
+        raise where.error(
+            f"column {word!r} of {file}: there is no body {body!r} in {system.name!r}. {did_you_mean(body, system.layout)}"
+        )
     modes = body != word and match is not None and match[2] is not None
     place = system.layout[body]
     span = place.v_modes if modes else place.v_joint
@@ -116,7 +135,10 @@ def _place(system: System, word: str, where: Where, file: str) -> int:
 
 
 class FollowSection(Section):
-    """The torques that move the arm, its modes removed, along joint paths; joints not named hold."""
+    """The torques that move the arm, its modes removed, along joint paths.
+
+    Joints that are not named hold, but those with a quaternion, such as a free base, which float without force.
+    """
 
     joints: dict[Name, PathsSection]
     tolerance: Annotated[float, number(above=0.0)] = 1e-6
@@ -143,6 +165,33 @@ class FollowSection(Section):
             with here.checked():
                 found[name] = Together(parts)
         return found
+
+    def warn_of_the_rest(
+        self, system: System, v0: np.ndarray, paths: Mapping[str, Trajectory], where: Where
+    ) -> None:
+        """Say which joints are held, and whose speed at the start is not that of the torques."""
+        driven = {n: j for n, j in system.joints.items() if j.dofs and not floats(j)}
+        held = [name for name in driven if name not in paths]
+        if held:
+            text = (
+                f"joints that are not named here are held where they start: {listed(held)}. Give each its path, or "
+                "{hold: {}} to say the same."
+            )
+            warn(str(where.error(text, "joints")), ModelWarning)
+        for name in driven:
+            given = v0[system.layout[name].v_joint]
+            wanted = paths[name](0.0).velocity if name in paths else np.zeros(given.size)
+            if (np.abs(given - wanted) > 1e-9 * (1.0 + np.abs(wanted))).any():
+                what = "its path starts" if name in paths else "it is held,"
+                text = (
+                    f"the joint of {name!r} starts with the speed {_few(given.tolist())} of `initial`, but {what} with "
+                    f"{_few(wanted.tolist())}: the torques are made for the latter, and the arm will not follow. Let the two "
+                    "agree."
+                )
+                warn(
+                    str(where.error(text, "joints", *([name] if name in paths else []))),
+                    ModelWarning,
+                )
 
     def warn_of_cuts(self, paths: Mapping[str, Trajectory], duration: float, where: Where) -> None:
         """Say which paths the end of the scenario cuts off."""
@@ -173,7 +222,13 @@ class TorqueSection(Section):
     follow: FollowSection | None = None
 
     def build(
-        self, assembly: Assembly, system: System, q0: np.ndarray, duration: float, where: Where
+        self,
+        assembly: Assembly,
+        system: System,
+        q0: np.ndarray,
+        v0: np.ndarray,
+        duration: float,
+        where: Where,
     ) -> tuple[np.ndarray | Table | None, Mapping[str, Trajectory]]:
         """The torques, and the paths where there are any."""
         if self.constant is not None:
@@ -189,7 +244,8 @@ class TorqueSection(Section):
                 raise here.error("needs a finite duration.")
             paths = self.follow.paths(system, q0, here)
             self.follow.warn_of_cuts(paths, duration, here)
+            self.follow.warn_of_the_rest(system, v0, paths, here)
             with here.checked():
                 tolerance = self.follow.tolerance
-                return rigid_torques(assembly, system, q0, paths, duration, tolerance), paths
+                return rigid_torques(assembly, system, q0, v0, paths, duration, tolerance), paths
         raise where.error("the torque is empty: give its numbers, or write `torque: none`.")

@@ -55,16 +55,25 @@ class Crossings:
             y[at] /= np.linalg.norm(y[at])
         return np.array(self.function(t, y[: self._nq], y[self._nq :]))
 
-    def start(self, t: float, y: Array) -> None:
-        """Set the sides at the start of a run: the signs or, for functions at zero, where the motion goes."""
+    def start(self, t: float, y: Array) -> int | None:
+        """Set the sides at the start of a run, and return the number of the first event that happens there, or None.
+
+        A side is the sign of the function or, for a function at zero, where the motion goes.  But where the motion goes
+        in the one direction that counts, the event happens now, because its function comes from the other side.
+        """
         if not self.count:
-            return
+            return None
         values = self.values(t, y)
         rounding = self._rounding(t, y, values)
         at_zero = np.abs(values) <= rounding
         self.sides[:] = np.where(at_zero, 0.0, np.sign(values))
-        if at_zero.any():
-            self._take(at_zero, self._motion(t, y, values, rounding))
+        if not at_zero.any():
+            return None
+        motion = self._motion(t, y, values, rounding)
+        now = at_zero & (self.directions * motion > 0.0)
+        self._take(at_zero & ~now, motion)
+        self.sides[now] = -motion[now]
+        return int(np.argmax(now)) if now.any() else None
 
     def settle(self, fired: int | None, before: Array, t: float, y: Array) -> int | None:
         """Set the sides after event `fired`, and return the number of another event that happens now, or None.

@@ -20,8 +20,9 @@ class Event:
     ----------
     function : callable (t, q, v) -> float, continuous; or a number, the time of the event.
     action : callable (t, q, v), called at the event; returns None to go on, (q, v) to go on from another
-        state, or "stop" to end the simulation there.
-    direction : +1 for crossings upward only, -1 downward only, 0 for both.
+        state, or "stop" to end the simulation there.  Its q and v are read-only copies.
+    direction : +1 for crossings upward only, -1 downward only, 0 for both.  A function that is zero at the start of a
+        run, and goes on in this one direction, has its event there; with 0 it has none until it comes back.
     terminal : end the simulation at the event.
     name : for `Result.events`.
     """

@@ -13,12 +13,15 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.errors import ArgumentValueError, FileError
 from limber.integrators import context as R
+from limber.io.files import file_path
 from limber.simulation.events import Happened
 from limber.simulation.result import Result, Statistics
 from limber.version import __version__
 
 #: Of both kinds of files.
 FORMAT = 2
+#: How the name of a result file may end; one without an ending says nothing else.
+SUFFIXES = (".h5", ".hdf5", ".hdf", "")
 #: The arrays of a result with one row a time, by name: the shape of such a row, from the system and the heading.
 ROWS: dict[str, Callable[[System, dict[str, Any]], tuple[int, ...]]] = {
     "t": lambda s, known: (),
@@ -28,6 +31,17 @@ ROWS: dict[str, Callable[[System, dict[str, Any]], tuple[int, ...]]] = {
     "wrenches": lambda s, known: (6 * len(_keys(known)),),
     "supplied": lambda s, known: (known["supplied"],),
 }
+
+
+def result_path(path: Any) -> Path:
+    """Where to write a result: a path that does not say by its ending that it is something else."""
+    where = file_path(path)
+    if where.suffix.lower() not in SUFFIXES:
+        raise ArgumentValueError(
+            f"{where.name!r} is not the name of a result file: save writes HDF5, to a name that ends in .h5 or .hdf5. For a "
+            "table of other programs, take result.to_pandas() and its to_csv, to_excel and so on."
+        )
+    return where
 
 
 def shapes(system: System, known: dict[str, Any]) -> dict[str, tuple[int, ...]]:

@@ -30,13 +30,13 @@ import numpy as np
 
 from limber.checks import Array
 from limber.errors import FileError, ModelWarning, warn
-from limber.io.files import file_path
 from limber.simulation import hdf5
 from limber.simulation.file_content import (
     FORMAT,
     ending,
     heading,
     result_of,
+    result_path,
     rows_of,
     shapes,
     system_of,
@@ -67,7 +67,7 @@ class Recording:
 
     def __init__(self, path: str | PathLike, so_far: Callable[[], Result]):
         hdf5.library()  # before the run, not after it
-        self.path = file_path(path)
+        self.path = result_path(path)
         self.part = part_of(self.path)
         try:
             refuse_unwritable(self.path)

@@ -46,9 +46,9 @@ class NodeMotion:
     angular_acceleration: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PowerAudit:
-    """Where the energy came from and went, from the first time on: all (n,), J.
+    """Where the energy came from and went, from the first time on: all (n,), J.  Printed, a table of the totals.
 
     energy : kinetic and potential.
     work, external : work of the torques, and of the wrenches from outside.
@@ -73,6 +73,20 @@ class PowerAudit:
         )
         largest = float(np.abs(self.residual).max(initial=0.0))
         return largest / exchanged if exchanged > 0.0 else 0.0
+
+    def __repr__(self) -> str:
+        rows = {
+            "energy at the start": self.energy[0],
+            "energy at the end": self.energy[-1],
+            "work of torques": self.work[-1],
+            "work of external forces": self.external[-1],
+            "work of dampers and friction": self.dissipation[-1],
+            "work of actions of events": self.actions[-1],
+            "residual at the end": self.residual[-1],
+            "largest residual": np.abs(self.residual).max(),
+        }
+        width = max(map(len, rows))
+        return "\n".join(f"{name:{width}}  {value:12.6g} J" for name, value in rows.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +316,7 @@ class Result:
             )
 
     def save(self, path: str | PathLike) -> None:
-        """Write an HDF5 file with the model inside; `Result.load` gives the result back bit for bit.
+        """Write an HDF5 file (.h5) with the model inside; `Result.load` gives the result back bit for bit.
 
         The file appears whole or not at all: one of that name is replaced when all is written.
         """

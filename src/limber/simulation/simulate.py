@@ -181,8 +181,8 @@ def _integrated(run: Run, listed, span, progress, store=lambda run: None) -> Res
 
         try:
             run.start()
-            run.crossings.start(run.t, run.state)
-            stop = _integrate_through_events(run, listed, span, happened, show)
+            now = run.crossings.start(run.t, run.state)
+            stop = _integrate_through_events(run, listed, span, happened, show, now)
             if stop is not None:
                 message = f"stopped by event {stop!r} at t = {run.t:.6g} s"
                 return _finished(run, happened, began, message, stopped=True)
@@ -208,12 +208,16 @@ def _finished(run: Run, happened, began: float, message: str, stopped: bool = Fa
     return result
 
 
-def _integrate_through_events(run: Run, listed, span, happened: list[Happened], show) -> str | None:
-    """Integrate from event to event; returns the name of the one that stops the run, or None."""
+def _integrate_through_events(
+    run: Run, listed, span, happened: list[Happened], show, now: int | None
+) -> str | None:
+    """Integrate from event to event; returns the name of the one that stops the run, or None.
+
+    now : the number of the event that happens at the start, or None.
+    """
     crossings = [e for e in listed if callable(e.function)]
     timed = sorted((e for e in listed if not callable(e.function)), key=lambda e: e.function)
     timed = [e for e in timed if span[0] <= e.function <= span[1]]
-    now = None  # the number of an event that happens at the time reached
     crowds = [Crowd(crossings, *limits) for limits in CROWDS]
     while True:
         blurred = False
@@ -271,9 +275,9 @@ def _endless(happened: list[Happened]) -> SimulationError:
 
 
 def _with_last(result: Result, run: Run) -> Result:
-    """The result with one more row: the state at which an event stopped the run."""
+    """The result with a last row for the event that stopped the run: the state as its action left it."""
     if len(result) and result.t[-1] >= run.t:
-        return result
+        result = result[:-1]
     s = result.system
     if run.forces.torque.kind != R.SAMPLED:
         run.rates(run.t, run.state)  # this evaluates the forces at the event
@@ -311,12 +315,21 @@ def _acted(run: Run, event: Event) -> bool:
     s, y = run.system, run.state
     if event.action is None:
         return False
-    answer = event.action(run.t, y[: s.nq].copy(), y[s.nq :].copy())
+    what = f"the action of event {event.name!r}"
+    q, v = y[: s.nq].copy(), y[s.nq :].copy()
+    q.flags.writeable = v.flags.writeable = False
+    try:
+        answer = event.action(run.t, q, v)
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise ArgumentValueError(
+            f"{what} writes into q or v, which does not change the state: copy them (v = v.copy()), and return (q, v)."
+        ) from error
     if answer is None:
         return False
     if isinstance(answer, str) and answer == "stop":
         return True
-    what = f"the action of event {event.name!r}"
     if not isinstance(answer, (tuple, list)) or len(answer) != 2:
         raise ArgumentTypeError(f'{what} must return None, "stop" or (q, v), got {shown(answer)}.')
     q, v = answer

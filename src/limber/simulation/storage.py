@@ -7,13 +7,13 @@ from os import PathLike
 from limber.errors import FileError, ModelWarning, warn
 from limber.io.files import file_path
 from limber.simulation import hdf5, recording
-from limber.simulation.file_content import FORMAT, heading
+from limber.simulation.file_content import FORMAT, heading, result_path
 from limber.simulation.result import Result
 
 
 def save(result: Result, path: str | PathLike) -> None:
     """Write a result to an HDF5 file, model included; `load` gives it back bit for bit."""
-    hdf5.write(result, file_path(path), heading(result))
+    hdf5.write(result, result_path(path), heading(result))
 
 
 def load(path: str | PathLike) -> Result:
