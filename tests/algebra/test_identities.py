@@ -82,7 +82,7 @@ def test_residuals_are_printed_beside_their_formulas():
     s, (q, _, _) = SYSTEMS["rotary"]
     found = lb.verify_identities(s, q)
     assert found.formulas["report (a.6)"] == "Phi = phi S"
-    assert found.formulas["patent (66)"] == "M = P - E_psi P E_psi^T - K J_a K^T"
+    assert found.formulas["patent (66)"] == "M = P - E_psi P E_psi^T"
     lines = str(found).splitlines()
     assert len(lines) == len(found) and repr(found) == str(found)
     for line, (key, x) in zip(lines, found.items()):

@@ -112,7 +112,7 @@ def split(ops: Operators, T: Array, b: Array) -> Array:
             ):  # the massless body with the joint: the Coriolis acceleration enters here
                 z[k] = z[k] + P[k] @ ops.a[own(k)]
             U = P[k] @ H[part].T
-            D = H[part] @ U + ops.armature.of(k)[part, part]
+            D = H[part] @ U + ops._rotors[k][part, part]
             G = np.linalg.solve(D, U.T).T
             eps = t[part] - H[part] @ z[k]
             kept[k].append((G, np.linalg.solve(D, eps), H[part]))
@@ -141,7 +141,7 @@ def cg(ops: Operators, T: Array, b: Array) -> Array:
 
     Preconditioned by the composite-body diagonal H R H^T + J_a.
     """
-    blocks = [h @ r @ h.T + j for h, r, j in zip(ops.H.blocks, ops.R.blocks, ops.armature.blocks)]
+    blocks = [h @ r @ h.T + j for h, r, j in zip(ops.H.blocks, ops.R.blocks, ops._rotors)]
     C = type(ops.D).from_blocks("C", ops.speeds, ops.speeds, blocks).inv()
     right = without_bias(ops, T, b)
     x, r = np.zeros_like(right), right.copy()

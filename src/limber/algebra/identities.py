@@ -1,7 +1,8 @@
 """The operator identities of the sources, each as two expressions to compare.
 
 The armature J_a of the joints adds to D and to the mass operator.  With it P_plus H^T = G J_a, which is zero
-only without, so that (a.47) and (66), where P_plus stands as tau_bar P tau_bar^T, have a term in J_a.
+only without, so that (a.47) and (66), where P_plus stands as tau_bar P tau_bar^T, have a term in J_a where some
+joint has an armature.
 
 Keys name source and equation: "report" is Rodriguez & Kreutz (Appendix A), "patent" Jain & Rodriguez,
 "framework" Rodriguez, Jain & Kreutz.
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.algebra.leaves import BlockDiagonal, Named
-from limber.algebra.operator import Identity, Operator
+from limber.algebra.operator import Identity, Operator, Zero
 from limber.algebra.operators import Operators, operators
 from limber.assembly.system import System
 
@@ -34,8 +35,7 @@ def _letters(ops: Operators) -> SimpleNamespace:
     o.Di = o.D.inv()
     o.W = ops.whitening
     o.V = o.Iv + o.H @ o.phi @ o.K  # I + H phi K
-    o.Ja = ops.armature
-    o.mass = o.H @ o.phi @ o.M @ o.phi.T @ o.H.T + o.Ja
+    o.mass = ops.mass.expression
     return o
 
 
@@ -59,6 +59,12 @@ def identities(ops: Operators) -> dict[str, Sides]:
     o = _letters(ops)
     H, phi, M, P, D, G, L, K, S = o.H, o.phi, o.M, o.P, o.D, o.G, o.L, o.K, o.S
     Phi, Psi, psi, R, I, Iv, Ip = o.Phi, o.Psi, o.psi, o.R, o.I, o.Iv, o.Ip
+
+    def without(expression: Operator, X: Operator) -> Operator:
+        """expression - X J_a X^T."""
+        J_a = ops.armature
+        return expression if isinstance(J_a, Zero) else expression - X @ J_a @ X.T
+
     report: dict[str, Sides] = {
         "a.6": (Phi, phi @ S),
         "a.7": (Psi, psi @ S),
@@ -94,7 +100,7 @@ def identities(ops: Operators) -> dict[str, Sides]:
         "a.46": (psi @ M @ phi.T, psi @ P + P @ o.phi_.T),
         "a.47": (
             psi @ M @ psi.T,
-            P + o.psi_ @ P + P @ o.psi_.T - psi @ K @ o.Ja @ K.T @ psi.T,
+            without(P + o.psi_ @ P + P @ o.psi_.T, psi @ K),
         ),
         "a.48": (
             phi @ M @ phi.T,
@@ -120,7 +126,7 @@ def identities(ops: Operators) -> dict[str, Sides]:
         "55, lemma 6.2": (o.V @ o.W, Iv),
         "56, lemma 6.3": (o.W.T @ o.Di @ o.W @ o.mass, Iv),
         "65": (M, R - o.E_phi @ R @ o.E_phi.T),
-        "66": (M, P - o.E_psi @ P @ o.E_psi.T - K @ o.Ja @ K.T),
+        "66": (M, without(P - o.E_psi @ P @ o.E_psi.T, K)),
         "66b": (M, P - o.E_psi @ P @ o.E_phi.T),
         "66c": (M, P - o.E_phi @ P @ o.E_phi.T + K @ D @ K.T),
         "68": (I - o.E_psi, I - o.E_phi + K @ H),

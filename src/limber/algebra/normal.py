@@ -7,6 +7,7 @@ are rewritten by relations from which the identities of the sources follow: with
     psi K H phi = phi K H psi = phi - psi        phi G = phi K + G        psi G = G        E G = K
     H P = D G^T                      H G = I
     M = P - E P E^T + K D K^T,  or, where R occurs and P does not,  M = R - E R E^T
+    with an armature J_a             H G = I - J_a D^{-1}            psi G = G + psi K J_a D^{-1}
     A B_hinge = Delta_phi,  and where Upsilon occurs  H^T D^{-1} H = Upsilon - X
 
 (Rodriguez & Kreutz, Appendix A; Jain & Rodriguez, Eqs. (52), (65) to (68)).  Two expressions whose
@@ -18,9 +19,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 from limber.algebra.leaves import Named, Transposed
-from limber.algebra.operator import Identity, Operator, Product, Scaled, Sum
+from limber.algebra.operator import Identity, Operator, Product, Scaled, Sum, Zero
 
-SYMMETRIC = ("D", "D^-1", "P", "M", "R", "Upsilon", "Omega", "mass", "X")
+SYMMETRIC = ("D", "D^-1", "P", "M", "R", "Upsilon", "Omega", "mass", "X", "J_a")
 
 #: names written out in others
 DEFINITIONS = {
@@ -51,6 +52,8 @@ RELATIONS = {
     "Delta_phi G": "L",
     "A B_hinge": "Delta_phi",
 }
+#: the same where joints have an armature
+GEARED = {"H G": "I - J_a D^-1", "psi G": "G + psi K J_a D^-1"}
 #: where Upsilon occurs: X is the block diagonal of E_psi^T Upsilon E_psi (framework paper, Eq. (A.3))
 UPSILON = {"H^T D^-1 H": "Upsilon - X"}
 MASS = {"P": "P - E_phi P E_phi^T + K D K^T", "R": "R - E_phi R E_phi^T"}
@@ -87,13 +90,22 @@ def parse(text: str) -> Words:
 
 
 _DEFINED = {name: parse(text) for name, text in DEFINITIONS.items()}
-_RULES: list[tuple[Letters, Words]] = []
-for _left, _right in RELATIONS.items():
-    _word, _words = tuple(_left.split()), parse(_right)
-    _RULES.append((_word, _words))
-    _flipped = tuple(turn(x) for x in reversed(_word))
-    if _flipped != _word:
-        _RULES.append((_flipped, _turned(_words)))
+
+
+def _both_ways(relations: dict[str, str]) -> list[tuple[Letters, Words]]:
+    """The relations as rules, with those transposed."""
+    rules = []
+    for left, right in relations.items():
+        word, into = tuple(left.split()), parse(right)
+        rules.append((word, into))
+        flipped = tuple(turn(x) for x in reversed(word))
+        if flipped != word:
+            rules.append((flipped, _turned(into)))
+    return rules
+
+
+_RULES = _both_ways(RELATIONS)
+_GEARED_RULES = _both_ways(RELATIONS | GEARED)
 
 
 class TooManyWords(Exception):
@@ -104,6 +116,8 @@ def words(expression: Operator) -> Words:
     """The expression distributed into words of base letters."""
     if isinstance(expression, Identity):
         return {(): 1.0}
+    if isinstance(expression, Zero):
+        return {}
     if isinstance(expression, Scaled):
         return {w: expression.factor * n for w, n in words(expression.operator).items()}
     if isinstance(expression, Sum):
@@ -141,11 +155,17 @@ def _multiplied(left: Words, right: Words) -> Words:
     return {word: number for word, number in product.items() if number != 0.0}
 
 
+def is_geared(expression: Operator) -> bool:
+    """Whether an expression belongs to a system whose joints have an armature."""
+    ops = expression.domain.family or expression.codomain.family
+    return ops is not None and not isinstance(ops.armature, Zero)
+
+
 def normal_form(expression: Operator, *, mass: bool) -> Words:
     """The normal form; with `mass`, M is written in P, or in R where only that occurs."""
     current = words(expression)
     letters = {letter for word in current for letter in word}
-    rules = _RULES
+    rules = _GEARED_RULES if is_geared(expression) else _RULES
     if "Upsilon" in letters:
         rules = [*rules, *((tuple(k.split()), parse(t)) for k, t in UPSILON.items())]
     if mass:

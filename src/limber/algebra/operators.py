@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from limber import native
 from limber.algebra.leaves import BlockDiagonal, EndMap, Named, Shift, Transition
-from limber.algebra.operator import Identity, Operator
+from limber.algebra.operator import Identity, Operator, Zero
 from limber.algebra.spaces import Space
 from limber.assembly.system import System
 from limber.checks import Array, array, numbers
@@ -130,14 +130,20 @@ class Operators(Frozen):
         return Named("Phi", self.phi @ self.S)
 
     @cached_property
-    def armature(self) -> BlockDiagonal:
-        """J_a, the armatures of the joints: diagonal, zero for modes."""
+    def _rotors(self) -> list[Array]:
+        """The blocks of J_a."""
         own = evaluated(self.system, "armatures", (self.q,))
-        blocks = [np.diag(own[self.speeds.part(k)]) for k in range(len(self.parent))]
-        return BlockDiagonal.from_blocks("J_a", self.speeds, self.speeds, blocks)
+        return [np.diag(own[self.speeds.part(k)]) for k in range(len(self.parent))]
 
     @cached_property
-    def mass(self) -> Operator:
+    def armature(self) -> Operator:
+        """J_a, the armatures of the joints: diagonal, zero for modes; the zero operator if no joint has any."""
+        if not any(block.any() for block in self._rotors):
+            return Zero(self.speeds, self.speeds)
+        return BlockDiagonal.from_blocks("J_a", self.speeds, self.speeds, self._rotors)
+
+    @cached_property
+    def mass(self) -> MassOperator:
         """The mass operator H phi M phi^T H^T + J_a, with its inverse in closed form."""
         return MassOperator(self)
 
@@ -172,16 +178,14 @@ class Operators(Frozen):
             if self.parent[k] >= 0:
                 H, step = self.H.of(k), self.Delta_phi.of(k)
                 U = P[k] @ H.T
-                plus = P[k] - U @ np.linalg.solve(H @ U + self.armature.of(k), U.T)
+                plus = P[k] - U @ np.linalg.solve(H @ U + self._rotors[k], U.T)
                 P[self.parent[k]] += step @ (0.5 * (plus + plus.T)) @ step.T
         return BlockDiagonal.from_blocks("P", self.bodies, self.bodies, P)
 
     @cached_property
     def D(self) -> BlockDiagonal:
         """H P H^T + J_a."""
-        blocks = [
-            H @ P @ H.T + J for H, P, J in zip(self.H.blocks, self.P.blocks, self.armature.blocks)
-        ]
+        blocks = [H @ P @ H.T + J for H, P, J in zip(self.H.blocks, self.P.blocks, self._rotors)]
         return BlockDiagonal.from_blocks("D", self.speeds, self.speeds, blocks)
 
     @cached_property
@@ -385,7 +389,10 @@ class MassOperator(Named):
     """H phi M phi^T H^T + J_a; its inverse is (I - H psi K)^T D^{-1} (I - H psi K) (patent, Eq. (56))."""
 
     def __init__(self, ops: Operators):
-        super().__init__("mass", ops.H @ ops.phi @ ops.M @ ops.phi.T @ ops.H.T + ops.armature)
+        bodies = ops.H @ ops.phi @ ops.M @ ops.phi.T @ ops.H.T
+        super().__init__(
+            "mass", bodies if isinstance(ops.armature, Zero) else bodies + ops.armature
+        )
         self.ops = ops
         self.structure = "full"
 

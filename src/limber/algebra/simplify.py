@@ -40,7 +40,6 @@ RULES: list[tuple[str, str, str]] = [
     ("Psi L V", "Phi L", "a.39"),
     ("W V", "", "patent lemma 6.2, framework lemma 2, fact 4.2"),
     ("V W", "", "patent lemma 6.2, framework lemma 2, fact 4.2"),
-    ("H P H^T", "D", "patent (52)"),
     ("P H^T D^-1", "G", "patent (52)"),
     ("D^-1 D", "", ""),
     ("D D^-1", "", ""),
@@ -57,6 +56,9 @@ RULES: list[tuple[str, str, str]] = [
     ("psi^T H^T D^-1 H psi", "Omega", "framework (3.10)"),
 ]
 
+#: those that hold only where no joint has an armature
+UNGEARED_RULES = [("H P H^T", "D", "patent (52)")]
+
 #: sums of words with a common beginning and end -> one word
 SUMS: list[tuple[str, str, str]] = [
     ("phi - psi K H phi", "psi", "a.15"),
@@ -68,10 +70,11 @@ SUMS: list[tuple[str, str, str]] = [
     ("Psi + Psi L H Phi", "Phi", "a.16"),
     ("Psi + Phi L H Psi", "Phi", "a.24"),
     ("psi P + P phi^T - P", "psi M phi^T", "a.46, patent (72)"),
-    ("psi P + P psi^T - P", "psi M psi^T", "a.47"),
     ("phi R + R phi^T - R", "phi M phi^T", "patent lemma 5.1"),
     ("phi P + P phi^T + phi K D K^T phi^T - P", "phi M phi^T", "a.48"),
 ]
+#: those that hold only where no joint has an armature
+UNGEARED_SUMS = [("psi P + P psi^T - P", "psi M psi^T", "a.47")]
 
 
 def _turned(word: str) -> str:
@@ -79,24 +82,29 @@ def _turned(word: str) -> str:
     return " ".join(turn(letter) for letter in reversed(word.split()))
 
 
-_REWRITES: list[tuple[Letters, Letters]] = []
-for _left, _right, _ in RULES:
-    for _pair in {(_left, _right), (_turned(_left), _turned(_right))}:
-        _REWRITES.append((tuple(_pair[0].split()), tuple(_pair[1].split())))
+def _rewrites(rules: list[tuple[str, str, str]]) -> list[tuple[Letters, Letters]]:
+    """Rules as words, with those transposed."""
+    found = []
+    for left, right, _ in rules:
+        for pair in {(left, right), (_turned(left), _turned(right))}:
+            found.append((tuple(pair[0].split()), tuple(pair[1].split())))
+    return found
 
 
-_SUMS: list[tuple[list[tuple[Letters, float]], Letters]] = []
-for _text, _result, _ in SUMS:
-    # the longest word first: it is the rarest to find
-    _pattern = sorted(parse(_text).items(), key=lambda item: -len(item[0]))
-    _into = tuple(_result.split())
-    _SUMS.append((_pattern, _into))
-    _SUMS.append(
-        (
-            [(tuple(_turned(" ".join(w)).split()), n) for w, n in _pattern],
-            tuple(_turned(_result).split()),
-        )
-    )
+def _sums(rules: list[tuple[str, str, str]]) -> list[tuple[list[tuple[Letters, float]], Letters]]:
+    """Sums as words, with those transposed."""
+    found = []
+    for text, result, _ in rules:
+        # the longest word first: it is the rarest to find
+        pattern = sorted(parse(text).items(), key=lambda item: -len(item[0]))
+        found.append((pattern, tuple(result.split())))
+        turned = [(tuple(_turned(" ".join(w)).split()), n) for w, n in pattern]
+        found.append((turned, tuple(_turned(result).split())))
+    return found
+
+
+_GEARED_REWRITES, _GEARED_SUMS = _rewrites(RULES), _sums(SUMS)
+_REWRITES, _SUMS = _GEARED_REWRITES + _rewrites(UNGEARED_RULES), _GEARED_SUMS + _sums(UNGEARED_SUMS)
 
 
 def simplify(expression: Operator) -> Operator:
@@ -144,6 +152,9 @@ class _Simplifier:
 
     def __init__(self, ops: Operators):
         self.ops = ops
+        self.geared = not isinstance(ops.armature, Zero)
+        self.rewrites = _GEARED_REWRITES if self.geared else _REWRITES
+        self.sums = _GEARED_SUMS if self.geared else _SUMS
 
     def run(self, expression: Operator) -> Operator:
         if isinstance(expression, Scaled):
@@ -177,6 +188,7 @@ class _Simplifier:
             "D^-1",
             "M",
             "R",
+            "J_a",
         }
         letters = {x.removesuffix("^T") for word in words for x in word}
         if not words or not letters <= known:
@@ -199,7 +211,7 @@ class _Simplifier:
         changed = True
         while changed:
             changed = False
-            for left, right in _REWRITES:
+            for left, right in self.rewrites:
                 i = _find(names, left)
                 if i is not None:
                     names[i : i + len(left)] = right
@@ -243,13 +255,14 @@ class _Simplifier:
             "W": lambda: ops.whitening,
             "V": lambda: Identity(ops.speeds) + ops.H @ ops.phi @ ops.K,
             "D^-1": ops.D.inv,
+            "J_a": lambda: ops.armature,
         }
         return special[name]() if name in special else getattr(ops, name)
 
     # --- inverses ---------------------------------------------------------------------------------
     def inverse(self, inner: Operator) -> Operator:
         names = [self.letter(f) for f in self.flat(inner)]
-        if names == ["H", "phi", "M", "phi^T", "H^T"]:
+        if str(inner) == str(self.ops.mass.expression) or names == ["mass"]:
             return product([self.operator(n) for n in ("W^T", "D^-1", "W")])
         known = {"W": "V", "V": "W", "W^T": "V^T", "V^T": "W^T"}
         if len(names) == 1 and names[0] in known:
@@ -295,7 +308,7 @@ class _Simplifier:
     def joined(self, terms: list[tuple[float, Operator]]) -> bool:
         """Replace terms that an identity joins by one; whether there were some."""
         words = [[self.letter(f) for f in self.flat(t)] for _, t in terms]
-        for pattern, result in _SUMS:
+        for pattern, result in self.sums:
             (first, sign), others = pattern[0], pattern[1:]
             for i, word in enumerate(words):
                 at = _find(word, first)
