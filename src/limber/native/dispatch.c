@@ -53,7 +53,7 @@ typedef union {
     float f;
 } Number;
 
-static int fits(PyObject *object, const Part *part, int type)
+static inline int fits(PyObject *object, const Part *part, int type)
 {
     if (!PyArray_CheckExact(object)) return 0;
     PyArrayObject *array = (PyArrayObject *)object;
@@ -79,7 +79,7 @@ UNIT(double, 0x1p-50)
 UNIT(float, 0x1p-21f)
 
 /* Run the compiled function: 0 if all is well. */
-static long long run(Function *self, const void *const *in, void *const *out)
+static inline long long run(Function *self, const void *const *in, void *const *out)
 {
     if (!self->engine) {
         if (self->turns > 0 && !(self->type == NPY_DOUBLE ? unit_double(self, in[0]) : unit_float(self, in[0])))
@@ -132,8 +132,8 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
     void *out[MOST];
     Number numbers[MOST], values[MOST];
     double joined[JOINED];
-    PyObject *results[MOST] = {NULL}, *given = NULL, *answer = NULL;
-    int n = 0, done = 0;
+    PyObject *results[MOST], *given = NULL, *answer;
+    int n = 0, made = 0;
 
     if (count != self->given) goto careful;
     if (names != NULL) {
@@ -156,7 +156,7 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
             if (given != NULL && ((PyArrayObject_fields *)argument)->base != NULL) goto careful; /* may overlap */
         }
         else if (part->dimensions == 0 && (PyFloat_Check(argument) || PyLong_CheckExact(argument))) {
-            const double number = PyFloat_AsDouble(argument);
+            const double number = PyFloat_Check(argument) ? PyFloat_AS_DOUBLE(argument) : PyLong_AsDouble(argument);
             if (number == -1.0 && PyErr_Occurred()) { /* too large a whole number */
                 PyErr_Clear();
                 goto careful;
@@ -174,14 +174,16 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
         Py_INCREF(given);
         return given;
     }
-    for (int i = 0; i < self->outputs; ++i) {
-        Part *part = &self->output[i];
-        out[i] = &values[i];
-        if (part->dimensions > 0) {
-            results[i] = PyArray_SimpleNew(part->dimensions, part->shape, self->type);
-            if (results[i] == NULL) goto failed;
-            out[i] = PyArray_DATA((PyArrayObject *)results[i]);
+    for (; made < self->outputs; ++made) {
+        Part *part = &self->output[made];
+        if (part->dimensions == 0) {
+            results[made] = NULL;
+            out[made] = &values[made];
+            continue;
         }
+        results[made] = PyArray_SimpleNew(part->dimensions, part->shape, self->type);
+        if (results[made] == NULL) goto failed;
+        out[made] = PyArray_DATA((PyArrayObject *)results[made]);
     }
     if (self->engine && self->outputs > 1) {
         void *const one[] = {joined};
@@ -193,8 +195,8 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
         }
     }
     else if (run(self, in, out) != 0) goto refused;
-    for (; done < self->outputs; ++done)
-        if (results[done] == NULL && (results[done] = scalar(&values[done], self->type)) == NULL) goto failed;
+    for (int i = 0; i < self->outputs; ++i)
+        if (results[i] == NULL && (results[i] = scalar(&values[i], self->type)) == NULL) goto failed;
     if (self->outputs == 1) return results[0];
     answer = PyTuple_New(self->outputs);
     if (answer == NULL) goto failed;
@@ -202,11 +204,11 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
     return answer;
 
 failed:
-    for (int i = 0; i < self->outputs; ++i) Py_XDECREF(results[i]);
+    for (int i = 0; i < made; ++i) Py_XDECREF(results[i]);
     return NULL;
 
 refused:
-    for (int i = 0; i < self->outputs; ++i) Py_XDECREF(results[i]);
+    for (int i = 0; i < made; ++i) Py_XDECREF(results[i]);
 careful:
     if (self->careful == NULL) Py_RETURN_NONE;
     return PyObject_Vectorcall(self->careful, args, (size_t)count, names);
