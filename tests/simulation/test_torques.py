@@ -40,7 +40,7 @@ def test_constant_table_and_callable_are_one(s):
         assert np.allclose(r.tau, constant.tau, rtol=0, atol=1e-14)
 
 
-def test_compiled_function(s):
+def test_compiled_torque_functions_give_the_motion_of_python_ones(s):
     nq, nv = s.nq, s.nv
     a, b = joints(s)
 
