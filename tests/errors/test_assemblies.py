@@ -89,7 +89,7 @@ ATTACH = [
 
 
 @parametrize("changes, kind, pattern", ATTACH)
-def test_attach(changes, kind, pattern):
+def test_bad_attachments_are_refused(changes, kind, pattern):
     with refused(kind, pattern):
         attach(**changes)
 
@@ -123,7 +123,7 @@ BUILD = [
 
 
 @parametrize("call, kind, pattern", BUILD)
-def test_build(call, kind, pattern):
+def test_assemblies_that_cannot_be_built_are_refused(call, kind, pattern):
     with refused(kind, pattern):
         call()
 
@@ -159,7 +159,7 @@ WHAT_TO_DO = ".*moves no mass.*singular.*Give '.' or a body outboard of it mass.
 
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
 @parametrize("assembly, pattern", MASSLESS)
-def test_massless_ends(assembly, pattern, fidelity):
+def test_freedoms_that_move_no_mass_are_refused(assembly, pattern, fidelity):
     with refused(V, f"body {pattern}{WHAT_TO_DO}"):
         assembly.build(fidelity)
 
@@ -208,7 +208,7 @@ def test_massless_bodies_in_between(assembly, fidelity):
     ],
     ids=["centred", "off centre"],
 )
-def test_singular_configuration(body, method):
+def test_singular_configurations_are_refused(body, method):
     system = chain((body, lb.CompoundJoint([TURN, lb.Revolute(Y), TURN]))).build()
     q, zero, tau = np.array([[0.3, 0.5, 0.4], [0.0, 0.0, 0.0]]), np.zeros(3), np.ones(3)
     lb.forward_dynamics(system, q[0], zero, tau, method=method)

@@ -78,7 +78,7 @@ RIGID = [
 
 
 @parametrize("arguments, kind, pattern", RIGID)
-def test_rigid_bodies(arguments, kind, pattern):
+def test_bad_rigid_bodies_are_refused(arguments, kind, pattern):
     with refused(kind, pattern):
         lb.RigidBody(*arguments)
 
@@ -114,7 +114,7 @@ FLEXIBLE = [
 
 
 @parametrize("changes, kind, pattern", FLEXIBLE)
-def test_flexible_bodies(changes, kind, pattern):
+def test_bad_flexible_bodies_are_refused(changes, kind, pattern):
     with refused(kind, pattern):
         flexible(**changes)
 
@@ -161,6 +161,6 @@ BEAMS = [
 
 
 @parametrize("changes, kind, pattern", BEAMS)
-def test_beams(changes, kind, pattern):
+def test_bad_beams_are_refused(changes, kind, pattern):
     with refused(kind, pattern):
         make_beam(**changes)

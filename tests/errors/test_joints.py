@@ -58,7 +58,7 @@ JOINTS = [
 
 
 @parametrize("call, kind, pattern", JOINTS)
-def test_joints(call, kind, pattern):
+def test_bad_joints_are_refused(call, kind, pattern):
     with refused(kind, pattern):
         call()
 

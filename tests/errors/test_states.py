@@ -69,7 +69,7 @@ def call(function, **changes):
 
 @pytest.mark.parametrize("way", [*SPOILT][:-3])  # axes, nan and inf: see below
 @parametrize("function, name", ONE_ARGUMENT)
-def test_not_numbers(function, name, way):
+def test_what_is_no_array_of_numbers_is_refused(function, name, way):
     if (function, way) == ("modes", "None"):
         return  # the neutral configuration, at rest
     spoil, kind, pattern = SPOILT[way]
@@ -88,7 +88,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @parametrize("function, name", ONE_ARGUMENT)
-def test_shapes(function, name, shape):
+def test_wrong_shapes_are_refused(function, name, shape):
     size, what = (19, "nq") if name == "q" else (16, "nv")
     pattern = rf"{name} must have shape \(\.\.\., {size}\), got \(.*\): 'craft' has {what} = {size}"
     with refused(V, pattern):
@@ -101,7 +101,7 @@ WHERE |= {"tau": (8, "joint speed 2 of body 'dish'"), "vdot": (9, "mode 1 of bod
 
 @pytest.mark.parametrize("entry", [NAN, INF, -INF])
 @parametrize("function, name", ONE_ARGUMENT)
-def test_not_finite(function, name, entry):
+def test_numbers_that_are_not_finite_are_refused(function, name, entry):
     i, owner = WHERE[name]
     spoilt = with_entry(GIVEN[name], i, entry)
     with refused(V, rf"{name}\[{i}\] is {entry}: {owner} must be finite"):
@@ -110,7 +110,9 @@ def test_not_finite(function, name, entry):
 
 @pytest.mark.parametrize("states, state", [(3, 1), (300, 257)])
 @parametrize("function, name", BATCHED)
-def test_not_finite_in_a_batch(function, name, states, state):
+def test_numbers_that_are_not_finite_in_a_batch_are_refused_with_their_state(
+    function, name, states, state
+):
     i, owner = WHERE[name]
     batch = np.tile(GIVEN[name], (states, 1))
     batch[state, i] = NAN
@@ -118,7 +120,7 @@ def test_not_finite_in_a_batch(function, name, states, state):
         call(function, **{name: batch})
 
 
-def test_first_bad_state_is_named():
+def test_first_bad_state_of_a_batch_is_named():
     batch = np.tile(Q, (2, 150, 1))
     batch[1, 100, 3] = batch[0, 70, 4] = INF
     with refused(V, r"q\[4\] is inf \(state 70 of the batch\)"):
@@ -128,7 +130,7 @@ def test_first_bad_state_is_named():
 @pytest.mark.parametrize("body, at", QUATERNIONS.items(), ids=QUATERNIONS)
 @pytest.mark.parametrize("factor", [0.0, 1 - 3e-6, 1 + 3e-6, 2.0, -1e200])
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_quaternions(function, factor, body, at):
+def test_quaternions_that_are_not_unit_are_refused(function, factor, body, at):
     q = with_entry(Q, at, factor)
     whose = rf"the quaternion of body '{body}', has norm .*: it must be 1 to within 1e-06"
     with refused(V, rf"q\[{at}:{at + 4}\], {whose}. Normalize it, or step with lb.integ"):
@@ -147,7 +149,7 @@ def test_quaternions_nearly_unit_are_accepted():
 
 
 @parametrize("function, name", {row: x for row, x in BATCHED.items() if x[1] != "q"})
-def test_batches_that_do_not_fit(function, name):
+def test_batches_that_do_not_broadcast_are_refused(function, name):
     batch = {"q": np.tile(Q, (3, 1)), name: np.zeros((2, 16))}
     with refused(V, rf"the leading \(batch\) .*q \(3, 19\).*{name} \(2, 16\).*broadcast"):
         call(function, **batch)
@@ -155,7 +157,7 @@ def test_batches_that_do_not_fit(function, name):
 
 @pytest.mark.parametrize("name", ["q", "v"])
 @pytest.mark.parametrize("states", [0, 1, 3])
-def test_modes_of_a_batch(name, states):
+def test_modes_of_a_batch_are_refused(name, states):
     with refused(V, rf"q and v must be one state, got a batch of shape \({states},\). Call modes"):
         call("modes", **{name: np.tile(GIVEN[name], (states, 1))})
 
@@ -173,7 +175,7 @@ SYSTEMS = {
 
 @parametrize("system, pattern", SYSTEMS)
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_not_a_system(function, system, pattern):
+def test_what_is_no_system_is_refused(function, system, pattern):
     names, f = FUNCTIONS[function]
     with refused(T, f"system must be a limber System, {pattern}"):
         f(system, *(GIVEN[name] for name in names))
@@ -205,13 +207,13 @@ EXTERNAL = [
 
 @parametrize("external, kind, pattern", EXTERNAL)
 @pytest.mark.parametrize("function", [lb.forward_dynamics, lb.inverse_dynamics])
-def test_external(function, external, kind, pattern):
+def test_bad_wrenches_are_refused(function, external, kind, pattern):
     with refused(kind, pattern):
         function(craft(), Q, ZERO, ZERO, external=external)
 
 
 @pytest.mark.parametrize("function", [lb.forward_dynamics, lb.inverse_dynamics])
-def test_external_batch_that_does_not_fit(function):
+def test_wrenches_that_do_not_broadcast_are_refused(function):
     external = {("arm", "tip"): np.zeros((4, 6))}
     assert function(craft(), Q, ZERO, ZERO, external=external).shape == (4, 16)
     with refused(V, r"the leading .*q \(3, 19\).*external\[\('arm', 'tip'\)\] \(4, 6\)"):
@@ -219,7 +221,7 @@ def test_external_batch_that_does_not_fit(function):
 
 
 @pytest.mark.parametrize("method", ["aba", "", None, ["composite"], 1])
-def test_method(method):
+def test_unknown_methods_are_refused(method):
     pattern = f"method must be one of 'articulated', 'composite', 'fd1', .*'cg', got {re.escape(repr(method))}"
     with refused(V, pattern):
         lb.forward_dynamics(craft(), Q, ZERO, ZERO, method=method)
@@ -240,13 +242,13 @@ PLACES = [
 
 @parametrize("place, kind, pattern", PLACES)
 @pytest.mark.parametrize("function", [lb.pose, lb.jacobian])
-def test_places(function, place, kind, pattern):
+def test_unknown_bodies_and_nodes_are_refused(function, place, kind, pattern):
     with refused(kind, pattern):
         function(craft(), Q, *place)
 
 
 @spoilt({"dt": ("dt", 0.1, lambda dt: lb.integrate(craft(), Q, ZERO, dt))})
-def test_time_step(name, g, call, spoil, kind, pattern):
+def test_bad_time_steps_are_refused(name, g, call, spoil, kind, pattern):
     with refused(kind, f"{name} {pattern}"):
         call(spoil(g))
 
@@ -261,12 +263,12 @@ LOCKED = [
 
 
 @parametrize("locked, kind, pattern", LOCKED)
-def test_locked(locked, kind, pattern):
+def test_bad_lists_of_locked_bodies_are_refused(locked, kind, pattern):
     with refused(kind, pattern):
         lb.modes(craft(), Q, locked=locked)
 
 
-def test_modes_of_nothing_or_in_motion():
+def test_modes_of_nothing_or_in_motion_are_refused():
     with refused(V, r"locked=\['base'\] leaves none of the 1 speeds of 'stub' free"):
         lb.modes(stub().build(), [0.0], locked=["base"])
     with refused(V, "v is not zero: modes about a steady motion are not available"):
@@ -285,7 +287,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("function, changes", LARGE.items(), ids=LARGE)
-def test_overflow(function, changes):
+def test_states_that_overflow_are_refused(function, changes):
     (name, x), *_ = changes.items()
     who = "the dynamics of 'craft' has no finite result" if "dyn" in function else function
     with refused(V, rf"{who}.*: .*overflow.*huge"):
@@ -312,14 +314,14 @@ UNUSUAL = {
 
 @pytest.mark.parametrize("form", UNUSUAL.values(), ids=UNUSUAL)
 @pytest.mark.parametrize("function", ["forward_dynamics", "bias", "mass_matrix"])
-def test_unusual_numbers(function, form):
+def test_unusual_arrays_of_numbers_are_taken(function, form):
     expected = call(function)
     changes = {name: form(x) for name, x in GIVEN.items()}
     assert np.array_equal(call(function, **changes), expected)
 
 
 @pytest.mark.parametrize("function", [name for name in FUNCTIONS if name not in ("modes", "pose")])
-def test_empty_batch(function):
+def test_empty_batch_gives_empty_results(function):
     one, none = call(function), call(function, q=np.zeros((2, 0, 19)))
     assert none.shape == (2, 0, *np.shape(one))
 

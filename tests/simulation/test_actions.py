@@ -443,3 +443,18 @@ def test_truth_values_are_no_event_functions():
     event = lb.Event(lambda t, q, v: q[0] > 0.5, terminal=True, name="far")
     with pytest.raises(lb.LimberError, match="event 'far' must return a number that crosses zero"):
         lb.simulate(slider(), 1.0, v0=[1.0], events=event)
+
+
+def test_an_action_that_moves_the_state_away_fires_once(rotor, ball):
+    back = lb.Event(lambda t, q, v: q[0] - 1.0, action=lambda t, q, v: ([0.0], v))
+    r = lb.simulate(rotor, 4.5, v0=[1.0], events=back)
+    assert np.allclose([e.t for e in r.events], [1, 2, 3, 4], atol=1e-9)
+    bounce = lb.Event(lambda t, q, v: q[0], action=lambda t, q, v: (q, -v))
+    r = lb.simulate(ball, 3.0, q0=[1.0], events=bounce)
+    assert np.allclose([e.t for e in r.events], np.sqrt(2 / 9.81) * np.array([1, 3, 5]), atol=1e-6)
+
+
+def test_an_action_that_leads_back_to_its_event_is_refused(rotor):
+    trap = lb.Event(lambda t, q, v: q[0] - 0.5, lambda t, q, v: (q - 1e-9, v), name="trap")
+    with pytest.raises(lb.LimberError, match=r"without end at t = 0\.5.*1001 being 'trap'"):
+        lb.simulate(rotor, 1.0, v0=[1.0], events=trap)

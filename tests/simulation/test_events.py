@@ -6,13 +6,6 @@ import pytest
 import limber as lb
 
 
-@pytest.fixture(scope="module")
-def ball():
-    a = lb.Assembly("ball", gravity=(0, 0, -9.81))
-    a.attach("b", lb.RigidBody(1.0), lb.Prismatic([0, 0, 1]))
-    return a.build()
-
-
 def height(t, q, v):
     return q[0]
 
@@ -75,13 +68,15 @@ def test_two_functions_in_one_step_fire_in_order(ball):
     assert [e.name for e in r.events] == ["high", "low"]
 
 
-def test_bad_events(ball):
+def test_bad_events_are_refused_and_their_errors_raised(ball):
     with pytest.raises(lb.LimberError, match="direction"):
         lb.Event(height, direction=2)
     with pytest.raises(lb.LimberError, match="action"):
         lb.Event(height, action=3)
     with pytest.raises(lb.LimberError, match="events"):
         lb.simulate(ball, 1.0, events=[height])
+    with pytest.raises(lb.LimberError, match="events"):
+        lb.simulate(ball, 1.0, events=3)
     with pytest.raises(lb.LimberError, match="action of event 'x'"):
         lb.simulate(ball, 1.0, q0=[1.0], events=lb.Event(height, lambda t, q, v: 3, name="x"))
     with pytest.raises(RuntimeError, match="broken"):
@@ -92,3 +87,48 @@ def broken(t, q, v):
     if t > 0.0:
         raise RuntimeError("broken")
     return 1.0
+
+
+def test_the_direction_that_does_not_count_stays_so(rotor):
+    class Still:
+        sample_time = 0.1
+
+        def __call__(self, t, q, v):
+            return np.zeros(1)
+
+    up = lb.Event(lambda t, q, v: q[0] - 0.49, direction=1, name="up")
+    never = lb.Event(lambda t, q, v: 0.499 - q[0], direction=1, name="never")
+    r = lb.simulate(
+        rotor, 1.0, v0=[1.0], events=[up, never], torque=Still(), method="rk4", step=0.1
+    )
+    assert [e.name for e in r.events] == ["up"]
+
+
+def test_no_events_may_be_given_as_none(rotor):
+    assert len(lb.simulate(rotor, 1.0, events=None)) == 501
+
+
+def test_event_functions_cannot_change_the_state(rotor):
+    r = lb.simulate(rotor, 1.0, v0=[1.0], events=lb.Event(lambda t, q, v: (v.__imul__(0), 1.0)[1]))
+    assert r.q[-1, 0] == pytest.approx(1.0)
+
+
+def test_a_stopped_run_ends_with_the_row_of_its_event(rotor, tmp_path):
+    stop = lb.Event(lambda t, q, v: q[0] - 0.25, terminal=True, name="there")
+    r = lb.simulate(rotor, 1.0, v0=[1.0], events=stop, t_eval=[0.0, 1.0])
+    assert np.allclose(r.t, [0.0, 0.25]) and r.q[-1, 0] == pytest.approx(0.25)
+    pytest.importorskip("h5py")
+    kept = lb.simulate(rotor, 1.0, v0=[1.0], events=stop, every=0.1, save=tmp_path / "r.h5")
+    assert (lb.Result.load(tmp_path / "r.h5").t == kept.t).all() and kept.t[-1] == pytest.approx(
+        0.25
+    )
+
+
+@pytest.mark.parametrize("value", [np.nan, np.zeros(2), None, "high"])
+def test_event_functions_must_return_one_finite_number(rotor, value):
+    for start in (0.0, 0.5):  # at the start, and on the way
+        event = lb.Event(lambda t, q, v, start=start: 1.0 if t < start else value, name="e")
+        with pytest.raises(
+            lb.LimberError, match="function of event 'e' must return one finite number"
+        ):
+            lb.simulate(rotor, 1.0, v0=[1.0], events=event)

@@ -183,3 +183,7 @@ def test_sundials_needs_a_state(method):
     a.attach("block", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Fixed())
     with pytest.raises(lb.LimberError, match="has no freedoms"):
         lb.simulate(a.build(), 1.0, method=method)
+
+
+def test_a_free_motion_over_a_very_long_time(rotor):
+    assert lb.simulate(rotor, 1e12, v0=[1.0]).q[-1, 0] == pytest.approx(1e12)

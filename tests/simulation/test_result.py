@@ -77,6 +77,8 @@ def test_tables_of_other_libraries(r):
         ({"v0": "fast"}, "v0"),
         ({"method": "euler"}, "method"),
         ({"method": "rk4"}, "step"),
+        ({"method": "rk4", "step": 1e-20}, "step"),
+        ({"method": ["rk4"]}, "method"),
         ({"rtol": -1.0}, "rtol"),
         ({"rtol": 0.0, "atol": 0.0}, "both zero"),
         ({"t_eval": [0.0, 2.0]}, "t_eval"),
@@ -87,7 +89,7 @@ def test_tables_of_other_libraries(r):
         ({"engine": "warp"}, "engine"),
     ],
 )
-def test_bad_arguments(options, message):
+def test_bad_arguments_of_simulate_are_refused_by_name(options, message):
     s = lb.models.canadarm(modes=0).build()
     arguments = {"t_end": 1.0} | options
     with pytest.raises(lb.LimberError, match=message):
@@ -153,3 +155,15 @@ def test_power_of_modal_dampers_of_any_bandwidth(reach):
     audit = r.power_audit()
     assert audit.dissipation[-1] < -1e-2
     assert np.abs(audit.residual).max() < 1e-8 * np.abs(audit.dissipation[-1])
+
+
+def test_results_refuse_what_they_cannot_do(rotor):
+    r = lb.simulate(rotor, 1.0, v0=[1.0])
+    assert len(r.resample([])) == 0
+    for bad in (r[:1], r[:0], r[::-1]):
+        with pytest.raises(lb.LimberError, match="resample needs 2 rows"):
+            bad.resample([0.0])
+    with pytest.raises(lb.LimberError, match="power_audit needs the rows of a simulation"):
+        r[:0].power_audit()
+    with pytest.raises(lb.LimberError, match="this result has no such record"):
+        lb.Result(r.system, r.t, r.q, r.v, r.tau).power_audit()

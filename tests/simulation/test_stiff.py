@@ -36,7 +36,7 @@ def agree(a, b, tolerance):
     assert np.abs(a.v - b.v).max() < 100 * tolerance
 
 
-def test_stiff_servo():
+def test_a_stiff_servo_takes_few_implicit_steps():
     s = arm()
     torque = servo(s, 2e4, 2e3)
     stiff = lb.simulate(s, 0.5, torque=torque, method="sdirk4")
@@ -46,7 +46,7 @@ def test_stiff_servo():
     assert stiff.statistics.rejected < 30
 
 
-def test_gains_beyond_explicit_methods():
+def test_servo_gains_beyond_explicit_methods_follow_the_closed_form():
     """The joints lag behind by damping over stiffness, 10 ms; explicit steps would be some 1e-8 s long."""
     s = arm()
     r = lb.simulate(s, 1.0, torque=servo(s, 1e8, 1e6), method="sdirk4")
@@ -65,7 +65,7 @@ def test_gains_beyond_explicit_methods():
         pytest.param(lambda x: 60.0 * np.tanh(x / 60.0), id="smoothly saturated"),
     ],
 )
-def test_slopes_that_come_and_go(law):
+def test_saturated_servos_agree_with_an_explicit_method(law):
     s = arm()
     torque = servo(s, 2e4, 2e3, law)
     stiff = lb.simulate(s, 1.0, torque=torque, method="sdirk4", rtol=1e-7, atol=1e-9)
@@ -73,7 +73,7 @@ def test_slopes_that_come_and_go(law):
     agree(stiff, plain, 2e-6)
 
 
-def test_friction():
+def test_regularized_friction_agrees_with_radau():
     """Coulomb's law, regularized within 1e-4 rad/s: steep where it matters."""
     s = arm()
     places = [j for _, j in joints(s)]

@@ -101,7 +101,7 @@ def test_system_without_freedoms_is_saved(tmp_path):
     assert same(lb.Result.load(tmp_path / "r.h5"), r)
 
 
-def test_refusals(tmp_path):
+def test_files_that_cannot_be_read_or_written_are_refused_in_words(tmp_path):
     with pytest.raises(lb.FileError, match="no such file"):
         lb.Result.load(tmp_path / "none.h5")
     with pytest.raises(lb.FileError, match="not a regular file"):
@@ -129,6 +129,16 @@ def test_refusals(tmp_path):
     with pytest.raises(lb.LimberError, match="tau of the result has shape"):
         lb.Result(r.system, r.t, r.q, r.v, r.tau[1:]).save(tmp_path / "r.h5")
     assert not (tmp_path / "r.h5").exists()
+
+
+def test_a_file_that_is_cut_off_is_refused(tmp_path):
+    path = tmp_path / "r.h5"
+    lb.simulate(system(), 0.1).save(path)
+    whole = path.read_bytes()
+    for share in (0.3, 0.6, 0.9):
+        path.write_bytes(whole[: int(share * len(whole))])
+        with pytest.raises(lb.FileError, match="cut off"):
+            lb.Result.load(path)
 
 
 # --- runs that do not reach their end -----------------------------------------------------------------

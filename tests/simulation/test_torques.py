@@ -40,7 +40,7 @@ def test_constant_table_and_callable_are_one(s):
         assert np.allclose(r.tau, constant.tau, rtol=0, atol=1e-14)
 
 
-def test_compiled_function(s):
+def test_compiled_torque_functions_give_the_motion_of_python_ones(s):
     nq, nv = s.nq, s.nv
     a, b = joints(s)
 
@@ -98,14 +98,15 @@ def test_sampled_controller_is_called_at_its_times_and_held(s):
     assert len(held) == 3 and (held == held[0]).all()
 
 
-def test_error_in_a_torque_function_is_raised_as_it_is(s):
+def test_error_in_a_torque_function_is_raised_as_it_is_with_the_result_so_far(s):
     def broken(t, q, v):
-        if t > 0.1:
+        if t > 0.4:
             raise ZeroDivisionError("no sensor")
         return np.zeros(s.nv)
 
-    with pytest.raises(ZeroDivisionError, match="no sensor"):
-        lb.simulate(s, 0.5, torque=broken)
+    with pytest.raises(ZeroDivisionError, match="no sensor") as caught:
+        lb.simulate(s, 0.5, torque=broken, max_step=0.01)
+    assert 0.3 < caught.value.result.t[-1] <= 0.4
 
 
 def test_torque_of_wrong_size(s):
@@ -241,3 +242,66 @@ def test_bad_breaks_are_refused(s):
 
     with pytest.raises(lb.LimberError, match=r"torque.breaks\[1\] is nan"):
         lb.simulate(s, 0.1, torque=Torque())
+
+
+@pytest.mark.parametrize("method", ["auto", "dop853", "rk45", "sdirk4"])
+def test_no_step_looks_across_a_pulse(rotor, method):
+    """An impulse of 1 N m s within 10 ms, after 5 s of nothing."""
+    pulse = lb.Table([0, 5, 5 + 1e-9, 5.01, 5.01 + 1e-9, 10], [[0], [0], [100], [100], [0], [0]])
+    r = lb.simulate(rotor, 10, torque=pulse, method=method)
+    assert r.v[-1, 0] == pytest.approx(1.0, abs=1e-6)
+    triangle = lb.Table([0, 5, 5.1, 5.2], [[0], [0], [10], [0]])
+    assert lb.simulate(rotor, 10, torque=triangle, method=method).v[-1, 0] == pytest.approx(
+        1.0, abs=1e-9
+    )
+
+
+def test_a_finely_sampled_table_is_not_cut_to_pieces(rotor):
+    t = np.linspace(0, 10, 20_001)
+    r = lb.simulate(rotor, 10, torque=lb.Table(t, np.sin(t)[:, None]), method="dop853")
+    assert r.statistics.steps < 500
+
+
+def test_a_controller_is_called_once_at_each_sample(rotor):
+    class Count:
+        sample_time = 0.1
+
+        def __init__(self):
+            self.times = []
+
+        def __call__(self, t, q, v):
+            self.times.append(t)
+            return np.array([float(len(self.times))])
+
+    ends = []
+    for options in ({}, {"t_eval": [1.0]}, {"every": 0.25}):
+        c = Count()
+        ends.append(lb.simulate(rotor, 1.0, torque=c, **options).v[-1, 0])
+        assert np.allclose(c.times, 0.1 * np.arange(10))
+    assert ends == pytest.approx([5.5] * 3)
+
+
+def test_torque_functions_must_return_finite_numbers_for_all_speeds_or_all_joints():
+    a = lb.Assembly("beam")
+    a.attach("a", lb.beam(1.0, 1.0, EI=10.0, modes=1), lb.Revolute([0, 0, 1]))
+    s = a.build()
+    # numbers for the joints alone, as in a constant [1.0]
+    r = lb.simulate(s, 0.1, torque=lambda t, q, v: np.ones(1))
+    assert r.tau[-1].tolist() == [0.0, 0.0, 1.0]
+    for bad in (np.zeros(2), None, 1j * np.zeros(3)):
+        with pytest.raises(lb.LimberError, match="must return 3 numbers"):
+            lb.simulate(s, 0.1, torque=lambda t, q, v, bad=bad: bad)
+    with pytest.raises(
+        lb.LimberError, match=r"torque was not finite at t = 0\.0.*mode 2 of body 'a'"
+    ):
+        lb.simulate(s, 0.1, torque=lambda t, q, v: np.where(t > 0.05, [0, np.nan, 0], 0.0))
+
+
+def test_an_object_with_an_address_is_still_a_function(rotor):
+    class Bus:
+        address = 502
+
+        def __call__(self, t, q, v):
+            return np.ones(1)
+
+    assert lb.simulate(rotor, 1.0, torque=Bus()).v[-1, 0] == pytest.approx(1.0)

@@ -25,16 +25,8 @@ def coupled(N1: np.ndarray) -> Pairs:
 
 def block(given: Mapping[str, np.ndarray], pairs: Pairs, second: bool) -> dict[str, np.ndarray]:
     """The parts of the modal constants, each flat: numbers or labels, given by the names of the integrals."""
-    parts = {
-        "G0": given["G0"],
-        "K": given["K"],
-        "D": given["D"],
-        "FE0": np.hstack([given["F0"], given["E0"]]),
-        "N0": given["N0"],
-        "F1": given["F1"],
-    }
-    if second:
-        parts |= {"S2": given["S2"], "G1": given["G1"]}
+    given = {**given, "FE0": np.hstack([given["F0"], given["E0"]])}
+    parts = {name: given[name] for name in L.MODAL_SHAPES if second or name not in L.SECOND_ORDER}
     N1 = given["N1"]
     parts["N1"] = np.concatenate([_of_mode(N1[r], s).ravel() for r, s in enumerate(pairs)])
     return {name: part.ravel() for name, part in parts.items()}
@@ -59,9 +51,12 @@ def pairs_of(topo: np.ndarray, k: int) -> Pairs:
 def places(topo: np.ndarray, k: int) -> dict[str, slice]:
     """Where in `const` the parts of the modal constants of a body lie, by name."""
     m, row = int(topo[k + L.MODES]), int(topo[k + L.MODAL])
-    sizes = {name: math.prod(L.shape(axes, m)) for name, (_, axes) in L.MODAL_SHAPES.items()}
-    if not topo[row + L.SECOND]:
-        del sizes["S2"], sizes["G1"]
+    second = bool(topo[row + L.SECOND])
+    sizes = {
+        name: math.prod(L.shape(axes, m))
+        for name, (_, axes) in L.MODAL_SHAPES.items()
+        if second or name not in L.SECOND_ORDER
+    }
     sizes["N1"] = 9 * sum(map(len, pairs_of(topo, k)))
     starts = {name: int(topo[row + COLUMN[name]]) for name in sizes}
     return {name: slice(start, start + sizes[name]) for name, start in starts.items()}

@@ -93,6 +93,8 @@ MODAL_SHAPES = {
     "G0": (M_G0, "mm"), "K": (M_K, "mm"), "D": (M_D, "mm"), "FE0": (M_FE0, "m6"), "N0": (M_N0, "m33"),
     "F1": (M_F1, "mm3"), "S2": (M_S2, "mm3"), "G1": (M_G1, "mmm"),
 }  # fmt: skip
+#: Those that are there only where SECOND is 1.
+SECOND_ORDER = frozenset({"S2", "G1"})
 DENSE = 8  # a mode is DENSE with as many modes and all N1_rs not zero
 
 # joint kinds
