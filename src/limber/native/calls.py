@@ -82,8 +82,9 @@ class Call:
 
         scratch : arrays of `scratch_size` numbers for reuse; whoever holds the GIL may take one.
 
-        The function takes what `run` does, and a time as a number; it gives the outputs in new arrays.  Whatever is not contiguous float64 arrays of one state, and whatever is refused, it answers
-        with None.  It raises no AttributeError, KeyError or TypeError.  Its attribute `call` is this Call.
+        The function takes what `run` does, and a time as a number; it gives the outputs in new arrays.  Whatever is
+        not contiguous float64 arrays of one state, and whatever is refused, it answers with None.  It raises no
+        AttributeError, KeyError or TypeError.  Its attribute `call` is this Call.
         """
         compiled = dispatcher()
         if compiled is None:
@@ -97,8 +98,14 @@ class Call:
         return function
 
     def _single_by_numba(self, scratch, scratch_size) -> Callable[..., Any]:
-        """The same without the dispatcher: slower."""
-        timed = any(isinstance(x, tuple) and not x for x in self._inputs)
+        """The same without the dispatcher, through Numba's way in: slower."""
+        states, record, size = self._states, self.record, self.size
+        count = sum(isinstance(x, tuple) for x in self._inputs)
+        behind = self._inputs[
+            count:
+        ]  # not given; a call with a gap before them is left to the careful way
+        timed = () in (x for x in self._inputs if isinstance(x, tuple))
+        shape = self._outputs[0] if len(self._outputs) == 1 else None
 
         def function(*given):
             if timed:
@@ -109,13 +116,17 @@ class Call:
                 work = scratch.pop()  # atomic, as append is: threads do not share scratch
             except IndexError:
                 work = np.empty(scratch_size)
-            out = np.empty(self.size)
+            out = np.empty(size)
             try:
-                status = self.run(given, work, out, 0, 1)
+                status = states(record, *given, *behind, work, out, 0, 1)
             except TypeError:  # not such vectors
                 status = -1
             scratch.append(work)
-            return self.parts(out) if status == OK else None
+            if status != OK:
+                return None
+            if shape is None:
+                return self.parts(out)
+            return out if len(shape) == 1 else out.reshape(shape)[()]
 
         function.call = self  # type: ignore[attr-defined]
         return function
