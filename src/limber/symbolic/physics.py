@@ -6,7 +6,7 @@ stops are `physics.joint_forces`, run on SymPy's scalars with nothing else left 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ def records(topo: np.ndarray) -> Iterator[tuple[int, int]]:
                 yield int(topo[k + L.V_JOINT] + r), int(topo[k + L.PHYSICS] + r * L.PHYSICS_RECORD)
 
 
-def without_resistance(topo: np.ndarray, const: Sequence) -> tuple[np.ndarray, list]:
+def without_resistance(topo: np.ndarray, const: Iterable) -> tuple[np.ndarray, list]:
     """topo and const without friction and stops."""
     topo = topo.copy()
     for k in range(L.COLUMNS, topo[L.END], L.COLUMNS):
@@ -37,7 +37,7 @@ def without_resistance(topo: np.ndarray, const: Sequence) -> tuple[np.ndarray, l
     return topo, _without(RESISTANCE, topo, const)
 
 
-def resistance(topo: np.ndarray, const: Sequence, q: Any, p: Any) -> list[sp.Expr]:
+def resistance(topo: np.ndarray, const: Iterable, q: Any, p: Any) -> list[sp.Expr]:
     """The forces of friction and stops, in the order of the kernels, as are the symbols q and p."""
     bare = _without(POLYNOMIAL, topo, const)
     for _, start in records(topo):
@@ -48,7 +48,7 @@ def resistance(topo: np.ndarray, const: Sequence, q: Any, p: Any) -> list[sp.Exp
     return [exact_expression(x) for x in out]
 
 
-def _without(entries: Sequence[int], topo: np.ndarray, const: Sequence) -> list:
+def _without(entries: Sequence[int], topo: np.ndarray, const: Iterable) -> list:
     """const with zeros for these entries of the physics records."""
     const = list(const)
     for _, start in records(topo):
