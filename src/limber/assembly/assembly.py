@@ -200,6 +200,11 @@ def _refuse_symbols(item: Attachment) -> None:
             f"the joint of body {item.name!r} is symbolic, with the coordinates {names}: {_NUMBERS} "
             "lb.SimpleJoint and lb.CompoundJoint are its numeric counterparts."
         )
+    unknown = free_symbols(item.joint)
+    if unknown:
+        raise ModelError(
+            f"the joint of body {item.name!r} has the symbols {_listed(unknown)}: {_NUMBERS}"
+        )
 
 
 def _names(body, argument: str, node: str | int, owner: str) -> int:

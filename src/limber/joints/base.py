@@ -76,10 +76,11 @@ class Joint(Frozen):
 
     def _finish(self, physics: JointPhysics | JointOptions) -> None:
         """The end of every `__init__`, once the groups are there."""
-        if not isinstance(physics, JointPhysics):
-            physics = physics_of(type(self).__name__, self.dofs, physics)
-        self.physics = physics
-        refuse_without_coordinate(self)
+        if isinstance(physics, JointPhysics):  # of joints that were checked
+            self.physics = physics
+        else:
+            self.physics = physics_of(type(self).__name__, self.dofs, physics)
+            refuse_without_coordinate(self)
         self._freeze()
 
     def _written(self, *arguments: object) -> str:
@@ -96,6 +97,16 @@ class Joint(Frozen):
     def dofs(self) -> int:
         """Number of speeds beta."""
         return sum(g.dofs for g in self.groups)
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The numbers of the speeds in the order of the kernels, groups inboard to outboard."""
+        return list(range(self.dofs))
+
+    @property
+    def free_symbols(self) -> frozenset:
+        """The symbols in its physics, for `lb.symbolic.equations`."""
+        return self.physics.free_symbols
 
     def neutral(self) -> Array:
         """Coordinates at which the two frames coincide."""

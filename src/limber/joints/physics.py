@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.checks import Array, array, did_you_mean, free_symbols, numbers, shown
+from limber.checks import Array, array, did_you_mean, free_symbols, number, numbers, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.kernels import layout as L
 
@@ -36,6 +36,8 @@ FARTHEST = 1e100
 
 class JointOptions(TypedDict, total=False):
     """The physics that any joint takes by keyword; each is one number, or one for every speed.
+
+    Numbers may be SymPy expressions, for `lb.symbolic.equations`, but for those of the limits.
 
     armature : rotor inertia as reflected through the gear (square of the ratio), kg m^2 or kg.
     stiffness, rest : a spring of this stiffness, N m/rad or N/m, relaxed at the coordinate `rest`.
@@ -110,11 +112,16 @@ class JointPhysics:
         """Whether any of it enters the equations of motion, be it with the value zero."""
         return bool(self.options & ACTING)
 
+    @property
+    def free_symbols(self) -> frozenset:
+        """The symbols in it, for `lb.symbolic.equations`."""
+        return frozenset(free_symbols(*vars(self).values()))
+
     def records(self) -> np.ndarray:
         """The physics records of the speeds (`kernels.layout`), (r, PHYSICS_RECORD)."""
         r = len(self.armature)
-        symbolic = any(x.dtype == object for x in vars(self).values() if isinstance(x, np.ndarray))
-        table = np.zeros((r, L.PHYSICS_RECORD), dtype=object if symbolic else float)
+        scalar = object if self.free_symbols else float
+        table = np.zeros((r, L.PHYSICS_RECORD), dtype=scalar)
         table[:, L.PH_ARMATURE] = self.armature
         table[:, L.PH_STIFFNESS] = self.stiffness
         table[:, L.PH_REST] = self.rest
@@ -231,10 +238,15 @@ def _pairs(physics: JointPhysics) -> list[tuple[float | None, float | None] | No
 def _one_each(name: str, value: Any, speeds: int, minimum: float | None, above: bool) -> Array:
     """`value` as one number, or expression, for every speed."""
     hint = "One number, or one for every speed of the joint."
-    if free_symbols(value):
-        single = not isinstance(value, (list, tuple, np.ndarray))
+    if free_symbols(value) and not name.endswith("_limit"):
+        single = not isinstance(value, (list, tuple)) and not hasattr(value, "tolist")
         given = [value] * speeds if single else value
-        return array(name, given, (speeds,), hint, symbols=True)
+        result = array(name, given, (speeds,), hint, symbols=True)
+        bound: dict[str, Any] = {"above" if above else "minimum": minimum}
+        for i, x in enumerate(result):
+            if not free_symbols(x):
+                number(f"{name}[{i}]", x, **bound)
+        return result
     x = numbers(name, value, f"() or ({speeds},)", f" {hint}")
     if name.endswith("_limit"):  # may be infinite
         if np.isnan(x).any():
@@ -319,7 +331,7 @@ def refuse_without_coordinate(joint: Joint) -> None:
     """Refuse what needs coordinates whose rates are the speeds, at the speeds of a joint that have none."""
     at = 0
     for group in joint.groups:
-        own = slice(at, at + group.dofs)
+        own = joint.order[at : at + group.dofs]
         at += group.dofs
         if group.has_rates:
             continue
@@ -346,6 +358,6 @@ def pack_physics(row: np.ndarray, const: Constants, joint: Joint) -> None:
     physics = joint.physics
     if not physics.acts:
         return
-    row[L.PHYSICS] = const.add(physics.records())
+    row[L.PHYSICS] = const.add(physics.records()[joint.order])
     row[L.HAS_FRICTION] = int(bool(physics.options & FRICTION))
     row[L.HAS_STOPS] = int(bool(physics.options & STOPS))

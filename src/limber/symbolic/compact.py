@@ -31,6 +31,15 @@ def compact(x: Polynomial, floats: bool | None = None) -> sp.Expr:
     return _nested(x.ring, terms, den, floats)
 
 
+def with_numbers(x: sp.Expr, floats: bool | None = None) -> sp.Expr:
+    """x, which has exact numbers, with its rational numbers printed as `compact` does; exponents stay."""
+    if isinstance(x, sp.Rational):
+        return _number(x.p, x.q, floats)
+    if isinstance(x, sp.Pow):
+        return with_numbers(x.base, floats) ** x.exp
+    return x.func(*(with_numbers(a, floats) for a in x.args)) if x.args else x
+
+
 def _with_sine_squares(ring: Ring, terms: dict[int, int]) -> dict[int, int]:
     """`terms` with cos^2 = 1 - sin^2 put in for the angles where that leaves fewer."""
     for s, c in ring.pairs.items():

@@ -12,7 +12,7 @@ import sympy as sp
 from limber.assembly import Assembly
 from limber.checks import integer, listed, number, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
-from limber.symbolic.compact import compact
+from limber.symbolic.compact import compact, with_numbers
 from limber.symbolic.exact import expression, matrix
 from limber.symbolic.functions import Functions
 from limber.symbolic.kinematics import configuration_matrix
@@ -30,12 +30,12 @@ def equations(
     order: int | None = None,
     floats: bool | None = None,
 ) -> Equations:
-    """The equations of motion of an assembly in closed form: M pdot + C p + G = Q_p, qdot = V p.
+    """The equations of motion of an assembly in closed form: M pdot + C p + G + R = Q_p, qdot = V p.
 
     Parameters
     ----------
     assembly : chains and trees of rigid and flexible bodies; numbers, or SymPy expressions for masses,
-        lengths, joint maps, gravity.  Spherical and free joints take Euler angles here (3-2-1, the first the
+        lengths, joint maps, joint physics, gravity.  Spherical and free joints take Euler angles here (3-2-1, the first the
         outermost); their speeds are those of the numeric joints.
     q, p : names of the coordinates and speeds, strings or symbols: one list for all of them, or a dict
         {body: list}, each body's modes first.  By default `Naming` makes them, and a symbolic joint brings
@@ -49,6 +49,8 @@ def equations(
     Flexible bodies are those of the full fidelity; the ruthless one has no Lagrangian and no such form.
     The mass matrix, the potential and all configurations come from the kernels of the numeric engine, run on
     polynomials; C and G from them by Kwatny & Blankenship, Eq. (53), as corrected in `limber.symbolic.poincare`.
+    The physics of joints is in all of it: armature in M, dampers in C, springs in G and the potential, friction
+    and stops in R.
     """
     if not isinstance(assembly, Assembly):
         raise ArgumentTypeError(
@@ -102,7 +104,9 @@ class _Derivation:
         self.nodes = {item.name: item.body.node_set for item in model.items}
 
     def part(self, name: str) -> Any:
-        """M, C, G, F or the potential."""
+        """M, C, G, F, R or the potential."""
+        if name == "R":
+            return sp.Matrix([with_numbers(x, self.floats) for x in self.resistance])
         names = {"M": "mass", "C": "coriolis", "G": "gradient", "F": "force"}
         value = getattr(self.poincare, names.get(name, name))
         if name == "potential":
@@ -123,7 +127,7 @@ class _Derivation:
 
     @cached_property
     def parameters(self) -> list[sp.Expr]:
-        """The symbols and functions of parameters in M, C, G, the potential and V."""
+        """The symbols and functions of parameters in M, C, G, R, the potential and V."""
         derived = self.framed
         parts = [derived.mass, derived.coriolis, derived.gradient, np.array([derived.potential])]
         used = {i for part in parts for x in part.flat for i in x.used()}
@@ -132,7 +136,13 @@ class _Derivation:
             i for k in used & set(derived.model.frames) for i in derived.model.frames[k].used()
         }
         shown_ones = sorted((used - set(derived.model.frames)) | inner)
-        return [expressions[i] for i in shown_ones] + list(self.kinematic().free_symbols)
+        outside = self.kinematic().free_symbols.union(*(x.free_symbols for x in self.resistance))
+        return [expressions[i] for i in shown_ones] + list(outside)
+
+    @cached_property
+    def resistance(self) -> list[sp.Expr]:
+        """R with exact numbers."""
+        return self.poincare.model.resistance()
 
     def kinematic(self) -> sp.Matrix:
         blocks = []
@@ -195,11 +205,11 @@ class Configurations(Mapping):
 
 
 class Equations:
-    """M(q) pdot + C(q, p) p + G(q) = Q_p with qdot = V(q) p; every part a SymPy object.
+    """M(q) pdot + C(q, p) p + G(q) + R(q, p) = Q_p with qdot = V(q) p; every part a SymPy object.
 
     Parts are derived when first asked for.  `C` is the Levi-Civita (Christoffel) form: dM/dt - 2 C is
-    antisymmetric but for the damping of flexible bodies, which C contains; `G` has gravity and the elastic
-    forces.  `lagrange` is true where V = I: then these are Lagrange's equations.
+    antisymmetric but for the damping of flexible bodies and joints, which C contains; `G` has gravity and the
+    elastic forces; `R` has the friction and the stops of joints and is zero without them.  `lagrange` is true where V = I: then these are Lagrange's equations.
     """
 
     def __init__(
@@ -222,7 +232,7 @@ class Equations:
 
     @cached_property
     def C(self) -> sp.Matrix:
-        """Coriolis matrix C(q, p), n x n, in Levi-Civita form, with the damping of the modes."""
+        """Coriolis matrix C(q, p), n x n, in Levi-Civita form, with the damping of modes and joints."""
         return self._change(self._source.part("C"))
 
     @cached_property
@@ -236,8 +246,16 @@ class Equations:
         return self._change(self._source.part("G"))
 
     @cached_property
+    def R(self) -> sp.Matrix:
+        """Resistance of the joints, n x 1: friction, and the forces of stops with their damping."""
+        return self._change(self._source.part("R"))
+
+    @cached_property
     def potential(self) -> sp.Expr:
-        """Potential energy of gravity and of the modes."""
+        """Potential energy of gravity, of the modes and of the springs of joints.
+
+        Stops are in R as a whole and not in here; `lb.potential_energy` has their energy too.
+        """
         return self._change(self._source.part("potential"))
 
     @cached_property
@@ -348,12 +366,14 @@ class Equations:
         """The equations in LaTeX; `settings` go to SymPy's `latex`."""
         show = lambda x: sp.latex(x, **settings)  # noqa: E731
         rate = r"\dot{p}"
+        resisting = not self.R.is_zero_matrix
         lines = [
-            rf"M {rate} + C p + G = Q_p, \quad \dot{{q}} = V p",
+            rf"M {rate} + C p + G{' + R' * resisting} = Q_p, \quad \dot{{q}} = V p",
             rf"q = {show(self.q.T)}^T, \quad p = {show(self.p.T)}^T",
             rf"M = {show(self.M)}",
             rf"C p = {show(self.F)}",
             rf"G = {show(self.G)}",
+            *([rf"R = {show(self.R)}"] if resisting else []),
             rf"V = {show(self.V)}",
         ]
         return "\\begin{gathered}\n" + " \\\\\n".join(lines) + "\n\\end{gathered}"
@@ -363,8 +383,9 @@ class Equations:
 
     def __str__(self):
         kind = "Lagrange's" if self.lagrange else "Poincare's"
+        resistance = "" if self.R.is_zero_matrix else " + R"
         lines = [
-            f"{kind} equations of {self.name!r}: M pdot + C p + G = Q_p, qdot = V p",
+            f"{kind} equations of {self.name!r}: M pdot + C p + G{resistance} = Q_p, qdot = V p",
             f"q = {list(self.q)}",
             f"p = {list(self.p)}",
         ]
@@ -374,7 +395,7 @@ class Equations:
             for j in range(i + 1):
                 if self.M[i, j] != 0:
                     lines.append(f"M[{i}, {j}] = {self.M[i, j]}")
-        for letter, column in (("(C p)", self.F), ("G", self.G)):
+        for letter, column in (("(C p)", self.F), ("G", self.G), ("R", self.R)):
             lines += [f"{letter}[{i}] = {x}" for i, x in enumerate(column) if x != 0]
         if not self.lagrange:
             lines += [f"V = {self.V.tolist()}"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Functions:
-    """M(q), C(q, p), F(q, p) = C p, G(q), V(q), potential(q) and pdot(q, p, Q_p) with numbers.
+    """M(q), C(q, p), F(q, p) = C p, G(q), R(q, p), V(q), potential(q) and pdot(q, p, Q_p) with numbers.
 
     The sines, cosines and other functions of q are computed once a call, by code that SymPy generates; the
     entries are sums of products of them.
@@ -52,6 +52,11 @@ class Functions:
         """Gravity and elastic forces (n,)."""
         return self._part("gradient", q)
 
+    def R(self, q, p) -> np.ndarray:
+        """Forces of friction and stops (n,)."""
+        values = self._resistance(self._numbers("q", q), self._numbers("p", p), *self._rest)
+        return np.array(values, dtype=float).ravel()
+
     def potential(self, q) -> float:
         """Potential energy."""
         return float(self._part("potential", q)[0])
@@ -61,9 +66,9 @@ class Functions:
         return np.array(self._kinematic(self._numbers("q", q), *self._rest), dtype=float)
 
     def pdot(self, q, p, Q_p) -> np.ndarray:
-        """The accelerations M^-1 (Q_p - C p - G)."""
+        """The accelerations M^-1 (Q_p - C p - G - R)."""
         forces = self._numbers("Q_p", Q_p)
-        return np.linalg.solve(self.M(q), forces - self.F(q, p) - self.G(q))
+        return np.linalg.solve(self.M(q), forces - self.F(q, p) - self.G(q) - self.R(q, p))
 
     def _part(self, name: str, q, p=None) -> np.ndarray:
         poincare = self._poincare
@@ -88,7 +93,15 @@ class Functions:
         e = self._equations
         for part in ("mass", "coriolis", "gradient", "potential"):
             getattr(self._poincare, part)  # brings in every generator
-        return _function([list(e.q), list(e.p), list(self._values)], e.shared)
+        known = {*e.q, *e.p, *self._values}
+        # a parameter that acts on nothing, such as the mass centre of a body that only slides, has no value
+        shared = [x if x.free_symbols <= known else sp.Integer(0) for x in e.shared]
+        return _function([list(e.q), list(e.p), list(self._values)], shared)
+
+    @cached_property
+    def _resistance(self):
+        e = self._equations
+        return _function([list(e.q), list(e.p), list(self._values)], e.R)
 
     @cached_property
     def _kinematic(self):

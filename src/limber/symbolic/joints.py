@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import sympy as sp
 
-from limber.checks import shown
+from limber.checks import free_symbols, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.joints.base import Group, Joint
+from limber.joints.base import Group, Joint, bracket
 from limber.joints.physics import JointOptions, JointPhysics
 from limber.kernels import layout
 from limber.symbolic.exact import DENOMINATOR, exact_expression, exact_number, matrix
@@ -24,6 +24,16 @@ from limber.symbolic.kinematics import JointKinematics
 @dataclass(frozen=True, eq=False)
 class ScrewGroup(Group):
     """A simple joint: screws with the constant joint map H (6 x r, SymPy entries)."""
+
+    @property
+    def has_rates(self) -> bool:
+        """Whether the speeds are the rates of the coordinates, one by one: screws that commute."""
+        return all(
+            sp.simplify(x) == 0
+            for i in range(self.dofs)
+            for j in range(i)
+            for x in bracket(self.H[:, i], self.H[:, j])
+        )
 
     def screws(self) -> list[np.ndarray]:
         """The screw records of the group (`kernels.layout`)."""
@@ -57,7 +67,8 @@ class SymbolicJoint(Joint):
 
     `X` is its 4 x 4 configuration matrix [R, p; 0, 1], inboard from outboard (Eqs. (15), (26)); `Gamma` its
     kinematic matrix, qdot = Gamma p (Eqs. (16), (25)); `H` its 6 x r joint map, outboard axes, constant for
-    a simple joint (Eqs. (27), (28) for a compound one); `q` its coordinates.
+    a simple joint (Eqs. (27), (28) for a compound one); `q` its coordinates; `physics` what it has of its own, in
+    the order of `q`.
     """
 
     symbolic = True
@@ -74,16 +85,24 @@ class SymbolicJoint(Joint):
         self.map = sp.ImmutableMatrix(H)
         self.q = q
         entries = np.array(H.tolist(), dtype=object).reshape(6, len(q))
-        ends = np.cumsum([0, *columns])
-        #: user's numbers of the speeds, in the order of the kernels: groups inboard to outboard
-        order = [range(a, b) for a, b in pairwise(ends)]
-        order = order[::-1] if outermost_first else order
-        self.order = [int(i) for part in order for i in part]
         self.groups = tuple(
-            ScrewGroup(layout.SCREWS, entries[:, list(part)], len(part), len(part))
-            for part in order
+            ScrewGroup(layout.SCREWS, entries[:, part], len(part), len(part))
+            for part in self._speeds_of_groups
         )
         self._finish(physics or {})
+        _refuse_coordinates(self)
+
+    @cached_property
+    def _speeds_of_groups(self) -> list[list[int]]:
+        """The numbers of the speeds of each group, inboard to outboard."""
+        ends = [int(x) for x in np.cumsum([0, *self.columns])]
+        parts = [list(range(a, b)) for a, b in pairwise(ends)]
+        return parts[::-1] if self.outermost_first else parts
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The numbers of the speeds in the order of the kernels, groups inboard to outboard."""
+        return [i for part in self._speeds_of_groups for i in part]
 
     @cached_property
     def kernel_kind(self) -> tuple[int, int]:
@@ -98,8 +117,8 @@ class SymbolicJoint(Joint):
 
     @property
     def free_symbols(self) -> frozenset:
-        """The parameters in the joint map."""
-        return frozenset(self.map.free_symbols)
+        """The parameters in the joint map and in the physics."""
+        return frozenset(self.map.free_symbols) | self.physics.free_symbols
 
     @cached_property
     def kinematics(self) -> JointKinematics:
@@ -123,10 +142,12 @@ class SymbolicJoint(Joint):
 
     def __repr__(self):
         names = [str(x) for x in self.q]
-        return f"SymbolicJoint(r={list(self.columns)}, q={names}, H={self.map.tolist()})"
+        return self._written(f"r={list(self.columns)}", f"q={names}", f"H={self.map.tolist()}")
 
 
-def simple_joint(H: Any, names: Sequence[str | sp.Symbol] | str) -> SymbolicJoint:
+def simple_joint(
+    H: Any, names: Sequence[str | sp.Symbol] | str, **physics: Unpack[JointOptions]
+) -> SymbolicJoint:
     """A simple kinematic joint: relative velocity H p in outboard axes, H constant.
 
     Parameters
@@ -134,6 +155,8 @@ def simple_joint(H: Any, names: Sequence[str | sp.Symbol] | str) -> SymbolicJoin
     H : 6 x r, rows [angular; linear], numbers or SymPy expressions; column 1 is the outermost of
         lambda = lambda_r ... lambda_1, lambda_i = exp(h_i q_i).  Axes need not be unit vectors.
     names : r names of the coordinates, strings or SymPy symbols, used as given.
+    physics : armature, stiffness, damping and the other options that every joint takes (`lb.Joint`); one number
+        or expression, or one for every column of H.
 
     The kinematic matrix is Gamma = (B^T B)^-1 B^T H (Kwatny & Blankenship, Proposition 2).  For a map whose
     columns are not closed under the Lie bracket, such as two body-fixed axes, no joint with r coordinates
@@ -143,11 +166,14 @@ def simple_joint(H: Any, names: Sequence[str | sp.Symbol] | str) -> SymbolicJoin
     """
     H = _map(H)
     _refuse_dependent(H, "H")
-    return SymbolicJoint([H.shape[1]], H, _names(names, H))
+    return SymbolicJoint([H.shape[1]], H, _names(names, H), physics=physics)
 
 
 def compound_joint(
-    r: Sequence[int], H: Any, names: Sequence[str | sp.Symbol] | str
+    r: Sequence[int],
+    H: Any,
+    names: Sequence[str | sp.Symbol] | str,
+    **physics: Unpack[JointOptions],
 ) -> SymbolicJoint:
     """Simple joints in a row as one joint with a moving map H(q) (Kwatny & Blankenship, Proposition 3).
 
@@ -156,12 +182,24 @@ def compound_joint(
     r : how many columns of H each simple joint takes, the outermost first.
     H : 6 x sum(r), the constant maps side by side, each in its own outboard axes.
     names : sum(r) names of the coordinates, strings or SymPy symbols, used as given.
+    physics : as for `simple_joint`, in the order of the columns of H.
     """
     H = _map(H)
     counts = _counts(r, H.shape[1])
     for start, end in pairwise(np.cumsum([0, *counts])):
         _refuse_dependent(H[:, int(start) : int(end)], f"columns {start} to {end - 1} of H")
-    return SymbolicJoint(counts, H, _names(names, H))
+    return SymbolicJoint(counts, H, _names(names, H), physics=physics)
+
+
+def _refuse_coordinates(joint: SymbolicJoint) -> None:
+    """Refuse a coordinate among the symbols of the physics."""
+    for option, value in vars(joint.physics).items():
+        both = sorted(str(x) for x in set(joint.q) & free_symbols(value))
+        if both:
+            raise ArgumentValueError(
+                f"{option} has {', '.join(both)}, which names a coordinate of the joint: {option} is constant, so give "
+                "one of the two another name."
+            )
 
 
 def _map(H: Any) -> sp.Matrix:

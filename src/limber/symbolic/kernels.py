@@ -4,7 +4,7 @@
 instead of a kernel here goes by the ring of the polynomials that it is given, so models that are derived at
 the same time share nothing: sine and cosine make generators, and so do the coefficients of exp(x~) and of its
 left Jacobian, which the compiled kernels sum as polynomials in x . x; a joint whose configuration has
-generators of its own (`Ring.poses`) is placed by them.
+generators of its own (`Ring.poses`) is placed by them.  Square roots are for SymPy's own scalars (`physics`).
 """
 
 from __future__ import annotations
@@ -47,6 +47,11 @@ def cosine(angle):
     if isinstance(angle, Polynomial):
         return angle.ring.sine_and_cosine(angle)[1]
     return math.cos(angle)
+
+
+def root(x):
+    """sqrt of a SymPy expression or a number."""
+    return sp.sqrt(x) if isinstance(x, sp.Basic) else math.sqrt(x)
 
 
 def _series_by_generators(ordinary: Callable) -> Callable:
@@ -132,6 +137,7 @@ def _make(ring: Ring, name: str, u: Polynomial) -> None:
 KERNELS = plain.load(
     sine,
     cosine,
+    root,
     instead={
         "so3.series": _series_by_generators,
         "so3.bend": _bend_exactly,

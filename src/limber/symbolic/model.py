@@ -19,6 +19,7 @@ from limber.symbolic.joints import SymbolicJoint
 from limber.symbolic.kernels import KERNELS, group_coordinates
 from limber.symbolic.names import Naming
 from limber.symbolic.parameters import name_constants
+from limber.symbolic.physics import resistance, without_resistance
 from limber.symbolic.polynomial import Polynomial, Ring, index_of, polynomials
 
 
@@ -37,6 +38,7 @@ class Model:
     The speeds p are the directions of the derivatives: along p_j a coordinate moves with column j of the
     kinematic matrix.  A simple joint of several columns that is integrable enters by the twelve entries of
     its configuration (`frames`), whose derivatives along the speeds are polynomials in them: X' = X h_j.
+    Friction and stops of joints are not in the polynomials; `resistance` has them.
     """
 
     def __init__(
@@ -56,10 +58,11 @@ class Model:
             self.items.append(replace(item, joint=joint))
             self.joints[item.name] = joint
         packed = pack(self.items, assembly.gravity, False, align=False)
-        self.topo, self.records = packed.topo, packed.records
+        self.packed, self.records = packed, packed.records
         self.numbers = {item.name: (k + 1) * L.COLUMNS for k, item in enumerate(self.items)}
         const, self.values = name_constants(packed, self.items, named)
         self._refuse_taken(naming)
+        self.topo, const = without_resistance(packed.topo, const)
         self.const = polynomials(self.ring, [polynomial(self.ring, x) for x in const])
         self.q_symbols, self.p_symbols = naming.q, naming.p
         n = len(naming.q)
@@ -111,6 +114,14 @@ class Model:
         """q in the order of the kernels."""
         return self.q[self.places]
 
+    def resistance(self) -> list[sp.Expr]:
+        """The forces of friction and stops."""
+        q, p = ([symbols[i] for i in self.places] for symbols in (self.q_symbols, self.p_symbols))
+        found = [sp.Integer(0)] * self.size
+        for i, x in zip(self.places, resistance(self.packed.topo, self.packed.const, q, p)):
+            found[i] = x
+        return found
+
     def with_frames(self, x: Polynomial) -> Polynomial:
         """x with the entries of the joint configurations written out."""
         return x.substitute(self.frames) if self.frames else x
@@ -156,6 +167,9 @@ class Model:
                     pose = KERNELS.joints.group_pose(self.topo, self.const, q, row)
                     frame = self._frame(pose, joint.groups[block].H, places)
                     self.ring.poses[group_coordinates(self.topo, q, row)] = frame
+                    if joint.groups[block].has_rates:  # springs have the coordinates themselves
+                        for place in places:
+                            self._moves(self.q[place], place, self.ring.one)
                 else:
                     self._rates(joint, kinematics.blocks[block][1], places)
 

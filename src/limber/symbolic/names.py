@@ -81,9 +81,7 @@ def _parameters(assembly: Assembly) -> set[sp.Symbol]:
     """The symbols in the description of an assembly."""
     found = free_symbols(assembly.gravity)
     for item in assembly.attachments.values():
-        found |= free_symbols(item.body, item.offset, item.rotation)
-        if isinstance(item.joint, SymbolicJoint):
-            found |= item.joint.free_symbols
+        found |= free_symbols(item.body, item.offset, item.rotation, item.joint)
     return found
 
 

@@ -22,6 +22,7 @@ from limber.assembly import modal
 from limber.kernels import layout as L
 from limber.symbolic.kernels import KERNELS
 from limber.symbolic.model import Model
+from limber.symbolic.physics import records
 from limber.symbolic.polynomial import Polynomial, polynomials
 
 HALF = Fraction(1, 2)
@@ -100,7 +101,7 @@ class Poincare:
 
     @cached_property
     def potential(self) -> Polynomial:
-        """Gravity and elastic energy."""
+        """Energy of gravity, of the modes and of the springs of joints."""
         return self._finished(self._framed_potential)
 
     @cached_property
@@ -167,7 +168,7 @@ class Poincare:
         return (MS - MS.T - T) * HALF
 
     def _damping(self) -> np.ndarray:
-        """The damping matrices of the flexible bodies."""
+        """The damping matrices of the flexible bodies, and the dampers of the joints."""
         model = self.model
         D = np.full((model.size, model.size), model.ring.zero, dtype=object)
         for k in model.numbers.values():
@@ -175,4 +176,6 @@ class Poincare:
             if m:
                 place = modal.places(model.topo, k)["D"]
                 D[e : e + m, e : e + m] = model.const[place].reshape(m, m)
+        for i, record in records(model.topo):
+            D[model.places[i], model.places[i]] = model.const[record + L.PH_DAMPING]
         return D
