@@ -141,7 +141,7 @@ def node_key(name: str, body: str, node: str | int | None) -> Hashable:
     The type is a part of it: True and 1.0 are no nodes, but equal to 1.
     """
     kind = type(node)
-    return (name, body, node, kind) if type(body) is str and kind in _NODE_TYPES else None
+    return (name, body, node, kind) if isinstance(body, str) and kind in _NODE_TYPES else None
 
 
 def evaluated(
