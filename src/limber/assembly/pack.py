@@ -51,7 +51,9 @@ class Packed:
     def nudged(self) -> np.ndarray:
         """`const` with every number changed by NUDGE or half of it, up or down; see `native.state_checks`."""
         steps = np.random.default_rng(0).choice([-1.0, -0.5, 0.5, 1.0], self.const.size)
-        return self.const * (1.0 + NUDGE * steps)
+        nudged = self.const * (1.0 + NUDGE * steps)
+        nudged.setflags(write=False)
+        return nudged
 
 
 def _body_data(item: Attachment, ruthless: bool) -> BodyConstants:
