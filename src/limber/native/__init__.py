@@ -1,7 +1,7 @@
-"""The way into machine code: entry points, their compilation and the cache on disk.
+"""The way into machine code: entry points, their compilation, the cache on disk, the dispatcher of single calls.
 
 `load(name)` gives an entry point of `limber.native.entries` that Python calls, `address(name)` one that other
-compiled code calls.
+compiled code calls; `limber.native.calls` has the functions of the state of one system, ready to be called.
 """
 
 from limber.native.compilation import Library

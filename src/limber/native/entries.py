@@ -193,7 +193,7 @@ def states(record, q, v, x, ext, work, out, start, stop):
 
 @entry(WORD, WORDS, *[NUMBERS] * 5)
 def judge_pivots(function, topo, const, nudged, q, work, found):
-    """Whether the mass matrix is regular at one configuration, by `checks.steady`."""
+    """Whether the mass matrix is regular at one configuration, by `state_checks.steady`."""
     if q.size != topo[NQ] or work.size < topo[WORK_SIZE] or found.size != JUDGED * topo[NV]:
         return SIZES
     t, w, qi = pointer(topo), pointer(work), pointer(q)
