@@ -1,8 +1,8 @@
 """Simplification of operator expressions by the identities of the sources.
 
 A product is a word of named factors; I - H psi K and I + H phi K count as single letters, W and V.
-Words are rewritten by the rules below until none applies; each rule shortens the word or removes a
-sweep, so this ends.  Every rule holds transposed as well.
+Words are rewritten by the rules below until none applies.  This terminates, because each rule shortens
+the word or removes a sweep.  The transpose of every rule holds as well.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ for _left, _right, _ in RULES:
 
 _SUMS: list[tuple[list[tuple[Letters, float]], Letters]] = []
 for _text, _result, _ in SUMS:
-    # the longest word first: it is the rarest to find
+    # start with the longest word, because it is the rarest
     _pattern = sorted(parse(_text).items(), key=lambda item: -len(item[0]))
     _into = tuple(_result.split())
     _SUMS.append((_pattern, _into))
@@ -100,10 +100,10 @@ for _text, _result, _ in SUMS:
 
 
 def simplify(expression: Operator) -> Operator:
-    """The expression rewritten by the identities; unchanged if it acts on spaces of no system's operators.
+    """The expression rewritten by the identities; unchanged if its spaces do not belong to the operators of a system.
 
-    Zero if the identities make it so.  Of the factored form and the distributed one (`normal`), what takes
-    fewer sweeps, then fewer multiplications.
+    The result is zero if the identities make it so.  Otherwise it is the factored or the distributed form
+    (`normal`), whichever takes fewer sweeps or, with as many sweeps, fewer multiplications.
     """
     ops = expression.domain.family or expression.codomain.family
     if ops is None:
@@ -211,7 +211,7 @@ class _Simplifier:
         return result if number == 1.0 else number * result
 
     def flat(self, expression: Operator) -> list[Operator]:
-        """Factors of a product, J and the mass operator written out."""
+        """The factors of a product, with J and the mass operator written out."""
         if isinstance(expression, Product):
             return [g for f in expression.factors for g in self.flat(f)]
         leaf = expression.leaf if isinstance(expression, Transposed) else expression
@@ -285,7 +285,7 @@ class _Simplifier:
         return result
 
     def collect(self, terms: list[tuple[float, Operator]], number: float, term: Operator) -> None:
-        """Add a term, or its number to an equal one."""
+        """Add a term, or add its coefficient to that of an equal term."""
         for i, (n, other) in enumerate(terms):
             if str(other) == str(term) and other.domain is term.domain:
                 terms[i] = (n + number, other)
@@ -293,7 +293,7 @@ class _Simplifier:
         terms.append((number, term))
 
     def joined(self, terms: list[tuple[float, Operator]]) -> bool:
-        """Replace terms that an identity joins by one; whether there were some."""
+        """Replace terms that an identity combines by one term; returns whether there were any."""
         words = [[self.letter(f) for f in self.flat(t)] for _, t in terms]
         for pattern, result in _SUMS:
             (first, sign), others = pattern[0], pattern[1:]

@@ -1,8 +1,8 @@
 """Numbers of a model that generated code takes as arguments, by name.
 
-"gravity", and of the bodies `<body>.mass`, `.com`, `.inertia` (rigid bodies), `.stiffness`, `.damping`
-(flexible ones) and `.offset` (where the joint sits on its parent).  A traced model has a value instead
-of a number in every constant that depends on them; a body says itself which those are.
+They are "gravity" and, of each body, `<body>.mass`, `.com`, `.inertia` (rigid bodies), `.stiffness`,
+`.damping` (flexible bodies) and `.offset` (the place of the joint on its parent).  In a traced model, every
+constant that depends on them is a value instead of a number; the body itself says which constants these are.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from limber.codegen.program import Argument
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.kernels import layout as L
 
-#: What `BodyConstants` calls the constants of a body: where in its record they lie, and how many they are.
+#: The offset and the number of the constants of a body in its record, by their names in `BodyConstants`.
 _IN_RECORD = {"mass": (L.C_MASS, 1), "moment": (L.C_MOMENT, 3), "inertia": (L.C_INERTIA, 6)}
-#: The same of the parts of its modal block.
+#: The parts of the modal constants, by their names in `BodyConstants`.
 _IN_MODAL = {"stiffness": "K", "damping": "D"}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One named parameter: its argument, its value in the model, and whom it belongs to."""
+    """One named parameter: its argument, its value in the model, and its body."""
 
     key: str
     argument: Argument
@@ -66,15 +66,15 @@ def find(system: System, key: str) -> Parameter:
 
 
 def _spelled(name: str) -> str:
-    """`name` in letters that a C identifier may have, and begin with."""
+    """`name` in characters that a C identifier may have and begin with."""
     text = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
     return text if text[0].isalpha() else f"body_{text}"
 
 
 def _identifier(system: System, name: str) -> str:
-    """The name of a body as a C identifier; with its number where another is spelled alike.
+    """The name of a body as a C identifier, with its number if another body has the same spelling.
 
-    Alike but for capitals, too: sizes become macros in capitals.
+    Spellings that differ only in case count as the same, because sizes become macros in capitals.
     """
     text = _spelled(name)
     others = {_spelled(other).upper() for other in system.bodies if other != name}
@@ -94,7 +94,7 @@ def _quantities(system: System, name: str) -> Mapping[str, Quantity]:
 def constants(
     system: System, packed: Packed, given: Mapping[str, tuple[Parameter, list[Scalar]]]
 ) -> list[Scalar]:
-    """The constants of the kernels, with values where parameters are `given` (by key)."""
+    """The constants of the kernels, with values in place of the parameters that are `given` (by key)."""
     const: list[Scalar] = packed.const.tolist()
     for parameter, values in given.values():
         if parameter.key == "gravity":
@@ -115,7 +115,7 @@ def constants(
 
 
 def _place(packed: Packed, k: int, name: str) -> slice:
-    """Where the constants of a body that `BodyConstants` calls `name` lie."""
+    """The slice of `const` that holds the constants of a body that `BodyConstants` calls `name`."""
     if name in _IN_MODAL:
         return modal.places(packed.topo, k)[_IN_MODAL[name]]
     offset, count = _IN_RECORD[name]

@@ -26,7 +26,7 @@ METHODS = ("articulated", "composite")
 #: Further methods, f(system, q, v, tau, external) -> vdot of one state; `limber.algebra` adds its own.
 MORE_METHODS: dict[str, Callable[[System, Array, Array, Array, External], Array]] = {}
 
-#: A method whose answer differs from that of the articulated sweep by more has lost half of its digits.
+#: A method whose answer differs from that of the articulated sweep by more than this has lost half of its digits.
 LOSS = 1e-8
 
 
@@ -51,10 +51,10 @@ def forward_dynamics(
         operators, for study: "fd1" to "fd4" (Rodriguez & Kreutz), "coupled" and "split" (Jain & Rodriguez,
         (51), (58) and (61), (62)), "denoc" (Mohan & Saha), "cg" (conjugate gradients).
 
-    All methods give the same answer, and refuse the same states.  Those that form the mass matrix or add up the
-    bias forces of the whole tree first ("composite", "fd1", "fd2", "denoc", "cg") lose as many digits as the
-    condition number of the mass matrix has, seven where a screw of a pitch of 1000 m takes a body far away, and
-    "articulated" does not.  A ModelWarning says so where half of the digits are lost.
+    All methods give the same answer and refuse the same states.  Those that first form the mass matrix or add up
+    the bias forces of the whole tree ("composite", "fd1", "fd2", "denoc", "cg") lose as many digits as the
+    condition number of the mass matrix has; "articulated" does not.  For example, they lose seven digits if a screw
+    with a pitch of 1000 m carries a body far away.  A ModelWarning says so if half of the digits are lost.
     """
     if method == "articulated":
         answer = ready_answer(system, method, external, q, v, tau)
@@ -70,7 +70,7 @@ def forward_dynamics(
 
 
 def _swept(system: System, q, v, tau, external: External | None, method: str) -> Array:
-    """By one of the compiled METHODS, the careful way."""
+    """Evaluate one of the compiled METHODS in the careful way."""
     sweep = fastest_sweep(system) if method == "articulated" else method
     key = force_key(method, external)
     return evaluated(
@@ -79,8 +79,11 @@ def _swept(system: System, q, v, tau, external: External | None, method: str) ->
 
 
 def _compared(system: System, q, v, tau, external: External | None, method: str) -> Array:
-    """By another method than the articulated sweep, which refuses states that are wrong or have no answer, and
-    has the digits that the other one may lose."""
+    """Evaluate another method, and compare it with the articulated sweep.
+
+    The articulated sweep refuses states that are wrong or have no answer, and keeps digits that the other method may
+    lose.
+    """
     exact = forward_dynamics(system, q, v, tau, external=external)
     if method in MORE_METHODS:
         answer = _one_by_one(system, q, v, tau, external, MORE_METHODS[method])
@@ -94,8 +97,11 @@ def _compared(system: System, q, v, tau, external: External | None, method: str)
 
 
 def _warn_of_loss(system: System, q, v, tau, external, method: str, error, exact) -> None:
-    """Warn of an answer that differs from the exact one by more than LOSS, each freedom in the unit in which
-    its inertia is 1, against the accelerations and the forces on it."""
+    """Warn if an answer differs from the exact one by more than LOSS.
+
+    Each freedom is measured in the unit in which its inertia is 1, and the error is relative to the largest
+    acceleration or force.
+    """
     M = evaluated(system, "mass_matrix", (q,))
     size = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1))
     at_rest = (q, v, np.zeros(system.nv))
@@ -113,7 +119,7 @@ def _warn_of_loss(system: System, q, v, tau, external, method: str, error, exact
 
 
 def force_key(name: str, external: External | None) -> Hashable:
-    """The key of `System._ready` for a call with no external force or one; None for more."""
+    """The key of `System._ready` for a call with at most one external force; None if there are more."""
     if external is None:
         return name
     if type(external) is dict and len(external) == 1:
@@ -124,7 +130,7 @@ def force_key(name: str, external: External | None) -> Hashable:
 
 
 def ready_answer(system: System, name: str, external: External | None, q, v, x) -> Array | None:
-    """The answer of a function that is ready for one state, with an external force or none; or None."""
+    """The answer of the function in `System._ready` for this call, or None if there is none or it does not answer."""
     try:
         if external is None:
             return system._ready[name](q, v, x)
@@ -135,7 +141,7 @@ def ready_answer(system: System, name: str, external: External | None, q, v, x) 
 
 
 def _one_by_one(system, q, v, tau, external, method) -> Array:
-    """A method that takes one state at a time, over a batch that has been checked."""
+    """Apply a method that takes one state at a time to a batch that has been checked."""
     _, wrenches = externals(system, system.dynamics, external)
     batch, arrays = vectors(
         system, q=(q, system.nq), v=(v, system.nv), tau=(tau, system.nv), **wrenches

@@ -1,7 +1,8 @@
 """Pointers, and calls by address.
 
-Numba keeps no function on disk that was handed another one; a function that calls others by their address
-it does, and compiles them apart.  Addresses come from `compiled.address`, or from generated code.
+Numba cannot keep a function on disk if it takes another function as an argument.  It can keep one that calls
+others by their address, and they are then compiled separately.  Addresses come from `native.address`, or from
+generated code.
 """
 
 from llvmlite import ir
@@ -90,7 +91,7 @@ def words_at(typingctx, address):
 
 @intrinsic
 def bits_of(typingctx, numbers):
-    """The same pointer, to the bits of the numbers as integers."""
+    """The same pointer, which reads the bits of the numbers as integers."""
 
     def codegen(context, builder, signature, args):
         return builder.bitcast(args[0], _WORDS)
@@ -100,7 +101,7 @@ def bits_of(typingctx, numbers):
 
 @intrinsic
 def shifted(typingctx, start, n):
-    """The pointer n elements on."""
+    """The pointer moved on by n elements."""
 
     def codegen(context, builder, signature, args):
         return builder.gep(args[0], [args[1]])
