@@ -1,8 +1,8 @@
 """Compiled code kept on disk, in $LIMBER_CACHE_DIR or else the user's cache folder.
 
-No answer depends on it.  Every entry ends with a digest of its content, so that a damaged one counts as
-missing: it is made again and replaced.  Folders that cannot be written are still read.  What cannot be
-kept is compiled again by the next process; a `CacheWarning` says so once.
+No answer depends on the cache.  Every entry ends with a digest of its content, so that a damaged entry counts
+as missing and is made again and replaced.  Folders that cannot be written are still read.  Code that cannot
+be kept is compiled again by the next process; a `CacheWarning` says so once.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from pathlib import Path
 
 from limber.errors import CacheWarning, warn
 
-#: Bytes of the digest behind the content of an entry.
+#: The number of bytes of the digest at the end of an entry.
 SEAL = 16
 
 _REMEDY = "Set LIMBER_CACHE_DIR to a folder that can be written and has some space."
 
 
 def folders() -> list[Path]:
-    """The folders that entries are looked for in; they are kept in the first that takes them.
+    """The folders that are searched for entries; new entries are kept in the first that can be written.
 
-    The user's folder is one of them if $LIMBER_CACHE_DIR is not set or must not be written.
+    The user's folder is one of them if $LIMBER_CACHE_DIR is not set or cannot be written.
     """
     given = os.environ.get("LIMBER_CACHE_DIR")
     found = [Path(given)] if given else []
@@ -38,19 +38,19 @@ def folders() -> list[Path]:
 
 
 def find(name: str) -> Path | None:
-    """The file of an entry, if it is there and whole."""
+    """The file of an entry, or None if there is none that is undamaged."""
     return next((path for path, _ in _whole(name)), None)
 
 
 def read(name: str) -> bytes | None:
-    """The content of an entry, if it is there and whole."""
+    """The content of an entry, or None if there is none that is undamaged."""
     return next((content for _, content in _whole(name)), None)
 
 
 def keep(name: str, content: bytes) -> Path | None:
     """Write an entry and return its file, or None if no folder takes it.
 
-    Processes may do this at once: each writes a file of its own, which takes its final name in one step.
+    Several processes may do this at once: each writes its own file and renames it to its final name in one step.
     """
     failed: list[str] = []
     for folder in folders():
@@ -70,7 +70,7 @@ def keep(name: str, content: bytes) -> Path | None:
 
 
 def _user_folder() -> Path | None:
-    """The cache folder of this user; None for a user without a home."""
+    """The cache folder of this user, or None for a user without a home folder."""
     variable = {"win32": "LOCALAPPDATA", "darwin": None}.get(sys.platform, "XDG_CACHE_HOME")
     if variable and os.environ.get(variable):
         return Path(os.environ[variable])
@@ -83,7 +83,7 @@ def _user_folder() -> Path | None:
 
 
 def _may_be_written(folder: Path) -> bool:
-    """Whether a folder, or the one that it would be made in, lets this user write."""
+    """Whether this user may write to a folder or, if it does not exist, to the one in which it would be made."""
     there = next(x for x in (folder.absolute(), *folder.absolute().parents) if os.path.exists(x))
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
@@ -93,7 +93,7 @@ def _digest(content: bytes) -> bytes:
 
 
 def _whole(name: str) -> Iterator[tuple[Path, bytes]]:
-    """Files and contents of an entry that are as they were written."""
+    """The undamaged files of an entry with their contents."""
     for folder in folders():
         path = folder / name
         try:
@@ -106,7 +106,7 @@ def _whole(name: str) -> Iterator[tuple[Path, bytes]]:
 
 
 def _write(path: Path, sealed: bytes) -> None:
-    """Write a file that is there as a whole or not at all; other users may read it if the umask lets them."""
+    """Write a file so that it appears complete or not at all; other users may read it if the umask allows it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
     try:
@@ -119,5 +119,5 @@ def _write(path: Path, sealed: bytes) -> None:
 
 @cache
 def _warn(text: str) -> None:
-    """Say something once in a process."""
+    """Give a warning once per process."""
     warn(text, CacheWarning)

@@ -1,5 +1,8 @@
-"""Locks that a fork waits for: a child inherits no lock that nobody is left to release, nor half of the work
-that was done under it."""
+"""Locks that a fork waits for.
+
+Without them, a child process could inherit a lock that no thread is left to release, and half of the work that was
+done under it.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,14 @@ _COMPILERS = ("numba.core.compiler_lock", "llvmlite.binding.ffi")
 
 
 def lock():
-    """A new lock; os.fork waits until no other thread holds it.  Hold one of them at a time."""
+    """A new lock; os.fork waits until no other thread holds it.  A thread may hold only one such lock at a time."""
     made = threading.RLock()
     _locks.append(made)
     return made
 
 
 def _of_compilers() -> list:
-    """The locks of Numba and of LLVM under it, once they are there: other code may be compiling with them."""
+    """The locks of Numba and of LLVM, if these are loaded, because other code may be using them to compile."""
     numba, llvm = (sys.modules.get(name) for name in _COMPILERS)
     found = [
         getattr(numba, "global_compiler_lock", None),
@@ -37,7 +40,7 @@ def _before() -> None:
 
 def _after() -> None:
     held = _held[::-1]
-    _held.clear()  # before the first release, which lets another thread fork
+    _held.clear()  # this comes before the first release, after which another thread may fork
     for each in held:
         each.release()
 

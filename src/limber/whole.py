@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _numbers = count()
 def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """A stream whose bytes become the file at `path` when the block ends.
 
-    They are written beside it and put in its place at the end: whoever looks finds the old file or the new one,
-    also after an error, a full disk or a kill.  A link stays a link to its file; a file that may not be written
-    is refused; a device or a pipe is written as it is.
+    The bytes are written to a file beside it, which takes its place at the end: readers find either the old file or
+    the new one, even after an error, a full disk or a kill.  A link remains, and its target is replaced.  A file that
+    may not be written is refused.  A device or a pipe is written directly.
     """
     target = Path(os.path.realpath(path))
     refuse_unwritable(path)
@@ -50,7 +50,7 @@ def replacing(path: str | os.PathLike) -> Iterator[BinaryIO]:
 
 
 def refuse_unwritable(path: str | os.PathLike) -> None:
-    """Raise the OSError that `replacing` would meet at once, before the work whose outcome it is to write."""
+    """Raise the OSError that `replacing` would raise at its start; for use before the work whose result it writes."""
     target = Path(os.path.realpath(path))
     needed = [target] if target.exists() else []
     needed += [target.parent] if target.is_file() or not target.exists() else []

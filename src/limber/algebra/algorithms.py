@@ -1,8 +1,8 @@
-"""Forward dynamics in the words of the sources, over the operators.
+"""Forward dynamics as the sources write it, over the operators.
 
-Each function takes the operators at a state, the generalized forces T (less the `joint_force` of the
-operators) and the force b (which external forces may have been taken from), and returns the accelerations vdot.  They all give the same answer;
-the compiled kernels are the fast ones.
+Each function takes the operators at a state, the generalized forces T (minus the `joint_force` of the
+operators) and the force b (minus external forces, if there are any), and returns the accelerations vdot.  All of
+them give the same answer; the compiled kernels are the fast ones.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def fd2_with_accelerations(ops: Operators, T: Array, b: Array) -> tuple[Array, A
     """Four sweeps, with the accelerations of all bodies (report, Eqs. (5.5) to (5.7)).
 
     alpha = psi^T H^T nu + phi^T a, nu = D^{-1} (I - H Psi L) T'; B^T alpha is the acceleration of an end,
-    but for the a(0) of the node.
+    except for the a(0) of the node.
     """
     nu = ops.D.inv() @ (whitening(ops) @ without_bias(ops, T, b))
     lam = ops.psi.T @ (ops.H.T @ nu)
@@ -77,7 +77,7 @@ def fd4(ops: Operators, T: Array, b: Array) -> Array:
 
 
 def coupled(ops: Operators, T: Array, b: Array) -> Array:
-    """Modes and joint of a body together (patent, Eqs. (51), (58)), body by body."""
+    """Eliminate modes and joint of each body together (patent, Eqs. (51), (58))."""
     n = len(ops.parent)
     own, speeds = ops.bodies.part, ops.speeds.part
     z = [ops.P.of(k) @ ops.a[own(k)] + b[own(k)] for k in range(n)]
@@ -97,7 +97,7 @@ def coupled(ops: Operators, T: Array, b: Array) -> Array:
 
 
 def split(ops: Operators, T: Array, b: Array) -> Array:
-    """Every body as two, its modes and a massless one with its joint (patent, Eqs. (61), (62), (64))."""
+    """Treat every body as two, one with its modes and a massless one with its joint (patent, Eqs. (61), (62), (64))."""
     n = len(ops.parent)
     own, speeds = ops.bodies.part, ops.speeds.part
     modes = ops.bodies.sizes - 6
@@ -139,7 +139,7 @@ def split(ops: Operators, T: Array, b: Array) -> Array:
 def cg(ops: Operators, T: Array, b: Array) -> Array:
     """Conjugate gradients on the mass operator, which is applied and never formed.
 
-    Preconditioned by the composite-body diagonal H R H^T + J_a.
+    The preconditioner is the composite-body diagonal H R H^T + J_a.
     """
     blocks = [h @ r @ h.T + j for h, r, j in zip(ops.H.blocks, ops.R.blocks, ops._rotors)]
     C = type(ops.D).from_blocks("C", ops.speeds, ops.speeds, blocks).inv()
@@ -228,7 +228,7 @@ ALGORITHMS: dict[str, Callable[[Operators, Array, Array], Array]] = {
 
 
 def _as_method(algorithm: Callable[[Operators, Array, Array], Array]) -> Callable:
-    """An algorithm as a method of `forward_dynamics`."""
+    """Make an algorithm a method of `forward_dynamics`."""
 
     def method(system: System, q: Array, v: Array, tau: Array, external: External) -> Array:
         ops = operators(system, q, v)

@@ -42,7 +42,7 @@ def _letters(ops: Operators) -> SimpleNamespace:
 def siblings(ops: Operators) -> Operator:
     """psi^T X psi with X the blocks of E_psi^T Upsilon E_psi between children of one parent.
 
-    Zero on a serial chain; on a tree Lemma 5 of the framework paper needs it.
+    It is zero on a serial chain; on a tree, Lemma 5 of the framework paper needs it.
     """
     full = ops.E_psi.T @ ops.Upsilon @ ops.E_psi
     blocks = []
@@ -151,7 +151,7 @@ def identities(ops: Operators) -> dict[str, Sides]:
 
 
 def residual(left: Operator, right: Operator, rng: np.random.Generator) -> float:
-    """Largest relative difference of the two sides on a few random vectors."""
+    """The largest relative difference of the two sides on a few random vectors."""
     x = rng.standard_normal((left.domain.size, 3))
     y, z = left @ x, right @ x
     scale = max(np.abs(y).max(initial=0.0), np.abs(z).max(initial=0.0), 1e-300)
@@ -179,7 +179,7 @@ def verify_identities(system: System, q: ArrayLike) -> Residuals:
     """Check every operator identity of the sources on a system: {source (equation): relative residual}.
 
     Each side is applied to random vectors by its sweeps; nothing dense is formed.  `formulas` of the result
-    has the equations; printed, the result is a table of keys, residuals and these.
+    holds the equations.  The result prints as a table of keys, residuals and formulas.
     """
     rng = np.random.default_rng(0)
     sides = identities(operators(system, q))

@@ -1,4 +1,4 @@
-"""The operators that expressions are made of, each applied by one compiled pass."""
+"""The operators that expressions are made of; each is applied by one compiled pass."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def width(x: Array) -> int:
 
 
 def block_table(blocks: BlockDiagonal, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The table of `kernels.sweeps`: where each block lies and which rows it reads and writes."""
+    """The table of `kernels.sweeps`: the offset of each block, and the rows that it reads and writes."""
     columns = [blocks.starts, blocks.codomain.sizes, blocks.domain.sizes, first, second]
     return np.column_stack(columns).astype(np.int64).reshape(-1)
 
 
 def parent_rows(space: Space, parent: np.ndarray) -> np.ndarray:
-    """Where the block of each body's parent starts; -1 on the world."""
+    """The first row of the block of each body's parent; -1 on the world."""
     return np.where(parent >= 0, space.starts[parent], -1)
 
 

@@ -1,7 +1,7 @@
 """A normal form of operator expressions: a sum of words that no rule shortens.
 
 Products are distributed over sums, names are written out (Phi = phi S, E_psi = E - K H, ...), and words
-are rewritten by relations from which the identities of the sources follow: with E = E_phi,
+are rewritten by relations from which the identities of the sources follow.  With E = E_phi, they are
 
     phi E = E phi = phi - I          psi E = psi - I + psi K H       E psi = psi - I + K H psi
     psi K H phi = phi K H psi = phi - psi        phi G = phi K + G        psi G = G        E G = K
@@ -23,7 +23,7 @@ from limber.algebra.operator import Identity, Operator, Product, Scaled, Sum, Ze
 
 SYMMETRIC = ("D", "D^-1", "P", "M", "R", "Upsilon", "Omega", "mass", "X", "J_a")
 
-#: names written out in others
+#: names that are written out in terms of others
 DEFINITIONS = {
     "Phi": "phi S",
     "Psi": "psi S",
@@ -57,7 +57,7 @@ GEARED = {"H G": "I - J_a D^-1", "psi G": "G + psi K J_a D^-1"}
 #: where Upsilon occurs: X is the block diagonal of E_psi^T Upsilon E_psi (framework paper, Eq. (A.3))
 UPSILON = {"H^T D^-1 H": "Upsilon - X"}
 MASS = {"P": "P - E_phi P E_phi^T + K D K^T", "R": "R - E_phi R E_phi^T"}
-#: more words than this are not worth the trouble
+#: expressions with more words than this are left as they are
 LIMIT = 400
 
 Letters = tuple[str, ...]
@@ -76,7 +76,7 @@ def _turned(words: Words) -> Words:
 
 
 def parse(text: str) -> Words:
-    """A sum of words as it is written above."""
+    """A sum of words, in the notation above."""
     words: Words = defaultdict(float)
     number = 1.0
     word: list[str] = []
@@ -162,7 +162,7 @@ def is_geared(expression: Operator) -> bool:
 
 
 def normal_form(expression: Operator, *, mass: bool) -> Words:
-    """The normal form; with `mass`, M is written in P, or in R where only that occurs."""
+    """The normal form; with `mass`, M is written in terms of P, or of R if only R occurs."""
     current = words(expression)
     letters = {letter for word in current for letter in word}
     rules = _GEARED_RULES if is_geared(expression) else _RULES

@@ -18,9 +18,9 @@ MEMORYLESS, CAUSAL, ANTICAUSAL, FULL = "memoryless", "causal", "anticausal", "fu
 class Operator(ABC):
     """A linear map between stacked spaces: `@`, `+`, `-`, scalar `*`, `.T`, `.inv()`, `**`.
 
-    Applied to a stacked vector or to a matrix of such columns it runs its sweeps; nothing dense is
-    formed unless `.dense()` asks for it.  `structure` says how it moves information: memoryless (block
-    diagonal), causal (tip to base), anticausal (base to tip) or full.  Immutable.
+    Applied to a stacked vector, or to a matrix of such columns, it runs its sweeps; nothing dense is
+    formed unless `.dense()` asks for it.  `structure` is the direction in which it carries information:
+    memoryless (block diagonal), causal (tip to base), anticausal (base to tip) or full.  It is immutable.
     """
 
     codomain: Space
@@ -38,7 +38,7 @@ class Operator(ABC):
         """The transpose."""
 
     def inv(self) -> Operator:
-        """The inverse, lazily; `simplify` puts the closed form in its place where one is known."""
+        """The inverse, unevaluated; `simplify` replaces it by its closed form if one is known."""
         if self.shape[0] != self.shape[1]:
             raise ArgumentValueError(
                 f"{self} is {self.shape[0]} x {self.shape[1]}: it has no inverse."
@@ -52,7 +52,7 @@ class Operator(ABC):
         return simplify(self)
 
     def plan(self):
-        """The passes that applying this expression takes, as written and simplified, with their counts."""
+        """The passes that applying this expression takes, as written and simplified, with their operation counts."""
         from limber.algebra.plan import plan  # noqa: PLC0415 (it imports this module)
 
         return plan(self)
@@ -102,7 +102,7 @@ class Operator(ABC):
 
     # --- looking ----------------------------------------------------------------------------------
     def dense(self) -> Array:
-        """The matrix, for looking at."""
+        """The dense matrix."""
         return self.apply(np.eye(self.domain.size))
 
     def block(self, i: int | str, j: int | str) -> Array:
@@ -204,7 +204,7 @@ class Scaled(Operator):
 
 
 class Inverse(Operator):
-    """The inverse of a square expression without one in closed form yet."""
+    """The inverse of a square expression whose closed form is not known yet."""
 
     def __init__(self, operator: Operator):
         self.operator = operator
@@ -275,7 +275,7 @@ class Sum(Operator):
 
     def __init__(self, terms: Sequence[Operator], origin: Sum | None = None):
         self.terms = tuple(terms)
-        self.origin = origin  # what this is the transpose of, for printing
+        self.origin = origin  # the operator of which this is the transpose
         self.codomain, self.domain = self.terms[0].codomain, self.terms[0].domain
         kinds = {t.structure for t in self.terms} - {MEMORYLESS}
         self.structure = MEMORYLESS if not kinds else kinds.pop() if len(kinds) == 1 else FULL
@@ -302,7 +302,7 @@ class Sum(Operator):
 
 
 def _needs_brackets(factor: Operator) -> bool:
-    """Whether a factor of a product is written in brackets; a transposed sum has its own."""
+    """Whether a factor of a product is written in brackets; a transposed sum already has them."""
     return isinstance(factor, Scaled) or (isinstance(factor, Sum) and factor.origin is None)
 
 

@@ -36,8 +36,8 @@ def operators(
 ) -> Operators:
     """The spatial operators of `system` at (q, v, vdot), v and vdot zero if left out.
 
-    A namespace of lazy operators and stacked vectors, see `Operators`; of these, only the vectors alpha and
-    f depend on vdot.
+    The result is a namespace of lazy operators and stacked vectors, see `Operators`.  Only the vectors alpha
+    and f depend on vdot.
     """
     check_system(system)
     zero = np.zeros(system.nv)
@@ -55,18 +55,18 @@ def operators(
 
 
 class Operators(Frozen):
-    """Spatial operators at one state; immutable, each made when first asked for.
+    """Spatial operators at one state.  The namespace is immutable; each operator is made when it is first used.
 
     Spaces: `bodies` (m + 6 numbers a body, modes first), `speeds` (the layout of v), `parents` (for each
     body a vector of its parent; 6 on the world).
 
     H, phi, M are the patent's script H, capital Phi and M_m, rotations included; E_phi, R, P, D, G, K,
-    tau, tau_bar, E_psi, psi as there.  S, L, Delta_phi, Delta_psi and Phi = phi S, Psi = psi S are the
+    tau, tau_bar, E_psi, psi are as in the patent.  S, L, Delta_phi, Delta_psi and Phi = phi S, Psi = psi S are the
     report's, S with identities at (parent, child).  A is the patent's A, with Delta_phi = A B_hinge.
     Upsilon, Omega, Lambda(ends), B(ends), J(ends) are the framework paper's.  a, b, V, alpha, f are
-    stacked vectors; `a` has gravity in it at the bodies on the world, `b` has K eta + D eta_dot in it.
-    `armature` is J_a, what the rotors of the joints add to the mass operator, `mass` = H phi M phi^T H^T + J_a;
-    `joint_force` is what springs, dampers, friction and stops of the joints take of the generalized forces.
+    stacked vectors; `a` includes gravity at the bodies on the world, `b` includes K eta + D eta_dot.
+    `armature` is J_a, the contribution of the rotors of the joints to the mass operator,
+    `mass` = H phi M phi^T H^T + J_a; `joint_force` holds the forces of springs, dampers, friction and stops.
     """
 
     def __init__(self, system: System, q: Array, v: Array, vdot: Array):
@@ -258,7 +258,7 @@ class Operators(Frozen):
             x = pose(system, q, name, node)[1] - p
             tilde = np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])
             carry = np.block([[np.eye(3), tilde], [np.zeros((3, 3)), np.eye(3)]])
-            # per modal rate, the node moves as its Jacobian says, less what the frame carries along
+            # the motion of the node per modal rate: its Jacobian minus the motion of the frame
             shapes = jacobian(system, q, name, node) - carry.T @ jacobian(system, q, name, frame)
             body.append(k)
             blocks.append(np.vstack([shapes[:, modes].T, np.kron(np.eye(2), R.T) @ carry]))
@@ -267,7 +267,7 @@ class Operators(Frozen):
         return EndMap(self.bodies, space, body, blocks)
 
     def _geometry(self) -> Array:
-        """q of the geometry that the dynamics sees: undeformed if ruthless."""
+        """The configuration of the geometry in the dynamics, which is undeformed if the system is ruthless."""
         q = self.q.copy()
         if self.system.fidelity == "ruthless":
             for where in self.system.layout.values():
@@ -275,7 +275,7 @@ class Operators(Frozen):
         return q
 
     def _frame_node(self, name: str) -> int | None:
-        """The node that is the frame of a body's blocks; None for the body frame."""
+        """The node whose frame the blocks of a body refer to; None for the body frame."""
         item = self.system.attachments[name]
         held = self.system.fidelity == "ruthless" or not item.body.modes
         return item.inboard if held else None
@@ -310,7 +310,7 @@ class Operators(Frozen):
     # --- vectors ----------------------------------------------------------------------------------------
     @cached_property
     def alpha(self) -> Array:
-        """Accelerations phi^T (H^T vdot + a), gravity in them as an acceleration of the base."""
+        """Accelerations phi^T (H^T vdot + a); they include gravity as an acceleration of the base."""
         return self.phi.T @ (self.H.T @ self.vdot + self.a)
 
     @cached_property

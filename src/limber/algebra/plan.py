@@ -1,4 +1,4 @@
-"""What applying an expression costs: its passes, their direction and their operation counts."""
+"""The cost of applying an expression: its passes, their directions and their operation counts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Simplification of operator expressions by the identities of the sources.
 
 A product is a word of named factors; I - H psi K and I + H phi K count as single letters, W and V.
-Words are rewritten by the rules below until none applies; each rule shortens the word or removes a
-sweep, so this ends.  Every rule holds transposed as well.
+Words are rewritten by the rules below until none applies.  This terminates, because each rule shortens
+the word or removes a sweep.  The transpose of every rule holds as well.
 """
 
 from __future__ import annotations
@@ -108,10 +108,10 @@ _REWRITES, _SUMS = _GEARED_REWRITES + _rewrites(UNGEARED_RULES), _GEARED_SUMS + 
 
 
 def simplify(expression: Operator) -> Operator:
-    """The expression rewritten by the identities; unchanged if it acts on spaces of no system's operators.
+    """The expression rewritten by the identities; unchanged if its spaces do not belong to the operators of a system.
 
-    Zero if the identities make it so.  Of the factored form and the distributed one (`normal`), what takes
-    fewer sweeps, then fewer multiplications.
+    The result is zero if the identities make it so.  Otherwise it is the factored or the distributed form
+    (`normal`), whichever takes fewer sweeps or, with as many sweeps, fewer multiplications.
     """
     ops = expression.domain.family or expression.codomain.family
     if ops is None:
@@ -223,7 +223,7 @@ class _Simplifier:
         return result if number == 1.0 else number * result
 
     def flat(self, expression: Operator) -> list[Operator]:
-        """Factors of a product, J and the mass operator written out."""
+        """The factors of a product, with J and the mass operator written out."""
         if isinstance(expression, Product):
             return [g for f in expression.factors for g in self.flat(f)]
         leaf = expression.leaf if isinstance(expression, Transposed) else expression
@@ -298,7 +298,7 @@ class _Simplifier:
         return result
 
     def collect(self, terms: list[tuple[float, Operator]], number: float, term: Operator) -> None:
-        """Add a term, or its number to an equal one."""
+        """Add a term, or add its coefficient to that of an equal term."""
         for i, (n, other) in enumerate(terms):
             if str(other) == str(term) and other.domain is term.domain:
                 terms[i] = (n + number, other)
@@ -306,7 +306,7 @@ class _Simplifier:
         terms.append((number, term))
 
     def joined(self, terms: list[tuple[float, Operator]]) -> bool:
-        """Replace terms that an identity joins by one; whether there were some."""
+        """Replace terms that an identity combines by one term; returns whether there were any."""
         words = [[self.letter(f) for f in self.flat(t)] for _, t in terms]
         for pattern, result in self.sums:
             (first, sign), others = pattern[0], pattern[1:]

@@ -1,10 +1,10 @@
-"""Modal coordinates in which the loaded nodes of a body move along few shapes.
+"""Modal coordinates in which few modes move the loaded nodes of a body.
 
-The articulated sweep may eliminate the modes of a body in any coordinates zeta, eta = B zeta: the joints
-and the children do not notice.  B is chosen so that the shapes S of the loaded nodes (rows: rotation and
-translation of each) become S B, in reduced column echelon form: as many unit entries and zeros as the
-modes allow, and no motion at all for most of the modes beyond the rank of S.  A child then loads few
-modes, each through few numbers.
+The articulated sweep may eliminate the modes of a body in any coordinates zeta, eta = B zeta; this changes
+nothing for the joints and the children.  With S the shapes of the loaded nodes (rows: rotation and
+translation of each), B is chosen so that S B has reduced column echelon form.  S B then has as many unit
+entries and zeros as the modes allow, and most of the modes beyond the rank of S do not move the nodes at
+all.  A child therefore loads few modes, each through few numbers.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import numpy as np
 
 from limber.checks import Array
 
-#: A pivot below this part of its row is rounding.
+#: A pivot that is smaller than this part of its row is rounding error.
 SMALLEST_PIVOT = 1e-6
-#: What elimination leaves of a row below this part of it is rounding.
+#: Entries that elimination leaves below this part of their row are rounding errors.
 ROUNDING = 1e-13
-#: How much worse conditioned than G the modal mass matrix B^T G B may be, each scaled to a unit diagonal.
+#: The largest allowed ratio of the condition numbers of B^T G B and G, each scaled to a unit diagonal.
 CONDITION = 100.0
-#: More modes than this are aligned only if half of them come to rest: products with B cost, too.
+#: More modes than this are aligned only if half of them then move no node, because products with B cost time too.
 FEW = 6
 
 
 def aligning_basis(S: Array, G: Array) -> tuple[Array, Array] | None:
-    """(B, S B), see the head of this file; None where there is no such choice or it does not pay.
+    """(B, S B) as the head of this file defines them, or None if there is no such basis or it does not pay.
 
     S has a row per motion and a column per mode, G is the modal mass matrix.
     """
@@ -43,7 +43,7 @@ def _condition(G: Array) -> float:
 
 
 def _echelon(S: Array, pivots: int) -> tuple[Array, Array]:
-    """Column operations B and S B with at most so many pivots, the largest of its row first."""
+    """Column operations B and the product S B, with at most `pivots` pivots; the relatively largest comes first."""
     m = S.shape[1]
     B, E = np.eye(m), S.copy()
     row = np.abs(S).max(axis=1, initial=0.0)
@@ -55,7 +55,7 @@ def _echelon(S: Array, pivots: int) -> tuple[Array, Array]:
             break
         for X in (E, B):
             X[:, [c, c + j]] = X[:, [c + j, c]]
-        # column c over the pivot, and out of the others
+        # divide column c by the pivot, and eliminate it from the other columns
         step = np.eye(m)
         step[c] = -E[i] / E[i, c]
         step[c, c] = 1.0 / E[i, c]
@@ -64,6 +64,6 @@ def _echelon(S: Array, pivots: int) -> tuple[Array, Array]:
         E[i, c] = 1.0
         scale[i] = np.inf
     E[np.abs(E) <= ROUNDING * row[:, None]] = 0.0
-    # modes that move the nodes first
+    # the modes that move the nodes come first
     order = np.argsort(~E.any(axis=0), kind="stable")
     return B[:, order], E[:, order]

@@ -16,7 +16,7 @@ from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.joints import Joint
 
-#: `build()` without a fidelity takes the assembly's.
+#: The default of `build()`, which stands for the fidelity of the assembly.
 OWN = "the assembly's own"
 
 
@@ -27,7 +27,7 @@ class Assembly:
     ----------
     name : for messages and files.
     gravity : acceleration of gravity in world axes, m/s^2.
-    fidelity : what `build()` makes when it is not told: "full" or "ruthless".
+    fidelity : the fidelity that `build()` uses by default, "full" or "ruthless".
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Assembly:
 
     @property
     def fidelity(self) -> str:
-        """What `build()` makes when it is not told: "full" or "ruthless"."""
+        """The fidelity that `build()` uses by default, "full" or "ruthless"."""
         return self._fidelity
 
     @fidelity.setter
@@ -66,7 +66,7 @@ class Assembly:
 
     @property
     def attachments(self) -> Mapping[str, Attachment]:
-        """What was attached, by body name, in order."""
+        """The attachments by body name, in order."""
         return MappingProxyType(self._attachments)
 
     def attach(
@@ -89,7 +89,7 @@ class Assembly:
             `at` the joint sits on the parent's body frame.
         offset, rotation : fixed transform from that (deforming) node frame to the joint's inboard
             frame; offset in node axes, the columns of rotation are the joint axes in node axes.
-        inboard : node of `body` whose (deforming) frame is the joint's outboard frame; without it, the
+        inboard : node of `body` whose (deforming) frame is the joint's outboard frame; by default the
             body frame is.
 
         Numbers may be SymPy expressions, and joints those of `lb.symbolic`; such an assembly is for
@@ -139,11 +139,11 @@ class Assembly:
         return self
 
     def build(self, fidelity: str = OWN) -> System:
-        """The immutable System, at the assembly's own fidelity unless one is given.
+        """The immutable System, at the fidelity of the assembly unless one is given.
 
-        fidelity="full" (what an assembly has unless told) keeps every term that the deformation brings; "ruthless" drops them from the mass,
-        the Coriolis terms and the geometry of the dynamics (Jain & Rodriguez, Appendix B), which is
-        faster and right for slow motion.
+        fidelity="full", the default of an assembly, keeps all terms that depend on the deformation.  "ruthless" drops
+        them from the mass, the Coriolis terms and the geometry of the dynamics (Jain & Rodriguez, Appendix B), which
+        is faster and right for slow motion.
         """
         fidelity = self.fidelity if fidelity is OWN else _fidelity(fidelity)
         if not self._attachments:
@@ -190,7 +190,7 @@ def _listed(symbols) -> str:
 
 
 def _refuse_symbols(item: Attachment) -> None:
-    """Refuse an attachment that only the symbolic equations can use."""
+    """Refuse an attachment that can only be used in symbolic equations."""
     unknown = free_symbols(item.body, item.offset, item.rotation)
     if unknown:
         raise ModelError(f"body {item.name!r} has the symbols {_listed(unknown)}: {_NUMBERS}")

@@ -1,6 +1,6 @@
 """The modal constants of a body, part by part, as the kernels read them (`limber.kernels.layout`).
 
-What is written into `const`, and what finds or names numbers there, goes by the columns of the modal row.
+Everything that writes, finds or names these numbers in `const` uses the columns of the modal row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def coupled(N1: np.ndarray) -> Pairs:
 
 
 def block(given: Mapping[str, np.ndarray], pairs: Pairs, second: bool) -> dict[str, np.ndarray]:
-    """The parts of the modal constants, each flat: numbers or labels, given by the names of the integrals."""
+    """The parts of the modal constants as flat arrays, from numbers or labels given by the names of the integrals."""
     given = {**given, "FE0": np.hstack([given["F0"], given["E0"]])}
     parts = {name: given[name] for name in L.MODAL_SHAPES if second or name not in L.SECOND_ORDER}
     N1 = given["N1"]
@@ -33,13 +33,13 @@ def block(given: Mapping[str, np.ndarray], pairs: Pairs, second: bool) -> dict[s
 
 
 def _of_mode(N1: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """The N1_rs of one mode r, (m, 3, 3), in the order of PAIRS or, where they are DENSE, of `modal.dense_sum`."""
+    """The N1_rs of one mode r, (m, 3, 3), in the order of PAIRS or, if it is DENSE, in that of `modal.dense_sum`."""
     dense = len(s) == len(N1) >= L.DENSE
     return np.swapaxes(N1, 0, 1) if dense else N1[s]
 
 
 def pairs_of(topo: np.ndarray, k: int) -> Pairs:
-    """What `coupled` gave for the body whose row starts at topo[k]."""
+    """The result of `coupled` for the body whose row starts at topo[k]."""
     pairs, at = [], int(topo[topo[k + L.MODAL] + L.PAIRS])
     for _ in range(topo[k + L.MODES]):
         count = int(topo[at])
@@ -49,7 +49,7 @@ def pairs_of(topo: np.ndarray, k: int) -> Pairs:
 
 
 def places(topo: np.ndarray, k: int) -> dict[str, slice]:
-    """Where in `const` the parts of the modal constants of a body lie, by name."""
+    """The slices of `const` that hold the parts of the modal constants of a body, by name."""
     m, row = int(topo[k + L.MODES]), int(topo[k + L.MODAL])
     second = bool(topo[row + L.SECOND])
     sizes = {

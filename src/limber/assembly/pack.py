@@ -1,4 +1,4 @@
-"""From bodies and joints to the flat arrays of the kernels (`limber.kernels.layout`)."""
+"""Packing of bodies and joints into the flat arrays of the kernels (`limber.kernels.layout`)."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Packed:
     topo: np.ndarray
     const: np.ndarray
     records: list[dict[int | None, int]]  # per row of topo: node number -> node record in const
-    load: float = (
-        0.0  # bound of Omega Gamma of a ruthless system: what its modes carry over their own mass
-    )
-    pools: dict = field(default_factory=dict)  # scratch arrays for reuse, by extra size
+    #: a bound of Omega Gamma of a ruthless system, the ratio of what its modes carry to their own mass
+    load: float = 0.0
+    #: scratch arrays for reuse, by extra size
+    pools: dict = field(default_factory=dict)
 
     @cached_property
     def nudged(self) -> np.ndarray:
-        """`const` with every number changed by NUDGE or half of it, up or down; see `native.state_checks`."""
+        """`const` with every number changed by the part NUDGE or half of it, up or down; see `native.state_checks`."""
         steps = np.random.default_rng(0).choice([-1.0, -0.5, 0.5, 1.0], self.const.size)
         nudged = self.const * (1.0 + NUDGE * steps)
         nudged.setflags(write=False)
@@ -71,7 +71,7 @@ _WORLD = BodyConstants(
 def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = True) -> Packed:
     """Pack a tree of attachments, parents before children.
 
-    align : give the articulated sweep modal coordinates of its own (`assembly.align`).
+    align : whether the articulated sweep may eliminate modes in aligned coordinates (`assembly.align`).
     """
     n = len(items)
     groups = sum(len(i.joint.groups) for i in items if i.joint.kernel_kind[0] == L.GENERAL)
@@ -125,7 +125,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
 
 
 def _pack_modal(row, const: Constants, body: BodyConstants, ruthless: bool) -> list[int]:
-    """The modal integrals of a body, with their offsets in its modal row; returns its PAIRS."""
+    """Pack the modal integrals of a body, write their offsets to its modal row, and return its PAIRS."""
     i = body.integrals
     row[L.SECOND] = int(i.rotary and not ruthless)
     coupled = modal.coupled(i.N1)
@@ -142,7 +142,7 @@ def _placement(item: Attachment, parent: BodyConstants) -> tuple[Array, Array, A
 
 
 def _pack_nodes(const: Constants, body: BodyConstants) -> dict[int | None, int]:
-    """Node records of a body; None is the body frame."""
+    """Pack the node records of a body; the key None stands for the body frame."""
     records: dict[int | None, int] = {}
     nodes = body.nodes
     for j in range(len(nodes.position)):
@@ -153,7 +153,7 @@ def _pack_nodes(const: Constants, body: BodyConstants) -> dict[int | None, int]:
 
 
 def _attach(topo, k: int, item: Attachment, data, records, ruthless: bool) -> None:
-    """How the parent's modes move the joint of body k."""
+    """Note how the parent's modes move the joint of body k."""
     p = topo[k, L.PARENT]
     if p == 0:
         return
@@ -171,9 +171,9 @@ def _attach(topo, k: int, item: Attachment, data, records, ruthless: bool) -> No
 
 
 def _align(topo, const: Constants, items, data) -> None:
-    """Aligned modal coordinates of the bodies whose modes move other bodies; see `assembly.align`.
+    """Pack the aligned modal coordinates of bodies whose modes move other bodies; see `assembly.align`.
 
-    For clamped modes of point masses; others are eliminated in their own coordinates.
+    Only clamped modes of point masses are aligned; others are eliminated in their own coordinates.
     """
     children: list[list[int]] = [[] for _ in range(len(items) + 1)]
     for c in range(1, len(items) + 1):
@@ -201,7 +201,7 @@ def _align(topo, const: Constants, items, data) -> None:
 
 
 def _precompute(topo, const: Constants, items, data, records) -> float:
-    """The constants of Jain & Rodriguez, Eq. (78), multiplied out; see `kernels.precomputed`.
+    """Pack the constants of Jain & Rodriguez, Eq. (78), multiplied out; see `kernels.precomputed`.
 
     Returns a bound of the eigenvalues of Omega Gamma over bodies and configurations.
     """
@@ -251,9 +251,9 @@ def _precompute(topo, const: Constants, items, data, records) -> float:
 
 
 def _carried(items, data) -> Array:
-    """Per body, bounds of the inertia about its joint and of the mass of all that it carries, itself included.
+    """For each body, bounds of the inertia about its joint and of the mass of everything it carries, itself included.
 
-    Whatever the configuration: the mass of a body is put as far from the joint as it can be.
+    They hold in every configuration, because every mass is assumed as far from the joint as it can be.
     """
     n = len(items) + 1
     number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
@@ -280,14 +280,14 @@ def _full(J: Array) -> Array:
 
 
 def _travel(item: Attachment) -> float:
-    """How far a joint may be taken to slide: a metre for one that can."""
+    """The displacement that is assumed of a joint: one metre if it can slide, else zero."""
     return 1.0 if any(np.any(group.H[3:]) for group in item.joint.groups) else 0.0
 
 
 def _root(S: Array) -> Array:
     """C with C C^T = S, positive semidefinite, and as many columns as its rank.
 
-    Cholesky's factorization, largest pivot first: unlike eigenvectors, it keeps the zeros of S.
+    This is Cholesky's factorization with the largest pivot first, which keeps the zeros of S; eigenvectors do not.
     """
     rest = S.copy()
     columns = np.zeros((len(S), 0))
@@ -302,7 +302,7 @@ def _root(S: Array) -> Array:
 
 
 def _lay_out_work(topo, n: int) -> None:
-    """Offsets of the work blocks, body by body, so that a sweep walks through memory."""
+    """Set the offsets of the work blocks body by body, so that a sweep goes through memory in order."""
     at = L.WORK_BLOCK  # row 0, the world, has its block at 0
     for k in range(1, n + 1):
         row = topo[k]

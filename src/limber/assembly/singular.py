@@ -1,4 +1,4 @@
-"""Find freedoms that move no mass, before anything is computed with them."""
+"""Detection of freedoms that move no mass, before anything is computed with them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from limber.native.calls import Call
 if TYPE_CHECKING:
     from limber.assembly.system import System
 
-#: Configurations that are tried before a system is called singular.
+#: How many configurations are tried before a system counts as singular.
 CONFIGURATIONS = 3
-#: A system that magnifies changes of its numbers this much loses half of the 16 digits.
+#: A system that magnifies relative changes of its numbers by this factor loses half of the 16 digits.
 HALF = 1e8
 
 
 def refuse_singular(system: System) -> None:
-    """Refuse a system whose mass matrix is singular whatever its configuration; warn if it nearly is."""
+    """Refuse a system whose mass matrix is singular in every configuration; warn if it is nearly singular."""
     for seed in range(CONFIGURATIONS):
         q = generic_configuration(system, seed)
         if pivots_large(system, q):
@@ -53,8 +53,11 @@ def refuse_singular(system: System) -> None:
 
 
 def generic_configuration(system: System, seed: int = 0) -> Array:
-    """Undeformed bodies, joints away from any special position (the same for the same seed): turned by up to 0.7
-    rad and moved by up to 0.7 times the size of the system."""
+    """A configuration of undeformed bodies with all joints away from special positions.
+
+    Joints are turned by up to 0.7 rad and moved by up to 0.7 times the size of the system; equal seeds give equal
+    configurations.
+    """
     rng = np.random.default_rng(seed)
     q, length = system.neutral(), extent(system)
     for name, where in system.layout.items():
@@ -75,7 +78,7 @@ def generic_configuration(system: System, seed: int = 0) -> Array:
 
 
 def pivots_large(system: System, q: Array) -> bool:
-    """Whether no pivot at q is small beside the inertias it came from; see `native.state_checks`."""
+    """Whether no pivot at q is small compared with the inertias it came from; see `native.state_checks`."""
     packed = system.dynamics
     zero, out = np.zeros(system.nv), np.empty(system.nv)
     work = np.empty(packed.topo[L.WORK_SIZE])
@@ -86,12 +89,11 @@ def pivots_large(system: System, q: Array) -> bool:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How regular the mass matrix is at a configuration.
+    """How far the mass matrix is from being singular at a configuration.
 
-    sound : whether it is at all.
+    sound : whether it is regular.
     body, freedom : the worst freedom, in words.
-    loss : how many times larger than relative changes of the numbers of the model those of its acceleration
-        may be.
+    loss : the factor by which relative changes of the numbers of the model may be magnified in its acceleration.
     """
 
     sound: bool
@@ -109,13 +111,13 @@ def judge(system: System, q: Array) -> Verdict:
     loss = np.maximum(changes / S.NUDGE, np.abs(responses))
     loss[~np.isfinite(loss)] = np.inf
     rounding = ~(changes <= S.PIVOT_CHANGE)
-    # of pivots of rounding errors the first: the others came of it
+    # The first pivot that is rounding error is to blame, because it spoils those after it.
     worst = int(rounding.argmax() if rounding.any() else vectors[S.RATIOS].argmax())
     return Verdict(sound, *_freedom(system, order[worst]), float(loss.max()))
 
 
 def regular(system: System, q: Array, sweep: str) -> bool:
-    """Whether the mass matrix is regular at q, by the pivots of that sweep."""
+    """Whether the mass matrix is regular at q, judged by the pivots of a sweep."""
     return _judged(system, q, sweep)[0]
 
 

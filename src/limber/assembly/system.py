@@ -37,7 +37,7 @@ class System(Frozen):
     `fidelity` and `attachments` are what the assembly had when the system was built, so `lb.save` takes either.
     """
 
-    __slots__ = ("_ready",)  # which every call looks at: found faster than in __dict__
+    __slots__ = ("_ready",)  # every call reads it, and a slot is faster than __dict__
 
     def __init__(self, name: str, items: tuple[Attachment, ...], gravity: Array, fidelity: str):
         self.name = name
@@ -49,7 +49,7 @@ class System(Frozen):
         self.bodies: Mapping[str, Body] = MappingProxyType({i.name: i.body for i in items})
         self.joints: Mapping[str, Joint] = MappingProxyType({i.name: i.joint for i in items})
         self.parents: Mapping[str, str] = MappingProxyType({i.name: i.to for i in items})
-        #: the arrays the dynamics runs on, and those of the undropped geometry (pose, Jacobian)
+        #: the arrays that the dynamics runs on, and those with the full geometry (for poses and Jacobians)
         self.dynamics: Packed = pack(list(items), gravity, fidelity == "ruthless")
         self.geometry: Packed = (
             self.dynamics if fidelity == "full" else pack(list(items), gravity, False)
@@ -76,7 +76,7 @@ class System(Frozen):
         self._freeze()
 
     def neutral(self) -> np.ndarray:
-        """q with undeformed bodies and every joint at its zero."""
+        """The configuration q with undeformed bodies and every joint at zero."""
         q = np.zeros(self.nq)
         for name, where in self.layout.items():
             q[where.q_joint] = self.attachments[name].joint.neutral()

@@ -1,4 +1,4 @@
-"""What every body is to the rest of the library."""
+"""The interface of bodies to the rest of the library."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Quantity:
     """A number or an array of a body that generated code can take as an argument."""
 
     value: np.ndarray
-    meaning: str  # what follows "<name> of body <body>" in a description
+    meaning: str  # the text after "<name> of body <body>" in a description
 
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
     """What a picture shows of a body besides its nodes.
 
-    flexible : it is drawn as a line through its nodes, and through `points` where the nodes are few;
-        otherwise as bars that reach from its frame to its joints, its nodes and its mass centre.
+    flexible : whether the body is drawn as a line through its nodes, and through `points` if it has few nodes.
+        Otherwise it is drawn as bars from its frame to its joints, its nodes and its mass centre.
     points : position (p, 3), translation (p, 3, m) and rotation (p, 3, m) of further points.
     centre : the mass centre, if it is to be shown.
     """
@@ -41,11 +41,11 @@ class Drawing:
 class Body(Frozen, ABC):
     """The base of all bodies: immutable, with `mass` (kg) and the modal matrices `stiffness`, `damping` (m, m).
 
-    Nothing outside a body's own file asks which class it is of.  Its reader and its writer in `io.bodies` are
-    found by the key that names it in a file and by `kind`.
+    Code outside the file of a body does not ask for its class.  Its reader in `io.bodies` is found by its key in the
+    file, and its writer by `kind`.
     """
 
-    #: by which its writer is found
+    #: the key of its writer
     kind: ClassVar[str]
     mass: float
     stiffness: Array
@@ -69,7 +69,7 @@ class Body(Frozen, ABC):
     @property
     @abstractmethod
     def end_node(self) -> str | None:
-        """The node that carries the next body of a chain unless another is named; None is the body frame."""
+        """The node that carries the next body of a chain by default; None stands for the body frame."""
 
     @property
     @abstractmethod
@@ -78,19 +78,19 @@ class Body(Frozen, ABC):
 
     @abstractmethod
     def constants(self, inboard: int | None, ruthless: bool) -> BodyConstants:
-        """Its constants in the frame that its row of the kernels uses, with `inboard` the node at its joint."""
+        """The constants in the frame that the kernels use for the body; `inboard` is the node at its joint."""
 
     @abstractmethod
     def parameters(self) -> Mapping[str, Quantity]:
-        """What generated code can take as arguments, by name."""
+        """The quantities that generated code can take as arguments, by name."""
 
     @abstractmethod
     def parameter_constants(
         self, given: Mapping[str, Sequence[Any]], inboard: int | None
     ) -> dict[str, list[Any]]:
-        """The constants that change when parameters are `given`, flat, by their names in `BodyConstants`.
+        """The constants that depend on the parameters `given`, as flat lists by their names in `BodyConstants`.
 
-        The numbers given may be of any type of scalar.
+        The given numbers may have any scalar type.
         """
 
     @abstractmethod
@@ -99,12 +99,12 @@ class Body(Frozen, ABC):
 
     @abstractmethod
     def extent(self) -> float:
-        """A length of its size, seen from its frame, m; it may be zero."""
+        """The largest distance of its parts from its frame, m; it may be zero."""
 
     @abstractmethod
     def largest_motion(self) -> tuple[Array, Array]:
-        """The largest component of rotation, rad, and of displacement, m, of any point by one unit of each mode."""
+        """The largest component of the rotation, rad, and displacement, m, of any point per unit of each mode."""
 
     @abstractmethod
     def drawing(self) -> Drawing:
-        """What a picture shows of it."""
+        """What a picture shows of the body."""

@@ -5,7 +5,7 @@ the mass and inertia that `load` gives:
 
     EI u''(L) = omega^2 J u'(L),      EI u'''(L) = -omega^2 M u(L)
 
-written in sin(b x/L), cos(b x/L), exp(-b x/L), exp(-b (1 - x/L)), which stays well conditioned
+They are written in sin(b x/L), cos(b x/L), exp(-b x/L), exp(-b (1 - x/L)), which stay well conditioned
 for any number of modes.  Integrals are taken over the continuous shapes by Gauss quadrature.
 """
 
@@ -25,12 +25,12 @@ from limber.bodies.recipe import BeamRecipe
 from limber.checks import Array, array, inertias, number, repeated, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
-#: Lengths, masses and stiffnesses above this, or below its inverse, are a mistake.
+#: Lengths, masses and stiffnesses above this, or below its inverse, are mistakes.
 LARGEST = 1e30
 
 
 class _Shape(Protocol):
-    """One mode: what moves ("y", "z", "torsion", "stretch"), its frequency, shape and slope."""
+    """One mode: its kind ("y", "z", "torsion", "stretch"), frequency, shape and slope."""
 
     @property
     def kind(self) -> str: ...
@@ -101,20 +101,20 @@ def beam(
     EI : bending stiffness, N m^2: one number or (EIy, EIz).  EIz bends in the x-y plane, EIy in x-z.
     GJ, EA : torsional stiffness, N m^2, and axial stiffness, N; needed for those modes.
     modes : modes per bending plane, or {"bending": 2, "torsion": 1, "stretch": 1}.
-    elements : the nodes "root", "node1", ..., "tip" divide the beam into so many parts.
+    elements : the number of parts into which the nodes "root", "node1", ..., "tip" divide the beam.
     damping : damping ratio of all modes, or one per mode in their order.
-    polar_inertia : moment of inertia of the whole beam about its axis, kg m^2.  None: with torsion
-        modes that of a homogeneous section, mass (EIy + EIz) / EA; otherwise zero.
-    load : (mass, inertia) at the tip that the bending shapes are to satisfy as an end condition: one inertia
-        for both planes, or as for a body, (Ixx, Iyy, Izz) or a diagonal 3 x 3 matrix.  It
-        shapes the modes only: attach the load itself as a body.  Without it the shapes take no force
-        or moment at the tip: frequencies with a heavy body there converge only like 1/modes, and those
-        of beams welded in a row stay too high however many the beams.  With a load far above `mass` and
+    polar_inertia : moment of inertia of the whole beam about its axis, kg m^2.  None stands for that of a
+        homogeneous section, mass (EIy + EIz) / EA, if there are torsion modes, and for zero otherwise.
+    load : (mass, inertia) at the tip, an end condition of the bending shapes.  The inertia is one number for
+        both planes, or, as for a body, (Ixx, Iyy, Izz) or a diagonal 3 x 3 matrix.  It only affects the
+        shapes: attach the load itself as a body.  Without it, the shapes have no force or moment at the
+        tip: frequencies with a heavy body there converge only like 1/modes, and those of beams welded in a
+        row stay too high, however many beams there are.  With a load far above `mass` and
         `mass length^2`, two modes are a cubic finite element.
     geometric_stiffening : not available in this version; must be False.
 
     The modes are ordered y1, z1, y2, z2, ..., torsion, stretch and are mass-normalized, so that the
-    stiffness is diag(omega^2) (with `load`, the load counts in the normalization).
+    stiffness is diag(omega^2) (with `load`, the normalization includes the load).
     """
     length = number("length", length, above=0.0)
     mass = number("mass", mass, above=0.0)
@@ -235,7 +235,7 @@ def _load(load) -> Array:
 
 
 def _load_recipe(tip: Array) -> tuple:
-    """The load as short as it can be written."""
+    """The load in its shortest form."""
     mass, *moments = tip.tolist()
     return (mass, moments[0]) if len(set(moments)) == 1 else (mass, tuple(moments))
 

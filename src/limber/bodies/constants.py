@@ -1,4 +1,4 @@
-"""A body as the packer takes it."""
+"""The constants of a body, in the form in which `assembly.pack` takes them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ NO_MODES = ModalIntegrals(
 class BodyConstants:
     """The constants of a body in the frame that its kernel row uses.
 
-    That frame is the body frame, or the inboard node for rigid and for ruthless bodies, whose constants
-    can be referred to it beforehand.  The last of `nodes` is the body frame itself.
+    That frame is the body frame or, for rigid and for ruthless bodies, the inboard node, because their
+    constants can be referred to it beforehand.  The last of `nodes` is the body frame itself.
     """
 
     nodes: Nodes

@@ -32,9 +32,9 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 class FlexibleBody(Body):
     """A body that deforms in m assumed modes; made by `FlexibleBody.from_nodes` or `beam`.
 
-    `points` are the small rigid bodies that carry its mass, `nodes` the places where others attach,
-    `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps the arguments it was made with in
-    `recipe`, for files.  Immutable.
+    `points` are the small rigid bodies that carry its mass, `nodes` the places where other bodies attach,
+    `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps its arguments in `recipe`, for files.
+    The body is immutable.
     """
 
     kind = "flexible"
@@ -79,11 +79,11 @@ class FlexibleBody(Body):
         ----------
         mass : (n,) node masses, kg.
         position : (n, 3) undeformed positions in the body frame, m.
-        translation : (n, 3, m) displacement of node j is translation[j] @ eta.
-        rotation : (n, 3, m) rotation vector of node j is rotation[j] @ eta.  None: the nodes do not turn.
+        translation : (n, 3, m); the displacement of node j is translation[j] @ eta.
+        rotation : (n, 3, m); the rotation vector of node j is rotation[j] @ eta.  None: the nodes do not turn.
         stiffness, damping : (m, m), symmetric positive semidefinite; damping None is zero.
         inertia : (n, 3, 3) about the node, body axes, or (n, 3) its diagonals.  None: point masses (at `com`).
-            Referred to its mass centre, each must be as `RigidBody` wants it.
+            Referred to its mass centre, each must satisfy the conditions of `RigidBody`.
         com : (n, 3) from each node to its mass centre.  None: at the node.
         names : n names.  None: "0", "1", ...
 
@@ -159,7 +159,7 @@ class FlexibleBody(Body):
         return ModalIntegrals(self.points)
 
     def constants(self, inboard: int | None, ruthless: bool) -> BodyConstants:
-        """Its constants in the body frame, or in that of the inboard node where the modes do not move it."""
+        """The constants in the body frame or, if the modes do not move the inboard node, in its frame."""
         nodes, integrals = self.nodes.with_body_frame(), self.integrals
         if inboard is not None and (ruthless or self.modes == 0):
             shapes = nodes.position, nodes.translation, nodes.rotation
@@ -179,7 +179,7 @@ class FlexibleBody(Body):
     def parameter_constants(
         self, given: Mapping[str, Sequence[Any]], inboard: int | None
     ) -> dict[str, list[Any]]:
-        """Stiffness and damping are constants themselves."""
+        """The given parameters: stiffness and damping are constants themselves."""
         return {name: list(given[name]) for name in self.parameters() if name in given}
 
     def without_modes(self) -> FlexibleBody:
@@ -209,7 +209,7 @@ class FlexibleBody(Body):
         return np.abs(turn).max(axis=(0, 1)), np.abs(move).max(axis=(0, 1))
 
     def drawing(self) -> Drawing:
-        """A line, through the mass points where nodes are few."""
+        """A line, which also goes through the mass points if there are few nodes."""
         points = self.points
         return Drawing(True, (points.position, points.translation, points.rotation), None)
 
@@ -236,7 +236,7 @@ def _names(names, n: int) -> tuple[str, ...]:
 
 
 def modal_matrices(stiffness: ArrayLike, damping: ArrayLike | None, m: int) -> tuple[Array, Array]:
-    """Checked stiffness and damping of m modes."""
+    """Stiffness and damping of m modes, checked."""
     hint = f"There are {m} modes; np.diag(...) makes a matrix of one number per mode."
     stiffness = array("stiffness", stiffness, (m, m), hint, True)
     stiffness = semidefinite("stiffness", stiffness, "a negative stiffness has no equilibrium.")

@@ -7,11 +7,11 @@ blocks of
 
     T = 1/2 [eta_dot; w; v]^T M_m(eta) [eta_dot; w; v]
 
-are expanded in eta: G and the coupling F, E to first order, the rigid block (J, m p) to second.
+are expanded in eta: G and the coupling F, E to first order, the rigid block (J, m p) to second order.
 For point masses (c = 0, I = 0) the expansion is exact.  At eta = 0 the equations of motion are
-those of the nodal rigid bodies for any w and eta_dot; keeping m p one order above E makes gravity
-the gradient of a potential.  The integrals are those of Jain & Rodriguez, Appendix C, with the
-terms of Tl that their Eq. (86) leaves out.
+those of the nodal rigid bodies for any w and eta_dot.  The expansion of m p goes one order further than
+that of E, which makes gravity the gradient of a potential.  The integrals are those of Jain & Rodriguez,
+Appendix C, with the terms of Tl that their Eq. (86) leaves out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from limber.checks import Array
 from limber.frozen import read_only
 
-#: An integral smaller than this part of its natural size is rounding.
+#: An integral smaller than this part of its natural size is rounding error.
 ROUNDING = 64.0 * np.finfo(float).eps
 
 _LEVI_CIVITA = np.zeros((3, 3, 3))
@@ -89,8 +89,8 @@ class ModalIntegrals:
 
     mass, S0 (3), J0 (6); per mode E0, F0 (m, 3), J1 (m, 6); G0 (m, m), F1 (m, m, 3) with
     F1[r, s] the coefficient of eta_s in F_r, J2 (m, m, 6), S2 (m, m, 3), G1 (m, m, m) with
-    G1[r, q, s] the coefficient of eta_s in G_rq.  N0 (m, 3, 3), N1 (m, m, 3, 3) hold J1, F0 and J2, F1
-    once more, as the matrices of `kernels.modal`.
+    G1[r, q, s] the coefficient of eta_s in G_rq.  N0 (m, 3, 3) and N1 (m, m, 3, 3) combine J1, F0 and J2, F1
+    in the matrices of `kernels.modal`.
     """
 
     def __init__(self, points: MassPoints):
@@ -123,8 +123,8 @@ class ModalIntegrals:
         J1 = np.einsum("n,nrij->rij", mass, _dyad((l + c)[:, None], a) + _dyad(l[:, None], c1))
         self.J1 = _upper(J1 + turned.sum(axis=0))
 
-        # whether any point that turns has more than a mass: without it S2, G1 and the symmetric
-        # part of F1 vanish
+        # whether any point that turns has an inertia or an offset mass centre; otherwise S2, G1 and the
+        # symmetric part of F1 vanish
         self.rotary = bool(np.any(c1) or np.any(t[np.any(inertia, axis=(1, 2))]))
         self.S2 = np.zeros((m, m, 3), scalar)
         self.G1 = np.zeros((m, m, m), scalar)
@@ -139,10 +139,10 @@ class ModalIntegrals:
         read_only(self)
 
     def _drop_rounding(self) -> None:
-        """Make integrals zero that orthogonality or symmetry makes zero but for rounding.
+        """Set integrals to zero that are zero by orthogonality or symmetry, except for rounding.
 
-        Each is held against the bound that the Cauchy-Schwarz inequality gives it.  Sums over many points
-        leave some 1e-15 of that bound where nothing should be; zeros cost nothing in generated code.
+        Each is compared with the bound that the Cauchy-Schwarz inequality gives.  Sums over many points leave
+        about 1e-15 of that bound instead of a zero, and zeros cost nothing in generated code.
         """
         mode = np.sqrt(np.maximum(np.diag(self.G0), 0.0))
         pair = np.outer(mode, mode)

@@ -21,7 +21,7 @@ class Nodes:
     rotation: Array  # (n, 3, m)
 
     def with_body_frame(self) -> Nodes:
-        """The same nodes, and behind them the origin of the body frame, which does not move with the modes."""
+        """The same nodes followed by the origin of the body frame, which does not move with the modes."""
         still = np.zeros((1, *self.translation.shape[1:]))
         return Nodes(
             self.names,

@@ -20,8 +20,8 @@ def placed(
     """`body` in another body frame: its old origin lies at `offset`, its old axes are the columns of
     `rotation`.
 
-    Use it when the frame is given from outside, as in a URDF, and a beam does not lie along its x axis.
-    None stands for no shift and no turn.
+    Use it if the frame is given, as in a URDF, and a beam does not lie along its x axis.  None means no
+    translation or no rotation.
     """
     shift = array("offset", np.zeros(3) if offset is None else offset, (3,))
     R = rotation_matrix("rotation", np.eye(3) if rotation is None else rotation)
@@ -34,7 +34,7 @@ def placed(
                 rotation=None if rotation is None else tuple(map(tuple, R.tolist())),
             )
         else:
-            recipe = None  # placed twice: its numbers no longer follow from one placement
+            recipe = None  # a recipe has one placement, and this is the second
     return FlexibleBody(
         MassPoints(
             points.mass,

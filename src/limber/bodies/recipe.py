@@ -1,4 +1,4 @@
-"""What a beam was made from: a few numbers that stand for many."""
+"""The few numbers from which a beam was made."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BeamRecipe:
-    """The arguments of `beam`, and where it was put by `placed`; plain numbers only.
+    """The arguments of `beam` and of `placed`, as plain numbers.
 
     `beam` makes the same numbers from the same recipe, bit for bit, with the same versions of NumPy and
-    SciPy; model files hold the recipe unless told otherwise.
+    SciPy.  Model files hold the recipe by default.
     """
 
     length: float

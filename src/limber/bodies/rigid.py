@@ -37,11 +37,11 @@ class RigidBody(Body):
     mass : kg, not negative.
     com : centre of mass in the body frame, m.
     inertia : inertia about the centre of mass, body axes, kg m^2: a 3 x 3 matrix, or its diagonal (Ixx, Iyy,
-        Izz).  It must be that of some distribution of mass, or about one axis only (for motion in a plane,
+        Izz).  Some distribution of mass must have it, or it must be about one axis only (for motion in a plane,
         rotors, slices of a beam).  None: a point mass.
     nodes : named points of the body, m; other bodies attach there.
-    check_inertia : False takes an inertia that no distribution of mass has, one principal moment larger than
-        the sum of the others, as files of robots sometimes have it.
+    check_inertia : False also accepts an inertia that no distribution of mass has, with one principal moment larger
+        than the sum of the others.  Files of robots sometimes have such inertias.
 
     Any of these may be SymPy expressions, for `lb.symbolic.equations`.
     """
@@ -107,7 +107,7 @@ class RigidBody(Body):
         return self.inertia + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
 
     def constants(self, inboard: int | None, ruthless: bool) -> BodyConstants:
-        """Its constants in the frame of the inboard node, or in its own."""
+        """The constants in the frame of the inboard node, or in the body frame if there is none."""
         nodes = self.node_set.with_body_frame()
         shift = self._origin(inboard)
         moved = RigidBody(self.mass, self.com - shift, self.inertia, check_inertia=False)
@@ -128,7 +128,7 @@ class RigidBody(Body):
     def parameter_constants(
         self, given: Mapping[str, Sequence[Any]], inboard: int | None
     ) -> dict[str, list[Any]]:
-        """Mass, first moment and inertia about the origin, I - m c~ c~, when any of them is given."""
+        """Mass, first moment and inertia about the origin, I - m c~ c~, if any parameter is given."""
         own = {name: known.value.ravel().tolist() for name, known in self.parameters().items()}
         if not own.keys() & given.keys():
             return {}
@@ -162,7 +162,7 @@ class RigidBody(Body):
         return float(max(lengths))
 
     def largest_motion(self) -> tuple[Array, Array]:
-        """Of no modes."""
+        """Empty arrays: there are no modes."""
         return np.zeros(0), np.zeros(0)
 
     def drawing(self) -> Drawing:

@@ -1,4 +1,4 @@
-"""Programs as C99: one function per program, and around it what Python calls.
+"""Programs as C99: one function per program, and the entries through which Python calls it.
 
 The functions have no state, allocate nothing and need nothing but libm.  `lanes` makes a second copy
 on vectors of several states (GCC and Clang vector types), for batches.
@@ -77,7 +77,7 @@ def _lines(lines: list[str]) -> str:
 
 
 def _unused(program: Program, piece: Piece, more: tuple[str, ...] = ()) -> str:
-    """Statements that spare the reader, and the compiler, a word about arguments a piece leaves alone."""
+    """Statements that mark the arguments a piece does not use, so that compilers do not warn of them."""
     text = "\n".join(piece.lines)
     names = [a.name for i, a in enumerate(program.inputs) if i not in piece.inputs]
     for name in (*(a.name for a in program.outputs), *more):
@@ -125,7 +125,7 @@ typedef number block __attribute__((vector_size(LANES * sizeof(number))));
 """
 
 
-#: Arguments of so many elements, as blocks, are kept on the stack; more on the heap.
+#: Arguments with up to this many elements are kept on the stack as blocks, larger ones on the heap.
 ON_STACK = 4096
 
 
@@ -141,7 +141,7 @@ def _lanes_dialect(dialect: Dialect) -> Dialect:
 
 
 def _lanes_batch(program: Program) -> str:
-    """Blocks of states, transposed in and out; the last block repeats the last state."""
+    """The loop over blocks of states, transposed on the way in and out; the last block repeats the last state."""
     arrays = [(f"x{i}", max(a.size, 1)) for i, a in enumerate(program.inputs)]
     arrays += [(f"y{i}", max(a.size, 1)) for i, a in enumerate(program.outputs)]
     total = sum(size for _, size in arrays)
@@ -252,7 +252,7 @@ static inline __attribute__((always_inline, unused)) block block_log(block x)
 
 
 def _reduced(parts: list[str]) -> str:
-    """x - k pi/2, pi/2 in parts of few bits, so that all products but the last are exact."""
+    """x - k pi/2, with pi/2 in parts of few bits, so that all products except the last are exact."""
     text = "x"
     for part in parts:
         text = f"({text} - k * {part})"

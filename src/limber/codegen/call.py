@@ -1,4 +1,4 @@
-"""Calling a generated C function on NumPy arrays: checks, batches, threads, and the fast way in."""
+"""Calls of generated C functions on NumPy arrays: checks, batches, threads, and fast calls of single states."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.native.dispatcher import dispatcher
 from limber.native.status import UNIT_ROUNDING
 
-#: Batches get another thread for every so many states.
+#: A batch gets one thread for this many states.
 STATES_PER_THREAD = 2048
-#: The same in single precision as `UNIT_ROUNDING` in double precision.
+#: `UNIT_ROUNDING` in single precision.
 UNIT_ROUNDING_SINGLE = 2.0**-21
 
 
@@ -27,8 +27,8 @@ class Caller:
     """A loaded function, called with any arrays that fit.
 
     Inputs are arrays of the shapes of `program.inputs`, with the same leading batch dimensions or
-    none; contiguous arrays of the right type are used where they lie.  `quaternions` says where quaternions
-    begin in the first input.
+    none; contiguous arrays of the right type are used in place.  `quaternions` holds the indices at which
+    quaternions begin in the first input.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Caller:
         return tuple(done) if len(done) > 1 or self.program.listed else done[0]
 
     def _in_order(self, args: tuple, named: dict[str, Any]) -> tuple:
-        """All arguments in order, some of them given by name."""
+        """All arguments in order, where some were given by name."""
         rest = [a.name for a in self.program.inputs[len(args) :]]
         for name in named:
             if name not in rest:
@@ -106,7 +106,7 @@ class Caller:
         return (*args, *(named[name] for name in rest if name in named))
 
     def _array(self, argument: Argument, value: Any) -> np.ndarray:
-        """An input in the form the code wants; a copy only if it must be one."""
+        """An input in the form that the code needs; it is copied only if necessary."""
         array = value
         if type(value) is not np.ndarray or value.dtype != self.dtype:
             array = numbers(argument.name, value, text(argument.shape))
@@ -125,7 +125,7 @@ class Caller:
         return array
 
     def _with_unit_quaternions(self, q: np.ndarray) -> np.ndarray:
-        """q as the engine sees it: quaternions made unit, those too far from it refused."""
+        """q as the engine takes it: quaternions are normalized, and refused if they are too far from unit."""
         columns = np.add.outer(self.quaternions, np.arange(4))
         parts = q[..., columns].astype(np.float64)
         norms = np.linalg.norm(parts, axis=-1)
@@ -173,7 +173,7 @@ class Caller:
         return list(given)
 
     def _run(self, count: int | None, arrays, strides, results) -> None:
-        """Run over a batch, or (None) on one state, as the dispatcher does: the same numbers."""
+        """Run over a batch, or on one state (None) in the same way as the dispatcher, with the same numbers."""
         inputs = (ctypes.c_void_p * len(arrays))(*[x.ctypes.data for x in arrays])
         outputs = (ctypes.c_void_p * len(results))(*[x.ctypes.data for x in results])
         if count is None:
@@ -185,7 +185,7 @@ class Caller:
         if threads == 1:
             self._batch(0, count, inputs, steps, outputs)
             return
-        # cut at multiples of 64 states, so that blocks of lanes stay whole
+        # parts start at multiples of 64 states, so that blocks of lanes stay whole
         bounds = [count * i // threads // 64 * 64 for i in range(threads)] + [count]
         with ThreadPoolExecutor(threads) as pool:
             list(
@@ -206,14 +206,14 @@ class Caller:
 
 
 def _compiled_again(system: Any, function: str, options: dict[str, Any]) -> Any:
-    """What pickle calls: the same function, in this process; its code is in the cache."""
+    """Make the same function in this process, for pickle; its code is in the cache."""
     from limber.codegen.compiler import compile  # noqa: PLC0415
 
     return compile(system, function, **options)
 
 
 def dispatched(caller: Caller) -> Any:
-    """`caller` behind the compiled dispatcher, which takes single states itself; see native/dispatch.c."""
+    """`caller` wrapped by the compiled dispatcher, which handles single states itself; see native/dispatch.c."""
     function = dispatcher()
     program = caller.program
     arguments = (*program.inputs, *program.outputs)

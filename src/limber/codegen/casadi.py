@@ -10,10 +10,10 @@ from limber.errors import ArgumentValueError, MissingExtraError
 
 
 def function(program: Program, name: str | None = None) -> Any:
-    """A `casadi.Function` of SX expressions, arguments and results by name.
+    """A `casadi.Function` of SX expressions with named arguments and results.
 
-    Vectors are columns; an array of two dimensions is a matrix of that shape, one of more a matrix
-    whose rows are its first dimension.
+    Vectors are columns, and an array of two dimensions is a matrix of that shape.  An array of more dimensions is a
+    matrix whose rows are its first dimension.
     """
     try:
         import casadi as ca  # noqa: PLC0415

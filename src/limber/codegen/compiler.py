@@ -47,9 +47,10 @@ def compile(
     ----------
     function : "forward_dynamics" (q, v, tau), "inverse_dynamics" (q, v, vdot), "bias" (q, v),
         "mass_matrix" (q), "kinetic_energy" (q, v), "potential_energy" (q), "momentum" (q, v),
-        "pose" (q) -> R, p, "jacobian" (q) and "acceleration" (q, v, vdot) of a node, "qdot" (q, v), "integrate" (q, v, dt) and
-        "step" (q, v, tau, dt) -> q, v: one step of the classical Runge-Kutta method, tau held;
-        "rollout", with target "cuda": many steps on the device (see `codegen.cuda.CudaRollout`).
+        "pose" (q) -> R, p, "jacobian" (q) and "acceleration" (q, v, vdot) of a node, "qdot" (q, v),
+        "integrate" (q, v, dt), and "step" (q, v, tau, dt) -> q, v, which is one step of the classical Runge-Kutta
+        method with tau held constant; with target "cuda" also "rollout", many steps on the device (see
+        `codegen.cuda.CudaRollout`).
     target : "c" compiles with the system's compiler and returns a function of NumPy arrays;
         "c-package" writes a folder to take away and returns its path; "casadi" returns a
         `casadi.Function`; "cuda" returns a function of arrays on the GPU, shape (size, states).
@@ -60,17 +61,17 @@ def compile(
         coordinates (the q of "step": nv rows).
     external : (body, node) ends of external wrenches, which become an input (n, 6) in world axes.
     parameters : "gravity", "<body>.mass", ".com", ".inertia", ".stiffness", ".damping", ".offset":
-        numbers of the model that become inputs, behind the others.
+        numbers of the model that become inputs, after the others.
     dtype : "float64" or "float32".
     lanes : (c) states that one SIMD instruction handles in batches: a power of two from 1 to 64.  The width of the
         machine's registers is a good choice: 4 or 8, or twice that in float32.
     threads : (c) for large batches; all cores unless given.
     path, name : (c-package) the folder, and the prefix of files and functions.
 
-    Generated code does not check values: NaN in, NaN out (in what depends on it); a singular state
-    gives infinities or NaN.  Only target="c" makes quaternions unit that are nearly so and refuses others;
-    elsewhere they must be unit.  The compiled code is kept by content in the folder of
-    `LIMBER_CACHE_DIR`, or else in the user's cache folder.
+    Generated code does not check values: NaN in an input gives NaN in the results that depend on it, and a
+    singular state gives infinities or NaN.  Only target="c" normalizes quaternions that are nearly unit and
+    refuses others; for the other targets they must be unit.  The compiled code is kept by content in the folder
+    of `LIMBER_CACHE_DIR`, or else in the user's cache folder.
     """
     if target not in TARGETS:
         raise ArgumentValueError(

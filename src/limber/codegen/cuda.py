@@ -1,8 +1,8 @@
-"""Programs as CUDA kernels: one state a thread, arrays by structure: (size, states).
+"""Programs as CUDA kernels: one thread for each state, arrays of shape (size, states).
 
-Element i of state t of an array lies at i * states + t, so that neighbouring threads read
-neighbouring numbers.  Arrays of CuPy, PyTorch and JAX are used where they lie; results are arrays of
-the library that the inputs came from.
+Element i of state t of an array is at i * states + t, so that neighbouring threads read neighbouring
+numbers.  Arrays of CuPy, PyTorch and JAX are used in place; results are arrays of the library that the
+inputs came from.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from limber.codegen.program import Program
 from limber.codegen.statements import Code, Dialect, written
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 
-#: Threads of a block; the kernels use most of the registers a thread may have.
+#: The threads of a block; the kernels use most of the registers that a thread may have.
 BLOCK = 128
 
 _SINCOS = "{real} {{s}}, {{c}};\nsincos{f}({{x}}, &{{s}}, &{{c}});"
@@ -104,9 +104,9 @@ def _kernel(program: Program, d: Dialect) -> str:
 
 
 def rollout_source(program: Program, single: bool) -> str:
-    """The kernel of a rollout: `steps` steps of the step program, tau held for `hold` steps each.
+    """The kernel of a rollout: `steps` steps of the step program, where each tau is held for `hold` steps.
 
-    The state stays with its thread; every `record` steps it is written out.
+    Each thread keeps its state and writes it out every `record` steps.
     """
     local = dialect(single)
     real = local.real
@@ -185,7 +185,7 @@ class _Kernel:
         return module.get_function(self._entry)
 
     def _array(self, name: str, value: Any, shapes: tuple[tuple, ...]) -> Any:
-        """A device array in place; one of `shapes`, where None stands for the number of states."""
+        """A device array, in place, which must have one of `shapes`; None stands for the number of states."""
         cupy = _cupy()
         if isinstance(value, cupy.ndarray):
             array = value
@@ -283,11 +283,12 @@ class CudaFunction(_Kernel):
 
 
 class CudaRollout(_Kernel):
-    """Whole simulations on the GPU, one a thread: f(q, v, tau, dt, steps, record=steps).
+    """Whole simulations on the GPU, one for each thread: f(q, v, tau, dt, steps, record=steps).
 
-    q (nq, states), v (nv, states); tau (nv, states), held throughout, or (k, nv, states), each held for
-    steps / k steps.  Returns q, v at the end, or, if `record` is less than `steps`, after every `record`
-    steps: (steps / record, nq, states), (steps / record, nv, states).
+    The shapes are q (nq, states), v (nv, states), and tau (nv, states), which is held throughout, or
+    (k, nv, states), each row of which is held for steps / k steps.  The function returns q, v at the end or, if
+    `record` is less than `steps`, after every `record` steps: (steps / record, nq, states),
+    (steps / record, nv, states).
     """
 
     def __init__(self, program: Program, single: bool):

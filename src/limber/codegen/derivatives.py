@@ -1,6 +1,6 @@
 """Jacobians of traced programs, by forward differentiation of their graphs.
 
-Every node carries its derivatives along the directions that reach it, so zeros cost nothing.  The
+Every node has derivatives only along the directions that reach it, so zeros cost nothing.  The
 directions of q are those of the tangent space: q_dot = N(q) e_j, column j of the kinematic matrix.
 Forward dynamics is differentiated as the solution of inverse dynamics ID(q, v, vdot) = tau:
 
@@ -26,7 +26,7 @@ from limber.codegen.trace import Request, kernels, table_row, trace
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.kernels import layout as L
 
-#: The derivatives of one node, by direction; a direction that is not there is zero.
+#: The derivatives of one node, by direction; the others are zero.
 Tangent = dict[int, Scalar]
 
 
@@ -37,7 +37,7 @@ def derivative(request: Request, wrt: str | Sequence[str]) -> Program:
         raise ArgumentTypeError(f"wrt must be the name of an input or several, got {shown(wrt)}.")
     if len(set(names)) != len(names):
         raise ArgumentValueError(f"wrt={shown(list(names))} names one of them twice.")
-    # parameters that are no inputs are differentiated at their values in the model
+    # parameters that are not inputs are differentiated at their values in the model
     inputs = (*table_row(request.function).inputs, *(["external"] if request.external else []))
     bound = tuple(n for n in dict.fromkeys(names) if n not in (*inputs, *request.parameters))
     for key in bound:
@@ -112,7 +112,7 @@ def _jacobians(
 ) -> list[list[list[list[Scalar]]]]:
     """Jacobian matrices (lists of rows) of each output with respect to each input in `spots`.
 
-    On the tangent space, or else in plain coordinates.
+    They are derivatives on the tangent space, or with respect to the plain coordinates.
     """
     seeds: dict[int, Tangent] = {}
     ranges, start = [], 0
@@ -227,7 +227,7 @@ def _callee_jacobian(callee: Program, active: tuple[int, ...]) -> Program:
         if request.function == "forward_dynamics" and not _has_quaternions(request.system):
             (matrices,) = _of_forward_dynamics(request, callee, spots, tangent=False)
         else:
-            # off the unit sphere, articulated bodies and inverse dynamics are not quite inverse
+            # off the unit sphere, articulated bodies and inverse dynamics are not exact inverses of each other
             (matrices,) = _jacobians(request.system, callee, spots, tangent=False)
         columns = []
         for i, spot in zip(active, where):
@@ -304,7 +304,7 @@ def kinematic_matrix(s: System, q: list[Scalar]) -> list[list[Scalar]]:
 
 
 def on_tangent_space(s: System, q: list[Scalar], rows: list[Tangent]) -> list[Tangent]:
-    """Derivatives of coordinates (nq rows) as derivatives of speeds (nv rows): N(q)^+ rows."""
+    """Turn derivatives of coordinates (nq rows) into derivatives of speeds (nv rows): N(q)^+ rows."""
     columns = kinematic_matrix(s, q)
     result: list[Tangent] = [{} for _ in range(s.nv)]
     for where in s.layout.values():

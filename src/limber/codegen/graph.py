@@ -1,10 +1,10 @@
 """Expression graphs: what the kernels become when they run on symbols.
 
-A kernel run as plain Python (`limber.kernels.plain`) on `Value`s leaves a graph of its arithmetic.
-Numbers stay Python floats, so the zeros, ones and constants of a model fold away as the kernel runs;
-equal expressions are one node (hash-consing), signs are moved outward, so that a minus is found in
-few nodes and x - y and y - x share one.  The nodes of a graph are in the order in which the kernel
-made them, arguments first.
+A kernel that runs as plain Python (`limber.kernels.plain`) on `Value`s builds a graph of its arithmetic.
+Numbers stay Python floats, so the zeros, ones and constants of a model fold away as the kernel runs.
+Equal expressions are one node (hash-consing).  Signs are moved outward, so that few nodes contain a
+minus, and x - y and y - x share one.  The nodes of a graph are in the order in which the kernel made
+them, arguments first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Value:
     """One node of a graph.  `a` and `b` are its arguments: values or floats (b is None for one)."""
 
     __slots__ = ("a", "b", "graph", "index", "op")
-    __array_ufunc__ = None  # numpy scalars leave the arithmetic to this class
+    __array_ufunc__ = None  # makes NumPy scalars leave the arithmetic to this class
 
     def __init__(self, graph: Graph, op: str, a: Any, b: Any, index: int):
         self.graph = graph
@@ -149,7 +149,7 @@ class Graph:
         return self.node(MUL, a, b)
 
     def _scaled(self, a: Value, factor: float) -> Scalar:
-        """a times a number; the number is the second argument of its node, and positive."""
+        """a times a number; the number is the second argument of the node, and is positive."""
         if factor == 0.0:
             return 0.0
         if factor == 1.0:
@@ -198,7 +198,7 @@ def arguments(value: Value) -> Iterable[Value]:
 
 
 def needed(results: Iterable[Scalar]) -> list[Value]:
-    """The nodes that `results` need, themselves included, in order: what is not dead."""
+    """The nodes that `results` need, themselves included, in order; all others are dead."""
     pending = [x for x in results if type(x) is Value]
     seen: set[int] = set()
     found: list[Value] = []

@@ -1,7 +1,7 @@
-"""A folder of C to take away: source, header, an example with its Makefile.
+"""A folder of C code for use elsewhere: source, header, and an example with its Makefile.
 
-C99 with libm only; no heap, no globals, no macros in the arithmetic; the same input gives the same
-text, byte for byte.
+The code is C99 and needs only libm; it has no heap, no globals and no macros in the arithmetic.  The same
+input gives the same text, byte for byte.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
 def write(program: Program, path: str | PathLike | None, name: str | None, single: bool) -> Path:
-    """Write the package into the folder `path`, made if need be; returns it."""
+    """Write the package into the folder `path`, which is made if necessary, and return it."""
     if not isinstance(path, str | PathLike):
         raise ArgumentTypeError(
             f'target="c-package" needs path=..., the folder to write into; got {path!r}.'

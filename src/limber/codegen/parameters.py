@@ -24,9 +24,9 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import Joint
 from limber.kernels import layout as L
 
-#: What `BodyConstants` calls the constants of a body: where in its record they lie, and how many they are.
+#: The offset and the number of the constants of a body in its record, by their names in `BodyConstants`.
 _IN_RECORD = {"mass": (L.C_MASS, 1), "moment": (L.C_MOMENT, 3), "inertia": (L.C_INERTIA, 6)}
-#: The same of the parts of its modal block.
+#: The parts of the modal constants, by their names in `BodyConstants`.
 _IN_MODAL = {"stiffness": "K", "damping": "D"}
 #: Parameters of a joint that are numbers of its physics record: the option that brings them, and their place.
 _IN_PHYSICS = {
@@ -40,7 +40,7 @@ _IN_PHYSICS = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """One named parameter: its argument, its value in the model, and whom it belongs to."""
+    """One named parameter: its argument, its value in the model, and its body."""
 
     key: str
     argument: Argument
@@ -77,15 +77,15 @@ def find(system: System, key: str) -> Parameter:
 
 
 def _spelled(name: str) -> str:
-    """`name` in letters that a C identifier may have, and begin with."""
+    """`name` in characters that a C identifier may have and begin with."""
     text = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
     return text if text[0].isalpha() else f"body_{text}"
 
 
 def _identifier(system: System, name: str) -> str:
-    """The name of a body as a C identifier; with its number where another is spelled alike.
+    """The name of a body as a C identifier, with its number if another body has the same spelling.
 
-    Alike but for capitals, too: sizes become macros in capitals.
+    Spellings that differ only in case count as the same, because sizes become macros in capitals.
     """
     text = _spelled(name)
     others = {_spelled(other).upper() for other in system.bodies if other != name}
@@ -126,7 +126,7 @@ def _joint_quantities(joint: Joint) -> dict[str, Quantity]:
 def constants(
     system: System, packed: Packed, given: Mapping[str, tuple[Parameter, list[Scalar]]]
 ) -> list[Scalar]:
-    """The constants of the kernels, with values where parameters are `given` (by key)."""
+    """The constants of the kernels, with values in place of the parameters that are `given` (by key)."""
     const: list[Scalar] = packed.const.tolist()
     for parameter, values in given.values():
         if parameter.key == "gravity":
@@ -148,7 +148,7 @@ def constants(
 
 
 def _place(packed: Packed, k: int, name: str) -> slice:
-    """Where the constants of a body that `BodyConstants` calls `name` lie."""
+    """The slice of `const` that holds the constants of a body that `BodyConstants` calls `name`."""
     if name in _IN_MODAL:
         return modal.places(packed.topo, k)[_IN_MODAL[name]]
     offset, count = _IN_RECORD[name]

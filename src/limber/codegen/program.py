@@ -29,7 +29,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class OperationCount:
-    """Operations of generated code; squares are multiplications, subtractions and signs additions."""
+    """The operations of generated code; squares count as multiplications, subtractions and signs as additions."""
 
     mul: int
     add: int
@@ -64,7 +64,7 @@ class Program:
 
     @cached_property
     def nodes(self) -> list[Value]:
-        """What has to be computed, in order."""
+        """The nodes that have to be computed, in order."""
         return g.needed(x for output in self.results for x in output)
 
     @property
@@ -79,7 +79,7 @@ class Program:
         return found
 
     def evaluate(self, flat: list, functions: dict[str, Callable]) -> list[Any]:
-        """All results in one list, for all inputs in one list, on any scalars."""
+        """All results in one list, given all inputs in one list, for any scalar type."""
         inputs, start = [], 0
         for argument in self.inputs:
             inputs.append(flat[start : start + argument.size])

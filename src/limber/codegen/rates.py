@@ -27,7 +27,7 @@ _loaded: WeakKeyDictionary[System, ctypes.CDLL] = WeakKeyDictionary()
 
 
 def address(system: System) -> int:
-    """The address of rates(context, t, y, dy) of a system, compiled if need be."""
+    """The address of rates(context, t, y, dy) of a system, which is compiled if necessary."""
     if system not in _loaded:
         programs = [trace(Request(system, name)) for name in ("qdot", "forward_dynamics")]
         parts = [HEAD, *(functions(written(p), statements.DOUBLE) for p in programs)]

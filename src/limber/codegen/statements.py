@@ -1,8 +1,8 @@
 """From a program to the text of its arithmetic, shared by C, SIMD C and CUDA.
 
 A piece of straight-line code is a list of assignments.  A value that is used once, near where it is
-made, is written where it is used; every other gets a name.  A long program is cut into pieces,
-functions of their own, between which the values that are still needed travel in an array `w`.
+computed, is written where it is used; every other value gets a name.  A long program is cut into
+pieces, each a function, and the array `w` passes values that later pieces need.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from limber.codegen import graph as g
 from limber.codegen.graph import Value
 from limber.codegen.program import Argument, Program
 
-#: A value is written at its only use if that is at most so many nodes away ...
+#: A value is written at its only use if that is at most this many nodes away ...
 NEAR = 24
 #: ... and the expression stays shorter than this.
 LONGEST = 90
@@ -96,7 +96,7 @@ class _Writer:
             for x in g.arguments(value):
                 self.uses[x.index] += 1
                 self.last[x.index] = i
-        self.pending: dict[int, tuple[str, int]] = {}  # expressions not yet written, precedence
+        self.pending: dict[int, tuple[str, int]] = {}  # unwritten expressions, with precedence
         self.slots: dict[int, int] = {}  # values kept in w
 
     def code(self) -> Code:

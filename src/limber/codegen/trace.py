@@ -45,7 +45,7 @@ class Request:
 
 
 class Model:
-    """A system as the traced kernels take it: lists, with values where parameters stand."""
+    """A system in the form that the traced kernels take: lists, with values in place of parameters."""
 
     def __init__(self, request: Request, inputs: dict[str, list[Scalar]]):
         self.system = request.system
@@ -96,7 +96,7 @@ def trace(request: Request) -> Program:
 
 
 def table_row(name: str) -> Function:
-    """What is known of a function that can be generated."""
+    """The row of a function that can be generated."""
     if name not in GENERATED:
         raise ArgumentValueError(
             f"function={name!r} cannot be generated; choose one of {', '.join(GENERATED)}."
@@ -105,7 +105,7 @@ def table_row(name: str) -> Function:
 
 
 def _example(request: Request, inputs: list[Argument]) -> tuple[tuple[float, ...], ...]:
-    """Inputs to try a program with: the neutral configuration, moving a little."""
+    """Inputs for trying a program: the neutral configuration in slow motion."""
     s = request.system
     known = {"q": s.neutral().tolist(), "v": [0.1] * s.nv, "tau": [1.0] * s.nv, "dt": [1e-3]}
     for key in request.parameters:
@@ -163,7 +163,7 @@ def _wrenches(s: System, ends: Sequence[tuple[str, str | int]]) -> Argument:
 
 
 def _argument(quantity: Quantity, s: System) -> Argument:
-    """An input or output of the table, with the elements of vectors in words."""
+    """An input or output of the table, with a description of each element of a vector."""
     shape = quantity.shape_in(s)
     words: tuple[str, ...] = ()
     if quantity.shape == ("nq",):
@@ -175,7 +175,7 @@ def _argument(quantity: Quantity, s: System) -> Argument:
 
 # --- running kernels ------------------------------------------------------------------------------
 
-#: One step of an integrator, which is no row of the table: it is made of two that are.
+#: One step of an integrator.  It is not a row of the table, but made of two functions that are.
 STEP = Function(
     "step.runge_kutta",
     ("q", "v", "tau", "dt"),
@@ -193,7 +193,7 @@ Values = dict[str, list[Scalar]]
 
 
 def _results(request: Request, function: Function, model: Model, values: Values) -> list[Scalar]:
-    """The outputs of a function, one behind the other; of several sweeps those with the fewest operations."""
+    """The outputs of a function, one after the other; of several sweeps, by the one with the fewest operations."""
     if request.function == "step":
         return _step(request, model, values)
     functions = [function]
@@ -228,7 +228,7 @@ def _run(request: Request, function: Function, model: Model, values: Values) -> 
 
 
 def _step(request: Request, model: Model, values: Values) -> list[Scalar]:
-    """The step kernel, its forward dynamics a call of the program that `forward_dynamics` gives."""
+    """The outputs of the step kernel, whose forward dynamics is a call of the program of `forward_dynamics`."""
     s = model.system
     keys = request.parameters
     inner = trace(Request(s, "forward_dynamics", parameters=keys))

@@ -1,7 +1,7 @@
-"""Eigenvalues of M x'' + D x' + K x = 0, one entry a pair of them.
+"""Eigenvalues of M x'' + D x' + K x = 0, one entry for each pair of them.
 
-The matrices come in coordinates in which the diagonal of M is 1, so that no result and no tolerance depends on
-the units of length and mass; tolerances are parts of numbers, so that none depends on that of time.
+The matrices are given in coordinates in which the diagonal of M is 1, so that no result and no tolerance depends on
+the units of length and mass.  Tolerances are relative, so that none depends on the unit of time.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import numpy as np
 
 from limber.checks import Array
 
-#: Of undamped modes, real parts below this part of an eigenvalue are rounding (of two that coincide).
+#: Without damping, real parts below this part of an eigenvalue are rounding errors (where two of them coincide).
 COINCIDENT = 1e-7
 
 
 class Solved(NamedTuple):
-    """Of each mode: frequency, damping ratio, growth rate, eigenvalue and shape (a column)."""
+    """Frequency, damping ratio, growth rate, eigenvalue and shape (a column) of each mode."""
 
     omega: Array
     damping: Array
@@ -27,13 +27,13 @@ class Solved(NamedTuple):
 
 
 def symmetric(M: Array, D: Array, elastic: Array, gravity: Array, uncertain: Array) -> Solved:
-    """The modes of symmetric stiffnesses; `uncertain` is what rounding may have left of zeros in `gravity`."""
+    """The modes for symmetric stiffnesses; `uncertain` bounds the rounding errors of zeros in `gravity`."""
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 (slow to import)
 
     K = elastic + gravity
     X = _undamped(M, K)
     squares = np.einsum("ki,kl,li->i", X, K, X)
-    # what rounding and differences leave of a zero frequency
+    # squares of frequencies below this are zero up to rounding and the error of differences
     size = np.abs(X)
     rounding = np.einsum("ki,kl,li->i", size, 1e-13 * np.abs(elastic) + uncertain, size)
     rounding += 1e-22 * np.abs(squares).max()
@@ -60,8 +60,8 @@ def symmetric(M: Array, D: Array, elastic: Array, gravity: Array, uncertain: Arr
 def _undamped(M: Array, K: Array) -> Array:
     """Shapes X with X^T M X = 1 and X^T K X diagonal.
 
-    A solution is exact to the rounding of its highest frequency, so those far below it are solved again
-    among themselves.
+    The accuracy of a solution is limited by the rounding of its highest frequency, so modes with far lower
+    frequencies are solved again among themselves.
     """
     from scipy.linalg import eigh  # noqa: PLC0415 (slow to import)
 
@@ -76,7 +76,7 @@ def _undamped(M: Array, K: Array) -> Array:
 
 
 def unsymmetric(M: Array, D: Array, elastic: Array, gravity: Array, uncertain: Array) -> Solved:
-    """The modes of a stiffness that is not symmetric, in the coordinates of the modes of its symmetric part."""
+    """The modes for a stiffness that is not symmetric, computed in the modes of its symmetric part."""
     K = elastic + gravity
     X = _undamped(M, 0.5 * (K + K.T))
     noise = float((np.abs(X).T @ uncertain @ np.abs(X)).max())
@@ -90,7 +90,7 @@ def unsymmetric(M: Array, D: Array, elastic: Array, gravity: Array, uncertain: A
 def _described(eigenvalues: np.ndarray, partners: np.ndarray) -> tuple[Array, Array, Array]:
     """Frequencies, damping ratios and growth rates of pairs of eigenvalues.
 
-    A pair of which one is real and grows is no oscillation: its frequency is zero, its damping nan.
+    A pair with a real, growing eigenvalue is no oscillation: its frequency is zero and its damping nan.
     """
     growth = np.maximum(eigenvalues.real, 0.0)
     falling = (eigenvalues.imag == 0.0) & (growth > 0.0)
@@ -103,7 +103,7 @@ def _described(eigenvalues: np.ndarray, partners: np.ndarray) -> tuple[Array, Ar
 def _first_order(D: Array, K: Array, rate: float = 1.0, tolerance: float = 0.0) -> Solved:
     """The modes of x'' + D x' + K x = 0 as a first-order system, in the time unit 1/rate.
 
-    One of each pair of eigenvalues; `tolerance` as in `_spectrum`.
+    The result has one of each pair of eigenvalues; `tolerance` is that of `_spectrum`.
     """
     n = len(K)
     F = np.block([[np.zeros((n, n)), np.eye(n)], [-K / rate**2, -D / rate]])
@@ -133,10 +133,10 @@ def _first_order(D: Array, K: Array, rate: float = 1.0, tolerance: float = 0.0) 
 def _spectrum(F: Array, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues and vectors of F, the zeros first.
 
-    Motions that nothing drives, F Z = 0 to within the tolerance with each row of F in its own size or 1, are
-    split off, then those that only drive these, and so on: all together their zero eigenvalues are defective,
-    and rounding would make small numbers of them.  With x = Z a + E y, where E leaves out as many coordinates
-    t as Z has columns, y' = (F_r - Z_r Z_t^{-1} F_t) y and a' = Z_t^{-1} F_t y.
+    Motions that nothing drives, F Z = 0 to within the tolerance (each row of F is scaled by its size, or by 1 if that
+    is larger), are split off, then those that only drive these, and so on.  Together their zero eigenvalues are
+    defective, and rounding would turn them into small numbers.  With x = Z a + E y, where E leaves out as many
+    coordinates t as Z has columns, y' = (F_r - Z_r Z_t^{-1} F_t) y and a' = Z_t^{-1} F_t y.
     """
     from scipy.linalg import eig, qr  # noqa: PLC0415 (slow to import)
 

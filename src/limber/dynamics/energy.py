@@ -21,9 +21,11 @@ def kinetic_energy(system: System, q: ArrayLike, v: ArrayLike) -> Array:
 
 
 def potential_energy(system: System, q: ArrayLike) -> Array:
-    """Elastic energy of the modes plus gravity, zero for undeformed bodies at the world origin.
+    """The energy of modes, gravity, and springs and stops of joints.
 
-    q (..., nq) -> (...).  Gravity sees the deformed geometry at either fidelity.
+    Without springs and stops it is zero for undeformed bodies at the world origin.
+
+    q (..., nq) -> (...).  The geometry is deformed at either fidelity.
     """
     try:
         answer = system._ready["potential_energy"](q)

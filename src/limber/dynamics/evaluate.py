@@ -1,4 +1,4 @@
-"""Between the public functions and the compiled entry points: shapes, batches, threads, messages."""
+"""The layer between the public functions and the compiled entry points: shapes, batches, threads, messages."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ STATES_PER_THREAD = 64
 
 External = dict[tuple[str, str | int | None], ArrayLike]
 
-#: What trying a function of `System._ready` raises where there is none: no System, no such call yet, a key that
-#: does not hash.
+#: The errors of a lookup in `System._ready` that fails: the argument is no System, there was no such call yet, or the
+#: key cannot be hashed.
 NOT_READY = (AttributeError, KeyError, TypeError)
 
-#: Nodes that never change.
+#: The types of nodes that can be parts of keys.
 _NODE_TYPES = frozenset({str, int, np.int64, type(None)})
 
 
@@ -108,14 +108,14 @@ def named_wrenches(external: External | None) -> dict[str, tuple[ArrayLike, int]
 
 
 class Workspaces:
-    """Scratch arrays of one system and purpose, reused between calls; safe between threads."""
+    """Scratch arrays of one system and size, which calls reuse; threads may share them."""
 
     def __init__(self, size: int):
         self.size = size
         self.free: list[np.ndarray] = []
 
     def take(self) -> np.ndarray:
-        """A scratch array of no particular content."""
+        """A scratch array with arbitrary content."""
         # list.pop and list.append are atomic
         try:
             return self.free.pop()
@@ -128,7 +128,7 @@ class Workspaces:
 
 
 def workspaces(packed: Packed, extra: int = 0) -> Workspaces:
-    """The workspaces of a packed system, with `extra` numbers behind the kernels' own."""
+    """The workspaces of a packed system, with `extra` numbers after those of the kernels."""
     pool = packed.pools.get(extra)
     if pool is None:
         pool = packed.pools.setdefault(extra, Workspaces(int(packed.topo[L.WORK_SIZE]) + extra))
@@ -138,7 +138,7 @@ def workspaces(packed: Packed, extra: int = 0) -> Workspaces:
 def node_key(name: str, body: str, node: str | int | None) -> Hashable:
     """The key of `System._ready` for a call that is about a node; None for a body or node of an unusual type.
 
-    The type is a part of it: True and 1.0 are no nodes, but equal to 1.
+    The type is part of the key, because True and 1.0 equal 1 but are not nodes.
     """
     kind = type(node)
     return (name, body, node, kind) if isinstance(body, str) and kind in _NODE_TYPES else None
@@ -154,15 +154,15 @@ def evaluated(
     row: str | None = None,
     key: Hashable = None,
 ) -> Any:
-    """A function of the table `kernels.functions` for any arrays that fit, with the batch in front; on all cores.
+    """Evaluate a function of the table `kernels.functions` for arrays with leading batch dimensions, on all cores.
 
-    This is the careful way, which answers every call or says what is wrong with it.  It keeps a function for
-    single states in `system._ready` under the key, which the public functions try first.
+    This is the careful way, which answers every call or says what is wrong with it.  It stores a function for
+    single states in `system._ready` under the key; the public functions try that one first.
 
-    name : of the function, which messages speak of.
+    name : the name of the function in messages.
     given : its inputs, in the order of the table.
-    node : the body and node it is about.
-    row : its row of the table, if that has another name.
+    node : the body and node that it is about.
+    row : its row of the table, if the row has another name.
     """
     check_system(system)
     row = row or name
@@ -192,7 +192,7 @@ def evaluated(
 def _run(
     system: System, name: str, row: str, call: Call, inputs: dict[str, Array], workspace
 ) -> Array:
-    """The outputs of a call for all states, one behind the other; raises what its status says."""
+    """The outputs of a call for all states, one after the other; raises the error that its status stands for."""
     given = [a.ravel() for a in inputs.values()]
     states = len(inputs["q"])
     out = np.empty(states * call.size)
@@ -209,7 +209,7 @@ def _run(
         workspace.give_back(work)
         return status
 
-    # states are counted by q: without coordinates all of them are taken at once
+    # The states are counted by the size of q, so without coordinates they cannot be split.
     for status in split(part, states) if system.nq else [part(0, states)]:
         if status != OK:
             state, why = divmod(int(status), STATES)
@@ -218,7 +218,7 @@ def _run(
 
 
 def split(part: Callable[[int, int], int], states: int) -> list[int]:
-    """part(start, stop) over `states`, in as many threads as there are cores (and states to fill them)."""
+    """Call part(start, stop) for parts of the states, in as many threads as there are cores and enough states."""
     threads = min(cores(), max(1, states // STATES_PER_THREAD))
     if threads == 1:
         return [part(0, states)]
@@ -228,14 +228,14 @@ def split(part: Callable[[int, int], int], states: int) -> list[int]:
 
 
 def cores() -> int:
-    """Cores this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def of_batch(state: int, states: int) -> str:
-    """Which state a message is about."""
+    """The part of a message that says which state it is about."""
     return f" (state {state} of the batch)" if states > 1 else ""
 
 
@@ -257,7 +257,7 @@ def refuse(
     inputs: dict[str, Array],
     entry: str = "the dynamics",
 ) -> None:
-    """Raise the error behind a status, naming the argument, the element and the body."""
+    """Raise the error that a status stands for, with the argument, the element and the body."""
     which = of_batch(state, states)
     if status == NOT_FINITE:
         for name, a in inputs.items():

@@ -26,7 +26,7 @@ METHODS = ("articulated", "composite")
 #: Further methods, f(system, q, v, tau, external) -> vdot of one state; `limber.algebra` adds its own.
 MORE_METHODS: dict[str, Callable[[System, Array, Array, Array, External], Array]] = {}
 
-#: A method whose answer differs from that of the articulated sweep by more has lost half of its digits.
+#: A method whose answer differs from that of the articulated sweep by more than this has lost half of its digits.
 LOSS = 1e-8
 
 
@@ -51,10 +51,10 @@ def forward_dynamics(
         operators, for study: "fd1" to "fd4" (Rodriguez & Kreutz), "coupled" and "split" (Jain & Rodriguez,
         (51), (58) and (61), (62)), "denoc" (Mohan & Saha), "cg" (conjugate gradients).
 
-    All methods give the same answer, and refuse the same states.  Those that form the mass matrix or add up the
-    bias forces of the whole tree first ("composite", "fd1", "fd2", "denoc", "cg") lose as many digits as the
-    condition number of the mass matrix has, seven where a screw of a pitch of 1000 m takes a body far away, and
-    "articulated" does not.  A ModelWarning says so where half of the digits are lost.
+    All methods give the same answer and refuse the same states.  Those that first form the mass matrix or add up
+    the bias forces of the whole tree ("composite", "fd1", "fd2", "denoc", "cg") lose as many digits as the
+    condition number of the mass matrix has; "articulated" does not.  For example, they lose seven digits if a screw
+    with a pitch of 1000 m carries a body far away.  A ModelWarning says so if half of the digits are lost.
     """
     if method == "articulated":
         answer = ready_answer(system, method, external, q, v, tau)
@@ -70,7 +70,7 @@ def forward_dynamics(
 
 
 def _swept(system: System, q, v, tau, external: External | None, method: str) -> Array:
-    """By one of the compiled METHODS, the careful way."""
+    """Evaluate one of the compiled METHODS in the careful way."""
     sweep = fastest_sweep(system) if method == "articulated" else method
     key = force_key(method, external)
     return evaluated(
@@ -79,8 +79,11 @@ def _swept(system: System, q, v, tau, external: External | None, method: str) ->
 
 
 def _compared(system: System, q, v, tau, external: External | None, method: str) -> Array:
-    """By another method than the articulated sweep, which refuses states that are wrong or have no answer, and
-    has the digits that the other one may lose."""
+    """Evaluate another method, and compare it with the articulated sweep.
+
+    The articulated sweep refuses states that are wrong or have no answer, and keeps digits that the other method may
+    lose.
+    """
     exact = forward_dynamics(system, q, v, tau, external=external)
     if method in MORE_METHODS:
         answer = _one_by_one(system, q, v, tau, external, MORE_METHODS[method])
@@ -94,8 +97,11 @@ def _compared(system: System, q, v, tau, external: External | None, method: str)
 
 
 def _warn_of_loss(system: System, q, v, tau, external, method: str, error, exact) -> None:
-    """Warn of an answer that differs from the exact one by more than LOSS, each freedom in the unit in which
-    its inertia is 1, against the accelerations and the forces on it."""
+    """Warn if an answer differs from the exact one by more than LOSS.
+
+    Each freedom is measured in the unit in which its inertia is 1, and the error is relative to the largest
+    acceleration or force.
+    """
     M = evaluated(system, "mass_matrix", (q,))
     size = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1))
     at_rest = (q, v, np.zeros(system.nv))

@@ -30,7 +30,7 @@ def inverse_dynamics(
 
 
 def bias(system: System, q: ArrayLike, v: ArrayLike) -> Array:
-    """The forces that vdot = 0 needs: Coriolis, elastic (K eta), damping (D eta_dot) and gravity.
+    """The forces that keep vdot at zero: Coriolis, elastic, damping and gravity forces, and those of the joints.
 
     M(q) vdot + bias(q, v) = tau.  q (..., nq), v (..., nv) -> (..., nv); O(N).
     """

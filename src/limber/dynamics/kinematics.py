@@ -16,7 +16,7 @@ def pose(
 ) -> tuple[Array, Array]:
     """(R, p) of a node in the world: R (..., 3, 3) turns its components into world ones, p (..., 3).
 
-    Without `node`, of the body frame.  The deformed geometry, at either fidelity.
+    Without `node`, it is that of the body frame.  The geometry is deformed at either fidelity.
     """
     try:
         answer = system._ready["pose", body, node, type(node)](q)
@@ -28,8 +28,8 @@ def pose(
 def jacobian(system: System, q: ArrayLike, body: str, node: str | int | None = None) -> Array:
     """The Jacobian (..., 6, nv) of a node: its velocity [angular; linear], world axes, is J v.
 
-    Without `node`, of the body frame.  The derivative of `pose`: deformed geometry, at either
-    fidelity.
+    Without `node`, it is that of the body frame.  J is the derivative of `pose`, so the geometry is deformed at
+    either fidelity.
     """
     try:
         answer = system._ready["jacobian", body, node, type(node)](q)
@@ -48,8 +48,8 @@ def acceleration(
 ) -> Array:
     """The acceleration (..., 6) [angular; linear] of a node, world axes: J vdot + (dJ/dt) v.
 
-    Without `node`, of the body frame.  What an accelerometer there shows is the linear part less gravity.  The
-    deformed geometry, at either fidelity.  O(N).
+    Without `node`, it is that of the body frame.  An accelerometer there measures the linear part minus gravity.  The
+    geometry is deformed at either fidelity.  O(N).
     """
     try:
         answer = system._ready["acceleration", body, node, type(node)](q, v, vdot)
@@ -61,8 +61,11 @@ def acceleration(
 
 
 def qdot(system: System, q: ArrayLike, v: ArrayLike) -> Array:
-    """The time derivative of q at speeds v: v itself but for quaternions and simple joints of several
-    columns, where theta_dot = Gamma(theta) beta."""
+    """The time derivative of q at speeds v.
+
+    It is v itself, except for quaternions and simple joints of several columns, where
+    theta_dot = Gamma(theta) beta.
+    """
     try:
         answer = system._ready["qdot"](q, v)
     except NOT_READY:
@@ -73,8 +76,8 @@ def qdot(system: System, q: ArrayLike, v: ArrayLike) -> Array:
 def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
     """q after moving with constant speeds v for the time dt, on the configuration manifold.
 
-    Exact on quaternions (exponential maps of SO(3) and SE(3)) and wherever theta_dot = beta; a
-    `SimpleJoint` of several columns makes the first-order step theta + Gamma(theta) beta dt.
+    The step is exact for quaternions (exponential maps of SO(3) and SE(3)) and wherever theta_dot = beta.
+    For a `SimpleJoint` of several columns it is the first-order step theta + Gamma(theta) beta dt.
     """
     try:
         answer = system._ready["integrate"](q, v, dt)
@@ -88,6 +91,6 @@ def integrate(system: System, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
 
 
 def _of_node(system: System, name: str, given: tuple, body: str, node: str | int | None) -> Any:
-    """A function of a node, the careful way."""
+    """Evaluate a function of a node in the careful way."""
     key = node_key(name, body, node)
     return evaluated(system, name, given, node=(body, node), key=key)

@@ -22,18 +22,18 @@ from limber.dynamics.stiffness import (
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.native.status import NOT_FINITE
 
-#: Modes that a printed table has.
+#: How many modes a printed table has at most.
 LISTED = 40
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Modes:
-    """Modes of a system: first the directions in which the configuration falls, the fastest first, then by
-    rising frequency.  Printed, a table.
+    """Modes of a system: first the directions in which the configuration falls, the fastest first, then the others by
+    increasing frequency.  They print as a table.
 
     omega : (n,) natural frequencies, rad/s; zero for a rigid-body mode and for a direction of falling.
     damping : (n,) damping ratios, negative where an oscillation grows; nan where omega is zero.
-    growth : (n,) growth rates, 1/s: zero for all that does not grow, else the real part of the eigenvalue.
+    growth : (n,) growth rates, 1/s: the real part of the eigenvalue if it is positive, else zero.
     shapes : (nv, n) shapes in v, v^T M v = 1; complex if damping or held forces couple the modes.
     eigenvalues : (n,) complex, -damping omega + i omega sqrt(1 - damping^2); of two real ones, the
         greater: the slower of an overdamped mode, the growing one of a direction of falling.
@@ -87,10 +87,10 @@ def modes(
 ) -> Modes:
     """Natural modes of small motion about the configuration q at rest.
 
-    Solves M x'' + D x' + K x = 0 with K the stiffness of bodies, joints and gravity, tau held at what
-    keeps q in equilibrium.  D has the slope of the joints' friction at rest, level / friction_speed: a joint with
-    friction hardly moves.  Where a spherical or free joint needs such a force to hold it, that force
-    follows the body and K is not symmetric.  The answer is the same in any units.
+    Solves M x'' + D x' + K x = 0 with K the stiffness of bodies, joints and gravity, while tau is held at the value
+    that keeps q in equilibrium.  D contains the slope of the joints' friction at rest, level / friction_speed: a
+    joint with friction hardly moves.  If a force holds a spherical or free joint, this force follows the body,
+    and K is not symmetric.  The answer is the same in any units.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def modes(
     scale = np.outer(size, size)
     found = solve(*(x[part] / scale for x in (M, damping, elastic, gravity, uncertain)))
     falling = (found.growth > 0.0) & (found.omega == 0.0)
-    equal = np.array([float(f"{x:.9g}") for x in found.omega])  # but for rounding
+    equal = np.array([float(f"{x:.9g}") for x in found.omega])  # removes rounding differences
     order = np.lexsort([-found.growth, equal, ~falling])
     shapes = np.zeros((system.nv, len(order)), dtype=found.shapes.dtype)
     shapes[free] = found.shapes[:, order] / size[:, None]
@@ -142,7 +142,7 @@ def modes(
 
 
 def _movers(system: System, M: Array, shapes: np.ndarray) -> tuple[tuple[str, float], ...]:
-    """The joint, or the mode of a body, with the largest part of the kinetic energy in each shape, and the part."""
+    """The joint, or mode of a body, with the largest share of the kinetic energy of each shape, and that share."""
     names, starts = [], []
     for name, where in system.layout.items():
         for i in range(where.v_modes.start, where.v_modes.stop):

@@ -1,9 +1,9 @@
 """Stiffness and damping of small motion about a configuration at rest, and how exact they are.
 
-The slope of the bias along `integrate`, K_ij = X_j(b_i) with X_j the derivative along speed j, is that of a
-potential, b_i = X_i(V), and K_ij - K_ji = -[X_i, X_j](V).  It is symmetric where speeds are rates of
-coordinates; those of a spherical or free joint are not, [X_i, X_j] = c_ij^k X_k with the structure constants
-of the joint's map, so that K - K^T = -c_ij^k b_k: a force b that holds such a joint follows the body.
+The stiffness is the slope of the bias along `integrate`, K_ij = X_j(b_i) with X_j the derivative along speed j.  The
+bias has a potential, b_i = X_i(V), so K_ij - K_ji = -[X_i, X_j](V).  K is symmetric if the speeds are rates of
+coordinates.  Those of a spherical or free joint are not: [X_i, X_j] = c_ij^k X_k with the structure constants of the
+joint's map, so that K - K^T = -c_ij^k b_k.  A force b that holds such a joint follows the body.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from limber.dynamics.kinematics import integrate
 from limber.joints import Joint
 from limber.joints.simple import bracket
 
-#: Step of the differences by which gravity's stiffness is found, in radians and parts of the system's size,
-#: and their weights at 1, 2, 3 and 4 steps: of order eight, so that rounding and the terms left out are both
+#: The step of the differences that give the stiffness of gravity, in radians and parts of the system's size, and
+#: their weights at 1, 2, 3 and 4 steps.  They have order eight, so that rounding and truncation errors are both
 #: about 1e-14 of the slope.
 STEP = 0.02
 WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
-#: What those differences leave of a zero, as a part of what gravity can do.
+#: The error of those differences where the slope is zero, relative to the largest effect of gravity.
 DIFFERENCES = 1e-12
-#: A force below this part of what gravity can do is rounding.
+#: A force below this part of the largest effect of gravity is rounding error.
 HELD = 1e-10
 
 
@@ -52,8 +52,7 @@ def _modal(system: System, what: str) -> Array:
 
 
 def reach(system: System) -> Array:
-    """For each freedom, the change of its coordinate that turns a body by about a radian or moves it by about
-    the size of the system."""
+    """The change of each coordinate that turns a body by about a radian or moves it by about the size of the system."""
     length = extent(system)
     result = np.ones(system.nv)
     for name, where in system.layout.items():
@@ -82,13 +81,13 @@ def gravity_stiffness(system: System, q: Array) -> Array:
 
 
 def _gravity_and_modes(system: System, q: Array, zero: Array) -> Array:
-    """The bias at rest without what the joints themselves take."""
+    """The bias at rest without the forces of the joints themselves."""
     own = evaluated(system, "joint_forces", (q, zero))
     return bias(system, q, zero) - own
 
 
 def gravity_forces(system: System, M: Array) -> Array:
-    """The most that gravity can do to each freedom: |g| sqrt(m M_ii), with m the mass that it moves."""
+    """The largest effect of gravity on each freedom: |g| sqrt(m M_ii), with m the mass that it moves."""
     carried = dict.fromkeys(("world", *system.layout), 0.0)
     for name in reversed(list(system.layout)):
         carried[name] += system.bodies[name].mass
@@ -100,13 +99,13 @@ def gravity_forces(system: System, M: Array) -> Array:
 
 
 def uncertainty(system: System, M: Array) -> Array:
-    """What rounding and differences leave of zeros in `gravity_stiffness`, (nv, nv)."""
+    """A bound of the errors of zeros in `gravity_stiffness`, from rounding and differences, (nv, nv)."""
     each = np.outer(gravity_forces(system, M), 1.0 / reach(system))
     return DIFFERENCES * 0.5 * (each + each.T)
 
 
 def asymmetry(system: System, q: Array, M: Array) -> Array:
-    """K - K^T at q, exactly: zero unless a force holds a joint whose speeds are no rates of coordinates."""
+    """K - K^T at q, exactly; it is zero unless a force holds a joint whose speeds are not rates of coordinates."""
     held = bias(system, q, np.zeros(system.nv))
     held[np.abs(held) <= HELD * gravity_forces(system, M)] = 0.0
     result = np.zeros((system.nv, system.nv))

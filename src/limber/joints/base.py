@@ -1,4 +1,4 @@
-"""What every joint is: a sequence of groups, from inboard to outboard."""
+"""The base of all joints: a sequence of groups, from inboard to outboard."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Group:
 
     @property
     def has_rates(self) -> bool:
-        """Whether the speeds are the rates of the coordinates, one by one: screws that commute."""
+        """Whether each speed is the rate of one coordinate, which holds for screws that commute."""
         return self.kind == layout.SCREWS and not any(
             np.any(bracket(self.H[:, i], self.H[:, j])) for i in range(self.dofs) for j in range(i)
         )
@@ -64,14 +64,14 @@ class Joint(Frozen):
     outboard frame in its own axes per unit speed.  `configuration(theta)` is (R, p), the outboard
     frame in the inboard one.  `Gamma(theta)` relates coordinates and speeds, theta_dot = Gamma beta.
 
-    Every joint takes by keyword what it has of its own, one number or one for every speed: `armature`,
+    Every joint takes its physics by keyword, each option as one number or as one for every speed: `armature`,
     `stiffness` with `rest`, `damping`, `friction`, `limits` with stops, and more; see `JointOptions`.
-    `physics` has all of it, an array each.
+    `physics` holds all options as arrays.
     """
 
     groups: tuple[Group, ...] = ()
     physics: JointPhysics
-    #: whether only `lb.symbolic.equations` takes it
+    #: whether it can only be used in `lb.symbolic.equations`
     symbolic = False
 
     def _finish(self, physics: JointPhysics | JointOptions) -> None:
@@ -84,7 +84,7 @@ class Joint(Frozen):
         self._freeze()
 
     def _written(self, *arguments: object) -> str:
-        """The joint as it is written in Python."""
+        """The Python expression that makes the joint."""
         given = [f"{name}={value!r}" for name, value in self.physics.given.items()]
         return f"{type(self).__name__}({', '.join([*map(str, arguments), *given])})"
 
@@ -117,7 +117,7 @@ class Joint(Frozen):
 
     @cached_property
     def kernel_kind(self) -> tuple[int, int]:
-        """(kind, axis) under which the kernels know this joint."""
+        """The (kind, axis) of this joint in the kernels."""
         if not self.groups:
             return layout.FIXED, 0
         if len(self.groups) == 1 and self.dofs == 1:
@@ -128,7 +128,7 @@ class Joint(Frozen):
         return layout.GENERAL, 0
 
     def quaternions(self) -> Iterator[slice]:
-        """Where the quaternions lie in theta."""
+        """The slices of theta that are quaternions."""
         at = 0
         for g in self.groups:
             if g.kind != layout.SCREWS:
@@ -158,7 +158,7 @@ class Joint(Frozen):
         return np.array(columns).reshape(self.dofs, self.nq).T
 
     def _coordinates(self, theta) -> Array:
-        """theta, checked, its quaternions made unit."""
+        """theta, checked and with normalized quaternions."""
         theta = array("theta", theta, (self.nq,), f"The coordinates of {self!r}.").copy()
         for at in self.quaternions():
             where = f"theta[{at.start}:{at.stop}], a quaternion of {self!r},"

@@ -1,4 +1,4 @@
-"""Compound joints: several joints in a row."""
+"""Compound joints: several joints in series."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from limber.joints.physics import JointOptions, joined
 
 
 class CompoundJoint(Joint):
-    """Joints in a row, from inboard to outboard, as one joint with a moving map.
+    """Several joints in series, from inboard to outboard, as one joint whose map depends on theta.
 
-    Its map H(theta) and the acceleration that goes with its rate follow Kwatny & Blankenship,
+    Its map H(theta) and the acceleration due to the rate of H follow Kwatny & Blankenship,
     Proposition 3.  Coordinates and speeds are those of the parts, in order.
     """
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Constants:
-    """A growing flat array of floats, or of objects where symbols are among them."""
+    """A growing flat array of floats, or of objects if some of them are symbols."""
 
     parts: list[np.ndarray] = field(default_factory=list)
     size: int = 0
 
     def add(self, *numbers) -> int:
-        """Append numbers; returns where they start."""
+        """Append numbers and return the index of the first."""
         start = self.size
         for x in numbers:
             part = np.asarray(x).ravel()
@@ -34,7 +34,7 @@ class Constants:
 
 
 def pack_groups(topo, const: Constants, k: int, joint: Joint, group: int) -> int:
-    """Fill the rows of a general joint's groups; returns the next free row."""
+    """Fill the rows of the groups of a general joint, and return the next free row."""
     q, v = topo[k, L.Q_JOINT], topo[k, L.V_JOINT]
     for g in joint.groups:
         row = topo[group]
@@ -47,7 +47,7 @@ def pack_groups(topo, const: Constants, k: int, joint: Joint, group: int) -> int
 
 
 def lay_out_joint(topo, k: int, at: int) -> int:
-    """Offsets of the work of the joint of body k and its groups, from `at` on; returns where it ends."""
+    """Set the offsets of the work of the joint of body k and its groups, from `at` on, and return its end."""
     row = topo[k]
     row[L.W_JOINT] = at
     at += int(row[L.DOFS]) * L.JOINT_WORK
@@ -58,7 +58,7 @@ def lay_out_joint(topo, k: int, at: int) -> int:
 
 
 def place_blocks(row, sizes: dict[int, int], at: int) -> int:
-    """Write the offsets of consecutive blocks, from `at` on, into their columns; returns where they end."""
+    """Write the offsets of consecutive blocks, from `at` on, to their columns, and return the end of the last."""
     for column, size in sizes.items():
         row[column] = at
         at += size
@@ -66,7 +66,7 @@ def place_blocks(row, sizes: dict[int, int], at: int) -> int:
 
 
 def flattened(topo, n: int, groups: int) -> np.ndarray:
-    """Rows of n bodies, their groups and modal rows, named by where they start, in one flat array."""
+    """The rows of n bodies, their groups and their modal rows in one flat array, with references by starting index."""
     topo[0, [L.END, L.GROUPS_END]] = (n + 1) * L.COLUMNS, (n + 1 + groups) * L.COLUMNS
     topo[1 : n + 1, [L.PARENT, L.GROUP, L.MODAL]] *= L.COLUMNS
     return topo.ravel()

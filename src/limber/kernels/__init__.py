@@ -1,6 +1,6 @@
 """Scalar-generic kernels: the recursions, written once.
 
-A kernel uses `+ - * /`, sin, cos, sqrt, integer loops and array indexing only; it branches on
-structure, never on a scalar's value; it writes into arrays it is given and allocates nothing.
-`limber.kernels.layout` says what lies where in those arrays.
+A kernel uses only `+ - * /`, sin, cos, sqrt, log, integer loops and array indexing.  It branches on structure,
+never on the value of a scalar; it writes into arrays that it is given and allocates nothing.
+`limber.kernels.layout` describes those arrays.
 """

@@ -1,21 +1,21 @@
-"""Forward dynamics by articulated-body inertias, modes and joint eliminated in turn.
+"""Forward dynamics by articulated-body inertias; modes and joint are eliminated in turn.
 
 Solves    P(k) = sum_c A(c) Gamma(c) A(c)^T + M_m(k), D_f = H_f P H_f^T, P_R = P_rr - g mu^T,
           D_R = H P_R H^T + armature, P_R_plus = P_R - G_R H P_R, and the sweeps (64)
-          (Jain & Rodriguez, Eqs. (63), (64); the sweep's z_R adds g eps_f and P_R a_mR, which here
-          joins after the hinge is eliminated, as P_R_plus a_mR)
+          (Jain & Rodriguez, Eqs. (63), (64); there z_R contains g eps_f and P_R a_mR, here the latter is
+          added after the hinge is eliminated, as P_R_plus a_mR)
 Given     q, v, tau, external wrenches
 Computes  vdot; leaves P, K, 1/D, nu in work
 Sweep     base to tip, tip to base, base to tip
 Cost      about 305 multiplications for a rigid body on a revolute joint; m^3/6 + 20 m^2 + 100 m
           + 300 more for m modes of any shape on a flexible parent.  Beams, whose integrals and shapes are
-          mostly zeros, cost far less when traced: an inner link with 4 modes 750 altogether
+          mostly zeros, cost far less when traced: 750 altogether for an inner link with 4 modes
 
 Every freedom is eliminated by one rank-one step, which is the L D L^T factorization of D_f and of
 D_R without square roots: D = h.P h, K = P h / D, P <- P - K (P h)^T, z <- z + K eps.
 
-The modes of a body that carries others may be eliminated in other coordinates than its own,
-eta = B zeta with a constant B (`assembly.align`): MU, DF, ZF and the node map are then those of zeta.
+The modes of a body that carries others may be eliminated in coordinates zeta other than its own,
+eta = B zeta with a constant B (`assembly.align`).  MU, DF, ZF and the node map then refer to zeta.
 """
 
 from .forces import (
@@ -73,7 +73,7 @@ from .vec import add, axpy, dot, load3, load9, mul, scale, store3
 
 @kernel
 def align_forces(topo, const, work, tau, k):
-    """ZF - tau of body k in its aligned modal coordinates, eta = B zeta: ZF <- B^T (ZF - tau).
+    """Refer ZF - tau of body k to its aligned modal coordinates, eta = B zeta: ZF <- B^T (ZF - tau).
 
     In these coordinates few modes feel the bodies attached to k, each along a unit vector
     (`assembly.align`).
@@ -132,7 +132,7 @@ def eliminate_modes(topo, work, tau, k, p):
             lsr = work[row + s]
             l = lsr * d
             work[row + s] = l
-            # row s of DF from its diagonal on; row r is gains up to s by now
+            # row s of DF from its diagonal on; the entries of row r up to s are gains by now
             work[df + s * m + s] -= l * lsr
             for t in range(s + 1, m):
                 work[df + s * m + t] -= l * work[row + t]
@@ -150,7 +150,7 @@ def eliminate_modes(topo, work, tau, k, p):
 
 @kernel
 def driving_force(topo, const, q, v, tau, k, r):
-    """What drives joint speed r of body k: tau less what the joint takes itself (`physics`)."""
+    """The force that drives joint speed r of body k: tau minus the force f of the joint (`physics`)."""
     force = tau[topo[k + V_JOINT] + r]
     if topo[k + PHYSICS] != 0:
         force -= speed_force(topo, const, q, v, k, r)
@@ -162,8 +162,8 @@ def eliminate_joint(topo, const, work, q, v, tau, k, p):
     """Eliminate the joint speeds of body k from P_R at work[p:] and z_R in Z; turn to parent axes.
 
     Leaves P_R_plus in SCRATCH and z_plus + P_R_plus a in Z, with a the hinge's BIAS, unless the parent
-    is the world.  One rank-one step per speed.  An armature adds to the pivot D and not to P, so that
-    P_R_plus H^T = K armature: zero, as `revolute` takes it, only where there is none.
+    is the world.  Each speed takes one rank-one step.  An armature adds to the pivot D and not to P, so that
+    P_R_plus H^T = K armature.  This is zero, as `revolute` assumes, only without armature.
     """
     if topo[k + JOINT] == REVOLUTE and topo[k + PHYSICS] == 0:
         eliminate_revolute(topo, work, tau, k, p)
@@ -198,7 +198,7 @@ def eliminate_joint(topo, const, work, q, v, tau, k, p):
 
 @kernel
 def condense(topo, const, work, q, v, tau, k):
-    """One step of the inward sweep: eliminate the freedoms of body k, load its parent."""
+    """One step of the inward sweep: eliminate the freedoms of body k and add what remains to its parent."""
     b = topo[k + WORK]
     if topo[k + INBOARD] != 0:
         bias_to_joint(topo, work, k)

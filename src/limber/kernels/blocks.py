@@ -66,7 +66,7 @@ def unit6(j):
 
 @kernel
 def to_frame(topo, work, k, w, v):
-    """X [w; v]: a velocity of the joint's outboard frame, at the body frame, modes held."""
+    """X [w; v]: carry a velocity from the joint's outboard frame to the body frame, with the modes at rest."""
     if topo[k + INBOARD] != 0:
         i = topo[k + W_INBOARD]
         E = load9(work, i + I_ROT)

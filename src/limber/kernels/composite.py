@@ -52,7 +52,7 @@ from .vec import add, cross, dot, load3, load6, load9, mul
 
 @kernel
 def joint_rows(topo, work, k, matrix, c, n, f):
-    """H (n, f) into column c of the mass matrix, rows and columns of the joint of body k."""
+    """Write H (n, f) to column c of the mass matrix, in the rows of the joint of body k, and to row c."""
     size = topo[NV]
     t = topo[k + V_JOINT]
     for r in range(topo[k + DOFS]):
@@ -97,7 +97,7 @@ def spawn(topo, work, k, matrix, c, n, f):
 
 @kernel
 def place_masses(topo, const, work, q):
-    """Every body in its place, with its own inertia."""
+    """Place every body and compute its own inertia."""
     for k in range(COLUMNS, topo[END], COLUMNS):
         place(topo, const, work, q, k)
         body_mass(topo, const, work, q, k)
@@ -107,7 +107,7 @@ def place_masses(topo, const, work, q):
 def composite_to_parent(topo, work, k):
     """Add the composite inertia of body k to that of its parent.
 
-    That of a body and all outboard of it, their modes at rest, is the inertia of a rigid body.
+    The composite of a body and all bodies outboard of it, with their modes at rest, is a rigid body.
     """
     p = topo[k + PARENT]
     if p != 0:
@@ -152,7 +152,7 @@ def mass_matrix(topo, const, work, q, matrix):
     place_masses(topo, const, work, q)
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
         if topo[k + INBOARD] != 0:
-            # the children's composites are in: refer them, as the body itself, to the joint
+            # the composites of the children have been added: refer the sum to the joint
             inertia_to_joint(topo, work, k)
         A, B, C = load_inertia(work, topo[k + WORK] + P)
         m = topo[k + MODES]
@@ -185,7 +185,7 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     size = topo[NV]
     for i in range(size):
         vdot[i] = 0.0
-    # the bias C goes through the first row of `matrix`, which is free until the mass matrix is formed
+    # the first row of `matrix` holds the bias C until the mass matrix is formed
     inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, matrix)
     for i in range(size):
         vdot[i] = tau[i] - matrix[i]

@@ -1,6 +1,6 @@
 """Kinetic and potential energy, momentum.
 
-The kinetic energy and the momentum use M_m of the system's own fidelity, so that T = v.M v/2.
+The kinetic energy and the momentum use M_m at the fidelity of the system, so that T = v.M v/2.
 Sweep     base to tip
 Cost      about 70 multiplications for a rigid body, 10 m^2 + 60 m + 100 more for m modes
 """
@@ -123,9 +123,9 @@ def potential_energy(topo, const, work, q, out):
 
 @kernel
 def dissipated_power(topo, const, band, q, v):
-    """What the dampers of modes and joints, friction and the damping of stops take at (q, v).
+    """The power dissipated at (q, v) by the dampers of modes and joints, by friction and by the damping of stops.
 
-    band : how far from their diagonals the modal damping matrices reach.
+    band : half of the bandwidth of the modal damping matrices; entries farther from the diagonal are zero.
     """
     total = 0.0
     for k in range(COLUMNS, topo[END], COLUMNS):

@@ -1,8 +1,8 @@
-"""Inward steps that every force sweep shares: external forces, the inboard node, the parent.
+"""The inward steps that all force sweeps share: external forces, the inboard node, the parent.
 
-A force on the parent is the transpose of the velocity map: with the wrench (N, F) at the joint's
-outboard frame in parent axes, the parent's modal force gains (node map)^T (N, F) and its rigid
-force (N + o x F, F).
+Forces go to the parent by the transpose of the velocity map.  A wrench (N, F) at the joint's outboard
+frame, in parent axes, adds (node map)^T (N, F) to the parent's modal force and (N + o x F, F) to its
+rigid force.
 """
 
 from .inertia import (
@@ -78,7 +78,7 @@ def apply_external(topo, const, work, q, ext_count, ext_index, ext):
 
 @kernel
 def force_to_joint(topo, work, k, n, f):
-    """A wrench at the body frame (body axes), taken to the deforming inboard node (its axes)."""
+    """Carry a wrench at the body frame (body axes) to the deforming inboard node (node axes)."""
     i = topo[k + W_INBOARD]
     E = load9(work, i + I_ROT)
     return mul_t(E, sub(n, cross(load3(work, i + I_POS), f))), mul_t(E, f)
@@ -105,7 +105,7 @@ def inertia_to_joint(topo, work, k):
         n = sub(load3(work, mu + 6 * s), n)
         f = sub(load3(work, mu + 6 * s + 3), f)
         for r in range(s, m):
-            # MU_r of these rows is still that of the body frame
+            # MU_r of these rows still refers to the body frame
             work[df + s * m + r] -= (
                 dot(load3(work, i + I_SHAPES + 6 * r), n)
                 + dot(load3(work, i + I_SHAPES + 6 * r + 3), f)
@@ -127,7 +127,7 @@ def inertia_to_joint(topo, work, k):
 def bias_to_joint(topo, work, k):
     """Add M_m times the inboard bias to Z and ZF, and refer them to the inboard node, in place.
 
-    Needs P and MU still at the body frame.
+    P and MU must still refer to the body frame.
     """
     b = topo[k + WORK]
     m = topo[k + MODES]
@@ -155,7 +155,7 @@ def inertia_to_parent(topo, work, k, columns):
     """Add the inertia at the joint of body k (SCRATCH, parent axes) to P, MU, DF (s >= r) of its parent.
 
     P(p) += phi Gamma phi^T, MU_r += phi Gamma pi_r, DF_rs += pi_r . Gamma pi_s, with pi the node map
-    (the A(k) Gamma A(k)^T of Jain & Rodriguez, Eq. (63)), which has so many `columns`.
+    (the A(k) Gamma A(k)^T of Jain & Rodriguez, Eq. (63)).  The node map has `columns` columns.
     """
     b = topo[k + WORK]
     p = topo[k + PARENT]
@@ -181,8 +181,9 @@ def inertia_to_parent(topo, work, k, columns):
 
 @kernel
 def force_to_parent(topo, work, k, columns, n, f):
-    """Add the wrench at the joint of body k (parent axes) to Z and ZF of its parent, by a node map of
-    so many `columns`.
+    """Add the wrench at the joint of body k (parent axes) to Z and ZF of its parent.
+
+    The node map has `columns` columns.
     """
     b = topo[k + WORK]
     p = topo[k + PARENT]

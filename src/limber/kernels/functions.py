@@ -1,8 +1,8 @@
-"""The functions of the state: one table of what each takes and gives, and of the kernel behind it.
+"""The functions of the state: one table of their kernels, inputs and outputs.
 
 The compiled entry points (`limber.native.entries`), the public functions (`limber.dynamics`), generated code
 (`limber.codegen`) and simulations read this table.  A new function of the state is a kernel, a row here, and a
-public name.  Kernels are named and not imported: the table serves the compiled and the traced ones alike.
+public name.  The table names kernels and does not import them, so it serves the compiled and the traced ones alike.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 
 class Sizes(Protocol):
-    """What shapes are made of; a System has it."""
+    """The sizes that shapes depend on; a System has them."""
 
     nq: int
     nv: int
@@ -25,8 +25,8 @@ class Sizes(Protocol):
 class Quantity:
     """An input or output: its name, its shape and what it means, in words.
 
-    A shape has numbers and the names of sizes: "nq", "nv", "bodies".  A vector of shape ("nq",) is laid out as q,
-    one of shape ("nv",) as v.
+    A shape consists of numbers and names of sizes: "nq", "nv", "bodies".  A vector of shape ("nq",) has the layout
+    of q, one of shape ("nv",) that of v.
     """
 
     name: str
@@ -44,14 +44,14 @@ class Function:
     """A function of the state.
 
     kernel : "module.function" in `limber.kernels`.
-    takes : what the kernel takes behind topo, const and work, and before its output, in its order: names of
-        INPUTS; "node" for (body, node record); "forces" for (count, index, wrenches); "matrix", scratch of
-        nv^2 numbers, comes behind the output.
-    outputs : the parts of its output, one behind the other.
-    view : which packed arrays of a system it runs on: `System.dynamics`, or `System.geometry`, which is that of
-        the deformed bodies at either fidelity.
-    zero : inputs of the kernel that callers do not give: they are zero.
-    pivots : whether it leaves pivots in work, to be judged.
+    takes : the arguments of the kernel between (topo, const, work) and its output, in order: names of INPUTS, "node"
+        for (body, node record), "forces" for (count, index, wrenches).  "matrix" stands for scratch of nv^2
+        numbers, which the kernel takes after the output.
+    outputs : the parts of its output, which are stored one after the other.
+    view : the packed arrays that it runs on: `System.dynamics`, or `System.geometry`, which describes the deformed
+        bodies at either fidelity.
+    zero : inputs of the kernel that callers do not give because they are zero.
+    pivots : whether it leaves pivots in `work` that must be checked.
     """
 
     kernel: str
@@ -81,7 +81,7 @@ class Function:
         return sum(prod(part.shape_in(system)) for part in self.outputs)
 
     def scratch_in(self, system: Sizes) -> int:
-        """How many numbers of scratch it needs beyond that of all kernels."""
+        """How many numbers of scratch it needs beyond the WORK_SIZE that every kernel has."""
         return system.nv**2 if "matrix" in self.takes else 0
 
 
@@ -198,13 +198,13 @@ INTERNAL: dict[str, Function] = {
     "dissipation": Function(
         "energy.dissipation",
         ("q", "v"),
-        (Quantity("power", (), "what dampers and friction take, W"),),
+        (Quantity("power", (), "power dissipated by dampers and friction, W"),),
         "dynamics",
     ),
     "joint_forces": Function(
         "physics.joint_forces",
         ("q", "v"),
-        (Quantity("force", ("nv",), "what the joints themselves take of tau"),),
+        (Quantity("force", ("nv",), "generalized forces of springs, dampers, friction and stops"),),
         "dynamics",
     ),
     "joint_slopes": Function(
@@ -230,12 +230,12 @@ INTERNAL: dict[str, Function] = {
     ),
 }
 
-#: All of them; the sweeps are called articulated_sweep and so on.
+#: All functions by name; the sweeps are called articulated_sweep and so on.
 ROWS: dict[str, Function] = {
     **{f"{name}_sweep": function for name, function in SWEEPS.items()},
     **{name: f for name, f in FUNCTIONS.items() if name != "forward_dynamics"},
     **INTERNAL,
 }
 
-#: The compiled entry point of each kernel: it has the name of the first row with that kernel.
+#: The compiled entry point of each kernel, which is named after the first row with that kernel.
 ENTRIES: dict[str, str] = {ROWS[name].kernel: name for name in reversed(ROWS)}

@@ -2,7 +2,7 @@
 
     P = [[A, B], [B^T, C]],   A, C symmetric (6-tuples), B a full 3 x 3 block (9-tuple)
 
-A spatial vector is handed over as its angular and its linear 3-tuple.
+A spatial vector is passed as two 3-tuples, its angular and its linear part.
 """
 
 from .scalar import inlined, kernel
@@ -51,8 +51,8 @@ def apply_inertia(A, B, C, w, v):
 def rotate_symmetric(R, S):
     """R S R^T with S symmetric.  Cost 31 multiplications.
 
-    A multiple of the identity does not change: S - S_zz I is rotated, its last diagonal element
-    zero, and the last element of the result follows from the trace.
+    A rotation leaves multiples of the identity unchanged.  So S - S_zz I is rotated, whose last diagonal element
+    is zero, and the last element of the result follows from the trace.
     """
     xx = S[0] - S[5]
     yy = S[3] - S[5]
@@ -149,7 +149,7 @@ def shift_rigid(o, mass, moment, J):
 
 @kernel
 def accumulate_rigid(a, i, mass, moment, J):
-    """Add the inertia of a rigid body to that at a[i:]."""
+    """Add the inertia of a rigid body to the inertia at a[i:]."""
     for j in range(6):
         a[i + j] += J[j]
     x, y, z = moment
@@ -217,5 +217,5 @@ def column(A, B, C, i):
 
 @kernel
 def shift_force(o, n, f):
-    """phi [n; f]: the wrench at the tip of o, taken at its root."""
+    """phi [n; f]: carry a wrench from the tip of o to its root."""
     return add(n, cross(o, f)), f

@@ -1,13 +1,13 @@
 """Joints: configuration, joint map, and the acceleration that a moving joint map adds.
 
-A joint is FIXED, a REVOLUTE or PRISMATIC one along a coordinate axis, or GENERAL: a sequence of
+A joint is FIXED, REVOLUTE or PRISMATIC along a coordinate axis, or GENERAL: a sequence of
 groups from inboard to outboard.  A group of SCREWS is a simple joint of Kwatny & Blankenship
 (Propositions 1 and 2): lambda = lambda_r ... lambda_1 with lambda_i = exp(h_i theta_i), and a
 joint map H of constant columns in the group's outboard axes.  SPHERICAL and FREE groups carry
-quaternions.  The joint map of the whole (Proposition 3) is brought to the outboard frame.
+quaternions.  The joint map of the whole sequence (Proposition 3) refers to the outboard frame.
 
-`joint_row`, `joint_column`, `along_joint` and `turned_joint` are the products with one row of H, whatever the kind of the
-joint: sweeps use them and need not know it.
+`joint_row`, `joint_column`, `along_joint` and `turned_joint` are products with one row of H for any kind of joint.
+Sweeps use them and do not need to know the kind.
 """
 
 from .inertia import apply_inertia, column
@@ -96,8 +96,8 @@ def group_column(topo, const, work, g, i, h):
 def general_joint_pose(topo, const, work, q, k):
     """Configuration (R, p) of the general joint of body k; writes its joint map to work.
 
-    Eqs. (26) to (28) of Kwatny & Blankenship, groups taken from inboard to outboard: each new
-    group carries the columns so far into its own outboard frame.
+    Eqs. (26) to (28) of Kwatny & Blankenship.  The groups are taken from inboard to outboard: each new
+    group transforms the columns so far to its own outboard frame.
     """
     j = topo[k + W_JOINT]
     first = topo[k + GROUP]
@@ -197,7 +197,7 @@ def axis_column(R, axis):
 
 @kernel
 def joint_row(topo, work, k, r, n, f):
-    """H_r (n, f): what a wrench at the joint of body k, outboard axes, does along joint speed r."""
+    """H_r (n, f): the generalized force of joint speed r of a wrench at the joint of body k, outboard axes."""
     if topo[k + JOINT] == GENERAL:
         h = topo[k + W_JOINT] + r * JOINT_WORK + J_H
         return dot(load3(work, h), n) + dot(load3(work, h + 3), f)

@@ -1,11 +1,11 @@
 """Where things lie in the three arrays that every kernel is given.
 
-`topo`   int64, flat, in rows of COLUMNS.  A row is named by where it starts, so that topo[k + PARENT]
+`topo`   int64, flat, in rows of COLUMNS.  A row is identified by the index at which it starts: topo[k + PARENT]
          is the parent of body k.  Row 0 is the world and holds the sizes of the system; then come the
          bodies, a parent before its children, the groups of the general joints, one modal row for each
          body with modes, and the PAIRS.
 `const`  float64, flat.  The numbers of the model: never written by a kernel.
-`work`   float64, flat.  Scratch, one block per body; a kernel reads nothing it has not written.
+`work`   float64, flat.  Scratch, one block per body; a kernel reads nothing there that it has not written.
 
 This is the only place that knows sizes.  Every block of `const` and of `work` has its absolute offset in a
 column of `topo`, which `assembly.pack` writes; kernels, symbolic names and parameters of generated code
@@ -13,11 +13,11 @@ find a block by its column and never by adding up the sizes of other blocks.
 """
 
 # --- topo, row 0: the system ------------------------------------------------------------------
-# in columns that mean nothing for the world, which has no joint; its MODES, DOFS, WORK and MODAL are 0
+# These use columns that mean nothing for the world, which has no joint; its MODES, DOFS, WORK and MODAL are 0.
 END = 7  # end of the bodies, start of the groups
 GROUPS_END = 8  # end of the groups
 NQ, NV, RUTHLESS, WORK_SIZE = 9, 10, 11, 12
-SPARE = 13  # work: room for a configuration, NQ numbers
+SPARE = 13  # work: space for one configuration, NQ numbers
 ANY_PHYSICS = 17  # 1: some joint has PHYSICS
 
 # --- topo, the rows of the bodies -------------------------------------------------------------
@@ -32,7 +32,7 @@ JOINT = 7  # FIXED, REVOLUTE, PRISMATIC or GENERAL
 AXIS = 8  # row of P that a REVOLUTE (0..2) or PRISMATIC (3..5) joint drives
 GROUP = 9  # first group row of a GENERAL joint, in inboard to outboard order
 GROUPS = 10  # number of groups
-ATTACHED = 11  # RIGIDLY, DEFORMING or CONSTANT: how the parent's modes move the joint
+ATTACHED = 11  # how the parent's modes move the joint: RIGIDLY, DEFORMING or CONSTANT
 NODE = 12  # const: the parent's node record, when not RIGIDLY attached
 INBOARD = 13  # const: own inboard node record; 0 when the modes are clamped at the joint
 CONST = 14  # const: the fixed block below
@@ -60,16 +60,18 @@ W_TWISTS, W_NORMAL = 6, 7  # work of a group of r > 1 screws: B 6 r, and B^T B r
 M_G0, M_K, M_D = 0, 1, 2
 M_FE0 = 3  # F0_r and E0_r of each mode
 M_N0, M_F1, M_S2, M_G1 = 4, 5, 6, 7
-M_N1 = 8  # 9 for each pair in the order of PAIRS; those of a DENSE mode in the order of `modal.dense_sum`
-PAIRS = 9  # topo: for each mode r, how many N1_rs are not zero, and their s
-SECOND = 10  # 1: S2 and G1 are there
-# const: the aligned coordinates zeta, eta = B zeta, in which the loaded nodes move along unit vectors
+M_N1 = (
+    8  # 9 for each pair, in the order of PAIRS or, for a DENSE mode, in that of `modal.dense_sum`
+)
+PAIRS = 9  # topo: for each mode r, the number of N1_rs that are not zero, then their s
+SECOND = 10  # 1: the body has S2 and G1
+# const: the body in aligned coordinates zeta, eta = B zeta, in which the loaded nodes move along unit vectors
 # (`assembly.align`)
-A_B = 11  # m m; 0 when the modes are eliminated as they are
+A_B = 11  # m m; 0 when the modes are eliminated in their own coordinates
 A_G0 = 12  # B^T G0 B, m m
 A_FE0 = 13  # FE0 of zeta, 6 m
 A_F1 = 14  # F1 of zeta by eta, 3 m m
-# const: what a ruthless body with L loads has precomputed, see `precomputed`
+# const: what is precomputed for a ruthless body with L loads, see `precomputed`
 PRE_P = 15  # 21
 PRE_LAMBDA = 16  # m m
 PRE_LM = 17  # rows of Lambda M_fr, 6 m
@@ -78,7 +80,7 @@ PRE_N = 19  # 6 6 L
 PRE_OMEGA = 20  # (6 L)^2
 PRE_C = 21  # 6 L RANK
 LOADS = 22  # L, the number of children whose joint the modes of this body move
-RANK = 23  # rank of Omega: how many columns C has
+RANK = 23  # rank of Omega, which is the number of columns of C
 # work
 W_MU = 24  # 6 m (F_r, E_r)
 W_DF = 25  # m m
@@ -93,9 +95,9 @@ MODAL_SHAPES = {
     "G0": (M_G0, "mm"), "K": (M_K, "mm"), "D": (M_D, "mm"), "FE0": (M_FE0, "m6"), "N0": (M_N0, "m33"),
     "F1": (M_F1, "mm3"), "S2": (M_S2, "mm3"), "G1": (M_G1, "mmm"),
 }  # fmt: skip
-#: Those that are there only where SECOND is 1.
+#: The blocks that a body has only if SECOND is 1.
 SECOND_ORDER = frozenset({"S2", "G1"})
-DENSE = 8  # a mode is DENSE with as many modes and all N1_rs not zero
+DENSE = 8  # mode r is DENSE if the body has at least this many modes and no N1_rs is zero
 
 # joint kinds
 FIXED, REVOLUTE, PRISMATIC, GENERAL = 0, 1, 2, 3
@@ -127,12 +129,12 @@ S_RATE, S_AXIS, S_LINEAR, S_SINE, S_VERSINE, SCREW = 0, 1, 4, 7, 10, 13
 PH_ARMATURE, PH_STIFFNESS, PH_REST, PH_DAMPING = 0, 1, 2, 3
 PH_FRICTION = 4  # Coulomb level
 PH_SMOOTHING = 5  # square of the smoothing speed
-PH_PEAK = 6  # what breaking away takes above the Coulomb level
+PH_PEAK = 6  # by how much the breakaway level exceeds the Coulomb level
 PH_STRIBECK = 7  # inverse square of the Stribeck speed
 PH_LOWER, PH_UPPER = 8, 9  # limits
 PH_LOWER_STOP, PH_UPPER_STOP = 10, 11  # stiffness of the stops there
 PH_STOP_DAMPING = 12  # s/m or s/rad
-PH_SOFTNESS = 13  # square of the length over which a stop sets in
+PH_SOFTNESS = 13  # square of the distance over which a stop builds up its force
 PHYSICS_RECORD = 14
 
 # --- work -------------------------------------------------------------------------------------
@@ -154,12 +156,15 @@ SCRATCH = ACC  # (24,) free between the first outward and the last outward sweep
 # joint record, one for each speed
 J_H, J_K, J_D, J_NU, JOINT_WORK = 0, 6, 12, 13, 14
 
-# inboard record: E_d (9), l_d (3), bias (6), as TURN (7); 6 per mode behind
+# inboard record: E_d (9), l_d (3), bias (6), a record like TURN (7), then 6 per mode
 I_ROT, I_POS, I_BIAS, I_TURN, I_SHAPES = 0, 9, 12, 18, 25
 
 
 def modal_work(m, loads):
-    """The work blocks of a body with m modes: column and size, with `loads` where they are wanted, else None."""
+    """The work blocks of a body with m modes, as column and size.
+
+    loads : the number of loads of a ruthless body, or None if the body needs no blocks for them.
+    """
     sizes = {W_MU: 6 * m, W_DF: m * m, W_N: 9 * m, W_ZF: m}
     if loads is not None:
         sizes |= {W_GAMMA: 36 * loads * loads, W_LOAD: 6 * loads, W_LOAD_SPARE: 6 * loads}
@@ -167,10 +172,10 @@ def modal_work(m, loads):
 
 
 def group_work(r):
-    """The work blocks of a group of r screws: column and size."""
+    """The work blocks of a group of r screws, as column and size."""
     return {W_TWISTS: 6 * r, W_NORMAL: r * r} if r > 1 else {}
 
 
 def shape(axes, m):
-    """The shape of an array of modal integrals, by its axes in MODAL_SHAPES."""
+    """The shape of an array of modal integrals, given its axes in MODAL_SHAPES."""
     return [m if a == "m" else int(a) for a in axes]

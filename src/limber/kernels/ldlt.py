@@ -7,7 +7,7 @@ from .scalar import kernel
 def factorize(a, i, n):
     """Overwrite the n x n matrix at a[i:] (row-major; lower triangle read) by L and D.
 
-    Below the diagonal ends L, on it 1/D, above it D L^T.  Cost n^3/6 multiplications.
+    The result has L below the diagonal, 1/D on it and D L^T above it.  Cost n^3/6 multiplications.
     """
     for r in range(n):
         row = i + r * n

@@ -119,7 +119,7 @@ def joint_rate(topo, const, work, q, v, rate, k):
 
 @kernel
 def coordinate_rates(topo, const, work, q, v, rate):
-    """q_dot of the system.  Cost: a copy, but for quaternions and groups of several screws."""
+    """q_dot of the system.  It is a copy of v except for quaternions and groups of several screws."""
     for k in range(COLUMNS, topo[END], COLUMNS):
         for r in range(topo[k + MODES]):
             rate[topo[k + Q_MODES] + r] = v[topo[k + V_MODES] + r]

@@ -15,13 +15,13 @@ accelerations (the modal integrals are those of Jain & Rodriguez, Appendix C):
     b_w     = J_dot w + w x (J w + F eta_dot) + F1_rs eta_dot_r eta_dot_s
     b_v     = w x (w x m p) + 2 w x E eta_dot + S2_rs eta_dot_r eta_dot_s
 
-J and F go together in one 3 x 3 matrix per mode, N_r = N0_r + N1_rs eta_s, the sum of m gamma_r l^T over
-point masses, which has fewer entries than the two and yields all that b_m needs of them:
+J and F are combined in one 3 x 3 matrix per mode, N_r = N0_r + N1_rs eta_s, the sum of m gamma_r l^T over
+point masses.  It has fewer entries than the two of them and gives everything that b_m needs:
 
     dJ/deta_r = tr(N_r + N_r^T) I - N_r - N_r^T,   F_r~ = N_r - N_r^T,   -1/2 w . (dJ/deta_r) w = N_r : w~^2
     J_dot w + w x F eta_dot = 2 (tr(N) I - N) w,   N = N_r eta_dot_r
 
-A ruthless body keeps the zeroth order of M_m and what of b_m is free of eta and eta_dot.
+A ruthless body keeps the zeroth order of M_m and those terms of b_m that contain neither eta nor eta_dot.
 Cost: about 15 m^2 + 50 m multiplications for point masses; 4 m^3 + 10 m^2 more with S2 and G1.
 """
 
@@ -114,7 +114,7 @@ def body_mass(topo, const, work, q, k):
 
 @inlined
 def modal_columns(topo, const, work, q, k, aligned):
-    """MU and DF of body k, in its modal coordinates or, if `aligned`, in the aligned ones where it has them.
+    """MU and DF of body k, in its modal coordinates or, if `aligned` and if it has them, in its aligned ones.
 
     Needs N unless the system is ruthless.
     """
@@ -159,7 +159,7 @@ def modal_columns(topo, const, work, q, k, aligned):
 
 @kernel
 def store_rigid(work, p, mass, moment, J):
-    """The inertia of a body of that mass, moment of mass and inertia, at work[p:]."""
+    """Store the spatial inertia of a body with this mass, moment of mass and inertia at work[p:]."""
     store6(work, p, J)
     store9(work, p + 6, skew(moment))
     store6(work, p + 15, (mass, 0.0, 0.0, mass, 0.0, mass))
@@ -167,7 +167,7 @@ def store_rigid(work, p, mass, moment, J):
 
 @kernel
 def dense_sum(x, j, a, i, m, N):
-    """N + sum_s x[j + s] N1_s, for the m matrices at a[i:], all their first rows first, then the others."""
+    """N + sum_s x[j + s] N1_s, for the m matrices at a[i:], which are stored as all first, all second and all third rows."""
     for s in range(m):
         y = x[j + s]
         c = i + 3 * s
@@ -177,7 +177,7 @@ def dense_sum(x, j, a, i, m, N):
 
 @kernel
 def rigid_block(topo, const, work, q, k):
-    """P of a flexible body on its own, and N in its modal work."""
+    """P of a flexible body without its children, and N in its modal work."""
     c = topo[k + CONST]
     m = topo[k + MODES]
     moment = load3(const, c + C_MOMENT)
@@ -239,7 +239,7 @@ def rigid_mass_and_bias(topo, const, work, k):
 
 @kernel
 def mass_and_bias(topo, const, work, q, v, k, aligned):
-    """`body_mass` and `body_bias` of body k; MU and DF as in `modal_columns`."""
+    """`body_mass` and `body_bias` of body k, with MU and DF as `modal_columns` gives them."""
     if topo[k + MODES] > 0:
         rigid_block(topo, const, work, q, k)
         modal_columns(topo, const, work, q, k, aligned)
@@ -280,7 +280,7 @@ def store_modal_force(topo, const, work, q, v, k, w, N, at):
 def body_bias(topo, const, work, q, v, k):
     """b_m of a flexible body plus its elastic and damping forces: Z (rigid part), ZF in modal work.
 
-    Needs OMEGA and a fresh `body_mass`, MU with S2 only.
+    Needs OMEGA and a fresh `body_mass`; reads MU only if the body has S2.
     """
     b = topo[k + WORK]
     m = topo[k + MODES]
@@ -330,7 +330,7 @@ def body_bias(topo, const, work, q, v, k):
 
 @kernel
 def second_order_bias(topo, const, v, k, r, w):
-    """Terms of mode r that point masses do not have.
+    """The terms of mode r that vanish for point masses.
 
     Returns F1_rs eta_dot_s, S2_rs eta_dot_s and the modal force
     (F1_rs - F1_sr) . w eta_dot_s + (G1_rst - 1/2 G1_str) eta_dot_s eta_dot_t.

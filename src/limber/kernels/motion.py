@@ -64,7 +64,7 @@ from .vec import (
 
 @kernel
 def start_world(topo, const, work):
-    """The world: at rest, accelerated against gravity, at its own origin."""
+    """Start the sweep at the world: at rest, accelerated against gravity, at its own origin."""
     b = topo[WORK]
     zero(work, b + OMEGA, 3)
     zero(work, b + VEL, 6)
@@ -83,7 +83,7 @@ def turn_and_bias(topo, const, work, v, k):
     BIAS is the acceleration of the joint's outboard frame with every vdot zero and the parent's
     body frame unaccelerated, in outboard axes; on a body with a deforming inboard node, I_BIAS
     adds what lies between that node and the body frame, in body axes.  Jain & Rodriguez, Eq. (88);
-    a ruthless system sees the velocities of its hinges alone.
+    in a ruthless system only the velocities of the hinges enter.
     Cost: 36 multiplications for a one-axis joint on a rigid parent.
     """
     p = topo[k + PARENT]
@@ -145,7 +145,7 @@ def turn_and_bias(topo, const, work, v, k):
 
 @kernel
 def carry(topo, work, k, x, i, m, w, v):
-    """A velocity or acceleration [w; v] of the parent's body frame, taken to the joint of body k.
+    """Carry a velocity or acceleration [w; v] from the parent's body frame to the joint of body k.
 
     The linear map phi^T of the recursion: rotation, lever arm, and the parent's modal rates (or
     accelerations) x[i:i+m] through the node map.  Parent axes in, outboard axes out.
@@ -172,7 +172,7 @@ def add_joint(topo, work, k, x, w, v):
 
 @kernel
 def to_body_frame(topo, work, k, x, w, v):
-    """[w; v] of the joint's outboard frame, taken to the body frame: X [w; v] - Pi x_k."""
+    """Carry [w; v] from the joint's outboard frame to the body frame: X [w; v] - Pi x_k."""
     if topo[k + INBOARD] != 0:
         i = topo[k + W_INBOARD]
         E = load9(work, i + I_ROT)

@@ -1,7 +1,7 @@
 """Inverse dynamics by the Newton-Euler recursion.
 
 Solves    T = H f_m,  f_m(k) = phi f_m(child) + M_m(k) alpha_m(k) + b_m(k) + K_m(k) theta(k)
-          (Jain & Rodriguez, Eq. (45)), and at the joints what `physics` adds to T
+          (Jain & Rodriguez, Eq. (45)); `physics` adds the forces of the joints to T
 Given     q, v, vdot, external wrenches
 Computes  tau
 Sweep     base to tip (velocities, accelerations), tip to base (forces)

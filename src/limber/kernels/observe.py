@@ -113,7 +113,7 @@ def jacobian(topo, const, work, q, body, node, out):
         s = node + NODE_SHAPES + 6 * r
         store_column(out, size, e + r, mul(R, mul(T, load3(const, s))), mul(R, load3(const, s + 3)))
 
-    # R: axes of the frame at hand in the world; l: from it to the node, world axes
+    # R: axes of the current frame in the world; l: from its origin to the node, world axes
     k = body
     while k != 0:
         b = topo[k + WORK]

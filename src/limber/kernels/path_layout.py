@@ -1,5 +1,5 @@
-"""Where the numbers of a piece of a path stand; see `paths`."""
+"""The layout of the numbers of a piece of a path; see `paths`."""
 
-#: Numbers of one joint in one piece, and where they stand.
+#: How many numbers a joint has in one piece, and their positions.
 PIECE = 9
 ORIGIN, COEFFICIENTS, SWING, FREQUENCY = 0, 1, 7, 8

@@ -1,13 +1,13 @@
 """Motions along a path: the piece of the path at a time, and its position, velocity and acceleration.
 
-A path has `count` knots, times that rise, and count + 1 pieces: before the first knot, between them, after
-the last.  A piece has, for each joint, PIECE numbers: an origin o, the six coefficients of a polynomial,
-a swing b and its frequency w,
+A path has `count` knots, which are increasing times, and count + 1 pieces: one before the first knot, one between
+each two knots and one after the last.  A piece has PIECE numbers for each joint: an origin o, the six coefficients
+of a polynomial, an amplitude b and its frequency w,
 
     x = t - o,    position = c0 + c1 x + ... + c5 x^5 + b/w sin(w x)
 
-with w = 1 where nothing swings.  At a knot the later piece counts, but at the last one, where the path ends,
-that before.  Compiled only: paths are not traced.
+with w = 1 where b is zero.  At a knot the later piece applies; at the last knot, where the path ends, the earlier
+one does.  This file is only compiled: paths are not traced.
 """
 
 from .path_layout import COEFFICIENTS, FREQUENCY, ORIGIN, PIECE, SWING
@@ -16,7 +16,7 @@ from .scalar import cos, kernel, sin
 
 @kernel
 def piece_at(knots, count, t):
-    """The number of the piece that counts at a time."""
+    """The number of the piece that applies at time t."""
     if t == knots[count - 1]:
         return count - 1
     low, high = 0, count
@@ -31,7 +31,7 @@ def piece_at(knots, count, t):
 
 @kernel
 def along(knots, count, pieces, joints, t, position, velocity, acceleration):
-    """The motion of the joints at a time."""
+    """Position, velocity and acceleration of the joints at time t."""
     at = piece_at(knots, count, t) * joints * PIECE
     for j in range(joints):
         c = at + COEFFICIENTS

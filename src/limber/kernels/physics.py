@@ -1,4 +1,4 @@
-"""Joints with physics: what a joint does of its own, speed by speed.
+"""Joints with physics: rotor inertia, springs, dampers, friction and stops, speed by speed.
 
 The equations of motion are M vdot + bias = tau with the armature a on the diagonal of M and, in the bias,
 
@@ -8,11 +8,12 @@ The equations of motion are M vdot + bias = tau with the armature a on the diago
 
     s(x) = (x + sqrt(x^2 + e^2)) / 2,       g(y) = y + sqrt(y^2 + 1)
 
-Friction is smooth with the speed v_0 and has the Stribeck factor with the speed v_s.  A stop is soft over the
-length e.  Its damping factor g is 1 at rest and positive at any speed, so a stop never pulls, and (g - 1) y >= 0,
-so it only takes energy.  No value decides a branch: the same lines run compiled, traced and symbolic.
+Friction is smoothed over the speed v_0 and has the Stribeck factor with the speed v_s.  A stop is softened over
+the length e.  Its damping factor g is 1 at rest and positive at any speed, so a stop never pulls, and
+(g - 1) y >= 0, so it only dissipates energy.  No branch depends on a value: the same lines run compiled, traced
+and symbolic.
 
-Needs     speeds that are rates of coordinates for springs and stops (`joints` sees to that)
+Needs     speeds that are rates of coordinates for springs and stops (`limber.joints` refuses others)
 Cost      4 multiplications a speed; a root and 6 more for friction, four roots and 14 more for stops
 """
 
@@ -53,7 +54,7 @@ from .scalar import kernel, log, sqrt
 
 @kernel
 def coordinate_of(topo, k, r):
-    """Where in q the coordinate lies whose rate is joint speed r of body k."""
+    """The index in q of the coordinate whose rate is joint speed r of body k."""
     if topo[k + JOINT] == GENERAL:
         g = topo[k + GROUP]
         i = topo[k + V_JOINT] + r
@@ -83,7 +84,7 @@ def softplus(x, softness):
 
 @kernel
 def speed_force(topo, const, q, v, k, r):
-    """f of joint speed r of body k, which has physics: what the joint itself takes of tau."""
+    """f of joint speed r of body k, which must have physics."""
     c = topo[k + PHYSICS] + r * PHYSICS_RECORD
     theta = q[coordinate_of(topo, k, r)]
     beta = v[topo[k + V_JOINT] + r]
@@ -146,8 +147,8 @@ def speed_slopes(topo, const, q, v, k, r):
 def speed_secants(topo, const, q, v, k, r):
     """`speed_slopes` with friction / beta in the place of the slope of friction.
 
-    Newton's method with the slope jumps from one side of zero speed to the other and back; with this, which is
-    never less than the slope nor than zero, it does not.
+    With the slope, Newton's method jumps from one side of zero speed to the other and back.  With this secant, which
+    is never less than the slope or zero, it does not.
     """
     c = topo[k + PHYSICS] + r * PHYSICS_RECORD
     beta = v[topo[k + V_JOINT] + r]
@@ -167,7 +168,7 @@ def speed_secants(topo, const, q, v, k, r):
 
 @kernel
 def conservative_force(topo, const, q, k, r):
-    """The part of f that has a potential: that of the spring, and of the stops without their damping."""
+    """The part of f that has a potential: the spring, and the stops without their damping."""
     c = topo[k + PHYSICS] + r * PHYSICS_RECORD
     theta = q[coordinate_of(topo, k, r)]
     force = const[c + PH_STIFFNESS] * (theta - const[c + PH_REST])
@@ -183,7 +184,7 @@ def stop_energy(x, softness):
     """The integral of s(x) from 0: (x^2 + x sqrt(x^2 + e^2) + e^2 asinh(x / e)) / 4."""
     root = sqrt(x * x + softness)
     e = sqrt(softness)
-    # asinh(x / e), by which large negative x lose few digits
+    # asinh(x / e), in a form that loses few digits for large negative x
     asinh = log((e + root + x) / (e + root - x))
     return 0.25 * (x * (x + root) + softness * asinh)
 

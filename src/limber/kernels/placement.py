@@ -113,8 +113,9 @@ def place(topo, const, work, q, k):
 
 @kernel
 def place_by(topo, const, work, q, k, node, m):
-    """`place` with a node map of m columns, from the node record `node`: that of the parent's modal
-    coordinates or of other ones.
+    """`place`, with a node map of m columns that is computed from the node record `node`.
+
+    The record has the shapes in the parent's modal coordinates, or in its aligned ones.
     """
     p = topo[k + PARENT]
     c = topo[k + CONST]

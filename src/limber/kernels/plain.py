@@ -1,9 +1,9 @@
 """The kernels as ordinary Python, for any scalar type.
 
-`load(sin, cos, sqrt, log)` imports every kernel file of this package a second time, under a package
-of its own, with `limber.kernels.scalar` replaced: no compiler, and the elementary functions that
-the scalar type needs.  Nothing is rewritten; the compiled and the plain kernels are one source.
-Every call of `load` leaves its modules in `sys.modules`: load once for each type of scalar.
+`load(sin, cos, sqrt, log)` imports every kernel file of this package a second time, under a new package
+name, with `limber.kernels.scalar` replaced: the decorators compile nothing, and the elementary functions
+are those of the scalar type.  Nothing is rewritten; the compiled and the plain kernels are one source.
+Every call of `load` leaves its modules in `sys.modules`, so load once for each scalar type.
 
     kernels = plain.load(graph.sin, graph.cos, graph.sqrt, graph.log)
     kernels.articulated.forward_dynamics(topo, const, work, q, v, tau, 0, none, none, vdot)
@@ -22,7 +22,7 @@ from types import ModuleType, SimpleNamespace
 
 _numbers = itertools.count()
 
-#: The kernel modules, in no particular order.
+#: The kernel modules, sorted by name.
 MODULES = (
     "articulated",
     "composite",
@@ -50,8 +50,8 @@ def load(
 ) -> SimpleNamespace:
     """A namespace of the kernel modules, running on the scalars that the four functions accept.
 
-    `instead` maps kernels, such as "so3.bend", to functions that take the kernel and return what all modules
-    are to call in its place.
+    instead : maps the name of a kernel, such as "so3.bend", to a function that takes this kernel and returns the
+        function that all modules call in its place.
     """
     changes = dict(instead or {})
 

@@ -1,8 +1,7 @@
-"""Forward dynamics of ruthlessly linearized systems: D_f inverted once, before run time.
+"""Forward dynamics of ruthlessly linearized systems: D_f is inverted once, before run time.
 
-The geometry and M_m of a ruthless body are constants, so the articulated inertia needs no mode at
-run time.  With Gamma the stacked articulated inertias of the children at their nodes, zeta the
-node maps, Lambda = M_ff^{-1}, Y = Lambda zeta^T, Omega = zeta Y (Jain & Rodriguez, Eqs. (77), (78))
+The geometry and M_m of a ruthless body are constants, so its modes can be eliminated beforehand.
+With Gamma the stacked articulated inertias of the children at their nodes, zeta the node maps, Lambda = M_ff^{-1}, Y = Lambda zeta^T, Omega = zeta Y (Jain & Rodriguez, Eqs. (77), (78))
 and phi the lever arms from the body frame to the nodes,
 
     W    = (Gamma^{-1} + Omega)^{-1}                      N = phi - M_rf Y
@@ -11,11 +10,11 @@ and phi the lever arms from the body frame to the nodes,
     f_t  = z_t + W (N^T alpha + Y^T eps - Omega z_t)
     eta_dd = Lambda eps - Lambda M_fr alpha - Y f_t
 
-which is (63), (64) with (77) put in and everything constant multiplied out.  W comes from Gamma by
+which is (63), (64) with (77) inserted and all constants multiplied out.  W comes from Gamma by
 rank-one steps along the columns of C, Omega = C C^T: u = Gamma c, Gamma <- Gamma - u u^T/(1 + c.u),
-so that a singular Gamma (a tip, a free hinge) needs no care.
+so that a singular Gamma (a tip, a free hinge) needs no special case.
 
-Given, computes, sweeps: as `articulated`
+Given, computes, sweeps: as in `articulated`
 Cost      about 1300 multiplications for a body with one such child and 3 m^2 + 43 m more for m modes,
           the m^2 for K eta, D eta_dot and Lambda eps only
 """
@@ -82,7 +81,7 @@ from .vec import (
 
 @kernel
 def start_body(topo, const, work, q, v, k):
-    """P, Z, ZF of body k on its own; clear its loads."""
+    """Compute P, Z, ZF of body k without its children, and clear its loads."""
     rigid_mass_and_bias(topo, const, work, k)
     m = topo[k + MODES]
     if m > 0:
@@ -100,9 +99,7 @@ def start_body(topo, const, work, q, v, k):
 
 @kernel
 def load_node(topo, work, k):
-    """Put the inertia (SCRATCH) and force (Z) at the joint of body k, parent axes, on its node of the
-    parent.
-    """
+    """Add the inertia (SCRATCH) and force (Z) at the joint of body k, parent axes, to its node of the parent."""
     p = topo[k + PARENT]
     b = topo[k + WORK]
     arm = load3(work, b + ARM)
@@ -144,7 +141,7 @@ def load_square(a, i):
 
 @kernel
 def soften_one(const, c, rank, work, w):
-    """`soften` of a single load, in registers."""
+    """`soften` for a single load, in registers."""
     A, B, C = load_square(work, w)
     for step in range(rank):
         x = load3(const, c + 6 * step)
@@ -190,7 +187,7 @@ def six_rows(S, i, size, x, j, r):
 
 @kernel
 def eliminate_modes(topo, const, work, tau, k):
-    """P_R and z_R of body k: the modes and the nodes they move, taken out of P and Z.
+    """P_R and z_R of body k: eliminate the modes, and the loads on the nodes that they move, from P and Z.
 
     Leaves eps in ZF and z_t + W (Y^T eps - Omega z_t) in the loads' force.
     """
@@ -319,7 +316,7 @@ def recover_modes(topo, const, work, k, vdot, w, u):
 
 @kernel
 def condense(topo, const, work, q, v, tau, k):
-    """One step of the inward sweep: eliminate the freedoms of body k, load its parent."""
+    """One step of the inward sweep: eliminate the freedoms of body k and add what remains to its parent."""
     if topo[k + MODES] > 0:
         eliminate_modes(topo, const, work, tau, k)
     eliminate_joint(topo, const, work, q, v, tau, k, topo[k + WORK] + P)

@@ -1,8 +1,8 @@
-"""The revolute joint in the articulated-body sweeps, its axis brought to the last place.
+"""The revolute joint in the articulated-body sweeps, with its axis reordered to be the last.
 
-Eliminating a joint leaves P_R_plus with P_R_plus H^T = 0: for a turn about a coordinate axis, one row
-and one column of zeros.  A cyclic reordering of the coordinates (a rotation, which costs nothing) makes
-that axis z, so that the zeros stand at a known place and are neither computed nor multiplied:
+Eliminating a joint without armature leaves P_R_plus H^T = 0.  For a rotation about a coordinate axis, one row
+and one column of P_R_plus are therefore zero.  A cyclic reordering of the coordinates, which costs nothing, makes
+that axis z, so that the zeros are in a known place and are neither computed nor multiplied:
 
     P_R_plus = [[A, B], [B^T, C]],   A = [[xx, xy, 0], [xy, yy, 0], [0, 0, 0]],   B with last row 0
 
@@ -35,7 +35,7 @@ def load_aligned(a, i, x, y, z):
 @kernel
 def load_aligned_symmetric(a, i, x, y, z):
     """The symmetric matrix at a[i:], rows and columns in the cyclic order x, y, z."""
-    # (xx, xy, xz, yy, yz, zz): the diagonal at 0, 3, 5; off it row + column but for yz
+    # (xx, xy, xz, yy, yz, zz): the diagonal is at 0, 3, 5; other entries are at row + column, except for yz
     xy, xz, yz = x + y, x + z, y + z
     return (
         a[i + x * (7 - x) // 2],
@@ -86,8 +86,8 @@ def rotate_plus(R, A, B, C):
 def eliminate_revolute(topo, work, tau, k, p):
     """`eliminate_joint` of `articulated` for a revolute joint.
 
-    K = P H^T / D, of which the axis' own entry is 1; eps = tau - H z; P_plus = P - K (P H^T)^T;
-    z_plus = z + K eps + P_plus a, which is tau along the axis.
+    K = P H^T / D, whose entry for the axis itself is 1; eps = tau - H z; P_plus = P - K (P H^T)^T;
+    z_plus = z + K eps + P_plus a, whose component along the axis is tau.
     """
     b = topo[k + WORK]
     j = topo[k + W_JOINT]

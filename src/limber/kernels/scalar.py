@@ -1,8 +1,8 @@
 """The scalar layer under every kernel: decorator and elementary functions.
 
-A kernel module imports its decorator and its elementary functions from here and from
-nowhere else.  `limber.kernels.plain` loads the same kernel files a second time with
-this module replaced, so that they run as ordinary Python on any scalar type.
+A kernel module imports its decorator and its elementary functions only from here.
+`limber.kernels.plain` loads the same kernel files a second time with this module
+replaced, so that they run as ordinary Python on any scalar type.
 """
 
 from math import cos, log, sin, sqrt
@@ -11,14 +11,14 @@ import numba
 
 __all__ = ["OPTIONS", "cos", "inlined", "kernel", "log", "sin", "sqrt"]
 
-#: Rounding may change (fused multiply-add, reassociation); NaN and infinity keep their meaning,
-#: which the input checks rely on.
+#: Rounding may change (fused multiply-add, reassociation).  NaN and infinity keep their meaning, because the
+#: checks of inputs rely on it.
 _FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
 
-#: What all compiled code of limber has in common.
+#: The options of all compiled code.
 OPTIONS = {"fastmath": _FASTMATH, "error_model": "numpy", "nogil": True}
 
-#: Kernels are called by kernels only, on raw pointers: they need no way in from Python.
+#: Kernels are called only by other compiled code, on raw pointers, so they need no wrapper for Python.
 kernel = numba.njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-#: Kernels that return many numbers to one caller: a call would pass them through memory.
+#: For kernels that return many numbers to a single caller: a call would pass the numbers through memory.
 inlined = numba.njit(**OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)

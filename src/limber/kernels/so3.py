@@ -9,8 +9,8 @@ The coefficients are entire functions of u = t^2, a = g_1, b = g_2, c = g_3 of t
 
     g_n(u) = sum_k (-u)^k / (2 k + n)!,   g_n = 1/n! - u g_(n+2),   dg_n/du = (n g_(n+2) - g_(n+1)) / 2
 
-so two polynomials, g_4 and g_5, give all of them and their rates.  Eight terms reach rounding below
-1 rad: no branch at t = 0, and they differentiate cleanly.
+so two polynomials, g_4 and g_5, give all of them and their rates.  Eight terms are exact to rounding below
+1 rad.  There is no branch at t = 0, and derivatives are smooth there.
 """
 
 from math import factorial
@@ -22,7 +22,7 @@ TERMS = 8
 COEFFICIENTS_4 = tuple((-1) ** k / factorial(2 * k + 4) for k in range(TERMS))
 COEFFICIENTS_5 = tuple((-1) ** k / factorial(2 * k + 5) for k in range(TERMS))
 
-#: Halvings of `exp_pose`: exact to rounding up to 2**HALVINGS rad.
+#: How often `exp_pose` halves its angle, which makes it exact to rounding up to 2**HALVINGS rad.
 HALVINGS = 6
 
 
@@ -140,7 +140,7 @@ def normalized(e):
 
 @kernel
 def exp_pose(w, v):
-    """exp of the twist [w; v] as (quaternion, position): 2^-HALVINGS of it, squared that often."""
+    """exp of the twist [w; v] as (quaternion, position), by squaring that of 2^-HALVINGS of it HALVINGS times."""
     f = 1.0 / 2**HALVINGS
     w = scale(f, w)
     v = scale(f, v)

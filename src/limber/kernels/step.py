@@ -1,12 +1,12 @@
 """One step of a fixed-step integrator.
 
-Solves    q_dot = N(q) v, v_dot = M^{-1}(tau - bias) over dt, tau held
+Solves    q_dot = N(q) v, v_dot = M^{-1}(tau - bias) over dt, with tau held constant
 Given     q, v, tau, dt, and the forward dynamics as a function
 Computes  q, v after the step, of order 4 (the classical Runge-Kutta method)
 Cost      four forward dynamics
 
-Quaternions are integrated as coordinates and normalized at the end of the step: q_dot is tangent to
-the unit sphere at any length of q, so the order is kept.
+Quaternions are integrated like other coordinates and normalized at the end of the step.  This keeps the order,
+because q_dot is orthogonal to the quaternion, whatever its length.
 """
 
 from .layout import COLUMNS, END, FREE, G_KIND, G_Q, GROUPS_END, NQ, NV, SPHERICAL

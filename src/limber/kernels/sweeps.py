@@ -1,8 +1,8 @@
-"""Block products and tree sweeps on stacked vectors: what spatial operators are applied by.
+"""Block products and tree sweeps on stacked vectors, by which spatial operators are applied.
 
-A stacked vector has one block per body, `width` columns wide, row-major.  `table` has FIELDS integers a
-body: where its block of the operator lies in `data`, the block's rows and columns, and the rows of the
-two vectors where the body reads and writes (in a sweep: its own and its parent's; -1 on the world).
+A stacked vector has one block per body, `width` columns wide, row-major.  `table` has FIELDS integers for each
+body: the offset of its block of the operator in `data`, the rows and columns of the block, and the rows of the
+two vectors that the body reads and writes (in a sweep, its own and its parent's; -1 on the world).
 Cost: one multiplication per number of a block and column of the vector.
 """
 

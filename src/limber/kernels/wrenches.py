@@ -32,6 +32,6 @@ def wrench_forces(topo, const, work, q, count, index, wrenches, tau):
         if topo[k + PARENT] != 0:
             R = load9(work, topo[k + WORK] + ROT)
             force_to_parent(topo, work, k, topo[topo[k + PARENT] + MODES], mul(R, n), mul(R, f))
-    # the sweep gives what holds the wrenches
+    # the sweep gives the forces that balance the wrenches
     for i in range(topo[NV]):
         tau[i] = -tau[i]

@@ -1,4 +1,4 @@
-"""C sources to loaded libraries, by the system's compiler, kept by content."""
+"""Compilation of C sources by the system's compiler; the libraries are kept by content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any
 from limber import cache as disk
 from limber.errors import CompileError
 
-#: Rounding may change (fused multiply-add); nothing else does.
+#: Rounding may change (fused multiply-add), and nothing else.
 FLAGS = ("-std=gnu99", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-shared", "-fPIC")
 
 
@@ -48,7 +48,7 @@ def compiler() -> tuple[str, ...]:
 
 @cache
 def _identity() -> str:
-    """Compiler version and processor: code for one is not loaded on another."""
+    """The version of the compiler and the processor; code for one processor is not loaded on another."""
     version = _run([*compiler(), "--version"]).splitlines()[:1]
     processor = platform.machine()
     try:
@@ -61,7 +61,7 @@ def _identity() -> str:
 
 @cache
 def _native() -> tuple[str, ...]:
-    """The option for this processor's instructions, where the compiler knows it."""
+    """The option for the instructions of this processor, if the compiler has one."""
     for option in ("-march=native", "-mcpu=native"):
         command = [*compiler(), option, "-x", "c", "-c", os.devnull, "-o", os.devnull]
         if subprocess.run(command, capture_output=True, check=False).returncode == 0:
@@ -93,8 +93,8 @@ def _compiled(source: str, name: str, flags: tuple[str, ...], scratch: Path) -> 
 
 
 def loaded(source: str, load: Callable[[str], Any] = ctypes.CDLL) -> Any:
-    """The shared library of a source, as `load` has it, compiled for this processor; see `kept`."""
-    identity = _identity()  # says so if the compiler does not start
+    """What `load` makes of the shared library of a source, compiled for this processor; see `kept`."""
+    identity = _identity()  # this raises an error if the compiler does not start
     flags = (*FLAGS, *_native())
     return kept("\n".join([identity, *flags, source]), source, flags, load)
 
@@ -106,12 +106,12 @@ def kept(
     load: Callable[[str], Any] = ctypes.CDLL,
     suffix: str = ".so",
 ) -> Any:
-    """The shared library of a source, as `load` has it; compiled unless it is in the cache, whole.
+    """What `load` makes of the shared library of a source, which is compiled unless the cache has it.
 
-    key : all that the library depends on; the cache has it under a digest of that.
+    key : everything that the library depends on; its file in the cache is named by a digest of this text.
 
-    One that was made for another system and cannot be loaded is made again.  One that cannot be kept is
-    loaded from a temporary folder.
+    A library that was made for another system and cannot be loaded is compiled again.  A library that cannot be kept
+    is loaded from a temporary folder.
     """
     name = f"{hashlib.sha256(key.encode()).hexdigest()[:24]}{suffix}"
     file = disk.find(f"generated/{name}")

@@ -1,7 +1,7 @@
-"""Compile entry points when first used, and keep them on disk.
+"""Compilation of entry points when they are first used; the code is kept on disk.
 
-A file of the cache (`limber.cache`) is named after all that its code depends on: the content of the source
-files, so that a changed kernel is never run from a stale cache, the compiler and the processor.
+A file of the cache (`limber.cache`) is named after everything that its code depends on: the compiler, the processor
+and the content of the source files, so that a changed kernel is never run from a stale cache.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _lock = forks.lock()
 
 @cache
 def _sources(module: str) -> str:
-    """A digest of the files that the code of a module is made of: those of its package and of the kernels."""
+    """A digest of the source files behind the code of a module: those of its package, of `native` and of `kernels`."""
     digest = hashlib.sha256()
     packages = sorted({"limber.kernels", "limber.native", module.rpartition(".")[0]})
     for package in packages:
@@ -37,7 +37,7 @@ def _sources(module: str) -> str:
 
 @cache
 def _machine() -> str:
-    """A digest of what compiles, and what for."""
+    """A digest of the compiler and of the processor."""
     import llvmlite  # noqa: PLC0415
     import numba  # noqa: PLC0415
     from numba.core.registry import cpu_target  # noqa: PLC0415
@@ -63,16 +63,16 @@ class Library:
         self._addresses: dict[str, int] = {}
 
     def load(self, name: str) -> Callable:
-        """The entry point `name`, which Python calls; compiles it if this machine has not yet.
+        """The entry point `name`, for calls from Python; it is compiled if this machine has not done so yet.
 
-        It takes the arguments of its signature and no others: TypeError.
+        It raises a TypeError for arguments of other types than its signature has.
         """
         return self._result(name).entry_point
 
     def address(self, name: str) -> int:
-        """The address of the entry point `name`, which compiled code calls."""
+        """The address of the entry point `name`, for calls from compiled code."""
         if name not in self._addresses:
-            with _lock:  # the code is linked now
+            with _lock:  # the next lines link the code
                 compiled = self._result(name)
                 wrapper = compiled.fndesc.llvm_cfunc_wrapper_name
                 self._addresses[name] = compiled.library.get_pointer_to_function(wrapper)
@@ -81,7 +81,7 @@ class Library:
     def _result(self, name: str):
         if (
             name not in self._results
-        ):  # those that are there need no lock, which may be held for long
+        ):  # an entry point that is loaded needs no lock, which another thread may hold for long
             with _lock:
                 if name not in self._results:
                     self._results[name] = _compiled(self._module, name)
@@ -91,7 +91,7 @@ class Library:
 def _compiled(module: str, name: str):
     """Numba's result for an entry point, from the cache or compiled now."""
     function = getattr(import_module(module), name)
-    if not hasattr(function, "overloads"):  # Numba left it as it was
+    if not hasattr(function, "overloads"):  # Numba did not compile it
         raise CompileError(
             "the environment variable NUMBA_DISABLE_JIT is set, but the numeric functions of Limber run compiled only. "
             "Unset it and start Python again."
@@ -114,7 +114,7 @@ def _compiled(module: str, name: str):
 
 
 def _reduced(compiled) -> bytes:
-    """A result of Numba's as bytes, as its own cache has it."""
+    """A compilation result of Numba as bytes, in the form of Numba's own cache."""
     from numba.core.serialize import dumps  # noqa: PLC0415
 
     # addresses would mean nothing to another process
@@ -123,7 +123,7 @@ def _reduced(compiled) -> bytes:
 
 
 def _rebuilt(context, content: bytes | None):
-    """The result of Numba's that was reduced to `content`, or None."""
+    """The compilation result of Numba that was reduced to `content`, or None."""
     from numba.core.compiler import CompileResult  # noqa: PLC0415
     from numba.core.compiler_lock import global_compiler_lock  # noqa: PLC0415
 
@@ -133,5 +133,5 @@ def _rebuilt(context, content: bytes | None):
     try:
         with global_compiler_lock:
             return CompileResult._rebuild(context, *pickle.loads(content))
-    except Exception:  # whatever it is, it is not the code that was kept
+    except Exception:  # whatever the content is, it is not the code that was kept
         return None

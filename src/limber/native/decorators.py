@@ -10,7 +10,7 @@ from .vectors import Vector
 NUMBER, WORD = types.float64, types.int64
 #: Vectors of numbers or of integers, borrowed from Python.
 NUMBERS, WORDS = Vector(NUMBER), Vector(WORD)
-#: The same behind a pointer.
+#: Pointers to numbers and to integers.
 NUMBERS_AT, WORDS_AT = types.CPointer(NUMBER), types.CPointer(WORD)
 
 
@@ -20,7 +20,7 @@ def entry(*arguments):
 
 
 def called(*arguments):
-    """A function of C signature, which compiled code calls by its address."""
+    """A function with a C signature, which compiled code calls by its address."""
     return _compiled_as(arguments, no_cpython_wrapper=True)
 
 

@@ -4,11 +4,11 @@ Those of the functions of the state are made from the table `limber.kernels.func
 
     function(topo, const, work, q, v, x, count, index, ext, out)
 
-on raw pointers, for one state; x stands for tau, vdot or dt, (count, index, ext) for the nodes and the wrenches at
-them.  `run_states` calls one of them, by its address, for the states of a batch, which lie one behind the other;
-one state is a batch of one.  It checks inputs for finiteness and unit quaternions (those unit within a tolerance
-are made so), results for finiteness, those of forward dynamics for sound pivots.  It returns 0 when all is well,
-else STATES times the number of the first bad state plus a status.
+They take raw pointers and compute one state; x stands for tau, vdot or dt, and (count, index, ext) for nodes and the
+wrenches at them.  `run_states` calls one of them by its address for the states of a batch, which are stored one
+after the other; a single state is a batch of one.  It checks that inputs are finite and quaternions are unit (those
+that are unit within a tolerance are normalized), that results are finite, and that the pivots of forward dynamics
+are sound.  It returns 0 if all is well, and otherwise STATES times the number of the first bad state plus a status.
 """
 
 from importlib import import_module
@@ -116,7 +116,7 @@ def _of_motion_and_forces_by_matrix(kernel):
     return function
 
 
-#: Functions of the one signature, by what their kernel takes.
+#: Makes a function of the common signature from a kernel, by the arguments of the kernel.
 _WITH_SIGNATURE = {
     ("q",): _of_position,
     ("q", "v"): _of_motion,
@@ -147,8 +147,8 @@ globals().update({name: _compiled_from(ROWS[name]) for name in ENTRIES.values()}
 def run_states(record, q, v, x, ext, work, out, start, stop):
     """States start .. stop of a batch; see the head of this file, and `record`.
 
-    UNSURE, of a state whose result stands, says that one of its pivots is small and `judge_pivots` should look
-    at it.
+    UNSURE means that the result of a state is there, but that one of its pivots is small and `judge_pivots` must
+    decide.
     """
     topo, const, index = words_at(record[TOPO]), numbers_at(record[CONST]), words_at(record[INDEX])
     nq, nv, nx, size = topo[NQ], record[V_SIZE], record[X_SIZE], record[OUT_SIZE]
@@ -174,7 +174,7 @@ def run_states(record, q, v, x, ext, work, out, start, stop):
 
 @entry(WORDS, *[NUMBERS] * 6, WORD, WORD)
 def states(record, q, v, x, ext, work, out, start, stop):
-    """`run_states` as Python calls it: the arrays are checked for their sizes."""
+    """`run_states` for calls from Python; checks the sizes of the arrays."""
     if record.size != RECORD:
         return SIZES
     topo = words_at(record[TOPO])
@@ -256,7 +256,7 @@ def tree_shift(transposed, table, x, y, width):
 
 @entry(NUMBERS, NUMBERS, WORD, NUMBERS, NUMBERS)
 def trajectory(knots, pieces, joints, times, out):
-    """Positions, then velocities, then accelerations of the joints at times, in out."""
+    """Write the positions of the joints at all times to `out`, then the velocities, then the accelerations."""
     n = times.size
     k, p, at, o = pointer(knots), pointer(pieces), pointer(times), pointer(out)
     if out.size != 3 * n * joints or pieces.size != (knots.size + 1) * joints * paths.PIECE:

@@ -90,7 +90,7 @@ def words_at(typingctx, address):
 
 @intrinsic
 def bits_of(typingctx, numbers):
-    """The same pointer, to the bits of the numbers as integers."""
+    """The same pointer, which reads the bits of the numbers as integers."""
 
     def codegen(context, builder, signature, args):
         return builder.bitcast(args[0], _WORDS)
@@ -100,7 +100,7 @@ def bits_of(typingctx, numbers):
 
 @intrinsic
 def shifted(typingctx, start, n):
-    """The pointer n elements on."""
+    """The pointer moved on by n elements."""
 
     def codegen(context, builder, signature, args):
         return builder.gep(args[0], [args[1]])

@@ -1,13 +1,12 @@
 """Checks of the entry points: sizes, finite numbers, unit quaternions, sound pivots.  Compiled only.
 
-A freedom that moves no mass, alone or together with freedoms outboard of it, has a pivot D of zero, and
-computed a pivot of rounding errors: those of the inertias that were subtracted from each other on the way
-to it, which may be much larger than all that is left of them.  So a pivot is compared with what it came
-from (`large_enough`).  Where one is small beside that, `steady` looks closely: it computes the pivots once
-more with the numbers of the model changed in their last digits, by which a pivot of rounding errors comes
-out quite different and any other one hardly changed, and it sees how the system responds to forces.  The
-modes of a ruthless system are left out: their mass matrix is constant, sound when the system is built, and
-what they carry only adds to it.
+The pivot D of a freedom that moves no mass, alone or together with freedoms outboard of it, is zero.  Computed in
+floating point, it consists of rounding errors of the inertias that were subtracted from each other to form it.
+These inertias may be much larger than their difference, so a pivot is compared with them (`large_enough`).  If a
+pivot is small in comparison, `steady` examines it: it computes the pivots again with the numbers of the model
+changed in their last digits, which changes a pivot of rounding errors completely and any other pivot hardly at
+all, and it tests how the system responds to forces.  The modes of a ruthless system are not checked: their mass
+matrix is constant and was checked when the system was built, and what the modes carry only adds to it.
 """
 
 from limber.checks import UNIT_TOLERANCE
@@ -78,7 +77,7 @@ _EXPONENT = 0x7FF0000000000000
 @kernel
 def finite(x, n):
     """Whether n numbers are finite."""
-    # by their bits: sums of numbers would wait for each other
+    # This tests bits, which is faster than a sum of the numbers, where every addition waits for the one before.
     words = bits_of(x)
     all_finite = True
     for i in range(n):
@@ -94,13 +93,13 @@ def has_quaternion(topo, g):
 
 @kernel
 def squared_norm(q, j):
-    """Of the quaternion at q[j:]."""
+    """The squared norm of the quaternion at q[j:]."""
     return q[j] * q[j] + q[j + 1] * q[j + 1] + q[j + 2] * q[j + 2] + q[j + 3] * q[j + 3]
 
 
 @kernel
 def check_position(topo, q):
-    """Status of a configuration: finite, quaternions unit; NEARLY_UNIT: `with_unit_quaternions` is wanted."""
+    """The status of a configuration; NEARLY_UNIT asks the caller to use `with_unit_quaternions`."""
     if not finite(q, topo[NQ]):
         return NOT_FINITE
     status = OK
@@ -116,7 +115,7 @@ def check_position(topo, q):
 
 @kernel
 def with_unit_quaternions(topo, work, q):
-    """A copy of q, its quaternions made unit, in the scratch of the checks."""
+    """A copy of q with normalized quaternions, in the SPARE part of `work`."""
     copy = shifted(work, topo[SPARE])
     for i in range(topo[NQ]):
         copy[i] = q[i]
@@ -131,7 +130,7 @@ def with_unit_quaternions(topo, work, q):
 
 @kernel
 def mode_sizes(topo, k):
-    """Where the sizes of the modes of body k are kept in work: N, which a sweep leaves free."""
+    """The place in `work` for the sizes of the modes of body k: that of N, which is free after a sweep."""
     return topo[topo[k + MODAL] + W_N]
 
 
@@ -143,14 +142,14 @@ def pivot_of_mode(topo, k, r):
 
 @kernel
 def inertia_along(work, i, angular, linear):
-    """The inertia of [angular, linear] size along the spatial vector at work[i:]."""
+    """A bound of the inertia along the spatial vector at work[i:], given bounds of its angular and linear parts."""
     w, v = load3(work, i), load3(work, i + 3)
     return dot(w, w) * angular + dot(v, v) * linear
 
 
 @kernel
 def start_sizes(topo, const, work):
-    """SIZE of every body zero, those of its modes from the modal mass matrix."""
+    """Set SIZE of every body to zero, and the sizes of its modes to the diagonal of the modal mass matrix."""
     for k in range(COLUMNS, topo[END], COLUMNS):
         b = topo[k + WORK] + SIZE
         work[b] = 0.0
@@ -166,7 +165,7 @@ def start_sizes(topo, const, work):
 
 @kernel
 def size_to_parent(topo, work, k):
-    """The largest inertias of body k and those outboard of it, taken over by its parent."""
+    """Include the largest inertias of body k and of the bodies outboard of it in those of its parent."""
     p = topo[k + PARENT]
     b = topo[k + WORK]
     i = b + P
@@ -234,7 +233,7 @@ def large_enough(topo, const, work):
     inertias it came from: those of P of its body and of all bodies outboard, before their freedoms were
     eliminated.
     """
-    # returns from within the loop, because the processor guesses that it does not, and so need not wait for it
+    # Returning from within the loop is fast: the processor predicts that it does not happen and goes on.
     start_sizes(topo, const, work)
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
         m = topo[k + MODES]
@@ -266,13 +265,13 @@ def inverse_pivots(topo, work, out):
 
 @kernel
 def steady(function, topo, const, nudged, work, q, found):
-    """Whether the pivots of a sweep at q are positive, the same but for PIVOT_CHANGE when it is run on the
-    `nudged` numbers of the model, and its responses to forces not beyond CONDITION.
+    """Whether the pivots of a sweep at q are positive, change by at most PIVOT_CHANGE when the sweep is run on the
+    `nudged` numbers of the model, and the responses to forces stay below CONDITION.
 
-    Computes  in `found`, which has JUDGED vectors of NV numbers, CHANGES: by what part of it each pivot changes;
-              RESPONSES: z = C^{-1} w by the difference of two sweeps, with C the mass matrix scaled to a unit
-              diagonal and w numbers of about 1 without a pattern (where C is nearly singular, z is about as
-              large as C^{-1}); RATIOS: the diagonal of the mass matrix over the pivots
+    Computes  in `found`, which has JUDGED vectors of NV numbers, CHANGES: the relative change of each pivot;
+              RESPONSES: z = C^{-1} w from the difference of two sweeps, with C the mass matrix scaled to a unit
+              diagonal and w irregular numbers of about 1 (if C is nearly singular, z is about as large as
+              C^{-1}); RATIOS: the diagonal of the mass matrix over the pivots
     """
     n = topo[NV]
     change, z, inverse = found, shifted(found, n), shifted(found, 2 * n)
@@ -302,8 +301,10 @@ def steady(function, topo, const, nudged, work, q, found):
 
 @kernel
 def states_in(topo, work, q, stop):
-    """The number of states in q (`stop` if a state has no coordinates); -1 if that does not come out even or
-    is less than `stop`, or if `work` is too small."""
+    """The number of states in q, or `stop` if a state has no coordinates.
+
+    It is -1 if q does not hold a whole number of states, holds fewer than `stop`, or if `work` is too small.
+    """
     states = q.size // topo[NQ] if topo[NQ] > 0 else stop
     if states < stop or q.size != states * topo[NQ] or work.size < topo[WORK_SIZE]:
         return -1
@@ -312,11 +313,11 @@ def states_in(topo, work, q, stop):
 
 @kernel
 def holds(array, size, states):
-    """Whether an array is that of so many states, `size` numbers each."""
+    """Whether an array holds this many states of `size` numbers each."""
     return states >= 0 and array.size == size * states
 
 
 @kernel
 def holds_or_constant(array, size, states, constant):
-    """The same; with a `size` of 0 the array is one for all states, of `constant` numbers."""
+    """The same; if `size` is 0, all states share the array, which must then have `constant` numbers."""
     return holds(array, size, states) if size > 0 else array.size == constant

@@ -1,10 +1,10 @@
-"""Vectors that the entry points borrow from Python for the time of a call.
+"""Vectors that the entry points borrow from Python for the duration of a call.
 
-Numba's arrays cost a call 70 ns each: their types are found out, their owner is noted.  A `Vector` is a
-pointer and a size.  The way in takes one from a contiguous NumPy array of one axis and the right dtype, in
-the byte order of this machine, no subclass (a masked array is more than its numbers), and refuses
-everything else with a TypeError; that is a few comparisons with the fields of the array object, as NumPy's
-C API has them.
+An array argument of Numba costs a call 70 ns, because its type is looked up and its owner is recorded.  A `Vector`
+is only a pointer and a size.  It is taken from a contiguous one-dimensional NumPy array of the right dtype and in
+the byte order of this machine.  Everything else is refused with a TypeError, subclasses included, since a masked
+array is more than its numbers.  The check takes a few comparisons with the fields of the array object, as NumPy's
+C API defines them.
 """
 
 import operator
@@ -28,7 +28,7 @@ from numba.extending import (
 _BYTE, _INT = ir.IntType(8), ir.IntType(32)
 _HEAD, _ADDRESS = ir.ArrayType(_BYTE, object.__basicsize__), _BYTE.as_pointer()
 _SIZES = ir.IntType(types.intp.bitwidth).as_pointer()
-#: PyArray_Descr, as far as it is looked at: head, scalar type, kind, type, byteorder, flags, type_num
+#: The first fields of PyArray_Descr: head, scalar type, kind, type, byteorder, flags, type_num
 _DESCR = ir.LiteralStructType([_HEAD, _ADDRESS, _BYTE, _BYTE, _BYTE, _BYTE, _INT])
 _BYTEORDER, _TYPE_NUM = 4, 6
 #: PyArrayObject: head, data, nd, dimensions, strides, base, descr, flags
@@ -36,13 +36,13 @@ _ARRAY = ir.LiteralStructType(
     [_HEAD, _ADDRESS, _INT, _SIZES, _SIZES, _ADDRESS, _DESCR.as_pointer(), _INT]
 )
 _DATA, _ND, _DIMENSIONS, _ARRAY_DESCR, _FLAGS = 1, 2, 3, 6, 7
-#: The byte order of other machines.  This one's has two names, "=" and that of its kind: arrays over
+#: The byte order of other machines.  That of this machine has two names, "=" and "<" or ">"; arrays over
 #: foreign memory (ctypes, buffers) have the latter.
 _SWAPPED = ">" if sys.byteorder == "little" else "<"
 #: NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED
 _GOOD = 0x0001 | 0x0100
 
-#: The type of NumPy arrays, under a name that compiled code finds it by.
+#: The name by which compiled code finds the type of NumPy arrays.
 _NDARRAY = "limber_numpy_ndarray"
 llvmlite.binding.add_symbol(_NDARRAY, id(np.ndarray))
 
