@@ -14,10 +14,11 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, unit_quaternion
 from limber.dynamics import kinetic_energy, potential_energy
 from limber.dynamics.evaluate import check_system, node_pairs, quaternions
-from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
+from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
 from limber.integrators.methods import method_named, method_names
+from limber.simulation.endless import Repetitions, endless
 from limber.simulation.events import Event, Happened
 from limber.simulation.peers import PEERS, by_peer
 from limber.simulation.progress import Progress, interrupted
@@ -31,10 +32,6 @@ from limber.simulation.validity import warn_outside_theory
 ROWS = 501
 #: The methods behind "auto", explicit and implicit.
 AUTOMATIC = ("dop853", "sdirk4")
-#: An event repeats without end if it happens this many times in a row while the motion in between changes the state by
-#: no more than this part of it.  The first pair catches events that come ever closer, the second those that keep their
-#: distance.
-CROWDS = ((100, 1e-12), (1000, 1e-6))
 
 
 def simulate(
@@ -181,8 +178,7 @@ def _integrated(run: Run, listed, span, progress, store=lambda run: None) -> Res
 
         try:
             run.start()
-            now = run.crossings.start(run.t, run.state)
-            stop = _integrate_through_events(run, listed, span, happened, show, now)
+            stop = _integrate_through_events(run, listed, span, happened, show)
             if stop is not None:
                 message = f"stopped by event {stop!r} at t = {run.t:.6g} s"
                 return _finished(run, happened, began, message, stopped=True)
@@ -209,69 +205,45 @@ def _finished(run: Run, happened, began: float, message: str, stopped: bool = Fa
 
 
 def _integrate_through_events(
-    run: Run, listed, span, happened: list[Happened], show, now: int | None
+    run: Run, listed: list[Event], span, happened: list[Happened], show
 ) -> str | None:
     """Integrate from event to event; returns the name of the one that stops the run, or None.
 
-    now : the number of the event that happens at the start, or None.
+    At an instant, the events that the motion as it came leads to happen first, in the order of the list; then those that
+    the actions of these lead to.
     """
-    crossings = [e for e in listed if callable(e.function)]
-    timed = sorted((e for e in listed if not callable(e.function)), key=lambda e: e.function)
-    timed = [e for e in timed if span[0] <= e.function <= span[1]]
-    crowds = [Crowd(crossings, *limits) for limits in CROWDS]
+    crossings = run.crossings
+    places = [i for i, e in enumerate(listed) if callable(e.function)]  # of events by their number
+    timed = [(e.function, i) for i, e in enumerate(listed) if not callable(e.function)]
+    timed = sorted(x for x in timed if span[0] <= x[0] <= span[1])
+    repetitions = Repetitions(len(places), span[1])
+    numbers = crossings.start(run.t, run.state)
     while True:
-        blurred = False
-        if now is None:
-            until = timed[0].function if timed else span[1]
-            if until <= run.t:
-                status = R.DONE
-            else:
-                status = advance_to(run, until, show)
-            if status == R.EVENT:
-                now = int(run.clock[R.EVENT_NUMBER])
-                blurred = run.crossings.blurred(now, run.t, run.state)
-        if now is not None:
-            event = crossings[now]
-        elif timed:
-            event = timed.pop(0)
-        else:
-            return None
-        happened.append(Happened(run.t, event.name))
-        crowded = [c.joined(now, run.t, run.crossings.pace) for c in crowds]
-        if blurred or any(crowded):
-            raise _endless(happened)
-        before = run.crossings.values(run.t, run.state)
-        if _acted(run, event) or event.terminal:
-            return event.name
+        if not numbers and not (timed and timed[0][0] <= run.t):
+            status = advance_to(run, timed[0][0] if timed else span[1], show)
+            found = int(run.clock[R.EVENT_NUMBER]) if status == R.EVENT else None
+            if found is None and not timed:
+                return None
+            error = run.time_error(found is not None)
+            numbers = crossings.arrive(found, run.t, run.state, error)
+        due = {places[i]: i for i in numbers}
+        while timed and timed[0][0] <= run.t:
+            due[timed.pop(0)[1]] = None
+        stop = None
+        for place, which in sorted(due.items()):
+            event = listed[place]
+            happened.append(Happened(run.t, event.name))
+            again = which is not None and repetitions.endless(which, run.t, crossings.pace)
+            if again or (which is not None and crossings.too_soon(which)):
+                raise endless(happened)
+            asked = _acted(run, event)
+            crossings.acted(which, run.t, run.state)
+            if stop is None and (asked or event.terminal):
+                stop = event.name
+        if stop is not None:
+            return stop
         run.restart()
-        now = run.crossings.settle(now, before, run.t, run.state)
-
-
-class Crowd:
-    """How often each event has happened in a row with negligible motion in between."""
-
-    def __init__(self, crossings: list[Event], most: int, part: float):
-        self.most, self.part = most, part
-        self.counts, self.last = [0] * len(crossings), [-np.inf] * len(crossings)
-
-    def joined(self, event: int | None, t: float, pace: float) -> bool:
-        """Count an event at a time, given the pace of the motion; returns whether it has happened too often."""
-        if event is None:  # an event at a given time happens once
-            return False
-        near = (t - self.last[event]) * pace <= self.part
-        self.counts[event] = self.counts[event] + 1 if near else 0
-        self.last[event] = t
-        return self.counts[event] >= self.most
-
-
-def _endless(happened: list[Happened]) -> SimulationError:
-    """The error of events that follow each other without end."""
-    last = happened[-1]
-    return SimulationError(
-        f"events follow each other without end at t = {last.t:.9g} s, the last of {len(happened)} being {last.name!r}: "
-        "each action leads back to an event at once, as the ever smaller bounces of a ball do. Let the action stop the "
-        "run when the motion has become slow, move the state away from the zero, or give the event a direction."
-    )
+        numbers = crossings.settle()
 
 
 def _with_last(result: Result, run: Run) -> Result:
