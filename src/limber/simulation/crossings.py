@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from limber.assembly.system import System
 from limber.checks import Array, shown
@@ -22,6 +23,9 @@ CHANGE, PATTERNS, ROUNDING = 2.0**-20, 3, 16.0 * np.finfo(float).eps
 AT_ZERO = 1e-12
 #: The move that shows how the functions change with the error of the time is longer than this error by this factor.
 LONGER = 1024.0
+
+
+Mask = NDArray[np.bool_]
 
 
 class Crossings:
@@ -55,8 +59,10 @@ class Crossings:
         self._motion, self._slopes = np.zeros((2, self.count))
         # The events that happen, less those that may do so again; whether an action has changed the state.
         self._happening, self._changed = np.zeros(self.count, dtype=bool), False
-        # How the functions of the events of the last instant left zero (time, slope, band), and which left it too little.
-        self._left: dict[int, tuple[float, float, float]] = {}
+        # The last instant: its time; which functions were at zero there; how those of its events left it (slope, band).
+        self._last, self._was_at_zero = 0.0, np.zeros(self.count, dtype=bool)
+        self._left: dict[int, tuple[float, float]] = {}
+        # The events whose functions are at zero again before they have left it.
         self._blurred: set[int] = set()
 
     def function(self, t: float, q: Array, v: Array) -> list[float]:
@@ -92,7 +98,7 @@ class Crossings:
         resolution : the error of the time of the crossing, s.
 
         Functions that are at zero to within rounding and the error of the time cross there together.  The slope of such
-        a function tells from which side it comes, unless it has not left zero since the last instant.
+        a function tells from which side it comes, unless the function is still leaving the zero of the last instant.
         """
         if not self.count:
             return []
@@ -101,7 +107,8 @@ class Crossings:
         if found is not None:
             at_zero[found] = True
         self._probe(at_zero)
-        comes = at_zero & (self._slopes > 0.0) & (self._bands == 0.0)
+        leaves = self._was_at_zero & (self._slopes * (t - self._last) <= 4.0 * self._near)
+        comes = at_zero & (self._slopes > 0.0) & ~leaves
         if found is not None:
             comes[found] = False
         self.sides[comes] = -self._motion[comes]
@@ -154,7 +161,8 @@ class Crossings:
         curved = (self._slopes == 0.0) & (self._motion != 0.0)
         self._bands[at_zero] = np.where(curved, np.inf, band)[at_zero]
         for i in self._left:
-            self._left[i] = (self._t, self._slopes[i] if at_zero[i] else 0.0, band[i])
+            self._left[i] = (self._slopes[i] if at_zero[i] else 0.0, band[i])
+        self._last, self._was_at_zero = self._t, at_zero
         rate = np.abs(self._rates(self._t, self._y)).max(initial=0.0)
         self.pace = float(rate / max(1.0, np.abs(self._y).max(initial=0.0)))
         return self._happen(caused)
@@ -169,10 +177,11 @@ class Crossings:
         self._values = self.values(t, y)
         self._rounding = self._rounding_at(t, y, self._values)
         # The error of the time moves the state by too little to be seen, so that a longer move is scaled.
-        moved = self.values(t, y - LONGER * resolution * self._rates(t, y))
+        earlier = LONGER * resolution
+        moved = self.values(t - earlier, y - earlier * self._rates(t, y))
         self._near = self._rounding + np.abs(moved - self._values) / LONGER
 
-    def _probe(self, at_zero: Array) -> None:
+    def _probe(self, at_zero: Mask) -> None:
         """Find where the functions at zero go."""
         self._at_zero = at_zero
         self._motion, self._slopes = np.zeros((2, self.count))
@@ -181,15 +190,15 @@ class Crossings:
                 self._t, self._y, self._values, self._rounding
             )
 
-    def _goes_through(self) -> Array:
+    def _goes_through(self) -> Mask:
         """Which functions at zero go on to the other side, in a direction that counts."""
         return (self._motion * self.sides < 0.0) & (self.directions * self._motion >= 0.0)
 
-    def _happen(self, now: Array) -> list[int]:
+    def _happen(self, now: Mask) -> list[int]:
         """Note the events that happen; returns their numbers."""
         self._happening, self._changed = now.copy(), False
         numbers = np.flatnonzero(now).tolist()
-        self._left.update(dict.fromkeys(numbers, (self._t, 0.0, 0.0)))
+        self._left.update(dict.fromkeys(numbers, (0.0, 0.0)))
         return numbers
 
     def _hardly_left(self, number: int) -> bool:
@@ -199,17 +208,17 @@ class Crossings:
         slope times the time between the crossings.  This distance must be more than the band around zero.  The function
         must also be on its way back: if it still moves away from zero, its crossing is an error of the integration.
         """
-        at, slope, band = self._left[number]
+        slope, band = self._left[number]
         if slope == 0.0:
             return False
-        if 0.25 * slope * (self._t - at) <= band:
+        if 0.25 * slope * (self._t - self._last) <= band:
             return True
-        return self._slopes[number] > 0.0 and self._motion[number] * self.sides[number] > 0.0
+        return bool(self._slopes[number] * self._motion[number] * self.sides[number] > 0.0)
 
-    def _warn_of_rest(self, happening: Array) -> None:
+    def _warn_of_rest(self, happening: Mask) -> None:
         """Warn if an action stops the motion at the zero of its function while forces push it on."""
         pushed = happening & (self._slopes == 0.0) & (self._motion * self.sides < 0.0)
-        for i in np.flatnonzero(pushed):
+        for i in np.flatnonzero(pushed).tolist():
             event = self.events[i]
             if event.action is not None:
                 warn(

@@ -219,15 +219,18 @@ def _integrate_through_events(
     repetitions = Repetitions(len(places), span[1])
     numbers = crossings.start(run.t, run.state)
     while True:
-        if not numbers and not (timed and timed[0][0] <= run.t):
-            status = advance_to(run, timed[0][0] if timed else span[1], show)
+        reached = run.t
+        if not numbers and not (timed and timed[0][0] <= reached):
+            until = timed[0][0] if timed else span[1]
+            status = advance_to(run, until, show)
             found = int(run.clock[R.EVENT_NUMBER]) if status == R.EVENT else None
             if found is None and not timed:
                 return None
+            reached = run.t if found is not None else max(until, run.t)
             error = run.time_error(found is not None)
             numbers = crossings.arrive(found, run.t, run.state, error)
-        due = {places[i]: i for i in numbers}
-        while timed and timed[0][0] <= run.t:
+        due: dict[int, int | None] = {places[i]: i for i in numbers}
+        while timed and timed[0][0] <= reached:
             due[timed.pop(0)[1]] = None
         stop = None
         for place, which in sorted(due.items()):
