@@ -1,4 +1,4 @@
-"""Ctrl-C where compiled code calls back into Python."""
+"""Ctrl-C, and other exceptions of signal handlers, where compiled code calls back into Python."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from contextlib import contextmanager
 
 @contextmanager
 def keep_interrupts(errors: list[BaseException]) -> Iterator[None]:
-    """Append a Ctrl-C to `errors` that comes as a callback begins or ends, where ctypes would swallow it.
+    """Append an exception to `errors` that comes as a callback begins or ends, where ctypes would swallow it.
 
-    Compiled simulations call back into Python, and so does the compiler behind Numba.
+    Functions behind callbacks keep their own errors.  So it is one that a signal handler raised: a Ctrl-C, a timeout, a
+    request to end.  Compiled simulations call back into Python, and so does the compiler behind Numba.
     """
     if (
         threading.current_thread() is not threading.main_thread()
-    ):  # only the main thread gets interrupts
+    ):  # only the main thread gets signals
         yield
         return
     before = sys.unraisablehook
 
     def hook(swallowed: sys.UnraisableHookArgs) -> None:
-        if issubclass(swallowed.exc_type, KeyboardInterrupt):
-            errors.append(KeyboardInterrupt())
+        in_callback = "ctypes callback" in (swallowed.err_msg or "")
+        if in_callback or issubclass(swallowed.exc_type, KeyboardInterrupt):
+            errors.append(swallowed.exc_value or swallowed.exc_type())
         else:
             before(swallowed)
 

@@ -184,7 +184,7 @@ def _integrated(run: Run, listed, span, progress, store=lambda run: None) -> Res
                 return _finished(run, happened, began, message, stopped=True)
         except KeyboardInterrupt:
             message = interrupted(run.t)
-        except Exception as error:
+        except BaseException as error:
             error.result = _result(run, happened, began, str(error))  # type: ignore[attr-defined]
             warn_outside_theory(error.result)  # type: ignore[attr-defined]
             raise
@@ -192,13 +192,13 @@ def _integrated(run: Run, listed, span, progress, store=lambda run: None) -> Res
 
 
 def _finished(run: Run, happened, began: float, message: str, stopped: bool = False) -> Result:
-    """The result of a run that has ended; even an interrupt that comes this late holds it."""
+    """The result of a run that has ended; even an exception that comes this late holds it."""
     try:
         result = _result(run, happened, began, message)
         if stopped:
             result = _with_last(result, run)
         warn_outside_theory(result)
-    except KeyboardInterrupt as error:
+    except BaseException as error:
         error.result = _result(run, happened, began, message)  # type: ignore[attr-defined]
         raise
     return result
