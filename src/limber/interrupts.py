@@ -1,11 +1,44 @@
-"""Ctrl-C, and other exceptions of signal handlers, where compiled code calls back into Python."""
+"""Ctrl-C, and other exceptions of signal handlers, where they would be lost or do harm."""
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+#: The signals whose handlers raise exceptions: Ctrl-C, timeouts, requests to end.
+_RAISING = [
+    getattr(signal, name) for name in ("SIGINT", "SIGALRM", "SIGTERM") if hasattr(signal, name)
+]
+
+
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Let signals wait until the end of an import.
+
+    An import that is broken off leaves some modules of a large package behind and not others, and no later import of
+    the package mends that.
+    """
+    if (
+        threading.current_thread() is not threading.main_thread()
+    ):  # only the main thread gets signals
+        yield
+        return
+    handlers: dict = {}
+    came: list[int] = []
+    try:
+        for number in _RAISING:
+            if callable(handler := signal.getsignal(number)):
+                handlers[number] = handler
+                signal.signal(number, lambda number, frame: came.append(number))
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 @contextmanager

@@ -92,6 +92,10 @@ def simulate(
     if not end > start:
         raise ArgumentValueError(f"t_end must be later than t0={start:g}, got {end:g}.")
     length = end - start
+    if not np.isfinite(length):
+        raise ArgumentValueError(
+            f"t_end={end:g} is so far from t0={start:g} that the length of the run overflows: bring them closer together."
+        )
     q = system.neutral() if q0 is None else _coordinates(system, "q0", q0)
     v = np.zeros(system.nv) if v0 is None else _speeds(system, "v0", v0)
     times = _times(start, end, t_eval, every)
@@ -103,6 +107,11 @@ def simulate(
     if step is not None:
         step = number("step", step, above=0.0)
     largest = np.inf if max_step is None else number("max_step", max_step, above=0.0)
+    for name, given in (("step", step), ("max_step", max_step)):
+        if given is not None and given < R.RESOLUTION * length:
+            raise ArgumentValueError(
+                f"{name}={given:g} asks for {length / given:.1e} steps: take a larger one."
+            )
     if progress is not None and not isinstance(progress, bool):
         raise ArgumentTypeError(f"progress must be True, False or None, got {shown(progress)}.")
     listed = _events(events)
