@@ -75,7 +75,7 @@ def simulate(
         SciPy, and "cvode" and "ida" of SUNDIALS, which call Python at every evaluation; "ida" uses inverse dynamics
         alone, all others forward dynamics.
     step, max_step : the first step (of rk4, every step), and the longest one.
-    events : see `Event`.
+    events : see `Event`.  Those at the same time happen in the order of the list.
     engine : "general", or "generated": C code of this system (`compile`), several times as fast.
     progress : whether to show a progress bar; by default in a terminal, for runs of more than a second.
     save : an HDF5 file for the result.  Rows are written as the run goes on, to a file of that name with ".part"
@@ -84,7 +84,8 @@ def simulate(
 
     Quaternions keep unit length.  A run that an event stops has the state there as its last row.  A run that is
     interrupted (Ctrl-C) returns the result so far; one that gets stuck raises SimulationError.  That error holds the
-    result so far in `error.result`, and so does an error of a torque function or of a file that cannot be written.
+    result so far in `error.result`, and so does an error of a torque function or of a file that cannot be written, and
+    an exception that the handler of a signal raises.
     """
     check_system(system)
     start = number("t0", t0)
