@@ -1,29 +1,64 @@
-"""Ctrl-C where compiled code calls back into Python."""
+"""Ctrl-C, and other exceptions of signal handlers, where they would be lost or do harm."""
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+#: The signals whose handlers raise exceptions: Ctrl-C, timeouts, requests to end.
+_RAISING = [
+    getattr(signal, name) for name in ("SIGINT", "SIGALRM", "SIGTERM") if hasattr(signal, name)
+]
+
 
 @contextmanager
-def keep_interrupts(errors: list[BaseException]) -> Iterator[None]:
-    """Append a Ctrl-C to `errors` that comes as a callback begins or ends, where ctypes would swallow it.
+def interrupts_wait() -> Iterator[None]:
+    """Let signals wait until the end of an import.
 
-    Compiled simulations call back into Python, and so does the compiler behind Numba.
+    An import that is broken off leaves some modules of a large package behind and not others, and no later import of
+    the package mends that.
     """
     if (
         threading.current_thread() is not threading.main_thread()
-    ):  # only the main thread gets interrupts
+    ):  # only the main thread gets signals
+        yield
+        return
+    handlers: dict = {}
+    came: list[int] = []
+    try:
+        for number in _RAISING:
+            if callable(handler := signal.getsignal(number)):
+                handlers[number] = handler
+                signal.signal(number, lambda number, frame: came.append(number))
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
+
+
+@contextmanager
+def keep_interrupts(errors: list[BaseException]) -> Iterator[None]:
+    """Append an exception to `errors` that comes as a callback begins or ends, where ctypes would swallow it.
+
+    Functions behind callbacks keep their own errors.  So it is one that a signal handler raised: a Ctrl-C, a timeout, a
+    request to end.  Compiled simulations call back into Python, and so does the compiler behind Numba.
+    """
+    if (
+        threading.current_thread() is not threading.main_thread()
+    ):  # only the main thread gets signals
         yield
         return
     before = sys.unraisablehook
 
     def hook(swallowed: sys.UnraisableHookArgs) -> None:
-        if issubclass(swallowed.exc_type, KeyboardInterrupt):
-            errors.append(KeyboardInterrupt())
+        in_callback = "ctypes callback" in (swallowed.err_msg or "")
+        if in_callback or issubclass(swallowed.exc_type, KeyboardInterrupt):
+            errors.append(swallowed.exc_value or swallowed.exc_type())
         else:
             before(swallowed)
 

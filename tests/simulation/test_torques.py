@@ -179,6 +179,70 @@ def test_an_interrupt_at_any_moment_ends_a_run(s, method):
     assert 0 < len(r) < 1_000_000
 
 
+class Late(Exception):
+    """What the handler of a signal may raise."""
+
+
+@pytest.mark.parametrize("method", ["dop853", "sdirk4", "RK45"])
+@pytest.mark.parametrize("kind", [Late, SystemExit])
+def test_an_exception_that_ctypes_passes_over_ends_the_run_with_its_result(s, method, kind):
+    before = sys.unraisablehook
+
+    @SIGNATURE
+    def torque(t, q, v, tau):
+        if t > 0.2:
+            raise kind("asked to end")
+
+    with pytest.raises(kind, match="asked to end") as caught:
+        lb.simulate(s, 1e4, torque=torque, method=method, max_step=0.01, every=0.1)
+    assert 0.1 <= caught.value.result.t[-1] < 5e3
+    assert sys.unraisablehook is before
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.parametrize("kind", [Late, SystemExit])
+def test_an_exception_of_a_signal_handler_is_never_lost(s, kind):
+    raised = 0
+
+    def handler(number, frame):
+        nonlocal raised
+        raised += 1
+        raise kind
+
+    rng, zero = np.random.default_rng(0), np.zeros(s.nv)
+    before, heard = signal.signal(signal.SIGALRM, handler), 0
+    try:
+        for _ in range(30):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, float(rng.uniform(1e-3, 1e-2)))
+                lb.simulate(s, 1e4, torque=lambda t, q, v: zero, method="rk4", step=1e-3, every=1e2)
+            except kind:
+                heard += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert raised == heard == 30
+
+
+def test_errors_of_finalizers_during_a_run_are_reported_and_do_not_end_it(s):
+    reported, before = [], sys.unraisablehook
+
+    class Broken:
+        def __del__(self):
+            raise ValueError("of a finalizer")
+
+    def torque(t, q, v):
+        Broken()
+        return np.zeros(s.nv)
+
+    sys.unraisablehook = reported.append
+    try:
+        r = lb.simulate(s, 0.1, torque=torque)
+    finally:
+        sys.unraisablehook = before
+    assert r.message == "reached t_end" and reported
+
+
 @pytest.mark.parametrize("method", ["rk45", "dop853", "sdirk4"])
 def test_torques_and_events_see_unit_quaternions(method):
     """So that they can ask limber for poses."""

@@ -28,6 +28,9 @@ from limber.checks import (
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
+#: The most modes of a kind that a beam may have.
+MOST_MODES = 100
+
 
 class FlexibleBody(Body):
     """A body that deforms in m assumed modes; made by `FlexibleBody.from_nodes` or `beam`.
@@ -261,6 +264,11 @@ def check_modes(modes) -> dict[str, int]:
                 f"modes has the unknown key {kind!r}; it may have {', '.join(kinds)}."
             )
         counts[kind] = whole(f"modes[{kind!r}]", count, 0)
+        if counts[kind] > MOST_MODES:
+            raise ArgumentValueError(
+                f"modes[{kind!r}] must be {MOST_MODES} at most, got {counts[kind]}: a few modes describe a beam; the shapes "
+                "of more are too short for beam theory, and for memory."
+            )
     if sum(counts.values()) == 0:
         raise ArgumentValueError("modes asks for no mode at all; use a RigidBody instead.")
     return counts

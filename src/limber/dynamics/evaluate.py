@@ -23,6 +23,8 @@ from limber.native.status import NOT_FINITE, NOT_UNIT, OK, OVERFLOW, SINGULAR, S
 
 #: A thread gets at least this many states.
 STATES_PER_THREAD = 64
+#: Where there is no finite result, a coordinate beyond this is to blame.
+HUGE = 1e30
 
 External = dict[tuple[str, str | int | None], ArrayLike]
 
@@ -281,8 +283,15 @@ def refuse(
             f"{entry} of {system.name!r} is not finite{which}: the state is so large that it overflows. Look for "
             "huge coordinates, speeds or times."
         )
-    verdict = judge(system, inputs["q"][state])
-    if verdict.sound:
+    q = inputs["q"][state]
+    largest = int(np.abs(q).argmax()) if q.size else 0
+    verdict = judge(system, q)
+    if q.size and abs(q[largest]) > HUGE:
+        why = (
+            f"q[{largest}] = {q[largest]:.3g}, {system.describe_q(largest)}, is so large that the equations overflow. "
+            "Look for huge coordinates."
+        )
+    elif verdict.sound:
         why = "the state is so large that the equations overflow. Look for huge speeds or forces."
     else:
         why = (

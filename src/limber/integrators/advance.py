@@ -22,6 +22,7 @@ from .context import (
     EVENT,
     EVENT_FUNCTION,
     EVENT_NUMBER,
+    EVENT_STEP,
     EVENTS,
     FAULT,
     FLOWS,
@@ -38,6 +39,7 @@ from .context import (
     OUTPUT,
     PAUSED,
     REJECTED,
+    RESOLUTION,
     RTOL,
     SAMPLE,
     SAMPLED,
@@ -192,7 +194,7 @@ def advance(
     values = shifted(step, STEP_SIZE)
     for _ in range(max_steps):
         t = clock[TIME]
-        tiny = 1e-14 * max(clock[END_TIME], 1e-300)
+        tiny = RESOLUTION * max(clock[END_TIME], 1e-300)
         if clock[END_TIME] - t <= tiny:
             clock[TIME] = clock[END_TIME]
             while row_due(clock, times, count, clock[END_TIME]):
@@ -252,7 +254,7 @@ def advance(
             for i in range(n):
                 y[i] = point[i]
             normalize(topo, y)
-            clock[EVENT_NUMBER] = event
+            clock[EVENT_NUMBER], clock[EVENT_STEP] = event, h
             clock[NEEDS_RATE] = 1.0
             return EVENT
         for i in range(n):

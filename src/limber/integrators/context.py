@@ -10,6 +10,9 @@ RUNAWAY = 1e30
 KIND, FUNCTION, TABLE_DATA, ROWS, VALUE, WIDTH, NUMBER = range(7)
 SIGNAL = 7
 
+#: Times are resolved to this part: that of an event to this part of its step, the end of a run to this part of its time.
+RESOLUTION = 1e-14
+
 # What `advance` returns.
 DONE, PAUSED, EVENT, STUCK, NOT_FINITE = range(5)
 
@@ -42,7 +45,8 @@ SAMPLE, SAMPLES, NEXT_SAMPLE = range(6, 9)  # sample time; samples taken so far;
 NEEDS_RATE = 9  # 1: the rate at the start of the next step is not known
 NEXT_STOP = 10  # number of the next time at which a step must end
 STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER, LAST_ERROR = range(11, 17)
-CLOCK = 17
+EVENT_STEP = 17  # length of the step in which the event was found
+CLOCK = 18
 
 # What an implicit step is given, and the error that it returns.
 STEP_TIME, STEP_LENGTH, STEP_RTOL, STEP_ATOL, STEP_ERROR = range(5)

@@ -3,18 +3,25 @@
 Every function has a side: the sign it has had since its last crossing, or 0 while it has stayed at zero.  It crosses
 where it takes the other sign.  The functions and their slopes are evaluated at the ends of PARTS parts of a step.  The
 slopes show where a function may dip through zero and come back within one part.
+
+A function that was at zero at the last event has a band besides.  Its side is decided then, by the motion, and values
+within the band are as good as zero: they do not contradict the side.  When the function has left the band, the band is
+set to 0.  The band of a function that leaves zero with a negligible slope is infinite.  What such a function does below
+the tolerance of the integration is no crossing.  It leaves its band where it is seen on its side, or at the end of the
+step, where its sign becomes its side.
 """
+
+from math import inf
 
 from limber.kernels.layout import NQ
 from limber.kernels.scalar import kernel
 from limber.native.pointers import call, shifted
 
+from .context import RESOLUTION
 from .dense_output import dense
 
 #: Parts of a step at whose ends event functions are evaluated, and the fraction of a step over which slopes are taken.
 PARTS, NEAR = 4, 1e-6
-#: A root is found to this fraction of a step.
-ROOT = 1e-14
 
 
 @kernel
@@ -55,17 +62,17 @@ def dip(step, i, side, a, b, da, db, spare):
             a, da = middle, slope
         else:
             b, db = middle, slope
-        if value > max(abs(da), abs(db)) * (b - a) or b - a < ROOT:
+        if value > max(abs(da), abs(db)) * (b - a) or b - a < RESOLUTION:
             break
     return 1.0
 
 
 @kernel
-def first_rise(step, i, side, a, b, start, spare):
+def first_rise(step, i, side, a, b, near, spare):
     """Where a function that starts at zero and is beyond it at b is on its side before: (place, whether there is one).
 
-    The search halves the distance to a.  If the function is nowhere on its side by more than rounding, the place
-    returned is the last one at which it is as near to zero as at the start.
+    The search halves the distance to a.  If the function is nowhere on its side, the place returned is the last one at
+    which it is no farther from zero than `near`.
     """
     x = b
     for _ in range(60):
@@ -73,19 +80,19 @@ def first_rise(step, i, side, a, b, start, spare):
         event_values(step, x, spare)
         if side * spare[i] > 0.0:
             return x, True
-        if abs(spare[i]) <= 4.0 * abs(start):
+        if abs(spare[i]) <= near:
             return x, False
     return a, False
 
 
 @kernel
-def root(step, i, side, a, b, fa, fb, spare):
+def root(step, i, side, band, a, b, fa, fb, spare):
     """Where function i crosses zero between the fractions a and b of a step.
 
     Regula falsi (Illinois), with a bisection at every third iteration.
     """
     if side * fa <= 0.0:
-        x, found = first_rise(step, i, side, a, b, fa, spare)
+        x, found = first_rise(step, i, side, a, b, max(band, 4.0 * abs(fa)), spare)
         if not found:
             return x
         # At twice the distance the function is beyond zero already.
@@ -100,7 +107,7 @@ def root(step, i, side, a, b, fa, fb, spare):
         x = (a * fb - b * fa) / (fb - fa)
         if iteration % 3 == 2 or not (a < x < b):
             x = 0.5 * (a + b)
-        if b - a < ROOT or x == a or x == b:
+        if b - a < RESOLUTION or x == a or x == b:
             break
         event_values(step, x, spare)
         fx = spare[i]
@@ -116,35 +123,53 @@ def root(step, i, side, a, b, fa, fb, spare):
 
 
 @kernel
-def crossing(step, i, side, direction, a, b, ga, gb, da, db, spare):
-    """The first crossing of function i between a and b that counts, as a fraction of the step; 2 if there is none."""
-    middle, gm = b, gb
-    if side * gb > 0.0:
-        # A function beyond zero at the start is so by rounding, or by a motion below the tolerance.
-        if side * ga < 0.0 or side * da >= 0.0 or side * db <= 0.0:
-            return 2.0
-        middle = dip(step, i, side, a, b, da, db, spare)
-        if middle >= b:
-            return 2.0
-        event_values(step, middle, spare)
-        gm = spare[i]
-    if side * gm < 0.0 and direction * side <= 0.0:
-        return root(step, i, side, a, middle, ga, gm, spare)
-    if middle < b:  # the function comes back in the direction that counts
-        return root(step, i, -side, middle, b, gm, gb, spare)
-    return 2.0
+def crossing(step, i, side, direction, band, a, b, ga, gb, da, db, spare):
+    """The first crossing of function i between a and b that counts: (fraction of the step, side from which it comes).
+
+    The fraction is 2 if there is none.
+    """
+    if side * gb < -band:
+        if direction * side <= 0.0:
+            return root(step, i, side, band, a, b, ga, gb, spare), side
+        return 2.0, side
+    # A function that starts at zero does not dip, nor does one that is beyond it by rounding.
+    if band > 0.0 or side * ga < 0.0 or side * da >= 0.0 or side * db <= 0.0:
+        return 2.0, side
+    middle = dip(step, i, side, a, b, da, db, spare)
+    if middle >= b:
+        return 2.0, side
+    event_values(step, middle, spare)
+    gm = spare[i]
+    if direction * side <= 0.0:
+        return root(step, i, side, band, a, middle, ga, gm, spare), side
+    # The function comes back in the direction that counts.
+    return root(step, i, -side, band, middle, b, gm, gb, spare), -side
+
+
+@kernel
+def follow(sides, bands, count, i, value, step_ends):
+    """Update the side and the band of a function that has no event, given its value."""
+    side, direction, band = sides[i], sides[count + i], bands[i]
+    leaves = abs(value) > band
+    if side != 0.0 and band == inf:
+        leaves = side * value > 0.0 or step_ends
+    # A function that was at zero takes the side it is on.  So does one that crossed in a direction that does not count,
+    # and one whose side is known from its curvature only.
+    if leaves and (side == 0.0 or band == inf or (side * value < 0.0 and direction * value < 0.0)):
+        sides[i] = 1.0 if value > 0.0 else (-1.0 if value < 0.0 else side)
+    if leaves:
+        bands[i] = 0.0
 
 
 @kernel
 def first_crossing(step, count, sides, values):
     """The earliest event in a step: (number or -1, fraction of the step).
 
-    sides[i] is the side of function i, sides[count + i] the direction that counts.  sides[2 count + i] is 1 while
-    function i has just left zero with a negligible slope.  What it does below the tolerance of the integration is then
-    no crossing until it has been seen on its side; at the end of the step its sign becomes its side.  `values` is
-    scratch, 5 count numbers.  Afterwards the sides are those at the end of the step or, except for the side of the
-    event itself, those at the event.
+    sides[i] is the side of function i, sides[count + i] the direction that counts, sides[2 count + i] the band.
+    `values` is scratch, 5 count numbers.  Afterwards the sides are those at the end of the step, or those with which the
+    functions come to the event.
     """
+    bands = shifted(sides, 2 * count)
     ga, da = values, shifted(values, count)
     gb, db = shifted(values, 2 * count), shifted(values, 3 * count)
     spare = shifted(values, 4 * count)
@@ -152,28 +177,22 @@ def first_crossing(step, count, sides, values):
     for part in range(PARTS):
         a, b = part / PARTS, (part + 1) / PARTS
         values_and_slopes(step, count, b, a, gb, db)
-        which, first = -1, 2.0
+        which, first, comes_from = -1, 2.0, 0.0
         for i in range(count):
-            settled = sides[2 * count + i] == 0.0
-            if not settled and (sides[i] * gb[i] > 0.0 or part == PARTS - 1):
-                sides[2 * count + i] = 0.0
-                if sides[i] * gb[i] < 0.0:
-                    sides[i] = -sides[i]
-            if settled and sides[i] != 0.0:
-                x = crossing(
-                    step, i, sides[i], sides[count + i], a, b, ga[i], gb[i], da[i], db[i], spare
-                )
+            if sides[i] != 0.0:
+                x, side = crossing(
+                    step, i, sides[i], sides[count + i], bands[i], a, b, ga[i], gb[i], da[i], db[i], spare
+                )  # fmt: skip
                 if x < first:
-                    which, first = i, x
+                    which, first, comes_from = i, x, side
         if which >= 0:
             event_values(step, first, gb)
+        step_ends = which < 0 and part == PARTS - 1
         for i in range(count):
-            # A function that was at zero takes the side it is on.  So does one that crossed in a direction that does
-            # not count.
-            beyond = sides[i] * gb[i] < 0.0 and sides[count + i] * gb[i] < 0.0
-            beyond = beyond and sides[2 * count + i] == 0.0
-            if i != which and (sides[i] == 0.0 or beyond):
-                sides[i] = 1.0 if gb[i] > 0.0 else (-1.0 if gb[i] < 0.0 else 0.0)
+            if i == which:
+                sides[i], bands[i] = comes_from, 0.0
+            else:
+                follow(sides, bands, count, i, gb[i], step_ends)
             ga[i], da[i] = gb[i], db[i]
         if which >= 0:
             return which, first

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from limber.bodies import Body, FlexibleBody, RigidBody, beam
+from limber.bodies.flexible import MOST_MODES
 from limber.bodies.nodes import Nodes
 from limber.bodies.placed import placed
 from limber.checks import array, listed
@@ -30,8 +31,7 @@ from limber.io.npz import from_npz
 from limber.io.rotations import RotationSection
 from limber.io.section import Section
 
-#: Bounds that keep a slip of the finger from filling the memory.
-MAX_MODES = 100
+#: A bound that keeps a slip of the finger from filling the memory.
 MAX_ELEMENTS = 10_000
 
 Positive = Annotated[float, number(above=0.0)]
@@ -71,9 +71,9 @@ class ModesSection(Section):
     """Numbers of modes of a beam."""
 
     short: ClassVar[str] = "a whole number of modes per bending plane"
-    bending: Annotated[int, whole(0, MAX_MODES)] = 0
-    torsion: Annotated[int, whole(0, MAX_MODES)] = 0
-    stretch: Annotated[int, whole(0, MAX_MODES)] = 0
+    bending: Annotated[int, whole(0, MOST_MODES)] = 0
+    torsion: Annotated[int, whole(0, MOST_MODES)] = 0
+    stretch: Annotated[int, whole(0, MOST_MODES)] = 0
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:

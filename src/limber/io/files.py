@@ -14,15 +14,15 @@ from limber.checks import shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
-def file_path(path: Any) -> Path:
-    """`path` as a Path, checked."""
+def file_path(path: Any, name: str = "path") -> Path:
+    """`path` as a Path, checked; `name` is the argument's."""
     try:
         if not isinstance(fspath(path), str):
             raise TypeError
     except TypeError:
-        raise ArgumentTypeError(f"path must be the path of a file, got {shown(path)}.") from None
+        raise ArgumentTypeError(f"{name} must be the path of a file, got {shown(path)}.") from None
     if not fspath(path) or "\0" in fspath(path):
-        raise ArgumentValueError(f"path must be the path of a file, got {shown(path)}.")
+        raise ArgumentValueError(f"{name} must be the path of a file, got {shown(path)}.")
     return Path(path)
 
 

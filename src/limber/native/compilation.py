@@ -18,7 +18,7 @@ from pathlib import Path
 from limber import cache as disk
 from limber import forks
 from limber.errors import CompileError
-from limber.interrupts import keep_interrupts
+from limber.interrupts import interrupts_wait, keep_interrupts
 
 _lock = forks.lock()
 
@@ -90,7 +90,8 @@ class Library:
 
 def _compiled(module: str, name: str):
     """Numba's result for an entry point, from the cache or compiled now."""
-    function = getattr(import_module(module), name)
+    with interrupts_wait():  # this imports Numba
+        function = getattr(import_module(module), name)
     if not hasattr(function, "overloads"):  # Numba did not compile it
         raise CompileError(
             "the environment variable NUMBA_DISABLE_JIT is set, but the numeric functions of Limber run compiled only. "

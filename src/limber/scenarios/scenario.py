@@ -13,9 +13,9 @@ import numpy as np
 
 from limber import models
 from limber.assembly import Assembly, System
+from limber.bodies.flexible import MOST_MODES
 from limber.checks import Array
 from limber.integrators.methods import method_names
-from limber.io.bodies import MAX_MODES
 from limber.io.document import Document, Where
 from limber.io.fields import (
     Check,
@@ -150,8 +150,8 @@ class ModelChoiceSection(Section):
             for count in counts:
                 if isinstance(count, bool) or not isinstance(count, (int, float)):
                     raise here.error(f"must be a number, got {named(count)}.", key)
-                if key == "modes" and not 0 <= count <= MAX_MODES:
-                    raise here.error(f"must be from 0 to {MAX_MODES}, got {named(count)}.", key)
+                if key == "modes" and not 0 <= count <= MOST_MODES:
+                    raise here.error(f"must be from 0 to {MOST_MODES}, got {named(count)}.", key)
         with here.checked():
             return make(**arguments)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from limber.assembly.system import System
 from limber.checks import Array, shown
@@ -20,13 +21,22 @@ PROBES, NUDGE = (1.0, 1e2, 1e4), 1e-8
 CHANGE, PATTERNS, ROUNDING = 2.0**-20, 3, 16.0 * np.finfo(float).eps
 #: A function is at zero if an action brings it nearer to zero by this factor.
 AT_ZERO = 1e-12
+#: The move that shows how the functions change with the error of the time is longer than this error by this factor.
+LONGER = 1024.0
+
+
+Mask = NDArray[np.bool_]
 
 
 class Crossings:
     """The sides of event functions: the sign of each since its last crossing, or 0 while it stays at zero.
 
+    At an instant of events, `start` or `arrive` tells which of them happen, by the motion as it came.  `acted` follows
+    each of their actions.  `settle` then sets the sides for the motion after all of them, and tells which further events
+    they cause at the same instant; these are carried out and settled in the same way.
+
     sides : an array that `integrators.event_search` reads.  It holds the sides, then the directions that count, then
-        flags of the sides that are known only from the curvature of their functions.
+        the bands around zero within which a value does not contradict a side.
     rates : (t, y) -> dy/dt.
     longest : a time that is short for the motion, s; the motion is probed no further ahead.
     """
@@ -38,11 +48,22 @@ class Crossings:
         self._longest = longest
         self._rates, self._nq, self._n = rates, system.nq, system.nq + system.nv
         self._quaternions = [at for _, at in quaternions(system)] if events else []
-        self.sides, self.directions, self._curved = sides.reshape(3, self.count)
+        self.sides, self.directions, self._bands = sides.reshape(3, self.count)
         self.directions[:] = [e.direction for e in events]
-        self._slopes, self._blur = np.zeros((2, self.count))
-        self._fired: tuple[int | None, float] = (None, 0.0)
         self.pace = 0.0
+        # The instant in progress: its state; the values of the functions there, the rounding in them, how far from zero
+        # they may be at zero; which of them are at zero, the signs to which these go and their slopes.
+        self._t, self._resolution, self._y = 0.0, 0.0, np.zeros(0)
+        self._values, self._rounding, self._near = np.zeros((3, self.count))
+        self._at_zero = np.zeros(self.count, dtype=bool)
+        self._motion, self._slopes = np.zeros((2, self.count))
+        # The events that happen, less those that may do so again; whether an action has changed the state.
+        self._happening, self._changed = np.zeros(self.count, dtype=bool), False
+        # The last instant: its time; which functions were at zero there; how those of its events left it (slope, band).
+        self._last, self._was_at_zero = 0.0, np.zeros(self.count, dtype=bool)
+        self._left: dict[int, tuple[float, float]] = {}
+        # The events whose functions are at zero again before they have left it.
+        self._blurred: set[int] = set()
 
     def function(self, t: float, q: Array, v: Array) -> list[float]:
         """The values of all event functions."""
@@ -55,106 +76,159 @@ class Crossings:
             y[at] /= np.linalg.norm(y[at])
         return np.array(self.function(t, y[: self._nq], y[self._nq :]))
 
-    def start(self, t: float, y: Array) -> int | None:
-        """Set the sides at the start of a run, and return the number of the first event that happens there, or None.
+    def start(self, t: float, y: Array) -> list[int]:
+        """Set the sides at the start of a run, and return the numbers of the events that happen there.
 
         A side is the sign of the function or, for a function at zero, where the motion goes.  But where the motion goes
         in the one direction that counts, the event happens now, because its function comes from the other side.
         """
         if not self.count:
-            return None
-        values = self.values(t, y)
-        rounding = self._rounding(t, y, values)
-        at_zero = np.abs(values) <= rounding
-        self.sides[:] = np.where(at_zero, 0.0, np.sign(values))
-        if not at_zero.any():
-            return None
-        motion = self._motion(t, y, values, rounding)
-        now = at_zero & (self.directions * motion > 0.0)
-        self._take(at_zero & ~now, motion)
-        self.sides[now] = -motion[now]
-        return int(np.argmax(now)) if now.any() else None
+            return []
+        self._look(t, y, 0.0)
+        self._probe(np.abs(self._values) <= self._near)
+        now = self._at_zero & (self.directions * self._motion > 0.0)
+        self.sides[:] = np.where(self._at_zero, self._motion, np.sign(self._values))
+        self.sides[now] = -self._motion[now]
+        return self._happen(now) if now.any() else self.settle()
 
-    def settle(self, fired: int | None, before: Array, t: float, y: Array) -> int | None:
-        """Set the sides after event `fired`, and return the number of another event that happens now, or None.
+    def arrive(self, found: int | None, t: float, y: Array, resolution: float) -> list[int]:
+        """The numbers of the events that happen at an instant by the motion as it came, before any action.
 
-        fired : the number of the event; None for an event at a given time.
-        before : the values of the functions at the event, before its action.
+        found : the number of the event whose crossing was found; None at a given time.
+        resolution : the error of the time of the crossing, s.
 
-        A function that the action left at zero takes the side to which the motion goes just after it, and so does the
-        function that fired.  Any other function that is at zero and goes on beyond it is an event that happens now, so
-        that no event is lost where several happen at the same time.
+        Functions that are at zero to within rounding and the error of the time cross there together.  The slope of such
+        a function tells from which side it comes, unless the function is still leaving the zero of the last instant.
         """
         if not self.count:
-            return None
-        self._pace(t, y)
-        after = self.values(t, y)
-        rounding = self._rounding(t, y, after)
-        moved = np.abs(after - before) > rounding
-        beyond = before * self.sides <= 0.0
-        at_zero = np.where(
-            moved, np.abs(after) <= np.maximum(rounding, AT_ZERO * np.abs(before)), beyond
-        )
-        if fired is not None:
-            near = max(10.0 * abs(before[fired]), rounding[fired])
-            at_zero[fired] = not moved[fired] or abs(after[fired]) <= near
-        self._fired = (fired, t) if fired is not None and at_zero[fired] else (None, t)
-        jumped = moved & ~at_zero
-        self.sides[jumped] = np.sign(after[jumped])
-        if not at_zero.any():
-            return None
-        motion = self._motion(t, y, after, rounding)
-        # The event itself was found to within rounding, or to within the distance of its function from zero.
-        self._blur = np.maximum(rounding, 4.0 * np.abs(after))
-        now = None
-        if fired is not None and self._slopes[fired] == 0.0:
-            self._warn_of_rest(fired, motion[fired], t)
-        for i in np.flatnonzero(at_zero):
-            through = motion[i] * self.sides[i] < 0.0
-            if i == fired or moved[i] or (through and self.directions[i] * motion[i] < 0.0):
-                self._take(i, motion)
-            elif through and now is None:
-                now = int(i)
-        return now
+            return []
+        self._look(t, y, resolution)
+        at_zero = np.abs(self._values) <= self._near
+        if found is not None:
+            at_zero[found] = True
+        self._probe(at_zero)
+        leaves = self._was_at_zero & (self._slopes * (t - self._last) <= 4.0 * self._near)
+        comes = at_zero & (self._slopes > 0.0) & ~leaves
+        if found is not None:
+            comes[found] = False
+        self.sides[comes] = -self._motion[comes]
+        now = at_zero & self._goes_through()
+        if found is not None:
+            now[found] = True
+        self._blurred = {i for i in self._left if now[i] and self._hardly_left(i)}
+        self._left = {}
+        return self._happen(now)
 
-    def _pace(self, t: float, y: Array) -> None:
-        """Set `pace`, the part of its state by which the motion changes in a second, just after an event."""
-        rate = np.abs(self._rates(t, y)).max(initial=0.0)
-        self.pace = float(rate / max(1.0, np.abs(y).max(initial=0.0)))
+    def acted(self, number: int | None, t: float, y: Array) -> None:
+        """Follow the action of an event to the state that it left; the number of an event at a given time is None.
 
-    def _take(self, which, motion: Array) -> None:
-        """Give functions at zero the side to which the motion goes."""
-        self.sides[which] = motion[which]
-        self._curved[which] = (self._slopes == 0.0)[which]
+        An action may move a function off zero, or onto it.  A function so moved takes the side on which it is, or to
+        which it goes.
+        """
+        if not self.count or np.array_equal(y, self._y):
+            return
+        before, near = self._values, np.maximum(10.0 * np.abs(self._values), self._near)
+        self._look(t, y, self._resolution)
+        self._changed = True
+        moved = np.abs(self._values - before) > self._rounding
+        onto = np.maximum(self._rounding, AT_ZERO * np.abs(before))
+        stays = np.abs(self._values) <= np.where(self._at_zero, near, onto)
+        landed, jumped = moved & stays & ~self._at_zero, moved & ~stays
+        self._probe((self._at_zero & ~jumped) | landed)
+        self.sides[landed] = self._motion[landed]
+        self.sides[jumped], self._bands[jumped] = np.sign(self._values[jumped]), 0.0
+        if number is not None and self._motion[number] * self.sides[number] > 0.0:
+            # Its own action turned the function back, so that the action of another event may send it through again.
+            self._happening[number] = False
 
-    def _warn_of_rest(self, fired: int, motion: float, t: float) -> None:
-        """Warn if an action stops the motion at the zero of its function while forces push it on."""
-        event = self.events[fired]
-        if event.action is not None and motion * self.sides[fired] < 0.0:
-            warn(
-                f"the action of event {event.name!r} at t = {t:.6g} s leaves its function at rest at zero, and the forces "
-                "carry it on to the other side, where the event does not happen again. If it should stay, stop the run "
-                "there (terminal=True), or hold the motion by a force.",
-                ModelWarning,
+    def settle(self) -> list[int]:
+        """Set the sides after all actions of an instant, and return the numbers of the events that these lead to.
+
+        A function at zero takes the side to which the motion goes.  Its event happens if the actions, and not the motion
+        as it came, send it through zero.  A function that rests at zero is taken to come from the side from which its
+        event counts.
+        """
+        if not self.count:
+            return []
+        at_zero = self._at_zero
+        rests = (self.sides == 0.0) & (self.directions * self._motion > 0.0)
+        caused = at_zero & ~self._happening & (self._goes_through() | rests)
+        caused &= self._changed
+        self._warn_of_rest(at_zero & self._happening)
+        settled = at_zero & ~caused
+        self.sides[settled] = self._motion[settled]
+        band = np.maximum(self._near, 4.0 * np.abs(self._values))
+        curved = (self._slopes == 0.0) & (self._motion != 0.0)
+        self._bands[at_zero] = np.where(curved, np.inf, band)[at_zero]
+        for i in self._left:
+            self._left[i] = (self._slopes[i] if at_zero[i] else 0.0, band[i])
+        self._last, self._was_at_zero = self._t, at_zero
+        rate = np.abs(self._rates(self._t, self._y)).max(initial=0.0)
+        self.pace = float(rate / max(1.0, np.abs(self._y).max(initial=0.0)))
+        return self._happen(caused)
+
+    def too_soon(self, number: int) -> bool:
+        """Whether an event repeats before its function has left zero by more than the run resolves."""
+        return number in self._blurred
+
+    def _look(self, t: float, y: Array, resolution: float) -> None:
+        """Take a state as that of the instant."""
+        self._t, self._y, self._resolution = t, y.copy(), resolution
+        self._values = self.values(t, y)
+        self._rounding = self._rounding_at(t, y, self._values)
+        # The error of the time moves the state by too little to be seen, so that a longer move is scaled.
+        earlier = LONGER * resolution
+        moved = self.values(t - earlier, y - earlier * self._rates(t, y))
+        self._near = self._rounding + np.abs(moved - self._values) / LONGER
+
+    def _probe(self, at_zero: Mask) -> None:
+        """Find where the functions at zero go."""
+        self._at_zero = at_zero
+        self._motion, self._slopes = np.zeros((2, self.count))
+        if at_zero.any():
+            self._motion, self._slopes = self._motion_at(
+                self._t, self._y, self._values, self._rounding
             )
 
-    def blurred(self, fired: int, t: float, y: Array) -> bool:
-        """Whether an event repeats before its function has left zero by more than the run resolves.
+    def _goes_through(self) -> Mask:
+        """Which functions at zero go on to the other side, in a direction that counts."""
+        return (self._motion * self.sides < 0.0) & (self.directions * self._motion >= 0.0)
+
+    def _happen(self, now: Mask) -> list[int]:
+        """Note the events that happen; returns their numbers."""
+        self._happening, self._changed = now.copy(), False
+        numbers = np.flatnonzero(now).tolist()
+        self._left.update(dict.fromkeys(numbers, (0.0, 0.0)))
+        return numbers
+
+    def _hardly_left(self, number: int) -> bool:
+        """Whether a function comes back to zero without having left it by more than the run resolves.
 
         A function that leaves zero with some slope and is brought back by its curvature moves away by a quarter of the
-        slope times the time between the crossings.  This distance must be more than rounding.  The function must also be
-        on its way back: if it still moves away from zero, its crossing is an error of the integration.
+        slope times the time between the crossings.  This distance must be more than the band around zero.  The function
+        must also be on its way back: if it still moves away from zero, its crossing is an error of the integration.
         """
-        last, at = self._fired
-        if fired != last or self._slopes[fired] == 0.0:
+        slope, band = self._left[number]
+        if slope == 0.0:
             return False
-        if 0.25 * self._slopes[fired] * (t - at) <= self._blur[fired]:
+        if 0.25 * slope * (self._t - self._last) <= band:
             return True
-        values = self.values(t, y)
-        motion = self._motion(t, y, values, self._rounding(t, y, values))
-        return self._slopes[fired] > 0.0 and motion[fired] * self.sides[fired] > 0.0
+        return bool(self._slopes[number] * self._motion[number] * self.sides[number] > 0.0)
 
-    def _rounding(self, t: float, y: Array, values: Array) -> Array:
+    def _warn_of_rest(self, happening: Mask) -> None:
+        """Warn if an action stops the motion at the zero of its function while forces push it on."""
+        pushed = happening & (self._slopes == 0.0) & (self._motion * self.sides < 0.0)
+        for i in np.flatnonzero(pushed).tolist():
+            event = self.events[i]
+            if event.action is not None:
+                warn(
+                    f"the action of event {event.name!r} at t = {self._t:.6g} s leaves its function at rest at zero, and "
+                    "the forces carry it on to the other side, where the event does not happen again. If it should stay, "
+                    "stop the run there (terminal=True), or hold the motion by a force.",
+                    ModelWarning,
+                )
+
+    def _rounding_at(self, t: float, y: Array, values: Array) -> Array:
         """By how much rounding may change the functions.
 
         It follows from how they change with the elements of the state, and with the last digits of the time.
@@ -168,8 +242,10 @@ class Crossings:
         by_time = np.abs(self.values(t - 4.0 * np.spacing(abs(t)), y) - values)
         return ROUNDING * found / CHANGE + by_time
 
-    def _motion(self, t: float, y: Array, values: Array, rounding: Array) -> Array:
-        """The signs that the functions take just after a state, from their slopes along the motion or their curvature.
+    def _motion_at(self, t: float, y: Array, values: Array, rounding: Array) -> tuple[Array, Array]:
+        """The signs that the functions take just after a state, and their slopes, which are 0 if negligible.
+
+        The signs follow from the slopes along the motion or, where these are negligible, from the curvature.
 
         A slope has three parts: by time, by q along its rate and by v along its rate.  Each is probed by a move of its
         own size, so that a fast change of v does not hide the part of q.
@@ -179,7 +255,7 @@ class Crossings:
         parts.append((0.0, np.append(np.zeros(nq), rate[nq:])))
         sizes = [1.0, *(np.abs(x).max(initial=0.0) for x in (rate[:nq], rate[nq:]))]
         scales = [1.0, *(max(1.0, np.abs(x).max(initial=0.0)) for x in (y[:nq], y[nq:]))]
-        signs, self._slopes = np.zeros((2, self.count))
+        signs, slopes = np.zeros((2, self.count))
         for probe in PROBES:
             slope, error = np.zeros((2, self.count))
             for (by_time, along), size, scale in zip(parts, sizes, scales):
@@ -191,7 +267,7 @@ class Crossings:
                     slope += (ahead - behind) / (2.0 * dt)
                     error += np.where(ahead == behind, 0.0, rounding / dt)
             clear = (signs == 0.0) & (np.abs(slope) > error)
-            signs[clear], self._slopes[clear] = np.sign(slope[clear]), np.abs(slope[clear])
+            signs[clear], slopes[clear] = np.sign(slope[clear]), np.abs(slope[clear])
         largest = max(size / scale for size, scale in zip(sizes[1:], scales[1:]))
         for dt in (
             np.array(PROBES)
@@ -204,7 +280,7 @@ class Crossings:
             change = self.values(t + dt, y + dt * middle) - values
             clear = (signs == 0.0) & (np.abs(change) > rounding)
             signs[clear] = np.sign(change[clear])
-        return signs
+        return signs, slopes
 
 
 def _value(event: Event, t: float, q: Array, v: Array) -> float:

@@ -33,9 +33,9 @@ ROWS: dict[str, Callable[[System, dict[str, Any]], tuple[int, ...]]] = {
 }
 
 
-def result_path(path: Any) -> Path:
+def result_path(path: Any, name: str = "path") -> Path:
     """Where to write a result: a path that does not say by its ending that it is something else."""
-    where = file_path(path)
+    where = file_path(path, name)
     if where.suffix.lower() not in SUFFIXES:
         raise ArgumentValueError(
             f"{where.name!r} is not the name of a result file: save writes HDF5, to a name that ends in .h5 or .hdf5. For a "

@@ -201,7 +201,7 @@ def by_peer(
                 bar.show(run)
     except KeyboardInterrupt:
         message = interrupted(run.t)
-    except Exception as error:
+    except BaseException as error:
         error.result = run.result(str(error))  # type: ignore[attr-defined]
         raise
     result = run.result(message)

@@ -67,7 +67,7 @@ class Recording:
 
     def __init__(self, path: str | PathLike, so_far: Callable[[], Result]):
         hdf5.library()  # before the run, not after it
-        self.path = result_path(path)
+        self.path = result_path(path, "save")
         self.part = part_of(self.path)
         try:
             refuse_unwritable(self.path)

@@ -194,6 +194,12 @@ class Run:
         """The time reached."""
         return float(self.origin + self.clock[R.TIME])
 
+    def time_error(self, found: bool) -> float:
+        """The error of the time of an event that was found within a step, or of one at a given time, s."""
+        clock = self.clock
+        length = clock[R.EVENT_STEP] if found else clock[R.TIME]
+        return 4.0 * float(R.RESOLUTION * length + np.spacing(clock[R.TIME]))
+
     @property
     def state(self) -> Array:
         """The state reached, [q; v]."""

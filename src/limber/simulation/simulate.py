@@ -14,10 +14,11 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, unit_quaternion
 from limber.dynamics import kinetic_energy, potential_energy
 from limber.dynamics.evaluate import check_system, node_pairs, quaternions
-from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
+from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
 from limber.integrators.methods import method_named, method_names
+from limber.simulation.endless import Repetitions, endless
 from limber.simulation.events import Event, Happened
 from limber.simulation.peers import PEERS, by_peer
 from limber.simulation.progress import Progress, interrupted
@@ -31,10 +32,6 @@ from limber.simulation.validity import warn_outside_theory
 ROWS = 501
 #: The methods behind "auto", explicit and implicit.
 AUTOMATIC = ("dop853", "sdirk4")
-#: An event repeats without end if it happens this many times in a row while the motion in between changes the state by
-#: no more than this part of it.  The first pair catches events that come ever closer, the second those that keep their
-#: distance.
-CROWDS = ((100, 1e-12), (1000, 1e-6))
 
 
 def simulate(
@@ -78,7 +75,7 @@ def simulate(
         SciPy, and "cvode" and "ida" of SUNDIALS, which call Python at every evaluation; "ida" uses inverse dynamics
         alone, all others forward dynamics.
     step, max_step : the first step (of rk4, every step), and the longest one.
-    events : see `Event`.
+    events : see `Event`.  Those at the same time happen in the order of the list.
     engine : "general", or "generated": C code of this system (`compile`), several times as fast.
     progress : whether to show a progress bar; by default in a terminal, for runs of more than a second.
     save : an HDF5 file for the result.  Rows are written as the run goes on, to a file of that name with ".part"
@@ -87,7 +84,8 @@ def simulate(
 
     Quaternions keep unit length.  A run that an event stops has the state there as its last row.  A run that is
     interrupted (Ctrl-C) returns the result so far; one that gets stuck raises SimulationError.  That error holds the
-    result so far in `error.result`, and so does an error of a torque function or of a file that cannot be written.
+    result so far in `error.result`, and so does an error of a torque function or of a file that cannot be written, and
+    an exception that the handler of a signal raises.
     """
     check_system(system)
     start = number("t0", t0)
@@ -95,6 +93,10 @@ def simulate(
     if not end > start:
         raise ArgumentValueError(f"t_end must be later than t0={start:g}, got {end:g}.")
     length = end - start
+    if not np.isfinite(length):
+        raise ArgumentValueError(
+            f"t_end={end:g} is so far from t0={start:g} that the length of the run overflows: bring them closer together."
+        )
     q = system.neutral() if q0 is None else _coordinates(system, "q0", q0)
     v = np.zeros(system.nv) if v0 is None else _speeds(system, "v0", v0)
     times = _times(start, end, t_eval, every)
@@ -106,6 +108,11 @@ def simulate(
     if step is not None:
         step = number("step", step, above=0.0)
     largest = np.inf if max_step is None else number("max_step", max_step, above=0.0)
+    for name, given in (("step", step), ("max_step", max_step)):
+        if given is not None and given < R.RESOLUTION * length:
+            raise ArgumentValueError(
+                f"{name}={given:g} asks for {length / given:.1e} steps: take a larger one."
+            )
     if progress is not None and not isinstance(progress, bool):
         raise ArgumentTypeError(f"progress must be True, False or None, got {shown(progress)}.")
     listed = _events(events)
@@ -181,14 +188,13 @@ def _integrated(run: Run, listed, span, progress, store=lambda run: None) -> Res
 
         try:
             run.start()
-            now = run.crossings.start(run.t, run.state)
-            stop = _integrate_through_events(run, listed, span, happened, show, now)
+            stop = _integrate_through_events(run, listed, span, happened, show)
             if stop is not None:
                 message = f"stopped by event {stop!r} at t = {run.t:.6g} s"
                 return _finished(run, happened, began, message, stopped=True)
         except KeyboardInterrupt:
             message = interrupted(run.t)
-        except Exception as error:
+        except BaseException as error:
             error.result = _result(run, happened, began, str(error))  # type: ignore[attr-defined]
             warn_outside_theory(error.result)  # type: ignore[attr-defined]
             raise
@@ -196,82 +202,61 @@ def _integrated(run: Run, listed, span, progress, store=lambda run: None) -> Res
 
 
 def _finished(run: Run, happened, began: float, message: str, stopped: bool = False) -> Result:
-    """The result of a run that has ended; even an interrupt that comes this late holds it."""
+    """The result of a run that has ended; even an exception that comes this late holds it."""
     try:
         result = _result(run, happened, began, message)
         if stopped:
             result = _with_last(result, run)
         warn_outside_theory(result)
-    except KeyboardInterrupt as error:
+    except BaseException as error:
         error.result = _result(run, happened, began, message)  # type: ignore[attr-defined]
         raise
     return result
 
 
 def _integrate_through_events(
-    run: Run, listed, span, happened: list[Happened], show, now: int | None
+    run: Run, listed: list[Event], span, happened: list[Happened], show
 ) -> str | None:
     """Integrate from event to event; returns the name of the one that stops the run, or None.
 
-    now : the number of the event that happens at the start, or None.
+    At an instant, the events that the motion as it came leads to happen first, in the order of the list; then those that
+    the actions of these lead to.
     """
-    crossings = [e for e in listed if callable(e.function)]
-    timed = sorted((e for e in listed if not callable(e.function)), key=lambda e: e.function)
-    timed = [e for e in timed if span[0] <= e.function <= span[1]]
-    crowds = [Crowd(crossings, *limits) for limits in CROWDS]
+    crossings = run.crossings
+    places = [i for i, e in enumerate(listed) if callable(e.function)]  # of events by their number
+    timed = [(e.function, i) for i, e in enumerate(listed) if not callable(e.function)]
+    timed = sorted(x for x in timed if span[0] <= x[0] <= span[1])
+    repetitions = Repetitions(len(places), span[1])
+    numbers = crossings.start(run.t, run.state)
     while True:
-        blurred = False
-        if now is None:
-            until = timed[0].function if timed else span[1]
-            if until <= run.t:
-                status = R.DONE
-            else:
-                status = advance_to(run, until, show)
-            if status == R.EVENT:
-                now = int(run.clock[R.EVENT_NUMBER])
-                blurred = run.crossings.blurred(now, run.t, run.state)
-        if now is not None:
-            event = crossings[now]
-        elif timed:
-            event = timed.pop(0)
-        else:
-            return None
-        happened.append(Happened(run.t, event.name))
-        crowded = [c.joined(now, run.t, run.crossings.pace) for c in crowds]
-        if blurred or any(crowded):
-            raise _endless(happened)
-        before = run.crossings.values(run.t, run.state)
-        if _acted(run, event) or event.terminal:
-            return event.name
+        reached = run.t
+        if not numbers and not (timed and timed[0][0] <= reached):
+            until = timed[0][0] if timed else span[1]
+            status = advance_to(run, until, show)
+            found = int(run.clock[R.EVENT_NUMBER]) if status == R.EVENT else None
+            if found is None and not timed:
+                return None
+            reached = run.t if found is not None else max(until, run.t)
+            error = run.time_error(found is not None)
+            numbers = crossings.arrive(found, run.t, run.state, error)
+        due: dict[int, int | None] = {places[i]: i for i in numbers}
+        while timed and timed[0][0] <= reached:
+            due[timed.pop(0)[1]] = None
+        stop = None
+        for place, which in sorted(due.items()):
+            event = listed[place]
+            happened.append(Happened(run.t, event.name))
+            again = which is not None and repetitions.endless(which, run.t, crossings.pace)
+            if again or (which is not None and crossings.too_soon(which)):
+                raise endless(happened)
+            asked = _acted(run, event)
+            crossings.acted(which, run.t, run.state)
+            if stop is None and (asked or event.terminal):
+                stop = event.name
+        if stop is not None:
+            return stop
         run.restart()
-        now = run.crossings.settle(now, before, run.t, run.state)
-
-
-class Crowd:
-    """How often each event has happened in a row with negligible motion in between."""
-
-    def __init__(self, crossings: list[Event], most: int, part: float):
-        self.most, self.part = most, part
-        self.counts, self.last = [0] * len(crossings), [-np.inf] * len(crossings)
-
-    def joined(self, event: int | None, t: float, pace: float) -> bool:
-        """Count an event at a time, given the pace of the motion; returns whether it has happened too often."""
-        if event is None:  # an event at a given time happens once
-            return False
-        near = (t - self.last[event]) * pace <= self.part
-        self.counts[event] = self.counts[event] + 1 if near else 0
-        self.last[event] = t
-        return self.counts[event] >= self.most
-
-
-def _endless(happened: list[Happened]) -> SimulationError:
-    """The error of events that follow each other without end."""
-    last = happened[-1]
-    return SimulationError(
-        f"events follow each other without end at t = {last.t:.9g} s, the last of {len(happened)} being {last.name!r}: "
-        "each action leads back to an event at once, as the ever smaller bounces of a ball do. Let the action stop the "
-        "run when the motion has become slow, move the state away from the zero, or give the event a direction."
-    )
+        numbers = crossings.settle()
 
 
 def _with_last(result: Result, run: Run) -> Result:
