@@ -25,7 +25,6 @@ from .layout import (
     ORIGIN,
     PARENT,
     PLACE,
-    Q_MODES,
     RIGIDLY,
     RUTHLESS,
     SCRATCH,
@@ -61,13 +60,12 @@ def apply_external(topo, const, work, q, ext_count, ext_index, ext):
         f = mul_t(R, load3(ext, 6 * e + 3))
         l = undeformed(const, node)
         if m > 0:
-            i = topo[k + Q_MODES]
             zf = topo[topo[k + MODAL] + W_ZF]
             if topo[RUTHLESS] == 0:
-                x, l = deformed(const, node, m, q, i)
+                x, l = deformed(topo, const, q, k, node)
                 moment = mul_t(left_jacobian(x), n)
                 for r in range(m):
-                    turn, shift = shape_at(const, node, m, q, i, r)
+                    turn, shift = shape_at(topo, const, q, k, node, r)
                     work[zf + r] -= dot(turn, moment) + dot(shift, f)
             else:
                 for r in range(m):

@@ -28,7 +28,6 @@ from .layout import (
     PARENT,
     PLACE,
     PRISMATIC,
-    Q_MODES,
     REVOLUTE,
     RIGIDLY,
     ROT,
@@ -97,8 +96,7 @@ def turn_and_bias(topo, const, work, q, v, k):
     u = cross(w, o)
     if topo[k + ATTACHED] == DEFORMING:
         arm = load3(work, b + ARM)
-        m, i, e = topo[p + MODES], topo[p + Q_MODES], topo[p + V_MODES]
-        xd, dv, drift = rates(const, topo[k + NODE], m, q, i, v, e)
+        xd, dv, drift = rates(topo, const, q, v, p, topo[k + NODE])
         tb, tc, db, dc = load4(work, b + TURN + 3)
         dw, rate = turn_rates(load3(work, b + TURN), xd, tb, tc, db, dc)
         dwa = cross(dw, arm)
@@ -132,8 +130,7 @@ def turn_and_bias(topo, const, work, q, v, k):
 
     if topo[k + INBOARD] != 0:
         i = topo[k + W_INBOARD]
-        m, e = topo[k + MODES], topo[k + V_MODES]
-        xd, dv, drift = rates(const, topo[k + INBOARD], m, q, topo[k + Q_MODES], v, e)
+        xd, dv, drift = rates(topo, const, q, v, k, topo[k + INBOARD])
         l = load3(work, i + I_POS)
         tb, tc, db, dc = load4(work, i + I_TURN + 3)
         dw, rate = turn_rates(load3(work, i + I_TURN), xd, tb, tc, db, dc)

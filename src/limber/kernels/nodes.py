@@ -1,14 +1,13 @@
 """Nodes: where the modes take them.
 
-This file alone reads node records.  A node of a body with m modes is at l = l0 + gamma eta and turned by
-exp(x~), x = lambda eta; column r of lambda and gamma is what one unit of mode r does to it.  eta is q[i : i + m],
-its rates are v[e : e + m] and vdot[e : e + m].
+This file alone reads node records.  A node record `node` of body k is at l = l0 + gamma eta in the body frame and
+turned by exp(x~), x = lambda eta; column r of lambda and gamma is what one unit of mode r does to it.
 
-A term of l of second order in eta changes the functions below and none of their callers, which is why these
-take all of eta, eta_dot and eta_dd that such a term depends on.
+A term of l of second order in eta changes the functions below and none of their callers, which is why they are
+given q, v and vdot where such a term depends on eta, eta_dot and eta_dd.
 """
 
-from .layout import NODE_POSITION, NODE_SHAPES
+from .layout import MODES, NODE_POSITION, NODE_SHAPES, Q_MODES, V_MODES
 from .scalar import kernel
 from .vec import add, axpy, load3
 
@@ -27,14 +26,14 @@ def shape(const, node, r):
 
 
 @kernel
-def shape_at(const, node, m, q, i, r):
+def shape_at(topo, const, q, k, node, r):
     """dx/deta_r and dl/deta_r at eta: lambda_r, gamma_r."""
     return shape(const, node, r)
 
 
 @kernel
 def combined(const, node, m, a, i):
-    """lambda a and gamma a, with a = a[i : i + m]."""
+    """lambda a and gamma a with the m numbers a[i:]."""
     turn = (0.0, 0.0, 0.0)
     shift = (0.0, 0.0, 0.0)
     for r in range(m):
@@ -45,20 +44,20 @@ def combined(const, node, m, a, i):
 
 
 @kernel
-def deformed(const, node, m, q, i):
-    """x and l at eta."""
-    x, shift = combined(const, node, m, q, i)
+def deformed(topo, const, q, k, node):
+    """x and l."""
+    x, shift = combined(const, node, topo[k + MODES], q, topo[k + Q_MODES])
     return x, add(undeformed(const, node), shift)
 
 
 @kernel
-def rates(const, node, m, q, i, v, e):
+def rates(topo, const, q, v, k, node):
     """x_dot and l_dot, and what l_dd is where eta_dd is zero: nothing, since l is linear in eta."""
-    xd, ld = combined(const, node, m, v, e)
+    xd, ld = combined(const, node, topo[k + MODES], v, topo[k + V_MODES])
     return xd, ld, (0.0, 0.0, 0.0)
 
 
 @kernel
-def accelerations(const, node, m, q, i, v, vdot, e):
+def accelerations(topo, const, q, v, vdot, k, node):
     """x_dd and l_dd."""
-    return combined(const, node, m, vdot, e)
+    return combined(const, node, topo[k + MODES], vdot, topo[k + V_MODES])

@@ -22,7 +22,6 @@ from .layout import (
     ORIGIN,
     PARENT,
     PLACE,
-    Q_MODES,
     RIGIDLY,
     ROT,
     V_JOINT,
@@ -78,7 +77,7 @@ def body_pose(topo, const, work, q, body):
 def pose(topo, const, work, q, body, node, out):
     """out = R (9, by rows) and position (3) of a node record on `body`, in the world."""
     R, p = body_pose(topo, const, work, q, body)
-    x, l = deformed(const, node, topo[body + MODES], q, topo[body + Q_MODES])
+    x, l = deformed(topo, const, q, body, node)
     store9(out, 0, matmul(R, exp_rotation(x)))
     store3(out, 9, add(p, mul(R, l)))
 
@@ -100,16 +99,15 @@ def jacobian(topo, const, work, q, body, node, out):
     """
     size = topo[NV]
     m = topo[body + MODES]
-    i = topo[body + Q_MODES]
     e = topo[body + V_MODES]
-    x, l = deformed(const, node, m, q, i)
+    x, l = deformed(topo, const, q, body, node)
     R, _ = body_pose(topo, const, work, q, body)
     l = mul(R, l)
     T = left_jacobian(x)
-    for c in range(6 * size):
-        out[c] = 0.0
+    for i in range(6 * size):
+        out[i] = 0.0
     for r in range(m):
-        turn, shift = shape_at(const, node, m, q, i, r)
+        turn, shift = shape_at(topo, const, q, body, node, r)
         store_column(out, size, e + r, mul(R, mul(T, turn)), mul(R, shift))
 
     # R: axes of the frame at hand in the world; l: from it to the node, world axes
@@ -160,11 +158,10 @@ def node_acceleration(topo, const, work, q, v, vdot, body, node, out):
         acceleration(topo, work, vdot, k)
         world_place(topo, work, k)
     b = topo[body + WORK]
-    m, i, e = topo[body + MODES], topo[body + Q_MODES], topo[body + V_MODES]
     w, wd, vd = load3(work, b + OMEGA), load3(work, b + ACC), load3(work, b + ACC + 3)
-    x, l = deformed(const, node, m, q, i)
-    xd, dv, _ = rates(const, node, m, q, i, v, e)
-    xdd, ldd = accelerations(const, node, m, q, i, v, vdot, e)
+    x, l = deformed(topo, const, q, body, node)
+    xd, dv, _ = rates(topo, const, q, v, body, node)
+    xdd, ldd = accelerations(topo, const, q, v, vdot, body, node)
     _, tb, tc, db, dc = bend(x)
     dw, rate = turn_rates(x, xd, tb, tc, db, dc)
     vd = add(vd, add(cross(wd, l), cross(w, axpy(2.0, dv, cross(w, l)))))

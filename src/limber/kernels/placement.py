@@ -31,7 +31,6 @@ from .layout import (
     PARENT,
     PRISMATIC,
     Q_JOINT,
-    Q_MODES,
     REVOLUTE,
     RIGIDLY,
     ROT,
@@ -93,7 +92,7 @@ def store_bent_node_map(topo, const, node, columns, work, q, k, T, arm):
     p = topo[k + PARENT]
     i = topo[k + W_NODE]
     for r in range(columns):
-        turn, shift = shape_at(const, node, topo[p + MODES], q, topo[p + Q_MODES], r)
+        turn, shift = shape_at(topo, const, q, p, node, r)
         store_column(work, i, r, mul(T, turn), shift, arm)
 
 
@@ -118,7 +117,7 @@ def place_by(topo, const, work, q, k, node, columns):
     arm = load3(const, c + C_ARM)
     o = load3(const, c + C_OFFSET)
     if attached == DEFORMING:
-        x, l = deformed(const, topo[k + NODE], topo[p + MODES], q, topo[p + Q_MODES])
+        x, l = deformed(topo, const, q, p, topo[k + NODE])
         E, tb, tc, db, dc = bend(x)
         R = matmul(E, R)
         arm = mul(E, arm)
@@ -165,7 +164,7 @@ def place_inboard_node(topo, const, work, q, k):
     d = topo[k + INBOARD]
     i = topo[k + W_INBOARD]
     m = topo[k + MODES]
-    x, l = deformed(const, d, m, q, topo[k + Q_MODES])
+    x, l = deformed(topo, const, q, k, d)
     E, tb, tc, db, dc = bend(x)
     store9(work, i + I_ROT, E)
     store3(work, i + I_TURN, x)
@@ -173,7 +172,7 @@ def place_inboard_node(topo, const, work, q, k):
     store3(work, i + I_POS, l)
     T = matrix(tb, tc, x)
     for r in range(m):
-        turn, shift = shape_at(const, d, m, q, topo[k + Q_MODES], r)
+        turn, shift = shape_at(topo, const, q, k, d, r)
         turn = mul(T, turn)
         store3(work, i + I_SHAPES + 6 * r, turn)
         store3(work, i + I_SHAPES + 6 * r + 3, sub(shift, cross(turn, l)))
