@@ -11,6 +11,7 @@ from limber.bodies import Body
 from limber.bodies.base import Drawing, Quantity
 from limber.bodies.constants import BodyConstants
 from limber.bodies.nodes import Nodes
+from limber.bodies.shapes import Shapes
 from limber.io.bodies import WRITERS
 
 SOURCE = Path(lb.__file__).parent
@@ -33,15 +34,14 @@ class Particle(Body):
 
     @property
     def node_set(self):
-        none = np.zeros((1, 3, 0))
-        return Nodes(("point",), self.place[None], none, none)
+        return Nodes(("point",), Shapes.still(self.place[None]))
 
     def constants(self, inboard, ruthless):
         nodes = self.node_set.with_body_frame()
         shift = np.zeros(3) if inboard is None else self.place
         c = self.place - shift
         J = self.mass * (c @ c * np.eye(3) - np.outer(c, c))
-        moved = Nodes(nodes.names, nodes.position - shift, nodes.translation, nodes.rotation)
+        moved = Nodes(nodes.names, Shapes.still(nodes.position - shift))
         return BodyConstants(moved, self.mass, self.mass * c, J[np.triu_indices(3)])
 
     def parameters(self):
@@ -65,8 +65,7 @@ class Particle(Body):
         return np.zeros(0), np.zeros(0)
 
     def drawing(self):
-        none = np.zeros((0, 3, 0))
-        return Drawing(False, (np.zeros((0, 3)), none, none), self.place)
+        return Drawing(False, Shapes.still(np.zeros((0, 3))), self.place)
 
 
 def arm(tip):

@@ -5,6 +5,7 @@ import numpy as np
 import limber as lb
 from limber.bodies.integrals import MassPoints
 from limber.bodies.nodes import Nodes
+from limber.bodies.shapes import Shapes
 
 
 def joint_in_units(joint, length):
@@ -18,6 +19,10 @@ def joint_in_units(joint, length):
     return joint
 
 
+def shapes_in_units(shapes, length):
+    return Shapes(length * shapes.position, length * shapes.translation, shapes.rotation)
+
+
 def body_in_units(body, length, mass, time):
     """A body, its modal coordinates being the same numbers."""
     energy = mass * length**2
@@ -28,13 +33,11 @@ def body_in_units(body, length, mass, time):
     return lb.FlexibleBody(
         MassPoints(
             mass * points.mass,
-            length * points.position,
-            length * points.translation,
-            points.rotation,
+            shapes_in_units(points.shapes, length),
             energy * points.inertia,
             length * points.com,
         ),
-        Nodes(nodes.names, length * nodes.position, length * nodes.translation, nodes.rotation),
+        Nodes(nodes.names, shapes_in_units(nodes.shapes, length)),
         energy / time**2 * body.stiffness,
         energy / time * body.damping,
     )

@@ -1,6 +1,7 @@
 """One model table: every block of the arrays of a model has its place in `topo`, and nobody else knows sizes."""
 
 import ast
+import re
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +103,15 @@ def test_no_module_but_the_layout_computes_an_offset_from_sizes():
 def test_such_an_offset_would_be_found(line):
     source = f"def f(topo, k):\n    m = topo[k + MODES]\n    mu = topo[k + W_MU]\n    {line}\n"
     assert offsets_from_sizes(source)
+
+
+def test_one_file_alone_reads_node_records():
+    readers = {
+        file.name
+        for file in SOURCE.rglob("*.py")
+        if file.name != "layout.py" and re.search(r"\bNODE_[A-Z]+", file.read_text())
+    }
+    assert readers == {"nodes.py"}
 
 
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])

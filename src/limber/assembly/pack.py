@@ -12,6 +12,7 @@ from limber.assembly.align import aligning_basis
 from limber.bodies.base import Body
 from limber.bodies.constants import BodyConstants
 from limber.bodies.nodes import Nodes
+from limber.bodies.shapes import Shapes, node_record
 from limber.checks import Array
 from limber.errors import ModelError
 from limber.joints import Joint
@@ -61,7 +62,7 @@ def _body_data(item: Attachment, ruthless: bool) -> BodyConstants:
 
 
 _WORLD = BodyConstants(
-    Nodes((), np.zeros((1, 3)), np.zeros((1, 3, 0)), np.zeros((1, 3, 0))),
+    Nodes((), Shapes.still(np.zeros((1, 3)))),
     0.0,
     np.zeros(3),
     np.zeros(6),
@@ -143,11 +144,8 @@ def _placement(item: Attachment, parent: BodyConstants) -> tuple[Array, Array, A
 
 def _pack_nodes(const: Constants, body: BodyConstants) -> dict[int | None, int]:
     """Pack the node records of a body; the key None stands for the body frame."""
-    records: dict[int | None, int] = {}
-    nodes = body.nodes
-    for j in range(len(nodes.position)):
-        shapes = np.hstack([nodes.rotation[j].T, nodes.translation[j].T])  # (m, 6)
-        records[j] = const.add(nodes.position[j], shapes)
+    shapes = body.nodes.shapes
+    records: dict[int | None, int] = {j: const.add(shapes.record(j)) for j in range(len(shapes))}
     records[None] = records.pop(body.node(None))
     return records
 
@@ -157,8 +155,7 @@ def _attach(topo, k: int, item: Attachment, data, records, ruthless: bool) -> No
     p = topo[k, L.PARENT]
     if p == 0:
         return
-    nodes, j = data[p].nodes, data[p].node(item.at)
-    if item.at is None and not np.any(nodes.translation[j]) and not np.any(nodes.rotation[j]):
+    if item.at is None and not data[p].nodes.shapes.moves(data[p].node(None)):
         return
     if data[p].modes == 0:
         return
@@ -187,8 +184,7 @@ def _align(topo, const: Constants, items, data) -> None:
         if row[L.SECOND] or topo[k, L.INBOARD]:
             continue
         nodes = [body.node(items[c - 1].at) for c in children[k]]
-        shapes = [np.vstack([body.nodes.rotation[j], body.nodes.translation[j]]) for j in nodes]
-        found = aligning_basis(np.vstack(shapes), i.G0)
+        found = aligning_basis(np.vstack([body.nodes.shapes.twist(j) for j in nodes]), i.G0)
         if found is None:
             continue
         B, aligned = found
@@ -196,7 +192,7 @@ def _align(topo, const: Constants, items, data) -> None:
         row[L.A_FE0] = const.add(B.T @ np.hstack([i.F0, i.E0]))
         row[L.A_F1] = const.add(np.einsum("pr,psi->rsi", B, i.F1))
         for c, j, shape in zip(children[k], nodes, np.split(aligned, len(nodes))):
-            topo[c, L.ALIGNED_NODE] = const.add(body.nodes.position[j], shape.T)
+            topo[c, L.ALIGNED_NODE] = const.add(node_record(body.nodes.position[j], shape))
             topo[c, L.MOVED_BY] = np.flatnonzero(shape.any(axis=0)).max(initial=-1) + 1
 
 
@@ -230,7 +226,7 @@ def _precompute(topo, const: Constants, items, data, records) -> float:
         zeta, arms = np.zeros((m, 0)), np.zeros((6, 0))
         for c in loaded:
             j = body.node(items[c - 1].at)
-            zeta = np.hstack([zeta, body.nodes.rotation[j].T, body.nodes.translation[j].T])
+            zeta = np.hstack([zeta, body.nodes.shapes.twist(j).T])
             x, y, z = body.nodes.position[j]
             tilde = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
             arms = np.hstack([arms, np.block([[np.eye(3), tilde], [np.zeros((3, 3)), np.eye(3)]])])

@@ -11,6 +11,7 @@ import numpy as np
 
 from limber.bodies.constants import BodyConstants
 from limber.bodies.nodes import Nodes
+from limber.bodies.shapes import Shapes
 from limber.checks import Array
 from limber.frozen import Frozen
 
@@ -29,12 +30,12 @@ class Drawing:
 
     flexible : whether the body is drawn as a line through its nodes, and through `points` if it has few nodes.
         Otherwise it is drawn as bars from its frame to its joints, its nodes and its mass centre.
-    points : position (p, 3), translation (p, 3, m) and rotation (p, 3, m) of further points.
+    points : further points.
     centre : the mass centre, if it is to be shown.
     """
 
     flexible: bool
-    points: tuple[Array, Array, Array]
+    points: Shapes
     centre: Array | None
 
 

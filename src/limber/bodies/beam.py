@@ -22,6 +22,7 @@ from limber.bodies.flexible import FlexibleBody, check_modes, modal_matrices
 from limber.bodies.integrals import MassPoints
 from limber.bodies.nodes import Nodes
 from limber.bodies.recipe import BeamRecipe
+from limber.bodies.shapes import Shapes
 from limber.checks import Array, array, inertias, number, repeated, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
@@ -151,17 +152,14 @@ def beam(
     xi, weight = np.polynomial.legendre.leggauss(48 + 8 * most)
     x = 0.5 * length * (1.0 + xi)
     share = 0.5 * weight
-    translation, rotation = _fields(shapes, x)
     inertia = np.zeros((x.size, 3, 3))
     inertia[:, 0, 0] = polar * share
     zero = np.zeros((x.size, 3))
-    points = MassPoints(
-        mass * share, np.outer(x, [1.0, 0, 0]), translation, rotation, inertia, zero
-    )
+    points = MassPoints(mass * share, _stations(shapes, x), inertia, zero)
 
     at = np.linspace(0.0, length, elements + 1)
     names = ("root", *(f"node{i}" for i in range(1, elements)), "tip")
-    nodes = Nodes(names, np.outer(at, [1.0, 0, 0]), *_fields(shapes, at))
+    nodes = Nodes(names, _stations(shapes, at))
 
     omega = np.array([s.omega for s in shapes])
     ratio = _damping_ratios(damping, omega.size)
@@ -314,8 +312,8 @@ def _bars(kind, length, inertia, stiffness, count) -> list[_Shape]:
     return shapes
 
 
-def _fields(shapes: list[_Shape], x: Array) -> tuple[Array, Array]:
-    """Translation and rotation shapes (n, 3, m) at the stations x."""
+def _stations(shapes: list[_Shape], x: Array) -> Shapes:
+    """The points of the axis of the beam at x."""
     translation = np.zeros((x.size, 3, len(shapes)))
     rotation = np.zeros((x.size, 3, len(shapes)))
     for r, shape in enumerate(shapes):
@@ -328,4 +326,4 @@ def _fields(shapes: list[_Shape], x: Array) -> tuple[Array, Array]:
             rotation[:, 0, r] = value
         else:
             translation[:, 0, r] = value
-    return translation, rotation
+    return Shapes(np.outer(x, [1.0, 0, 0]), translation, rotation)

@@ -8,17 +8,11 @@ import numpy as np
 
 from limber.bodies.integrals import MassPoints, ModalIntegrals
 from limber.bodies.nodes import Nodes
+from limber.bodies.shapes import Shapes
 from limber.checks import Array
 
 NO_MODES = ModalIntegrals(
-    MassPoints(
-        np.zeros(0),
-        np.zeros((0, 3)),
-        np.zeros((0, 3, 0)),
-        np.zeros((0, 3, 0)),
-        np.zeros((0, 3, 3)),
-        np.zeros((0, 3)),
-    )
+    MassPoints(np.zeros(0), Shapes.still(np.zeros((0, 3))), np.zeros((0, 3, 3)), np.zeros((0, 3)))
 )
 
 
@@ -45,4 +39,4 @@ class BodyConstants:
 
     def node(self, number: int | None) -> int:
         """Index in `nodes`; None is the body frame."""
-        return len(self.nodes.position) - 1 if number is None else number
+        return len(self.nodes.shapes) - 1 if number is None else number

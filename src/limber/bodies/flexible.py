@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +12,10 @@ from numpy.typing import ArrayLike
 
 from limber.bodies.base import Body, Drawing, Quantity
 from limber.bodies.constants import BodyConstants
-from limber.bodies.integrals import MassPoints, ModalIntegrals, held_at
+from limber.bodies.integrals import MassPoints, ModalIntegrals
 from limber.bodies.nodes import Nodes
 from limber.bodies.recipe import BeamRecipe
+from limber.bodies.shapes import Shapes
 from limber.checks import (
     Array,
     array,
@@ -131,15 +133,17 @@ class FlexibleBody(Body):
                 f"stiffness is missing: give the ({m}, {m}) modal stiffness matrix, as in np.diag(omega**2)."
             )
         stiffness, damping = modal_matrices(stiffness, damping, m)
-        points = MassPoints(mass, position, translation, rotation, inertia, com)
-        return cls(points, Nodes(node_names, position, translation, rotation), stiffness, damping)
+        shapes = Shapes(position, translation, rotation)
+        points = MassPoints(mass, shapes, inertia, com)
+        return cls(points, Nodes(node_names, shapes), stiffness, damping)
 
     @property
     def free_symbols(self) -> frozenset:
         """The symbols among its parameters."""
-        shapes = [self.nodes.position, self.nodes.translation, self.nodes.rotation]
-        parts = [*vars(self.points).values(), *shapes, self.stiffness, self.damping]
-        return frozenset(free_symbols(*parts))
+        points = self.points
+        shapes = [x for part in (points, self.nodes) for x in vars(part.shapes).values()]
+        parts = points.mass, points.inertia, points.com, self.stiffness, self.damping
+        return frozenset(free_symbols(*parts, *shapes))
 
     @property
     def modal_mass(self) -> Array:
@@ -165,10 +169,9 @@ class FlexibleBody(Body):
         """The constants in the body frame or, if the modes do not move the inboard node, in its frame."""
         nodes, integrals = self.nodes.with_body_frame(), self.integrals
         if inboard is not None and (ruthless or self.modes == 0):
-            shapes = nodes.position, nodes.translation, nodes.rotation
-            held = tuple(x[inboard] for x in shapes)
-            integrals = ModalIntegrals(self.points.held_at(*held))
-            nodes = Nodes(nodes.names, *held_at(*shapes, *held))
+            node, points = nodes.shapes[[inboard]], self.points
+            integrals = ModalIntegrals(replace(points, shapes=points.shapes.held_at(node)))
+            nodes = replace(nodes, shapes=nodes.shapes.held_at(node))
         moments = integrals.mass, integrals.S0, integrals.J0
         return BodyConstants(nodes, *moments, integrals, self.stiffness, self.damping)
 
@@ -190,31 +193,28 @@ class FlexibleBody(Body):
         if not self.modes:
             return self
         points, nodes = self.points, self.nodes
-        none = np.zeros((len(points.mass), 3, 0))
-        blank = np.zeros((len(nodes.names), 3, 0))
         return FlexibleBody(
-            MassPoints(points.mass, points.position, none, none, points.inertia, points.com),
-            Nodes(nodes.names, nodes.position, blank, blank),
+            replace(points, shapes=points.shapes.without_modes()),
+            replace(nodes, shapes=nodes.shapes.without_modes()),
             np.zeros((0, 0)),
             np.zeros((0, 0)),
         )
 
     def extent(self) -> float:
         """The largest distance of a mass point or node."""
-        places = np.vstack([self.points.position, self.nodes.position])
-        return float(np.linalg.norm(places, axis=1).max())
+        return float(np.linalg.norm(self._every_point().position, axis=1).max())
 
     def largest_motion(self) -> tuple[Array, Array]:
         """The largest components of the mode shapes of mass points and nodes."""
-        parts = self.points, self.nodes
-        turn = np.concatenate([part.rotation for part in parts])
-        move = np.concatenate([part.translation for part in parts])
-        return np.abs(turn).max(axis=(0, 1)), np.abs(move).max(axis=(0, 1))
+        return self._every_point().largest()
+
+    def _every_point(self) -> Shapes:
+        """The mass points and the nodes."""
+        return Shapes.joined([self.points.shapes, self.nodes.shapes])
 
     def drawing(self) -> Drawing:
         """A line, which also goes through the mass points if there are few nodes."""
-        points = self.points
-        return Drawing(True, (points.position, points.translation, points.rotation), None)
+        return Drawing(True, self.points.shapes, None)
 
     def __repr__(self):
         return f"FlexibleBody(mass={shown_number(self.mass)}, modes={self.modes}, nodes={len(self.nodes.names)})"

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from limber.bodies.shapes import Shaped, Shapes
 from limber.checks import Array
 from limber.frozen import read_only
 
@@ -32,35 +33,13 @@ for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
 
 
 @dataclass(frozen=True, eq=False)
-class MassPoints:
+class MassPoints(Shaped):
     """n small rigid bodies and the mode shapes at them."""
 
     mass: Array  # (n,)
-    position: Array  # (n, 3)
-    translation: Array  # (n, 3, m) gamma
-    rotation: Array  # (n, 3, m) lambda
+    shapes: Shapes
     inertia: Array  # (n, 3, 3) about the point, body axes
     com: Array  # (n, 3) from the point to its mass centre
-
-    def held_at(self, position: Array, translation: Array, rotation: Array) -> MassPoints:
-        """The same points seen from a node, to first order in eta."""
-        seen = held_at(
-            self.position, self.translation, self.rotation, position, translation, rotation
-        )
-        return MassPoints(self.mass, *seen, self.inertia, self.com)
-
-
-def held_at(
-    position: Array, translation: Array, rotation: Array, at: Array, moved: Array, turned: Array
-) -> tuple[Array, Array, Array]:
-    """Positions and shapes of n points seen from a node, to first order in eta.
-
-    The node is at `at` with shapes `moved`, `turned`: l_j - l_d, gamma_j - gamma_d - lambda_d x (l_j - l_d),
-    lambda_j - lambda_d.
-    """
-    offset = position - at
-    swing = np.cross(turned.T[None], offset[:, None])  # (n, m, 3)
-    return offset, translation - moved - np.swapaxes(swing, 1, 2), rotation - turned
 
 
 def _dyad(a: Array, b: Array) -> Array:
@@ -94,7 +73,9 @@ class ModalIntegrals:
     """
 
     def __init__(self, points: MassPoints):
-        fields = list(vars(points).values())
+        fields = [
+            points.mass, points.position, points.translation, points.rotation, points.inertia, points.com
+        ]  # fmt: skip
         scalar = object if any(x.dtype == object for x in fields) else float  # symbolic or numeric
         mass, l, a, t, inertia, c = (x.astype(scalar) for x in fields)
         # node axis first, then modes, then components: a = gamma, t = lambda

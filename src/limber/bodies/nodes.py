@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from limber.checks import Array, integer, shown, suggestion
+from limber.bodies.shapes import Shaped, Shapes
+from limber.checks import integer, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
-    """n points with their mode shapes: displacement translation[j] @ eta, rotation vector
-    rotation[j] @ eta."""
+class Nodes(Shaped):
+    """n points with names and mode shapes."""
 
     names: tuple[str, ...]
-    position: Array  # (n, 3)
-    translation: Array  # (n, 3, m)
-    rotation: Array  # (n, 3, m)
+    shapes: Shapes
 
     def with_body_frame(self) -> Nodes:
         """The same nodes followed by the origin of the body frame, which does not move with the modes."""
-        still = np.zeros((1, *self.translation.shape[1:]))
-        return Nodes(
-            self.names,
-            np.vstack([self.position, np.zeros((1, 3))]),
-            np.concatenate([self.translation, still]),
-            np.concatenate([self.rotation, still]),
-        )
+        origin = Shapes.still(np.zeros((1, 3)), self.shapes.modes)
+        return replace(self, shapes=Shapes.joined([self.shapes, origin]))
 
     def index(self, argument: str, node: str | int, owner: str) -> int:
         """The number of a node given by name or number; `argument` and `owner` are for the message."""
-        n = len(self.position)
+        n = len(self.shapes)
         if isinstance(node, str):
             if node in self.names:
                 return self.names.index(node)

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.bodies.flexible import FlexibleBody
-from limber.bodies.integrals import MassPoints
-from limber.bodies.nodes import Nodes
-from limber.checks import Array, array
+from limber.checks import array
 from limber.checks import rotation as rotation_matrix
 
 
@@ -36,29 +34,14 @@ def placed(
         else:
             recipe = None  # a recipe has one placement, and this is the second
     return FlexibleBody(
-        MassPoints(
-            points.mass,
-            _turn(R, points.position) + shift,
-            _shapes(R, points.translation),
-            _shapes(R, points.rotation),
-            R @ points.inertia @ R.T,
-            _turn(R, points.com),
+        replace(
+            points,
+            shapes=points.shapes.placed(R, shift),
+            inertia=R @ points.inertia @ R.T,
+            com=np.einsum("ij,nj->ni", R, points.com),
         ),
-        Nodes(
-            nodes.names,
-            _turn(R, nodes.position) + shift,
-            _shapes(R, nodes.translation),
-            _shapes(R, nodes.rotation),
-        ),
+        replace(nodes, shapes=nodes.shapes.placed(R, shift)),
         body.stiffness,
         body.damping,
         recipe,
     )
-
-
-def _turn(R: Array, vectors: Array) -> Array:
-    return np.einsum("ij,nj->ni", R, vectors)
-
-
-def _shapes(R: Array, shapes: Array) -> Array:
-    return np.einsum("ij,njm->nim", R, shapes)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from limber.bodies.base import Body, Drawing, Quantity
 from limber.bodies.constants import BodyConstants
 from limber.bodies.nodes import Nodes
+from limber.bodies.shapes import Shapes
 from limber.checks import (
     Array,
     array,
@@ -99,7 +100,7 @@ class RigidBody(Body):
         """The nodes as every body has them."""
         n = len(self.nodes)
         position = np.array(list(self.nodes.values())).reshape(n, 3)
-        return Nodes(tuple(self.nodes), position, np.zeros((n, 3, 0)), np.zeros((n, 3, 0)))
+        return Nodes(tuple(self.nodes), Shapes.still(position))
 
     def inertia_about_origin(self) -> Array:
         """3 x 3 inertia about the body-frame origin."""
@@ -112,8 +113,8 @@ class RigidBody(Body):
         shift = self._origin(inboard)
         moved = RigidBody(self.mass, self.com - shift, self.inertia, check_inertia=False)
         J = moved.inertia_about_origin()[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
-        shifted = Nodes(nodes.names, nodes.position - shift, nodes.translation, nodes.rotation)
-        return BodyConstants(shifted, self.mass, self.mass * moved.com, J)
+        shifted = Shapes.still(nodes.position - shift)
+        return BodyConstants(Nodes(nodes.names, shifted), self.mass, self.mass * moved.com, J)
 
     def parameters(self) -> Mapping[str, Quantity]:
         """Mass, mass centre and inertia."""
@@ -167,9 +168,8 @@ class RigidBody(Body):
 
     def drawing(self) -> Drawing:
         """Bars, and its mass centre if it has mass."""
-        none = np.zeros((0, 3, 0))
         centre = self.com if self.mass > 0.0 else None
-        return Drawing(False, (np.zeros((0, 3)), none, none), centre)
+        return Drawing(False, Shapes.still(np.zeros((0, 3))), centre)
 
     def __repr__(self):
         return f"RigidBody(mass={shown_number(self.mass)}, nodes={list(self.nodes)})"

@@ -110,7 +110,7 @@ def geometry(system: System, q: ArrayLike, scale: float = 1.0) -> Geometry:
         outboard = inboard + np.einsum("nij,nj->ni", R @ item.rotation, relative[1])
         eta = factor * states[:, system.layout[name].q_modes]
         frames[name] = _body_frame(system, item, R_out, outboard, eta)
-        local = drawn[name].position + np.einsum("pim,nm->npi", drawn[name].translation, eta)
+        local = drawn[name].shapes.places(eta)
         placed = frames[name][1][:, None] + np.einsum("nij,npj->npi", frames[name][0], local)
         points[name] = placed.reshape(*batch, -1, 3)
         ribs[name] = _ribs(drawn[name], frames[name][0], placed, eta).reshape(*batch, -1, 2, 3)
@@ -129,7 +129,7 @@ def _ribs(drawn: Skeleton, R: Array, points: Array, eta: Array) -> Array:
     ribs = drawn.ribs
     if not len(ribs.points):
         return np.zeros((len(eta), 0, 2, 3))
-    turn = turned(np.einsum("rim,nm->nri", ribs.rotation, eta).reshape(-1, 3))
+    turn = turned(drawn.shapes[ribs.points].turns(eta).reshape(-1, 3))
     turn = turn.reshape(len(eta), -1, 3, 3)
     half = np.einsum("nij,nrjk,rk->nri", R, turn, ribs.half)
     middle = points[:, ribs.points]
@@ -166,9 +166,8 @@ def _body_frame(system: System, item: Attachment, R: Array, p: Array, eta: Array
 
 def _bent(system: System, body: str, node: int, eta: Array) -> Frame:
     """Rotation and place of a node in the frame of its body."""
-    nodes = system.bodies[body].node_set
-    turn = turned(eta @ nodes.rotation[node].T)
-    return turn, nodes.position[node] + eta @ nodes.translation[node].T
+    shapes = system.bodies[body].node_set.shapes[[node]]
+    return turned(shapes.turns(eta)[:, 0]), shapes.places(eta)[:, 0]
 
 
 def turned(vectors: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
+from limber.bodies.shapes import Shaped, Shapes
 from limber.checks import Array
 
 #: A flexible body is drawn with at least so many points where it has them, and with at most so many.
@@ -22,19 +23,17 @@ class Ribs:
 
     points : (r,) the points in their middle.
     half : (r, 3) from there to one end, undeformed.
-    rotation : (r, 3, m) how they turn with the modes.
     along : (r, 3) the direction of the body there, about which it twists.
     """
 
     points: np.ndarray
     half: Array
-    rotation: Array
     along: Array
 
 
 @dataclass(frozen=True, eq=False)
-class Skeleton:
-    """The drawing of one body: position (p, 3) and translation (p, 3, m) of points, edges (e, 2) between.
+class Skeleton(Shaped):
+    """The drawing of one body: p points with their shapes, edges (e, 2) between.
 
     `nodes` maps node numbers to points; `centre` is the point at the mass centre of a rigid body; `ribs` show
     how the body twists.
@@ -42,8 +41,7 @@ class Skeleton:
 
     name: str
     flexible: bool
-    position: Array
-    translation: Array
+    shapes: Shapes
     edges: np.ndarray
     nodes: dict[int, int]
     centre: int | None
@@ -61,72 +59,66 @@ def skeletons(system: System) -> dict[str, Skeleton]:
 
 def _skeleton(item: Attachment, children: list[Attachment]) -> Skeleton:
     body = item.body
-    nodes, modes = body.node_set, body.modes
-    points = _Points(_size(nodes.position), _largest(nodes.translation))
+    nodes = body.node_set.shapes
+    points = _Points(nodes)
     wanted = {item.inboard, *(c.at for c in children)} - {None}
-    kept = _thinned(len(nodes.position), {i for i in wanted if i is not None})
-    numbers = {
-        i: points.add(nodes.position[i], nodes.translation[i], nodes.rotation[i]) for i in kept
-    }
-    still = np.zeros((3, modes))
+    kept = _thinned(len(nodes), {i for i in wanted if i is not None})
+    numbers = {i: points.add(nodes[[i]]) for i in kept}
     if item.inboard is None:
-        points.add(np.zeros(3), still, still)
+        points.add_still(np.zeros(3))
     drawing = body.drawing()
     if drawing.flexible:
         if len(points) < FEWEST:
-            every = max(1, len(drawing.points[0]) // FEWEST)
-            for p, t, r in zip(*(x[::every] for x in drawing.points)):
-                points.add(p, t, r)
+            every = max(1, len(drawing.points) // FEWEST)
+            for i in range(0, len(drawing.points), every):
+                points.add(drawing.points[[i]])
     else:
         for child in children:
             at = np.zeros(3) if child.at is None else nodes.position[child.at]
-            points.add(at + child.offset, still, still)
-    centre = None if drawing.centre is None else points.add(drawing.centre, still, still)
-    position = np.array(points.position)
-    edges = neighbours(position)
-    rotation = np.array(points.rotation).reshape(len(position), 3, modes)
+            points.add_still(at + child.offset)
+    centre = None if drawing.centre is None else points.add_still(drawing.centre)
+    shapes = Shapes.joined(points.found)
+    edges = neighbours(shapes.position)
     return Skeleton(
         item.name,
         drawing.flexible,
-        position,
-        np.array(points.translation).reshape(len(position), 3, modes),
+        shapes,
         edges,
         numbers,
         centre,
-        ribs_of(position, rotation, edges),
+        ribs_of(shapes, edges),
     )
 
 
 class _Points:
     """Points without doubles."""
 
-    def __init__(self, size: float, motion: float):
-        self.position: list[Array] = []
-        self.translation: list[Array] = []
-        self.rotation: list[Array] = []
-        self._near, self._alike = 1e-6 * size, 1e-9 * motion
+    def __init__(self, nodes: Shapes):
+        self.found: list[Shapes] = []
+        self._modes = nodes.modes
+        self._near = 1e-6 * _size(nodes.position)
+        self._alike = 1e-9 * np.abs(nodes.translation).max(initial=0.0)
 
     def __len__(self) -> int:
-        return len(self.position)
+        return len(self.found)
 
-    def add(self, position: Array, translation: Array, rotation: Array) -> int:
-        """The number of the point at a place, new if there is none."""
-        for i, (p, t) in enumerate(zip(self.position, self.translation)):
-            near = np.abs(p - position).max() <= self._near
-            if near and np.abs(t - translation).max(initial=0.0) <= self._alike:
-                return i
-        self.position.append(np.asarray(position, dtype=float))
-        self.translation.append(np.asarray(translation, dtype=float))
-        self.rotation.append(np.asarray(rotation, dtype=float))
+    def add(self, point: Shapes) -> int:
+        """The number of a point, new if there is none that is and moves where it does."""
+        for i, known in enumerate(self.found):
+            if np.abs(known.position - point.position).max() <= self._near:
+                apart = np.abs(known.translation - point.translation).max(initial=0.0)
+                if apart <= self._alike:
+                    return i
+        self.found.append(point)
         return len(self) - 1
+
+    def add_still(self, position: Array) -> int:
+        """The number of a point that does not move with the modes."""
+        return self.add(Shapes.still(position[None], self._modes))
 
 
 def _size(position: Array) -> float:
     return float(np.ptp(position, axis=0).max()) if len(position) else 0.0
-
-
-def _largest(translation: Array) -> float:
-    return float(np.abs(translation).max(initial=0.0))
 
 
 def _thinned(n: int, wanted: set[int]) -> list[int]:
@@ -154,8 +146,9 @@ def neighbours(position: Array) -> np.ndarray:
     return np.array(edges, dtype=np.int64).reshape(-1, 2)
 
 
-def ribs_of(position: Array, rotation: Array, edges: np.ndarray) -> Ribs:
+def ribs_of(points: Shapes, edges: np.ndarray) -> Ribs:
     """The ribs of a body: at points on a line, if any of them turns about that line with the modes."""
+    position, rotation = points.position, points.rotation
     along = tangents(position, edges)
     on_line = np.flatnonzero(along.any(axis=1))
     twist = np.einsum("pi,pim->pm", along[on_line], rotation[on_line])
@@ -168,7 +161,7 @@ def ribs_of(position: Array, rotation: Array, edges: np.ndarray) -> Ribs:
     sideways = np.where(steep[:, None], np.eye(3)[2], np.eye(3)[1])
     lengthwise = (sideways * along[chosen]).sum(axis=1)[:, None] * along[chosen]
     half = (sideways - lengthwise) / np.linalg.norm(sideways - lengthwise, axis=1)[:, None]
-    return Ribs(chosen, REACH * _size(position) * half, rotation[chosen], along[chosen])
+    return Ribs(chosen, REACH * _size(position) * half, along[chosen])
 
 
 def tangents(position: Array, edges: np.ndarray) -> Array:

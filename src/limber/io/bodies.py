@@ -11,6 +11,7 @@ from limber.bodies import Body, FlexibleBody, RigidBody, beam
 from limber.bodies.flexible import MOST_MODES
 from limber.bodies.nodes import Nodes
 from limber.bodies.placed import placed
+from limber.bodies.shapes import Shapes
 from limber.checks import array, listed
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.io.document import Where
@@ -191,12 +192,12 @@ class ModalSection(Section):
         with (where / "nodes").checked():
             if len(set(self.nodes.names)) != n:
                 raise ArgumentValueError("names has a name twice: every node needs its own.")
-            nodes = Nodes(
-                tuple(self.nodes.names),
+            shapes = Shapes(
                 array("position", self.nodes.position, (n, 3), "One row per name."),
                 array("translation", self.nodes.translation, (n, 3, m), "As many modes as points."),
                 array("rotation", self.nodes.rotation, (n, 3, m), "As many modes as points."),
             )
+        nodes = Nodes(tuple(self.nodes.names), shapes)
         return FlexibleBody(carrier.points, nodes, carrier.stiffness, carrier.damping)
 
 

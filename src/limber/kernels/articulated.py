@@ -286,7 +286,7 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     start_world(topo, const, work)
     for k in range(COLUMNS, end, COLUMNS):
         place_by(topo, const, work, q, k, topo[k + ALIGNED_NODE], topo[k + MOVED_BY])
-        turn_and_bias(topo, const, work, v, k)
+        turn_and_bias(topo, const, work, q, v, k)
         mass_and_bias(topo, const, work, q, v, k, True)
     if ext_count > 0:
         for k in range(COLUMNS, end, COLUMNS):

@@ -190,7 +190,7 @@ def operator_blocks(topo, const, work, q, v, where, out):
     i = 0
     for k in range(COLUMNS, topo[END], COLUMNS):
         place(topo, const, work, q, k)
-        turn_and_bias(topo, const, work, v, k)
+        turn_and_bias(topo, const, work, q, v, k)
         velocity(topo, work, v, k)
         mass_and_bias(topo, const, work, q, v, k, False)
         transfer_block(topo, work, k, out, where[i])

@@ -22,12 +22,9 @@ from .layout import (
     I_SHAPES,
     MODAL,
     MODES,
-    NODE_POSITION,
-    NODE_SHAPES,
     ORIGIN,
     PARENT,
     PLACE,
-    Q_MODES,
     RIGIDLY,
     RUTHLESS,
     SCRATCH,
@@ -40,7 +37,7 @@ from .layout import (
     P,
     Z,
 )
-from .placement import node_deflection
+from .nodes import deformed, shape, shape_at, undeformed
 from .scalar import kernel
 from .so3 import left_jacobian
 from .vec import accumulate3, add, cross, dot, load3, load9, mul_t, neg, store3, sub, transpose
@@ -61,17 +58,19 @@ def apply_external(topo, const, work, q, ext_count, ext_index, ext):
         R = load9(work, b + PLACE)
         n = mul_t(R, load3(ext, 6 * e))
         f = mul_t(R, load3(ext, 6 * e + 3))
-        l = load3(const, node + NODE_POSITION)
-        turn = n
+        l = undeformed(const, node)
         if m > 0:
-            if topo[RUTHLESS] == 0:
-                x, shift = node_deflection(const, node, m, q, topo[k + Q_MODES])
-                l = add(l, shift)
-                turn = mul_t(left_jacobian(x), n)
             zf = topo[topo[k + MODAL] + W_ZF]
-            for r in range(m):
-                s = node + NODE_SHAPES + 6 * r
-                work[zf + r] -= dot(load3(const, s), turn) + dot(load3(const, s + 3), f)
+            if topo[RUTHLESS] == 0:
+                x, l = deformed(topo, const, q, k, node)
+                moment = mul_t(left_jacobian(x), n)
+                for r in range(m):
+                    turn, shift = shape_at(topo, const, q, k, node, r)
+                    work[zf + r] -= dot(turn, moment) + dot(shift, f)
+            else:
+                for r in range(m):
+                    turn, shift = shape(const, node, r)
+                    work[zf + r] -= dot(turn, n) + dot(shift, f)
         accumulate3(work, b + Z, neg(add(n, cross(l, f))))
         accumulate3(work, b + Z + 3, neg(f))
 

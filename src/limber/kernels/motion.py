@@ -39,7 +39,7 @@ from .layout import (
     W_NODE,
     WORK,
 )
-from .placement import node_deflection
+from .nodes import rates
 from .scalar import kernel
 from .so3 import turn_rates
 from .vec import (
@@ -77,7 +77,7 @@ def start_world(topo, const, work):
 
 
 @kernel
-def turn_and_bias(topo, const, work, v, k):
+def turn_and_bias(topo, const, work, q, v, k):
     """Angular velocity OMEGA and Coriolis acceleration BIAS of body k.
 
     BIAS is the acceleration of the joint's outboard frame with every vdot zero and the parent's
@@ -96,13 +96,13 @@ def turn_and_bias(topo, const, work, v, k):
     u = cross(w, o)
     if topo[k + ATTACHED] == DEFORMING:
         arm = load3(work, b + ARM)
-        xd, dv = node_deflection(const, topo[k + NODE], topo[p + MODES], v, topo[p + V_MODES])
+        xd, dv, drift = rates(topo, const, q, v, p, topo[k + NODE])
         tb, tc, db, dc = load4(work, b + TURN + 3)
         dw, rate = turn_rates(load3(work, b + TURN), xd, tb, tc, db, dc)
         dwa = cross(dw, arm)
         acc_w = mul_t(R, add(rate, cross(w, dw)))
         acc_v = cross(w, axpy(2.0, add(dv, dwa), u))
-        acc_v = mul_t(R, add(acc_v, add(cross(rate, arm), cross(dw, dwa))))
+        acc_v = mul_t(R, add(add(acc_v, drift), add(cross(rate, arm), cross(dw, dwa))))
         w = mul_t(R, add(w, dw))
     else:
         acc_w = (0.0, 0.0, 0.0)
@@ -130,14 +130,14 @@ def turn_and_bias(topo, const, work, v, k):
 
     if topo[k + INBOARD] != 0:
         i = topo[k + W_INBOARD]
-        m = topo[k + MODES]
-        xd, dv = node_deflection(const, topo[k + INBOARD], m, v, topo[k + V_MODES])
+        xd, dv, drift = rates(topo, const, q, v, k, topo[k + INBOARD])
         l = load3(work, i + I_POS)
         tb, tc, db, dc = load4(work, i + I_TURN + 3)
         dw, rate = turn_rates(load3(work, i + I_TURN), xd, tb, tc, db, dc)
         w = sub(mul(load9(work, i + I_ROT), w), dw)
         acc_w = neg(add(rate, cross(w, dw)))
-        acc_v = neg(add(cross(w, add(cross(w, l), scale(2.0, dv))), cross(acc_w, l)))
+        acc_v = add(cross(w, add(cross(w, l), scale(2.0, dv))), drift)
+        acc_v = neg(add(acc_v, cross(acc_w, l)))
         store3(work, i + I_BIAS, acc_w)
         store3(work, i + I_BIAS + 3, acc_v)
     store3(work, b + OMEGA, w)

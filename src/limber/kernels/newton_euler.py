@@ -99,7 +99,7 @@ def inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, t
     start_world(topo, const, work)
     for k in range(COLUMNS, topo[END], COLUMNS):
         place(topo, const, work, q, k)
-        turn_and_bias(topo, const, work, v, k)
+        turn_and_bias(topo, const, work, q, v, k)
         acceleration(topo, work, vdot, k)
         mass_and_bias(topo, const, work, q, v, k, False)
         inertial_force(topo, work, vdot, k)

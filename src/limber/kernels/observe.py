@@ -17,14 +17,11 @@ from .layout import (
     I_SHAPES,
     INBOARD,
     MODES,
-    NODE_POSITION,
-    NODE_SHAPES,
     NV,
     OMEGA,
     ORIGIN,
     PARENT,
     PLACE,
-    Q_MODES,
     RIGIDLY,
     ROT,
     V_JOINT,
@@ -34,7 +31,8 @@ from .layout import (
     WORK,
 )
 from .motion import acceleration, start_world, turn_and_bias, world_place
-from .placement import node_deflection, place
+from .nodes import accelerations, deformed, rates, shape_at
+from .placement import place
 from .scalar import kernel
 from .so3 import bend, exp_rotation, left_jacobian, matrix, turn_rates
 from .vec import (
@@ -79,8 +77,7 @@ def body_pose(topo, const, work, q, body):
 def pose(topo, const, work, q, body, node, out):
     """out = R (9, by rows) and position (3) of a node record on `body`, in the world."""
     R, p = body_pose(topo, const, work, q, body)
-    x, shift = node_deflection(const, node, topo[body + MODES], q, topo[body + Q_MODES])
-    l = add(load3(const, node + NODE_POSITION), shift)
+    x, l = deformed(topo, const, q, body, node)
     store9(out, 0, matmul(R, exp_rotation(x)))
     store3(out, 9, add(p, mul(R, l)))
 
@@ -103,15 +100,15 @@ def jacobian(topo, const, work, q, body, node, out):
     size = topo[NV]
     m = topo[body + MODES]
     e = topo[body + V_MODES]
-    x, shift = node_deflection(const, node, m, q, topo[body + Q_MODES])
+    x, l = deformed(topo, const, q, body, node)
     R, _ = body_pose(topo, const, work, q, body)
-    l = mul(R, add(load3(const, node + NODE_POSITION), shift))
+    l = mul(R, l)
     T = left_jacobian(x)
     for i in range(6 * size):
         out[i] = 0.0
     for r in range(m):
-        s = node + NODE_SHAPES + 6 * r
-        store_column(out, size, e + r, mul(R, mul(T, load3(const, s))), mul(R, load3(const, s + 3)))
+        turn, shift = shape_at(topo, const, q, body, node, r)
+        store_column(out, size, e + r, mul(R, mul(T, turn)), mul(R, shift))
 
     # R: axes of the current frame in the world; l: from its origin to the node, world axes
     k = body
@@ -151,22 +148,20 @@ def node_acceleration(topo, const, work, q, v, vdot, body, node, out):
     """out = acceleration [angular; linear] of a node record on `body`, world axes: J vdot + (dJ/dt) v.
 
     With w the angular velocity of the body frame, l from it to the node, dw and dv the velocities of the node
-    relative to it: wd + Tl x_dd + (d/dt Tl) x_d + w x dw and vd + wd x l + w x (w x l) + u_dd + 2 w x dv.
+    relative to it: wd + Tl x_dd + (d/dt Tl) x_d + w x dw and vd + wd x l + w x (w x l) + l_dd + 2 w x dv.
     Sweep     base to tip
     """
     start_world(topo, const, work)
     for k in range(COLUMNS, topo[END], COLUMNS):
         place(topo, const, work, q, k)
-        turn_and_bias(topo, const, work, v, k)
+        turn_and_bias(topo, const, work, q, v, k)
         acceleration(topo, work, vdot, k)
         world_place(topo, work, k)
     b = topo[body + WORK]
-    m, e = topo[body + MODES], topo[body + V_MODES]
     w, wd, vd = load3(work, b + OMEGA), load3(work, b + ACC), load3(work, b + ACC + 3)
-    x, shift = node_deflection(const, node, m, q, topo[body + Q_MODES])
-    xd, dv = node_deflection(const, node, m, v, e)
-    xdd, udd = node_deflection(const, node, m, vdot, e)
-    l = add(load3(const, node + NODE_POSITION), shift)
+    x, l = deformed(topo, const, q, body, node)
+    xd, dv, _ = rates(topo, const, q, v, body, node)
+    xdd, ldd = accelerations(topo, const, q, v, vdot, body, node)
     _, tb, tc, db, dc = bend(x)
     dw, rate = turn_rates(x, xd, tb, tc, db, dc)
     vd = add(vd, add(cross(wd, l), cross(w, axpy(2.0, dv, cross(w, l)))))
@@ -174,7 +169,7 @@ def node_acceleration(topo, const, work, q, v, vdot, body, node, out):
     R = load9(work, b + PLACE)
     store3(out, 0, mul(R, wd))
     # the world is accelerated against gravity
-    store3(out, 3, add(mul(R, add(vd, udd)), load3(const, GRAVITY)))
+    store3(out, 3, add(mul(R, add(vd, ldd)), load3(const, GRAVITY)))
 
 
 @kernel
@@ -186,6 +181,6 @@ def spins(topo, const, work, q, v, out):
     start_world(topo, const, work)
     for k in range(COLUMNS, topo[END], COLUMNS):
         place(topo, const, work, q, k)
-        turn_and_bias(topo, const, work, v, k)
+        turn_and_bias(topo, const, work, q, v, k)
         w = load3(work, topo[k + WORK] + OMEGA)
         out[k // COLUMNS - 1] = dot(w, w)

@@ -27,13 +27,10 @@ from .layout import (
     JOINT,
     MODES,
     NODE,
-    NODE_POSITION,
-    NODE_SHAPES,
     ORIGIN,
     PARENT,
     PRISMATIC,
     Q_JOINT,
-    Q_MODES,
     REVOLUTE,
     RIGIDLY,
     ROT,
@@ -42,21 +39,10 @@ from .layout import (
     W_NODE,
     WORK,
 )
+from .nodes import deformed, shape, shape_at
 from .scalar import cos, kernel, sin
 from .so3 import bend, matrix
 from .vec import add, axpy, cross, load3, load9, matmul, mul, store3, store4, store9, sub
-
-
-@kernel
-def node_deflection(const, node, m, x, i):
-    """Rotation vector and displacement of a node: sums of its shapes times x[i:i+m]."""
-    turn = (0.0, 0.0, 0.0)
-    shift = (0.0, 0.0, 0.0)
-    for r in range(m):
-        s = node + NODE_SHAPES + 6 * r
-        turn = axpy(x[i + r], load3(const, s), turn)
-        shift = axpy(x[i + r], load3(const, s + 3), shift)
-    return turn, shift
 
 
 @kernel
@@ -86,23 +72,28 @@ def turned(R, axis, angle):
 
 
 @kernel
-def store_node_map(const, node, work, i, m, arm):
-    """Constant node map: column r is [lambda_r; gamma_r + lambda_r x arm]."""
-    for r in range(m):
-        s = node + NODE_SHAPES + 6 * r
-        turn = load3(const, s)
-        store3(work, i + 6 * r, turn)
-        store3(work, i + 6 * r + 3, add(load3(const, s + 3), cross(turn, arm)))
+def store_column(work, i, r, turn, shift, arm):
+    """Column r of a node map: what a node turned by `turn` and moved by `shift` does at `arm` from it."""
+    store3(work, i + 6 * r, turn)
+    store3(work, i + 6 * r + 3, add(shift, cross(turn, arm)))
 
 
 @kernel
-def store_bent_node_map(const, node, work, i, m, T, arm):
-    """Node map at finite deflection: column r is [T lambda_r; gamma_r + (T lambda_r) x arm]."""
-    for r in range(m):
-        s = node + NODE_SHAPES + 6 * r
-        turn = mul(T, load3(const, s))
-        store3(work, i + 6 * r, turn)
-        store3(work, i + 6 * r + 3, add(load3(const, s + 3), cross(turn, arm)))
+def store_node_map(const, node, columns, work, i, arm):
+    """Constant node map: column r is [lambda_r; gamma_r + lambda_r x arm]."""
+    for r in range(columns):
+        turn, shift = shape(const, node, r)
+        store_column(work, i, r, turn, shift, arm)
+
+
+@kernel
+def store_bent_node_map(topo, const, node, columns, work, q, k, T, arm):
+    """Node map of body k at finite deflection: column r is [T lambda_r; gamma_r + (T lambda_r) x arm]."""
+    p = topo[k + PARENT]
+    i = topo[k + W_NODE]
+    for r in range(columns):
+        turn, shift = shape_at(topo, const, q, p, node, r)
+        store_column(work, i, r, mul(T, turn), shift, arm)
 
 
 @kernel
@@ -112,8 +103,8 @@ def place(topo, const, work, q, k):
 
 
 @kernel
-def place_by(topo, const, work, q, k, node, m):
-    """`place`, with a node map of m columns that is computed from the node record `node`.
+def place_by(topo, const, work, q, k, node, columns):
+    """`place`, with a node map of so many `columns` that is computed from the node record `node`.
 
     The record has the shapes in the parent's modal coordinates, or in its aligned ones.
     """
@@ -127,11 +118,11 @@ def place_by(topo, const, work, q, k, node, m):
     arm = load3(const, c + C_ARM)
     o = load3(const, c + C_OFFSET)
     if attached == DEFORMING:
-        x, shift = node_deflection(const, topo[k + NODE], topo[p + MODES], q, topo[p + Q_MODES])
+        x, l = deformed(topo, const, q, p, topo[k + NODE])
         E, tb, tc, db, dc = bend(x)
         R = matmul(E, R)
         arm = mul(E, arm)
-        o = add(add(load3(const, topo[k + NODE] + NODE_POSITION), shift), arm)
+        o = add(l, arm)
         store3(work, b + TURN, x)
         store4(work, b + TURN + 3, (tb, tc, db, dc))
 
@@ -156,9 +147,9 @@ def place_by(topo, const, work, q, k, node, m):
         store3(work, b + ARM, arm)
     if attached == DEFORMING:
         T = matrix(work[b + TURN + 3], work[b + TURN + 4], load3(work, b + TURN))
-        store_bent_node_map(const, node, work, topo[k + W_NODE], m, T, arm)
+        store_bent_node_map(topo, const, node, columns, work, q, k, T, arm)
     elif attached != RIGIDLY:
-        store_node_map(const, node, work, topo[k + W_NODE], m, arm)
+        store_node_map(const, node, columns, work, topo[k + W_NODE], arm)
 
     if topo[k + INBOARD] != 0:
         place_inboard_node(topo, const, work, q, k)
@@ -174,8 +165,7 @@ def place_inboard_node(topo, const, work, q, k):
     d = topo[k + INBOARD]
     i = topo[k + W_INBOARD]
     m = topo[k + MODES]
-    x, shift = node_deflection(const, d, m, q, topo[k + Q_MODES])
-    l = add(load3(const, d + NODE_POSITION), shift)
+    x, l = deformed(topo, const, q, k, d)
     E, tb, tc, db, dc = bend(x)
     store9(work, i + I_ROT, E)
     store3(work, i + I_TURN, x)
@@ -183,7 +173,7 @@ def place_inboard_node(topo, const, work, q, k):
     store3(work, i + I_POS, l)
     T = matrix(tb, tc, x)
     for r in range(m):
-        turn = mul(T, load3(const, d + NODE_SHAPES + 6 * r))
-        shape = load3(const, d + NODE_SHAPES + 6 * r + 3)
+        turn, shift = shape_at(topo, const, q, k, d, r)
+        turn = mul(T, turn)
         store3(work, i + I_SHAPES + 6 * r, turn)
-        store3(work, i + I_SHAPES + 6 * r + 3, sub(shape, cross(turn, l)))
+        store3(work, i + I_SHAPES + 6 * r + 3, sub(shift, cross(turn, l)))

@@ -31,6 +31,7 @@ MODULES = (
     "ldlt",
     "manifold",
     "newton_euler",
+    "nodes",
     "observe",
     "physics",
     "placement",

@@ -336,7 +336,7 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     start_world(topo, const, work)
     for k in range(COLUMNS, end, COLUMNS):
         place(topo, const, work, q, k)
-        turn_and_bias(topo, const, work, v, k)
+        turn_and_bias(topo, const, work, q, v, k)
         start_body(topo, const, work, q, v, k)
     if ext_count > 0:
         for k in range(COLUMNS, end, COLUMNS):

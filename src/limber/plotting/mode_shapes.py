@@ -152,9 +152,10 @@ def displacement(system: System, q: Array, shape: np.ndarray, still: Geometry) -
 
 def _twist(system: System, q: Array, shape: Array, body: str, still: Geometry) -> float:
     """How fast a body turns about its own line, where it has ribs."""
-    ribs = still.skeletons[body].ribs
+    drawn = still.skeletons[body]
+    ribs = drawn.ribs
     rate = pose(system, q, body)[0].T @ jacobian(system, q, body)[:3] @ shape
-    turns = rate + ribs.rotation @ shape[system.layout[body].v_modes]
+    turns = rate + drawn.shapes[ribs.points].turns(shape[system.layout[body].v_modes])
     return float(np.abs((ribs.along * turns).sum(axis=1)).max(initial=0.0))
 
 
@@ -163,9 +164,10 @@ def _pace(system: System, q: Array, shape: Array, still: Geometry, size: float) 
     paces = []
     for body, where in system.layout.items():
         twist, drawn = jacobian(system, q, body) @ shape, still.skeletons[body]
+        eta, ribs = shape[where.v_modes], drawn.shapes[drawn.ribs.points]
         bends, turns = (
-            np.linalg.norm(x @ shape[where.v_modes], axis=1).max(initial=0.0)
-            for x in (drawn.translation, drawn.ribs.rotation)
+            np.linalg.norm(x, axis=1).max(initial=0.0)
+            for x in (drawn.shapes.displacements(eta), ribs.turns(eta))
         )
         paces += [math.hypot(*twist[:3]), math.hypot(*twist[3:]) / size, bends / size, turns]
     return max(paces) or 1.0

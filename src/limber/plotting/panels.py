@@ -158,7 +158,7 @@ def rotation(selection: Selection) -> list[Panel]:
     r = selection.result
 
     def turned(body: str, node: int) -> Array:
-        return r.modal(body) @ r.system.bodies[body].node_set.rotation[node].T
+        return r.system.bodies[body].node_set.shapes[[node]].turns(r.modal(body))[:, 0]
 
     return _of_nodes(selection, "rotation", "rotation (rad)", turned)
 

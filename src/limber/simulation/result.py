@@ -238,13 +238,13 @@ class Result:
     def deflection(self, body: str, node: str | int) -> Array:
         """How far a node is from where it would be undeformed, (n, 3), in the axes of its body."""
         s = self.system
-        if node is None:
+        number = None if node is None else s.node_number(body, node)
+        if number is None:
             raise ArgumentTypeError(
                 f"node must be a node of body {body!r}, by name or number, got None: the body frame does not deform."
             )
-        number = s.node_number(body, node)
-        shapes = s.bodies[body].node_set.translation[number]
-        return self.modal(body) @ shapes.T
+        shapes = s.bodies[body].node_set.shapes[[number]]
+        return shapes.displacements(self.modal(body))[:, 0]
 
     def power_audit(self) -> PowerAudit:
         """Where the energy came from and went: work of torques, wrenches and dampers against the change of energy.

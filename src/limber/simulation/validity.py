@@ -34,13 +34,8 @@ class Limits:
         self.numbers = [system.number(name) - 1 for name in bodies]
         self.lowest = np.array([_lowest_frequency(body) for body in bodies.values()])
         # The largest rotation of any node by one unit of each mode gives a bound of the rotations of all nodes.
-        self.steepest = np.concatenate(
-            [
-                np.linalg.norm(b.node_set.rotation, axis=1).max(axis=0, initial=0.0)
-                for b in bodies.values()
-            ]
-            or [[]]
-        )
+        steepest = [body.node_set.shapes.steepest() for body in bodies.values()]
+        self.steepest = np.concatenate([np.zeros(0), *steepest])
         places = [system.layout[name].q_modes for name in bodies]
         self.columns = [i for at in places for i in range(at.start, at.stop)]
         self.starts = np.cumsum([0, *(at.stop - at.start for at in places)])[:-1]
@@ -97,8 +92,7 @@ def _lowest_frequency(body: Body) -> float:
 def _turned(s: System, name: str, t: Array, q: Array) -> str:
     """The warning about nodes that turn too far, or nothing."""
     nodes = s.bodies[name].node_set
-    turns = np.einsum("nim,tm->tni", nodes.rotation, q[:, s.layout[name].q_modes])
-    sizes = np.linalg.norm(turns, axis=2)
+    sizes = np.linalg.norm(nodes.shapes.turns(q[:, s.layout[name].q_modes]), axis=2)
     if not sizes.size or sizes.max() <= ROTATION:
         return ""
     row, node = np.unravel_index(np.argmax(sizes), sizes.shape)

@@ -10,6 +10,7 @@ import sympy as sp
 
 from limber.assembly import modal
 from limber.assembly.pack import Attachment, Packed
+from limber.bodies.shapes import record_labels
 from limber.errors import ArgumentValueError
 from limber.kernels import layout as L
 
@@ -83,17 +84,12 @@ def _blocks(
         yield from _modal_blocks(topo, k)
     names = item.body.node_set.names
     starts = [(start, names[node]) for node, start in records.items() if node is not None]
-    for offset, letter in ((0, "phi"), (3, "u")):
-        places, labels = [], []
-        for start, node in starts:
-            for r, (i, axis) in product(range(m), enumerate(_AXES)):
-                places.append(start + L.NODE_SHAPES + 6 * r + offset + i)
-                labels.append(f"{letter}{r + 1}{axis}_{node}")
-        yield places, labels
-    yield (
-        [start + i for start, _ in starts for i in range(3)],
-        [f"{axis}_{node}" for _, node in starts for axis in _AXES],
-    )
+    labelled = [
+        [[(start + i, label) for i, label in kind] for kind in record_labels(node, m)]
+        for start, node in starts
+    ]
+    for kind in zip(*labelled):  # of all nodes
+        yield [i for node in kind for i, _ in node], [label for node in kind for _, label in node]
 
 
 def _modal_blocks(topo: np.ndarray, k: int) -> Iterator[tuple[range, list[str]]]:

@@ -96,7 +96,7 @@ def _body(s: System, item: Attachment, drawn: Skeleton, names: list[str]) -> dic
         "ribs": {
             "points": drawn.ribs.points.tolist(),
             "half": encoded(drawn.ribs.half),
-            "rotation": encoded(drawn.ribs.rotation),
+            "rotation": encoded(drawn.rotation[drawn.ribs.points]),
         },
         "mass": item.body.mass,
     }

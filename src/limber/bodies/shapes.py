@@ -1,0 +1,161 @@
+"""Shapes: where points of a body are and how its modes move them.
+
+Mass points, nodes and drawn points all move in this way, and whoever wants to know where they go asks here; the
+kernels ask `kernels.nodes`, which reads the records that this file writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from limber.checks import Array
+
+_AXES = "xyz"
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """n points in m modes: by eta, point j is displaced by translation[j] @ eta and turned by the rotation
+    vector rotation[j] @ eta, in body axes."""
+
+    position: Array  # (n, 3) undeformed
+    translation: Array  # (n, 3, m) gamma
+    rotation: Array  # (n, 3, m) lambda
+
+    @staticmethod
+    def still(position: Array, modes: int = 0) -> Shapes:
+        """Points that the modes do not move."""
+        none = np.zeros((len(position), 3, modes))
+        return Shapes(position, none, none)
+
+    @staticmethod
+    def joined(parts: Sequence[Shapes]) -> Shapes:
+        """The points of all parts, one after the other."""
+        return Shapes(
+            np.concatenate([x.position for x in parts]),
+            np.concatenate([x.translation for x in parts]),
+            np.concatenate([x.rotation for x in parts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def __getitem__(self, chosen: slice | Sequence[int] | np.ndarray) -> Shapes:
+        """Some of the points."""
+        return Shapes(self.position[chosen], self.translation[chosen], self.rotation[chosen])
+
+    @property
+    def modes(self) -> int:
+        """Number of modes, m."""
+        return self.translation.shape[2]
+
+    def without_modes(self) -> Shapes:
+        """The same points of the undeformed body."""
+        return Shapes.still(self.position)
+
+    # --- at eta -------------------------------------------------------------------------------
+
+    def displacements(self, eta: Array) -> Array:
+        """(..., n, 3): how far the points are from where they are undeformed, for eta (..., m)."""
+        return np.einsum("nim,...m->...ni", self.translation, eta)
+
+    def places(self, eta: Array) -> Array:
+        """(..., n, 3): where the points are, for eta (..., m)."""
+        return self.position + self.displacements(eta)
+
+    def turns(self, eta: Array) -> Array:
+        """(..., n, 3): the rotation vectors of the points, for eta (..., m)."""
+        return np.einsum("nim,...m->...ni", self.rotation, eta)
+
+    # --- how large they are -------------------------------------------------------------------
+
+    def largest(self) -> tuple[Array, Array]:
+        """(m,) each: the largest component of rotation and of displacement of any point by one unit of a mode."""
+        return np.abs(self.rotation).max(axis=(0, 1)), np.abs(self.translation).max(axis=(0, 1))
+
+    def steepest(self) -> Array:
+        """(m,): the largest rotation of any point by one unit of a mode; no point turns by more than this @ |eta|."""
+        return np.linalg.norm(self.rotation, axis=1).max(axis=0, initial=0.0)
+
+    # --- in other frames ----------------------------------------------------------------------
+
+    def placed(self, R: Array, shift: Array) -> Shapes:
+        """The points in another frame, in which the old origin lies at `shift` and the old axes are the columns
+        of R."""
+        return Shapes(
+            np.einsum("ij,nj->ni", R, self.position) + shift,
+            np.einsum("ij,njm->nim", R, self.translation),
+            np.einsum("ij,njm->nim", R, self.rotation),
+        )
+
+    def held_at(self, node: Shapes) -> Shapes:
+        """The points seen from a node, given as one point, to first order in eta.
+
+        With d the node: l_j - l_d, gamma_j - gamma_d - lambda_d x (l_j - l_d), lambda_j - lambda_d.
+        """
+        offset = self.position - node.position
+        swing = np.cross(node.rotation[0].T[None], offset[:, None])  # (n, m, 3)
+        return Shapes(
+            offset,
+            self.translation - node.translation - np.swapaxes(swing, 1, 2),
+            self.rotation - node.rotation,
+        )
+
+    # --- for the kernels ----------------------------------------------------------------------
+
+    def twist(self, j: int) -> Array:
+        """(6, m): rotation and displacement of point j by one unit of each mode of the undeformed body."""
+        return np.vstack([self.rotation[j], self.translation[j]])
+
+    def moves(self, j: int) -> bool:
+        """Whether any mode moves or turns point j."""
+        return bool(np.any(self.twist(j)))
+
+    def record(self, j: int) -> Array:
+        """The node record of point j."""
+        return node_record(self.position[j], self.twist(j))
+
+
+class Shaped:
+    """What has `shapes`, whose arrays are its own attributes as well."""
+
+    shapes: Shapes
+
+    @property
+    def position(self) -> Array:
+        """(n, 3) undeformed."""
+        return self.shapes.position
+
+    @property
+    def translation(self) -> Array:
+        """(n, 3, m)."""
+        return self.shapes.translation
+
+    @property
+    def rotation(self) -> Array:
+        """(n, 3, m)."""
+        return self.shapes.rotation
+
+
+def node_record(position: Array, twist: Array) -> Array:
+    """A node record as `kernels.layout` describes it: position (3,), then the columns of `twist` (6, m)."""
+    return np.concatenate([position, twist.T.ravel()])
+
+
+def record_labels(node: str, m: int) -> list[list[tuple[int, str]]]:
+    """Names of the numbers in the record of a node in m modes, kind by kind: their places in it and labels.
+
+    They are phi1x_tip for rotation, u1x_tip for translation and x_tip for position.
+    """
+    position, rotation, translation = (
+        np.array([[f"{letter}{r}{axis}_{node}" for r in numbers] for axis in _AXES], dtype=object)
+        for letter, numbers in (("", [""]), ("phi", range(1, m + 1)), ("u", range(1, m + 1)))
+    )
+    record = node_record(position[:, 0], np.vstack([rotation, translation])).tolist()
+    return [
+        sorted((record.index(label), label) for label in kind.flat)
+        for kind in (rotation, translation, position)
+    ]
