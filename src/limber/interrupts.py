@@ -16,7 +16,7 @@ _RAISING = [
 
 @contextmanager
 def interrupts_wait() -> Iterator[None]:
-    """Let signals wait until the end of an import.
+    """Let signals wait until the end of something short that cannot be broken off.
 
     An import that is broken off leaves some modules of a large package behind and not others, and no later import of
     the package mends that.

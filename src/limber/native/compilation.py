@@ -99,8 +99,9 @@ def _compiled(module: str, name: str):
         )
     file = f"kernels/{_sources(module)}/{name}-{_machine()}.bin"
     passed_over: list[BaseException] = []
-    with keep_interrupts(passed_over):
+    with interrupts_wait():  # an interrupt would look like a damaged file
         found = _rebuilt(function.targetctx, disk.read(file))
+    with keep_interrupts(passed_over):
         if found is None:
             _announce(f"compiling {name} for this machine, once ...")
             start = time.perf_counter()
