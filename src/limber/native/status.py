@@ -7,7 +7,7 @@ UNIT_ROUNDING = (
 )  # a quaternion whose squared norm is this close to 1 needs no normalization
 
 # judging the pivots of a sweep, see `state_checks`
-PIVOT_RATIO = 1e-6  # a pivot this much smaller than the inertias it came from is examined closely
+PIVOT_RATIO = 1e-9  # a pivot this much smaller than the inertias it came from is examined closely
 NUDGE = (
     2.0**-50
 )  # relative change of the numbers of a model that shows whether a pivot is rounding error
