@@ -21,6 +21,9 @@ from limber.joints.physics import pack_physics
 from limber.kernels import layout as L
 from limber.native.status import NUDGE
 
+#: A bound that says nothing.
+UNKNOWN = 1e300
+
 
 @dataclass(frozen=True, eq=False)
 class Attachment:
@@ -84,6 +87,9 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
     number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
     data = [_WORLD, *(_body_data(item, ruthless) for item in items)]
     records: list[dict[int | None, int]] = [{None: L.WORLD}]
+    bounds = np.full(n + 1, UNKNOWN)
+    if align and (ruthless or not flexible):
+        bounds, topo[0, L.BOUNDED] = _pivot_bounds(items, data), 1
     group, modal_row = 1 + n, 1 + n + groups
     q = v = 0
     pairs: list[int] = []
@@ -101,7 +107,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
             group = pack_groups(topo, const, k, joint, group)
         pack_physics(row, const, joint)
         row[L.CONST] = const.add(
-            *_placement(item, data[row[L.PARENT]]), body.mass, body.moment, body.inertia
+            *_placement(item, data[row[L.PARENT]]), body.mass, body.moment, body.inertia, bounds[k]
         )
         records.append(_pack_nodes(const, body))
         if m:
@@ -269,6 +275,26 @@ def _carried(items, data) -> Array:
         moment[p] += moment[k] + mass[k] * reach
         inertia[p] += inertia[k] + 2.0 * moment[k] * reach + mass[k] * reach**2
     return np.column_stack([inertia, mass])
+
+
+def _pivot_bounds(items, data) -> Array:
+    """C_BOUND of every body: a bound, whatever the configuration, of the inertias that pivots of its joint come from.
+
+    It is UNKNOWN where bodies outboard can slide away, and for joints of several speeds.
+    """
+    carried = _carried(items, data)
+    bounds = np.full(len(items) + 1, UNKNOWN)
+    number = {item.name: k for k, item in enumerate(items, start=1)}
+    slides = np.zeros(len(items) + 1, dtype=bool)  # whether a joint outboard does
+    for k in range(len(items), 0, -1):
+        item = items[k - 1]
+        p = number.get(item.to, 0)
+        slides[p] |= slides[k] or _travel(item) > 0.0
+        kind, axis = item.joint.kernel_kind
+        if not slides[k] and kind in (L.REVOLUTE, L.PRISMATIC):
+            inertia, mass = carried[k]
+            bounds[k] = 4.0 * inertia if axis < 3 else 8.0 * mass
+    return bounds
 
 
 def _full(J: Array) -> Array:

@@ -19,6 +19,7 @@ GROUPS_END = 8  # end of the groups
 NQ, NV, RUTHLESS, WORK_SIZE = 9, 10, 11, 12
 SPARE = 13  # work: space for one configuration, NQ numbers
 ANY_PHYSICS = 17  # 1: some joint has PHYSICS
+BOUNDED = 18  # 1: C_BOUND is known for the bodies of this system
 
 # --- topo, the rows of the bodies -------------------------------------------------------------
 PARENT = 0
@@ -118,6 +119,9 @@ C_OFFSET = 12  # (3,) from the parent's body frame to the joint, undeformed
 C_MASS = 15  # mass
 C_MOMENT = 16  # (3,) mass times centre of mass
 C_INERTIA = 19  # (6,) about the body-frame origin
+C_BOUND = (
+    25  # bound of the inertias that a pivot of the joint comes from, see `native.state_checks`
+)
 
 # node record: undeformed position (3), then per mode its rotation (3) and translation (3)
 NODE_POSITION, NODE_SHAPES = 0, 3

@@ -16,7 +16,10 @@ from limber.kernels.layout import (
     A_G0,
     ATTACHED,
     AXIS,
+    BOUNDED,
+    C_BOUND,
     COLUMNS,
+    CONST,
     DEFORMING,
     DOFS,
     END,
@@ -228,11 +231,25 @@ def large(size, inverse):
 
 
 @kernel
+def within_bounds(topo, const, work):
+    """Whether every pivot is positive, and not small beside the C_BOUND of its body."""
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        bound = const[topo[k + CONST] + C_BOUND]
+        j = topo[k + W_JOINT] + J_D
+        for r in range(topo[k + DOFS]):
+            if not large(bound, work[j + r * JOINT_WORK]):
+                return False
+    return True
+
+
+@kernel
 def large_enough(topo, const, work):
     """Whether every pivot that the articulated sweep left in `work` is positive, and not small beside the
     inertias it came from: those of P of its body and of all bodies outboard, before their freedoms were
     eliminated.
     """
+    if topo[BOUNDED] != 0 and within_bounds(topo, const, work):
+        return True
     # Returning from within the loop is fast: the processor predicts that it does not happen and goes on.
     start_sizes(topo, const, work)
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
