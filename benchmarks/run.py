@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import limber as lb
+from limber import native
 from limber.dynamics import sweep
 from limber.kernels import articulated
 from limber.kernels import layout as L
@@ -215,7 +216,9 @@ def bare_dynamics(s, sweep, q, v, tau):
     given = [np.ravel(x) for x in (q, v, tau)]
     states = q.size // s.nq
     work, out = np.empty(topo[L.WORK_SIZE] + s.nv * (s.nv + 1)), np.empty(states * s.nv)
-    return lambda: call.run(given, work, out, 0, states)
+    run = native.load("states")
+    arguments = (call.record, *given, np.empty(0), work, out, 0, states)
+    return lambda: run(*arguments)
 
 
 def over_modes(rng):
