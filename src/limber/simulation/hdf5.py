@@ -23,6 +23,7 @@ import numpy as np
 
 from limber.checks import Array
 from limber.errors import FileError, MissingExtraError
+from limber.interrupts import interrupts_wait
 from limber.simulation.file_content import (
     FORMAT,
     ROWS,
@@ -136,7 +137,8 @@ def _laid_out(rows: dict[str, Array], attributes: dict[str, Any]) -> tuple[_Layo
     room = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     room.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     room.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-    with h5py.File(layout, "w", userblock_size=BLOCK) as file:
+    # HDF5 calls the layout back, and takes an interrupt in there for an error of its own
+    with interrupts_wait(), h5py.File(layout, "w", userblock_size=BLOCK) as file:
         for name, value in attributes.items():
             file.attrs[name] = value
         for name, values in rows.items():

@@ -112,6 +112,7 @@ class Recording:
 
     def finish(self, result: Result) -> None:
         """Put the result in its place; if that fails, it is in `result` of the error, and its rows stay here."""
+        self._so_far = lambda: result
         try:
             try:
                 hdf5.write(result, self.path, self._known)
