@@ -280,7 +280,9 @@ def _carried(items, data) -> Array:
 def _pivot_bounds(items, data) -> Array:
     """C_BOUND of every body: a bound, whatever the configuration, of the inertias that pivots of its joint come from.
 
-    It is UNKNOWN where bodies outboard can slide away, and for joints of several speeds.
+    `state_checks.speed_size` adds P along the joint and the largest trace of an inertia outboard.  A trace is at most
+    three times the largest entry, so the sum is at most four times what the joint carries (`_carried`).
+    It is UNKNOWN where bodies outboard can slide away, and for joints whose map moves other than by turning.
     """
     carried = _carried(items, data)
     bounds = np.full(len(items) + 1, UNKNOWN)
@@ -290,10 +292,11 @@ def _pivot_bounds(items, data) -> Array:
         item = items[k - 1]
         p = number.get(item.to, 0)
         slides[p] |= slides[k] or _travel(item) > 0.0
-        kind, axis = item.joint.kernel_kind
-        if not slides[k] and kind in (L.REVOLUTE, L.PRISMATIC):
-            inertia, mass = carried[k]
-            bounds[k] = 4.0 * inertia if axis < 3 else 8.0 * mass
+        groups = item.joint.groups
+        turning = not any(np.any(group.H[3:]) for group in groups)
+        if not slides[k] and groups and (turning or len(groups) == 1):
+            squares = np.hstack([group.H for group in groups]).reshape(2, 3, -1) ** 2
+            bounds[k] = 4.0 * (carried[k] @ squares.sum(axis=1)).max()
     return bounds
 
 

@@ -67,7 +67,8 @@ def find(system: System, key: str) -> Parameter:
     if quantity not in values:
         raise ArgumentValueError(
             f"parameter {key!r} is unknown: body {name!r} has {', '.join(values)}. The mass of a flexible body is "
-            "in its modal integrals and is no parameter."
+            "in its modal integrals and is no parameter. A joint has parameters, such as joint_damping, for the options "
+            "that it was made with, be they zero."
         )
     found = values[quantity]
     identifier = f"{_identifier(system, name)}_{quantity}"

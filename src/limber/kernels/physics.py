@@ -83,6 +83,15 @@ def softplus(x, softness):
 
 
 @kernel
+def friction_level(const, c, beta):
+    """Level of friction at the speed beta, the Stribeck factor in it, and sqrt(beta^2 + v_0^2)."""
+    square = beta * beta
+    fade = 1.0 / (1.0 + const[c + PH_STRIBECK] * square)
+    level = const[c + PH_FRICTION] + const[c + PH_PEAK] * fade
+    return level, fade, sqrt(square + const[c + PH_SMOOTHING])
+
+
+@kernel
 def speed_force(topo, const, q, v, k, r):
     """f of joint speed r of body k, which must have physics."""
     c = topo[k + PHYSICS] + r * PHYSICS_RECORD
@@ -90,11 +99,8 @@ def speed_force(topo, const, q, v, k, r):
     beta = v[topo[k + V_JOINT] + r]
     force = const[c + PH_STIFFNESS] * (theta - const[c + PH_REST]) + const[c + PH_DAMPING] * beta
     if topo[k + HAS_FRICTION] != 0:
-        square = beta * beta
-        level = const[c + PH_FRICTION] + const[c + PH_PEAK] / (
-            1.0 + const[c + PH_STRIBECK] * square
-        )
-        force += level * beta / sqrt(square + const[c + PH_SMOOTHING])
+        level, _, root = friction_level(const, c, beta)
+        force += level * beta / root
     if topo[k + HAS_STOPS] != 0:
         y = const[c + PH_STOP_DAMPING] * beta
         root = sqrt(y * y + 1.0)
@@ -122,24 +128,30 @@ def stop_slopes(const, c, theta, beta):
 
 
 @kernel
-def speed_slopes(topo, const, q, v, k, r):
-    """(df/dtheta, df/dbeta) of `speed_force`."""
+def slopes_without_friction(topo, const, q, v, k, r):
+    """Slopes by theta and by beta of what spring, damper and stops do along joint speed r of body k."""
     c = topo[k + PHYSICS] + r * PHYSICS_RECORD
-    beta = v[topo[k + V_JOINT] + r]
     by_theta = const[c + PH_STIFFNESS]
     by_beta = const[c + PH_DAMPING]
-    if topo[k + HAS_FRICTION] != 0:
-        square = beta * beta
-        smoothing = const[c + PH_SMOOTHING]
-        fade = 1.0 / (1.0 + const[c + PH_STRIBECK] * square)
-        level = const[c + PH_FRICTION] + const[c + PH_PEAK] * fade
-        root = sqrt(square + smoothing)
-        by_beta += level * smoothing / (root * root * root)
-        by_beta -= 2.0 * const[c + PH_PEAK] * const[c + PH_STRIBECK] * fade * fade * square / root
     if topo[k + HAS_STOPS] != 0:
-        stop_by_theta, stop_by_beta = stop_slopes(const, c, q[coordinate_of(topo, k, r)], beta)
+        theta, beta = q[coordinate_of(topo, k, r)], v[topo[k + V_JOINT] + r]
+        stop_by_theta, stop_by_beta = stop_slopes(const, c, theta, beta)
         by_theta += stop_by_theta
         by_beta += stop_by_beta
+    return by_theta, by_beta
+
+
+@kernel
+def speed_slopes(topo, const, q, v, k, r):
+    """(df/dtheta, df/dbeta) of `speed_force`."""
+    by_theta, by_beta = slopes_without_friction(topo, const, q, v, k, r)
+    if topo[k + HAS_FRICTION] != 0:
+        c = topo[k + PHYSICS] + r * PHYSICS_RECORD
+        beta = v[topo[k + V_JOINT] + r]
+        level, fade, root = friction_level(const, c, beta)
+        by_beta += level * const[c + PH_SMOOTHING] / (root * root * root)
+        fading = 2.0 * const[c + PH_PEAK] * const[c + PH_STRIBECK] * fade * fade
+        by_beta -= fading * beta * beta / root
     return by_theta, by_beta
 
 
@@ -150,19 +162,11 @@ def speed_secants(topo, const, q, v, k, r):
     With the slope, Newton's method jumps from one side of zero speed to the other and back.  With this secant, which
     is never less than the slope or zero, it does not.
     """
-    c = topo[k + PHYSICS] + r * PHYSICS_RECORD
-    beta = v[topo[k + V_JOINT] + r]
-    by_theta = const[c + PH_STIFFNESS]
-    by_beta = const[c + PH_DAMPING]
+    by_theta, by_beta = slopes_without_friction(topo, const, q, v, k, r)
     if topo[k + HAS_FRICTION] != 0:
-        square = beta * beta
-        fade = 1.0 / (1.0 + const[c + PH_STRIBECK] * square)
-        level = const[c + PH_FRICTION] + const[c + PH_PEAK] * fade
-        by_beta += level / sqrt(square + const[c + PH_SMOOTHING])
-    if topo[k + HAS_STOPS] != 0:
-        stop_by_theta, stop_by_beta = stop_slopes(const, c, q[coordinate_of(topo, k, r)], beta)
-        by_theta += stop_by_theta
-        by_beta += stop_by_beta
+        c = topo[k + PHYSICS] + r * PHYSICS_RECORD
+        level, _, root = friction_level(const, c, v[topo[k + V_JOINT] + r])
+        by_beta += level / root
     return by_theta, by_beta
 
 
