@@ -1,6 +1,7 @@
 """The public numeric functions."""
 
 from limber.dynamics.energy import kinetic_energy, momentum, potential_energy
+from limber.dynamics.equilibrium import equilibrium
 from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.inverse import bias, inverse_dynamics, mass_matrix
 from limber.dynamics.kinematics import acceleration, integrate, jacobian, pose, qdot
@@ -10,6 +11,7 @@ __all__ = [
     "Modes",
     "acceleration",
     "bias",
+    "equilibrium",
     "forward_dynamics",
     "integrate",
     "inverse_dynamics",

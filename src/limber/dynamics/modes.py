@@ -9,17 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, shown
+from limber.checks import Array
 from limber.dynamics import eigen
 from limber.dynamics.evaluate import check_system, refuse, vectors
-from limber.dynamics.inverse import mass_matrix
+from limber.dynamics.freedoms import free_speeds
+from limber.dynamics.inverse import bias, mass_matrix
 from limber.dynamics.stiffness import (
     asymmetry,
-    gravity_stiffness,
+    load_forces,
+    load_stiffness,
     own_stiffness_and_damping,
     uncertainty,
 )
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentValueError
 from limber.native.status import NOT_FINITE
 
 #: How many modes a printed table has at most.
@@ -112,11 +114,12 @@ def modes(
         raise ArgumentValueError(
             "v is not zero: modes about a steady motion are not available in this version. Leave v out."
         )
-    free = _free(system, locked)
+    free = free_speeds(system, locked)
     M = mass_matrix(system, q[0])
     elastic, damping = own_stiffness_and_damping(system, q[0])
-    gravity, uncertain = gravity_stiffness(system, q[0]), uncertainty(system, M)
-    follows = asymmetry(system, q[0], M)
+    loads = load_forces(system, q[0], M)
+    gravity, uncertain = load_stiffness(system, q[0]), uncertainty(system, loads)
+    follows = asymmetry(system, bias(system, q[0], v[0]), loads)
     part = np.ix_(free, free)
     if follows[part].any():
         solve = eigen.unsymmetric
@@ -154,27 +157,3 @@ def _movers(system: System, M: Array, shapes: np.ndarray) -> tuple[tuple[str, fl
     energy = np.abs(np.add.reduceat((shapes.conj() * (M @ shapes)).real, starts))
     share = energy / energy.sum(axis=0)
     return tuple((names[i], float(x)) for i, x in zip(share.argmax(axis=0), share.max(axis=0)))
-
-
-def _free(system: System, locked: Iterable[str]) -> np.ndarray:
-    """Indices of v that may move."""
-    if isinstance(locked, str):
-        raise ArgumentTypeError(
-            f"locked must be a list of body names, got the string {locked!r}: use [{locked!r}]."
-        )
-    try:
-        bodies = list(locked)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"locked must be a list of body names, got {shown(locked)}."
-        ) from None
-    keep = np.ones(system.nv, dtype=bool)
-    for body in bodies:
-        system.number(body, "locked: body")
-        keep[system.layout[body].v_joint] = False
-    if not keep.any():
-        raise ArgumentValueError(
-            f"locked={shown(bodies)} leaves none of the {system.nv} speeds of {system.name!r} free to move. Lock "
-            "fewer joints."
-        )
-    return np.flatnonzero(keep)
