@@ -86,7 +86,7 @@ def equilibrium(
     Raises `DynamicsError` if there is none: nothing balances the weight of a free body, or the load is beyond what the
     system carries.  The message says which freedom is out of balance, and by how much.
     """
-    problem, start = _stated(system, q, v, tau, external, locked)
+    problem, start = stated("equilibrium", system, q, v, tau, external, locked)
     found = _settled(problem, start)
     if not found.balanced:
         released = _released(problem, start)
@@ -315,7 +315,8 @@ def _fail(problem: Statics, found: Point) -> None:
     )
 
 
-def _stated(
+def stated(
+    function: str,
     system: System,
     q: ArrayLike | None,
     v: ArrayLike | None,
@@ -323,7 +324,7 @@ def _stated(
     external: External | None,
     locked: Iterable[str],
 ) -> tuple[Statics, Array]:
-    """The arguments of `equilibrium`, checked, and where to start."""
+    """The arguments of `equilibrium` or of another function like it, checked, and q."""
     check_system(system)
     zero = np.zeros(system.nv)
     q = system.neutral() if q is None else q
@@ -337,7 +338,8 @@ def _stated(
     batch, arrays = vectors(system, **named, **named_wrenches(external))
     if batch:
         raise ArgumentValueError(
-            f"q, v, tau and external must be one state, got a batch of shape {batch}. Call equilibrium once per state."
+            f"q, v, tau and external must be one state, got a batch of shape {batch}. Call {function} once "
+            "per state."
         )
     for name, a in zip(named, arrays):
         if not np.isfinite(a).all():
@@ -345,16 +347,21 @@ def _stated(
     q_, v_, tau_ = (a[0] for a in arrays[:3])
     if external:
         refuse_infinite(np.hstack(arrays[3:]), list(named_wrenches(external)))
-    for where in system.layout.values():
-        for i in range(where.v_modes.start, where.v_modes.stop):
-            if v_[i] != 0.0:
-                raise ArgumentValueError(
-                    f"v[{i}] = {v_[i]:g}, the speed of {system.describe_v(i)}, must be zero: a body that deforms is not in a "
-                    "steady motion."
-                )
+    refuse_modal_speeds(system, v_)
     inverse_dynamics(system, q_, v_, zero)  # refuses quaternions that are not unit
     problem = Statics(system, v_, tau_, external, free)
     return replace(problem, least=problem.sizes(q_)), q_.copy()
+
+
+def refuse_modal_speeds(system: System, v: Array) -> None:
+    """Refuse speeds of modes, which no steady motion has."""
+    for where in system.layout.values():
+        for i in range(where.v_modes.start, where.v_modes.stop):
+            if v[i] != 0.0:
+                raise ArgumentValueError(
+                    f"v[{i}] = {v[i]:g}, the speed of {system.describe_v(i)}, must be zero: a body that deforms is not in a "
+                    "steady motion."
+                )
 
 
 def instants(system: System, v: Array) -> Array:
