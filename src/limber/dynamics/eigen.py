@@ -79,7 +79,7 @@ def _undamped(M: Array, K: Array) -> Array:
 
 
 def unsymmetric(
-    M: Array, D: Array, elastic: Array, loads: Array, uncertain: Array, steady: bool = False
+    M: Array, D: Array, elastic: Array, loads: Array, uncertain: Array, *, steady: bool = False
 ) -> Solved:
     """The modes for a stiffness that is not symmetric, computed in the modes of its symmetric part.
 

@@ -165,15 +165,14 @@ def _at_rest(problem: Statics, q: Array, M: Array) -> eigen.Solved:
     held = inverse_dynamics(system, q, problem.v, problem.v, external=external)
     moments = any(np.any(np.asarray(wrench)[:3]) for wrench in (external or {}).values())
     part = np.ix_(free, free)
-    if moments or asymmetry(system, held, loads)[part].any():
-        solve = eigen.unsymmetric
-    else:
-        solve = eigen.symmetric
+    follows = moments or bool(asymmetry(system, held, loads)[part].any())
+    if not follows:
         stiffness = 0.5 * (stiffness + stiffness.T)
     size = _roots(M, free)
     scale = np.outer(size, size)
-    uncertain = uncertainty(system, loads)
-    return solve(*(x[part] / scale for x in (M, damping, elastic, stiffness, uncertain)))
+    matrices = (M, damping, elastic, stiffness, uncertainty(system, loads))
+    given = [x[part] / scale for x in matrices]
+    return eigen.unsymmetric(*given) if follows else eigen.symmetric(*given)
 
 
 def _about_motion(problem: Statics, q: Array, M: Array) -> eigen.Solved:
@@ -203,7 +202,7 @@ def _about_motion(problem: Statics, q: Array, M: Array) -> eigen.Solved:
             "at q.",
             ModelWarning,
         )
-    return eigen.unsymmetric(*given, uncertain, steady=True)
+    return eigen.unsymmetric(*[*given, uncertain], steady=True)
 
 
 def _of_motion(problem: Statics, q: Array, M: Array) -> tuple[Array, Array, Array]:
