@@ -9,10 +9,12 @@ from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, RigidBody, beam
 from limber.codegen import compile, operation_count
 from limber.dynamics import (
+    LoadPath,
     Modes,
     acceleration,
     bias,
     equilibrium,
+    follow,
     forward_dynamics,
     integrate,
     inverse_dynamics,
@@ -95,6 +97,7 @@ __all__ = [
     "Free",
     "Joint",
     "LimberError",
+    "LoadPath",
     "ModelWarning",
     "Modes",
     "Operator",
@@ -119,6 +122,7 @@ __all__ = [
     "compile",
     "denoc",
     "equilibrium",
+    "follow",
     "forward_dynamics",
     "integrate",
     "inverse_dynamics",

@@ -2,16 +2,19 @@
 
 from limber.dynamics.energy import kinetic_energy, momentum, potential_energy
 from limber.dynamics.equilibrium import equilibrium
+from limber.dynamics.follow import LoadPath, follow
 from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.inverse import bias, inverse_dynamics, mass_matrix
 from limber.dynamics.kinematics import acceleration, integrate, jacobian, pose, qdot
 from limber.dynamics.modes import Modes, modes
 
 __all__ = [
+    "LoadPath",
     "Modes",
     "acceleration",
     "bias",
     "equilibrium",
+    "follow",
     "forward_dynamics",
     "integrate",
     "inverse_dynamics",

@@ -87,7 +87,7 @@ def equilibrium(
     system carries.  The message says which freedom is out of balance, and by how much.
     """
     problem, start = stated("equilibrium", system, q, v, tau, external, locked)
-    found = _settled(problem, start)
+    found = settled(problem, start)
     if not found.balanced:
         released = _released(problem, start)
         found = released if released is not None else found
@@ -165,7 +165,7 @@ def _point(problem: Statics, q: Array) -> Point:
     return Point(q, r, float(parts.max()))
 
 
-def _settled(problem: Statics, start: Array) -> Point:
+def settled(problem: Statics, start: Array) -> Point:
     """The point of least imbalance on the way that Newton's method takes, downhill."""
     here = best = _point(problem, start)
     closest = 0
@@ -277,7 +277,7 @@ def _released(problem: Statics, start: Array) -> Point | None:
     while True:
         part = min(part, 1.0 - done)
         still = replace(problem, tau=problem.tau + (1.0 - done - part) * held)
-        found = _settled(still, q)
+        found = settled(still, q)
         if found.balanced:
             q, done, part = found.q, done + part, 2.0 * part
             if done >= 1.0:
