@@ -10,6 +10,7 @@ from limber.bodies import FlexibleBody, RigidBody, beam
 from limber.codegen import compile, operation_count
 from limber.dynamics import (
     LoadPath,
+    ModalDamping,
     Modes,
     acceleration,
     bias,
@@ -21,6 +22,7 @@ from limber.dynamics import (
     jacobian,
     kinetic_energy,
     mass_matrix,
+    modal_damping,
     modes,
     momentum,
     pose,
@@ -98,6 +100,7 @@ __all__ = [
     "Joint",
     "LimberError",
     "LoadPath",
+    "ModalDamping",
     "ModelWarning",
     "Modes",
     "Operator",
@@ -131,6 +134,7 @@ __all__ = [
     "kinetic_energy",
     "load",
     "mass_matrix",
+    "modal_damping",
     "models",
     "modes",
     "momentum",

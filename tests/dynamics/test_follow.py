@@ -74,6 +74,28 @@ def test_a_finer_chain_tends_to_the_load_of_euler():
     assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.1)
 
 
+def test_a_stiffened_column_buckles_at_the_load_of_euler():
+    """The shape 1 - cos(pi x/(2 L)) with the shortening of its axis is exact: P = pi^2 EI/(4 L^2)."""
+    L, EI, n = 2.0, 30.0, 9
+    x = np.linspace(0.0, L, n)
+    k = np.pi / (2.0 * L)
+    translation, rotation = np.zeros((n, 3, 1)), np.zeros((n, 3, 1))
+    translation[:, 1, 0], rotation[:, 2, 0] = 1.0 - np.cos(k * x), k * np.sin(k * x)
+    second = np.zeros((n, 3, 1, 1))
+    second[:, 0, 0, 0] = -(k**2) * (x / 2.0 - np.sin(2.0 * k * x) / (4.0 * k))
+    body = lb.FlexibleBody.from_nodes(
+        mass=np.full(n, 0.1),
+        position=np.outer(x, [1.0, 0.0, 0.0]),
+        translation=translation,
+        rotation=rotation,
+        stiffness=[[EI * k**4 * L / 2.0]],
+        second=second,
+    )
+    s = lb.Assembly("column").attach("column", body, lb.Fixed()).build()
+    path = lb.follow(s, np.linspace(0, 40, 5), external={("column", n - 1): [0, 0, 0, -1.0, 0, 0]})
+    close(path.critical, np.pi**2 * EI / (4.0 * L**2), 1e-10)
+
+
 def test_a_column_off_its_axis_bends_and_does_not_buckle():
     s = column(3)
     wrench = {tip(s): [0, 0, 0, 0.05, 0, -1.0]}

@@ -99,6 +99,10 @@ class Body(Frozen, ABC):
         """The same body, undeformed and rigid."""
 
     @abstractmethod
+    def with_damping(self, damping: Array) -> Body:
+        """The same body with another modal damping matrix (m, m), symmetric positive semidefinite."""
+
+    @abstractmethod
     def extent(self) -> float:
         """The largest distance of its parts from its frame, m; it may be zero."""
 

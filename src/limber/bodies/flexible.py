@@ -209,6 +209,11 @@ class FlexibleBody(Body):
             np.zeros((0, 0)),
         )
 
+    def with_damping(self, damping: Array) -> FlexibleBody:
+        """The body with this modal damping matrix; a beam keeps no recipe."""
+        _, checked = modal_matrices(self.stiffness, damping, self.modes)
+        return FlexibleBody(self.carrier, self.nodes, self.stiffness, checked)
+
     def extent(self) -> float:
         """The largest distance of a mass point or node."""
         return float(np.linalg.norm(self._every_point().position, axis=1).max())

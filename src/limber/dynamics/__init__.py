@@ -1,5 +1,6 @@
 """The public numeric functions."""
 
+from limber.dynamics.damping import ModalDamping, modal_damping
 from limber.dynamics.energy import kinetic_energy, momentum, potential_energy
 from limber.dynamics.equilibrium import equilibrium
 from limber.dynamics.follow import LoadPath, follow
@@ -10,6 +11,7 @@ from limber.dynamics.modes import Modes, modes
 
 __all__ = [
     "LoadPath",
+    "ModalDamping",
     "Modes",
     "acceleration",
     "bias",
@@ -21,6 +23,7 @@ __all__ = [
     "jacobian",
     "kinetic_energy",
     "mass_matrix",
+    "modal_damping",
     "modes",
     "momentum",
     "pose",
