@@ -6,7 +6,7 @@ import typing
 from limber import algebra, io, models, registry, trajectories
 from limber.algebra import Operator, Operators, denoc, operators, verify_identities
 from limber.assembly import Assembly, System
-from limber.bodies import FlexibleBody, RigidBody, beam
+from limber.bodies import FlexibleBody, Material, RigidBody, Section, beam
 from limber.codegen import compile, operation_count
 from limber.dynamics import (
     Modes,
@@ -100,6 +100,7 @@ __all__ = [
     "Free",
     "Joint",
     "LimberError",
+    "Material",
     "ModelWarning",
     "Modes",
     "Operator",
@@ -110,6 +111,7 @@ __all__ = [
     "Revolute",
     "RigidBody",
     "Screw",
+    "Section",
     "SimpleJoint",
     "SimulationError",
     "Spherical",

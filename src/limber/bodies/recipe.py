@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from limber.bodies.section import Section
+
 
 @dataclass(frozen=True)
 class BeamRecipe:
@@ -14,14 +16,17 @@ class BeamRecipe:
     """
 
     length: float
-    mass: float
+    mass: float | None
     EI: tuple[float, float] | None
     GJ: float | None
     EA: float | None
+    GA: tuple[float, float] | None
     modes: tuple[tuple[str, int], ...]
     elements: int
     damping: tuple[float, ...]
     polar_inertia: float | None
+    rotary_inertia: tuple[float, float] | None
     load: tuple[float, float | tuple[float, ...]] | None
+    section: Section | tuple[Section, Section] | None = None
     offset: tuple[float, ...] | None = None
     rotation: tuple[tuple[float, ...], ...] | None = None
