@@ -15,9 +15,9 @@ from limber.bodies.beam_constants import AlongBeam, check_range, from_numbers, f
 from limber.bodies.beam_ritz import gauss_points
 from limber.bodies.beam_shapes import BeamShape
 from limber.bodies.flexible import MOST_MODES, FlexibleBody, modal_matrices
-from limber.bodies.integrals import MassPoints
 from limber.bodies.nodes import Nodes
 from limber.bodies.placed import placed
+from limber.bodies.points import MassPoints
 from limber.bodies.recipe import BeamRecipe
 from limber.bodies.section import Section, check_sections
 from limber.bodies.shapes import Shapes
