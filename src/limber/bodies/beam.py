@@ -165,6 +165,15 @@ def mode_shapes(
     return bending + found["torsion"] + found["stretch"]
 
 
+def shapes_of(recipe: BeamRecipe) -> tuple[AlongBeam, list[BeamShape]]:
+    """The constants and the modes of the beam with this recipe."""
+    counts = dict(recipe.modes)
+    names = "mass", "EI", "GJ", "EA", "GA", "polar_inertia", "rotary_inertia"
+    given = {name: getattr(recipe, name) for name in names}
+    along = _along(recipe.length, recipe.section, given, counts)
+    return along, mode_shapes(recipe.length, along, _load(recipe.load), counts)
+
+
 def stations(shapes: list[BeamShape], x: Array) -> Shapes:
     """The points of the axis of the beam at x."""
     translation = np.zeros((x.size, 3, len(shapes)))
