@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,7 +58,7 @@ class AlongBeam:
         """A constant at the stations x."""
         if self.uniform:
             return np.full(x.shape, getattr(self.root, name))
-        return np.array([getattr(self.at_part(part), name) for part in x / self.length])
+        return np.array([getattr(self.at_part(part), name) for part in (x / self.length).tolist()])
 
 
 def from_section(length: float, section: Section | tuple[Section, Section]) -> AlongBeam:
@@ -70,6 +71,7 @@ def from_section(length: float, section: Section | tuple[Section, Section]) -> A
                 "beam are neither of y, z nor of torsion. Use lb.structures.frame."
             )
 
+    @cache
     def at_part(part: float) -> BeamConstants:
         here = ends[0].between(ends[1], part)
         GAy, GAz = here.kGA or (0.0, 0.0)

@@ -16,6 +16,7 @@ any power of the degree: to about 1e-12 for the numbers of polynomials used here
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.polynomial import Legendre
@@ -52,9 +53,12 @@ class PolynomialShape:
         return self.shear(x)
 
 
+_unit_points = cache(leggauss)
+
+
 def gauss_points(length: float, most: int) -> tuple[Array, Array]:
     """Stations and their shares of the length, for integrals over shapes of up to so many modes of a kind."""
-    xi, weight = leggauss(48 + 8 * most)
+    xi, weight = _unit_points(48 + 8 * most)
     return 0.5 * length * (1.0 + xi), 0.5 * weight
 
 

@@ -192,7 +192,7 @@ class Section:
         points : (n, 2) corners (y, z) in order, in axes of any origin, m.  The centroid lies on the axis of the beam.
         material : of the whole section.
         holes : polygons that are left out, each (n, 2).
-        mesh : the largest area of a triangle of the mesh, m^2.  None: 1/2000 of the area of the polygon.
+        mesh : the largest area of a triangle of the mesh, m^2.  None: 1/1000 of the area of the polygon.
         """
         from limber.bodies.section_polygon import polygon_section  # noqa: PLC0415
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+#: The sum of 1 / n^5 over odd n, 31/32 zeta(5).
+ODD_FIFTH_POWERS = 1.0045237627951398
+
 
 class Geometry(NamedTuple):
     """What the geometry of a cross section contributes; lengths in metres."""
@@ -44,9 +47,11 @@ def tube(radius: float, wall: float, nu: float) -> Geometry:
 def rectangle(width: float, height: float, nu: float) -> Geometry:
     """A solid rectangle, `width` along y and `height` along z; the torsion constant is Saint-Venant's series."""
     long, short = max(width, height), min(width, height)
-    series = sum(
-        math.tanh(0.5 * n * math.pi * long / short) / n**5 for n in range(201, 0, -2)
-    )  # the rest is below 1e-11
+    # the sum of tanh(n pi long / (2 short)) / n^5 over odd n is that of 1 / n^5 but for terms that vanish fast
+    series = ODD_FIFTH_POWERS - sum(
+        2.0 / ((math.exp(min(n * math.pi * long / short, 700.0)) + 1.0) * n**5)
+        for n in range(1, 14, 2)
+    )
     torsion = long * short**3 * (1.0 / 3.0 - 64.0 / math.pi**5 * short / long * series)
     shear = 10.0 * (1.0 + nu) / (12.0 + 11.0 * nu)
     moments = width * height**3 / 12.0, height * width**3 / 12.0

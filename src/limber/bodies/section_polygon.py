@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from limber.bodies.section import Material, Section
 
 #: Triangles of the mesh that nobody asked to be finer or coarser.
-TRIANGLES = 2000
+TRIANGLES = 1000
 #: A product of inertia or a distance smaller than this part of its natural size is an error of the mesh.
 SMALL = 1e-4
 

@@ -83,7 +83,8 @@ def element_matrices(length: Array, S: Array, mu: Array) -> ElementMatrices:
     weight = length[:, None] * b
     T = section_forces(length[:, None], length[:, None] - x)
     ST = S @ T
-    F = np.einsum("np,npji,npjk->nik", weight, T, ST, optimize=True)
+    weighted = (weight[..., None, None] * ST).reshape(n, 6 * p, 6)
+    F = np.swapaxes(T.reshape(n, 6 * p, 6), 1, 2) @ weighted
     D = np.zeros((n, 6, 12))
     D[:, :, :6] = -_moved(length)
     D[:, :, 6:] = np.eye(6)
@@ -93,7 +94,8 @@ def element_matrices(length: Array, S: Array, mu: Array) -> ElementMatrices:
 
     def integral(values: Array) -> Array:
         """From end 1 to the Gauss points."""
-        return np.einsum("n,ij,njkd->nikd", length, A, values, optimize=True)
+        flat = A @ values.reshape(n, p, -1)
+        return length[:, None, None, None] * flat.reshape(values.shape)
 
     motion = np.zeros((n, p, 6, 12))
     motion[:, :, 3:] = integral(strains[:, :, 3:])
