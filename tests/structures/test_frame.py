@@ -1,5 +1,7 @@
 """Frames against exact statics, beam theory and one another."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -147,23 +149,24 @@ def errors(section, kinds, parts):
 def test_slender_bending_converges_with_the_fourth_power_from_above():
     """Problem 1: (beta L)^2 sqrt(EI/(rho A L^4)), beta L = 1.875104, 4.694091, 7.854757, 10.995541."""
     s = BAR.slender()
-    found = errors(s, [("y", i) for i in (1, 2, 3, 4)], (8, 16, 32))
+    found = errors(s, [("y", i) for i in (1, 2, 3)], (4, 8, 16))
     assert (found > 0.0).all()
     order = np.log2(found[:-1] / found[1:])
-    assert (np.abs(order - 4.0) < 0.15).all()
-    assert found[-1, 0] < 1e-8 and found[-1, 3] < 2e-5
-    w = np.sqrt(squares(frame(BEAM, [("root", "tip")], s, divide=32), "root")[0])
-    close(w / np.sqrt(s.EI[1] / (s.rhoA * LENGTH**4)), 1.8751040687**2, 1e-8)
+    assert (np.abs(order[-1] - 4.0) < 0.1).all() and (order > 3.6).all()
+    assert found[-1, 0] < 2e-7 and found[-1, 2] < 5e-5
+    w = np.sqrt(squares(frame(BEAM, [("root", "tip")], s, divide=16), "root")[[0, 2, 4]])
+    beta_length = np.sqrt(w / np.sqrt(s.EI[1] / (s.rhoA * LENGTH**4)))
+    close(beta_length[:2], np.array([1.875104, 4.694091]), 1e-5)
 
 
 def test_torsion_stretch_and_shear_converge_with_the_second_power_from_above():
     thick = lb.Section.rectangle(0.3, 0.4, METAL)
     kinds = [("torsion", 1), ("stretch", 1), ("y", 1), ("z", 2)]
-    found = errors(thick, kinds, (16, 32, 64))
+    found = errors(thick, kinds, (8, 16, 32))
     assert (found > 0.0).all()
     order = np.log2(found[:-1] / found[1:])
     assert (np.abs(order[:, :2] - 2.0) < 0.02).all()
-    assert (order > 1.9).all() and found[-1].max() < 1e-3
+    assert (order > 1.9).all() and found[-1].max() < 2e-3
 
 
 def test_tapered_members_converge_to_the_tapered_beam():
@@ -179,7 +182,7 @@ def test_space_manipulator_beam_has_the_published_frequencies():
     length, rhoA, EI = 3.372, 2.82, 100.64
     s = lb.Section(EA=1e6, EI=EI, GJ=1e4, rhoA=rhoA)
     mass = 5.18 * rhoA * length
-    st = frame([(0, 0, 0), (length, 0, 0)], [(0, 1)], s, divide=24, bodies={1: mass})
+    st = frame([(0, 0, 0), (length, 0, 0)], [(0, 1)], s, divide=40, bodies={1: mass})
     keep = np.setdiff1d(held(st), [0, 1, 2, 3, 4])  # turns about z
     keep = [i for i in keep if i % 6 in (1, 5)]
     w2 = scipy.linalg.eigh(clamped(st.K, keep), clamped(st.M, keep), eigvals_only=True)
@@ -273,7 +276,7 @@ def test_divided_members_have_the_same_statics():
 
 def test_frames_converge_from_above_as_members_are_divided():
     lowest = [squares(yoke(np.eye(3), n), "drive")[:6] for n in (1, 2, 4, 8)]
-    for coarse, fine in zip(lowest, lowest[1:]):
+    for coarse, fine in pairwise(lowest):
         assert (fine < coarse * (1.0 + 1e-7)).all()
 
 
@@ -353,7 +356,8 @@ def test_pinned_members_have_the_textbook_stiffness():
         e = st.elements
         assert e.nodes[0].tolist() == [0, 1]
         forces = e.end_forces[0]
-        close(forces[1, 7], factor * s.EI[1] / LENGTH**3)
+        unit = s.EI[1] / LENGTH**3
+        assert abs(forces[1, 7] / unit - factor) < 1e-9
         close(forces[0, 6], s.EA / LENGTH)
         moments = st.member_forces(np.random.default_rng(3).normal(size=24)).forces[0, :, 3:]
         scale = s.EI[0]
@@ -371,7 +375,7 @@ def test_offset_ends_and_followers_are_rigidly_connected():
     force = np.array([1.0, 2.0, 3.0])
     lever = nodes["end"] - np.array(BEAM["tip"])
     u = static(plain, {"tip": [*force, *np.cross(lever, force)]}, "root")[1]
-    stiff = lb.Section(1e14, 1e12, 1e12, 1.0)
+    stiff = lb.Section(1e13, 1e11, 1e11, 1e4)
     linked = frame(nodes, [("root", "tip"), ("arm", "end", stiff)], BAR, rigid={"arm": "tip"})
     assert linked.names == ("root", "tip", "end")
     close(static(linked, {"end": [*force, 0, 0, 0]}, "root")[1], u, 1e-8)
@@ -416,7 +420,7 @@ def test_shear_lowers_the_buckling_load():
     """1/P = 1/P_Euler + 1/kGA (Engesser)."""
     s = lb.Section.rectangle(0.3, 0.4, METAL)
     euler = np.pi**2 * min(s.EI) / (4.0 * LENGTH**2)
-    close(column(32, s), 1.0 / (1.0 + euler / s.kGA[0]), 1e-3)
+    close(column(16, s), 1.0 / (1.0 + euler / s.kGA[0]), 2e-3)
 
 
 def test_geometric_stiffness_is_that_of_a_string():
@@ -478,7 +482,7 @@ def test_frame_modes_have_the_moments_of_the_beam():
     s = BAR.slender()
     st = frame(BEAM, [("root", "tip")], s, divide=40)
     keep = held(st, "root")
-    w2, shapes = scipy.linalg.eigh(clamped(st.K, keep), clamped(st.M, keep))
+    _, shapes = scipy.linalg.eigh(clamped(st.K, keep), clamped(st.M, keep))
     u = np.zeros((6 * len(st), 1))
     u[keep] = shapes[:, :1]
     found = st.member_forces(u).moment_z[0, 0, 0]
