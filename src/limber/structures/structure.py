@@ -17,7 +17,7 @@ from limber.structures import matrices
 from limber.structures.reduce import reduce
 
 #: A node of a structure, by name or number.
-Node = str | int
+Node = str | int | np.integer
 #: u (freedoms * n,), the displacements under a static load -> K_g, the geometric stiffness of their stresses.
 Geometric = Callable[[Array], Any]
 
@@ -67,8 +67,8 @@ class Structure(Frozen):
             )
         #: freedoms of each node, 6 or 3
         self.freedoms = self.K.shape[0] // n
-        matrices.check_mass(self.M)
         matrices.check_definite("M", self.M, self.names)
+        matrices.check_mass(self.M, self.position)
         matrices.check_definite("K", self.K, self.names)
         matrices.check_connected(self.M, self.K, self.names)
         matrices.check_free(self.K, self.position, self.names)
