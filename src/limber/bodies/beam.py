@@ -7,6 +7,8 @@ quadrature.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -15,6 +17,7 @@ from limber.bodies.beam_constants import AlongBeam, check_range, from_numbers, f
 from limber.bodies.beam_ritz import gauss_points
 from limber.bodies.beam_shapes import BeamShape
 from limber.bodies.flexible import MOST_MODES, FlexibleBody, modal_matrices
+from limber.bodies.foreshortening import foreshortening
 from limber.bodies.nodes import Nodes
 from limber.bodies.placed import placed
 from limber.bodies.points import MassPoints
@@ -73,7 +76,10 @@ def beam(
         tip: frequencies with a heavy body there converge only like 1/modes, and those of beams welded in a
         row stay too high, however many beams there are.  With a load far above `mass` and
         `mass length^2`, two modes are a cubic finite element.
-    geometric_stiffening : not available in this version; must be False.
+    geometric_stiffening : whether bending draws the points of the beam towards its root (`foreshortening`), so that it
+        stiffens when it spins or is pulled and buckles when it is pressed.  All products of such second-order shapes
+        are kept, so that the equations are those of a Lagrangian at any deflection; the deflections themselves should
+        stay below about a tenth of the length.  For larger ones, divide the beam into several bodies.
     offset, rotation : place of the beam in the body frame: its root lies at `offset`, m, and its axes are the columns of
         the 3 x 3 matrix `rotation`.  None: no offset, no rotation.
 
@@ -87,26 +93,29 @@ def beam(
         "polar_inertia": polar_inertia, "rotary_inertia": rotary_inertia,
     }  # fmt: skip
     along = _along(length, section, given, counts)
-    if geometric_stiffening is not False:
-        raise ArgumentValueError(
-            f"geometric_stiffening={shown(geometric_stiffening)} is not available in this version: beams are "
-            "linear. Use False."
+    if not isinstance(geometric_stiffening, bool):
+        raise ArgumentTypeError(
+            f"geometric_stiffening must be True or False, got {shown(geometric_stiffening)}."
         )
     elements = whole("elements", elements, 1)
     tip = _load(load)
     check_range(length, along, tip)
 
     shapes = mode_shapes(length, along, tip, counts)
-    x, share = gauss_points(length, max(counts.values()))
+    most = max(counts.values())
+    x, share = gauss_points(length, most)
     inertia = np.zeros((x.size, 3, 3))
     for i, name in enumerate(("polar", "rotary_y", "rotary_z")):
         inertia[:, i, i] = along(name, x) * share
     zero = np.zeros((x.size, 3))
-    points = MassPoints(along("mass", x) * share, stations(shapes, x), inertia, zero)
+    order = 48 + 16 * most if geometric_stiffening else 0
+    points = MassPoints(
+        along("mass", x) * share, _stations(shapes, x, length, order), inertia, zero
+    )
 
     at = np.linspace(0.0, length, elements + 1)
     names = ("root", *(f"node{i}" for i in range(1, elements)), "tip")
-    nodes = Nodes(names, stations(shapes, at))
+    nodes = Nodes(names, _stations(shapes, at, length, order))
 
     omega = np.array([s.omega for s in shapes])
     ratio = _damping_ratios(damping, omega.size)
@@ -117,6 +126,7 @@ def beam(
         elements=int(elements),
         damping=tuple(ratio.tolist()),
         load=None if load is None else _load_recipe(tip),
+        geometric_stiffening=geometric_stiffening,
     )
     matrices = modal_matrices(np.diag(omega**2), np.diag(2.0 * ratio * omega), omega.size)
     body = FlexibleBody(points, nodes, *matrices, recipe)
@@ -174,8 +184,8 @@ def shapes_of(recipe: BeamRecipe) -> tuple[AlongBeam, list[BeamShape]]:
     return along, mode_shapes(recipe.length, along, _load(recipe.load), counts)
 
 
-def stations(shapes: list[BeamShape], x: Array) -> Shapes:
-    """The points of the axis of the beam at x."""
+def _stations(shapes: list[BeamShape], x: Array, length: float, order: int) -> Shapes:
+    """The points of the axis of the beam at x, with foreshortening by a quadrature of this order unless it is 0."""
     translation = np.zeros((x.size, 3, len(shapes)))
     rotation = np.zeros((x.size, 3, len(shapes)))
     for r, shape in enumerate(shapes):
@@ -187,7 +197,17 @@ def stations(shapes: list[BeamShape], x: Array) -> Shapes:
             rotation[:, 0, r] = shape.value(x)
         else:
             translation[:, 0, r] = shape.value(x)
-    return Shapes(np.outer(x, [1.0, 0, 0]), translation, rotation)
+    second = foreshortening(length, partial(_slopes, shapes), x, order) if order else None
+    return Shapes(np.outer(x, [1.0, 0, 0]), translation, rotation, second)
+
+
+def _slopes(shapes: list[BeamShape], x: Array) -> Array:
+    """(n, 2, m): the slopes of the bending modes in y and in z at x; zero for other modes."""
+    slopes = np.zeros((x.size, 2, len(shapes)))
+    for r, shape in enumerate(shapes):
+        if shape.kind in ("y", "z"):
+            slopes[:, "yz".index(shape.kind), r] = shape.slope(x)
+    return slopes
 
 
 def check_modes(modes) -> dict[str, int]:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from limber.bodies.beam import shapes_of
 from limber.bodies.flexible import FlexibleBody
+from limber.bodies.recipe import BeamRecipe
 from limber.bodies.section import check_sections
 from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, array, shown
@@ -24,11 +25,11 @@ def beam_forces(body: FlexibleBody, x: ArrayLike | None = None) -> SectionForces
     body : a beam made by `lb.beam`.
     x : (n,) stations along the beam, m.  None: those of its nodes.
     """
-    if not isinstance(body, FlexibleBody) or body.recipe is None:
+    recipe = getattr(body, "recipe", None)
+    if not isinstance(recipe, BeamRecipe):
         raise ArgumentTypeError(
             f"body must be a beam made by lb.beam (and placed once at most), got {shown(body)}."
         )
-    recipe = body.recipe
     length = recipe.length
     at = np.linspace(0.0, length, recipe.elements + 1) if x is None else array("x", x, ("n",))
     if at.size and not (at.min() >= 0.0 and at.max() <= length * (1.0 + 1e-12)):

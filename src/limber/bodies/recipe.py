@@ -30,3 +30,4 @@ class BeamRecipe:
     section: Section | tuple[Section, Section] | None = None
     offset: tuple[float, ...] | None = None
     rotation: tuple[tuple[float, ...], ...] | None = None
+    geometric_stiffening: bool = False

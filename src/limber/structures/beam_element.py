@@ -88,7 +88,7 @@ def element_matrices(length: Array, S: Array, mu: Array) -> ElementMatrices:
     D = np.zeros((n, 6, 12))
     D[:, :, :6] = -_moved(length)
     D[:, :, 6:] = np.eye(6)
-    end_forces = np.linalg.solve(F, D)
+    end_forces: Array = np.linalg.solve(F, D)  # type: ignore[assignment]
     stiffness = np.swapaxes(D, 1, 2) @ end_forces
     strains = ST @ end_forces[:, None]  # (n, p, 6, 12)
 

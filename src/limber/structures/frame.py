@@ -9,13 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from limber.bodies import RigidBody, Section
+from limber.bodies import Body, RigidBody, Section
 from limber.bodies.section_forces import SectionForces
 from limber.checks import (
     Array,
     array,
     axis,
-    free_symbols,
     integer,
     number,
     shown,
@@ -298,18 +297,11 @@ def _body_masses(bodies, names, numbers, leader, renumbered, position, size) -> 
     rows, columns, values = [], [], []
     for which, body in bodies.items():
         at = _node("bodies", which, names, numbers)
-        if isinstance(body, RigidBody):
-            if free_symbols(body.mass, body.com, body.inertia):
-                raise ArgumentTypeError(f"bodies[{which!r}] must have numbers, not symbols.")
-            mass, com, inertia = body.mass, body.com, body.inertia
-        else:
-            mass, com = number(f"bodies[{which!r}]", body, minimum=0.0), np.zeros(3)
-            inertia = np.zeros((3, 3))
-        c = position[at] + com - position[leader[at]]
-        tilde = np.array([[0.0, -c[2], c[1]], [c[2], 0.0, -c[0]], [-c[1], c[0], 0.0]])
-        block = np.block(
-            [[mass * np.eye(3), -mass * tilde], [mass * tilde, inertia - mass * tilde @ tilde]]
-        )
+        mass, moment, inertia = _body_moments(f"bodies[{which!r}]", body)
+        lever, first = _tilde(position[at] - position[leader[at]]), _tilde(moment)
+        inertia = inertia - first @ lever - lever @ first - mass * lever @ lever
+        first = first + mass * lever
+        block = np.block([[mass * np.eye(3), -first], [first, inertia]])
         freedoms = 6 * renumbered[leader[at]] + np.arange(6)
         rows.append(np.repeat(freedoms, 6))
         columns.append(np.tile(freedoms, 6))
@@ -318,3 +310,20 @@ def _body_masses(bodies, names, numbers, leader, renumbered, position, size) -> 
         return sp.csr_array((total, total))
     entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
     return sp.coo_array(entries, shape=(total, total)).tocsr()
+
+
+def _body_moments(name: str, body: Any) -> tuple[float, Array, Array]:
+    """Mass, first moment and inertia about the node of a body there."""
+    if not isinstance(body, Body):
+        return number(name, body, minimum=0.0), np.zeros(3), np.zeros((3, 3))
+    if body.modes or body.free_symbols:
+        raise ArgumentTypeError(
+            f"{name} must be a rigid body with numbers, or a mass in kg, got {shown(body)}."
+        )
+    moments = body.constants(None, True)
+    inertia = moments.inertia[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
+    return float(moments.mass), moments.moment, inertia
+
+
+def _tilde(x: Array) -> Array:
+    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
