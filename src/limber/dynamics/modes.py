@@ -15,6 +15,7 @@ from limber.dynamics.equilibrium import STEADY, Statics, instants, stated
 from limber.dynamics.evaluate import External, evaluated
 from limber.dynamics.inverse import inverse_dynamics, mass_matrix
 from limber.dynamics.kinematics import integrate
+from limber.dynamics.stiffening import warn_of_axial_loads
 from limber.dynamics.stiffness import (
     asymmetry,
     load_forces,
@@ -127,6 +128,7 @@ def modes(
     problem, q = stated("modes", system, q, v, tau, external, locked)
     free = problem.free
     M = mass_matrix(system, q)
+    warn_of_axial_loads(system, q, problem.v, problem.external)
     worst, note = _imbalance(problem, q, tau is not None)
     if problem.moving:
         found = _about_motion(problem, q, M)

@@ -1,0 +1,8 @@
+"""Structures of finite elements, and their reduction to flexible bodies."""
+
+from limber.bodies.beam_forces import beam_forces
+from limber.structures.frame import Frame, frame
+from limber.structures.member import Member
+from limber.structures.structure import Structure
+
+__all__ = ["Frame", "Member", "Structure", "beam_forces", "frame"]
