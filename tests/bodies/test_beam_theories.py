@@ -197,7 +197,10 @@ def test_shear_and_rotary_inertia_come_back_from_files(tmp_path):
         ("{circle: {radius: 0.1}, material: {E: 1, rho: 1}}", "give either nu or G, got neither"),
         ("{circle: {radius: 0.1}, EA: 1}", "got circle and EA"),
         ("{EA: 1, EI: 1, GJ: 1}", "rhoA is missing"),
-        ("{circel: {radius: 0.1}}", "Did you mean 'circle'"),
+        ("{circel: {radius: 0.1}}", r"Did you mean 'circle'\?$"),
+        ("{root: {EA: 1, EI: 1, GJ: 1, rhoA: 1}}", "a taper has root and tip"),
+        ("{root: {EA: 1, EI: 1, GJ: 1, rhoA: 1}, tip: {EA: 1}}", r"section.tip: EI is missing"),
+        ("3", "must be a mapping with keys of circle, tube"),
         (
             "{tube: {radius: 0.1, wall: 0.2}, material: {E: 1, rho: 1, nu: 0.3}}",
             "wall = 0.2 is thicker",
