@@ -296,6 +296,24 @@ def test_modes_by_effective_mass():
     assert sideways.modes == 2
 
 
+def test_modes_of_the_structure_itself_have_effective_masses():
+    modes = BEAM_STRUCTURE.modes(6, clamped="root")
+    body = BEAM_STRUCTURE.reduce(clamped="root", modes=6)
+    assert modes.omega == pytest.approx(frequencies(body), rel=1e-10)
+    assert modes.shapes.shape == (21, 6, 6) and modes.accuracy.max() < 1e-8
+    # the first modes of a clamped beam have 61.3 % and 18.8 % of its mass
+    assert modes.effective_mass[[0, 1], [1, 2]] == pytest.approx([0.6131, 0.6131], abs=1e-4)
+    assert modes.effective_mass[[2, 3], [1, 2]] == pytest.approx([0.1883, 0.1883], abs=1e-4)
+    assert modes.effective_mass[:, :3] == pytest.approx(body.integrals.E0**2 / 3.0, abs=1e-9)
+    assert modes.effective_mass[:, 3:] == pytest.approx(
+        body.integrals.F0**2 / body.integrals.J0[[0, 3, 5]], abs=1e-9
+    )
+    text = str(modes)
+    assert text.splitlines()[1].split()[:2] == ["1", "11.3479"] and "sum" in text
+    free = BEAM_STRUCTURE.modes(4)
+    assert free.effective_mass == pytest.approx(np.zeros((4, 6)), abs=1e-12)
+
+
 # --- solids ---------------------------------------------------------------------------------------
 
 

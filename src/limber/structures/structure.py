@@ -14,6 +14,7 @@ from limber.checks import Array, array, integer, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 from limber.structures import matrices
+from limber.structures.modes import StructureModes, structure_modes
 from limber.structures.reduce import reduce
 
 #: A node of a structure, by name or number.
@@ -195,6 +196,30 @@ class Structure(Frozen):
             origin=origin,
             damping=damping,
             geometric_stiffening=geometric_stiffening,
+            progress=progress,
+        )
+
+    def modes(
+        self,
+        modes: int | dict = 10,
+        *,
+        clamped: Node | Iterable[Node] | None = None,
+        pinned: Node | Iterable[Node] | None = None,
+        loads: Mapping[Node, Any] | None = None,
+        patches: Mapping[Node, Iterable[Node]] | None = None,
+        progress: bool | None = None,
+    ) -> StructureModes:
+        """Normal modes of the structure itself, with their effective masses: what a reduced body is compared with.
+
+        Arguments as in `reduce`.  Rigid-body motions are not among the modes.
+        """
+        return structure_modes(
+            self,
+            modes,
+            clamped=clamped,
+            pinned=pinned,
+            loads=loads,
+            patches=patches,
             progress=progress,
         )
 
