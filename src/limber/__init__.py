@@ -51,11 +51,15 @@ from limber.simulation import Event, Result, Table, simulate
 from limber.version import __version__ as __version__
 
 if typing.TYPE_CHECKING:
-    from limber import plotting, scenarios, viewer
+    from limber import plotting, scenarios, structures, viewer
     from limber import symbolic as symbolic
+    from limber.structures import Structure
 
-#: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, the others draw.
-_LATER = ("plotting", "scenarios", "symbolic", "viewer")
+#: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
+#: sparse matrices, and the others draw.
+_LATER = ("plotting", "scenarios", "structures", "symbolic", "viewer")
+#: Names of such packages that are names of this one too.
+_LATER_NAMES = {"Structure": "structures"}
 
 # Names that a lower layer offers and a higher one implements.
 registry.register(
@@ -71,15 +75,17 @@ registry.register(
 
 
 def __getattr__(name: str):
-    """The packages that are imported when they are first used."""
+    """The packages that are imported when they are first used, and the names in them."""
     if name in _LATER:
         return importlib.import_module(f"limber.{name}")
+    if name in _LATER_NAMES:
+        return getattr(importlib.import_module(f"limber.{_LATER_NAMES[name]}"), name)
     raise AttributeError(f"module 'limber' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """The names of this module, with the packages that are not imported yet."""
-    return sorted({*globals(), *_LATER})
+    """The names of this module, with those that are not imported yet."""
+    return sorted({*globals(), *_LATER, *_LATER_NAMES})
 
 
 __all__ = [
@@ -107,6 +113,7 @@ __all__ = [
     "SimpleJoint",
     "SimulationError",
     "Spherical",
+    "Structure",
     "System",
     "Table",
     "TheoryWarning",
@@ -137,6 +144,7 @@ __all__ = [
     "save",
     "scenarios",
     "simulate",
+    "structures",
     "trajectories",
     "verify_identities",
     "viewer",
