@@ -32,6 +32,7 @@ from limber.checks import Array
 from limber.errors import ModelWarning, warn
 from limber.io.sid_blocks import Block, Taylor, parse_blocks, read_taylor
 from limber.io.sources import Source, number, several, whole_number
+from limber.structures.closure import closed_integrals
 
 #: Entries (i, j) of the six numbers of J and of the six columns of Oe.
 J_ORDER = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
@@ -76,7 +77,8 @@ def read_sid(path: str | PathLike) -> FlexibleBody:
     for block in modal.blocks:
         if block.name not in {"refmod", "frame", *(name.lower() for name in data)}:
             source.ignore(f"the block {block.name}")
-    integrals = _integrals(source, mass, data, m)
+    with source.checked("Are mass, mdCM and J in the same units, about the same origin?"):
+        integrals = _integrals(source, mass, data, m)
     if np.any(data["ksigma"].M0):
         source.ignore("ksigma, the forces of initial stress")
     with source.checked("Check Me, Ke and De of the file."):
@@ -153,24 +155,34 @@ def _integrals(source: Source, mass: float, data: dict[str, Taylor], m: int) -> 
     """The modal integrals of the file."""
     J, Ct, Cr, Me = (data[name] for name in ("J", "Ct", "Cr", "Me"))
     assert J.M1 is not None
+    S0, E0, F0, G0 = data["mdCM"].M0[:, 0], Ct.M0, Cr.M0, 0.5 * (Me.M0 + Me.M0.T)
+    estimate = None
+    if Cr.M1 is None or data["Oe"].M1 is None:
+        p = tilde(S0)
+        rigid = np.block([[J.M0, p], [p.T, mass * np.eye(3)]])
+        estimate = closed_integrals(rigid, np.hstack([F0, E0]), G0)
+        warn(
+            f"{source.path}: Cr or Oe has no first order: how forces of inertia change with the deformation is estimated from "
+            "the mean motion of each mode.",
+            ModelWarning,
+        )
     if Cr.M1 is not None:
-        F1 = Cr.M1.transpose(0, 1, 2)
+        F1 = Cr.M1
+    elif np.isfinite(data["Ge"].M0).all():
+        F1 = 0.5 * data["Ge"].M0.reshape(m, m, 3)
     else:
-        F1 = 0.5 * np.nan_to_num(data["Ge"].M0).reshape(m, m, 3)
+        F1 = estimate.F1
     if data["Oe"].M1 is not None:
         J2 = np.zeros((m, m, 3, 3))
         for column, (i, j) in enumerate(OE_ORDER):
             J2[:, :, i, j] = J2[:, :, j, i] = data["Oe"].M1[:, :, column] * (-2.0 if i == j else -1.0)
-        J2 = 0.5 * (J2 + J2.transpose(1, 0, 2, 3))
+        J2 = upper(0.5 * (J2 + J2.transpose(1, 0, 2, 3)))
     else:
-        J2 = np.zeros((m, m, 3, 3))
-        source.ignore("that Oe has no first order: the centrifugal force does not grow with the deformation")
-    S2 = None if Ct.M1 is None else Ct.M1.transpose(0, 1, 2)
+        J2 = estimate.J2
     G1 = None if Me.M1 is None else Me.M1.transpose(0, 2, 1)
     return ModalIntegrals(
-        mass, data["mdCM"].M0[:, 0], upper(J.M0), Ct.M0, Cr.M0, upper(J.M1.transpose(1, 0, 2)),
-        0.5 * (Me.M0 + Me.M0.T), F1, upper(J2), S2, G1,
-    )  # fmt: skip
+        mass, S0, upper(J.M0), E0, F0, upper(J.M1.transpose(1, 0, 2)), G0, F1, J2, Ct.M1, G1
+    )
 
 
 def _check_mass(source: Source, integrals: ModalIntegrals) -> None:
