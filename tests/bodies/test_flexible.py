@@ -107,7 +107,7 @@ def test_point_masses_are_exact_at_any_deformation(seed, size):
     M = exact(data, eta)
     I = lb.FlexibleBody.from_nodes(**data).integrals
     close(expanded(I, eta) / np.abs(M).max(), M / np.abs(M).max())
-    assert not I.rotary and not I.S2.any() and not I.G1.any()
+    assert not I.second and not I.S2.any() and not I.G1.any()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -52,10 +52,18 @@ def test_point_mass_nodes_are_exact_at_finite_deformation(seed, bodies, inboard)
     compare(rng, random_assembly(rng, bodies=bodies, flexible=0.7, inboard=inboard), 1.0)
 
 
-@given(seed=st.integers(0, 2**32 - 1), bodies=st.integers(1, 5))
-def test_rotary_inertia_nodes_are_exact_undeformed(seed, bodies):
+@given(seed=st.integers(0, 2**32 - 1), bodies=st.integers(1, 5), inboard=st.booleans())
+def test_second_order_shapes_are_exact_at_finite_deformation(seed, bodies, inboard):
     rng = np.random.default_rng(seed)
-    compare(rng, random_assembly(rng, bodies=bodies, flexible=0.7, rotary=True), 0.0)
+    assembly = random_assembly(rng, bodies=bodies, flexible=0.7, inboard=inboard, second=True)
+    compare(rng, assembly, 1.0)
+
+
+@given(seed=st.integers(0, 2**32 - 1), bodies=st.integers(1, 5), second=st.booleans())
+def test_rotary_inertia_nodes_are_exact_undeformed(seed, bodies, second):
+    rng = np.random.default_rng(seed)
+    assembly = random_assembly(rng, bodies=bodies, flexible=0.7, rotary=True, second=second)
+    compare(rng, assembly, 0.0)
 
 
 @pytest.mark.parametrize("seed", range(3))

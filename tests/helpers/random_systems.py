@@ -261,11 +261,19 @@ def flexible_names(points) -> list[str]:
     return ["root", *(f"n{i}" for i in range(1, points - 1)), "tip"]
 
 
-def random_flexible_body(rng, modes, points=None, rotary=False, clamped=True):
+def random_second(rng, points, modes, clamped) -> np.ndarray:
+    """Second-order shapes, at most 0.4 m a unit squared."""
+    B = rng.uniform(-0.2, 0.2, (points, 3, modes, modes))
+    B[: int(clamped)] = 0.0
+    return B + np.swapaxes(B, 2, 3)
+
+
+def random_flexible_body(rng, modes, points=None, rotary=False, clamped=True, second=False):
     """A flexible body of `points` nodes (5 to 7), about a metre long, named root, n1, ..., tip.
 
     Clamped: node root is at the origin and its shapes vanish. Rotation shapes are at most 1 rad a
-    unit. `rotary` adds nodal inertias and offset mass centres.
+    unit. `rotary` adds nodal inertias and offset mass centres, `second` second-order shapes at all nodes but a
+    clamped root.
     """
     points = random_points(rng, modes) if points is None else points
     for _ in range(1000):
@@ -286,6 +294,7 @@ def random_flexible_body(rng, modes, points=None, rotary=False, clamped=True):
         far = np.einsum("jik,jlk->jil", cross_matrix(com), cross_matrix(com))
         inertia = np.array([cloud_inertia(rng, m, 0.12) for m in mass]) + mass[:, None, None] * far
     return lb.FlexibleBody.from_nodes(
+        second=random_second(rng, points, modes, clamped) if second else None,
         mass=mass,
         position=position,
         translation=translation,
@@ -323,11 +332,13 @@ def random_assembly(
     tree=True,
     kinds=None,
     physics=False,
+    second=False,
 ):
     """A random tree (or chain) of `bodies` bodies b0, b1, ..., flexible ones with that probability.
 
     With `inboard`, some bodies hang by one of their own nodes. Now and then the first body is free.  With
-    `physics`, most joints have armature, springs, dampers, friction and stops.
+    `physics`, most joints have armature, springs, dampers, friction and stops.  With `second`, most flexible bodies
+    have second-order shapes.
     """
     g = 9.81 * unit(rng) if gravity else np.zeros(3)
     assembly = lb.Assembly("random", gravity=g)
@@ -348,7 +359,8 @@ def random_assembly(
             modes = int(rng.integers(1, max_modes + 1))
             points = random_points(rng, modes)
             clamped = not own_node or rng.random() < 0.5
-            body = random_flexible_body(rng, modes, points, rotary, clamped)
+            stiffened = second and rng.random() < 0.8
+            body = random_flexible_body(rng, modes, points, rotary, clamped, stiffened)
             nodes = flexible_names(points)
         else:
             body = random_rigid_body(rng)

@@ -1,7 +1,7 @@
 """Brute-force reference for flexible multibody dynamics, independent of the engine under test.
 
 Every mass point of every body is a rigid body of its own.  A point of a flexible body sits at
-`position + translation @ eta`, turned by `exp((rotation @ eta)~)` relative to the body frame; its
+`position + translation @ eta + 1/2 eta^T second eta`, turned by `exp((rotation @ eta)~)` relative to the body frame; its
 mass centre and inertia turn with it, and nothing is truncated in eta.  The world poses of all
 points are functions of q, and qdot = N(q) v joint by joint.  Automatic differentiation gives the
 speeds y = J(q) v and the accelerations J vdot + (d(J v)/dq) N v, where y stacks the velocities of
@@ -63,6 +63,8 @@ def local_spin(R, R_rate):
 def deformed(nodes, index, eta):
     """The pose of a node of a flexible body in the body frame."""
     p = ca.DM(nodes.position[index]) + ca.DM(nodes.translation[index]) @ eta
+    if nodes.shapes.second is not None:
+        p += ca.vertcat(*(eta.T @ ca.DM(B) @ eta / 2 for B in nodes.shapes.second[index]))
     return rotation_exp(ca.DM(nodes.rotation[index]) @ eta), p
 
 

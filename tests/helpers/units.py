@@ -3,8 +3,8 @@
 import numpy as np
 
 import limber as lb
-from limber.bodies.integrals import MassPoints
 from limber.bodies.nodes import Nodes
+from limber.bodies.points import MassPoints
 from limber.bodies.shapes import Shapes
 
 

@@ -117,8 +117,8 @@ def test_one_file_alone_reads_node_records():
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
 def test_blocks_of_a_model_do_not_overlap(fidelity):
     rng = np.random.default_rng(3)
-    s = random_assembly(rng, bodies=12, flexible=0.7, rotary=True, physics=True).build(fidelity)
-    topo = s.dynamics.topo
+    a = random_assembly(rng, bodies=12, flexible=0.7, rotary=True, physics=True, second=True)
+    topo = a.build(fidelity).dynamics.topo
     spans = []
     for k in range(L.COLUMNS, topo[L.END], L.COLUMNS):
         m, row = int(topo[k + L.MODES]), topo[k + L.MODAL]
@@ -129,6 +129,8 @@ def test_blocks_of_a_model_do_not_overlap(fidelity):
         if m:
             loads = int(topo[row + L.LOADS]) if fidelity == "ruthless" else None
             spans += [(topo[row + c], size) for c, size in L.modal_work(m, loads).items()]
+        if topo[k + L.CURVED]:
+            spans.append((topo[k + L.W_CURVED], 3 * m * int(topo[k + L.CURVED])))
         if topo[k + L.INBOARD]:
             spans.append((topo[k + L.W_INBOARD], L.I_SHAPES + 6 * m))
     for g in range(topo[L.END], topo[L.GROUPS_END], L.COLUMNS):

@@ -115,6 +115,8 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
             topo[modal_row, L.PAIRS] = topo.size + len(pairs)
             pairs += _pack_modal(topo[modal_row], const, body, ruthless)
             modal_row += 1
+            if not ruthless:
+                _pack_curved(row, const, body)
             if item.inboard is not None and not ruthless:
                 row[L.INBOARD] = records[k][item.inboard]
         _attach(topo, k, item, data, records, ruthless)
@@ -134,12 +136,26 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
 def _pack_modal(row, const: Constants, body: BodyConstants, ruthless: bool) -> list[int]:
     """Pack the modal integrals of a body, write their offsets to its modal row, and return its PAIRS."""
     i = body.integrals
-    row[L.SECOND] = int(i.rotary and not ruthless)
+    row[L.SECOND] = int(i.second and not ruthless)
     coupled = modal.coupled(i.N1)
     given = vars(i) | {"K": body.stiffness, "D": body.damping}
     for name, part in modal.block(given, coupled, bool(row[L.SECOND])).items():
         row[modal.COLUMN[name]] = const.add(part)
     return [x for s in coupled for x in (len(s), *s)]
+
+
+def _pack_curved(row, const: Constants, body: BodyConstants) -> None:
+    """Pack the second-order shapes of a body: its curved points, and where B is in the records of its nodes."""
+    if body.nodes.shapes.second is not None:
+        row[L.BENT_NODES] = L.node_second(body.modes)
+    points = body.integrals.curved
+    if points is None:
+        return
+    row[L.CURVED] = len(points)
+    records = np.column_stack([points.weight, points.unit, points.position])
+    row[L.CURVED_POINTS] = const.add(records)
+    row[L.CURVED_SHAPES] = const.add(np.moveaxis(points.translation, 1, 2))
+    row[L.CURVED_SECOND] = const.add(np.moveaxis(points.second, 1, 3))
 
 
 def _placement(item: Attachment, parent: BodyConstants) -> tuple[Array, Array, Array]:
@@ -176,7 +192,7 @@ def _attach(topo, k: int, item: Attachment, data, records, ruthless: bool) -> No
 def _align(topo, const: Constants, items, data) -> None:
     """Pack the aligned modal coordinates of bodies whose modes move other bodies; see `assembly.align`.
 
-    Only clamped modes of point masses are aligned; others are eliminated in their own coordinates.
+    Only clamped modes of point masses with linear shapes are aligned; others are eliminated in their own coordinates.
     """
     children: list[list[int]] = [[] for _ in range(len(items) + 1)]
     for c in range(1, len(items) + 1):
@@ -187,7 +203,7 @@ def _align(topo, const: Constants, items, data) -> None:
         if not children[k]:
             continue
         row = topo[topo[k, L.MODAL]]
-        if row[L.SECOND] or topo[k, L.INBOARD]:
+        if row[L.SECOND] or topo[k, L.BENT_NODES] or topo[k, L.CURVED] or topo[k, L.INBOARD]:
             continue
         nodes = [body.node(items[c - 1].at) for c in children[k]]
         found = aligning_basis(np.vstack([body.nodes.shapes.twist(j) for j in nodes]), i.G0)
@@ -337,6 +353,9 @@ def _lay_out_work(topo, n: int) -> None:
         if row[L.ATTACHED] != L.RIGIDLY:
             row[L.W_NODE] = at
             at += 6 * int(topo[row[L.PARENT], L.MODES])
+        if row[L.CURVED]:
+            row[L.W_CURVED] = at
+            at += 3 * m * int(row[L.CURVED])
         if m:
             modal_row = topo[row[L.MODAL]]
             loads = int(modal_row[L.LOADS]) if topo[0, L.RUTHLESS] else None

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.bodies.flexible import FlexibleBody, check_modes, modal_matrices
-from limber.bodies.integrals import MassPoints
 from limber.bodies.nodes import Nodes
+from limber.bodies.points import MassPoints
 from limber.bodies.recipe import BeamRecipe
 from limber.bodies.shapes import Shapes
 from limber.checks import Array, array, inertias, number, repeated, shown, whole

@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from limber.bodies.integrals import MassPoints, ModalIntegrals
+from limber.bodies.integrals import ModalIntegrals
 from limber.bodies.nodes import Nodes
+from limber.bodies.points import MassPoints
 from limber.bodies.shapes import Shapes
 from limber.checks import Array
 
-NO_MODES = ModalIntegrals(
-    MassPoints(np.zeros(0), Shapes.still(np.zeros((0, 3))), np.zeros((0, 3, 3)), np.zeros((0, 3)))
-)
+NO_MODES = MassPoints(
+    np.zeros(0), Shapes.still(np.zeros((0, 3))), np.zeros((0, 3, 3)), np.zeros((0, 3))
+).integrals()
 
 
 @dataclass(frozen=True, eq=False)

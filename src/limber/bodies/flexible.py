@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from limber.bodies.base import Body, Drawing, Quantity
 from limber.bodies.constants import BodyConstants
-from limber.bodies.integrals import MassPoints, ModalIntegrals
+from limber.bodies.integrals import ModalIntegrals
 from limber.bodies.nodes import Nodes
+from limber.bodies.points import MassPoints
 from limber.bodies.recipe import BeamRecipe
 from limber.bodies.shapes import Shapes
 from limber.checks import (
@@ -35,34 +36,33 @@ MOST_MODES = 100
 
 
 class FlexibleBody(Body):
-    """A body that deforms in m assumed modes; made by `FlexibleBody.from_nodes` or `beam`.
+    """A body that deforms in m assumed modes; made by `FlexibleBody.from_nodes`, `beam` or `Structure.reduce`.
 
-    `points` are the small rigid bodies that carry its mass, `nodes` the places where other bodies attach,
-    `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps its arguments in `recipe`, for files.
-    The body is immutable.
+    `carrier` is what carries its mass, either small rigid bodies (`MassPoints`) or modal integrals; `nodes` are the
+    places where other bodies attach, `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps its arguments
+    in `recipe`, for files.  The body is immutable.
     """
 
     kind = "flexible"
 
     def __init__(
         self,
-        points: MassPoints,
+        carrier: MassPoints | ModalIntegrals,
         nodes: Nodes,
         stiffness: Array,
         damping: Array,
         recipe: BeamRecipe | None = None,
     ):
-        if not isinstance(points, MassPoints) or not isinstance(nodes, Nodes):
+        if not isinstance(carrier, MassPoints | ModalIntegrals) or not isinstance(nodes, Nodes):
             raise ArgumentTypeError(
-                "points and nodes are not for users to make: use FlexibleBody.from_nodes(...) or beam(...)."
+                "carrier and nodes are not for users to make: use FlexibleBody.from_nodes(...) or beam(...)."
             )
-        self.points = points
+        self.carrier = carrier
         self.nodes = nodes
         self.stiffness = stiffness
         self.damping = damping
         self.recipe = recipe
-        total = points.mass.sum()
-        self.mass = total if points.mass.dtype == object else float(total)
+        self.mass = carrier.total()
         self._freeze()
 
     @classmethod
@@ -77,6 +77,7 @@ class FlexibleBody(Body):
         inertia: ArrayLike | None = None,
         com: ArrayLike | None = None,
         names: list[str] | None = None,
+        second: ArrayLike | None = None,
     ) -> FlexibleBody:
         """A flexible body from n nodes and m modes, as a finite-element program gives them.
 
@@ -91,6 +92,9 @@ class FlexibleBody(Body):
             Referred to its mass centre, each must satisfy the conditions of `RigidBody`.
         com : (n, 3) from each node to its mass centre.  None: at the node.
         names : n names.  None: "0", "1", ...
+        second : (n, 3, m, m), symmetric in the modes; node j is displaced by translation[j] @ eta +
+            1/2 eta^T second[j] eta.  Such second-order shapes are what stiffens a spinning or a loaded body.  None: the
+            nodes move on straight lines.
 
         Clamped modes vanish at the body-frame origin; for modes that do not, attach the body with
         `inboard=` the node that carries the joint.  Any of the numbers may be SymPy expressions, for
@@ -133,17 +137,20 @@ class FlexibleBody(Body):
                 f"stiffness is missing: give the ({m}, {m}) modal stiffness matrix, as in np.diag(omega**2)."
             )
         stiffness, damping = modal_matrices(stiffness, damping, m)
-        shapes = Shapes(position, translation, rotation)
+        shapes = Shapes(position, translation, rotation, _second(second, n, m))
         points = MassPoints(mass, shapes, inertia, com)
         return cls(points, Nodes(node_names, shapes), stiffness, damping)
 
     @property
     def free_symbols(self) -> frozenset:
         """The symbols among its parameters."""
-        points = self.points
-        shapes = [x for part in (points, self.nodes) for x in vars(part.shapes).values()]
-        parts = points.mass, points.inertia, points.com, self.stiffness, self.damping
-        return frozenset(free_symbols(*parts, *shapes))
+        numbers = [*self.carrier.numbers(), *self.nodes.shapes.numbers()]
+        return frozenset(free_symbols(*numbers, self.stiffness, self.damping))
+
+    @property
+    def points(self) -> MassPoints | None:
+        """The mass points; None if its mass is given by modal integrals."""
+        return self.carrier if isinstance(self.carrier, MassPoints) else None
 
     @property
     def modal_mass(self) -> Array:
@@ -163,15 +170,17 @@ class FlexibleBody(Body):
     @cached_property
     def integrals(self) -> ModalIntegrals:
         """The modal integrals, computed once."""
-        return ModalIntegrals(self.points)
+        return self.carrier.integrals()
 
     def constants(self, inboard: int | None, ruthless: bool) -> BodyConstants:
         """The constants in the body frame or, if the modes do not move the inboard node, in its frame."""
         nodes, integrals = self.nodes.with_body_frame(), self.integrals
         if inboard is not None and (ruthless or self.modes == 0):
-            node, points = nodes.shapes[[inboard]], self.points
-            integrals = ModalIntegrals(replace(points, shapes=points.shapes.held_at(node)))
+            node = nodes.shapes[[inboard]]
+            integrals = integrals.held_at(node)
             nodes = replace(nodes, shapes=nodes.shapes.held_at(node))
+        if not ruthless:
+            integrals = integrals.straight()
         moments = integrals.mass, integrals.S0, integrals.J0
         return BodyConstants(nodes, *moments, integrals, self.stiffness, self.damping)
 
@@ -192,9 +201,9 @@ class FlexibleBody(Body):
         """The body with no modes."""
         if not self.modes:
             return self
-        points, nodes = self.points, self.nodes
+        nodes = self.nodes
         return FlexibleBody(
-            replace(points, shapes=points.shapes.without_modes()),
+            self.carrier.without_modes(),
             replace(nodes, shapes=nodes.shapes.without_modes()),
             np.zeros((0, 0)),
             np.zeros((0, 0)),
@@ -210,14 +219,37 @@ class FlexibleBody(Body):
 
     def _every_point(self) -> Shapes:
         """The mass points and the nodes."""
-        return Shapes.joined([self.points.shapes, self.nodes.shapes])
+        return Shapes.joined([self._mass_points(), self.nodes.shapes])
+
+    def _mass_points(self) -> Shapes:
+        """The shapes of the mass points, if it has any."""
+        return self.nodes.shapes[:0] if self.points is None else self.points.shapes
 
     def drawing(self) -> Drawing:
         """A line, which also goes through the mass points if there are few nodes."""
-        return Drawing(True, self.points.shapes, None)
+        return Drawing(True, self._mass_points(), None)
 
     def __repr__(self):
         return f"FlexibleBody(mass={shown_number(self.mass)}, modes={self.modes}, nodes={len(self.nodes.names)})"
+
+
+def _second(second: ArrayLike | None, n: int, m: int) -> Array | None:
+    """Second-order shapes of n nodes in m modes, checked."""
+    if second is None:
+        return None
+    second = array("second", second, (n, 3, m, m), f"There are {n} nodes and {m} modes.", True)
+    skew = second - np.swapaxes(second, 2, 3)
+    if second.dtype == object:
+        unequal = np.vectorize(lambda x: x != 0 and x.expand() != 0, otypes=[bool])(skew)
+    else:
+        unequal = np.abs(skew) > 1e-9 * np.abs(second).max()
+    if unequal.any():
+        j, i, r, s = np.argwhere(unequal)[0].tolist()
+        raise ArgumentValueError(
+            f"second[{j}, {i}] is not symmetric in the modes: entry ({r}, {s}) is {shown(second[j, i, r, s])} and entry "
+            f"({s}, {r}) is {shown(second[j, i, s, r])}. The displacement 1/2 eta^T second eta has a symmetric matrix."
+        )
+    return 0.5 * (second + np.swapaxes(second, 2, 3)) if second.dtype != object else second
 
 
 def _names(names, n: int) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ def placed(
     """
     shift = array("offset", np.zeros(3) if offset is None else offset, (3,))
     R = rotation_matrix("rotation", np.eye(3) if rotation is None else rotation)
-    points, nodes, recipe = body.points, body.nodes, body.recipe
+    nodes, recipe = body.nodes, body.recipe
     if recipe is not None:
         if recipe.offset is None and recipe.rotation is None:
             recipe = replace(
@@ -34,12 +34,7 @@ def placed(
         else:
             recipe = None  # a recipe has one placement, and this is the second
     return FlexibleBody(
-        replace(
-            points,
-            shapes=points.shapes.placed(R, shift),
-            inertia=R @ points.inertia @ R.T,
-            com=np.einsum("ij,nj->ni", R, points.com),
-        ),
+        body.carrier.placed(R, shift),
         replace(nodes, shapes=nodes.shapes.placed(R, shift)),
         body.stiffness,
         body.damping,

@@ -18,12 +18,13 @@ _AXES = "xyz"
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """n points in m modes: by eta, point j is displaced by translation[j] @ eta and turned by the rotation
-    vector rotation[j] @ eta, in body axes."""
+    """n points in m modes: by eta, point j is displaced by translation[j] @ eta + 1/2 eta^T second[j] eta and turned by
+    the rotation vector rotation[j] @ eta, in body axes."""
 
     position: Array  # (n, 3) undeformed
     translation: Array  # (n, 3, m) gamma
     rotation: Array  # (n, 3, m) lambda
+    second: Array | None = None  # (n, 3, m, m) B, symmetric in the modes; None stands for zeros
 
     @staticmethod
     def still(position: Array, modes: int = 0) -> Shapes:
@@ -38,6 +39,7 @@ class Shapes:
             np.concatenate([x.position for x in parts]),
             np.concatenate([x.translation for x in parts]),
             np.concatenate([x.rotation for x in parts]),
+            _joined_second(parts),
         )
 
     def __len__(self) -> int:
@@ -45,7 +47,10 @@ class Shapes:
 
     def __getitem__(self, chosen: slice | Sequence[int] | np.ndarray) -> Shapes:
         """Some of the points."""
-        return Shapes(self.position[chosen], self.translation[chosen], self.rotation[chosen])
+        second = None if self.second is None else self.second[chosen]
+        return Shapes(
+            self.position[chosen], self.translation[chosen], self.rotation[chosen], second
+        )
 
     @property
     def modes(self) -> int:
@@ -60,7 +65,10 @@ class Shapes:
 
     def displacements(self, eta: Array) -> Array:
         """(..., n, 3): how far the points are from where they are undeformed, for eta (..., m)."""
-        return np.einsum("nim,...m->...ni", self.translation, eta)
+        linear = np.einsum("nim,...m->...ni", self.translation, eta)
+        if self.second is None:
+            return linear
+        return linear + 0.5 * np.einsum("nirs,...r,...s->...ni", self.second, eta, eta)
 
     def places(self, eta: Array) -> Array:
         """(..., n, 3): where the points are, for eta (..., m)."""
@@ -89,6 +97,7 @@ class Shapes:
             np.einsum("ij,nj->ni", R, self.position) + shift,
             np.einsum("ij,njm->nim", R, self.translation),
             np.einsum("ij,njm->nim", R, self.rotation),
+            None if self.second is None else np.einsum("ij,njrs->nirs", R, self.second),
         )
 
     def held_at(self, node: Shapes) -> Shapes:
@@ -112,11 +121,25 @@ class Shapes:
 
     def moves(self, j: int) -> bool:
         """Whether any mode moves or turns point j."""
-        return bool(np.any(self.twist(j)))
+        return bool(np.any(self.twist(j)) or (self.second is not None and np.any(self.second[j])))
 
     def record(self, j: int) -> Array:
         """The node record of point j."""
-        return node_record(self.position[j], self.twist(j))
+        second = None if self.second is None else self.second[j]
+        return node_record(self.position[j], self.twist(j), second)
+
+    def numbers(self) -> list[Array]:
+        """All arrays, for those who look for symbols in them."""
+        return [x for x in vars(self).values() if x is not None]
+
+
+def _joined_second(parts: Sequence[Shapes]) -> Array | None:
+    """The second-order shapes of all parts; None if no part has any."""
+    if all(x.second is None for x in parts):
+        return None
+    m = parts[0].modes
+    zeros = [np.zeros((len(x), 3, m, m)) for x in parts]
+    return np.concatenate([z if x.second is None else x.second for x, z in zip(parts, zeros)])
 
 
 class Shaped:
@@ -140,9 +163,10 @@ class Shaped:
         return self.shapes.rotation
 
 
-def node_record(position: Array, twist: Array) -> Array:
-    """A node record as `kernels.layout` describes it: position (3,), then the columns of `twist` (6, m)."""
-    return np.concatenate([position, twist.T.ravel()])
+def node_record(position: Array, twist: Array, second: Array | None = None) -> Array:
+    """A node record as `kernels.layout` describes it: position (3,), the columns of `twist` (6, m), B (3, m, m)."""
+    bending = np.zeros(0) if second is None else np.moveaxis(second, 0, 2).ravel()
+    return np.concatenate([position, twist.T.ravel(), bending])
 
 
 def record_labels(node: str, m: int) -> list[list[tuple[int, str]]]:

@@ -48,6 +48,13 @@ ALIGNED_NODE = 22  # const: the parent's node record in aligned coordinates (NOD
 SLOT = 23  # index of this body among the LOADS of its parent
 W_INBOARD = 24  # work: the inboard record, then 6 numbers per mode
 MODAL = 25  # the modal row of a body with modes; 0 for one without
+# bodies with second-order shapes, see `curved` and `nodes`
+CURVED = 26  # number of curved points
+CURVED_POINTS = 27  # const: a curved record for each
+CURVED_SHAPES = 28  # const: their gamma, 3 m each
+CURVED_SECOND = 29  # const: their B, 3 m m each
+W_CURVED = 30  # work: their gamma + B eta, 3 m each
+BENT_NODES = 31  # where B begins in a node record of this body, 3 m m; 0 if its nodes have none
 COLUMNS = 32
 
 # --- topo, group rows -------------------------------------------------------------------------
@@ -123,8 +130,11 @@ C_BOUND = (
     25  # bound of the inertias that a pivot of the joint comes from, see `native.state_checks`
 )
 
-# node record: undeformed position (3), then per mode its rotation (3) and translation (3)
+# node record: undeformed position (3), then per mode its rotation (3) and translation (3), then B if there is BENT_NODES
 NODE_POSITION, NODE_SHAPES = 0, 3
+
+# curved record: weight, e, undeformed position (3)
+CURVED_WEIGHT, CURVED_UNIT, CURVED_POSITION, CURVED_RECORD = 0, 1, 2, 5
 
 # screw record
 S_RATE, S_AXIS, S_LINEAR, S_SINE, S_VERSINE, SCREW = 0, 1, 4, 7, 10, 13
@@ -173,6 +183,11 @@ def modal_work(m, loads):
     if loads is not None:
         sizes |= {W_GAMMA: 36 * loads * loads, W_LOAD: 6 * loads, W_LOAD_SPARE: 6 * loads}
     return sizes
+
+
+def node_second(m):
+    """BENT_NODES of a body of m modes."""
+    return NODE_SHAPES + 6 * m
 
 
 def group_work(r):

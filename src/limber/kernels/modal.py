@@ -7,7 +7,7 @@ With p the centre of mass, J the inertia about the body-frame origin and summati
     J   = J0 + J1_s eta_s + 1/2 J2_st eta_s eta_t       F_r = F0_r + F1_rs eta_s
     G   = G0 + G1_s eta_s
 
-S2 and G1 vanish for point masses.  b_m follows from the Lagrangian of M_m, in inertial
+S2 and G1 vanish for point masses.  Points with second-order shapes add the terms of `curved`.  b_m follows from the Lagrangian of M_m, in inertial
 accelerations (the modal integrals are those of Jain & Rodriguez, Appendix C):
 
     b_eta_r = (F1_rs - F1_sr) . w eta_dot_s - 1/2 w . (dJ/deta_r) w
@@ -25,6 +25,7 @@ A ruthless body keeps the zeroth order of M_m and those terms of b_m that contai
 Cost: about 15 m^2 + 50 m multiplications for point masses; 4 m^3 + 10 m^2 more with S2 and G1.
 """
 
+from .curved import curved_bias, curved_columns, curved_moments
 from .layout import (
     A_B,
     A_F1,
@@ -34,6 +35,7 @@ from .layout import (
     C_MASS,
     C_MOMENT,
     CONST,
+    CURVED,
     DENSE,
     M_D,
     M_F1,
@@ -155,6 +157,8 @@ def modal_columns(topo, const, work, q, k, aligned):
         for r in range(m * m):
             for s in range(m):
                 work[df + r] += const[g1 + r * m + s] * q[e + s]
+    if topo[k + CURVED] != 0:
+        curved_columns(topo, const, work, k)
 
 
 @kernel
@@ -220,6 +224,8 @@ def rigid_block(topo, const, work, q, k):
             J[4] - (S[5] + S[7]),
             J[5] + 2.0 * (S[0] + S[4]),
         )
+        if topo[k + CURVED] != 0:
+            moment, J = curved_moments(topo, const, work, q, k, moment, J)
     store_rigid(work, topo[k + WORK] + P, const[c + C_MASS], moment, J)
 
 
@@ -280,7 +286,7 @@ def store_modal_force(topo, const, work, q, v, k, w, N, at):
 def body_bias(topo, const, work, q, v, k):
     """b_m of a flexible body plus its elastic and damping forces: Z (rigid part), ZF in modal work.
 
-    Needs OMEGA and a fresh `body_mass`; reads MU only if the body has S2.
+    Needs OMEGA and a fresh `body_mass`; reads MU only if the body has S2 or curved points.
     """
     b = topo[k + WORK]
     m = topo[k + MODES]
@@ -305,14 +311,16 @@ def body_bias(topo, const, work, q, v, k):
         for r in range(m):
             rate = v[ed + r]
             N = axpy9(rate, load9(work, n + 9 * r), N)
-            if topo[modal + SECOND] != 0:
+            if topo[modal + SECOND] != 0 or topo[k + CURVED] != 0:
                 u = axpy(2.0 * rate, load3(work, mu + 6 * r + 3), u)
+            else:
+                u = axpy(2.0 * rate, load3(const, fe0 + 6 * r + 3), u)
+            if topo[modal + SECOND] != 0:
                 turn, drift, gyro = second_order_bias(topo, const, v, k, r, w)
                 moment = axpy(rate, turn, moment)
                 f = axpy(rate, drift, f)
                 work[zf + r] += gyro
             else:
-                u = axpy(2.0 * rate, load3(const, fe0 + 6 * r + 3), u)
                 # F1 is antisymmetric
                 turn = (0.0, 0.0, 0.0)
                 for s in range(m):
@@ -326,6 +334,8 @@ def body_bias(topo, const, work, q, v, k):
         )
     store3(work, b + Z, moment)
     store3(work, b + Z + 3, add(f, cross(w, u)))
+    if topo[k + CURVED] != 0:
+        curved_bias(topo, const, work, q, v, k)
 
 
 @kernel

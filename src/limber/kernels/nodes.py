@@ -1,13 +1,11 @@
 """Nodes: where the modes take them.
 
-This file alone reads node records.  A node record `node` of body k is at l = l0 + gamma eta in the body frame and
-turned by exp(x~), x = lambda eta; column r of lambda and gamma is what one unit of mode r does to it.
-
-A term of l of second order in eta changes the functions below and none of their callers, which is why they are
-given q, v and vdot where such a term depends on eta, eta_dot and eta_dd.
+This file alone reads node records.  A node record `node` of body k is at l = l0 + gamma eta + 1/2 eta^T B eta in the
+body frame and turned by exp(x~), x = lambda eta; column r of lambda and gamma is what one unit of mode r does to it.
+B is there only for bodies with second-order shapes.
 """
 
-from .layout import MODES, NODE_POSITION, NODE_SHAPES, Q_MODES, V_MODES
+from .layout import BENT_NODES, MODES, NODE_POSITION, NODE_SHAPES, Q_MODES, V_MODES
 from .scalar import kernel
 from .vec import add, axpy, load3
 
@@ -26,9 +24,32 @@ def shape(const, node, r):
 
 
 @kernel
+def bent(topo, const, k, node, r, a, i):
+    """Row r of B a with the m numbers a[i:]."""
+    m = topo[k + MODES]
+    b = node + topo[k + BENT_NODES] + 3 * r * m
+    shift = (0.0, 0.0, 0.0)
+    for s in range(m):
+        shift = axpy(a[i + s], load3(const, b + 3 * s), shift)
+    return shift
+
+
+@kernel
+def bent_twice(topo, const, k, node, a, i, c, j):
+    """a^T B c with the m numbers a[i:] and c[j:]."""
+    shift = (0.0, 0.0, 0.0)
+    for r in range(topo[k + MODES]):
+        shift = axpy(a[i + r], bent(topo, const, k, node, r, c, j), shift)
+    return shift
+
+
+@kernel
 def shape_at(topo, const, q, k, node, r):
-    """dx/deta_r and dl/deta_r at eta: lambda_r, gamma_r."""
-    return shape(const, node, r)
+    """dx/deta_r and dl/deta_r at eta: lambda_r, gamma_r + (B eta)_r."""
+    turn, shift = shape(const, node, r)
+    if topo[k + BENT_NODES] != 0:
+        shift = add(shift, bent(topo, const, k, node, r, q, topo[k + Q_MODES]))
+    return turn, shift
 
 
 @kernel
@@ -46,18 +67,31 @@ def combined(const, node, m, a, i):
 @kernel
 def deformed(topo, const, q, k, node):
     """x and l."""
-    x, shift = combined(const, node, topo[k + MODES], q, topo[k + Q_MODES])
+    e = topo[k + Q_MODES]
+    x, shift = combined(const, node, topo[k + MODES], q, e)
+    if topo[k + BENT_NODES] != 0:
+        shift = axpy(0.5, bent_twice(topo, const, k, node, q, e, q, e), shift)
     return x, add(undeformed(const, node), shift)
 
 
 @kernel
 def rates(topo, const, q, v, k, node):
-    """x_dot and l_dot, and what l_dd is where eta_dd is zero: nothing, since l is linear in eta."""
-    xd, ld = combined(const, node, topo[k + MODES], v, topo[k + V_MODES])
-    return xd, ld, (0.0, 0.0, 0.0)
+    """x_dot and l_dot, and what l_dd is where eta_dd is zero: eta_dot^T B eta_dot."""
+    ed = topo[k + V_MODES]
+    xd, ld = combined(const, node, topo[k + MODES], v, ed)
+    drift = (0.0, 0.0, 0.0)
+    if topo[k + BENT_NODES] != 0:
+        ld = add(ld, bent_twice(topo, const, k, node, v, ed, q, topo[k + Q_MODES]))
+        drift = bent_twice(topo, const, k, node, v, ed, v, ed)
+    return xd, ld, drift
 
 
 @kernel
 def accelerations(topo, const, q, v, vdot, k, node):
     """x_dd and l_dd."""
-    return combined(const, node, topo[k + MODES], vdot, topo[k + V_MODES])
+    ed = topo[k + V_MODES]
+    xdd, ldd = combined(const, node, topo[k + MODES], vdot, ed)
+    if topo[k + BENT_NODES] != 0:
+        ldd = add(ldd, bent_twice(topo, const, k, node, vdot, ed, q, topo[k + Q_MODES]))
+        ldd = add(ldd, bent_twice(topo, const, k, node, v, ed, v, ed))
+    return xdd, ldd
