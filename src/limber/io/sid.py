@@ -14,7 +14,8 @@ letters of `bodies.integrals` on the right:
 
 Six numbers of J are those of 11, 22, 33, 12, 13, 23; six columns of Oe multiply w1^2, w2^2, w3^2, w1 w2, w2 w3, w1 w3.
 Gr, Ge and the zeroth order of Oe follow from the others, which is checked when a file is read.  In a file with
-geometric stiffening the first orders of Ct, Cr and Oe have it in them, and Limber uses them as they are.
+geometric stiffening the first orders of Ct, Cr and Oe have it in them, and Limber uses them as they are; those of phi
+are the second-order shapes of the nodes.
 """
 
 from __future__ import annotations
@@ -140,22 +141,25 @@ def _nodes(source: Source, frame: Block, m: int) -> Nodes:
         places.append(origin.M0[:, 0])
         moves.append(phi.M0)
         turns.append(psi.M0)
-        seconds.append(np.zeros((3, m, m)) if phi.M1 is None else phi.M1.transpose(0, 2, 1))
+        second = np.zeros((3, m, m)) if phi.M1 is None else phi.M1.transpose(0, 2, 1)
+        seconds.append(0.5 * (second + second.transpose(0, 2, 1)))
     if not names:
         raise source.error("frame has no nodes. Is the file whole?", frame.line)
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise source.error(f"node {several(sorted(repeated))} comes twice.", frame.line)
-    if np.any(seconds):
-        source.ignore("first orders of phi, the second-order shapes of nodes: nodes move on straight lines")
-    return Nodes(tuple(names), Shapes(np.array(places), np.array(moves), np.array(turns)))
+    second = np.array(seconds) if np.any(seconds) else None
+    shapes = Shapes(np.array(places), np.array(moves), np.array(turns), second)
+    return Nodes(tuple(names), shapes)
 
 
 def _integrals(source: Source, mass: float, data: dict[str, Taylor], m: int) -> ModalIntegrals:
     """The modal integrals of the file."""
     J, Ct, Cr, Me = (data[name] for name in ("J", "Ct", "Cr", "Me"))
     assert J.M1 is not None
-    S0, E0, F0, G0 = data["mdCM"].M0[:, 0], Ct.M0, Cr.M0, 0.5 * (Me.M0 + Me.M0.T)
+    S0, E0, F0, G0 = data["mdCM"].M0[:, 0], Ct.M0, Cr.M0, Me.M0
+    if np.abs(G0 - G0.T).max() > 1e-6 * np.abs(G0).max():
+        raise source.error("Me is not symmetric: no modal mass matrix is. Is the file damaged?")
     estimate = None
     if Cr.M1 is None or data["Oe"].M1 is None:
         p = tilde(S0)
@@ -176,7 +180,7 @@ def _integrals(source: Source, mass: float, data: dict[str, Taylor], m: int) -> 
         J2 = np.zeros((m, m, 3, 3))
         for column, (i, j) in enumerate(OE_ORDER):
             J2[:, :, i, j] = J2[:, :, j, i] = data["Oe"].M1[:, :, column] * (-2.0 if i == j else -1.0)
-        J2 = upper(0.5 * (J2 + J2.transpose(1, 0, 2, 3)))
+        J2 = upper(J2)
     else:
         J2 = estimate.J2
     G1 = None if Me.M1 is None else Me.M1.transpose(0, 2, 1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 
 import numpy as np
 
 from limber.bodies import FlexibleBody
-from limber.bodies.integrals import ModalIntegrals, full, tilde
+from limber.bodies.integrals import ModalIntegrals, dyad, full, tilde, upper
 from limber.checks import shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 from limber.io.files import file_path
@@ -40,7 +41,7 @@ def write_sid(body: FlexibleBody, path: str | PathLike) -> None:
 
 def _text(body: FlexibleBody) -> str:
     """The whole file."""
-    x: ModalIntegrals = body.integrals
+    x = _first_orders(body.integrals)
     m, names = body.modes, _numbers(body.nodes.names)
     omega = np.sqrt(np.maximum(np.diag(body.stiffness) / np.diag(x.G0), 0.0))
     out = [
@@ -79,6 +80,26 @@ def _text(body: FlexibleBody) -> str:
     return "\n".join([*out, "     end modal", "end part", ""])
 
 
+def _first_orders(x: ModalIntegrals) -> ModalIntegrals:
+    """The integrals with the first orders of second-order shapes in S2, F1 and J2."""
+    c = x.curved
+    if c is None:
+        return x
+    warn(
+        "SID has no place for products of two second-order shapes: they are left out of the file, which holds the usual "
+        "truncated form of geometric stiffening.",
+        ModelWarning,
+    )
+    B, l = np.moveaxis(c.second, 1, -1), c.position[:, None, None]  # (n, m, m, 3)
+    return replace(
+        x,
+        S2=x.S2 + np.einsum("n,n,nrsi->rsi", c.weight, c.unit, B),
+        F1=x.F1 + np.einsum("n,nrsi->rsi", c.weight, np.cross(l, B)),
+        J2=x.J2 + upper(np.einsum("n,nrsij->rsij", c.weight, dyad(l, B))),
+        curved=None,
+    )
+
+
 def _number(value: float) -> str:
     """All digits, in the notation of Fortran."""
     return repr(float(value)).replace("e", "D")
@@ -92,7 +113,8 @@ def _nodes(body: FlexibleBody, names: list[str], m: int) -> list[str]:
         phi, psi = shapes.translation[j], shapes.rotation[j]
         out += [f"               new node = {name}", "                    rframe = body ref"]
         write_taylor(out, "origin", shapes.position[j][:, None], phi[:, :, None], m, 20)
-        write_taylor(out, "phi", phi, None, m, 20)
+        second = None if shapes.second is None else shapes.second[j].transpose(0, 2, 1)
+        write_taylor(out, "phi", phi, second, m, 20)
         write_taylor(out, "psi", psi, None, m, 20)
         write_taylor(out, "AP", np.eye(3), tilde(psi.T).transpose(1, 0, 2), m, 20)
         out.append("               end node")

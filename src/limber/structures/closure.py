@@ -26,7 +26,7 @@ def closed_integrals(rigid: Array, coupling: Array, modal: Array) -> ModalIntegr
     S0 = 0.5 * (S0 - np.array([rigid[1, 5], rigid[2, 3], rigid[0, 4]]))
     J0 = 0.5 * (rigid[:3, :3] + rigid[:3, :3].T)
     F0, E0 = coupling[:, :3], coupling[:, 3:]
-    mean = np.linalg.solve(rigid, coupling.T).T
+    mean = _mean_motion(rigid, coupling)
     theta, b = tilde(mean[:, :3]), mean[:, 3:]
     P = 0.5 * np.trace(J0) * np.eye(3) - J0  # sum m l l^T
     swung = theta @ S0  # sum m theta_r x l
@@ -41,6 +41,15 @@ def closed_integrals(rigid: Array, coupling: Array, modal: Array) -> ModalIntegr
     return ModalIntegrals(
         mass, S0, upper(J0), E0, F0, upper(_inertia(N0)), modal, F1, upper(_inertia(N1))
     )
+
+
+def _mean_motion(rigid: Array, coupling: Array) -> Array:
+    """[theta_r, b_r] (m, 6) of M_rr [theta; b] = [F0; E0]; no rotation about an axis without inertia."""
+    size = np.sqrt(np.maximum(np.diag(rigid), 0.0))
+    size = np.maximum(size, 1e-6 * np.repeat([size[:3].max(), size[3:].max()], 3))
+    size[size == 0.0] = 1.0
+    inverse = np.linalg.pinv(rigid / np.outer(size, size), rcond=1e-10, hermitian=True)
+    return (coupling / size) @ inverse / size
 
 
 def _inertia(N: Array) -> Array:
