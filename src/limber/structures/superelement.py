@@ -17,7 +17,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 from limber.structures.closure import closed_integrals
 
-#: Forces that a rigid-body motion may cause, as a part of the largest force that the stiffness could cause.
+#: Forces that a rigid-body motion may cause, as a part of those of a row alone, both divided by sqrt(K_ii).
 _FREE = 1e-6
 #: An eigenvalue smaller than this part of the largest is zero.
 _ZERO = 1e-11
@@ -93,11 +93,12 @@ class Superelement(Frozen):
                     f"{name} has the negative eigenvalue {least:.3g} (with its diagonal scaled to 1): no {what} is negative. "
                     "Check units and constraints of the model."
                 )
-        force = np.abs(self.K @ self._rigid).max(axis=1)
-        most = np.abs(self.K) @ np.abs(self._rigid).max(axis=1)
-        bad = force > _FREE * np.maximum(most, most.max() * 1e-9)
-        if bad.any():
-            row = int(np.argmax(np.where(bad, force / np.maximum(most, 1e-300), 0.0)))
+        size = np.sqrt(np.maximum(np.diag(self.K), 0.0))
+        stiff = np.where(size > 0.0, size, size.max(initial=0.0))
+        force = np.abs(self.K @ self._rigid) / np.where(stiff > 0.0, stiff, 1.0)[:, None]
+        allowed = _FREE * (size[:, None] * np.abs(self._rigid)).max(axis=0)
+        if (force > allowed).any():
+            row = int(np.argmax((force / np.maximum(allowed, 1e-300)).max(axis=1)))
             raise ArgumentValueError(
                 f"K resists rigid-body motion (row {row}, {self._whose(row)}): the component is held to the ground, or "
                 "positions and matrices have different units or axes. Reduce the free component, and hold it in "
