@@ -53,9 +53,7 @@ def read_frd(path: str | PathLike, *, units: str | tuple[float, float] = "m-kg")
     """
     source, (length, mass) = Source(path), scales(units)
     deck = Deck()
-    shapes: list[tuple[float, dict[int, Array]]] = []
-    for block in _blocks(source, deck):
-        shapes.append(block)
+    shapes = list(_blocks(source, deck))
     if not shapes:
         raise source.error(
             "there are no mode shapes in it: a *FREQUENCY step writes them with *NODE FILE and U."
@@ -109,7 +107,7 @@ def _blocks(
             if geometry_only:
                 return
             _check_format(source, text, line)
-            modal = text[58:].strip().upper().startswith("MODAL") or "MODAL" in text.upper()
+            modal = "MODAL" in text.upper()
             frequency = number(source, text[12:24], line, "the frequency of a mode")
             name_line, name = next(lines, (line, ""))
             what = name[5:13].strip().upper()

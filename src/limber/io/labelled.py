@@ -48,7 +48,8 @@ def structure_of_labels(
     if unplaced:
         raise source.error(
             f"node {several(unplaced)} has rows in the matrices and no place in {geometry_source.path}. CalculiX makes such "
-            "nodes when it expands shells and beams: run the deck with *NODE FILE, OUTPUT=3D and pass geometry= its .frd."
+            "nodes for the inner modes of C3D8I elements (take C3D8, C3D10 or C3D20) and when it expands shells and beams "
+            "(run the deck with *NODE FILE, OUTPUT=3D and pass geometry= its .frd)."
         )
     kept = sorted({n for n, _ in whose}, key=places.__getitem__)
     rows = {number: i for i, number in enumerate(kept)}

@@ -23,7 +23,7 @@ _MOST_ROWS = 3_000_000
 class Matrix:
     """A matrix, with (grid, direction) of its rows where the file has them."""
 
-    values: Any  # sparse
+    values: Any  # sparse or dense
     labels: tuple[tuple[int, int], ...] | None
 
 
@@ -63,12 +63,14 @@ def choose(
     for name in sorted(found.keys() - set(pairs[0])):
         if max(found[name].values.shape) > 1:
             source.ignore(f"the matrix {name.upper()}")
-    return found[pairs[0][0]], found[pairs[0][1]]
+    m, k = (Matrix(_real(source, name, found[name].values), found[name].labels) for name in pairs[0])
+    return m, k
 
 
-def _kept(source: Source, name: str, values: Any) -> Any:
+def _real(source: Source, name: str, values: Any) -> sp.csr_array:
     """A matrix of real, finite numbers."""
-    matrix = sp.csr_array(values)
+    with source.foreign(f"the matrix {name.upper()}"):
+        matrix = sp.csr_array(values)
     if np.iscomplexobj(matrix.data) and not np.any(matrix.data.imag):
         matrix = matrix.real
     if np.iscomplexobj(matrix.data) or not np.isfinite(matrix.data).all():
@@ -87,7 +89,7 @@ def _op4(source: Source) -> dict[str, Matrix]:
         names, values, *_ = op4.load(str(source.path), into="list", sparse=True)
     lower = [name.lower() for name in names]
     return {
-        name: Matrix(_kept(source, name, matrix), None)
+        name: Matrix(matrix, None)
         for name, matrix in zip(lower, values)
         if lower.count(name) == 1
     }
@@ -99,7 +101,7 @@ def _op2(source: Source) -> dict[str, Matrix]:
         file.directory(verbose=False)
         values = file.rdop2mats()
     return {
-        name.lower(): Matrix(_kept(source, name, matrix), None)
+        name.lower(): Matrix(matrix, None)
         for name, matrix in values.items()
         if not isinstance(matrix, list)
     }
@@ -114,5 +116,5 @@ def _dmig(source: Source) -> dict[str, Matrix]:
             if frame.shape[0] == frame.shape[1] and frame.index.nlevels == 2:
                 labels = tuple((int(i), int(d)) for i, d in frame.index)
                 if labels == tuple((int(i), int(d)) for i, d in frame.columns):
-                    found[name.lower()] = Matrix(sp.csr_array(frame.to_numpy()), labels)
-    return {name: Matrix(_kept(source, name, x.values), x.labels) for name, x in found.items()}
+                    found[name.lower()] = Matrix(frame.to_numpy(), labels)
+    return found
