@@ -35,7 +35,9 @@ def test_free_frequencies_are_those_of_calculix(free_block):
     np.testing.assert_allclose(structure.position, places)
     assert structure.names[:2] == ("1", "2") and structure.freedoms == 3
     want = printed_omega(folder / "free.dat")
-    np.testing.assert_allclose(omega_of(structure.K, structure.M, count=12)[6:], want[6:], rtol=DIGITS)
+    np.testing.assert_allclose(
+        omega_of(structure.K, structure.M, count=12)[6:], want[6:], rtol=DIGITS
+    )
     assert structure.triangles.shape == (4 * 6 * 2 + 4, 3) and structure.edges is None
     assert structure.M.sum() / 3 == pytest.approx(7800 * 1.0 * 0.1 * 0.05)
 
@@ -67,10 +69,15 @@ def test_mode_shapes_of_the_results_are_those_of_the_matrices(free_block):
 def test_held_matrices_are_refused_with_the_remedy(free_block, tmp_path):
     deck, _ = block()
     run_ccx(tmp_path, "held", deck + "*BOUNDARY\nROOT,1,3\n" + STORE)
-    with pytest.raises(lb.FileError, match=r"node 1, 2, 3, 4 has no freedoms .*held.inp:\d+ fixes nodes by \*BOUNDARY. Store"):
+    with pytest.raises(
+        lb.FileError,
+        match=r"node 1, 2, 3, 4 has no freedoms .*held.inp:\d+ fixes nodes by \*BOUNDARY. Store",
+    ):
         lb.io.read_calculix(tmp_path / "held.inp")
     run_ccx(tmp_path, "part", deck + "*BOUNDARY\nROOT,2,2\n" + STORE)
-    with pytest.raises(lb.FileError, match="node 1, 2, 3, 4 moves in some of the directions x, y, z only"):
+    with pytest.raises(
+        lb.FileError, match="node 1, 2, 3, 4 moves in some of the directions x, y, z only"
+    ):
         lb.io.read_calculix(tmp_path / "part.inp")
 
 
@@ -78,7 +85,9 @@ def test_held_matrices_are_refused_with_the_remedy(free_block, tmp_path):
 def test_inner_modes_of_elements_are_refused_with_the_remedy(tmp_path):
     deck, _ = block()
     run_ccx(tmp_path, "inner", deck.replace("TYPE=C3D8,", "TYPE=C3D8I,") + STORE)
-    with pytest.raises(lb.FileError, match=r"node 29, 30, .* has rows .* no place .* C3D8I elements \(take C3D8"):
+    with pytest.raises(
+        lb.FileError, match=r"node 29, 30, .* has rows .* no place .* C3D8I elements \(take C3D8"
+    ):
         lb.io.read_calculix(tmp_path / "inner.inp")
 
 
@@ -102,7 +111,7 @@ def test_a_rigid_end_is_a_node_with_rotations(tmp_path):
 
 @needs_ccx
 def test_millimetres_and_tonnes(free_block, tmp_path):
-    deck, places = block(size=(1000.0, 100.0, 50.0))
+    deck, _ = block(size=(1000.0, 100.0, 50.0))
     deck = deck.replace("2.1e11", "210000.").replace("7800.", "7.8e-9")
     run_ccx(tmp_path, "mm", deck + STORE)
     structure = lb.io.read_calculix(tmp_path / "mm.inp", units="mm-t")
@@ -113,7 +122,9 @@ def test_millimetres_and_tonnes(free_block, tmp_path):
 
 
 @needs_ccx
-@pytest.mark.skipif(not SHIPPED.is_dir(), reason="the models of calculix-ccx-test are not installed")
+@pytest.mark.skipif(
+    not SHIPPED.is_dir(), reason="the models of calculix-ccx-test are not installed"
+)
 @pytest.mark.parametrize("name", ["beam8f", "beamf"])
 def test_shipped_models_have_the_frequencies_of_calculix(tmp_path, name):
     """Cantilevers among CalculiX's own tests, in millimetres: what the deck holds is held here."""
@@ -136,17 +147,25 @@ def test_shipped_models_have_the_frequencies_of_calculix(tmp_path, name):
         3 * structure.node(n) + d - 1
         for words in held
         for n in _members(free, words[0].strip())
-        for d in range(int(words[1]), int(words[2] if words[2:3] and words[2].strip() else words[1]) + 1)
+        for d in range(
+            int(words[1]), int(words[2] if words[2:3] and words[2].strip() else words[1]) + 1
+        )
     ]
     want = printed_omega(tmp_path / "own.dat")
-    np.testing.assert_allclose(omega_of(structure.K, structure.M, rows, want.size), want, rtol=DIGITS)
+    np.testing.assert_allclose(
+        omega_of(structure.K, structure.M, rows, want.size), want, rtol=DIGITS
+    )
 
 
 def _members(lines, name):
     """Names of the nodes of a set, or of the node itself."""
     if name.isdecimal():
         return [name]
-    start = next(i for i, line in enumerate(lines) if line.upper().replace(" ", "") == f"*NSET,NSET={name}".upper())
+    start = next(
+        i
+        for i, line in enumerate(lines)
+        if line.upper().replace(" ", "") == f"*NSET,NSET={name}".upper()
+    )
     found = []
     for line in lines[start + 1 :]:
         if line.startswith("*"):
@@ -191,7 +210,9 @@ def job(tmp_path):
     (tmp_path / "job.inp").write_text(DECK)
     (tmp_path / "job.sti").write_text(triplets(K))
     (tmp_path / "job.mas").write_text(triplets(M))
-    (tmp_path / "job.dof").write_text("".join(f"{n}.{d}\n" for n in range(1, 5) for d in range(1, 4)))
+    (tmp_path / "job.dof").write_text(
+        "".join(f"{n}.{d}\n" for n in range(1, 5) for d in range(1, 4))
+    )
     (tmp_path / "k.mtx").write_text(labelled(K))
     (tmp_path / "m.mtx").write_text(labelled(M))
     return tmp_path
@@ -239,16 +260,20 @@ def test_bad_files_are_refused(job, name, change, match):
 
 
 def test_grounded_matrices_are_refused(job):
-    M, K = springs()
+    _, K = springs()
     K[0, 0] *= 2
     (job / "job.sti").write_text(triplets(K))
-    with pytest.raises(lb.FileError, match=r"job.sti: .*those of the free structure: leave out \*BOUNDARY"):
+    with pytest.raises(
+        lb.FileError, match=r"job.sti: .*those of the free structure: leave out \*BOUNDARY"
+    ):
         lb.io.read_calculix(job / "job.inp")
 
 
 def test_missing_files_are_named(job):
     (job / "job.dof").unlink()
-    with pytest.raises(lb.FileError, match=r"job.dof: there is no such file. CalculiX writes .sti, .mas and .dof"):
+    with pytest.raises(
+        lb.FileError, match=r"job.dof: there is no such file. CalculiX writes .sti, .mas and .dof"
+    ):
         lb.io.read_calculix(job / "job.inp")
     with pytest.raises(lb.FileError, match=r"there is no such file. Pass geometry="):
         (job / "job.dof").write_text("1.1\n")
@@ -257,14 +282,18 @@ def test_missing_files_are_named(job):
 
 def test_unknown_keywords_are_named_once(job):
     (job / "job.inp").write_text(DECK + "*MODAL CONFETTI\n1,2\n*MODAL CONFETTI\n")
-    with pytest.warns(lb.ModelWarning, match=r"job.inp: ignored: \*MODAL CONFETTI \(2 times\)") as told:
+    with pytest.warns(
+        lb.ModelWarning, match=r"job.inp: ignored: \*MODAL CONFETTI \(2 times\)"
+    ) as told:
         lb.io.read_calculix(job / "job.inp")
     assert len(told) == 1
 
 
 def test_abaqus_labels_are_checked(job):
     (job / "k.mtx").write_text("1, 1, 1, 9, 5.0\n")
-    with pytest.raises(lb.FileError, match=r"k.mtx:1: must be node, direction, node, direction, value"):
+    with pytest.raises(
+        lb.FileError, match=r"k.mtx:1: must be node, direction, node, direction, value"
+    ):
         lb.io.read_abaqus(job / "k.mtx", job / "m.mtx", job / "job.inp")
 
 
@@ -287,8 +316,12 @@ def test_elements_have_outlines(tmp_path, kind, nodes, triangles):
 
 
 def test_cut_results_are_refused(tmp_path):
-    (tmp_path / "a.frd").write_text("    1C\n    2C" + " " * 68 + "1\n -1         1 0.00000E+00 0.00000E+00 0.00000E+00\n")
-    with pytest.raises(lb.FileError, match="the node table does not end with -3: the file is cut off"):
+    (tmp_path / "a.frd").write_text(
+        "    1C\n    2C" + " " * 68 + "1\n -1         1 0.00000E+00 0.00000E+00 0.00000E+00\n"
+    )
+    with pytest.raises(
+        lb.FileError, match="the node table does not end with -3: the file is cut off"
+    ):
         lb.io.read_frd(tmp_path / "a.frd")
     (tmp_path / "a.frd").write_text("    1C\n 9999\n")
     with pytest.raises(lb.FileError, match="no mode shapes in it"):

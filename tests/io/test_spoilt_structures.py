@@ -36,7 +36,9 @@ def within(seconds):
 
 def labelled(A, form):
     """One triangle of a matrix, as CalculiX or Abaqus writes it."""
-    name = (lambda i: f"{i + 1}") if form == "calculix" else (lambda i: f"{i // 6 + 1}, {i % 6 + 1}")
+    name = (
+        (lambda i: f"{i + 1}") if form == "calculix" else (lambda i: f"{i // 6 + 1}, {i % 6 + 1}")
+    )
     join = " " if form == "calculix" else ", "
     rows = [(i, j) for j in range(len(A)) for i in range(j + 1)]
     return "".join(f"{name(i)}{join}{name(j)}{join}{A[i, j]:.15e}\n" for i, j in rows)
@@ -69,7 +71,9 @@ def files(tmp_path_factory):
     scipy.io.mmwrite(folder / "k.mtx", sp.coo_array(K), symmetry="general")
     nodes = "".join(f"{j + 1},{x},{y},{z}\n" for j, (x, y, z) in enumerate(position.tolist()))
     (folder / "nodes.txt").write_text(nodes)
-    (folder / "job.inp").write_text(f"*NODE\n{nodes}*ELEMENT,TYPE=B31\n1,1,2\n2,2,3\n*BEAM SECTION\n")
+    (folder / "job.inp").write_text(
+        f"*NODE\n{nodes}*ELEMENT,TYPE=B31\n1,1,2\n2,2,3\n*BEAM SECTION\n"
+    )
     for name, A in (("sti", K), ("mas", M)):
         (folder / f"job.{name}").write_text(labelled(A, "calculix"))
         (folder / f"{name}.mtx").write_text(labelled(A, "abaqus"))
@@ -82,7 +86,9 @@ def nastran(files):
     op4 = pytest.importorskip("pyyeti.nastran.op4")
     position, M, K = straight_beam(2)
     if not (files / "n.bdf").exists():
-        grids = "".join(f"GRID,{j + 1},,{x},{y},{z},5\n" for j, (x, y, z) in enumerate(position.tolist()))
+        grids = "".join(
+            f"GRID,{j + 1},,{x},{y},{z},5\n" for j, (x, y, z) in enumerate(position.tolist())
+        )
         system = "CORD2R,5,0,0.,0.,0.,0.,0.,1.\n,1.,0.,0.\n"
         (files / "n.bdf").write_text(f"BEGIN BULK\n{system}{grids}CBAR,1,1,1,2\nENDDATA\n")
         op4.write(str(files / "n.op4"), {"mgg": M, "kgg": K})
@@ -92,7 +98,9 @@ def nastran(files):
 
         index = pd.MultiIndex.from_product([[1, 2, 3], range(1, 7)], names=["id", "dof"])
         with open(files / "n.pch", "w") as f:
-            bulk.wtdmig(f, {"M2GG": pd.DataFrame(M, index, index), "K2GG": pd.DataFrame(K, index, index)})
+            bulk.wtdmig(
+                f, {"M2GG": pd.DataFrame(M, index, index), "K2GG": pd.DataFrame(K, index, index)}
+            )
     return files
 
 
@@ -112,7 +120,9 @@ READERS = {
     "n.op4": lambda d: lb.io.read_nastran(d / "n.bdf", matrices=d / "n.op4"),
     "t.op4": lambda d: lb.io.read_nastran(d / "n.bdf", matrices=d / "t.op4"),
     "n.pch": lambda d: lb.io.read_nastran(d / "n.bdf", matrices=d / "n.pch"),
-    "x.op2": lambda d: lb.io.read_nastran(d / "n.bdf", matrices=d / "x.op2", mass="M", stiffness="K"),
+    "x.op2": lambda d: lb.io.read_nastran(
+        d / "n.bdf", matrices=d / "x.op2", mass="M", stiffness="K"
+    ),
     "x.asm": lambda d: lb.io.read_nastran(d / "x.asm"),
     "x.pch": lambda d: lb.io.read_nastran(d / "x.asm"),
     "x.op4": lambda d: lb.io.read_nastran(d / "x.asm"),
@@ -130,7 +140,9 @@ def prepared(files, name):
         if not data.is_dir():
             pytest.skip("this pyyeti is installed without its test data")
         for suffix in ("asm", "pch", "op4"):
-            (files / f"x.{suffix}").write_bytes((data / f"nas2cam_extseout/inboard.{suffix}").read_bytes())
+            (files / f"x.{suffix}").write_bytes(
+                (data / f"nas2cam_extseout/inboard.{suffix}").read_bytes()
+            )
         (files / "x.op2").write_bytes((data / "nastran_op2_data/double_le.op2").read_bytes())
     return files
 
@@ -142,7 +154,9 @@ def spoilt(rng, data):
     changed = bytearray(data)
     for _ in range(rng.integers(1, 4)):
         at = rng.integers(len(data))
-        changed[at] = rng.integers(256) if rng.random() < 0.7 else changed[at] ^ (1 << rng.integers(8))
+        changed[at] = (
+            rng.integers(256) if rng.random() < 0.7 else changed[at] ^ (1 << rng.integers(8))
+        )
     return bytes(changed)
 
 

@@ -15,9 +15,7 @@ from limber.io.sources import Source
 from limber.io.units import scales
 from limber.structures import Structure
 
-_HOW = (
-    "CalculiX writes .sti, .mas and .dof in a step *FREQUENCY, SOLVER=MATRIXSTORAGE without *BOUNDARY."
-)
+_HOW = "CalculiX writes .sti, .mas and .dof in a step *FREQUENCY, SOLVER=MATRIXSTORAGE without *BOUNDARY."
 
 
 def read_calculix(
@@ -106,8 +104,13 @@ def _read_order(source: Source) -> list[Label]:
     labels = []
     for line, text in enumerate(source.text().splitlines(), 1):
         node, _, direction = text.strip().partition(".")
-        if not (node.isdecimal() and node.isascii() and direction in tuple("123456")) or len(node) > 18:
-            raise source.error(f"must be node.direction, as in 12.3, got {shown(text.strip())}.", line)
+        if (
+            not (node.isdecimal() and node.isascii() and direction in tuple("123456"))
+            or len(node) > 18
+        ):
+            raise source.error(
+                f"must be node.direction, as in 12.3, got {shown(text.strip())}.", line
+            )
         labels.append((int(node), int(direction)))
     if not labels:
         raise source.error(f"the file is empty. {_HOW}")
@@ -154,7 +157,12 @@ def _read_labelled(source: Source) -> tuple[list[Label], list[Label], list[float
         try:
             i, d, j, e = map(int, words[:4])
             value = float(words[4])
-            good = len(words) == 5 and min(i, j) > 0 and {d, e} <= set(range(1, 7)) and np.isfinite(value)
+            good = (
+                len(words) == 5
+                and min(i, j) > 0
+                and {d, e} <= set(range(1, 7))
+                and np.isfinite(value)
+            )
         except (ValueError, IndexError):
             good = False
         if not good:

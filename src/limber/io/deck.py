@@ -54,8 +54,11 @@ class Deck:
 
 def read_deck(source: Source) -> Deck:
     """The tables of an input deck, of the files that it includes too."""
-    deck, known = Deck(), set()
-    keyword, options, rest, need = "", {}, [], 0
+    deck = Deck()
+    known: set[int] = set()
+    options: dict[str, str] = {}
+    rest: list[str] = []
+    keyword, need = "", 0
     for file, line, text in _lines(source):
         if text.startswith("*"):
             if rest:
@@ -75,15 +78,16 @@ def read_deck(source: Source) -> Deck:
             nodes = [whole_number(file, x, line, "a node of an element") for x in rest[1:]]
             if len(nodes) != need:
                 raise file.error(
-                    f"element {rest[0].strip()} of type {options['TYPE']} has {need} nodes, got {len(nodes)}.", line
+                    f"element {rest[0].strip()} of type {options['TYPE']} has {need} nodes, got {len(nodes)}.",
+                    line,
                 )
             if kind != "point":
                 deck.elements.append((kind, corners, nodes))
             rest = []
     if rest:
         raise _cut(file, line, need, rest)
-    for _, _, nodes in deck.elements:
-        missing = [node for node in nodes if node not in known]
+    for _, _, used in deck.elements:
+        missing = [node for node in used if node not in known]
         if missing:
             raise source.error(
                 f"an element uses node {missing[0]}, which no *NODE table has. Is the file cut off?"
@@ -100,7 +104,9 @@ def _lines(source: Source, depth: int = 0) -> Iterator[tuple[Source, int, str]]:
         if text.upper().startswith("*INCLUDE"):
             name = _options(text.split(",")[1:]).get("INPUT", "").strip("\"'")
             if not name or depth >= _INCLUDES:
-                raise source.error("*INCLUDE needs INPUT=file, and no file may include itself.", line)
+                raise source.error(
+                    "*INCLUDE needs INPUT=file, and no file may include itself.", line
+                )
             yield from _lines(Source(source.path.parent / name), depth + 1)
         else:
             yield source, line, text
@@ -118,7 +124,8 @@ def _start(
     """A keyword line."""
     if keyword == "NODE" and options.get("SYSTEM", "R").upper() != "R":
         raise file.error(
-            f"*NODE with SYSTEM={options['SYSTEM']} has coordinates that are not Cartesian: write them in x, y, z.", line
+            f"*NODE with SYSTEM={options['SYSTEM']} has coordinates that are not Cartesian: write them in x, y, z.",
+            line,
         )
     if keyword == "NODE":
         return
@@ -126,7 +133,8 @@ def _start(
         _type(file, line, options)
     elif keyword == "INSTANCE":
         raise file.error(
-            "the deck is one of parts and instances: write it flat (in Abaqus, with 'Do not use parts and assemblies').", line
+            "the deck is one of parts and instances: write it flat (in Abaqus, with 'Do not use parts and assemblies').",
+            line,
         )
     elif keyword == "BOUNDARY" and deck.fixed_at is None:
         deck.fixed_at = line
@@ -147,7 +155,8 @@ def _type(file: Source, line: int, options: dict[str, str]) -> tuple[str, int, i
         if given == start or (given.startswith(start) and not given[len(start)].isdigit()):
             return TYPES[start]
     raise file.error(
-        f"the element type {shown(given)} is unknown here. Known types start with {', '.join(TYPES)}.", line
+        f"the element type {shown(given)} is unknown here. Known types start with {', '.join(TYPES)}.",
+        line,
     )
 
 
@@ -156,8 +165,13 @@ def _node(file: Source, line: int, text: str, deck: Deck, known: set[int]) -> No
     words = text.rstrip(",").split(",")
     node = whole_number(file, words[0], line, "the number of a node")
     if len(words) > 7 or len(words) < 2:
-        raise file.error(f"node {node} must have one to three coordinates, got {shown(text)}.", line)
-    place = [number(file, x, line, f"a coordinate of node {node}") if x.strip() else 0.0 for x in words[1:4]]
+        raise file.error(
+            f"node {node} must have one to three coordinates, got {shown(text)}.", line
+        )
+    place = [
+        number(file, x, line, f"a coordinate of node {node}") if x.strip() else 0.0
+        for x in words[1:4]
+    ]
     if node in known:
         raise file.error(f"node {node} is defined twice: keep one.", line)
     known.add(node)
@@ -168,5 +182,6 @@ def _node(file: Source, line: int, text: str, deck: Deck, known: set[int]) -> No
 def _cut(file: Source, line: int, need: int, rest: list[str]):
     """The error of an element whose nodes end too early."""
     return file.error(
-        f"element {shown(rest[0].strip())} has {len(rest) - 1} of its {need} nodes. Is the file cut off?", line
+        f"element {shown(rest[0].strip())} has {len(rest) - 1} of its {need} nodes. Is the file cut off?",
+        line,
     )

@@ -112,7 +112,9 @@ def _blocks(
             name_line, name = next(lines, (line, ""))
             what = name[5:13].strip().upper()
             if not name.lstrip().startswith("-4"):
-                raise source.error("a block of results must start with -4. Is the file cut off?", name_line)
+                raise source.error(
+                    "a block of results must start with -4. Is the file cut off?", name_line
+                )
             shape = {}
             for at, row in _rows(source, lines, f"the block of results {shown(what)}"):
                 if what == "DISP" and modal:
@@ -125,7 +127,9 @@ def _blocks(
         elif key == "9999":
             ended = True
     if not ended:
-        raise source.error("the file ends without its last line 9999: it is cut off. Run the job again.")
+        raise source.error(
+            "the file ends without its last line 9999: it is cut off. Run the job again."
+        )
     if others:
         warn(
             f"{source.path}: ignored: results {', '.join(sorted(others))}; displacements of modes alone are read.",
@@ -137,7 +141,8 @@ def _check_format(source: Source, text: str, line: int) -> None:
     """Blocks are in text with ten digits for a node (format 1); binary ones are refused."""
     if text[73:75].strip() not in ("0", "1"):
         raise source.error(
-            "the block is binary or in an unknown format: write results with *NODE FILE (in text), not *NODE OUTPUT.", line
+            "the block is binary or in an unknown format: write results with *NODE FILE (in text), not *NODE OUTPUT.",
+            line,
         )
 
 
@@ -164,7 +169,8 @@ def _values(source: Source, row: str, line: int) -> tuple[int, Array]:
 def _elements(source: Source, lines: Iterator[tuple[int, str]], deck: Deck) -> None:
     """The element table."""
     known = set(deck.numbers)
-    kind, nodes = None, []
+    kind: tuple[str, int, int] | None = None
+    nodes: list[int] = []
     for line, row in _rows(source, lines, "the element table"):
         if row.startswith(" -1"):
             code = whole_number(source, row[13:18], line, "the type of an element")

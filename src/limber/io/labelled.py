@@ -143,4 +143,3 @@ def symmetric_of_triplets(
     off = once[rows[once] != columns[once]]
     i, j = np.concatenate([rows[once], columns[off]]), np.concatenate([columns[once], rows[off]])
     return sp.csr_array((np.concatenate([values[once], values[off]]), (i, j)), shape=(n, n))
-

@@ -45,7 +45,9 @@ def read_nastran(
     such as a Craig-Bampton superelement, is a `Superelement`.  Reading needs the extra `nastran` (pyyeti).
     """
     if (mass is None) != (stiffness is None):
-        raise ArgumentValueError("mass and stiffness go together: give the names of both matrices, or neither.")
+        raise ArgumentValueError(
+            "mass and stiffness go together: give the names of both matrices, or neither."
+        )
     factors, source = scales(units), Source(path)
     assembly = source.path.suffix.lower() in (".asm", ".op4", ".op2")
     geometry = source.beside(".asm") if assembly else source
@@ -160,7 +162,12 @@ def _made(
 
 
 def _turned(
-    bulk: Bulk, where: dict[int, int], used: list[int], freedoms: np.ndarray, size: int, holder: Source
+    bulk: Bulk,
+    where: dict[int, int],
+    used: list[int],
+    freedoms: np.ndarray,
+    size: int,
+    holder: Source,
 ) -> sp.csr_array:
     """Rows in basic axes from rows in the axes of the grids: u_basic = turn @ u."""
     turn = sp.lil_array((size, size))

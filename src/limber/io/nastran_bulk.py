@@ -23,7 +23,20 @@ _ELEMENTS = {
 }  # fmt: skip
 #: Cards of constraints and reductions, which a matrix has in it or not; the reader cannot know, and says so.
 _CONSTRAINTS = (
-    *("SPC", "SPC1", "SPCADD", "MPC", "MPCADD", "RBAR", "RBE1", "RBE2", "RBE3", "RROD", "RJOINT", "RSPLINE"),
+    *(
+        "SPC",
+        "SPC1",
+        "SPCADD",
+        "MPC",
+        "MPCADD",
+        "RBAR",
+        "RBE1",
+        "RBE2",
+        "RBE3",
+        "RROD",
+        "RJOINT",
+        "RSPLINE",
+    ),
     *("SUPORT", "SUPORT1", "OMIT", "OMIT1"),
 )
 _SYSTEMS = {"CORD2R": 1, "CORD2C": 2, "CORD2S": 3}
@@ -55,7 +68,9 @@ class Bulk:
     axes: Array = field(default_factory=lambda: np.zeros((0, 3, 3)))
     points: list[int] = field(default_factory=list)
     elements: list[Element] = field(default_factory=list)
-    order: list[tuple[int, int]] | None = None  # (grid, direction) of the rows of a superelement; direction 0: a point
+    order: list[tuple[int, int]] | None = (
+        None  # (grid, direction) of the rows of a superelement; direction 0: a point
+    )
 
 
 def read_bulk(source: Source, elements: bool = True) -> Bulk:
@@ -83,13 +98,17 @@ def read_bulk(source: Source, elements: bool = True) -> Bulk:
         _place(source, n2p, found, grids, systems)
     twice = set(found.points) & grids.keys()
     if twice or len(set(found.points)) != len(found.points):
-        raise source.error(f"a SPOINT comes twice, or has the number of a GRID: {several(sorted(twice))}.")
+        raise source.error(
+            f"a SPOINT comes twice, or has the number of a GRID: {several(sorted(twice))}."
+        )
     found.points.sort()
     known = {*grids}
     for _, corners, nodes in found.elements:
         missing = [node for node in nodes[:corners] if node not in known]
         if missing:
-            raise source.error(f"an element uses GRID {missing[0]}, which the file does not have. Is it cut off?")
+            raise source.error(
+                f"an element uses GRID {missing[0]}, which the file does not have. Is it cut off?"
+            )
     return found
 
 
@@ -106,15 +125,21 @@ def _add(source: Source, found: Bulk, grids: dict, systems: dict, name: str, fie
             _whole(source, f"GRID {number}", fields, 5, 0),
         )
     elif name == "GRDSET":
-        raise source.error("GRDSET is not known here: write the coordinate systems into the GRID cards.")
+        raise source.error(
+            "GRDSET is not known here: write the coordinate systems into the GRID cards."
+        )
     elif name in _SYSTEMS:
         number = _whole(source, name, fields, 0)
         numbers = [_real(source, f"{name} {number}", fields, i) for i in range(2, 11)]
         row = [number, _SYSTEMS[name], _whole(source, f"{name} {number}", fields, 1, 0), *numbers]
         if number <= 0 or row[2] == number or systems.setdefault(number, row) != row:
-            raise source.error(f"{name} {number} comes twice with different numbers, or refers to itself.")
+            raise source.error(
+                f"{name} {number} comes twice with different numbers, or refers to itself."
+            )
     elif name.startswith("CORD1"):
-        raise source.error(f"{name} is not known here: write it as {name.replace('1', '2')}, by points.")
+        raise source.error(
+            f"{name} is not known here: write it as {name.replace('1', '2')}, by points."
+        )
     elif name == "SPOINT":
         found.points += _listed(source, name, fields)
     elif name == "EXTRN":
@@ -123,9 +148,14 @@ def _add(source: Source, found: Bulk, grids: dict, systems: dict, name: str, fie
             raise source.error("EXTRN must come once and have pairs of a point and its directions.")
         found.order = []
         for i in range(0, len(pairs), 2):
-            point, directions = _whole(source, name, pairs, i), str(_whole(source, name, pairs, i + 1))
+            point, directions = (
+                _whole(source, name, pairs, i),
+                str(_whole(source, name, pairs, i + 1)),
+            )
             if set(directions) - set("0123456"):
-                raise source.error(f"EXTRN has the directions {shown(directions)} of point {point}.")
+                raise source.error(
+                    f"EXTRN has the directions {shown(directions)} of point {point}."
+                )
             found.order += [(point, int(d)) for d in directions]
     elif name in _CONSTRAINTS:
         source.ignore(name)
@@ -147,7 +177,9 @@ def _place(source: Source, n2p: Any, found: Bulk, grids: dict, systems: dict) ->
                 f"GRID {number} is in the coordinate system {missing[0]}, which the file does not have. Is it cut off?"
             )
         if moved == -1:
-            raise source.error(f"GRID {number} is a fluid point (CD = -1): Limber has structures only.")
+            raise source.error(
+                f"GRID {number} is a fluid point (CD = -1): Limber has structures only."
+            )
     with source.foreign("coordinate systems of grids"):
         uset = n2p.addgrid(
             None,
@@ -176,7 +208,11 @@ def _whole(source: Source, card: str, fields: Sequence, at: int, blank: int | No
     value = _field(fields, at)
     if value == "" and blank is not None:
         return blank
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or abs(int(value)) > 10**9:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, np.integer))
+        or abs(int(value)) > 10**9
+    ):
         raise source.error(f"field {at + 1} of {card} must be a whole number, got {shown(value)}.")
     return int(value)
 

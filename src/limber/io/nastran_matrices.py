@@ -34,7 +34,7 @@ def read_matrices(source: Source) -> dict[str, Matrix]:
     if kind == ".op4":
         found = _op4(source)
     elif kind == ".op2":
-        found = {**_op2(source), **_dmig(source)}
+        found = _op2(source) or _dmig(source)  # data blocks of matrices, or tables of DMIG
     else:
         source.text()
         found = _dmig(source)
@@ -63,7 +63,9 @@ def choose(
     for name in sorted(found.keys() - set(pairs[0])):
         if max(found[name].values.shape) > 1:
             source.ignore(f"the matrix {name.upper()}")
-    m, k = (Matrix(_real(source, name, found[name].values), found[name].labels) for name in pairs[0])
+    m, k = (
+        Matrix(_real(source, name, found[name].values), found[name].labels) for name in pairs[0]
+    )
     return m, k
 
 
@@ -74,7 +76,9 @@ def _real(source: Source, name: str, values: Any) -> sp.csr_array:
     if np.iscomplexobj(matrix.data) and not np.any(matrix.data.imag):
         matrix = matrix.real
     if np.iscomplexobj(matrix.data) or not np.isfinite(matrix.data).all():
-        raise source.error(f"the matrix {name.upper()} has complex numbers or ones that are not finite.")
+        raise source.error(
+            f"the matrix {name.upper()} has complex numbers or ones that are not finite."
+        )
     return matrix.astype(float)
 
 
@@ -84,14 +88,16 @@ def _op4(source: Source) -> dict[str, Matrix]:
         names, sizes, *_ = op4.dir(str(source.path), verbose=False)
     for name, (rows, columns) in zip(names, sizes):
         if not (0 < rows <= _MOST_ROWS and 0 < columns <= _MOST_ROWS):
-            raise source.error(f"the matrix {name.upper()} has {rows} x {columns} numbers. Is the file damaged?")
+            raise source.error(
+                f"the matrix {name.upper()} has {rows} x {columns} numbers. Is the file damaged?"
+            )
     with source.foreign("OP4"):
         names, values, *_ = op4.load(str(source.path), into="list", sparse=True)
     lower = [name.lower() for name in names]
+    for name in {name for name in lower if lower.count(name) > 1}:
+        source.ignore(f"the matrix {name.upper()}, which comes several times")
     return {
-        name: Matrix(matrix, None)
-        for name, matrix in zip(lower, values)
-        if lower.count(name) == 1
+        name: Matrix(matrix, None) for name, matrix in zip(lower, values) if lower.count(name) == 1
     }
 
 
@@ -100,11 +106,7 @@ def _op2(source: Source) -> dict[str, Matrix]:
     with source.foreign("OP2"), op2.OP2(str(source.path)) as file:
         file.directory(verbose=False)
         values = file.rdop2mats()
-    return {
-        name.lower(): Matrix(matrix, None)
-        for name, matrix in values.items()
-        if not isinstance(matrix, list)
-    }
+    return {name.lower(): Matrix(matrix, None) for name, matrix in values.items()}
 
 
 def _dmig(source: Source) -> dict[str, Matrix]:

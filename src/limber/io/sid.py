@@ -52,7 +52,7 @@ def read_sid(path: str | PathLike) -> FlexibleBody:
     eta = 0.
     """
     source = Source(path)
-    header, part = parse_blocks(source)
+    part = parse_blocks(source)
     modal = _one(source, part, "modal")
     ref = _one(source, modal, "refmod")
     keys = {e.key: e for e in ref.entries if not e.indices}
@@ -96,7 +96,8 @@ def _one(source: Source, block: Block, name: str) -> Block:
     found = block.all(name)
     if len(found) != 1:
         raise source.error(
-            f"{block.name} must have one block '{name}', got {len(found)}. Is the file whole?", block.line
+            f"{block.name} must have one block '{name}', got {len(found)}. Is the file whole?",
+            block.line,
         )
     return found[0]
 
@@ -136,7 +137,9 @@ def _nodes(source: Source, frame: Block, m: int) -> Nodes:
         psi = read_taylor(source, _one(source, block, "psi"), 3, m, m)
         axes = read_taylor(source, _one(source, block, "AP"), 3, 3, m)
         if np.abs(axes.M0 - np.eye(3)).max() > 1e-6:
-            source.ignore("axes of nodes that differ from those of the body (AP): nodes have the axes of the body")
+            source.ignore(
+                "axes of nodes that differ from those of the body (AP): nodes have the axes of the body"
+            )
         names.append(block.value)
         places.append(origin.M0[:, 0])
         moves.append(phi.M0)
@@ -148,8 +151,12 @@ def _nodes(source: Source, frame: Block, m: int) -> Nodes:
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise source.error(f"node {several(sorted(repeated))} comes twice.", frame.line)
-    second = np.array(seconds) if np.any(seconds) else None
-    shapes = Shapes(np.array(places), np.array(moves), np.array(turns), second)
+    shapes = Shapes(
+        np.array(places),
+        np.array(moves),
+        np.array(turns),
+        np.array(seconds) if np.any(seconds) else None,
+    )
     return Nodes(tuple(names), shapes)
 
 
@@ -160,11 +167,10 @@ def _integrals(source: Source, mass: float, data: dict[str, Taylor], m: int) -> 
     S0, E0, F0, G0 = data["mdCM"].M0[:, 0], Ct.M0, Cr.M0, Me.M0
     if np.abs(G0 - G0.T).max() > 1e-6 * np.abs(G0).max():
         raise source.error("Me is not symmetric: no modal mass matrix is. Is the file damaged?")
-    estimate = None
+    p = tilde(S0)
+    rigid = np.block([[J.M0, p], [p.T, mass * np.eye(3)]])
+    estimate = closed_integrals(rigid, np.hstack([F0, E0]), G0)
     if Cr.M1 is None or data["Oe"].M1 is None:
-        p = tilde(S0)
-        rigid = np.block([[J.M0, p], [p.T, mass * np.eye(3)]])
-        estimate = closed_integrals(rigid, np.hstack([F0, E0]), G0)
         warn(
             f"{source.path}: Cr or Oe has no first order: how forces of inertia change with the deformation is estimated from "
             "the mean motion of each mode.",
@@ -179,13 +185,16 @@ def _integrals(source: Source, mass: float, data: dict[str, Taylor], m: int) -> 
     if data["Oe"].M1 is not None:
         J2 = np.zeros((m, m, 3, 3))
         for column, (i, j) in enumerate(OE_ORDER):
-            J2[:, :, i, j] = J2[:, :, j, i] = data["Oe"].M1[:, :, column] * (-2.0 if i == j else -1.0)
+            J2[:, :, i, j] = J2[:, :, j, i] = data["Oe"].M1[:, :, column] * (
+                -2.0 if i == j else -1.0
+            )
         J2 = upper(J2)
     else:
         J2 = estimate.J2
-    G1 = None if Me.M1 is None else Me.M1.transpose(0, 2, 1)
+    S2 = np.zeros((m, m, 3)) if Ct.M1 is None else Ct.M1
+    G1 = np.zeros((m, m, m)) if Me.M1 is None else Me.M1.transpose(0, 2, 1)
     return ModalIntegrals(
-        mass, S0, upper(J.M0), E0, F0, upper(J.M1.transpose(1, 0, 2)), G0, F1, J2, Ct.M1, G1
+        mass, S0, upper(J.M0), E0, F0, upper(J.M1.transpose(1, 0, 2)), G0, F1, J2, S2, G1
     )
 
 
@@ -225,7 +234,9 @@ def _compare(source: Source, data: dict[str, Taylor], integrals: ModalIntegrals,
     wrong = []
     for name, want in expected.items():
         got, size = given[name], np.abs(want).max(initial=0.0)
-        floor = 1e-9 * np.sqrt(np.diag(integrals.G0).max() * max(integrals.J0[[0, 3, 5]].sum(), integrals.mass))
+        floor = 1e-9 * np.sqrt(
+            np.diag(integrals.G0).max() * max(integrals.J0[[0, 3, 5]].sum(), integrals.mass)
+        )
         if np.isfinite(got).all() and np.abs(got - want).max(initial=0.0) > _SAME * size + floor:
             wrong.append(f"{name} by {np.abs(got - want).max() / max(size, floor):.2g} of its size")
     if wrong:

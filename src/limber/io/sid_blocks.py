@@ -43,12 +43,16 @@ class Block:
         return [block for block in self.blocks if block.name == name.lower()]
 
 
-def parse_blocks(source: Source) -> tuple[str, Block]:
-    """The line before the data, and the block `part`."""
+def parse_blocks(source: Source) -> Block:
+    """The block `part`; a line before it is a comment."""
     lines = source.text().splitlines()
-    start = next((i for i, text in enumerate(lines) if text.split()[:1] in (["part"], ["PART"])), None)
+    start = next(
+        (i for i, text in enumerate(lines) if text.split()[:1] in (["part"], ["PART"])), None
+    )
     if start is None:
-        raise source.error("there is no line 'part': this is not a file of Standard Input Data (SID).")
+        raise source.error(
+            "there is no line 'part': this is not a file of Standard Input Data (SID)."
+        )
     root = Block("", "", 0)
     stack = [root]
     for line, raw in enumerate(lines[start:], start + 1):
@@ -59,10 +63,16 @@ def parse_blocks(source: Source) -> tuple[str, Block]:
         words = left.lower().split()
         if words[:1] == ["end"] and len(words) == 2 and not equals:
             if len(stack) == 1 or stack[-1].name != words[1]:
-                open_now = f"'{stack[-1].name}' of line {stack[-1].line}" if len(stack) > 1 else "none"
-                raise source.error(f"{shown(text)} ends a block that is not open; open is {open_now}.", line)
+                open_now = (
+                    f"'{stack[-1].name}' of line {stack[-1].line}" if len(stack) > 1 else "none"
+                )
+                raise source.error(
+                    f"{shown(text)} ends a block that is not open; open is {open_now}.", line
+                )
             stack.pop()
-        elif (words[:1] == ["new"] and len(words) == 2) or (not equals and re.fullmatch(r"\w+", left)):
+        elif (words[:1] == ["new"] and len(words) == 2) or (
+            not equals and re.fullmatch(r"\w+", left)
+        ):
             if len(stack) > _DEEPEST:
                 raise source.error(f"blocks are more than {_DEEPEST} deep.", line)
             block = Block(words[-1], right, line)
@@ -71,7 +81,9 @@ def parse_blocks(source: Source) -> tuple[str, Block]:
         else:
             match = _ENTRY.fullmatch(left)
             if not equals or not match or len(stack) == 1:
-                raise source.error(f"must be an entry 'key = value' of a block, got {shown(text)}.", line)
+                raise source.error(
+                    f"must be an entry 'key = value' of a block, got {shown(text)}.", line
+                )
             indices = tuple(
                 whole_number(source, x, line, "an index", 100_000)
                 for x in (match[2].split(",") if match[2] is not None else ())
@@ -79,12 +91,13 @@ def parse_blocks(source: Source) -> tuple[str, Block]:
             stack[-1].entries.append(Entry(match[1].lower(), indices, right, line))
     if len(stack) > 1:
         raise source.error(
-            f"the block '{stack[-1].name}' of line {stack[-1].line} does not end: the file is cut off.", stack[-1].line
+            f"the block '{stack[-1].name}' of line {stack[-1].line} does not end: the file is cut off.",
+            stack[-1].line,
         )
     parts = root.all("part")
     if len(parts) != 1 or len(root.blocks) != 1:
         raise source.error(f"must have one block 'part', got {len(root.blocks)} blocks.")
-    return lines[0] if start else "", parts[0]
+    return parts[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +121,9 @@ def read_taylor(source: Source, block: Block, rows: int, columns: int, modes: in
     structure = _header(source, block, header, "structure", 3)
     order = _header(source, block, header, "order", 0)
     if structure not in (0, 1, 2, 3, 4):
-        raise source.error(f"structure of {block.name} must be 0 to 4, got {structure}.", block.line)
+        raise source.error(
+            f"structure of {block.name} must be 0 to 4, got {structure}.", block.line
+        )
     if order > 1:
         source.ignore(f"terms of order 2 and more of {block.name}")
     M0 = np.eye(rows, columns) if structure == 4 else np.zeros((rows, columns))
@@ -126,12 +141,17 @@ def read_taylor(source: Source, block: Block, rows: int, columns: int, modes: in
         if len(index) != target.ndim or any(not 0 <= i < n for i, n in zip(index, target.shape)):
             size = " x ".join(map(str, target.shape))
             raise source.error(
-                f"{entry.key}{entry.indices} of {block.name} is outside of its {size} numbers.", entry.line
+                f"{entry.key}{entry.indices} of {block.name} is outside of its {size} numbers.",
+                entry.line,
             )
         if (entry.key, index) in seen:
-            raise source.error(f"{entry.key}{entry.indices} of {block.name} comes twice.", entry.line)
+            raise source.error(
+                f"{entry.key}{entry.indices} of {block.name} comes twice.", entry.line
+            )
         seen.add((entry.key, index))
-        value = number(source, entry.text, entry.line, f"{entry.key}{entry.indices} of {block.name}")
+        value = number(
+            source, entry.text, entry.line, f"{entry.key}{entry.indices} of {block.name}"
+        )
         if structure == 0 and entry.key == "m0" and value:
             raise source.error(f"{block.name} of structure 0 (zero) has a number.", entry.line)
         if structure == 1 and entry.key == "m0" and index[0] != index[1] and value:
@@ -156,8 +176,6 @@ def write_taylor(
 ) -> None:
     """The lines of a block; zeros are left out."""
     rows, columns = M0.shape
-    if M1 is not None and not np.any(M1):
-        M1 = None
     if M1 is None and not np.any(M0):
         structure = 0
     elif M1 is None and rows == columns and np.array_equal(M0, np.eye(rows)):

@@ -51,7 +51,10 @@ def _text(body: FlexibleBody) -> str:
         "          refmod",
         f"               mass = {_number(x.mass)}",
         f"               nelastq = {m}",
-        *(f"               ielastq ({k + 1:4d}) = Mode {k + 1:4d} : {w / (2 * np.pi):.6g} Hz" for k, w in enumerate(omega)),
+        *(
+            f"               ielastq ({k + 1:4d}) = Mode {k + 1:4d} : {w / (2 * np.pi):.6g} Hz"
+            for k, w in enumerate(omega)
+        ),
         "          end refmod",
         "          frame",
     ]
@@ -65,9 +68,9 @@ def _text(body: FlexibleBody) -> str:
     blocks = {
         "mdCM": (x.S0[:, None], x.E0.T[:, :, None]),
         "J": (six(full(x.J0))[:, None], six(J1)[:, :, None]),
-        "Ct": (x.E0, x.S2),
+        "Ct": (x.E0, x.S2 if np.any(x.S2) else None),
         "Cr": (x.F0, F1),
-        "Me": (x.G0, None if x.G1 is None else x.G1.transpose(0, 2, 1)),
+        "Me": (x.G0, x.G1.transpose(0, 2, 1) if np.any(x.G1) else None),
         "Gr": (derivative["Gr"], Gr1.transpose(0, 2, 1, 3).reshape(3, m, 3 * m)),
         "Ge": (derivative["Ge"], None),
         "Oe": (derivative["Oe"], centrifugal(J2)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +30,7 @@ def write_structure(structure: Structure, path: str | PathLike) -> None:
     """
     if not isinstance(structure, Structure):
         raise ArgumentTypeError(f"structure must be a Structure, got {shown(structure)}.")
-    arrays = {
+    arrays: dict[str, Any] = {
         _FORMAT: np.array(1),
         "position": structure.position,
         "names": np.array(structure.names, dtype=np.str_),
@@ -60,12 +61,16 @@ def read_structure_npz(source: Source) -> Structure:
             found = {name: data[name] for name in data.files}
     missing = [name for name in _NEEDED if name not in found]
     if missing:
-        raise source.error(f"has no array {missing[0]!r}: this is not a file of lb.io.write_structure.")
+        raise source.error(
+            f"has no array {missing[0]!r}: this is not a file of lb.io.write_structure."
+        )
     for name in found:
         if name not in _KNOWN:
             raise source.error(f"has the unknown array {name!r}. {did_you_mean(name, _KNOWN)}")
     if found[_FORMAT].shape != () or found[_FORMAT] != 1:
-        raise source.error(f"is of the version {shown(found[_FORMAT].tolist())}, which this Limber does not know.")
+        raise source.error(
+            f"is of the version {shown(found[_FORMAT].tolist())}, which this Limber does not know."
+        )
     with source.foreign("the sparse matrices of a structure"):
         n = len(found["names"])
         M, K = (_matrix(source, found, name) for name in "MK")
@@ -82,8 +87,15 @@ def _matrix(source: Source, found: dict[str, np.ndarray], name: str) -> sp.csr_a
     data, indices, indptr = (found[f"{name}_{part}"] for part in _MATRIX)
     n = len(indptr) - 1
     whole = all(x.dtype.kind in "iu" for x in (indices, indptr))
-    if not whole or n < 1 or indices.size != data.size or (indices.size and not 0 <= indices.min() <= indices.max() < n):
-        raise source.error(f"{name} is damaged: its rows and columns do not fit together. Write it again.")
+    if (
+        not whole
+        or n < 1
+        or indices.size != data.size
+        or (indices.size and not 0 <= indices.min() <= indices.max() < n)
+    ):
+        raise source.error(
+            f"{name} is damaged: its rows and columns do not fit together. Write it again."
+        )
     A = sp.csr_array((data, indices, indptr), shape=(n, n))
     A.check_format()
     return A

@@ -32,7 +32,11 @@ def closed_integrals(rigid: Array, coupling: Array, modal: Array) -> ModalIntegr
     swung = theta @ S0  # sum m theta_r x l
     N0 = b[:, :, None] * S0 + theta @ P
     N1 = mass * b[:, None, :, None] * b[None, :, None, :]
-    N1 = N1 + b[:, None, :, None] * swung[None, :, None, :] + swung[:, None, :, None] * b[None, :, None, :]
+    N1 = (
+        N1
+        + b[:, None, :, None] * swung[None, :, None, :]
+        + swung[:, None, :, None] * b[None, :, None, :]
+    )
     N1 = N1 + (theta @ P)[:, None] @ np.swapaxes(theta, 1, 2)[None]
     rest = modal - np.trace(N1, axis1=2, axis2=3)
     N1 = N1 + rest[:, :, None, None] / 3.0 * np.eye(3)

@@ -230,5 +230,7 @@ def _symmetric(name: str, given: Any) -> Array:
         raise ArgumentValueError(f"{name} must be square, got {A.shape}.")
     off = np.abs(A - A.T).max()
     if off > 1e-6 * np.abs(A).max():
-        raise ArgumentValueError(f"{name} is not symmetric: entries differ by {off:.3g} from their mirror images.")
+        raise ArgumentValueError(
+            f"{name} is not symmetric: entries differ by {off:.3g} from their mirror images."
+        )
     return 0.5 * (A + A.T)
