@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber.bodies.flexible import FlexibleBody
 from limber.checks import Array, array, integer, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 from limber.structures import matrices
+from limber.structures.reduce import reduce
 
 #: A node of a structure, by name or number.
 Node = str | int
@@ -127,9 +129,77 @@ class Structure(Frozen):
             )
         return i
 
+    def reduce(
+        self,
+        *,
+        clamped: Node | Iterable[Node] | None = None,
+        pinned: Node | Iterable[Node] | None = None,
+        interface: Node | Iterable[Node] = (),
+        modes: int | dict = 10,
+        method: str = "normal",
+        loads: Mapping[Node, Any] | None = None,
+        shapes: ArrayLike | None = None,
+        patches: Mapping[Node, Iterable[Node]] | None = None,
+        nodes: Iterable[Node] | str | None = None,
+        origin: Node | ArrayLike | None = None,
+        damping: float | ArrayLike = 0.0,
+        geometric_stiffening: bool = False,
+        progress: bool | None = None,
+    ) -> FlexibleBody:
+        """A flexible body that moves as the structure does in a few shapes.
+
+        Parameters
+        ----------
+        clamped : a node or several, held in all freedoms.  The body frame is there, and so is the joint of the body.
+            With no clamped node the modes are those of the free structure: attach the body with `inboard=` the node
+            that carries its joint.
+        pinned : a node or several whose displacements alone are held; the modes turn it.  Attach the body with
+            `inboard=` that node.
+        interface : nodes at which other bodies or forces act.
+        modes : which normal modes are taken: the lowest, as many as the number says; {"band": (low, high)}, all
+            between two frequencies in rad/s; or {"effective_mass": 0.95}, as many as have that part of the total mass in
+            each of the "directions", ("x", "y", "z") if not given, of x, y, z, rx, ry, rz.
+        method : "normal" has normal modes only, with the interface nodes free.  "static-correction" adds the static
+            deformation under unit forces and moments at the interface nodes (residual attachment modes), which makes
+            the static deflection under such loads exact.  "craig-bampton" takes normal modes with the interface nodes
+            held and adds the static deformation due to their displacements and rotations.
+        loads : {node: (mass, inertia)} of what the nodes carry, kg and kg m^2 about the node, (3, 3), a diagonal
+            (Ixx, Iyy, Izz) or one number for all axes.  The normal modes are computed with it, and then fit the
+            loaded body better.  It only affects the shapes: attach the load itself as a body.
+        shapes : (n, 6, k) or (n, 3, k), shapes of your own beside the modes, or instead of them with `modes=0`.
+        patches : {node: nodes}; a node without rotations of its own, as those of solids, moves as the rigid body that
+            fits the displacements of these nodes best.  By default it is fitted to its neighbours in K and itself.
+        nodes : which nodes the body keeps, by name, beside those that the other arguments name; "all" for all.  None
+            keeps all nodes with rotations of their own if the structure has no more than 200 nodes, and no others.
+        origin : the origin of the body frame, a node or a point.  None: the (first) clamped node, or the origin of the
+            structure's axes if there is none.
+        damping : damping ratio of all modes of the body, or one each, in ascending order of frequency.
+        geometric_stiffening : whether loads stiffen or soften the body; needs a structure with `geometric`.
+        progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
+
+        The shapes are orthonormal in the mass matrix, so that the stiffness of the body is diag(omega^2), and contain
+        no rigid-body motion.  A shape that depends on others is refused by name.  Mass properties come from the full
+        mass matrix; the axes of the body are those of the structure.
+        """
+        return reduce(
+            self,
+            clamped=clamped,
+            pinned=pinned,
+            interface=interface,
+            modes=modes,
+            method=method,
+            loads=loads,
+            shapes=shapes,
+            patches=patches,
+            nodes=nodes,
+            origin=origin,
+            damping=damping,
+            geometric_stiffening=geometric_stiffening,
+            progress=progress,
+        )
+
     def __repr__(self):
-        mass = self.M.diagonal().reshape(len(self), self.freedoms)[:, :3]
-        return f"Structure(nodes={len(self)}, freedoms={mass.shape[0] * self.freedoms})"
+        return f"Structure(nodes={len(self)}, freedoms={len(self) * self.freedoms})"
 
 
 def _node_names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:
