@@ -15,7 +15,7 @@ TOLERANCE = 1e-10
 def system(seed, bodies, fidelity, flexible=0.5):
     rng = np.random.default_rng(seed)
     assembly = random_assembly(
-        rng, bodies=bodies, flexible=flexible, rotary=bool(seed % 2), gravity=True
+        rng, bodies=bodies, flexible=flexible, rotary=bool(seed % 2), gravity=True, second=seed == 4
     )
     s = assembly.build(fidelity=fidelity)
     return s, random_state(rng, s)

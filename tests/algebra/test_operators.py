@@ -18,7 +18,11 @@ fidelities = st.sampled_from(["full", "ruthless"])
 
 def case(seed, fidelity="full", bodies=6, **options):
     rng = np.random.default_rng(seed)
-    options = {"flexible": 0.6, "rotary": bool(rng.integers(2))} | options
+    options = {
+        "flexible": 0.6,
+        "rotary": bool(rng.integers(2)),
+        "second": bool(rng.integers(2)),
+    } | options
     s = random_assembly(rng, bodies=bodies, **options).build(fidelity=fidelity)
     return rng, s, *random_state(rng, s)
 

@@ -325,7 +325,7 @@ def test_bending_can_be_left_out():
         ({"damping": "light"}, "damping"),
         ({"load": (-1.0, 0.0)}, r"load must not be negative, got \(-1.0, 0.0\)"),
         ({"load": 1.0}, r"load must have shape \(2,\)"),
-        ({"geometric_stiffening": True}, "not available in this version"),
+        ({"geometric_stiffening": "yes"}, "geometric_stiffening must be True or False, got 'yes'"),
     ],
 )
 def test_wrong_data_are_refused(change, message):

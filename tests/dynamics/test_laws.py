@@ -17,7 +17,11 @@ fidelities = st.sampled_from(["full", "ruthless"])
 
 
 def random_system(rng, fidelity="full", bodies=6, **options):
-    options = {"flexible": 0.6, "rotary": bool(rng.integers(2))} | options
+    options = {
+        "flexible": 0.6,
+        "rotary": bool(rng.integers(2)),
+        "second": bool(rng.integers(2)),
+    } | options
     return random_assembly(rng, bodies=bodies, **options).build(fidelity=fidelity)
 
 
@@ -156,7 +160,9 @@ def test_momentum_of_a_free_system_is_conserved(seed):
 
 def floating(rng):
     """A free flexible base with a random tree on it."""
-    part = random_assembly(rng, bodies=4, flexible=0.6, gravity=False, rotary=bool(rng.integers(2)))
+    part = random_assembly(
+        rng, bodies=4, flexible=0.6, gravity=False, rotary=bool(rng.integers(2)), second=True
+    )
     a = lb.Assembly("floating")
     a.attach(
         "base", lb.beam(2.0, 3.0, EI=100.0, modes=2, polar_inertia=0.1), lb.Free(), inboard="node3"

@@ -52,7 +52,7 @@ def mixed_assembly(gravity=(0.3, -0.2, -9.81)) -> lb.Assembly:
     ball = lb.CompoundJoint([slide, lb.Spherical(friction=0.3, friction_speed=0.2)])
     a.attach("ball", random_rigid_body(rng), ball, "hull", 2, (0, 0.2, 0), inboard="b")
     hinge = lb.Revolute([0, 0.6, 0.8], armature=0.2, friction=0.4, static_friction=0.7)
-    a.attach("link", random_flexible_body(rng, 2), hinge, "wrist", "a")
+    a.attach("link", random_flexible_body(rng, 2, second=True), hinge, "wrist", "a")
     return a
 
 

@@ -129,8 +129,9 @@ def test_blocks_of_a_model_do_not_overlap(fidelity):
         if m:
             loads = int(topo[row + L.LOADS]) if fidelity == "ruthless" else None
             spans += [(topo[row + c], size) for c, size in L.modal_work(m, loads).items()]
-        if topo[k + L.CURVED]:
-            spans.append((topo[k + L.W_CURVED], 3 * m * int(topo[k + L.CURVED])))
+        if topo[k + L.BENT]:
+            bent = topo[k + L.BENT]
+            spans.append((topo[bent + L.W_CURVED], L.curved_work(m, int(topo[bent + L.B_POINTS]))))
         if topo[k + L.INBOARD]:
             spans.append((topo[k + L.W_INBOARD], L.I_SHAPES + 6 * m))
     for g in range(topo[L.END], topo[L.GROUPS_END], L.COLUMNS):

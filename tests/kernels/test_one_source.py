@@ -25,7 +25,7 @@ def scratch(packed):
 
 def every_joint_and_mode_kind(fidelity):
     """A tree with every branch of the kernels: each joint kind and axis, clamped and free-free modes, point
-    masses and rotary nodes, a flexible body with several children, and one on its body frame."""
+    masses, rotary nodes and second-order shapes, a flexible body with several children, and one on its body frame."""
     rng = np.random.default_rng(5)
     a = lb.Assembly("every", gravity=(0.1, -0.2, -9.81))
     base = random_flexible_body(rng, 2, rotary=True)
@@ -42,7 +42,7 @@ def every_joint_and_mode_kind(fidelity):
         lb.CompoundJoint([lb.Screw(y, 0.2), lb.Spherical()]),
     ]
     for i, joint in enumerate(joints):
-        body = (random_rigid_body(rng), random_flexible_body(rng, 2))[i % 2]
+        body = (random_rigid_body(rng), random_flexible_body(rng, 2, second=i % 4 == 1))[i % 2]
         to = "base" if i < 3 else f"b{i - 3}"
         at = None if i == 2 else 0
         inboard = 0 if i % 4 == 1 else None

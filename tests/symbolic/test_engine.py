@@ -70,17 +70,18 @@ def test_random_rigid_trees(seed):
     assert_equal_to_engine(a, rng, states=2, print_all=seed == 2)
 
 
-@pytest.mark.parametrize("rotary", [False, True])
+@pytest.mark.parametrize("kind", [None, "rotary", "second"])
 @pytest.mark.parametrize("inboard", [None, 1])
-def test_flexible_tree(rotary, inboard):
-    """A rigid and a flexible child on a deforming node; clamped and free-free modes, rotary nodes."""
+def test_flexible_tree(kind, inboard):
+    """A rigid and a flexible child on a deforming node; clamped and free-free modes, rotary nodes, second-order shapes."""
+    rotary, second = kind == "rotary", kind == "second"
     rng = np.random.default_rng(7)
     a = lb.Assembly("tree", gravity=(0.1, -9.0, 0.4))
     modes = 2 if inboard is None else 1
-    body = random_flexible_body(rng, modes, rotary=rotary, clamped=inboard is None)
+    body = random_flexible_body(rng, modes, rotary=rotary, clamped=inboard is None, second=second)
     a.attach("base", body, lb.Revolute([0, 0, 1]), inboard=inboard)
     a.attach("arm", random_rigid_body(rng), lb.Revolute([0, 1, 0]), "base", 3, (0.1, 0, 0.2))
-    tip = random_flexible_body(rng, 1, rotary=rotary)
+    tip = random_flexible_body(rng, 1, rotary=rotary, second=second)
     turn = rotation_matrix(rng)
     a.attach("tip", tip, lb.Prismatic([1, 0, 0]), "base", 2, rotation=turn)
     assert_equal_to_engine(a, rng)

@@ -12,7 +12,7 @@ from limber.assembly.align import aligning_basis
 from limber.bodies.base import Body
 from limber.bodies.constants import BodyConstants
 from limber.bodies.nodes import Nodes
-from limber.bodies.shapes import Shapes, node_record
+from limber.bodies.shapes import Shapes, along, node_record, second_directions
 from limber.checks import Array
 from limber.errors import ModelError
 from limber.joints import Joint
@@ -80,17 +80,18 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
     n = len(items)
     groups = sum(len(i.joint.groups) for i in items if i.joint.kernel_kind[0] == L.GENERAL)
     flexible = sum(i.body.modes > 0 for i in items)
-    topo = np.zeros((1 + n + groups + flexible, L.COLUMNS), dtype=np.int64)
+    data = [_WORLD, *(_body_data(item, ruthless) for item in items)]
+    bent = 0 if ruthless else sum(body.nodes.second is not None for body in data)
+    topo = np.zeros((1 + n + groups + flexible + bent, L.COLUMNS), dtype=np.int64)
     const = Constants()
     const.add(gravity, np.zeros(3))
     assert const.size == L.CONST_START
     number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
-    data = [_WORLD, *(_body_data(item, ruthless) for item in items)]
     records: list[dict[int | None, int]] = [{None: L.WORLD}]
     bounds = np.full(n + 1, UNKNOWN)
     if align and (ruthless or not flexible):
         bounds, topo[0, L.BOUNDED] = _pivot_bounds(items, data), 1
-    group, modal_row = 1 + n, 1 + n + groups
+    group, modal_row, bent_row = 1 + n, 1 + n + groups, 1 + n + groups + flexible
     q = v = 0
     pairs: list[int] = []
     for k, item in enumerate(items, start=1):
@@ -109,14 +110,17 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
         row[L.CONST] = const.add(
             *_placement(item, data[row[L.PARENT]]), body.mass, body.moment, body.inertia, bounds[k]
         )
-        records.append(_pack_nodes(const, body))
+        directions = None
+        if body.nodes.second is not None and not ruthless:
+            row[L.BENT] = bent_row
+            directions = _pack_bent(topo[bent_row], const, body)
+            bent_row += 1
+        records.append(_pack_nodes(const, body, directions))
         if m:
             row[L.MODAL] = modal_row
             topo[modal_row, L.PAIRS] = topo.size + len(pairs)
             pairs += _pack_modal(topo[modal_row], const, body, ruthless)
             modal_row += 1
-            if not ruthless:
-                _pack_curved(row, const, body)
             if item.inboard is not None and not ruthless:
                 row[L.INBOARD] = records[k][item.inboard]
         _attach(topo, k, item, data, records, ruthless)
@@ -144,18 +148,19 @@ def _pack_modal(row, const: Constants, body: BodyConstants, ruthless: bool) -> l
     return [x for s in coupled for x in (len(s), *s)]
 
 
-def _pack_curved(row, const: Constants, body: BodyConstants) -> None:
-    """Pack the second-order shapes of a body: its curved points, and where B is in the records of its nodes."""
-    if body.nodes.shapes.second is not None:
-        row[L.BENT_NODES] = L.node_second(body.modes)
+def _pack_bent(row, const: Constants, body: BodyConstants) -> Array:
+    """Pack the curved points of a body with second-order shapes and return the directions of these (d, 3)."""
     points = body.integrals.curved
-    if points is None:
-        return
-    row[L.CURVED] = len(points)
-    records = np.column_stack([points.weight, points.unit, points.position])
-    row[L.CURVED_POINTS] = const.add(records)
-    row[L.CURVED_SHAPES] = const.add(np.moveaxis(points.translation, 1, 2))
-    row[L.CURVED_SECOND] = const.add(np.moveaxis(points.second, 1, 3))
+    parts = [body.nodes.second, None if points is None else points.second]
+    directions = second_directions([B for B in parts if B is not None])
+    row[L.B_DIRECTIONS], row[L.B_DIRECTION] = len(directions), const.add(directions)
+    row[L.B_NODE] = L.node_second(body.modes)
+    if points is not None:
+        row[L.B_POINTS] = len(points)
+        row[L.B_POINT] = const.add(np.column_stack([points.weight, points.unit, points.position]))
+        row[L.B_SHAPES] = const.add(np.moveaxis(points.translation, 1, 2))
+        row[L.B_SECOND] = const.add(along(directions, points.second))
+    return directions
 
 
 def _placement(item: Attachment, parent: BodyConstants) -> tuple[Array, Array, Array]:
@@ -164,10 +169,14 @@ def _placement(item: Attachment, parent: BodyConstants) -> tuple[Array, Array, A
     return item.rotation, item.offset, base + item.offset
 
 
-def _pack_nodes(const: Constants, body: BodyConstants) -> dict[int | None, int]:
+def _pack_nodes(
+    const: Constants, body: BodyConstants, directions: Array | None
+) -> dict[int | None, int]:
     """Pack the node records of a body; the key None stands for the body frame."""
     shapes = body.nodes.shapes
-    records: dict[int | None, int] = {j: const.add(shapes.record(j)) for j in range(len(shapes))}
+    records: dict[int | None, int] = {
+        j: const.add(shapes.record(j, directions)) for j in range(len(shapes))
+    }
     records[None] = records.pop(body.node(None))
     return records
 
@@ -203,7 +212,7 @@ def _align(topo, const: Constants, items, data) -> None:
         if not children[k]:
             continue
         row = topo[topo[k, L.MODAL]]
-        if row[L.SECOND] or topo[k, L.BENT_NODES] or topo[k, L.CURVED] or topo[k, L.INBOARD]:
+        if row[L.SECOND] or topo[k, L.BENT] or topo[k, L.INBOARD]:
             continue
         nodes = [body.node(items[c - 1].at) for c in children[k]]
         found = aligning_basis(np.vstack([body.nodes.shapes.twist(j) for j in nodes]), i.G0)
@@ -353,9 +362,10 @@ def _lay_out_work(topo, n: int) -> None:
         if row[L.ATTACHED] != L.RIGIDLY:
             row[L.W_NODE] = at
             at += 6 * int(topo[row[L.PARENT], L.MODES])
-        if row[L.CURVED]:
-            row[L.W_CURVED] = at
-            at += 3 * m * int(row[L.CURVED])
+        if row[L.BENT]:
+            bent = topo[row[L.BENT]]
+            bent[L.W_CURVED] = at
+            at += L.curved_work(m, int(bent[L.B_POINTS]))
         if m:
             modal_row = topo[row[L.MODAL]]
             loads = int(modal_row[L.LOADS]) if topo[0, L.RUTHLESS] else None

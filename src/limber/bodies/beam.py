@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.bodies.flexible import FlexibleBody, check_modes, modal_matrices
+from limber.bodies.foreshortening import foreshortening
 from limber.bodies.nodes import Nodes
 from limber.bodies.points import MassPoints
 from limber.bodies.recipe import BeamRecipe
@@ -112,7 +114,10 @@ def beam(
         tip: frequencies with a heavy body there converge only like 1/modes, and those of beams welded in a
         row stay too high, however many beams there are.  With a load far above `mass` and
         `mass length^2`, two modes are a cubic finite element.
-    geometric_stiffening : not available in this version; must be False.
+    geometric_stiffening : whether bending draws the points of the beam towards its root (`foreshortening`), so that it
+        stiffens when it spins or is pulled and buckles when it is pressed.  All products of such second-order shapes
+        are kept, so that the equations are those of a Lagrangian at any deflection; the deflections themselves should
+        stay below about a tenth of the length.  For larger ones, divide the beam into several bodies.
 
     The modes are ordered y1, z1, y2, z2, ..., torsion, stretch and are mass-normalized, so that the
     stiffness is diag(omega^2) (with `load`, the normalization includes the load).
@@ -123,10 +128,9 @@ def beam(
     EIy, EIz = _bending_stiffness(EI, counts)
     GJ = _stiffness("GJ", GJ, "torsion", counts)
     EA = _stiffness("EA", EA, "stretch", counts)
-    if geometric_stiffening is not False:
-        raise ArgumentValueError(
-            f"geometric_stiffening={shown(geometric_stiffening)} is not available in this version: beams are "
-            "linear. Use False."
+    if not isinstance(geometric_stiffening, bool):
+        raise ArgumentTypeError(
+            f"geometric_stiffening must be True or False, got {shown(geometric_stiffening)}."
         )
     elements = whole("elements", elements, 1)
     polar = _polar_inertia(polar_inertia, mass, EIy, EIz, EA, counts)
@@ -155,11 +159,12 @@ def beam(
     inertia = np.zeros((x.size, 3, 3))
     inertia[:, 0, 0] = polar * share
     zero = np.zeros((x.size, 3))
-    points = MassPoints(mass * share, _stations(shapes, x), inertia, zero)
+    order = 48 + 16 * most if geometric_stiffening else 0
+    points = MassPoints(mass * share, _stations(shapes, x, length, order), inertia, zero)
 
     at = np.linspace(0.0, length, elements + 1)
     names = ("root", *(f"node{i}" for i in range(1, elements)), "tip")
-    nodes = Nodes(names, _stations(shapes, at))
+    nodes = Nodes(names, _stations(shapes, at, length, order))
 
     omega = np.array([s.omega for s in shapes])
     ratio = _damping_ratios(damping, omega.size)
@@ -174,6 +179,7 @@ def beam(
         damping=tuple(ratio.tolist()),
         polar_inertia=None if polar_inertia is None else polar,
         load=None if load is None else _load_recipe(tip),
+        geometric_stiffening=geometric_stiffening,
     )
     matrices = modal_matrices(np.diag(omega**2), np.diag(2.0 * ratio * omega), omega.size)
     return FlexibleBody(points, nodes, *matrices, recipe)
@@ -312,8 +318,8 @@ def _bars(kind, length, inertia, stiffness, count) -> list[_Shape]:
     return shapes
 
 
-def _stations(shapes: list[_Shape], x: Array) -> Shapes:
-    """The points of the axis of the beam at x."""
+def _stations(shapes: list[_Shape], x: Array, length: float, order: int) -> Shapes:
+    """The points of the axis of the beam at x, with foreshortening by a quadrature of this order unless it is 0."""
     translation = np.zeros((x.size, 3, len(shapes)))
     rotation = np.zeros((x.size, 3, len(shapes)))
     for r, shape in enumerate(shapes):
@@ -326,4 +332,14 @@ def _stations(shapes: list[_Shape], x: Array) -> Shapes:
             rotation[:, 0, r] = value
         else:
             translation[:, 0, r] = value
-    return Shapes(np.outer(x, [1.0, 0, 0]), translation, rotation)
+    second = foreshortening(length, partial(_slopes, shapes), x, order) if order else None
+    return Shapes(np.outer(x, [1.0, 0, 0]), translation, rotation, second)
+
+
+def _slopes(shapes: list[_Shape], x: Array) -> Array:
+    """(n, 2, m): the slopes of the bending modes in y and in z at x; zero for other modes."""
+    slopes = np.zeros((x.size, 2, len(shapes)))
+    for r, shape in enumerate(shapes):
+        if shape.kind in ("y", "z"):
+            slopes[:, "yz".index(shape.kind), r] = shape.slope(x)
+    return slopes

@@ -137,7 +137,7 @@ class FlexibleBody(Body):
                 f"stiffness is missing: give the ({m}, {m}) modal stiffness matrix, as in np.diag(omega**2)."
             )
         stiffness, damping = modal_matrices(stiffness, damping, m)
-        shapes = Shapes(position, translation, rotation, _second(second, n, m))
+        shapes = Shapes(position, translation, rotation, second_shapes(second, n, m))
         points = MassPoints(mass, shapes, inertia, com)
         return cls(points, Nodes(node_names, shapes), stiffness, damping)
 
@@ -181,6 +181,8 @@ class FlexibleBody(Body):
             nodes = replace(nodes, shapes=nodes.shapes.held_at(node))
         if not ruthless:
             integrals = integrals.straight()
+            if integrals.curved is not None:
+                nodes = replace(nodes, shapes=nodes.shapes.with_second())
         moments = integrals.mass, integrals.S0, integrals.J0
         return BodyConstants(nodes, *moments, integrals, self.stiffness, self.damping)
 
@@ -233,7 +235,7 @@ class FlexibleBody(Body):
         return f"FlexibleBody(mass={shown_number(self.mass)}, modes={self.modes}, nodes={len(self.nodes.names)})"
 
 
-def _second(second: ArrayLike | None, n: int, m: int) -> Array | None:
+def second_shapes(second: ArrayLike | None, n: int, m: int) -> Array | None:
     """Second-order shapes of n nodes in m modes, checked."""
     if second is None:
         return None

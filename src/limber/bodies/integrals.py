@@ -58,7 +58,7 @@ def _antisymmetric(F1: Array) -> bool:
     """Whether F1_rs = -F1_sr, except for rounding."""
     even = F1 + np.swapaxes(F1, 0, 1)
     if even.dtype == object:
-        return not any(x != 0 and x.expand() != 0 for x in even.flat)
+        return not any(x != 0 and x.expand() != 0 for x in even.flat)  # type: ignore[attr-defined]
     return bool(np.abs(even).max(initial=0.0) <= ROUNDING * np.abs(F1).max(initial=0.0))
 
 
@@ -185,8 +185,10 @@ class ModalIntegrals:
 
     def without_modes(self) -> ModalIntegrals:
         """The integrals of the undeformed, rigid body."""
-        none = [np.zeros(s) for s in ((0, 3), (0, 3), (0, 6), (0, 0), (0, 0, 3), (0, 0, 6))]
-        return ModalIntegrals(self.mass, self.S0, self.J0, *none)
+        E0, F0, J1, G0, F1, J2 = map(
+            np.zeros, ((0, 3), (0, 3), (0, 6), (0, 0), (0, 0, 3), (0, 0, 6))
+        )
+        return ModalIntegrals(self.mass, self.S0, self.J0, E0, F0, J1, G0, F1, J2)
 
     def straight(self) -> ModalIntegrals:
         """The integrals without those of `curved`, which kernels of full fidelity add themselves.

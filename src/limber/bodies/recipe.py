@@ -25,3 +25,4 @@ class BeamRecipe:
     load: tuple[float, float | tuple[float, ...]] | None
     offset: tuple[float, ...] | None = None
     rotation: tuple[tuple[float, ...], ...] | None = None
+    geometric_stiffening: bool = False

@@ -61,6 +61,12 @@ class Shapes:
         """The same points of the undeformed body."""
         return Shapes.still(self.position)
 
+    def with_second(self) -> Shapes:
+        """The same points, with zeros for second-order shapes if they have none."""
+        m = self.modes
+        second = np.zeros((len(self), 3, m, m)) if self.second is None else self.second
+        return Shapes(self.position, self.translation, self.rotation, second)
+
     # --- at eta -------------------------------------------------------------------------------
 
     def displacements(self, eta: Array) -> Array:
@@ -123,9 +129,11 @@ class Shapes:
         """Whether any mode moves or turns point j."""
         return bool(np.any(self.twist(j)) or (self.second is not None and np.any(self.second[j])))
 
-    def record(self, j: int) -> Array:
-        """The node record of point j."""
-        second = None if self.second is None else self.second[j]
+    def record(self, j: int, directions: Array | None = None) -> Array:
+        """The node record of point j, with its second-order shapes along `directions` if these are given."""
+        second = None
+        if directions is not None and self.second is not None:
+            second = along(directions, self.second[j])
         return node_record(self.position[j], self.twist(j), second)
 
     def numbers(self) -> list[Array]:
@@ -137,9 +145,7 @@ def _joined_second(parts: Sequence[Shapes]) -> Array | None:
     """The second-order shapes of all parts; None if no part has any."""
     if all(x.second is None for x in parts):
         return None
-    m = parts[0].modes
-    zeros = [np.zeros((len(x), 3, m, m)) for x in parts]
-    return np.concatenate([z if x.second is None else x.second for x, z in zip(parts, zeros)])
+    return np.concatenate([x.with_second().second for x in parts])  # type: ignore[misc]
 
 
 class Shaped:
@@ -162,11 +168,35 @@ class Shaped:
         """(n, 3, m)."""
         return self.shapes.rotation
 
+    @property
+    def second(self) -> Array | None:
+        """(n, 3, m, m), or None where the points move on straight lines."""
+        return self.shapes.second
+
 
 def node_record(position: Array, twist: Array, second: Array | None = None) -> Array:
-    """A node record as `kernels.layout` describes it: position (3,), the columns of `twist` (6, m), B (3, m, m)."""
-    bending = np.zeros(0) if second is None else np.moveaxis(second, 0, 2).ravel()
+    """A node record as `kernels.layout` describes it: position (3,), the columns of `twist` (6, m), B (d, m, m)."""
+    bending = np.zeros(0) if second is None else second.ravel()
     return np.concatenate([position, twist.T.ravel(), bending])
+
+
+def second_directions(parts: Sequence[Array]) -> Array:
+    """(d, 3): orthonormal directions that span the vectors of all second-order shapes (n, 3, m, m), d = 0 to 3.
+
+    They are axes of the body frame where these do, as for a beam along x.
+    """
+    vectors = np.concatenate([np.moveaxis(B, 1, 3).reshape(-1, 3) for B in parts])
+    axes = np.eye(3)[[bool(np.any(x)) for x in vectors.T]]
+    if len(axes) < 2 or vectors.dtype == object:
+        return axes
+    _, size, basis = np.linalg.svd(vectors, full_matrices=False)
+    needed = basis[size > 1e-14 * size[0]]
+    return needed if len(needed) < len(axes) else axes
+
+
+def along(directions: Array, second: Array) -> Array:
+    """The components (..., d, m, m) of second-order shapes (..., 3, m, m) along directions (d, 3)."""
+    return np.einsum("di,...irs->...drs", directions, second)
 
 
 def record_labels(node: str, m: int) -> list[list[tuple[int, str]]]:

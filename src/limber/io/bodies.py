@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from limber.bodies import Body, FlexibleBody, RigidBody, beam
-from limber.bodies.flexible import MOST_MODES
+from limber.bodies.flexible import MOST_MODES, modal_matrices, second_shapes
+from limber.bodies.integrals import ModalIntegrals
 from limber.bodies.nodes import Nodes
 from limber.bodies.placed import placed
+from limber.bodies.points import MassPoints
 from limber.bodies.shapes import Shapes
 from limber.checks import array, listed
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -122,6 +124,7 @@ class PointsSection(Section):
     rotation: Annotated[Any, numbers(("n", 3, "m"))] | None = None
     inertia: Annotated[Any, moments("n")] | None = None
     com: Annotated[Any, numbers(("n", 3))] | None = None
+    second: Annotated[Any, numbers(("n", 3, "m", "m"))] | None = None
 
 
 class NodesSection(PointsSection):
@@ -145,6 +148,7 @@ class NodesSection(PointsSection):
         "damping",
         "inertia",
         "com",
+        "second",
         "names",
     )
 
@@ -170,25 +174,69 @@ class NodeShapesSection(Section):
     position: Annotated[Any, numbers(("n", 3))]
     translation: Annotated[Any, numbers(("n", 3, "m"))]
     rotation: Annotated[Any, numbers(("n", 3, "m"))]
+    second: Annotated[Any, numbers(("n", 3, "m", "m"))] | None = None
+
+
+class IntegralsSection(Section):
+    """The mass of a flexible body as modal integrals: what `save` writes for a reduced finite-element model."""
+
+    mass: Positive
+    S0: Annotated[Any, numbers((3,))]
+    J0: Annotated[Any, numbers((6,))]
+    E0: Annotated[Any, numbers(("m", 3))]
+    F0: Annotated[Any, numbers(("m", 3))]
+    J1: Annotated[Any, numbers(("m", 6))]
+    G0: Annotated[Any, numbers(("m", "m"))]
+    F1: Annotated[Any, numbers(("m", "m", 3))]
+    J2: Annotated[Any, numbers(("m", "m", 6))]
+    S2: Annotated[Any, numbers(("m", "m", 3))] | None = None
+    G1: Annotated[Any, numbers(("m", "m", "m"))] | None = None
+
+    def build(self, m: int) -> ModalIntegrals:
+        """The integrals of m modes."""
+        sizes = {"S0": (3,), "J0": (6,), "E0": (m, 3), "F0": (m, 3), "J1": (m, 6), "G0": (m, m)}
+        sizes |= {"F1": (m, m, 3), "J2": (m, m, 6), "S2": (m, m, 3), "G1": (m, m, m)}
+        hint = f"stiffness has {m} modes."
+        given = {name: getattr(self, name) for name in sizes if getattr(self, name) is not None}
+        arrays: dict[str, Any] = {
+            name: array(name, x, sizes[name], hint) for name, x in given.items()
+        }
+        return ModalIntegrals(mass=self.mass, **arrays)
 
 
 class ModalSection(Section):
-    """A flexible body whose mass points are not its nodes; what `save` writes for an expanded beam."""
+    """A flexible body whose mass is not at its nodes but at points of its own or given by modal integrals."""
 
-    points: PointsSection
+    points: PointsSection | None = None
+    integrals: IntegralsSection | None = None
     nodes: NodeShapesSection
     stiffness: Annotated[Any, numbers(("m", "m"))]
     damping: Annotated[Any, numbers(("m", "m"))] | None = None
 
     def build(self, where: Where) -> FlexibleBody:
         """The body."""
-        with where.checked("points"):
-            carrier = FlexibleBody.from_nodes(
-                **{name: getattr(self.points, name) for name in PointsSection.model_fields},
-                stiffness=self.stiffness,
-                damping=self.damping,
+        if (self.points is None) == (self.integrals is None):
+            raise where.error(
+                "give either 'points' or 'integrals', which carry the mass of the body."
             )
-        n, m = len(self.nodes.names), carrier.modes
+        carrier: MassPoints | ModalIntegrals
+        if self.points is not None:
+            with where.checked("points"):
+                body = FlexibleBody.from_nodes(
+                    **{name: getattr(self.points, name) for name in PointsSection.model_fields},
+                    stiffness=self.stiffness,
+                    damping=self.damping,
+                )
+            carrier, stiffness, damping = body.carrier, body.stiffness, body.damping
+        else:
+            assert self.integrals is not None
+            with where.checked():
+                stiffness, damping = modal_matrices(
+                    self.stiffness, self.damping, len(self.stiffness)
+                )
+            with (where / "integrals").checked():
+                carrier = self.integrals.build(len(stiffness))
+        n, m = len(self.nodes.names), len(stiffness)
         with (where / "nodes").checked():
             if len(set(self.nodes.names)) != n:
                 raise ArgumentValueError("names has a name twice: every node needs its own.")
@@ -196,9 +244,9 @@ class ModalSection(Section):
                 array("position", self.nodes.position, (n, 3), "One row per name."),
                 array("translation", self.nodes.translation, (n, 3, m), "As many modes as points."),
                 array("rotation", self.nodes.rotation, (n, 3, m), "As many modes as points."),
+                second_shapes(self.nodes.second, n, m),
             )
-        nodes = Nodes(tuple(self.nodes.names), shapes)
-        return FlexibleBody(carrier.points, nodes, carrier.stiffness, carrier.damping)
+        return FlexibleBody(carrier, Nodes(tuple(self.nodes.names), shapes), stiffness, damping)
 
 
 class BodySection(Section):
@@ -254,11 +302,21 @@ def flexible_data(body: FlexibleBody, expand: bool) -> dict[str, Any]:
         return {"beam": beam_data(body.recipe)}
     points, nodes = body.points, body.nodes
     matrices = {"stiffness": body.stiffness, "damping": body.damping}
-    masses = {name: getattr(points, name) for name in PointsSection.model_fields}
-    shapes = {name: getattr(nodes, name) for name in ("position", "translation", "rotation")}
-    if all(same(shapes[name], masses[name]) for name in shapes):
+    shapes = _present(nodes, ("position", "translation", "rotation", "second"))
+    named = {"names": list(nodes.names)} | shapes
+    if points is None:
+        integrals = _present(body.carrier, IntegralsSection.model_fields)
+        return {"modal": {"integrals": integrals, "nodes": named} | matrices}
+    masses = _present(points, PointsSection.model_fields)
+    if all(name in masses and same(shapes[name], masses[name]) for name in shapes):
         return {"nodes": {"names": list(nodes.names)} | masses | matrices}
-    return {"modal": {"points": masses, "nodes": {"names": list(nodes.names)} | shapes} | matrices}
+    return {"modal": {"points": masses, "nodes": named} | matrices}
+
+
+def _present(owner: Any, names: Iterable[str]) -> dict[str, Any]:
+    """The attributes of these names that are not None."""
+    values = {name: getattr(owner, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 #: What writes bodies, by their kind: of a body, and whether to expand it, {key of its section: content}.
@@ -279,6 +337,8 @@ def beam_data(recipe: Any) -> dict[str, Any]:
     counts = {kind: n for kind, n in recipe.modes if n}
     data["modes"] = counts.get("bending", 0) if set(counts) == {"bending"} else counts
     data["elements"] = recipe.elements
+    if recipe.geometric_stiffening:
+        data["geometric_stiffening"] = True
     if any(recipe.damping):
         equal = len(set(recipe.damping)) == 1
         data["damping"] = recipe.damping[0] if equal else recipe.damping

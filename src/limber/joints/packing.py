@@ -68,7 +68,7 @@ def place_blocks(row, sizes: dict[int, int], at: int) -> int:
 def flattened(topo, n: int, groups: int) -> np.ndarray:
     """The rows of n bodies, their groups and their modal rows in one flat array, with references by starting index."""
     topo[0, [L.END, L.GROUPS_END]] = (n + 1) * L.COLUMNS, (n + 1 + groups) * L.COLUMNS
-    topo[1 : n + 1, [L.PARENT, L.GROUP, L.MODAL]] *= L.COLUMNS
+    topo[1 : n + 1, [L.PARENT, L.GROUP, L.MODAL, L.BENT]] *= L.COLUMNS
     return topo.ravel()
 
 

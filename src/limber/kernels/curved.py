@@ -9,18 +9,20 @@ body frame and the modal rates are not accelerated.  In the terms of `modal`:
 
 and N_r and E_r give F_r, the centrifugal force and the parts of b_m with 2 w x l_dot in its rigid rows, as they do for
 all other points.
-Cost      about 6 m^2 + 30 m multiplications for each point
+Cost      about (2 d + 1.5) m^2 + 33 m multiplications for each point, with d directions of B
 """
 
 from .layout import (
-    CURVED,
-    CURVED_POINTS,
-    CURVED_POSITION,
+    B_DIRECTIONS,
+    B_POINT,
+    B_POINTS,
+    B_SECOND,
+    B_SHAPES,
+    BENT,
+    C_POSITION,
+    C_UNIT,
+    C_WEIGHT,
     CURVED_RECORD,
-    CURVED_SECOND,
-    CURVED_SHAPES,
-    CURVED_UNIT,
-    CURVED_WEIGHT,
     MODAL,
     MODES,
     OMEGA,
@@ -35,55 +37,46 @@ from .layout import (
     Z,
 )
 from .scalar import kernel
+from .second import between, row_times
 from .vec import accumulate3, add, axpy, cross, dot, load3, load9, scale, store3, store9
 
 
 @kernel
-def second_shape(topo, const, k, i, r, s):
-    """B_rs of curved point i of body k."""
+def second_of(topo, k, i):
+    """Where B of curved point i of body k begins."""
     m = topo[k + MODES]
-    return load3(const, topo[k + CURVED_SECOND] + 3 * ((i * m + r) * m + s))
+    bent = topo[k + BENT]
+    return topo[bent + B_SECOND] + i * topo[bent + B_DIRECTIONS] * m * m
 
 
 @kernel
-def curved_column(topo, work, k, i, r):
-    """u_r of curved point i of body k."""
-    return load3(work, topo[k + W_CURVED] + 3 * (i * topo[k + MODES] + r))
-
-
-@kernel
-def curved_place(topo, const, work, q, k, i):
-    """l of curved point i of body k: l0 + 1/2 (gamma_r + u_r) eta_r.  Needs the u_r."""
-    m = topo[k + MODES]
-    e = topo[k + Q_MODES]
-    l = load3(const, topo[k + CURVED_POINTS] + i * CURVED_RECORD + CURVED_POSITION)
-    for r in range(m):
-        gamma = load3(const, topo[k + CURVED_SHAPES] + 3 * (i * m + r))
-        l = axpy(0.5 * q[e + r], add(gamma, curved_column(topo, work, k, i, r)), l)
-    return l
+def column_of(topo, k, i, r):
+    """Where u_r of curved point i of body k is in work; l stands in the place of u_m."""
+    return topo[topo[k + BENT] + W_CURVED] + 3 * (i * (topo[k + MODES] + 1) + r)
 
 
 @kernel
 def curved_moments(topo, const, work, q, k, moment, J):
     """Add the curved points of body k to its m p and J, which are given and returned, and to its N_r.
 
-    Leaves the u_r in work.
+    Leaves u_r and l in work.
     """
     m = topo[k + MODES]
     e = topo[k + Q_MODES]
     n = topo[topo[k + MODAL] + W_N]
-    for i in range(topo[k + CURVED]):
-        c = topo[k + CURVED_POINTS] + i * CURVED_RECORD
-        weight = const[c + CURVED_WEIGHT]
+    bent = topo[k + BENT]
+    for i in range(topo[bent + B_POINTS]):
+        c = topo[bent + B_POINT] + i * CURVED_RECORD
+        l = load3(const, c + C_POSITION)
         for r in range(m):
-            u = load3(const, topo[k + CURVED_SHAPES] + 3 * (i * m + r))
-            for s in range(m):
-                u = axpy(q[e + s], second_shape(topo, const, k, i, r, s), u)
-            store3(work, topo[k + W_CURVED] + 3 * (i * m + r), u)
-        l = curved_place(topo, const, work, q, k, i)
-        wl = scale(weight, l)
+            gamma = load3(const, topo[bent + B_SHAPES] + 3 * (i * m + r))
+            u = add(gamma, row_times(topo, const, k, second_of(topo, k, i), r, q, e))
+            store3(work, column_of(topo, k, i, r), u)
+            l = axpy(0.5 * q[e + r], add(gamma, u), l)
+        store3(work, column_of(topo, k, i, m), l)
+        wl = scale(const[c + C_WEIGHT], l)
         for r in range(m):
-            u = curved_column(topo, work, k, i, r)
+            u = load3(work, column_of(topo, k, i, r))
             N = load9(work, n + 9 * r)
             N = (
                 N[0] + u[0] * wl[0],
@@ -97,7 +90,7 @@ def curved_moments(topo, const, work, q, k, moment, J):
                 N[8] + u[2] * wl[2],
             )
             store9(work, n + 9 * r, N)
-        moment = axpy(const[c + CURVED_UNIT], wl, moment)
+        moment = axpy(const[c + C_UNIT], wl, moment)
         xx, yy, zz = l[0] * wl[0], l[1] * wl[1], l[2] * wl[2]
         J = (
             J[0] + yy + zz,
@@ -116,38 +109,40 @@ def curved_columns(topo, const, work, k):
     m = topo[k + MODES]
     mu = topo[topo[k + MODAL] + W_MU]
     df = topo[topo[k + MODAL] + W_DF]
-    for i in range(topo[k + CURVED]):
-        c = topo[k + CURVED_POINTS] + i * CURVED_RECORD
-        weight, unit = const[c + CURVED_WEIGHT], const[c + CURVED_UNIT]
+    bent = topo[k + BENT]
+    for i in range(topo[bent + B_POINTS]):
+        c = topo[bent + B_POINT] + i * CURVED_RECORD
         for r in range(m):
-            wu = scale(weight, curved_column(topo, work, k, i, r))
-            accumulate3(work, mu + 6 * r + 3, scale(unit, wu))
-            for s in range(m):
-                work[df + r * m + s] += dot(wu, curved_column(topo, work, k, i, s))
+            wu = scale(const[c + C_WEIGHT], load3(work, column_of(topo, k, i, r)))
+            accumulate3(work, mu + 6 * r + 3, scale(const[c + C_UNIT], wu))
+            work[df + r * m + r] += dot(wu, load3(work, column_of(topo, k, i, r)))
+            for s in range(r):
+                g = dot(wu, load3(work, column_of(topo, k, i, s)))
+                work[df + r * m + s] += g
+                work[df + s * m + r] += g
 
 
 @kernel
 def curved_bias(topo, const, work, q, v, k):
-    """Add to Z and ZF of body k what b_m has of its curved points beside the terms of N_r and E_r.  Needs OMEGA and the u_r."""
+    """Add to Z and ZF of body k what b_m has of its curved points beside the terms of N_r and E_r.
+
+    Needs OMEGA, the u_r and l.
+    """
     b = topo[k + WORK]
     m = topo[k + MODES]
     ed = topo[k + V_MODES]
     zf = topo[topo[k + MODAL] + W_ZF]
+    bent = topo[k + BENT]
     w = load3(work, b + OMEGA)
-    for i in range(topo[k + CURVED]):
-        c = topo[k + CURVED_POINTS] + i * CURVED_RECORD
-        weight = const[c + CURVED_WEIGHT]
+    for i in range(topo[bent + B_POINTS]):
+        c = topo[bent + B_POINT] + i * CURVED_RECORD
         rate = (0.0, 0.0, 0.0)  # l_dot
-        drift = (0.0, 0.0, 0.0)  # eta_dot^T B eta_dot
         for r in range(m):
-            rate = axpy(v[ed + r], curved_column(topo, work, k, i, r), rate)
-            row = scale(0.5 * v[ed + r], second_shape(topo, const, k, i, r, r))
-            for s in range(r):
-                row = axpy(v[ed + s], second_shape(topo, const, k, i, r, s), row)
-            drift = axpy(2.0 * weight * v[ed + r], row, drift)
-        l = curved_place(topo, const, work, q, k, i)
-        force = axpy(2.0 * weight, cross(w, rate), drift)
-        accumulate3(work, b + Z, cross(l, drift))
-        accumulate3(work, b + Z + 3, scale(const[c + CURVED_UNIT], drift))
+            rate = axpy(v[ed + r], load3(work, column_of(topo, k, i, r)), rate)
+        drift = between(topo, const, k, second_of(topo, k, i), v, ed, v, ed)
+        force = scale(const[c + C_WEIGHT], axpy(2.0, cross(w, rate), drift))
+        drift = scale(const[c + C_WEIGHT], drift)
+        accumulate3(work, b + Z, cross(load3(work, column_of(topo, k, i, m)), drift))
+        accumulate3(work, b + Z + 3, scale(const[c + C_UNIT], drift))
         for r in range(m):
-            work[zf + r] += dot(curved_column(topo, work, k, i, r), force)
+            work[zf + r] += dot(load3(work, column_of(topo, k, i, r)), force)

@@ -3,7 +3,7 @@
 `topo`   int64, flat, in rows of COLUMNS.  A row is identified by the index at which it starts: topo[k + PARENT]
          is the parent of body k.  Row 0 is the world and holds the sizes of the system; then come the
          bodies, a parent before its children, the groups of the general joints, one modal row for each
-         body with modes, and the PAIRS.
+         body with modes, one bent row for each body with second-order shapes, and the PAIRS.
 `const`  float64, flat.  The numbers of the model: never written by a kernel.
 `work`   float64, flat.  Scratch, one block per body; a kernel reads nothing there that it has not written.
 
@@ -48,13 +48,7 @@ ALIGNED_NODE = 22  # const: the parent's node record in aligned coordinates (NOD
 SLOT = 23  # index of this body among the LOADS of its parent
 W_INBOARD = 24  # work: the inboard record, then 6 numbers per mode
 MODAL = 25  # the modal row of a body with modes; 0 for one without
-# bodies with second-order shapes, see `curved` and `nodes`
-CURVED = 26  # number of curved points
-CURVED_POINTS = 27  # const: a curved record for each
-CURVED_SHAPES = 28  # const: their gamma, 3 m each
-CURVED_SECOND = 29  # const: their B, 3 m m each
-W_CURVED = 30  # work: their gamma + B eta, 3 m each
-BENT_NODES = 31  # where B begins in a node record of this body, 3 m m; 0 if its nodes have none
+BENT = 26  # the bent row of a body with second-order shapes; 0 for one without
 COLUMNS = 32
 
 # --- topo, group rows -------------------------------------------------------------------------
@@ -98,6 +92,16 @@ W_GAMMA = 28  # ruthless: stacked inertia of the loads, (6 L)^2
 W_LOAD = 29  # ruthless: their stacked force, 6 L
 W_LOAD_SPARE = 30  # ruthless: scratch, 6 L
 
+# --- topo, bent rows: bodies of m modes with second-order shapes, see `second`, `nodes` and `curved` --
+B_DIRECTIONS = 0  # number of directions d
+B_DIRECTION = 1  # const: the directions, 3 d
+B_NODE = 2  # where B begins in a node record of this body, d m m
+B_POINTS = 3  # number of curved points
+B_POINT = 4  # const: a curved record for each of them
+B_SHAPES = 5  # const: their gamma, 3 m each
+B_SECOND = 6  # const: their B, d m m each
+W_CURVED = 7  # work: their gamma + B eta, and l, 3 (m + 1) each
+
 #: The blocks of modal integrals: column and axes (m: a mode, 3: a component, 6: components of F and E).
 MODAL_SHAPES = {
     "G0": (M_G0, "mm"), "K": (M_K, "mm"), "D": (M_D, "mm"), "FE0": (M_FE0, "m6"), "N0": (M_N0, "m33"),
@@ -130,11 +134,11 @@ C_BOUND = (
     25  # bound of the inertias that a pivot of the joint comes from, see `native.state_checks`
 )
 
-# node record: undeformed position (3), then per mode its rotation (3) and translation (3), then B if there is BENT_NODES
+# node record: undeformed position (3), then per mode its rotation (3) and translation (3), then B if there is BENT
 NODE_POSITION, NODE_SHAPES = 0, 3
 
 # curved record: weight, e, undeformed position (3)
-CURVED_WEIGHT, CURVED_UNIT, CURVED_POSITION, CURVED_RECORD = 0, 1, 2, 5
+C_WEIGHT, C_UNIT, C_POSITION, CURVED_RECORD = 0, 1, 2, 5
 
 # screw record
 S_RATE, S_AXIS, S_LINEAR, S_SINE, S_VERSINE, SCREW = 0, 1, 4, 7, 10, 13
@@ -186,8 +190,13 @@ def modal_work(m, loads):
 
 
 def node_second(m):
-    """BENT_NODES of a body of m modes."""
+    """B_NODE of a body of m modes."""
     return NODE_SHAPES + 6 * m
+
+
+def curved_work(m, points):
+    """The size of W_CURVED."""
+    return 3 * (m + 1) * points
 
 
 def group_work(r):

@@ -31,11 +31,11 @@ from .layout import (
     A_F1,
     A_FE0,
     A_G0,
+    BENT,
     C_INERTIA,
     C_MASS,
     C_MOMENT,
     CONST,
-    CURVED,
     DENSE,
     M_D,
     M_F1,
@@ -157,7 +157,7 @@ def modal_columns(topo, const, work, q, k, aligned):
         for r in range(m * m):
             for s in range(m):
                 work[df + r] += const[g1 + r * m + s] * q[e + s]
-    if topo[k + CURVED] != 0:
+    if topo[k + BENT] != 0:
         curved_columns(topo, const, work, k)
 
 
@@ -224,7 +224,7 @@ def rigid_block(topo, const, work, q, k):
             J[4] - (S[5] + S[7]),
             J[5] + 2.0 * (S[0] + S[4]),
         )
-        if topo[k + CURVED] != 0:
+        if topo[k + BENT] != 0:
             moment, J = curved_moments(topo, const, work, q, k, moment, J)
     store_rigid(work, topo[k + WORK] + P, const[c + C_MASS], moment, J)
 
@@ -311,7 +311,7 @@ def body_bias(topo, const, work, q, v, k):
         for r in range(m):
             rate = v[ed + r]
             N = axpy9(rate, load9(work, n + 9 * r), N)
-            if topo[modal + SECOND] != 0 or topo[k + CURVED] != 0:
+            if topo[modal + SECOND] != 0 or topo[k + BENT] != 0:
                 u = axpy(2.0 * rate, load3(work, mu + 6 * r + 3), u)
             else:
                 u = axpy(2.0 * rate, load3(const, fe0 + 6 * r + 3), u)
@@ -334,7 +334,7 @@ def body_bias(topo, const, work, q, v, k):
         )
     store3(work, b + Z, moment)
     store3(work, b + Z + 3, add(f, cross(w, u)))
-    if topo[k + CURVED] != 0:
+    if topo[k + BENT] != 0:
         curved_bias(topo, const, work, q, v, k)
 
 

@@ -5,8 +5,9 @@ body frame and turned by exp(x~), x = lambda eta; column r of lambda and gamma i
 B is there only for bodies with second-order shapes.
 """
 
-from .layout import BENT_NODES, MODES, NODE_POSITION, NODE_SHAPES, Q_MODES, V_MODES
+from .layout import B_NODE, BENT, MODES, NODE_POSITION, NODE_SHAPES, Q_MODES, V_MODES
 from .scalar import kernel
+from .second import between, row_times
 from .vec import add, axpy, load3
 
 
@@ -24,31 +25,19 @@ def shape(const, node, r):
 
 
 @kernel
-def bent(topo, const, k, node, r, a, i):
-    """Row r of B a with the m numbers a[i:]."""
-    m = topo[k + MODES]
-    b = node + topo[k + BENT_NODES] + 3 * r * m
-    shift = (0.0, 0.0, 0.0)
-    for s in range(m):
-        shift = axpy(a[i + s], load3(const, b + 3 * s), shift)
-    return shift
-
-
-@kernel
-def bent_twice(topo, const, k, node, a, i, c, j):
-    """a^T B c with the m numbers a[i:] and c[j:]."""
-    shift = (0.0, 0.0, 0.0)
-    for r in range(topo[k + MODES]):
-        shift = axpy(a[i + r], bent(topo, const, k, node, r, c, j), shift)
-    return shift
+def second(topo, k, node):
+    """Where B begins."""
+    return node + topo[topo[k + BENT] + B_NODE]
 
 
 @kernel
 def shape_at(topo, const, q, k, node, r):
     """dx/deta_r and dl/deta_r at eta: lambda_r, gamma_r + (B eta)_r."""
     turn, shift = shape(const, node, r)
-    if topo[k + BENT_NODES] != 0:
-        shift = add(shift, bent(topo, const, k, node, r, q, topo[k + Q_MODES]))
+    if topo[k + BENT] != 0:
+        shift = add(
+            shift, row_times(topo, const, k, second(topo, k, node), r, q, topo[k + Q_MODES])
+        )
     return turn, shift
 
 
@@ -69,8 +58,8 @@ def deformed(topo, const, q, k, node):
     """x and l."""
     e = topo[k + Q_MODES]
     x, shift = combined(const, node, topo[k + MODES], q, e)
-    if topo[k + BENT_NODES] != 0:
-        shift = axpy(0.5, bent_twice(topo, const, k, node, q, e, q, e), shift)
+    if topo[k + BENT] != 0:
+        shift = axpy(0.5, between(topo, const, k, second(topo, k, node), q, e, q, e), shift)
     return x, add(undeformed(const, node), shift)
 
 
@@ -80,9 +69,9 @@ def rates(topo, const, q, v, k, node):
     ed = topo[k + V_MODES]
     xd, ld = combined(const, node, topo[k + MODES], v, ed)
     drift = (0.0, 0.0, 0.0)
-    if topo[k + BENT_NODES] != 0:
-        ld = add(ld, bent_twice(topo, const, k, node, v, ed, q, topo[k + Q_MODES]))
-        drift = bent_twice(topo, const, k, node, v, ed, v, ed)
+    if topo[k + BENT] != 0:
+        ld = add(ld, between(topo, const, k, second(topo, k, node), v, ed, q, topo[k + Q_MODES]))
+        drift = between(topo, const, k, second(topo, k, node), v, ed, v, ed)
     return xd, ld, drift
 
 
@@ -91,7 +80,9 @@ def accelerations(topo, const, q, v, vdot, k, node):
     """x_dd and l_dd."""
     ed = topo[k + V_MODES]
     xdd, ldd = combined(const, node, topo[k + MODES], vdot, ed)
-    if topo[k + BENT_NODES] != 0:
-        ldd = add(ldd, bent_twice(topo, const, k, node, vdot, ed, q, topo[k + Q_MODES]))
-        ldd = add(ldd, bent_twice(topo, const, k, node, v, ed, v, ed))
+    if topo[k + BENT] != 0:
+        ldd = add(
+            ldd, between(topo, const, k, second(topo, k, node), vdot, ed, q, topo[k + Q_MODES])
+        )
+        ldd = add(ldd, between(topo, const, k, second(topo, k, node), v, ed, v, ed))
     return xdd, ldd
