@@ -41,8 +41,8 @@ def read_nastran(
 
     Matrices without labels (OP4, OP2) of a bulk-data file must be those of all grids and scalar points (g-set), in the
     order of their numbers.  Freedoms are turned from the coordinate systems of the grids (CD) to the basic one.
-    A model of grids alone is a `Structure`; one with scalar points, or with grids of which some freedoms are missing,
-    such as a Craig-Bampton superelement, is a `Superelement`.  Reading needs the extra `nastran` (pyyeti).
+    A model of grids alone is a `Structure`; one with scalar points, such as a Craig-Bampton superelement, or with
+    grids of which some displacements are missing, is a `Superelement`.  Reading needs the extra `nastran` (pyyeti).
     """
     if (mass is None) != (stiffness is None):
         raise ArgumentValueError(
@@ -153,12 +153,22 @@ def _made(
     if left:
         geometry.ignore(f"GRID {several(left)} without freedoms in the matrices")
     with holder.checked():
-        if (freedoms >= 0).all() and freedoms.size == len(labels):
-            at = freedoms.ravel()
+        if all(d for _, d in labels) and (freedoms[:, :3] >= 0).all():
             edges, triangles = outline(bulk.elements, used_row)
-            M, K = M[at][:, at], K[at][:, at]
+            M, K = (_node_by_node(A, freedoms) for A in (M, K))
             return Structure(position, M, K, names=names, edges=edges, triangles=triangles)
         return Superelement(position, M, K, freedoms, names)
+
+
+def _node_by_node(A: sp.csr_array, freedoms: np.ndarray) -> sp.csr_array:
+    """A with 6 or 3 rows a node in their order; those of rotations that it does not have are zero."""
+    each = 6 if (freedoms[:, 3:] >= 0).any() else 3
+    rows = freedoms[:, :each].ravel()
+    chosen = np.flatnonzero(rows >= 0)
+    pick = sp.csr_array(
+        (np.ones(chosen.size), (chosen, rows[chosen])), shape=(rows.size, A.shape[0])
+    )
+    return (pick @ A @ pick.T).tocsr()
 
 
 def _turned(
