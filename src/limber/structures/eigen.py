@@ -17,11 +17,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from limber.checks import Array
+from limber.errors import ModelError
 
 #: |G M phi - phi/omega^2| of a mode in units of |phi|/omega^2 (in M); frequencies are far more accurate than this.
 ACCURACY = 1e-8
 #: A vector of which less than this part is new is one of rounding errors.
 NEW = 1e-10
+#: A vector of unit length may have this negative mass by rounding.
+INDEFINITE = 1e-6
 #: Steps of verification once all modes have converged.
 VERIFY = 2
 
@@ -91,7 +94,7 @@ class LowestModes:
 
     def _orthonormal(self, block: Array) -> Array:
         """A basis, orthonormal in M and to V, of what is new in a block."""
-        size = self._lengths(block)
+        size = np.sqrt(np.abs(np.einsum("nk,nk->k", block, self.M @ block)))
         block = block[:, size > 0.0] / size[size > 0.0]
         for _ in range(
             3
@@ -99,12 +102,14 @@ class LowestModes:
             block = block - self.V @ (self.MV.T @ block)
             gram = block.T @ (self.M @ block)
             value, vector = np.linalg.eigh(0.5 * (gram + gram.T))
+            if value.size and value[0] < -INDEFINITE:
+                raise ModelError(
+                    "M is not positive semidefinite: some motion of the structure has a negative mass. Entries may be "
+                    "missing, or of the wrong sign."
+                )
             keep = value > NEW**2
             block = block @ (vector[:, keep] / np.sqrt(value[keep]))
         return block
-
-    def _lengths(self, block: Array) -> Array:
-        return np.sqrt(np.maximum(np.einsum("nk,nk->k", block, self.M @ block), 0.0))
 
     def _ritz(self, count: int) -> tuple[Array, Array, Array]:
         """1/omega^2, coordinates in V and accuracy of the best approximations."""

@@ -6,15 +6,14 @@ The velocities of the freedoms are U [eta_dot; w; v], where U has for node j, wi
     rotation      [(I - 1/2 x_j~) lambda_j, I - x_j~ + 1/2 x_j~^2, 0]    (node axes, in which rotary inertia is constant)
 
 and M_m(eta) = U^T M U: the nodal floating frame of reference of Zwoelfer and Gerstmayr, extended to rotations.  For
-lumped masses with rotary inertia these are the integrals of `bodies.points`.  Three things are left out:
+lumped masses with rotary inertia these are the integrals of `bodies.points`.
 
-- The part of F1[r, s] that is symmetric in r and s.  It vanishes if M is the same in all directions, M = M_s (x) I3, as
-  it is for solids and lumped masses.  For beams it is an error of discretization, since stretch and bending are
-  interpolated differently, and would act as a false second-order shape.  For a uniform clamped beam of n equal elements
-  it is zero among bending modes and 0.6/n^2 between the first mode of stretch and the first two of bending (0.6 % for 10
-  elements).
-- G1, the change of modal mass by rotary inertia, where it is small (`ROTARY`).
-- The turning of mass centres that are offset from their nodes, beyond first order.
+Some of them cost much and are usually nothing: G1, the change of modal mass as nodes with rotary inertia turn, and the
+part of F1[r, s] that is symmetric in r and s.  Both vanish for solids and point masses.  Beside the effect of rotary
+inertia the latter holds an error of discretization, since beams interpolate stretch and bending differently: for a
+uniform clamped beam of n equal elements it is zero among bending modes and 0.6/n^2 of F1 between the first mode of
+stretch and the first two of bending.  They are left out where they are small (`SMALL`).  The turning of mass centres
+that are offset from their nodes is left out beyond first order.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from limber.bodies.integrals import LEVI_CIVITA, ModalIntegrals, upper
 from limber.checks import Array
 from limber.structures.rigid import rigid_motions
 
-#: G1 is left out if the rotary inertia of nodes has less than this part in every modal mass.  A rotation of 0.1 rad
-#: changes that mass by a tenth of it.
-ROTARY = 0.01
+#: G1 and the symmetric part of F1 are left out if both are less than this part of their natural size.  Node rotations of
+#: 0.1 rad then change a modal mass, or the coupling of two modes by spin, by a thousandth of the mass of the modes.
+SMALL = 0.01
 
 
 def modal_integrals(M: sp.csr_array, position: Array, shapes: Array) -> ModalIntegrals:
@@ -44,16 +43,18 @@ def modal_integrals(M: sp.csr_array, position: Array, shapes: Array) -> ModalInt
     J1 = (X.T @ MS[:, :3]).reshape(m, 3, 3)
     J2 = (X.T @ MX).reshape(m, 3, m, 3).swapaxes(1, 2)
     F1 = (shapes.T @ MX).reshape(m, m, 3)
-    G1 = None
+    G0 = shapes.T @ (M @ shapes)
+    G1 = np.zeros((m, m, m))
     if freedoms == 6:
-        turn = shapes.reshape(-1, 6, m)[:, 3:].transpose(0, 2, 1)  # (n, m, 3) lambda
-        rotary = MS[:, :3].reshape(-1, 6, 3)[
-            :, 3:
-        ]  # (n, 3, 3): moments at the nodes for each axis of w
-        cross, bent = _rotary_terms(turn, rotary)
+        turns = shapes.reshape(-1, 6, m)[:, 3:]
+        turn = turns.transpose(0, 2, 1)  # (n, m, 3) lambda
+        # moments at the nodes due to their rotary inertia, with the body and with the modes
+        cross, bent = _rotary_terms(turn, _moments(M, np.tile(np.eye(3), (len(position), 1, 1))))
         F1 += cross
         J2 += bent
-        G1 = _modal_mass_change(turn, (M @ shapes).reshape(-1, 6, m)[:, 3:])
+        G1 = _mass_change(turn, _moments(M, turns))
+    if _small(G0, G1, F1, shapes):
+        G1, F1 = np.zeros((m, m, m)), 0.5 * (F1 - F1.swapaxes(0, 1))
     moment = rigid[:3, 3:]  # m p~
     return ModalIntegrals(
         mass=float(np.trace(rigid[3:, 3:]) / 3.0),
@@ -65,11 +66,18 @@ def modal_integrals(M: sp.csr_array, position: Array, shapes: Array) -> ModalInt
         E0=coupling[:, 3:],
         F0=coupling[:, :3],
         J1=upper(J1 + J1.swapaxes(1, 2)),
-        G0=shapes.T @ (M @ shapes),
-        F1=0.5 * (F1 - F1.swapaxes(0, 1)),
+        G0=G0,
+        F1=F1,
         J2=upper(J2 + J2.swapaxes(2, 3)),
-        G1=G1,  # type: ignore[arg-type]
+        G1=G1,
     )
+
+
+def _moments(M: sp.csr_array, turns: Array) -> Array:
+    """(n, 3, k): the moments that accelerate rotations (n, 3, k) alone, while no node moves."""
+    alone = np.concatenate([np.zeros_like(turns), turns], axis=1)
+    force = M @ alone.reshape(-1, turns.shape[2])
+    return force.reshape(alone.shape)[:, 3:]
 
 
 def _rotary_terms(turn: Array, rotary: Array) -> tuple[Array, Array]:
@@ -85,15 +93,25 @@ def _rotary_terms(turn: Array, rotary: Array) -> tuple[Array, Array]:
     return F1, 0.5 * (J2 + J2.swapaxes(0, 1))
 
 
-def _modal_mass_change(turn: Array, moment: Array) -> Array | None:
-    """G1 (m, m, m) of moments (n, 3, m) at the nodes; None where it is small."""
+def _mass_change(turn: Array, moment: Array) -> Array:
+    """G1 (m, m, m) of moments (n, 3, m) at the nodes."""
     m = turn.shape[1]
     half = np.zeros((m, m, m))  # [r, q, s]
     for s in range(m):
         half[:, :, s] = 0.5 * np.einsum(
             "nrk,nkq->rq", np.cross(turn, turn[:, [s]]), moment, optimize=True
         )
-    G1 = half + half.swapaxes(0, 1)
-    steepest = np.linalg.norm(turn, axis=2).max(axis=0)
-    small = np.abs(G1).max(axis=(0, 1)) <= ROTARY * steepest
-    return None if small.all() else G1
+    return half + half.swapaxes(0, 1)
+
+
+def _small(G0: Array, G1: Array, F1: Array, shapes: Array) -> bool:
+    """Whether G1 and the symmetric part of F1 can be left out."""
+    size = np.sqrt(np.diag(G0))
+    pair = np.outer(size, size)
+    even = np.abs(F1 + F1.swapaxes(0, 1)).max(axis=2) / 2.0
+    steepest = 1.0
+    if np.any(G1):
+        turn = shapes.reshape(-1, 6, len(G0))[:, 3:]
+        steepest = np.linalg.norm(turn, axis=1).max(axis=0)
+    change = np.abs(G1) / (pair[:, :, None] * np.maximum(steepest, 1e-300))
+    return bool(np.all(even <= SMALL * pair) and np.all(change <= SMALL))

@@ -83,4 +83,4 @@ def _rigid_fit(position: Array, at: Array) -> Array | None:
     spread = np.linalg.eigvalsh(arms.T @ arms)
     if spread[1] <= FLAT * max(spread[2], np.finfo(float).tiny):
         return None
-    return np.linalg.lstsq(motions, np.eye(len(motions)), rcond=None)[0]
+    return np.asarray(np.linalg.pinv(motions), dtype=np.float64)

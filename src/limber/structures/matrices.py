@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from limber.checks import Array, listed, numbers, shown
+from limber.checks import Array, listed, numbers
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.structures.rigid import rigid_motions
 
@@ -23,6 +23,8 @@ SYMMETRY = 1e-9
 DEFINITE = 1e-6
 #: How much of |K| |u| the forces K u of a rigid-body motion u may be.
 RIGID = 1e-5
+#: How much of it the mass of a structure may differ between directions.
+ISOTROPY = 1e-6
 #: Wave speeds, m/s, beyond which units must be mixed; that of sound in diamond is 1.8e4, in soft rubber 30.
 FASTEST, SLOWEST = 1e5, 1e-3
 
@@ -177,15 +179,18 @@ def check_free(K: sp.csr_array, position: Array, names: Sequence[str]) -> None:
 def check_units(M: sp.csr_array, K: sp.csr_array, position: Array) -> None:
     """Refuse a structure in which sound is impossibly fast or slow: its units are mixed.
 
-    The speed is estimated as sqrt(k/m) times the distance to the nearest neighbour at each node; its median over the
-    nodes, since a few nodes may be heavy, light or stiff.
+    The speed is estimated as sqrt(k/m) times the distance to the nearest neighbour at each node, for its softest and
+    its stiffest direction; the median over the nodes counts, since a few may be heavy, light or stiff.
     """
     n = len(position)
     per_node = K.shape[0] // n
-    k = K.diagonal().reshape(n, per_node)[:, :3].max(axis=1)
-    m = M.diagonal().reshape(n, per_node)[:, :3].max(axis=1)
     entries = K.tocoo()
     a, b = entries.row // per_node, entries.col // per_node
+    i, j = entries.row % per_node, entries.col % per_node
+    own = (a == b) & (i < 3) & (j < 3)
+    k = np.zeros((n, 3, 3))
+    k[a[own], i[own], j[own]] = entries.data[own]
+    m = M.diagonal().reshape(n, per_node)[:, :3].max(axis=1)
     distance = np.linalg.norm(position[a] - position[b], axis=1)
     nearest = np.full(n, np.inf)
     apart = distance > 0.0
@@ -193,8 +198,10 @@ def check_units(M: sp.csr_array, K: sp.csr_array, position: Array) -> None:
     known = (m > 0.0) & np.isfinite(nearest)
     if not known.any():
         return
-    speed = float(np.median(np.sqrt(k[known] / m[known]) * nearest[known]))
-    if not SLOWEST < speed < FASTEST:
+    stiffness = np.maximum(np.linalg.eigvalsh(k[known])[:, [0, 2]], 0.0)
+    slow, fast = np.median(np.sqrt(stiffness / m[known, None]) * nearest[known, None], axis=0)
+    if slow > FASTEST or fast < SLOWEST:
+        speed = slow if slow > FASTEST else fast
         raise ModelError(
             f"M, K and position are in mixed units, or not in SI units: sound would travel at about {speed:.1e} m/s in the "
             "structure, where it has a few thousand m/s in metals. Give positions in m, stiffnesses in N/m and masses "
@@ -202,7 +209,17 @@ def check_units(M: sp.csr_array, K: sp.csr_array, position: Array) -> None:
         )
 
 
-def check_mass(M: sp.csr_array) -> None:
-    """Refuse a structure without mass."""
+def check_mass(M: sp.csr_array, position: Array) -> None:
+    """Refuse a structure without mass, or whose mass is not the same in all directions."""
     if M.nnz == 0:
-        raise ModelError(f"M is zero: a structure needs mass, got {shown(M.shape)} zeros.")
+        raise ModelError("M is zero: a structure needs mass.")
+    per_node = M.shape[0] // len(position)
+    rigid = rigid_motions(position, per_node, position.mean(axis=0))[:, 3:]
+    mass = rigid.T @ (M @ rigid)
+    if np.abs(mass - np.trace(mass) / 3.0 * np.eye(3)).max() > ISOTROPY * np.trace(mass):
+        x, y, z = np.diag(mass)
+        raise ModelError(
+            f"the mass of the structure depends on the direction: {x:.6g} kg along x, {y:.6g} along y and {z:.6g} along z. The "
+            "freedoms of a node are x, y, z (and the rotations about x, y, z), all in the axes of position; M has them "
+            "in another order or in other axes, or lacks entries."
+        )

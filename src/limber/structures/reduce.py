@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,7 +89,7 @@ class Reduction:
         """omega^2, shapes and accuracy of the normal modes, with the interface nodes free or, for Craig-Bampton, held."""
         if choice.count == 0:
             return np.zeros(0), np.zeros((self.M.shape[0], 0)), np.zeros(0)
-        flexibility = support.elastic
+        flexibility: Callable[[Array], Array] = support.elastic
         if self.method == "craig-bampton":
             flexibility = support.constrained(self.rows.stacked(self.interface))
         elif choice.part is not None and support.rigid.shape[1]:
@@ -125,12 +125,12 @@ class Reduction:
         """The nodes that the body keeps."""
         s = self.structure
         if nodes is None:
-            wanted = list(np.flatnonzero(self.rows.turning)) if len(s) <= MANY else []
+            wanted = np.flatnonzero(self.rows.turning).tolist() if len(s) <= MANY else []
         elif isinstance(nodes, str) and nodes == "all" and "all" not in s.names:
             wanted = list(range(len(s)))
         else:
             wanted = node_numbers(s, "nodes", nodes)
-        kept = sorted({int(j) for j in wanted} | set(self.named))
+        kept = sorted({*wanted, *self.named})
         if not kept:
             raise ArgumentValueError(
                 "the body would have no node to which anything attaches: name nodes in interface=... or nodes=...."

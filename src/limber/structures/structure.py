@@ -14,10 +14,11 @@ from limber.checks import Array, array, integer, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 from limber.structures import matrices
+from limber.structures.modes import StructureModes, structure_modes
 from limber.structures.reduce import reduce
 
 #: A node of a structure, by name or number.
-Node = str | int
+Node = str | int | np.integer
 #: u (freedoms * n,), the displacements under a static load -> K_g, the geometric stiffness of their stresses.
 Geometric = Callable[[Array], Any]
 
@@ -67,8 +68,8 @@ class Structure(Frozen):
             )
         #: freedoms of each node, 6 or 3
         self.freedoms = self.K.shape[0] // n
-        matrices.check_mass(self.M)
         matrices.check_definite("M", self.M, self.names)
+        matrices.check_mass(self.M, self.position)
         matrices.check_definite("K", self.K, self.names)
         matrices.check_connected(self.M, self.K, self.names)
         matrices.check_free(self.K, self.position, self.names)
@@ -195,6 +196,30 @@ class Structure(Frozen):
             origin=origin,
             damping=damping,
             geometric_stiffening=geometric_stiffening,
+            progress=progress,
+        )
+
+    def modes(
+        self,
+        modes: int | dict = 10,
+        *,
+        clamped: Node | Iterable[Node] | None = None,
+        pinned: Node | Iterable[Node] | None = None,
+        loads: Mapping[Node, Any] | None = None,
+        patches: Mapping[Node, Iterable[Node]] | None = None,
+        progress: bool | None = None,
+    ) -> StructureModes:
+        """Normal modes of the structure itself, with their effective masses: what a reduced body is compared with.
+
+        Arguments as in `reduce`.  Rigid-body motions are not among the modes.
+        """
+        return structure_modes(
+            self,
+            modes,
+            clamped=clamped,
+            pinned=pinned,
+            loads=loads,
+            patches=patches,
             progress=progress,
         )
 
