@@ -110,7 +110,33 @@ def test_a_boundary_grid_without_all_freedoms_is_no_node():
 @needs_data
 def test_other_matrices_are_named_in_a_warning():
     with pytest.warns(lb.ModelWarning, match=r"inboard.op4: ignored: the matrix MEF1, .*MUG1"):
-        lb.io.read_structure(EXTSEOUT / "inboard.asm")
+        lb.io.read_nastran(EXTSEOUT / "inboard.asm", units="in-slinch")
+
+
+@needs_data
+def test_models_in_other_units_are_suspected():
+    """The model is in inches, as its gravity of 386.1 says."""
+    with pytest.warns(lb.ModelWarning) as told:
+        lb.io.read_nastran(EXTSEOUT / "inboard.asm")
+    assert sum("Is the model in other units?" in str(w.message) for w in told) == 1
+    with pytest.warns(lb.ModelWarning) as told:
+        lb.io.read_nastran(EXTSEOUT / "inboard.asm", units="in-slinch")
+    assert not any("other units" in str(w.message) for w in told)
+
+
+@needs_data
+def test_matrices_of_an_output2_file_are_those_of_the_punch_file():
+    """DMIG tables that Nastran has written in both forms."""
+    from limber.io.nastran_matrices import read_matrices
+    from limber.io.sources import Source
+
+    folder = DATA / "nastran_dmig_data"
+    binary, text = (read_matrices(Source(folder / f)) for f in ("matrix.op2", "matrix_factory.pch"))
+    assert binary.keys() == {f"m{name}" for name in text} and len(text) == 3
+    for name, matrix in text.items():
+        other = binary[f"m{name}"]
+        assert other.labels == matrix.labels
+        np.testing.assert_allclose(other.values, matrix.values, rtol=1e-8)
 
 
 @needs_data

@@ -7,13 +7,14 @@ from os import PathLike
 import numpy as np
 import scipy.sparse as sp
 
-from limber.errors import ArgumentValueError
+from limber.errors import ArgumentValueError, ModelWarning, warn
 from limber.io.elements import outline
 from limber.io.nastran_bulk import Bulk, read_bulk
 from limber.io.nastran_matrices import Matrix, choose, read_matrices
 from limber.io.sources import Source, several
 from limber.io.units import in_si, scales
 from limber.structures import Structure
+from limber.structures.matrices import FASTEST, SLOWEST
 from limber.structures.superelement import Superelement
 
 #: A row of a matrix: (grid, 1 to 6) or (scalar point, 0).
@@ -157,7 +158,15 @@ def _made(
             edges, triangles = outline(bulk.elements, used_row)
             M, K = (_node_by_node(A, freedoms) for A in (M, K))
             return Structure(position, M, K, names=names, edges=edges, triangles=triangles)
-        return Superelement(position, M, K, freedoms, names)
+        part = Superelement(position, M, K, freedoms, names)
+        speed = part.wave_speed()
+    if speed > FASTEST or speed < SLOWEST:
+        warn(
+            f"{holder.path}: its lowest frequency and its size mean that waves run at about {speed:.1e} m/s, where sound has a few "
+            'thousand m/s in metals. Is the model in other units? Pass units="mm-t", "in-slinch" or the like.',
+            ModelWarning,
+        )
+    return part
 
 
 def _node_by_node(A: sp.csr_array, freedoms: np.ndarray) -> sp.csr_array:

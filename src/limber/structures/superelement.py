@@ -128,6 +128,15 @@ class Superelement(Frozen):
         """Number of generalized coordinates."""
         return len(self.M) - int((self.freedoms >= 0).sum())
 
+    def wave_speed(self) -> float:
+        """The lowest frequency of the free component times its size: at most about the speed of sound in it, m/s."""
+        motions = self._motions(np.zeros(3))
+        M = motions.T @ self.M @ motions
+        mass = np.trace(M[3:, 3:]) / 3.0
+        com = np.array([M[2, 4], M[0, 5], M[1, 3]]) / mass
+        spread = 0.5 * np.trace(M[:3, :3]) / mass - com @ com
+        return float(self._modes([], motions)[0][0] * 2.0 * np.sqrt(max(spread, 0.0)))
+
     def reduce(
         self,
         *,
