@@ -139,7 +139,7 @@ def symmetric_of_triplets(
             f"the entry of row {rows[i] + 1}, column {columns[i] + 1} comes twice, or with another value than its mirror "
             "image: the matrix must be symmetric, each entry once."
         )
-    once = np.delete(np.arange(values.size), second)
+    once = np.setdiff1d(np.flatnonzero(values), second, assume_unique=True)
     off = once[rows[once] != columns[once]]
     i, j = np.concatenate([rows[once], columns[off]]), np.concatenate([columns[once], rows[off]])
     return sp.csr_array((np.concatenate([values[once], values[off]]), (i, j)), shape=(n, n))

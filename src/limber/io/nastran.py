@@ -90,11 +90,7 @@ def _labels(holder: Source, bulk: Bulk, M: Matrix, K: Matrix) -> list[Label]:
     else:
         labels = [(g, d) for g in bulk.grids for d in range(1, 7)] + [(p, 0) for p in bulk.points]
         labels.sort()
-    known = {*bulk.grids, *bulk.points}
-    missing = sorted({p for p, _ in labels if p not in known and p not in bulk.points})
-    scalar = [p for p in missing if all(d == 0 for q, d in labels if q == p)]
-    bulk.points += scalar  # DMIG names scalar points without a card of their own
-    missing = [p for p in missing if p not in scalar]
+    missing = sorted({p for p, d in labels if d} - set(bulk.grids))  # points (d = 0) need no place
     if missing:
         raise holder.error(
             f"rows of the matrices belong to GRID {several(missing)}, of which the bulk data do not say where they are."
@@ -138,7 +134,8 @@ def _made(
     """The structure or superelement of labelled rows."""
     length, mass = factors
     where = {g: i for i, g in enumerate(bulk.grids)}
-    used = [g for g in bulk.grids if any(p == g for p, d in labels if d)]
+    moving = {p for p, d in labels if d}
+    used = [g for g in bulk.grids if g in moving]
     used_row = {g: i for i, g in enumerate(used)}
     freedoms = np.full((len(used), 6), -1)
     for i, (point, d) in enumerate(labels):
