@@ -361,3 +361,21 @@ def test_cut_results_are_refused(tmp_path):
     (tmp_path / "a.frd").write_text("    1C\n 9999\n")
     with pytest.raises(lb.FileError, match="no mode shapes in it"):
         lb.io.read_frd(tmp_path / "a.frd")
+
+
+@pytest.mark.parametrize(
+    ("change", "units", "match"),
+    [
+        ([9, 10, 11], "m-kg", r"job.sti: .*node '4'"),  # a node that nothing holds
+        ([9], "m-kg", r"job.sti: .*"),  # a mechanism: a bar is cut
+        ([], (1e6, 1.0), r"job.sti: .*mixed units.*sound would travel"),
+        ([], (1e-9, 1.0), r"job.sti: .*mixed units.*sound would travel"),
+    ],
+)
+def test_loose_nodes_and_mixed_units_are_refused(job, change, units, match):
+    _, K = springs()
+    K[change] = 0.0
+    K[:, change] = 0.0
+    (job / "job.sti").write_text(triplets(K))
+    with pytest.raises(lb.FileError, match=match):
+        lb.io.read_calculix(job / "job.inp", units=units)
