@@ -1,4 +1,4 @@
-"""Files: models in YAML, URDF, Denavit-Hartenberg tables, export; and scenarios, which `limber.scenarios` reads."""
+"""Reading and writing files: models in YAML, URDF, Denavit-Hartenberg tables, and scenarios (`limber.scenarios`)."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from limber.io.urdf import Urdf, parse_urdf
     from limber.io.urdf_assembly import read_urdf
 
-#: Names whose modules need pydantic or PyYAML: imported when first asked for.
+#: Names whose modules need pydantic or PyYAML.  They are imported at first use.
 _LATER = {
     "DhRow": "limber.io.dh",
     "Urdf": "limber.io.urdf",
@@ -19,7 +19,7 @@ _LATER = {
     "parse_urdf": "limber.io.urdf",
     "read_urdf": "limber.io.urdf_assembly",
 }
-#: Names that a layer above implements.
+#: Names that an upper layer implements.
 _ABOVE = ("Scenario", "load_scenario", "schema")
 
 
@@ -32,7 +32,7 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    """The names of this module, with those that are not imported yet."""
+    """The names of this module, including those that are not imported yet."""
     return sorted({*globals(), *_LATER, *_ABOVE})
 
 
