@@ -1,5 +1,5 @@
-"""Files: models in YAML, URDF, Denavit-Hartenberg tables, export; structures of finite-element programs; and scenarios,
-which `limber.scenarios` reads."""
+"""Reading and writing files: models in YAML, URDF, Denavit-Hartenberg tables, structures of finite-element programs, and
+scenarios (`limber.scenarios`)."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from limber.io.urdf import Urdf, parse_urdf
     from limber.io.urdf_assembly import read_urdf
 
-#: Names whose modules need pydantic, PyYAML or sparse matrices: imported when first asked for.
+#: Names whose modules need pydantic, PyYAML or sparse matrices.  They are imported at first use.
 _LATER = {
     "DhRow": "limber.io.dh",
     "FrdModes": "limber.io.frd",
@@ -38,7 +38,7 @@ _LATER = {
     "write_sid": "limber.io.sid_writer",
     "write_structure": "limber.io.structure_npz",
 }
-#: Names that a layer above implements.
+#: Names that an upper layer implements.
 _ABOVE = ("Scenario", "load_scenario", "schema")
 
 
@@ -51,7 +51,7 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    """The names of this module, with those that are not imported yet."""
+    """The names of this module, including those that are not imported yet."""
     return sorted({*globals(), *_LATER, *_ABOVE})
 
 
