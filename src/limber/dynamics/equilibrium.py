@@ -337,8 +337,9 @@ def stated(
     inverse_dynamics(system, system.neutral(), zero, zero, external=external)  # checks `external`
     batch, arrays = vectors(system, **named, **named_wrenches(external))
     if batch:
+        more = tau is not None or external
         raise ArgumentValueError(
-            f"q, v, tau and external must be one state, got a batch of shape {batch}. Call {function} once "
+            f"{'q, v, tau and external' if more else 'q and v'} must be one state, got a batch of shape {batch}. Call {function} once "
             "per state."
         )
     for name, a in zip(named, arrays):
