@@ -12,6 +12,7 @@ from limber.checks import Array
 from limber.frozen import read_only
 from limber.structures.choice import DIRECTIONS, mode_choice
 from limber.structures.reduce import Reduction
+from limber.structures.threads import one_thread
 
 if TYPE_CHECKING:
     from limber.structures.structure import Node, Structure
@@ -61,7 +62,7 @@ def structure_modes(
     """`Structure.modes`, which documents the arguments."""
     work = Reduction(structure, clamped, pinned, (), "normal", loads, patches, progress)
     choice = mode_choice(modes)
-    with work.progress:
+    with work.progress, one_thread():
         value, shapes, accuracy = work.normal_modes(work.support(), choice)
     per_node = structure.freedoms
     return StructureModes(

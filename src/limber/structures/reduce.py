@@ -24,6 +24,7 @@ from limber.structures.progress import Progress
 from limber.structures.rigid import rigid_motions
 from limber.structures.stiffening import UnitLoads, check_stiffening, stiffened
 from limber.structures.support import Support
+from limber.structures.threads import one_thread
 
 if TYPE_CHECKING:
     from limber.structures.structure import Node, Structure
@@ -174,7 +175,7 @@ def reduce(
         check_stiffening(structure)
     kept = work.body_nodes(nodes)
     position = structure.position - work.origin(origin)
-    with work.progress:
+    with work.progress, one_thread():
         support = work.support()
         _, normal, _ = work.normal_modes(support, choice)
         omega, phi = _coordinates(work, support, normal, own)
