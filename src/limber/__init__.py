@@ -6,18 +6,23 @@ import typing
 from limber import algebra, io, models, registry, trajectories
 from limber.algebra import Operator, Operators, denoc, operators, verify_identities
 from limber.assembly import Assembly, System
-from limber.bodies import FlexibleBody, RigidBody, beam
+from limber.bodies import FlexibleBody, Material, RigidBody, Section, beam
 from limber.codegen import compile, operation_count
 from limber.dynamics import (
+    LoadPath,
+    ModalDamping,
     Modes,
     acceleration,
     bias,
+    equilibrium,
+    follow,
     forward_dynamics,
     integrate,
     inverse_dynamics,
     jacobian,
     kinetic_energy,
     mass_matrix,
+    modal_damping,
     modes,
     momentum,
     pose,
@@ -100,6 +105,9 @@ __all__ = [
     "Free",
     "Joint",
     "LimberError",
+    "LoadPath",
+    "Material",
+    "ModalDamping",
     "ModelWarning",
     "Modes",
     "Operator",
@@ -110,6 +118,7 @@ __all__ = [
     "Revolute",
     "RigidBody",
     "Screw",
+    "Section",
     "SimpleJoint",
     "SimulationError",
     "Spherical",
@@ -124,6 +133,8 @@ __all__ = [
     "bias",
     "compile",
     "denoc",
+    "equilibrium",
+    "follow",
     "forward_dynamics",
     "integrate",
     "inverse_dynamics",
@@ -132,6 +143,7 @@ __all__ = [
     "kinetic_energy",
     "load",
     "mass_matrix",
+    "modal_damping",
     "models",
     "modes",
     "momentum",

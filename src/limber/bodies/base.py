@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from limber.bodies.constants import BodyConstants
 from limber.bodies.nodes import Nodes
 from limber.bodies.shapes import Shapes
 from limber.checks import Array
-from limber.frozen import Frozen
+from limber.frozen import Frozen, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +98,23 @@ class Body(Frozen, ABC):
     @abstractmethod
     def without_modes(self) -> Body:
         """The same body, undeformed and rigid."""
+
+    def with_damping(self, damping: Array) -> Body:
+        """The same body with another modal damping matrix (m, m), symmetric positive semidefinite."""
+        made = copy(self)
+        object.__setattr__(made, "damping", damping)
+        read_only(made)
+        return made
+
+    def buckling(self) -> tuple[Array, float] | None:
+        """The axis of a slender body whose model does not depend on the load along it, and the load, N, at which a
+        cantilever like it buckles; None for all others."""
+        return None
+
+    @property
+    def stiffens(self) -> bool:
+        """Whether it has second-order shapes, by which loads and spin change its stiffness."""
+        return self.node_set.second is not None
 
     @abstractmethod
     def extent(self) -> float:

@@ -1,4 +1,4 @@
-"""JSON schemas of the files: models, scenarios, and the flexible links beside a URDF."""
+"""The JSON schemas of model files, scenario files, and side files with flexible links for a URDF."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ def _with_short_forms(name: str, definition: dict[str, Any]) -> dict[str, Any]:
         "PartSection": {"anyOf": [number, {"type": "array", "items": number}]},
         "ModelChoiceSection": {"type": "string"},
         "StateSection": {"type": "array", "items": number},
+        "InitialSection": {"enum": ["equilibrium"]},
+        "EquilibriumSection": {"type": "boolean"},
     }
     if name == "RigidSection":
         matrix = definition["properties"]["inertia"]
