@@ -25,7 +25,7 @@ class StructureModes:
     omega : (k,) frequencies, rad/s.
     shapes : (n, 6, k) or (n, 3, k) freedoms of the nodes, with modal mass 1.
     effective_mass : (k, 6) parts of the total mass along x, y, z and of the inertia about x, y, z through the (first)
-        clamped node, or the origin, that react to accelerations of the frame.
+        clamped node, or the origin, that react to accelerations of the frame; nan about an axis without inertia.
     accuracy : (k,) |K^-1 M phi - phi/omega^2| omega^2/|phi| in M; the frequency is more accurate than that.
     """
 

@@ -104,14 +104,16 @@ class Reduction:
         return chosen_modes(choice, modes, self.effective_mass, self.progress.of("computing modes"))
 
     def effective_mass(self, shapes: Array) -> Array:
-        """(k, 6): the parts of mass (x, y, z) and inertia (about x, y, z) that shapes (N, k), orthonormal in M, have."""
+        """(k, 6): the parts of mass (x, y, z) and inertia (about x, y, z) that shapes (N, k), orthonormal in M, have.
+
+        They are nan for an axis about which the structure has no inertia.
+        """
         s = self.structure
         rigid = rigid_motions(s.position, s.freedoms, self.origin(None))[:, [3, 4, 5, 0, 1, 2]]
         force = self.M @ rigid
         total = np.einsum("ni,ni->i", rigid, force)
         real = total > 1e-12 * np.array([*3 * [total[0]], *3 * [max(total[3:].max(), 1e-300)]])
-        parts = (shapes.T @ force) ** 2 / np.where(real, total, 1.0)
-        return np.where(real, parts, 1.0 / max(1, len(parts)))
+        return (shapes.T @ force) ** 2 / np.where(real, total, np.nan)
 
     def origin(self, given: Any) -> Array:
         """The origin of the body frame in the axes of the structure."""
