@@ -570,6 +570,23 @@ print(imported, time.perf_counter() - start)
 """
 
 
+def structures():
+    group = "100,000 freedoms to 20 modes"
+    for name, limit in (("slender", 60), ("block", 120)):
+        done = subprocess.run(
+            [sys.executable, Path(__file__).parent / "structures.py", name],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        result = json.loads(done.stdout)
+        seconds = result["seconds"]
+        record(group, f"{name} solid", seconds, "s", f"< {limit}", seconds < limit)
+        record(group, f"{name} solid, memory", result["gigabytes"], "GB")
+        if "ratio" in result:
+            record(group, f"{name} solid, factoring / scipy splu", result["ratio"], "")
+
+
 def starting_up():
     group = "starting up"
     with tempfile.TemporaryDirectory() as folder:
@@ -612,6 +629,7 @@ def main():
         table_one,
         lambda: simulations(rng),
         lambda: operator_sweeps(rng),
+        structures,
         starting_up,
     ]
     with console.status("measuring ..."):
