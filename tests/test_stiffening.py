@@ -10,7 +10,7 @@ from scipy.optimize import fsolve
 from scipy.spatial.transform import Rotation
 
 import limber as lb
-from limber.errors import TheoryWarning
+from limber.errors import DynamicsError, TheoryWarning
 
 UPRIGHT = np.array([[0.0, 0, -1], [0, 1, 0], [1, 0, 0]])  # beams along z
 
@@ -357,3 +357,47 @@ def test_second_order_shapes_must_be_symmetric():
         lb.FlexibleBody.from_nodes(
             [1.0], np.zeros((1, 3)), np.ones((1, 3, 2)), stiffness=np.eye(2), second=B[:, :2]
         )
+
+
+# structures, whose stiffening is truncated
+
+
+@pytest.fixture(scope="module")
+def framed():
+    section = lb.Section(EA=2.8e7, EI=1.4e4, GJ=1e4, rhoA=1.2)
+    frame = lb.structures.frame(
+        {"root": (0, 0, 0), "tip": (10.0, 0, 0)}, [("root", "tip")], section, divide=10
+    )
+    body = frame.reduce(clamped="root", interface="tip", modes=6, geometric_stiffening=True)
+    return lb.Assembly("frame").attach("boom", body, lb.Revolute("z")).build()
+
+
+def test_a_spinning_frame_is_a_spinning_beam(framed):
+    body = lb.beam(10.0, 12.0, EI=1.4e4, modes=3, geometric_stiffening=True)
+    beam = lb.Assembly("beam").attach("boom", body, lb.Revolute("z")).build()
+    v = np.append(np.zeros(6), 6.0)
+    found, expected = (lb.modes(s, v=v, locked=["boom"]).omega for s in (framed, beam))
+    close(found, expected, 2e-3)
+
+
+def test_a_truncated_mass_matrix_that_is_indefinite_is_refused_by_name(framed):
+    q, zero = framed.neutral(), np.zeros(framed.nv)
+    for eta in (2.0, 20.0):
+        q[0] = eta
+        for method in ("articulated", "composite"):
+            with pytest.raises(
+                DynamicsError, match=r"not positive definite .* of body 'boom'. Its geometric"
+            ):
+                lb.forward_dynamics(framed, q, zero, zero, method=method)
+
+
+@pytest.mark.parametrize("method", ["auto", "sdirk4", "DOP853"])
+def test_a_motion_with_an_indefinite_mass_matrix_is_refused(framed, method):
+    """One starts there, another gets stuck where the mass matrix becomes singular."""
+    q0, v0 = np.append(20.0, np.zeros(6)), np.append(8.0, np.zeros(6))
+    with pytest.raises(lb.SimulationError, match=r"'boom'.* is in truncated form"):
+        lb.simulate(framed, 0.5, q0=q0, method=method)
+    with pytest.raises(lb.SimulationError, match=r"'boom'.* in truncated form") as found:
+        lb.simulate(framed, 0.5, v0=v0, method=method, t_eval=np.linspace(0.0, 0.5, 101))
+    result = found.value.result
+    assert 0.0 < result.t[-1] < 0.5 and len(result) > 1

@@ -116,6 +116,11 @@ class Body(Frozen, ABC):
         """Whether it has second-order shapes, by which loads and spin change its stiffness."""
         return self.node_set.second is not None
 
+    @property
+    def truncated(self) -> bool:
+        """Whether its second-order shapes are in truncated form, in which the mass matrix may become indefinite."""
+        return False
+
     @abstractmethod
     def extent(self) -> float:
         """The largest distance of its parts from its frame, m; it may be zero."""

@@ -221,6 +221,11 @@ class FlexibleBody(Body):
         turn = np.eye(3) if recipe.rotation is None else np.array(recipe.rotation)
         return turn[:, 0], float(np.pi**2 * EI / (4.0 * recipe.length**2))
 
+    @property
+    def truncated(self) -> bool:
+        """Whether its second-order shapes are known for its nodes, but not for its mass."""
+        return self.stiffens and self.integrals.curved is None and self.integrals.second
+
     def extent(self) -> float:
         """The largest distance of a mass point or node."""
         return float(np.linalg.norm(self._every_point().position, axis=1).max())

@@ -293,6 +293,13 @@ def refuse(
         )
     elif verdict.sound:
         why = "the state is so large that the equations overflow. Look for huge speeds or forces."
+    elif system.bodies[verdict.body].truncated:
+        why = (
+            f"the mass matrix is not positive definite at this configuration, by {verdict.freedom} of body "
+            f"{verdict.body!r}. Its geometric stiffening is in truncated form, all that unit loads tell of a structure, and "
+            "that form fails at deflections of a few per cent of the length. Reduce it to fewer modes, divide it into "
+            "several bodies, or leave the stiffening out."
+        )
     else:
         why = (
             f"the articulated inertia is singular at this configuration, where {verdict.freedom} of body "

@@ -227,7 +227,7 @@ def speed_size(topo, work, k, r):
 @kernel
 def large(size, inverse):
     """Whether a pivot, given its inverse, is positive and not small beside `size`."""
-    return 0.0 < size * inverse * PIVOT_RATIO < 1.0
+    return inverse > 0.0 and size * inverse * PIVOT_RATIO < 1.0
 
 
 @kernel

@@ -20,7 +20,7 @@ from limber.interrupts import keep_interrupts
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
 from limber.simulation.run import Forces
-from limber.simulation.validity import warn_outside_theory
+from limber.simulation.validity import refuse_indefinite, warn_outside_theory
 
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 SUNDIALS = ("cvode", "ida")
@@ -205,6 +205,7 @@ def by_peer(
         error.result = run.result(str(error))  # type: ignore[attr-defined]
         raise
     result = run.result(message)
+    refuse_indefinite(result)
     warn_outside_theory(result)
     return result
 

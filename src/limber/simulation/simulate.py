@@ -14,7 +14,7 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, unit_quaternion
 from limber.dynamics import kinetic_energy, potential_energy
 from limber.dynamics.evaluate import check_system, node_pairs, quaternions
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
 from limber.integrators.methods import method_named, method_names
@@ -26,7 +26,7 @@ from limber.simulation.result import Result, Statistics
 from limber.simulation.run import Forces, Outputs, Run, Settings
 from limber.simulation.signals import Failures, torque_signal, wrench_signal
 from limber.simulation.stepping import advance_to
-from limber.simulation.validity import warn_outside_theory
+from limber.simulation.validity import refuse_indefinite, warn_outside_theory
 
 #: Output rows unless the caller says otherwise.
 ROWS = 501
@@ -196,6 +196,8 @@ def _integrated(run: Run, listed, span, progress, store=lambda run: None) -> Res
             message = interrupted(run.t)
         except BaseException as error:
             error.result = _result(run, happened, began, str(error))  # type: ignore[attr-defined]
+            if isinstance(error, SimulationError):
+                refuse_indefinite(error.result, error)  # type: ignore[arg-type]
             warn_outside_theory(error.result)  # type: ignore[attr-defined]
             raise
     return _finished(run, happened, began, message)
@@ -207,6 +209,7 @@ def _finished(run: Run, happened, began: float, message: str, stopped: bool = Fa
         result = _result(run, happened, began, message)
         if stopped:
             result = _with_last(result, run)
+        refuse_indefinite(result)
         warn_outside_theory(result)
     except BaseException as error:
         error.result = _result(run, happened, began, message)  # type: ignore[attr-defined]

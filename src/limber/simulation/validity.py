@@ -8,12 +8,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from limber.assembly.singular import judge, pivots_large
 from limber.assembly.system import System
 from limber.bodies import Body
 from limber.checks import Array
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.stiffening import LOADED, described, plain_beams
-from limber.errors import TheoryWarning, warn
+from limber.errors import SimulationError, TheoryWarning, warn
 from limber.integrators.context import RUNAWAY
 from limber.simulation.result import Result
 
@@ -59,6 +60,46 @@ class Limits:
 
 
 _limits: WeakKeyDictionary[System, Limits] = WeakKeyDictionary()
+
+
+def refuse_indefinite(result: Result, stuck: SimulationError | None = None) -> None:
+    """Refuse a motion in which the mass matrix of a body with truncated second-order shapes became indefinite.
+
+    stuck : the error of a motion that got stuck, which is what it does where the mass matrix becomes singular.
+    """
+    s = result.system
+    truncated = [name for name, body in s.bodies.items() if body.truncated]
+    if not truncated:
+        return
+    for row in range(0, len(result), -(-len(result) // ROWS)):
+        q = result.q[row]
+        if not np.isfinite(q).all() or pivots_large(s, q) or (verdict := judge(s, q)).sound:
+            continue
+        name = verdict.body if verdict.body in truncated else truncated[0]
+        error = SimulationError(
+            f"the mass matrix of {s.name!r} is not positive definite at t = {result.t[row]:.6g} s, by {verdict.freedom} of "
+            f"body {verdict.body!r}. {_truncated(name)}"
+        )
+        error.result = result[:row]
+        raise error
+    if stuck is not None:
+        raise _followed_by(stuck, _truncated(truncated[0]), result) from None
+
+
+def _truncated(name: str) -> str:
+    """What to know about a body with truncated second-order shapes."""
+    return (
+        f"The geometric stiffening of {name!r} is in truncated form, all that unit loads tell of a structure, and in that "
+        "form the mass matrix becomes indefinite at deflections of a few per cent of the length. Reduce it to fewer modes, "
+        "divide it into several bodies, or leave the stiffening out."
+    )
+
+
+def _followed_by(error: SimulationError, text: str, result: Result) -> SimulationError:
+    """The same error with more text."""
+    longer = SimulationError(f"{error} {text}")
+    longer.result = result
+    return longer
 
 
 def warn_outside_theory(result: Result) -> None:
