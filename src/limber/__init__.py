@@ -6,18 +6,23 @@ import typing
 from limber import algebra, io, models, registry, trajectories
 from limber.algebra import Operator, Operators, denoc, operators, verify_identities
 from limber.assembly import Assembly, System
-from limber.bodies import FlexibleBody, RigidBody, beam
+from limber.bodies import FlexibleBody, Material, RigidBody, Section, beam
 from limber.codegen import compile, operation_count
 from limber.dynamics import (
+    LoadPath,
+    ModalDamping,
     Modes,
     acceleration,
     bias,
+    equilibrium,
+    follow,
     forward_dynamics,
     integrate,
     inverse_dynamics,
     jacobian,
     kinetic_energy,
     mass_matrix,
+    modal_damping,
     modes,
     momentum,
     pose,
@@ -51,11 +56,15 @@ from limber.simulation import Event, Result, Table, simulate
 from limber.version import __version__ as __version__
 
 if typing.TYPE_CHECKING:
-    from limber import plotting, scenarios, viewer
+    from limber import plotting, scenarios, structures, viewer
     from limber import symbolic as symbolic
+    from limber.structures import Structure
 
-#: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, the others draw.
-_LATER = ("plotting", "scenarios", "symbolic", "viewer")
+#: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
+#: sparse matrices, and the others draw.
+_LATER = ("plotting", "scenarios", "structures", "symbolic", "viewer")
+#: Names of such packages that are names of this one too.
+_LATER_NAMES = {"Structure": "structures"}
 
 # Names that a lower layer offers and a higher one implements.
 registry.register(
@@ -71,15 +80,17 @@ registry.register(
 
 
 def __getattr__(name: str):
-    """The packages that are imported when they are first used."""
+    """The packages that are imported when they are first used, and the names in them."""
     if name in _LATER:
         return importlib.import_module(f"limber.{name}")
+    if name in _LATER_NAMES:
+        return getattr(importlib.import_module(f"limber.{_LATER_NAMES[name]}"), name)
     raise AttributeError(f"module 'limber' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """The names of this module, with the packages that are not imported yet."""
-    return sorted({*globals(), *_LATER})
+    """The names of this module, with those that are not imported yet."""
+    return sorted({*globals(), *_LATER, *_LATER_NAMES})
 
 
 __all__ = [
@@ -94,6 +105,9 @@ __all__ = [
     "Free",
     "Joint",
     "LimberError",
+    "LoadPath",
+    "Material",
+    "ModalDamping",
     "ModelWarning",
     "Modes",
     "Operator",
@@ -104,9 +118,11 @@ __all__ = [
     "Revolute",
     "RigidBody",
     "Screw",
+    "Section",
     "SimpleJoint",
     "SimulationError",
     "Spherical",
+    "Structure",
     "System",
     "Table",
     "TheoryWarning",
@@ -117,6 +133,8 @@ __all__ = [
     "bias",
     "compile",
     "denoc",
+    "equilibrium",
+    "follow",
     "forward_dynamics",
     "integrate",
     "inverse_dynamics",
@@ -125,6 +143,7 @@ __all__ = [
     "kinetic_energy",
     "load",
     "mass_matrix",
+    "modal_damping",
     "models",
     "modes",
     "momentum",
@@ -137,6 +156,7 @@ __all__ = [
     "save",
     "scenarios",
     "simulate",
+    "structures",
     "trajectories",
     "verify_identities",
     "viewer",

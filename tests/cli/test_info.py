@@ -172,3 +172,42 @@ def test_modes_of_an_arm_that_falls_have_growth_rates(tmp_path):
     assert found["moves"][0]["what"] == "joint of 'bob'"
     table = limber("modes", model).stdout
     assert "growth 1/s" in table and f"{found['growth'][0]:.4f}" in table and "nan" not in table
+
+
+SAGGING = """
+limber: 1
+duration: 1
+model:
+  gravity: [0, 0, -9.81]
+  bodies:
+    arm: {beam: {length: 2, mass: 2, EI: 200, modes: 2}, joint: {revolute: y}}
+"""
+
+
+def test_modes_out_of_equilibrium_say_so_and_find_one(tmp_path):
+    file = tmp_path / "case.yaml"
+    file.write_text(SAGGING)
+    done = limber("modes", file, "--all-locked")
+    assert "Not an equilibrium: mode 2 of body 'arm'" in done.stderr
+    assert "--equilibrium finds one" in done.stderr
+    assert not limber_json("modes", file, "--all-locked")["equilibrium"]
+    found = limber_json("modes", file, "--all-locked", "--equilibrium")
+    s = lb.io.load_scenario(file).system
+    here = lb.modes(s, lb.equilibrium(s, locked=["arm"]), locked=["arm"])
+    assert found["equilibrium"] and np.allclose(found["frequencies"], here.frequencies)
+    file.write_text(f"{SAGGING}initial: {{equilibrium: {{all_locked: true}}}}\n")
+    assert not limber("modes", file, "--all-locked").stderr
+    assert limber_json("info", file)["scenario"]["in_equilibrium"]
+    assert "at rest, in equilibrium" in limber("info", file).stdout
+
+
+def test_modes_about_the_motion_at_the_start(tmp_path):
+    file = tmp_path / "case.yaml"
+    file.write_text(MOVING.partition("external:")[0].replace("[1, 1, 1]", "[1, 2, 2.5]"))
+    found = limber_json("modes", file, "--motion")
+    assert found["about"] == "the initial motion"
+    nutation = 2.0 * np.sqrt(1.5 * 0.5 / 2.0)
+    assert np.isclose(np.array(found["frequencies"]) * 2 * np.pi, nutation, rtol=1e-6).any()
+    still = tmp_path / "still.yaml"
+    still.write_text(SAGGING)
+    assert "does not start in motion" in limber("modes", still, "--motion", code=2).stderr

@@ -404,8 +404,11 @@ def test_damped_inverted_pendulum_still_falls():
 
 def test_wrong_arguments_are_refused():
     s = single(pendulum(), lb.Revolute([0, 1, 0]), (0.0, 0.0, -G))
-    with pytest.raises(ValueError, match="modes about a steady motion are not available"):
-        lb.modes(s, [0.0], [1.0])
+    with pytest.raises(ValueError, match=r"v must have shape \(\.\.\., 1\)"):
+        lb.modes(s, [0.0], [1.0, 2.0])
+    flexible = single(elastic_body([[1.0]]), lb.Revolute([0, 1, 0]))
+    with pytest.raises(ValueError, match="the speed of mode 1 of body 'body', must be zero"):
+        lb.modes(flexible, [0.0, 0.0], [1.0, 0.0])
     with pytest.raises(ValueError, match=r"got a batch of shape \(2,\)"):
         lb.modes(s, [[0.0], [0.0]])
     with pytest.raises(TypeError, match=r"use \['body'\]"):
@@ -502,7 +505,9 @@ def test_modes_print_as_a_table():
     m = lb.modes(s, [0.0, 0.0, 0.0, np.pi])
     lines = str(m).splitlines()
     assert lines[0].split() == ["mode", "Hz", "rad/s", "damping", "growth", "1/s", "moves", "most"]
-    assert len(lines) == 1 + s.nv
+    assert len(lines) == 1 + s.nv + 1
+    assert lines.pop() == m.note and 0.1 < m.imbalance < 0.2
+    assert m.note.startswith("Not an equilibrium: mode 2 of body 'one' lacks the generalized force")
     for i, line in enumerate(lines[1:]):
         number, hertz, omega, *_ = line.split()
         assert int(number) == i + 1
@@ -511,6 +516,28 @@ def test_modes_print_as_a_table():
         assert line.endswith(f"{m.moves[i][0]}, {100 * m.moves[i][1]:.0f} %")
     assert f"{m.growth[0]:.5g}" in lines[1] and "mode 2 of 'one'" in lines[-1]
     assert "growth" not in str(lb.modes(s, s.neutral(), locked=["one", "two"]))
+
+
+def test_tables_of_equilibria_have_no_note():
+    s = single(lb.beam(1.0, 1.0, EI=1.0), lb.Fixed(), (0.0, 0.0, -0.1))
+    assert "Not an equilibrium: mode 2 of body 'body'" in str(lb.modes(s))
+    q = lb.equilibrium(s)
+    assert not lb.modes(s, q).note and lb.modes(s, q).imbalance < 1e-12
+
+
+def test_given_torques_must_balance():
+    s = single(pendulum(), lb.Revolute([0, 1, 0]), (0.0, 0.0, -G))
+    m = lb.modes(s, [0.3], tau=[0.0])
+    assert "joint speed 0 of body 'body' lacks the generalized force" in m.note
+    assert not lb.modes(s, [0.3], tau=lb.bias(s, [0.3], [0.0])).note
+
+
+def test_a_dead_force_stiffens_a_pendulum_in_its_direction():
+    """A force F along the rod adds F l to the stiffness; one across it none."""
+    s = single(pendulum(), lb.Revolute([0, 1, 0]), (0.0, 0.0, -G))
+    omega = lb.modes(s, external={("body", "end"): [0, 0, 0, 0, 0, -5.0]}).omega
+    close(omega, np.sqrt((G + 5.0 / 1.3) / 0.7))
+    close(lb.modes(s, external={("body", "end"): [0, 0, 0, 5.0, 0, 0]}).omega, np.sqrt(G / 0.7))
 
 
 def test_long_tables_are_cut():

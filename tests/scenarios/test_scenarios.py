@@ -324,6 +324,16 @@ REFUSED = {
     "q list": ("initial: {q: [1, 2]}", "must have 10 entries .*base joint 7, arm modes 2"),
     "quaternion": ("initial: {q: {base: [1, 1, 0, 0, 0, 0, 0]}}", "q.base: .*must be 1 to within"),
     "v": ("initial: {v: {arm: .nan}}", "initial.v.arm: must be finite"),
+    "initial": ("initial: rest", "initial: must be equilibrium, or a mapping with keys of q, v"),
+    "equilibrium": ("initial: {equilibrium: 1}", "equilibrium: must be true, or a mapping"),
+    "locked": (
+        "initial: {equilibrium: {locked: [arn]}}",
+        "equilibrium.locked.*: is not a body .* mean 'arm'",
+    ),
+    "no equilibrium": (
+        "initial: equilibrium\ntorque: {constant: {arm: 1}}",
+        "initial: .*has no equilibrium near this q: joint speed 0 of body 'arm'",
+    ),
     "torque": (
         "torque: 5",
         "torque: must be none, or a mapping with keys of constant, table, follow",
@@ -428,3 +438,70 @@ def test_bad_external_forces_are_refused_with_their_place(tmp_path, text, messag
     with pytest.raises(lb.FileError, match=message) as caught:
         scenario(tmp_path, text)
     assert caught.value.line > 1
+
+
+# equilibria
+
+HANGING = """
+model:
+  gravity: [0, 0, -9.81]
+  bodies:
+    upper: {beam: {length: 1, mass: 2, EI: 100, modes: 1}, joint: {revolute: y, stiffness: 40}}
+    lower: {to: upper, at: tip, beam: {length: 1, mass: 1, EI: 50, modes: 1}, joint: {revolute: y}}
+"""
+
+
+def test_initial_equilibrium_is_that_of_the_library(tmp_path):
+    s = scenario(tmp_path, "initial: equilibrium", HANGING)
+    assert s.in_equilibrium and not scenario(tmp_path, "", HANGING).in_equilibrium
+    assert np.array_equal(s.q0, lb.equilibrium(s.system))
+    assert np.abs(s.q0).max() > 0.1
+    off = scenario(tmp_path, "initial: {equilibrium: false}", HANGING)
+    assert np.array_equal(off.q0, off.system.neutral())
+
+
+def test_equilibria_have_the_forces_at_the_start(tmp_path):
+    force = "external: [{body: lower, node: tip, table: {times: [0, 1], force: [[9, 0, 0], [0, 0, 0]]}}]"
+    torque = "torque: {table: {times: [0, 1], bodies: {upper: [4, 0]}}}"
+    start = "initial: {q: {upper: 0.5}, equilibrium: true}"
+    s = scenario(tmp_path, f"{start}\n{force}\n{torque}", HANGING)
+    wrench = {("lower", "tip"): [0, 0, 0, 9.0, 0, 0]}
+    tau = np.zeros(s.system.nv)
+    tau[s.system.layout["upper"].v_joint] = 4.0
+    rest = np.zeros(s.system.nv)
+    held = lb.inverse_dynamics(s.system, s.q0, rest, rest, external=wrench)
+    assert np.allclose(held, tau, atol=1e-10)
+    other = "initial: {equilibrium: {torque: {upper: -3}, locked: [lower]}}"
+    s = scenario(tmp_path, f"{other}\n{torque}", HANGING)
+    held = lb.bias(s.system, s.q0, rest)
+    assert np.isclose(held[s.system.layout["upper"].v_joint][0], -3.0)
+    assert s.q0[s.system.layout["lower"].q_joint] == 0.0
+
+
+def test_paths_hold_the_joints_of_an_equilibrium(tmp_path):
+    paths = "{upper: {cycloid: {distance: 0.5, duration: 1}}, lower: {hold: {}}}"
+    rest = f"initial: {{q: {{upper: 0.3}}, equilibrium: true}}\ntorque: {{follow: {{joints: {paths}}}}}"
+    s = scenario(tmp_path, rest, HANGING)
+    upper = s.system.layout["upper"]
+    assert s.q0[upper.q_joint] == 0.3 and s.paths["upper"](0.0).position == 0.3
+    assert np.abs(lb.bias(s.system, s.q0, np.zeros(s.system.nv))[upper.v_modes]).max() < 1e-10
+    assert np.abs(s.q0[upper.q_modes]).max() > 1e-3
+
+
+def test_all_joints_of_an_equilibrium_can_be_locked(tmp_path):
+    s = scenario(tmp_path, "initial: {equilibrium: {all_locked: true}}", HANGING)
+    joints = [s.q0[where.q_joint] for where in s.system.layout.values()]
+    assert not np.any(joints) and s.q0.any()
+
+
+def test_an_equilibrium_in_a_steady_spin(tmp_path):
+    model = """
+model:
+  bodies:
+    rotor:
+      beam: {length: 1, mass: 2, EI: 100, EA: 1e4, modes: {stretch: 2}}
+      joint: {revolute: z}
+"""
+    start = "initial: {v: {rotor: 5}, equilibrium: {locked: [rotor]}}"
+    s = scenario(tmp_path, start, model)
+    assert np.array_equal(s.q0, lb.equilibrium(s.system, v=s.v0, locked=["rotor"])) and s.q0[0] > 0

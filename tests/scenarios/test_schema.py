@@ -51,3 +51,14 @@ def test_schema_has_the_physics_of_joints():
 def test_unknown_kind_is_refused():
     with pytest.raises(lb.LimberError, match="kind must be one of model, scenario, side"):
         lb.io.schema("xml")
+
+
+def test_schema_of_scenarios_knows_equilibria():
+    definitions = lb.io.schema("scenario")["$defs"]
+    assert definitions["InitialSection"]["anyOf"][1] == {"enum": ["equilibrium"]}
+    assert definitions["EquilibriumSection"]["anyOf"][1] == {"type": "boolean"}
+    assert set(definitions["EquilibriumSection"]["anyOf"][0]["properties"]) == {
+        "locked",
+        "all_locked",
+        "torque",
+    }

@@ -99,6 +99,20 @@ class Body(Frozen, ABC):
         """The same body, undeformed and rigid."""
 
     @abstractmethod
+    def with_damping(self, damping: Array) -> Body:
+        """The same body with another modal damping matrix (m, m), symmetric positive semidefinite."""
+
+    def buckling(self) -> tuple[Array, float] | None:
+        """The axis of a slender body whose model does not depend on the load along it, and the load, N, at which a
+        cantilever like it buckles; None for all others."""
+        return None
+
+    @property
+    def stiffens(self) -> bool:
+        """Whether it has second-order shapes, by which loads and spin change its stiffness."""
+        return self.node_set.second is not None
+
+    @abstractmethod
     def extent(self) -> float:
         """The largest distance of its parts from its frame, m; it may be zero."""
 

@@ -1,166 +1,117 @@
-r"""Uniform beams in exact mode shapes.
+"""Beams: straight, clamped at the root, in a few of their own modes.
 
-Bending shapes solve EI u'''' = rho A omega^2 u, clamped at x = 0; at x = L they are free or carry
-the mass and inertia that `load` gives:
-
-    EI u''(L) = omega^2 J u'(L),      EI u'''(L) = -omega^2 M u(L)
-
-They are written in sin(b x/L), cos(b x/L), exp(-b x/L), exp(-b (1 - x/L)), which stay well conditioned
-for any number of modes.  Integrals are taken over the continuous shapes by Gauss quadrature.
+The shapes of uniform slender beams are exact (`beam_shapes`); those of beams with shear deformation, rotary inertia or
+taper come from a spectral Ritz method (`beam_ritz`).  Integrals are taken over the continuous shapes by Gauss
+quadrature.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.bodies.flexible import FlexibleBody, check_modes, modal_matrices
+from limber.bodies import beam_ritz, beam_shapes
+from limber.bodies.beam_constants import AlongBeam, check_range, from_numbers, from_section
+from limber.bodies.beam_ritz import gauss_points
+from limber.bodies.beam_shapes import BeamShape
+from limber.bodies.flexible import MOST_MODES, FlexibleBody, modal_matrices
 from limber.bodies.foreshortening import foreshortening
 from limber.bodies.nodes import Nodes
+from limber.bodies.placed import placed
 from limber.bodies.points import MassPoints
 from limber.bodies.recipe import BeamRecipe
+from limber.bodies.section import Section, check_sections
 from limber.bodies.shapes import Shapes
-from limber.checks import Array, array, inertias, number, repeated, shown, whole
+from limber.checks import Array, array, inertias, integer, number, repeated, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
-#: Lengths, masses and stiffnesses above this, or below its inverse, are mistakes.
-LARGEST = 1e30
-
-
-class _Shape(Protocol):
-    """One mode: its kind ("y", "z", "torsion", "stretch"), frequency, shape and slope."""
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def omega(self) -> float: ...
-
-    def value(self, x: Array) -> Array: ...
-
-    def slope(self, x: Array) -> Array: ...
-
-
-@dataclass(frozen=True)
-class _Bending:
-    """c0 sin s + c1 cos s + c2 exp(-s) + c3 exp(s - b), s = b x/L."""
-
-    kind: str
-    omega: float
-    length: float
-    b: float
-    c: Array
-
-    def value(self, x: Array) -> Array:
-        s, c = self.b * x / self.length, self.c
-        return c[0] * np.sin(s) + c[1] * np.cos(s) + c[2] * np.exp(-s) + c[3] * np.exp(s - self.b)
-
-    def slope(self, x: Array) -> Array:
-        s, c = self.b * x / self.length, self.c
-        terms = c[0] * np.cos(s) - c[1] * np.sin(s) - c[2] * np.exp(-s) + c[3] * np.exp(s - self.b)
-        return self.b / self.length * terms
-
-
-@dataclass(frozen=True)
-class _Bar:
-    """a sin(k x): torsion or stretch, clamped and free."""
-
-    kind: str
-    omega: float
-    k: float
-    a: float
-
-    def value(self, x: Array) -> Array:
-        return self.a * np.sin(self.k * x)
-
-    def slope(self, x: Array) -> Array:
-        return self.a * self.k * np.cos(self.k * x)
+#: The kinds of modes, in their order; those of y and z alternate.
+KINDS = ("y", "z", "torsion", "stretch")
 
 
 def beam(
     length: float,
-    mass: float,
+    mass: float | None = None,
     *,
     EI: float | ArrayLike | None = None,
     GJ: float | None = None,
     EA: float | None = None,
+    GA: float | ArrayLike | None = None,
+    section: Section | tuple[Section, Section] | None = None,
     modes: int | dict[str, int] = 2,
     elements: int = 10,
     damping: float | ArrayLike = 0.0,
     polar_inertia: float | None = None,
+    rotary_inertia: float | ArrayLike | None = None,
     load: tuple[float, float | ArrayLike] | None = None,
     geometric_stiffening: bool = False,
+    offset: ArrayLike | None = None,
+    rotation: ArrayLike | None = None,
 ) -> FlexibleBody:
-    """A uniform beam along x, clamped at x = 0, in exact mode shapes.
+    """A beam along x, clamped at x = 0, in its own mode shapes.
 
     Parameters
     ----------
     length, mass : m, kg (of the whole beam).
     EI : bending stiffness, N m^2: one number or (EIy, EIz).  EIz bends in the x-y plane, EIy in x-z.
     GJ, EA : torsional stiffness, N m^2, and axial stiffness, N; needed for those modes.
-    modes : modes per bending plane, or {"bending": 2, "torsion": 1, "stretch": 1}.
+    GA : shear stiffness with its shear coefficient, N: one number or (GAy, GAz), for forces along y and z.  None: the
+        beam does not deform in shear.
+    section : a `Section`, or two of them at root and tip of a beam that tapers.  It stands for mass, EI, GJ, EA, GA
+        and the inertias.
+    modes : modes per bending plane, or {"bending": 2, "torsion": 1, "stretch": 1}.  {"y": 2} has bending modes in
+        the x-y plane alone, {"z": 1} in x-z.
     elements : the number of parts into which the nodes "root", "node1", ..., "tip" divide the beam.
     damping : damping ratio of all modes, or one per mode in their order.
-    polar_inertia : moment of inertia of the whole beam about its axis, kg m^2.  None stands for that of a
-        homogeneous section, mass (EIy + EIz) / EA, if there are torsion modes, and for zero otherwise.
-    load : (mass, inertia) at the tip, an end condition of the bending shapes.  The inertia is one number for
-        both planes, or, as for a body, (Ixx, Iyy, Izz) or a diagonal 3 x 3 matrix.  It only affects the
+    polar_inertia : moment of inertia of the whole beam about its axis, kg m^2.  None stands for the sum of
+        `rotary_inertia`, if that is given; else for that of a homogeneous section, mass (EIy + EIz) / EA, if there are
+        torsion modes, and for zero otherwise.
+    rotary_inertia : moments of inertia of the sections of the whole beam about their own axes, rho I length, kg m^2:
+        one number or (about y, about z).  None: zero.
+    load : (mass, inertia) at the tip, an end condition of the shapes.  The inertia is one number for
+        all axes, or, as for a body, (Ixx, Iyy, Izz) or a diagonal 3 x 3 matrix.  It only affects the
         shapes: attach the load itself as a body.  Without it, the shapes have no force or moment at the
         tip: frequencies with a heavy body there converge only like 1/modes, and those of beams welded in a
         row stay too high, however many beams there are.  With a load far above `mass` and
-        `mass length^2`, two modes are a cubic finite element.
+        `mass length^2`, two modes in each plane, one of torsion and one of stretch are a cubic finite element.
     geometric_stiffening : whether bending draws the points of the beam towards its root (`foreshortening`), so that it
         stiffens when it spins or is pulled and buckles when it is pressed.  All products of such second-order shapes
         are kept, so that the equations are those of a Lagrangian at any deflection; the deflections themselves should
         stay below about a tenth of the length.  For larger ones, divide the beam into several bodies.
+    offset, rotation : place of the beam in the body frame: its root lies at `offset`, m, and its axes are the columns of
+        the 3 x 3 matrix `rotation`.  None: no offset, no rotation.
 
-    The modes are ordered y1, z1, y2, z2, ..., torsion, stretch and are mass-normalized, so that the
-    stiffness is diag(omega^2) (with `load`, the normalization includes the load).
+    The modes are ordered y1, z1, y2, z2, ..., torsion, stretch (those that are asked for) and are mass-normalized,
+    so that the stiffness is diag(omega^2) (with `load`, the normalization includes the load).
     """
     length = number("length", length, above=0.0)
-    mass = number("mass", mass, above=0.0)
     counts = check_modes(modes)
-    EIy, EIz = _bending_stiffness(EI, counts)
-    GJ = _stiffness("GJ", GJ, "torsion", counts)
-    EA = _stiffness("EA", EA, "stretch", counts)
+    given = {
+        "mass": mass, "EI": EI, "GJ": GJ, "EA": EA, "GA": GA,
+        "polar_inertia": polar_inertia, "rotary_inertia": rotary_inertia,
+    }  # fmt: skip
+    along = _along(length, section, given, counts)
     if not isinstance(geometric_stiffening, bool):
         raise ArgumentTypeError(
             f"geometric_stiffening must be True or False, got {shown(geometric_stiffening)}."
         )
     elements = whole("elements", elements, 1)
-    polar = _polar_inertia(polar_inertia, mass, EIy, EIz, EA, counts)
     tip = _load(load)
-    given = {"length": length, "mass": mass, "EI": EIz, "GJ": GJ, "EA": EA, "polar_inertia": polar}
-    for name, value in [*given.items(), ("EI", EIy), *(("load", x) for x in tip)]:
-        if value and not 1.0 / LARGEST <= value <= LARGEST:
-            raise ArgumentValueError(
-                f"{name} = {value:g} is out of range: beams are computed for values from {1.0 / LARGEST:g} to "
-                f"{LARGEST:g} (frequencies overflow otherwise). Are the units SI?"
-            )
+    check_range(length, along, tip)
 
-    shapes: list[_Shape] = []
-    for y, z in zip(
-        _bending("y", length, mass, EIz, (tip[0], tip[3]), counts["bending"]),
-        _bending("z", length, mass, EIy, (tip[0], tip[2]), counts["bending"]),
-    ):
-        shapes += [y, z]
-    shapes += _bars("torsion", length, polar, GJ, counts["torsion"])
-    shapes += _bars("stretch", length, mass, EA, counts["stretch"])
-
+    shapes = mode_shapes(length, along, tip, counts)
     most = max(counts.values())
-    xi, weight = np.polynomial.legendre.leggauss(48 + 8 * most)
-    x = 0.5 * length * (1.0 + xi)
-    share = 0.5 * weight
+    x, share = gauss_points(length, most)
     inertia = np.zeros((x.size, 3, 3))
-    inertia[:, 0, 0] = polar * share
+    for i, name in enumerate(("polar", "rotary_y", "rotary_z")):
+        inertia[:, i, i] = along(name, x) * share
     zero = np.zeros((x.size, 3))
     order = 48 + 16 * most if geometric_stiffening else 0
-    points = MassPoints(mass * share, _stations(shapes, x, length, order), inertia, zero)
+    points = MassPoints(
+        along("mass", x) * share, _stations(shapes, x, length, order), inertia, zero
+    )
 
     at = np.linspace(0.0, length, elements + 1)
     names = ("root", *(f"node{i}" for i in range(1, elements)), "tip")
@@ -170,51 +121,155 @@ def beam(
     ratio = _damping_ratios(damping, omega.size)
     recipe = BeamRecipe(
         length=length,
-        mass=mass,
-        EI=(EIy, EIz) if EIy else None,
-        GJ=GJ or None,
-        EA=EA or None,
+        **_recipe_numbers(along, section, given),
         modes=tuple(counts.items()),
         elements=int(elements),
         damping=tuple(ratio.tolist()),
-        polar_inertia=None if polar_inertia is None else polar,
         load=None if load is None else _load_recipe(tip),
         geometric_stiffening=geometric_stiffening,
     )
     matrices = modal_matrices(np.diag(omega**2), np.diag(2.0 * ratio * omega), omega.size)
-    return FlexibleBody(points, nodes, *matrices, recipe)
+    body = FlexibleBody(points, nodes, *matrices, recipe)
+    return body if offset is None and rotation is None else placed(body, offset, rotation)
 
 
-def _stiffness(name: str, value: float | None, kind: str, counts: dict[str, int]) -> float:
-    if value is None:
-        if counts[kind]:
-            raise ArgumentValueError(
-                f"{name} is missing: modes asks for {counts[kind]} of {kind}. Give it, or ask for none."
+def mode_shapes(
+    length: float, along: AlongBeam, tip: Array, counts: dict[str, int]
+) -> list[BeamShape]:
+    """The modes in their order; `tip` is (mass, Ixx, Iyy, Izz) of a load there."""
+    root = along.root
+    loads = {"y": (tip[0], tip[3]), "z": (tip[0], tip[2])}
+    held = {"torsion": tip[1], "stretch": tip[0]}
+    stiffness = {"y": "EIz", "z": "EIy", "torsion": "GJ", "stretch": "EA"}
+    inertia = {"torsion": "polar", "stretch": "mass"}
+    found: dict[str, list[BeamShape]] = {}
+    for kind, count in counts.items():
+        x, _ = gauss_points(length, count)
+        if kind in loads and along.uniform and root.slender:
+            EI = getattr(root, stiffness[kind])
+            found[kind] = beam_shapes.bending_shapes(
+                kind, length, root.mass, EI, loads[kind], count
             )
-        return 0.0
-    return number(name, value, above=0.0)
+        elif kind in loads:
+            found[kind] = beam_ritz.bending_shapes(
+                kind,
+                length,
+                along("mass", x),
+                along(stiffness[kind], x),
+                along(f"GA{kind}", x) if getattr(root, f"GA{kind}") else None,
+                along("rotary_z" if kind == "y" else "rotary_y", x),
+                loads[kind],
+                count,
+            )
+        elif along.uniform:
+            numbers = getattr(root, inertia[kind]), getattr(root, stiffness[kind])
+            found[kind] = beam_shapes.bar_shapes(kind, length, *numbers, held[kind], count)
+        else:
+            numbers = along(inertia[kind], x), along(stiffness[kind], x)
+            found[kind] = beam_ritz.bar_shapes(kind, length, *numbers, held[kind], count)
+    bending = [
+        shape
+        for i in range(max(counts["y"], counts["z"]))
+        for kind in "yz"
+        for shape in found[kind][i : i + 1]
+    ]
+    return bending + found["torsion"] + found["stretch"]
 
 
-def _bending_stiffness(EI, counts: dict[str, int]) -> tuple[float, float]:
-    if EI is None:
-        _stiffness("EI", None, "bending", counts)
-        return 0.0, 0.0
-    pair = repeated("EI", EI, 2, "One number or (EIy, EIz).")
-    return number("EI", pair[0], above=0.0), number("EI", pair[1], above=0.0)
+def shapes_of(recipe: BeamRecipe) -> tuple[AlongBeam, list[BeamShape]]:
+    """The constants and the modes of the beam with this recipe."""
+    counts = dict(recipe.modes)
+    names = "mass", "EI", "GJ", "EA", "GA", "polar_inertia", "rotary_inertia"
+    given = {name: getattr(recipe, name) for name in names}
+    along = _along(recipe.length, recipe.section, given, counts)
+    return along, mode_shapes(recipe.length, along, _load(recipe.load), counts)
 
 
-def _polar_inertia(given, mass, EIy, EIz, EA, counts) -> float:
-    if given is not None:
-        bound = {"above": 0.0} if counts["torsion"] else {"minimum": 0.0}
-        return number("polar_inertia", given, **bound)
-    if not counts["torsion"]:
-        return 0.0
-    if EA and EIy:
-        return mass * (EIy + EIz) / EA
-    raise ArgumentTypeError(
-        "polar_inertia is missing: torsion modes need the beam's moment of inertia about its axis. Give "
-        "polar_inertia, or EI and EA, which determine it for a homogeneous section."
-    )
+def _stations(shapes: list[BeamShape], x: Array, length: float, order: int) -> Shapes:
+    """The points of the axis of the beam at x, with foreshortening by a quadrature of this order unless it is 0."""
+    translation = np.zeros((x.size, 3, len(shapes)))
+    rotation = np.zeros((x.size, 3, len(shapes)))
+    for r, shape in enumerate(shapes):
+        if shape.kind == "y":
+            translation[:, 1, r], rotation[:, 2, r] = shape.value(x), shape.turn(x)
+        elif shape.kind == "z":
+            translation[:, 2, r], rotation[:, 1, r] = shape.value(x), -shape.turn(x)
+        elif shape.kind == "torsion":
+            rotation[:, 0, r] = shape.value(x)
+        else:
+            translation[:, 0, r] = shape.value(x)
+    second = foreshortening(length, partial(_slopes, shapes), x, order) if order else None
+    return Shapes(np.outer(x, [1.0, 0, 0]), translation, rotation, second)
+
+
+def _slopes(shapes: list[BeamShape], x: Array) -> Array:
+    """(n, 2, m): the slopes of the bending modes in y and in z at x; zero for other modes."""
+    slopes = np.zeros((x.size, 2, len(shapes)))
+    for r, shape in enumerate(shapes):
+        if shape.kind in ("y", "z"):
+            slopes[:, "yz".index(shape.kind), r] = shape.slope(x)
+    return slopes
+
+
+def check_modes(modes) -> dict[str, int]:
+    """`modes` of a beam as {"y": ..., "z": ..., "torsion": ..., "stretch": ...}."""
+    if integer(modes) is not None:
+        modes = {"bending": modes}
+    kinds = ("bending", *KINDS)
+    if not isinstance(modes, dict):
+        raise ArgumentTypeError(
+            f"modes must be a number of modes per bending plane or a dict with keys {kinds}, got {modes!r}."
+        )
+    counts = dict.fromkeys(KINDS, 0)
+    for kind, count in modes.items():
+        if kind not in kinds:
+            raise ArgumentValueError(
+                f"modes has the unknown key {kind!r}; it may have {', '.join(kinds)}."
+            )
+        number_of = whole(f"modes[{kind!r}]", count, 0)
+        if number_of > MOST_MODES:
+            raise ArgumentValueError(
+                f"modes[{kind!r}] must be {MOST_MODES} at most, got {number_of}: a few modes describe a beam; the shapes "
+                "of more are too short for beam theory, and for memory."
+            )
+        counts |= dict.fromkeys("yz", number_of) if kind == "bending" else {kind: number_of}
+    if "bending" in modes and {"y", "z"} & set(modes):
+        raise ArgumentValueError(
+            f"modes has 'bending', which is for both planes, beside 'y' or 'z': {modes}. Give 'y' and 'z' alone."
+        )
+    if sum(counts.values()) == 0:
+        raise ArgumentValueError("modes asks for no mode at all; use a RigidBody instead.")
+    return counts
+
+
+def _along(length: float, section, given: dict, counts: dict[str, int]) -> AlongBeam:
+    """The constants of the beam, from its section or from numbers."""
+    if section is None:
+        return from_numbers(length, **given, counts=counts)
+    for name, value in given.items():
+        if value is not None:
+            raise ArgumentTypeError(
+                f"{name} and section are both given: the section has it. Leave {name} out, or the section."
+            )
+    return from_section(length, section)
+
+
+def _recipe_numbers(along: AlongBeam, section, given: dict) -> dict:
+    """The arguments that describe the section, as plain numbers."""
+    if section is not None:
+        ends = check_sections("section", section)
+        return dict.fromkeys(given) | {"section": ends[0] if along.uniform else ends}
+    at = along.root
+    return {
+        "mass": at.mass,
+        "EI": (at.EIy, at.EIz) if at.EIy else None,
+        "GJ": at.GJ or None,
+        "EA": at.EA or None,
+        "GA": (at.GAy, at.GAz) if at.GAy else None,
+        "polar_inertia": None if given["polar_inertia"] is None else at.polar,
+        "rotary_inertia": None if given["rotary_inertia"] is None else (at.rotary_y, at.rotary_z),
+        "section": None,
+    }
 
 
 def _load(load) -> Array:
@@ -249,97 +304,3 @@ def _damping_ratios(damping, count: int) -> Array:
     if ratios.min() < 0.0:
         raise ArgumentValueError(f"damping ratios must not be negative, got {shown(damping)}.")
     return ratios
-
-
-def _bending(kind, length, mass, EI, load, count) -> list[_Shape]:
-    """The first `count` bending modes in one plane, normalized with the load."""
-    shapes: list[_Shape] = []
-    ratios = load[0] / mass, load[1] / (mass * length**2)
-    xi, weight = np.polynomial.legendre.leggauss(48 + 8 * count)
-    x = 0.5 * length * (1.0 + xi)
-    tip = np.array(length)
-    for b in _bending_roots(*ratios, count):
-        c = np.linalg.svd(_end_conditions(b, *ratios))[2][-1]
-        omega = b**2 * math.sqrt(EI / (mass * length**3))
-        raw = _Bending(kind, omega, length, b, c)
-        norm = 0.5 * mass * weight @ raw.value(x) ** 2
-        norm += load[0] * raw.value(tip) ** 2 + load[1] * raw.slope(tip) ** 2
-        scale = np.sign(raw.value(tip)) / np.sqrt(norm)
-        shapes.append(_Bending(kind, omega, length, b, scale * c))
-    return shapes
-
-
-def _end_conditions(b: float, ratio_mass: float, ratio_inertia: float) -> Array:
-    """Rows: u(0), u'(0), moment and shear at the tip; columns: sin, cos, exp(-s), exp(s - b)."""
-    s, c, e = np.sin(b), np.cos(b), np.exp(-b)
-    value = np.array([s, c, e, 1.0])
-    slope = np.array([c, -s, -e, 1.0])
-    moment = np.array([-s, -c, e, 1.0])
-    shear = np.array([-c, s, -e, 1.0])
-    rows = [
-        np.array([0.0, 1.0, 1.0, e]),
-        np.array([1.0, 0.0, -1.0, e]),
-        moment - ratio_inertia * b**3 * slope,
-        shear + ratio_mass * b * value,
-    ]
-    return np.array([r / np.abs(r).max() for r in rows])
-
-
-def _bending_roots(ratio_mass: float, ratio_inertia: float, count: int) -> list[float]:
-    """The first roots b of the frequency equation (clamped-free: 1.875, 4.694, ...)."""
-
-    from scipy.optimize import brentq  # noqa: PLC0415 (slow to import)
-
-    def determinant(b):
-        return np.linalg.det(_end_conditions(b, ratio_mass, ratio_inertia))
-
-    roots: list[float] = []
-    # heavy loads push the first two roots towards zero like (ratio)^(-1/4)
-    start = 0.2 / (1.0 + ratio_mass + ratio_inertia) ** 0.25
-    left, step = start, 0.02 * start
-    f_left = determinant(left)
-    while len(roots) < count:
-        right = left + step
-        f_right = determinant(right)
-        if f_left * f_right < 0.0:
-            roots.append(brentq(determinant, left, right, xtol=1e-15, rtol=1e-15))
-        left, f_left = right, f_right
-        step = min(1.02 * step, 0.05)
-    return roots
-
-
-def _bars(kind, length, inertia, stiffness, count) -> list[_Shape]:
-    """Torsion or stretch: sin((i - 1/2) pi x/L), clamped and free."""
-    shapes: list[_Shape] = []
-    for i in range(1, count + 1):
-        k = (i - 0.5) * math.pi / length
-        omega = k * math.sqrt(stiffness * length / inertia)
-        shapes.append(_Bar(kind, omega, k, math.sqrt(2.0 / inertia)))
-    return shapes
-
-
-def _stations(shapes: list[_Shape], x: Array, length: float, order: int) -> Shapes:
-    """The points of the axis of the beam at x, with foreshortening by a quadrature of this order unless it is 0."""
-    translation = np.zeros((x.size, 3, len(shapes)))
-    rotation = np.zeros((x.size, 3, len(shapes)))
-    for r, shape in enumerate(shapes):
-        value, slope = shape.value(x), shape.slope(x)
-        if shape.kind == "y":
-            translation[:, 1, r], rotation[:, 2, r] = value, slope
-        elif shape.kind == "z":
-            translation[:, 2, r], rotation[:, 1, r] = value, -slope
-        elif shape.kind == "torsion":
-            rotation[:, 0, r] = value
-        else:
-            translation[:, 0, r] = value
-    second = foreshortening(length, partial(_slopes, shapes), x, order) if order else None
-    return Shapes(np.outer(x, [1.0, 0, 0]), translation, rotation, second)
-
-
-def _slopes(shapes: list[_Shape], x: Array) -> Array:
-    """(n, 2, m): the slopes of the bending modes in y and in z at x; zero for other modes."""
-    slopes = np.zeros((x.size, 2, len(shapes)))
-    for r, shape in enumerate(shapes):
-        if shape.kind in ("y", "z"):
-            slopes[:, "yz".index(shape.kind), r] = shape.slope(x)
-    return slopes

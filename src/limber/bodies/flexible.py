@@ -23,11 +23,9 @@ from limber.checks import (
     distributable,
     free_symbols,
     inertias,
-    integer,
     semidefinite,
     shown,
     shown_number,
-    whole,
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
@@ -211,6 +209,20 @@ class FlexibleBody(Body):
             np.zeros((0, 0)),
         )
 
+    def with_damping(self, damping: Array) -> FlexibleBody:
+        """The body with this modal damping matrix; a beam keeps no recipe."""
+        _, checked = modal_matrices(self.stiffness, damping, self.modes)
+        return FlexibleBody(self.carrier, self.nodes, self.stiffness, checked)
+
+    def buckling(self) -> tuple[Array, float] | None:
+        """The axis and the buckling load pi^2 EI / (4 L^2) of a beam without geometric stiffening."""
+        recipe = self.recipe
+        EI = None if recipe is None or self.stiffens else recipe.bending_stiffness()
+        if recipe is None or EI is None:
+            return None
+        turn = np.eye(3) if recipe.rotation is None else np.array(recipe.rotation)
+        return turn[:, 0], float(np.pi**2 * EI / (4.0 * recipe.length**2))
+
     def extent(self) -> float:
         """The largest distance of a mass point or node."""
         return float(np.linalg.norm(self._every_point().position, axis=1).max())
@@ -280,29 +292,3 @@ def modal_matrices(stiffness: ArrayLike, damping: ArrayLike | None, m: int) -> t
     damping = np.zeros((m, m)) if damping is None else damping
     damping = array("damping", damping, (m, m), hint, True)
     return stiffness, semidefinite("damping", damping, "it would feed energy in.")
-
-
-def check_modes(modes) -> dict[str, int]:
-    """`modes` of a beam as {"bending": ..., "torsion": ..., "stretch": ...}."""
-    if integer(modes) is not None:
-        modes = {"bending": modes}
-    kinds = ("bending", "torsion", "stretch")
-    if not isinstance(modes, dict):
-        raise ArgumentTypeError(
-            f"modes must be a number of modes per bending plane or a dict with keys {kinds}, got {modes!r}."
-        )
-    counts = dict.fromkeys(kinds, 0)
-    for kind, count in modes.items():
-        if kind not in kinds:
-            raise ArgumentValueError(
-                f"modes has the unknown key {kind!r}; it may have {', '.join(kinds)}."
-            )
-        counts[kind] = whole(f"modes[{kind!r}]", count, 0)
-        if counts[kind] > MOST_MODES:
-            raise ArgumentValueError(
-                f"modes[{kind!r}] must be {MOST_MODES} at most, got {counts[kind]}: a few modes describe a beam; the shapes "
-                "of more are too short for beam theory, and for memory."
-            )
-    if sum(counts.values()) == 0:
-        raise ArgumentValueError("modes asks for no mode at all; use a RigidBody instead.")
-    return counts

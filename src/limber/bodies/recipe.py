@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from limber.bodies.section import Section
+
 
 @dataclass(frozen=True)
 class BeamRecipe:
@@ -14,15 +16,28 @@ class BeamRecipe:
     """
 
     length: float
-    mass: float
+    mass: float | None
     EI: tuple[float, float] | None
     GJ: float | None
     EA: float | None
+    GA: tuple[float, float] | None
     modes: tuple[tuple[str, int], ...]
     elements: int
     damping: tuple[float, ...]
     polar_inertia: float | None
+    rotary_inertia: tuple[float, float] | None
     load: tuple[float, float | tuple[float, ...]] | None
+    section: Section | tuple[Section, Section] | None = None
     offset: tuple[float, ...] | None = None
     rotation: tuple[tuple[float, ...], ...] | None = None
     geometric_stiffening: bool = False
+
+    def bending_stiffness(self) -> float | None:
+        """The least EI of the planes with bending modes, N m^2; None without such modes."""
+        counts = dict(self.modes)
+        planes = [i for i, kind in enumerate(("z", "y")) if counts[kind]]
+        if isinstance(self.section, Section):
+            ends: list = [self.section.EI]
+        else:
+            ends = [x.EI for x in self.section] if self.section else [self.EI]
+        return min((EI[i] for EI in ends for i in planes), default=None)

@@ -64,6 +64,7 @@ def described(subject: Subject) -> dict[str, Any]:
             "atol": case.atol,
             "step": case.step,
             "at_rest": not np.any(case.v0),
+            "in_equilibrium": case.in_equilibrium,
         }
     return found
 
@@ -149,7 +150,8 @@ def _head(found: dict[str, Any]):
         rows |= {
             "description": escape_lines(case["description"]) or "-",
             "duration": f"{case['duration']:g} s",
-            "start": "at rest" if case["at_rest"] else "moving",
+            "start": ("at rest" if case["at_rest"] else "moving")
+            + (", in equilibrium" if case["in_equilibrium"] else ""),
             "torques": escape(case["torque"] + paths),
             "external": escape_lines("\n".join(map(_external, case["external"]))) or "none",
             "outputs": outputs if every is None else f"every {every:g} s",

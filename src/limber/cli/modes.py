@@ -13,6 +13,7 @@ from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, escape, note, print_json, show, table
 from limber.cli.subject import File, read
 from limber.cli.write import refuse_inputs
+from limber.errors import ArgumentValueError
 
 
 def modes(
@@ -22,6 +23,17 @@ def modes(
         typer.Option(metavar="BODY", help="A body whose joint does not move; may be repeated."),
     ] = None,
     all_locked: Annotated[bool, typer.Option("--all-locked", help="No joint moves.")] = False,
+    equilibrium: Annotated[
+        bool,
+        typer.Option(
+            "--equilibrium",
+            help="About the equilibrium that is found from there; locked joints stay where they are.",
+        ),
+    ] = False,
+    motion: Annotated[
+        bool,
+        typer.Option("--motion", help="About the motion that a scenario starts with, as a spin."),
+    ] = False,
     count: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="The lowest N only.", show_default=False)
     ] = None,
@@ -36,13 +48,15 @@ def modes(
 ) -> None:
     """Print natural frequencies (Hz) and damping ratios of small motion.
 
-    About the neutral configuration of a model, or the initial one of a scenario, at rest: a spin that the scenario
-    starts with is left out, and a note says so. A rigid-body
+    About the neutral configuration of a model, or the initial one of a scenario with its external forces at t = 0.
+    It is taken at rest: a spin that the scenario starts with is left out, and a note says so, unless
+    --motion takes it in. A note also says where the configuration is not an equilibrium. A rigid-body
     motion has frequency zero; so has a direction in which the configuration falls, which comes first and has
     a growth rate. The last column says which joint, or which mode of a body, has most of the kinetic energy.
 
       limber modes examples/canadarm.yaml --locked link1 --locked link2
       limber modes examples/dh_arm.yaml --all-locked --count 4 --plot modes.png
+      limber modes examples/dh_arm.yaml --all-locked --equilibrium
     """
     with guarded(json, debug):
         subject = read(file)
@@ -50,26 +64,39 @@ def modes(
             refuse_inputs([("--plot", plot)], subject.inputs)
         s, q = subject.system, subject.q0
         held = list(s.layout) if all_locked else list(locked or ())
-        found = dynamics.modes(s, q, locked=held)
-        moving = subject.scenario is not None and bool(np.any(subject.scenario.v0))
-        if moving:
+        from limber.scenarios.initial import external_at_start  # noqa: PLC0415 (pydantic)
+
+        case = subject.scenario
+        moving = case is not None and bool(np.any(case.v0))
+        if motion and not moving:
+            raise ArgumentValueError(
+                f"--motion: {subject.name} does not start in motion. It is for scenarios with initial.v."
+            )
+        v = case.v0 if case is not None and motion else None
+        external = None if case is None else external_at_start(case.external)
+        if equilibrium:
+            q = dynamics.equilibrium(s, q, v, external=external, locked=held)
+        found = dynamics.modes(s, q, v, held, external=external)
+        if moving and not motion:
             note(
                 f"{subject.name} starts in motion (initial.v), which these modes leave out: they are those of its initial "
-                "configuration at rest. A spin changes frequencies."
+                "configuration at rest. A spin changes frequencies; --motion takes it in."
             )
+        if found.note and not motion:  # with a motion, a warning has said so
+            note(found.note.replace("lb.equilibrium finds one", "--equilibrium finds one"))
         if plot is not None:
             from limber.plotting import mode_shapes  # noqa: PLC0415 (Matplotlib)
 
-            mode_shapes(s, q, locked=held, count=min(count or 4, 12), path=plot)
+            shown = min(count or 4, 12)
+            mode_shapes(s, q, v=v, external=external, locked=held, count=shown, path=plot)
         n = len(found.omega) if count is None else min(count, len(found.omega))
         if json:
             listed = {
                 "file": file,
                 "name": subject.name,
                 "locked": held,
-                "about": "the initial configuration, at rest; the scenario starts in motion"
-                if moving
-                else "rest",
+                "about": _about(moving, motion),
+                "equilibrium": not found.note,
                 "frequencies": found.frequencies[:n],
                 "damping": found.damping[:n],
                 "growth": found.growth[:n],
@@ -101,6 +128,13 @@ def modes(
             typer.echo(f"The lowest {n} of {len(found.omega)}.")
         if plot is not None:
             typer.echo(f"wrote {plot}")
+
+
+def _about(moving: bool, motion: bool) -> str:
+    """What the modes are about, for --json."""
+    if motion:
+        return "the initial motion"
+    return "the initial configuration, at rest; the scenario starts in motion" if moving else "rest"
 
 
 def _ratio(value: float) -> str:

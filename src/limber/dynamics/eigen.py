@@ -1,5 +1,7 @@
 """Eigenvalues of M x'' + D x' + K x = 0, one entry for each pair of them.
 
+At rest D is symmetric; about a steady motion it has gyroscopic terms too, and K is not symmetric in general.
+
 The matrices are given in coordinates in which the diagonal of M is 1, so that no result and no tolerance depends on
 the units of length and mass.  Tolerances are relative, so that none depends on the unit of time.
 """
@@ -12,7 +14,8 @@ import numpy as np
 
 from limber.checks import Array
 
-#: Without damping, real parts below this part of an eigenvalue are rounding errors (where two of them coincide).
+#: Real parts below this part of an eigenvalue are rounding errors where two of them coincide, which is the rule without
+#: damping and about steady motions.
 COINCIDENT = 1e-7
 
 
@@ -50,7 +53,7 @@ def symmetric(M: Array, D: Array, elastic: Array, gravity: Array, uncertain: Arr
     for g in range(count):
         i = np.flatnonzero(group == g)
         if len(i) > 1:
-            part = _first_order(C[np.ix_(i, i)], np.diag(squares[i]))
+            part = _first_order(C[np.ix_(i, i)], np.diag(squares[i]), coincident=False)
             omega[i], ratio[i], growth[i], eigenvalues[i], turn = part
             X = X.astype(complex)
             X[:, i] = X[:, i] @ (turn / np.linalg.norm(turn, axis=0))
@@ -75,13 +78,21 @@ def _undamped(M: Array, K: Array) -> Array:
     return X
 
 
-def unsymmetric(M: Array, D: Array, elastic: Array, gravity: Array, uncertain: Array) -> Solved:
-    """The modes for a stiffness that is not symmetric, computed in the modes of its symmetric part."""
-    K = elastic + gravity
+def unsymmetric(
+    M: Array, D: Array, elastic: Array, loads: Array, uncertain: Array, *, steady: bool = False
+) -> Solved:
+    """The modes for a stiffness that is not symmetric, computed in the modes of its symmetric part.
+
+    steady : whether they are those of a steady motion, with gyroscopic terms in D.
+    """
+    K = elastic + loads
     X = _undamped(M, 0.5 * (K + K.T))
     noise = float((np.abs(X).T @ uncertain @ np.abs(X)).max())
-    scale = float(np.abs(X.T @ gravity @ X).max())
-    found = _first_order(X.T @ D @ X, X.T @ K @ X, np.sqrt(scale), 1e-13 + noise / scale)
+    scale = float(np.abs(X.T @ loads @ X).max()) or 1.0
+    coincident = steady or not D.any()
+    found = _first_order(
+        X.T @ D @ X, X.T @ K @ X, coincident, np.sqrt(scale), 1e-13 + noise / scale
+    )
     shapes = X @ found.shapes
     norms = np.sqrt(np.einsum("ij,ik,kj->j", shapes.conj(), M, shapes).real)
     return found._replace(shapes=shapes / norms)
@@ -100,10 +111,13 @@ def _described(eigenvalues: np.ndarray, partners: np.ndarray) -> tuple[Array, Ar
     return omega, ratio, growth
 
 
-def _first_order(D: Array, K: Array, rate: float = 1.0, tolerance: float = 0.0) -> Solved:
+def _first_order(
+    D: Array, K: Array, coincident: bool, rate: float = 1.0, tolerance: float = 0.0
+) -> Solved:
     """The modes of x'' + D x' + K x = 0 as a first-order system, in the time unit 1/rate.
 
-    The result has one of each pair of eigenvalues; `tolerance` is that of `_spectrum`.
+    The result has one of each pair of eigenvalues; `tolerance` is that of `_spectrum`.  `coincident` says that
+    eigenvalues may coincide, so that rounding splits them.
     """
     n = len(K)
     F = np.block([[np.zeros((n, n)), np.eye(n)], [-K / rate**2, -D / rate]])
@@ -112,7 +126,7 @@ def _first_order(D: Array, K: Array, rate: float = 1.0, tolerance: float = 0.0) 
     rounding = 1e-12 * np.abs(values).max()
     values = np.where(np.abs(values) <= rounding, 0.0, values)
     values = np.where(np.abs(values.imag) <= rounding, values.real, values)
-    bound = rounding if D.any() else np.maximum(rounding, COINCIDENT * np.abs(values))
+    bound = np.maximum(rounding, COINCIDENT * np.abs(values)) if coincident else rounding
     turns = (values.imag != 0.0) & (np.abs(values.real) <= bound)
     values = np.where(turns, 1j * values.imag, values)
     oscillating = np.flatnonzero(values.imag > 0.0)

@@ -1,4 +1,4 @@
-"""Natural frequencies, damping and shapes about a configuration at rest."""
+"""Natural frequencies, damping and shapes about a configuration at rest or a steady motion."""
 
 from __future__ import annotations
 
@@ -9,21 +9,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, shown
+from limber.checks import Array
 from limber.dynamics import eigen
-from limber.dynamics.evaluate import check_system, refuse, vectors
-from limber.dynamics.inverse import mass_matrix
+from limber.dynamics.equilibrium import STEADY, Statics, instants, stated
+from limber.dynamics.evaluate import External, evaluated
+from limber.dynamics.inverse import inverse_dynamics, mass_matrix
+from limber.dynamics.kinematics import integrate
+from limber.dynamics.stiffening import warn_of_axial_loads
 from limber.dynamics.stiffness import (
     asymmetry,
-    gravity_stiffness,
+    load_forces,
+    load_stiffness,
     own_stiffness_and_damping,
+    speed_slope,
+    turned_with,
     uncertainty,
 )
-from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.native.status import NOT_FINITE
+from limber.errors import ModelWarning, warn
 
 #: How many modes a printed table has at most.
 LISTED = 40
+#: The forces on the modes of bodies count as balanced up to this part of those present.
+UNBALANCED = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,6 +46,9 @@ class Modes:
         greater: the slower of an overdamped mode, the growing one of a direction of falling.
     moves : what has the largest part of the kinetic energy of each mode, in words, and that part.  The modes of a
         body are counted from 1, as those of the system are.
+    imbalance : the largest force that an equilibrium lacks in the freedoms that nothing holds (those of the modes;
+        if tau was given, those of joints too), as a part of the forces present.
+    note : says so in words, under the table; empty for an equilibrium.
     """
 
     omega: Array
@@ -47,6 +57,8 @@ class Modes:
     shapes: np.ndarray
     eigenvalues: np.ndarray
     moves: tuple[tuple[str, float], ...]
+    imbalance: float = 0.0
+    note: str = ""
 
     @property
     def frequencies(self) -> Array:
@@ -76,6 +88,8 @@ class Modes:
         ]
         if len(self.omega) > LISTED:
             lines.append(f"... and {len(self.omega) - LISTED} more")
+        if self.note:
+            lines.append(self.note)
         return "\n".join(lines)
 
 
@@ -84,53 +98,49 @@ def modes(
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
     locked: Iterable[str] = (),
+    *,
+    tau: ArrayLike | None = None,
+    external: External | None = None,
 ) -> Modes:
-    """Natural modes of small motion about the configuration q at rest.
+    """Natural modes of small motion about the configuration q at rest, or about a steady motion with the speeds v.
 
-    Solves M x'' + D x' + K x = 0 with K the stiffness of bodies, joints and gravity, while tau is held at the value
-    that keeps q in equilibrium.  D contains the slope of the joints' friction at rest, level / friction_speed: a
-    joint with friction hardly moves.  If a force holds a spherical or free joint, this force follows the body,
-    and K is not symmetric.  The answer is the same in any units.
+    Solves M x'' + D x' + K x = 0 with K the stiffness of bodies, joints, gravity and external forces, while tau is held
+    at the value that keeps q in equilibrium.  D contains the slope of the joints' friction, which at rest is
+    level / friction_speed: a joint with friction hardly moves.  If a force holds a spherical or free joint, this force
+    follows the body, and K is not symmetric.  The answer is the same in any units.
+
+    With speeds v, D has the gyroscopic and K the centrifugal terms.  The frequencies are those that the coordinates of
+    the system see: of a body on a spinning hub, those in the frame of the hub.  What hangs still in space while a free body
+    spins appears there with the frequency of the spin.  A `ModelWarning` says where the motion is not
+    steady, or not in balance.
+
+    The modes of a body are held by no actuator.  Where their forces do not balance, q is not an equilibrium, and the
+    printed table says so (`note`); `lb.equilibrium` finds one.
 
     Parameters
     ----------
     q : (nq,) the configuration; the neutral one unless given.
-    v : must be None or zero in this version: modes about a steady motion are not available yet.
-    locked : names of bodies whose joints do not move.
+    v : (nv,) constant speeds of the joints; zero unless given.
+    locked : names of bodies whose joints do not move from q, or from the motion v.
+    tau : (nv,) generalized forces.  Unless given, those that the joints need; otherwise only the imbalance depends on it.
+    external : {("body", node): wrench}, constant in world axes, as in `forward_dynamics`.
     """
-    check_system(system)
-    q = system.neutral() if q is None else q
-    rest = np.zeros(system.nv) if v is None else v
-    batch, (q, v) = vectors(system, q=(q, system.nq), v=(rest, system.nv))
-    if batch:
-        raise ArgumentValueError(
-            f"q and v must be one state, got a batch of shape {batch}. Call modes once per state."
-        )
-    if not np.isfinite(v).all():
-        refuse(system, NOT_FINITE, 0, 1, {"v": v})
-    if np.any(v):
-        raise ArgumentValueError(
-            "v is not zero: modes about a steady motion are not available in this version. Leave v out."
-        )
-    free = _free(system, locked)
-    M = mass_matrix(system, q[0])
-    elastic, damping = own_stiffness_and_damping(system, q[0])
-    gravity, uncertain = gravity_stiffness(system, q[0]), uncertainty(system, M)
-    follows = asymmetry(system, q[0], M)
-    part = np.ix_(free, free)
-    if follows[part].any():
-        solve = eigen.unsymmetric
+    problem, q = stated("modes", system, q, v, tau, external, locked)
+    free = problem.free
+    M = mass_matrix(system, q)
+    warn_of_axial_loads(system, q, problem.v, problem.external)
+    worst, note = _imbalance(problem, q, tau is not None)
+    if problem.moving:
+        found = _about_motion(problem, q, M)
+        if note:
+            warn(f"this motion of {system.name!r} is not in balance. {note}", ModelWarning)
     else:
-        solve = eigen.symmetric
-        gravity = 0.5 * (gravity + gravity.T)
-    size = np.sqrt(np.diag(M))[free]
-    scale = np.outer(size, size)
-    found = solve(*(x[part] / scale for x in (M, damping, elastic, gravity, uncertain)))
+        found = _at_rest(problem, q, M)
     falling = (found.growth > 0.0) & (found.omega == 0.0)
     equal = np.array([float(f"{x:.9g}") for x in found.omega])  # removes rounding differences
     order = np.lexsort([-found.growth, equal, ~falling])
     shapes = np.zeros((system.nv, len(order)), dtype=found.shapes.dtype)
-    shapes[free] = found.shapes[:, order] / size[:, None]
+    shapes[free] = found.shapes[:, order] / _roots(M, free)[:, None]
     return Modes(
         found.omega[order],
         found.damping[order],
@@ -138,6 +148,101 @@ def modes(
         shapes,
         found.eigenvalues[order],
         _movers(system, M, shapes),
+        worst,
+        note,
+    )
+
+
+def _roots(M: Array, free: np.ndarray) -> Array:
+    """The roots of the diagonal of M: in units of their inverses it is 1."""
+    return np.sqrt(np.diag(M))[free]
+
+
+def _at_rest(problem: Statics, q: Array, M: Array) -> eigen.Solved:
+    """The modes about q at rest, of the free freedoms in units in which the diagonal of M is 1."""
+    system, free, external = problem.system, problem.free, problem.external
+    elastic, damping = own_stiffness_and_damping(system, q)
+    loads = load_forces(system, q, M, external=external)
+    stiffness = load_stiffness(system, q, external=external)
+    held = inverse_dynamics(system, q, problem.v, problem.v, external=external)
+    moments = any(np.any(np.asarray(wrench)[:3]) for wrench in (external or {}).values())
+    part = np.ix_(free, free)
+    follows = moments or bool(asymmetry(system, held, loads)[part].any())
+    if not follows:
+        stiffness = 0.5 * (stiffness + stiffness.T)
+    size = _roots(M, free)
+    scale = np.outer(size, size)
+    matrices = (M, damping, elastic, stiffness, uncertainty(system, loads))
+    given = [x[part] / scale for x in matrices]
+    return eigen.unsymmetric(*given) if follows else eigen.symmetric(*given)
+
+
+def _about_motion(problem: Statics, q: Array, M: Array) -> eigen.Solved:
+    """The modes about a steady motion, as `_at_rest`; a warning says if it is not steady."""
+    system, free, v = problem.system, problem.free, problem.v
+    size, part = _roots(M, free), np.ix_(free, free)
+    scale = np.outer(size, size)
+    loads = load_forces(system, q, M, v, problem.external)
+    uncertain = uncertainty(system, loads)[part] / scale
+    D, elastic, stiffness = _of_motion(problem, q, M)
+    given = [x[part] / scale for x in (M, D, elastic, stiffness)]
+    square = max(np.abs(given[2]).max(), np.abs(given[3]).max(), 1e7 * uncertain.max())
+    largest = (1.0, max(np.abs(given[1]).max(), np.sqrt(square)), square, square)
+    changes = []
+    for t in instants(system, v):
+        there = integrate(system, q, v, t)
+        mass = mass_matrix(system, there)
+        later = [x[part] / scale for x in (mass, *_of_motion(problem, there, mass))]
+        changes += [
+            float(np.abs(x - y).max() / most) for x, y, most in zip(later, given, largest) if most
+        ]
+    if max(changes) > STEADY:
+        warn(
+            f"this motion of {system.name!r} is not steady: in its course the equations of small motion change by "
+            f"{max(changes):.2g} of their largest terms, since what the joints turn or move is not symmetric about their "
+            "motion, or gravity and external forces turn against it. These modes are those of the equations as they are "
+            "at q.",
+            ModelWarning,
+        )
+    return eigen.unsymmetric(*[*given, uncertain], steady=True)
+
+
+def _of_motion(problem: Statics, q: Array, M: Array) -> tuple[Array, Array, Array]:
+    """D, and the elastic part and the rest of K, in M x'' + D x' + K x = 0 about a steady motion.
+
+    With b the force that the state needs and dv = x' + A x, M dv' + (db/dv) dv + (db/dq) x = 0 becomes
+    M x'' + (M A + db/dv) x' + (db/dv A + db/dq) x = 0.
+    """
+    system, v = problem.system, problem.v
+    elastic, _ = own_stiffness_and_damping(system, q, v)
+    _, by_v = evaluated(system, "joint_slopes", (q, v))
+    by_speed = speed_slope(system, q, v) + np.diag(by_v)
+    A = turned_with(system, v)
+    stiffness = load_stiffness(system, q, v, problem.external)
+    return M @ A + by_speed, elastic, by_speed @ A + stiffness
+
+
+def _imbalance(problem: Statics, q: Array, actuated: bool) -> tuple[float, str]:
+    """The largest part of the forces present that is not balanced, and a note on it if that is not rounding.
+
+    The forces of joints count if those of actuators were given.
+    """
+    system, free = problem.system, problem.free
+    r, sizes = problem.residual(q), problem.sizes(q)
+    counts = np.full(system.nv, actuated)
+    for where in system.layout.values():
+        counts[where.v_modes] = True
+    at = free[counts[free]]
+    if not at.size:
+        return 0.0, ""
+    parts = np.where(r[at] == 0.0, 0.0, np.abs(r[at]) / np.where(sizes[at] > 0.0, sizes[at], 1.0))
+    i = int(at[parts.argmax()])
+    worst = float(parts.max())
+    if worst <= UNBALANCED:
+        return worst, ""
+    return worst, (
+        f"Not an equilibrium: {system.describe_v(i)} lacks the generalized force {r[i]:.3g}, {worst:.2g} of the forces "
+        "present. lb.equilibrium finds one."
     )
 
 
@@ -154,27 +259,3 @@ def _movers(system: System, M: Array, shapes: np.ndarray) -> tuple[tuple[str, fl
     energy = np.abs(np.add.reduceat((shapes.conj() * (M @ shapes)).real, starts))
     share = energy / energy.sum(axis=0)
     return tuple((names[i], float(x)) for i, x in zip(share.argmax(axis=0), share.max(axis=0)))
-
-
-def _free(system: System, locked: Iterable[str]) -> np.ndarray:
-    """Indices of v that may move."""
-    if isinstance(locked, str):
-        raise ArgumentTypeError(
-            f"locked must be a list of body names, got the string {locked!r}: use [{locked!r}]."
-        )
-    try:
-        bodies = list(locked)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"locked must be a list of body names, got {shown(locked)}."
-        ) from None
-    keep = np.ones(system.nv, dtype=bool)
-    for body in bodies:
-        system.number(body, "locked: body")
-        keep[system.layout[body].v_joint] = False
-    if not keep.any():
-        raise ArgumentValueError(
-            f"locked={shown(bodies)} leaves none of the {system.nv} speeds of {system.name!r} free to move. Lock "
-            "fewer joints."
-        )
-    return np.flatnonzero(keep)

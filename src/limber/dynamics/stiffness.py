@@ -1,7 +1,11 @@
-"""Stiffness and damping of small motion about a configuration at rest, and how exact they are.
+"""Stiffness and damping of small motion about a configuration or a steady motion, and how exact they are.
 
-The stiffness is the slope of the bias along `integrate`, K_ij = X_j(b_i) with X_j the derivative along speed j.  The
-bias has a potential, b_i = X_i(V), so K_ij - K_ji = -[X_i, X_j](V).  K is symmetric if the speeds are rates of
+The force that a state needs is b(q, v) = bias - J^T external.  Its stiffness is the slope along `integrate`,
+K_ij = X_j(b_i) with X_j the derivative along speed j, and its damping the slope by v.  The slopes of modes and joints
+are known as formulas.  Those of gravity, external forces and inertia forces are differences of order eight by q, and
+of order two by v, in which b is quadratic.
+
+At rest and without external moments b has a potential, b_i = X_i(V), so K_ij - K_ji = -[X_i, X_j](V).  K is symmetric if the speeds are rates of
 coordinates.  Those of a spherical or free joint are not: [X_i, X_j] = c_ij^k X_k with the structure constants of the
 joint's map, so that K - K^T = -c_ij^k b_k.  A force b that holds such a joint follows the body.
 """
@@ -15,27 +19,31 @@ import numpy as np
 from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import evaluated
-from limber.dynamics.inverse import bias
-from limber.dynamics.kinematics import integrate
+from limber.dynamics.energy import kinetic_energy
+from limber.dynamics.evaluate import External, evaluated
+from limber.dynamics.inverse import inverse_dynamics
+from limber.dynamics.kinematics import integrate, jacobian
 from limber.joints import Joint
 from limber.joints.simple import bracket
 
-#: The step of the differences that give the stiffness of gravity, in radians and parts of the system's size, and
+#: The step of the differences that give the stiffness of loads, in radians and parts of the system's size, and
 #: their weights at 1, 2, 3 and 4 steps.  They have order eight, so that rounding and truncation errors are both
 #: about 1e-14 of the slope.
 STEP = 0.02
 WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
-#: The error of those differences where the slope is zero, relative to the largest effect of gravity.
+#: The error of those differences where the slope is zero, relative to the largest effect of the loads.
 DIFFERENCES = 1e-12
-#: A force below this part of the largest effect of gravity is rounding error.
+#: A force below this part of the largest effect of the loads is rounding error.
 HELD = 1e-10
 
 
-def own_stiffness_and_damping(system: System, q: Array) -> tuple[Array, Array]:
-    """The matrices (nv, nv) of bodies and joints at q: elastic stiffness, and damping with friction's slope."""
+def own_stiffness_and_damping(
+    system: System, q: Array, v: Array | None = None
+) -> tuple[Array, Array]:
+    """The matrices (nv, nv) of bodies and joints: elastic stiffness, and damping with friction's slope."""
     stiffness, damping = modal_stiffness(system), _modal(system, "damping")
-    by_q, by_v = evaluated(system, "joint_slopes", (q, np.zeros(system.nv)))
+    speeds = np.zeros(system.nv) if v is None else v
+    by_q, by_v = evaluated(system, "joint_slopes", (q, speeds))
     return stiffness + np.diag(by_q), damping + np.diag(by_v)
 
 
@@ -65,29 +73,50 @@ def reach(system: System) -> Array:
     return result
 
 
-def gravity_stiffness(system: System, q: Array) -> Array:
-    """The stiffness (nv, nv) of gravity at q, by differences."""
+def load_stiffness(
+    system: System, q: Array, v: Array | None = None, external: External | None = None
+) -> Array:
+    """The stiffness (nv, nv) of gravity, external forces and the inertia forces of the speeds v, by differences."""
     nv = system.nv
     slope = np.zeros((nv, nv))
-    if not np.any(system.gravity):
+    if v is None and not external and not np.any(system.gravity):
         return slope
     size = STEP * reach(system)
-    zero = np.zeros(nv)
+    speeds = np.zeros(nv) if v is None else v
     for step, weight in enumerate(WEIGHTS, start=1):
         ahead, behind = (integrate(system, q, np.diag(size), sign * step) for sign in (1.0, -1.0))
-        change = _gravity_and_modes(system, ahead, zero) - _gravity_and_modes(system, behind, zero)
+        change = _without_joints(system, ahead, speeds, external)
+        change -= _without_joints(system, behind, speeds, external)
         slope += weight * change.T / size
     return slope - modal_stiffness(system)
 
 
-def _gravity_and_modes(system: System, q: Array, zero: Array) -> Array:
-    """The bias at rest without the forces of the joints themselves."""
-    own = evaluated(system, "joint_forces", (q, zero))
-    return bias(system, q, zero) - own
+def speed_slope(system: System, q: Array, v: Array) -> Array:
+    """The slope of the bias by v, (nv, nv), without that of the forces of the joints themselves."""
+    size = reach(system)
+    step = np.diag((np.abs(v) / size).max() * size)
+    ahead, behind = (_without_joints(system, q, v + sign * step, None) for sign in (1.0, -1.0))
+    return 0.5 * (ahead - behind).T / np.diag(step)
 
 
-def gravity_forces(system: System, M: Array) -> Array:
-    """The largest effect of gravity on each freedom: |g| sqrt(m M_ii), with m the mass that it moves."""
+def _without_joints(system: System, q: Array, v: Array, external: External | None) -> Array:
+    """The force that a state needs, without the forces of the joints themselves."""
+    own = evaluated(system, "joint_forces", (q, v))
+    return inverse_dynamics(system, q, v, np.zeros(system.nv), external=external) - own
+
+
+def load_forces(
+    system: System,
+    q: Array,
+    M: Array,
+    v: Array | None = None,
+    external: External | None = None,
+) -> Array:
+    """The largest effect on each freedom, (nv,), of gravity, of external forces and of the speeds.
+
+    Gravity has |g| sqrt(m M_ii), with m the mass that the freedom moves, a wrench its size times that of the column of
+    its Jacobian, and the speeds their energy by the reach of the freedom.
+    """
     carried = dict.fromkeys(("world", *system.layout), 0.0)
     for name in reversed(list(system.layout)):
         carried[name] += system.bodies[name].mass
@@ -95,23 +124,41 @@ def gravity_forces(system: System, M: Array) -> Array:
     mass = np.zeros(system.nv)
     for name, where in system.layout.items():
         mass[where.v_modes.start : where.v_joint.stop] = carried[name]
-    return np.linalg.norm(system.gravity) * np.sqrt(mass * np.diag(M))
+    size = np.linalg.norm(system.gravity) * np.sqrt(mass * np.abs(np.diag(M)))
+    for (body, node), wrench in (external or {}).items():
+        J, w = jacobian(system, q, body, node), np.asarray(wrench, dtype=float)
+        size += np.linalg.norm(J[:3], axis=0) * np.linalg.norm(w[:3])
+        size += np.linalg.norm(J[3:], axis=0) * np.linalg.norm(w[3:])
+    if v is not None:
+        size += 2.0 * kinetic_energy(system, q, v) / reach(system)
+    return size
 
 
-def uncertainty(system: System, M: Array) -> Array:
-    """A bound of the errors of zeros in `gravity_stiffness`, from rounding and differences, (nv, nv)."""
-    each = np.outer(gravity_forces(system, M), 1.0 / reach(system))
+def uncertainty(system: System, loads: Array) -> Array:
+    """A bound of the errors of zeros in `load_stiffness`, from rounding and differences, (nv, nv)."""
+    each = np.outer(loads, 1.0 / reach(system))
     return DIFFERENCES * 0.5 * (each + each.T)
 
 
-def asymmetry(system: System, q: Array, M: Array) -> Array:
-    """K - K^T at q, exactly; it is zero unless a force holds a joint whose speeds are not rates of coordinates."""
-    held = bias(system, q, np.zeros(system.nv))
-    held[np.abs(held) <= HELD * gravity_forces(system, M)] = 0.0
+def asymmetry(system: System, held: Array, loads: Array) -> Array:
+    """K - K^T at rest, exactly; it is zero unless a force `held` acts on a joint whose speeds are not rates."""
+    held = np.where(np.abs(held) <= HELD * loads, 0.0, held)
     result = np.zeros((system.nv, system.nv))
     for name, where in system.layout.items():
         at = where.v_joint
         result[at, at] = -np.einsum("ijk,k->ij", structure(system.joints[name]), held[at])
+    return result
+
+
+def turned_with(system: System, v: Array) -> Array:
+    """A (nv, nv): with x the displacement from a steady motion along `integrate`, dv = xdot + A x.
+
+    A is zero for speeds that are rates of coordinates.  For a body that spins with w, dw = xdot + w x x.
+    """
+    result = np.zeros((system.nv, system.nv))
+    for name, where in system.layout.items():
+        at = where.v_joint
+        result[at, at] = np.einsum("ijk,i->kj", structure(system.joints[name]), v[at])
     return result
 
 

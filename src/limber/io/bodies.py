@@ -11,11 +11,11 @@ from limber.bodies import Body, FlexibleBody, RigidBody, beam
 from limber.bodies.flexible import MOST_MODES, modal_matrices, second_shapes
 from limber.bodies.integrals import ModalIntegrals
 from limber.bodies.nodes import Nodes
-from limber.bodies.placed import placed
 from limber.bodies.points import MassPoints
 from limber.bodies.shapes import Shapes
 from limber.checks import array, listed
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.io.cross_sections import Positive, TaperSection, sections_data
 from limber.io.document import Where
 from limber.io.fields import (
     Check,
@@ -36,8 +36,6 @@ from limber.io.section import Section
 
 #: A bound that keeps a slip of the finger from filling the memory.
 MAX_ELEMENTS = 10_000
-
-Positive = Annotated[float, number(above=0.0)]
 
 
 def _load(value: Any) -> Any:
@@ -75,6 +73,8 @@ class ModesSection(Section):
 
     short: ClassVar[str] = "a whole number of modes per bending plane"
     bending: Annotated[int, whole(0, MOST_MODES)] = 0
+    y: Annotated[int, whole(0, MOST_MODES)] = 0
+    z: Annotated[int, whole(0, MOST_MODES)] = 0
     torsion: Annotated[int, whole(0, MOST_MODES)] = 0
     stretch: Annotated[int, whole(0, MOST_MODES)] = 0
 
@@ -85,17 +85,20 @@ class ModesSection(Section):
 
 
 class BeamSection(Section):
-    """A uniform beam, as in `limber.beam`; offset and rotation place it in the body frame."""
+    """A beam, as in `limber.beam`; offset and rotation place it in the body frame."""
 
     length: Positive
-    mass: Positive
+    mass: Positive | None = None
     EI: Annotated[Any, numbers((2,), scalar=True)] | None = None
     GJ: Positive | None = None
     EA: Positive | None = None
+    GA: Annotated[Any, numbers((2,), scalar=True)] | None = None
+    section: TaperSection | None = None
     modes: ModesSection = ModesSection(bending=2)
     elements: Annotated[int, whole(1, MAX_ELEMENTS)] = 10
     damping: Annotated[Any, numbers(("m",), scalar=True)] = 0.0
     polar_inertia: Number | None = None
+    rotary_inertia: Annotated[Any, numbers((2,), scalar=True)] | None = None
     load: Annotated[Any, Check(_load, _LOAD_SCHEMA)] | None = None
     geometric_stiffening: Flag = False
     offset: Vector | None = None
@@ -103,16 +106,15 @@ class BeamSection(Section):
 
     def build(self, where: Where) -> FlexibleBody:
         """The body."""
-        names = set(BeamSection.model_fields) - {"offset", "rotation", "modes"}
+        names = set(BeamSection.model_fields) - {"section", "rotation", "modes"}
+        section = None if self.section is None else self.section.sections(where / "section")
         with where.checked():
-            body = beam(
+            return beam(
                 **{name: getattr(self, name) for name in names},
+                section=section,
                 modes={kind: n for kind, n in self.modes if n},
+                rotation=None if self.rotation is None else self.rotation.build(),
             )
-            if self.offset is None and self.rotation is None:
-                return body
-            turn = None if self.rotation is None else self.rotation.build()
-            return placed(body, self.offset, turn)
 
 
 class PointsSection(Section):
@@ -328,21 +330,24 @@ WRITERS: dict[str, Callable[[Any, bool], dict[str, Any]]] = {
 
 def beam_data(recipe: Any) -> dict[str, Any]:
     """The arguments of a beam that are not the defaults."""
-    data: dict[str, Any] = {"length": recipe.length, "mass": recipe.mass}
-    for name in ("EI", "GJ", "EA"):
+    data: dict[str, Any] = {"length": recipe.length}
+    for name in ("mass", "GJ", "EA", "polar_inertia", "load", "offset", "rotation"):
         if getattr(recipe, name) is not None:
             data[name] = getattr(recipe, name)
-    if recipe.EI is not None and recipe.EI[0] == recipe.EI[1]:
-        data["EI"] = recipe.EI[0]
+    for name in ("EI", "GA", "rotary_inertia"):
+        pair = getattr(recipe, name)
+        if pair is not None:
+            data[name] = pair[0] if pair[0] == pair[1] else pair
+    if recipe.section is not None:
+        data["section"] = sections_data(recipe.section)
     counts = {kind: n for kind, n in recipe.modes if n}
-    data["modes"] = counts.get("bending", 0) if set(counts) == {"bending"} else counts
+    if counts.get("y") == counts.get("z") and "y" in counts:
+        counts = {"bending": counts.pop("y")} | {k: n for k, n in counts.items() if k != "z"}
+    data["modes"] = counts["bending"] if set(counts) == {"bending"} else counts
     data["elements"] = recipe.elements
     if recipe.geometric_stiffening:
         data["geometric_stiffening"] = True
     if any(recipe.damping):
         equal = len(set(recipe.damping)) == 1
         data["damping"] = recipe.damping[0] if equal else recipe.damping
-    for name in ("polar_inertia", "load", "offset", "rotation"):
-        if getattr(recipe, name) is not None:
-            data[name] = getattr(recipe, name)
-    return data
+    return {name: data[name] for name in BeamSection.model_fields if name in data}

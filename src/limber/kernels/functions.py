@@ -195,6 +195,15 @@ INTERNAL: dict[str, Function] = {
         (Quantity("spins", ("bodies",), "squares of the angular velocities of the bodies"),),
         "geometry",
     ),
+    "carried_wrenches": Function(
+        "newton_euler.carried_wrenches",
+        ("q", "v", "vdot", "forces"),
+        (
+            Quantity("tau", ("nv",), "generalized forces"),
+            Quantity("wrenches", ("bodies", 6), "what the joints exert on the bodies"),
+        ),
+        "dynamics",
+    ),
     "dissipation": Function(
         "energy.dissipation",
         ("q", "v"),

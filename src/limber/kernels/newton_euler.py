@@ -21,6 +21,7 @@ from .layout import (
     INBOARD,
     MODAL,
     MODES,
+    NV,
     PARENT,
     ROT,
     V_JOINT,
@@ -38,7 +39,7 @@ from .motion import acceleration, start_world, turn_and_bias, world_place
 from .physics import add_joint_forces
 from .placement import place
 from .scalar import kernel
-from .vec import accumulate3, dot, load3, load9, mul
+from .vec import accumulate3, dot, load3, load9, mul, store3
 
 
 @kernel
@@ -91,6 +92,16 @@ def project_force(topo, work, k, tau):
     for r in range(topo[k + DOFS]):
         tau[t + r] = joint_row(topo, work, k, r, n, f)
     return n, f
+
+
+@kernel
+def carried_wrenches(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out):
+    """tau, then for each body the wrench that its joint has to exert on it, at its body frame in body axes."""
+    inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out)
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        i = topo[NV] + 6 * (k // COLUMNS - 1)
+        store3(out, i, load3(work, topo[k + WORK] + Z))
+        store3(out, i + 3, load3(work, topo[k + WORK] + Z + 3))
 
 
 @kernel

@@ -14,7 +14,7 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, whole
 from limber.drawing.colours import COLOURS
 from limber.drawing.geometry import Geometry, geometry
-from limber.dynamics.evaluate import check_system
+from limber.dynamics.evaluate import External, check_system
 from limber.dynamics.kinematics import integrate, jacobian, pose
 from limber.dynamics.modes import modes
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -38,6 +38,8 @@ def mode_shapes(
     system: System,
     q: ArrayLike | None = None,
     *,
+    v: ArrayLike | None = None,
+    external: External | None = None,
     locked: Iterable[str] = (),
     count: int = 4,
     amplitude: float = 0.12,
@@ -48,11 +50,12 @@ def mode_shapes(
     columns: int = 1,
     path: Any = None,
 ) -> Figure:
-    """The system in its natural modes about q at rest, each with its frequency in Hz.
+    """The system in its natural modes about q, at rest or in a steady motion, each with its frequency in Hz.
 
     Parameters
     ----------
     q : the configuration; neutral unless given.
+    v, external : speeds of a steady motion, and external forces, as in `modes`.
     locked : names of bodies whose joints do not move, as in `modes`.
     count : how many modes, by rising frequency; those without a frequency (rigid motions, unstable
         directions) are passed over.
@@ -79,7 +82,7 @@ def mode_shapes(
     amplitude = number("amplitude", amplitude, above=0.0)
     count, columns = whole("count", count, 1), whole("columns", columns, 1)
     q = system.neutral() if q is None else array("q", q, (system.nq,))
-    found = modes(system, q, locked=locked)
+    found = modes(system, q, v, locked, external=external)
     with_frequency = np.flatnonzero(found.omega > 0.0)[:count]
     if with_frequency.size == 0:
         raise ArgumentValueError(

@@ -46,6 +46,8 @@ def _with_short_forms(name: str, definition: dict[str, Any]) -> dict[str, Any]:
         "PartSection": {"anyOf": [number, {"type": "array", "items": number}]},
         "ModelChoiceSection": {"type": "string"},
         "StateSection": {"type": "array", "items": number},
+        "InitialSection": {"enum": ["equilibrium"]},
+        "EquilibriumSection": {"type": "boolean"},
     }
     if name == "RigidSection":
         matrix = definition["properties"]["inertia"]

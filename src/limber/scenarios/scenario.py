@@ -32,7 +32,7 @@ from limber.io.files import file_path, load
 from limber.io.model import FORMAT, ModelSection, check_format
 from limber.io.section import Section, validated
 from limber.scenarios.external import WrenchSection, external_forces
-from limber.scenarios.states import StateSection, check_quaternions
+from limber.scenarios.initial import InitialSection
 from limber.scenarios.torques import TorqueSection
 from limber.simulation.peers import PEERS
 from limber.simulation.table import Table
@@ -61,6 +61,7 @@ class Scenario:
     q0, v0 : the state at t = 0.
     torque : None, one (nv,) array, or a `Table` over time.
     external : {("body", node): wrench}, each one (6,) array or a `Table`.
+    in_equilibrium : whether q0 is an equilibrium that was asked for.
     duration : s.
     times, every : output times, or their distance, as `simulate` takes them for t_eval and every; None where the
         file does not say.
@@ -77,6 +78,7 @@ class Scenario:
     v0: Array
     torque: Array | Table | None
     external: Mapping[tuple[str, str | int | None], Array | Table]
+    in_equilibrium: bool
     duration: float
     times: Array | None
     every: float | None
@@ -156,13 +158,6 @@ class ModelChoiceSection(Section):
             return make(**arguments)
 
 
-class InitialSection(Section):
-    """The state at t = 0; what is not given is neutral, at rest."""
-
-    q: StateSection | None = None
-    v: StateSection | None = None
-
-
 class OutputSection(Section):
     """Output times: `every` so many seconds and at the end, or `times`."""
 
@@ -215,18 +210,19 @@ class ScenarioSection(Section):
         assembly = self.model.build(where / "model", name)
         with (where / "model").checked():
             system = assembly.build(self.fidelity or assembly.fidelity)
-        q0, v0 = system.neutral(), np.zeros(system.nv)
-        here = where / "initial"
-        if self.initial is not None and self.initial.q is not None:
-            q0 = self.initial.q.fill(system, "q", q0, here / "q")
-            check_quaternions(system, q0, here)
-        if self.initial is not None and self.initial.v is not None:
-            v0 = self.initial.v.fill(system, "v", v0, here / "v")
+        initial, here = self.initial or InitialSection(), where / "initial"
+        q0, v0 = initial.given(system, here)
+        external = external_forces(system, self.external, where / "external")
         torque: Array | Table | None = None
         paths: Mapping[str, Trajectory] = {}
+        follows = self.torque is not None and self.torque.follow is not None
+        if follows:  # the paths hold the joints where they start
+            q0 = initial.settled(system, q0, v0, None, external, here, all_locked=True)
         if self.torque is not None:
             there = where / "torque"
             torque, paths = self.torque.build(assembly, system, q0, v0, self.duration, there)
+        if not follows:
+            q0 = initial.settled(system, q0, v0, torque, external, here)
         times, every = None, None
         if self.output is not None:
             self.output.check(self.duration, where / "output")
@@ -244,7 +240,8 @@ class ScenarioSection(Section):
             q0,
             v0,
             torque,
-            external_forces(system, self.external, where / "external"),
+            external,
+            initial.equilibrium is not None,
             self.duration,
             times,
             every,

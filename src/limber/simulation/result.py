@@ -144,6 +144,10 @@ class Result:
             ) from error
         return self._with(lambda x: x[rows])
 
+    def rows(self, chosen: Array) -> Result:
+        """The rows of these numbers."""
+        return self._with(lambda x: x[chosen])
+
     def _with(self, change: Callable[[Array], Array]) -> Result:
         """The result with every array of rows changed alike."""
         return replace(

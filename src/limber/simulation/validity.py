@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -10,6 +12,7 @@ from limber.assembly.system import System
 from limber.bodies import Body
 from limber.checks import Array
 from limber.dynamics.evaluate import evaluated
+from limber.dynamics.stiffening import LOADED, described, plain_beams
 from limber.errors import TheoryWarning, warn
 from limber.integrators.context import RUNAWAY
 from limber.simulation.result import Result
@@ -19,9 +22,11 @@ from limber.simulation.result import Result
 #: 1.7 where the radius of the hub is a third of the length.  Without it w is too low by a part of about a/2 (W/w)^2,
 #: which (W/w)^2 is a guide for: 4 % here.
 SPIN = 0.2
-#: Nodes that turn further than this, rad, shorten a beam by about 1 % of its length, which the shapes leave out.
+#: Nodes that turn further than this, rad, shorten a beam by about 1 % of its length, which linear shapes leave out, and
+#: the linear law of bending is off by 3 %.
 ROTATION = 0.25
-#: Rotations of nodes are checked in so many rows, spread over the result; spins in so many, and in the fastest row.
+#: Rotations of nodes are checked in so many rows, spread over the result; spins and axial loads in so many, and in the
+#: fastest row.
 ROWS, SPIN_ROWS = 1000, 5
 
 
@@ -32,7 +37,9 @@ class Limits:
         bodies = {n: b for n, b in system.bodies.items() if b.modes}
         self.names = list(bodies)
         self.numbers = [system.number(name) - 1 for name in bodies]
-        self.lowest = np.array([_lowest_frequency(body) for body in bodies.values()])
+        self.lowest = np.array(
+            [np.inf if b.stiffens else _lowest_frequency(b) for b in bodies.values()]
+        )
         # The largest rotation of any node by one unit of each mode gives a bound of the rotations of all nodes.
         steepest = [body.node_set.shapes.steepest() for body in bodies.values()]
         self.steepest = np.concatenate([np.zeros(0), *steepest])
@@ -71,10 +78,12 @@ def warn_outside_theory(result: Result) -> None:
     largest, fastest = (np.maximum(x.max(axis=0), -x.min(axis=0)) for x in (q, v))
     if not max(largest.max(), fastest.max()) < RUNAWAY:
         return  # the error of a motion that diverged says so
-    told = {}
+    told: dict[Any, str] = {}
+    speeds = np.einsum("ij,ij->i", v, v)
+    rows = np.array([*range(0, len(t), -(-len(t) // SPIN_ROWS)), int(speeds.argmax())])
+    for name, text in _loaded(result[rows_seen], rows):
+        told[limits.names.index(name)] = text
     if limits.turning @ fastest > SPIN * limits.lowest.min():
-        speeds = np.einsum("ij,ij->i", v, v)
-        rows = [*range(0, len(t), -(-len(t) // SPIN_ROWS)), int(speeds.argmax())]
         spins = np.sqrt(evaluated(s, "spins", (q[rows], v[rows]))[:, limits.numbers])
         for i in np.flatnonzero(spins.max(axis=0) > SPIN * limits.lowest):
             told[i] = _spun(limits.names[i], t[rows], spins[:, i], limits.lowest[i])
@@ -83,6 +92,22 @@ def warn_outside_theory(result: Result) -> None:
     for i in sorted(told):
         if told[i]:
             warn(told[i], TheoryWarning)
+
+
+def _loaded(result: Result, rows: Array) -> Iterator[tuple[str, str]]:
+    """The plain beams with a large load along their axes in some of these rows, and the warnings about them."""
+    s = result.system
+    beams = plain_beams(s)
+    if not beams.names or not len(rows):
+        return
+    seen = result.rows(rows)
+    given = (seen.q, seen.v, seen.vdot)
+    _, wrenches = evaluated(s, "carried_wrenches", given, external=dict(seen.external) or None)
+    loads = beams.loads(wrenches)
+    for i in np.flatnonzero(np.abs(loads).max(axis=0) > LOADED * beams.critical):
+        row = int(np.argmax(np.abs(loads[:, i])))
+        when = f" at t = {seen.t[row]:.6g} s"
+        yield beams.names[i], described(beams.names[i], loads[row, i], beams.critical[i], when)
 
 
 def _lowest_frequency(body: Body) -> float:
@@ -101,10 +126,13 @@ def _turned(s: System, name: str, t: Array, q: Array) -> str:
     if not sizes.size or sizes.max() <= ROTATION:
         return ""
     row, node = np.unravel_index(np.argmax(sizes), sizes.shape)
+    missing = "its foreshortening is missing"
+    if s.bodies[name].stiffens:
+        missing = "the law of its bending is no longer linear"
     return (
         f"body {name!r}: node {nodes.names[node]!r} turns by {sizes[row, node]:.3g} rad at t = {t[row]:.6g} s. The shapes of "
-        f"a body are those of small deformation; beyond {ROTATION:g} rad its foreshortening is missing. Divide it into "
-        "several bodies, or take the numbers as a sign of trouble only."
+        f"a body are those of small deformation; beyond {ROTATION:g} rad {missing}. Divide it into several bodies, or take "
+        "the numbers as a sign of trouble only."
     )
 
 
@@ -119,5 +147,6 @@ def _spun(name: str, t: Array, spins: Array, lowest: float) -> str:
     return (
         f"body {name!r} turns at {spins[row]:.3g} rad/s at t = {t[row]:.6g} s, {part:.2g} of its lowest frequency, "
         f"{lowest:.3g} rad/s. This model leaves out the stiffening by rotation: {effect} ((turning rate / frequency)^2, "
-        f"as a guide). Below {SPIN:g} of the frequency no warning comes."
+        "as a guide). Give the body second-order shapes (geometric_stiffening=True of a beam or structure, second= of "
+        f"FlexibleBody.from_nodes). Below {SPIN:g} of the frequency no warning comes."
     )

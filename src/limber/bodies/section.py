@@ -1,0 +1,303 @@
+"""Cross sections of beams, and the materials that they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.bodies import section_formulas
+from limber.bodies.section_formulas import Geometry
+from limber.checks import array, number, repeated, shown
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Material:
+    """An isotropic material.
+
+    Parameters
+    ----------
+    E : Young's modulus, Pa.
+    rho : density, kg/m^3.
+    nu, G : Poisson's ratio or shear modulus, Pa; one of them.
+    """
+
+    E: float
+    rho: float
+    nu: float | None = None
+    G: float | None = None
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "E", number("E", self.E, above=0.0))
+        put(self, "rho", number("rho", self.rho, above=0.0))
+        if (self.nu is None) == (self.G is None):
+            which = "neither" if self.nu is None else "both"
+            raise ArgumentTypeError(
+                f"give either nu or G, got {which}: each follows from the other, G = E / (2 (1 + nu))."
+            )
+        if self.G is not None:
+            put(self, "G", number("G", self.G, above=0.0))
+        else:
+            put(self, "nu", number("nu", self.nu))  # type: ignore[arg-type]
+            if not -1.0 < self.nu <= 0.5:  # type: ignore[operator]
+                raise ArgumentValueError(
+                    f"nu must be above -1 and at most 0.5, got {self.nu:g}: no isotropic material has it."
+                )
+
+    @property
+    def shear_modulus(self) -> float:
+        """G, Pa."""
+        return self.E / (2.0 * (1.0 + self.nu)) if self.G is None else self.G  # type: ignore[operator]
+
+    @property
+    def poisson_ratio(self) -> float:
+        """nu."""
+        return 0.5 * self.E / self.G - 1.0 if self.nu is None else self.nu  # type: ignore[operator]
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form from which a section was made: its kind, sizes in the order of the arguments, and material."""
+
+    kind: str
+    sizes: tuple[float, ...]
+    material: Material
+    slender: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A cross section in the y-z plane of a beam along x, its axes through the centroid.
+
+    `Section.circle`, `.tube`, `.rectangle`, `.box` and `.polygon` make one from its form and a `Material`; the
+    numbers themselves are the parameters here.
+
+    Parameters
+    ----------
+    EA : axial stiffness, N.
+    EI : bending stiffness, N m^2: one number or (EIy, EIz).  EIz bends in the x-y plane, EIy in x-z.
+    GJ : torsional stiffness, N m^2.
+    rhoA : mass per length, kg/m.
+    kGA : shear stiffness, N: one number or (along y, along z).  None: no shear deformation, the theory of Euler and
+        Bernoulli.
+    rhoI : rotary inertia per length, kg m: one number or (about y, about z).  None: that of a homogeneous section,
+        rhoA EI / EA, if kGA is given (the theory of Timoshenko), and zero otherwise.
+    rhoIx : moment of inertia per length about the axis, kg m.  None: that of a homogeneous section, rhoA (EIy + EIz) / EA.
+    EIyz : E times the integral of y z over the section, N m^2; zero if y and z are principal axes.
+    shear_centre : (y, z) of the shear centre, m.
+    surface : points (y, z) at which strain is reported, m.
+    form : what the section was made from, for tapers and files; not for users to give.
+    """
+
+    EA: float
+    EI: Any
+    GJ: float
+    rhoA: float
+    kGA: Any = None
+    rhoI: Any = None
+    rhoIx: float | None = None
+    EIyz: float = 0.0
+    shear_centre: Any = (0.0, 0.0)
+    surface: Any = ()
+    form: Form | None = None
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        for name in ("EA", "GJ", "rhoA"):
+            put(self, name, number(name, getattr(self, name), above=0.0))
+        EI = _pair("EI", self.EI, "(EIy, EIz)", above=0.0)
+        put(self, "EI", EI)
+        homogeneous = self.rhoA / self.EA
+        if self.kGA is not None:
+            put(self, "kGA", _pair("kGA", self.kGA, "(kGAy, kGAz)", above=0.0))
+        if self.rhoI is None:
+            share = 0.0 if self.kGA is None else homogeneous
+            put(self, "rhoI", (share * EI[0], share * EI[1]))
+        else:
+            put(self, "rhoI", _pair("rhoI", self.rhoI, "(rho Iy, rho Iz)", minimum=0.0))
+        polar = homogeneous * (EI[0] + EI[1]) if self.rhoIx is None else self.rhoIx
+        put(self, "rhoIx", number("rhoIx", polar, above=0.0))
+        put(self, "EIyz", number("EIyz", self.EIyz))
+        if self.EIyz**2 >= EI[0] * EI[1]:
+            raise ArgumentValueError(
+                f"EIyz = {self.EIyz:g} is too large: its square must be below EIy EIz = {EI[0] * EI[1]:g}, or the section "
+                "has no bending stiffness about some axis."
+            )
+        centre = array("shear_centre", self.shear_centre, (2,), "(y, z) in the section.")
+        put(self, "shear_centre", tuple(centre.tolist()))
+        points = np.zeros((0, 2)) if len(self.surface) == 0 else self.surface
+        surface = array("surface", points, ("n", 2), "Points (y, z) on the surface.")
+        put(self, "surface", tuple(map(tuple, surface.tolist())))
+
+    # --- by form ------------------------------------------------------------------------------
+
+    @classmethod
+    def circle(cls, radius: float, material: Material) -> Section:
+        """A solid circle."""
+        radius = number("radius", radius, above=0.0)
+        return cls._of("circle", (radius,), material)
+
+    @classmethod
+    def tube(cls, radius: float, wall: float, material: Material) -> Section:
+        """A hollow circle: outer radius and thickness of the wall."""
+        radius = number("radius", radius, above=0.0)
+        wall = number("wall", wall, above=0.0)
+        if wall > radius:
+            raise ArgumentValueError(
+                f"wall = {wall:g} is thicker than the outer radius {radius:g}: there is no such tube. Is radius a diameter, "
+                "or wall an inner radius?"
+            )
+        return cls._of("tube", (radius, wall), material)
+
+    @classmethod
+    def rectangle(cls, width: float, height: float, material: Material) -> Section:
+        """A solid rectangle: width along y, height along z."""
+        sizes = number("width", width, above=0.0), number("height", height, above=0.0)
+        return cls._of("rectangle", sizes, material)
+
+    @classmethod
+    def box(cls, width: float, height: float, wall: float, material: Material) -> Section:
+        """A hollow rectangle: outer width along y, outer height along z, and thickness of its thin walls."""
+        sizes = number("width", width, above=0.0), number("height", height, above=0.0)
+        wall = number("wall", wall, above=0.0)
+        if 2.0 * wall >= min(sizes):
+            raise ArgumentValueError(
+                f"wall = {wall:g} leaves no hole in a box of {sizes[0]:g} x {sizes[1]:g}. Use Section.rectangle for a "
+                "solid one."
+            )
+        return cls._of("box", (*sizes, wall), material)
+
+    @classmethod
+    def polygon(
+        cls,
+        points: ArrayLike,
+        material: Material,
+        *,
+        holes: Sequence[ArrayLike] = (),
+        mesh: float | None = None,
+    ) -> Section:
+        """Any polygon, by the finite elements of `sectionproperties`; needs the extra `sections`.
+
+        Shear stiffnesses are those without lateral contraction, 5/6 GA for a rectangle.
+
+        Parameters
+        ----------
+        points : (n, 2) corners (y, z) in order, in axes of any origin, m.  The centroid lies on the axis of the beam.
+        material : of the whole section.
+        holes : polygons that are left out, each (n, 2).
+        mesh : the largest area of a triangle of the mesh, m^2.  None: 1/1000 of the area of the polygon.
+        """
+        from limber.bodies.section_polygon import polygon_section  # noqa: PLC0415
+
+        return polygon_section(cls, points, _material(material), holes, mesh)
+
+    @classmethod
+    def _of(cls, kind: str, sizes: tuple[float, ...], material: Material, slender=False) -> Section:
+        _material(material)
+        geometry = getattr(section_formulas, kind)(*sizes, material.poisson_ratio)
+        made = cls.from_geometry(geometry, material)
+        if slender:
+            made = made.slender()
+        return replace(made, form=Form(kind, sizes, material, slender))
+
+    @classmethod
+    def from_geometry(cls, geometry: Geometry, material: Material, **more: Any) -> Section:
+        """A section of one material from its area, moments, torsion constant and shear coefficients."""
+        E, G, rho = material.E, material.shear_modulus, material.rho
+        A, (Iy, Iz) = geometry.area, geometry.second_moments
+        return cls(
+            EA=E * A,
+            EI=(E * Iy, E * Iz),
+            GJ=G * geometry.torsion,
+            rhoA=rho * A,
+            kGA=(geometry.shear[0] * G * A, geometry.shear[1] * G * A),
+            rhoI=(rho * Iy, rho * Iz),
+            rhoIx=rho * (Iy + Iz),
+            surface=geometry.surface,
+            **more,
+        )
+
+    # --- made from others ---------------------------------------------------------------------
+
+    def slender(self) -> Section:
+        """The same section without shear deformation and rotary inertia of bending: the theory of Euler and Bernoulli."""
+        form = None if self.form is None else replace(self.form, slender=True)
+        return replace(self, kGA=None, rhoI=(0.0, 0.0), form=form)
+
+    @property
+    def is_slender(self) -> bool:
+        """Whether there is neither shear deformation nor rotary inertia of bending."""
+        return self.kGA is None and not any(self.rhoI)
+
+    def between(self, other: Section, part: float) -> Section:
+        """The section at `part`, from 0 at this one to 1 at the other, of a member that tapers from one to the other.
+
+        The sizes of two sections of one form and material vary linearly; otherwise all the constants do.
+        """
+        if self == other:
+            return self
+        a, b = self.form, other.form
+        if a is not None and b is not None and (a.kind, a.material, a.slender) == (
+            b.kind, b.material, b.slender
+        ):  # fmt: skip
+            sizes = tuple(_mix(x, y, part) for x, y in zip(a.sizes, b.sizes))
+            return Section._of(a.kind, sizes, a.material, a.slender)
+        if (self.kGA is None) != (other.kGA is None):
+            raise ArgumentValueError(
+                "a member cannot taper from a section with shear deformation to one without. Use section.slender() for "
+                "both ends, or give kGA of both."
+            )
+        names = [x.name for x in fields(self) if x.name not in ("kGA", "surface", "form")]
+        mixed = {name: _mixed(getattr(self, name), getattr(other, name), part) for name in names}
+        if self.kGA is not None:
+            mixed["kGA"] = _mixed(self.kGA, other.kGA, part)
+        if len(self.surface) == len(other.surface):
+            mixed["surface"] = tuple(
+                _mixed(p, q, part) for p, q in zip(self.surface, other.surface)
+            )
+        return Section(**mixed)
+
+
+def _pair(name: str, value: Any, expected: str, **bound: float) -> Pair:
+    """One positive number twice, or two."""
+    pair = repeated(name, value, 2, f"One number or {expected}.")
+    return number(name, pair[0], **bound), number(name, pair[1], **bound)
+
+
+def _mix(a: float, b: float, part: float) -> float:
+    return (1.0 - part) * a + part * b
+
+
+def _mixed(a: Any, b: Any, part: float) -> Any:
+    """Numbers, or tuples of them, between a and b."""
+    if isinstance(a, tuple):
+        return tuple(_mix(x, y, part) for x, y in zip(a, b))
+    return _mix(a, b, part)
+
+
+def _material(material: Any) -> Material:
+    if not isinstance(material, Material):
+        raise ArgumentTypeError(
+            f"material must be a lb.Material, as in lb.Material(E=70e9, nu=0.33, rho=2700), got {shown(material)}."
+        )
+    return material
+
+
+def check_sections(name: str, value: Any) -> tuple[Section, Section]:
+    """One section for a whole member, or the two at its ends."""
+    ends = (value, value) if isinstance(value, Section) else value
+    if not isinstance(ends, tuple | list) or len(ends) != 2 or not all(
+        isinstance(x, Section) for x in ends
+    ):  # fmt: skip
+        raise ArgumentTypeError(
+            f"{name} must be a lb.Section, or two of them for a taper, got {shown(value)}."
+        )
+    ends[0].between(ends[1], 0.5)  # refuses what does not go together
+    return ends[0], ends[1]

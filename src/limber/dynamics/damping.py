@@ -1,0 +1,213 @@
+"""Damping of a whole system by the ratios of its modes.
+
+A damping matrix D of the system gives mode i the ratio x_i^T D x_i/(2 omega_i) to first order, x_i^T M x_i = 1.  The
+matrix that gives all ratios and couples no modes, M X diag(2 ratio omega) X^T M, connects bodies with each other
+and with joints, which no body of a model can do.  So each body gets a symmetric positive semidefinite matrix of its
+own, D = L L^T, and these are fitted:
+
+    minimize    sum_ij w_ij (c_ij - delta_ij)^2,      c_ij = x_i^T D x_j / (2 sqrt(ratio_i omega_i ratio_j omega_j))
+
+The problem is convex in D.  The diagonal is what the ratios are.  The rest changes them to second order, unless two frequencies are as
+close as their widths ratio omega, so that its weight is small there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, numbers
+from limber.dynamics import eigen
+from limber.dynamics.equilibrium import stated
+from limber.dynamics.inverse import mass_matrix
+from limber.dynamics.modes import modes
+from limber.dynamics.stiffness import (
+    load_forces,
+    load_stiffness,
+    own_stiffness_and_damping,
+    uncertainty,
+)
+from limber.errors import ArgumentValueError, ModelWarning, warn
+
+#: The weights of modes that couple: of the first fit, which chooses among many solutions, and of the last.
+COUPLING = (1e-2, 1e-8)
+#: A ratio that is off by more than this part is worth a warning.
+MISSED = 0.05
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModalDamping:
+    """A system with damping by ratios, and what came out; it prints as a table.
+
+    system : the system with the new damping of its bodies; `lb.save` takes it.
+    omega : (n,) frequencies of the modes that oscillate, rad/s.
+    asked, achieved : (n,) their damping ratios, wanted and as `lb.modes` of the new system has them.
+    matrix : (nv, nv) the damping matrix over all freedoms that gives the ratios exactly at this configuration.  Bodies
+        cannot hold it, but it can act as a generalized force: without other damping, tau = -matrix @ v.
+    """
+
+    system: System
+    omega: Array
+    asked: Array
+    achieved: Array
+    matrix: Array
+
+    def __repr__(self):
+        lines = [f"{'mode':>4}  {'Hz':>10}  {'asked':>10}  {'achieved':>10}"]
+        for i, row in enumerate(zip(self.omega / (2 * np.pi), self.asked, self.achieved)):
+            hertz, asked, achieved = row
+            lines.append(f"{i + 1:4}  {hertz:10.5g}  {asked:10.4g}  {achieved:10.4g}")
+        return "\n".join(lines)
+
+
+def modal_damping(
+    system: System,
+    ratios: ArrayLike,
+    q: ArrayLike | None = None,
+    *,
+    locked: Iterable[str] = (),
+    weights: ArrayLike | None = None,
+) -> ModalDamping:
+    """Damp a system by the ratios of its modes at a configuration, in the place of the damping of its bodies.
+
+    A ratio given to a body is that of the body alone, clamped at its joint.  In a system the same matrices give other
+    ratios, larger or smaller by factors of ten and more.  This function finds matrices for the bodies such that the
+    modes of the system have the ratios asked for.  It does so as well as matrices can that connect no body with
+    another; `achieved` says how well, and a `ModelWarning` says so where a ratio is off by more than 5 %.  At
+    other configurations the ratios are others again.  Damping and friction of joints stay as they are, and count.
+
+    Parameters
+    ----------
+    ratios : one ratio for all modes, or (n,) one for each mode that oscillates, by increasing frequency.
+    q : (nq,) the configuration; the neutral one unless given.
+    locked : names of bodies whose joints do not move, as in `lb.modes`.
+    weights : (n,) how much each of these modes counts where not all ratios can be had; equal unless given.
+    """
+    problem, q = stated("modal_damping", system, q, None, None, None, locked)
+    held, free = list(locked), problem.free
+    flexible = [name for name in system.layout if system.bodies[name].modes]
+    if not flexible:
+        raise ArgumentValueError(
+            f"{system.name!r} has no flexible bodies whose modes could be damped."
+        )
+    M = mass_matrix(system, q)
+    omega, X = _undamped(system, q, M, free)
+    asked, counts = _checked(ratios, weights, omega)
+    rates = 2.0 * asked * omega
+    Y = X / np.sqrt(rates)
+    _, joints = own_stiffness_and_damping(system, q)
+    target = M @ (X * rates) @ X.T @ M
+    blocks = {}
+    for name in flexible:
+        at = system.layout[name].v_modes
+        joints[at, at] = 0.0
+        blocks[name] = (Y[at], target[at, at])
+    close_by = 0.5 * (rates[:, None] + rates) / np.maximum(np.abs(omega[:, None] - omega), 1e-300)
+    coupled = np.minimum(close_by, 1.0) ** 2 * np.sqrt(np.outer(counts, counts))
+    found = _fitted(list(blocks.values()), Y.T @ joints @ Y, coupled)
+    damped = _with_damping(system, dict(zip(flexible, found)))
+    seen = modes(damped, q, locked=held)
+    achieved = seen.damping[seen.omega > 0.0]
+    result = ModalDamping(damped, omega, asked, achieved, target)
+    off = np.abs(achieved - asked) / asked
+    if off.max() > MISSED:
+        i = int(off.argmax())
+        warn(
+            f"modal_damping: mode {i + 1} of {system.name!r}, at {omega[i] / (2 * np.pi):.4g} Hz, has the ratio "
+            f"{achieved[i]:.4g} where {asked[i]:.4g} was asked for: damping inside the bodies cannot give all of these "
+            "ratios. Print the result for all of them; damping of joints may be what is missing, or too much.",
+            ModelWarning,
+        )
+    return result
+
+
+def _undamped(system: System, q: Array, M: Array, free: np.ndarray) -> tuple[Array, Array]:
+    """Frequencies, increasing, and shapes (nv, n), X^T M X = 1, of the modes that oscillate without damping."""
+    elastic, _ = own_stiffness_and_damping(system, q)
+    stiffness = load_stiffness(system, q)
+    uncertain = uncertainty(system, load_forces(system, q, M))
+    size, part = np.sqrt(np.diag(M))[free], np.ix_(free, free)
+    matrices = (M, np.zeros_like(M), elastic, 0.5 * (stiffness + stiffness.T), uncertain)
+    found = eigen.symmetric(*(x[part] / np.outer(size, size) for x in matrices))
+    order = np.argsort(found.omega)
+    order = order[found.omega[order] > 0.0]
+    shapes = np.zeros((system.nv, len(order)))
+    shapes[free] = found.shapes[:, order].real / size[:, None]
+    return found.omega[order], shapes
+
+
+def _checked(ratios: ArrayLike, weights: ArrayLike | None, omega: Array) -> tuple[Array, Array]:
+    """The ratio and the weight of each mode."""
+    found = []
+    for name, value in (("ratios", ratios), ("weights", 1.0 if weights is None else weights)):
+        given = numbers(name, value, "() or (n,)")
+        if given.ndim > 1 or (given.ndim == 1 and given.shape != omega.shape):
+            raise ArgumentValueError(
+                f"{name} must be one number or {len(omega)}, one for each mode that oscillates, got shape {given.shape}."
+            )
+        found.append(np.broadcast_to(given, omega.shape).astype(float))
+    asked, counts = found
+    for name, x, most in (("ratios", asked, 1.0), ("weights", counts, np.inf)):
+        wrong = ~((x > 0.0) & (x < most))
+        if wrong.any():
+            below = " and below 1 (critical damping)" if most == 1.0 else " and finite"
+            raise ArgumentValueError(f"{name} must be above 0{below}, got {x[wrong][0]:g}.")
+    return asked, counts / counts.max()
+
+
+def _fitted(blocks: list[tuple[Array, Array]], rest: Array, weights: Array) -> list[Array]:
+    """The damping matrices of the bodies, from their rows of the shapes and a first guess.
+
+    The shapes are scaled such that the sum of Y^T D Y over the bodies, and `rest`, should be 1.  COUPLING bounds the
+    weights of modes that couple from below.
+    """
+    from scipy.optimize import minimize  # noqa: PLC0415 (slow to import)
+
+    n, scales, factors = len(rest), [], []
+    for _, guess in blocks:
+        scale = np.sqrt(np.maximum(np.diag(guess), 1e-300))
+        values, vectors = np.linalg.eigh(guess / np.outer(scale, scale))
+        scales.append(scale)
+        factors.append(vectors * np.sqrt(np.maximum(values, 1e-6)))
+    rows = [scale[:, None] * Y for scale, (Y, _) in zip(scales, blocks)]
+    ends = np.cumsum([0, *(f.size for f in factors)])
+
+    def parts(x: Array) -> list[Array]:
+        return [x[a:b].reshape(f.shape) for a, b, f in zip(ends, ends[1:], factors)]
+
+    x = np.concatenate([f.ravel() for f in factors])
+    for coupling in COUPLING:
+        weight = np.maximum(weights, coupling)
+        np.fill_diagonal(weight, np.diag(weights))
+
+        def error(x: Array, weight: Array = weight) -> tuple[float, Array]:
+            L = parts(x)
+            E = rest - np.eye(n)
+            for Z, l in zip(rows, L):
+                half = l.T @ Z
+                E = E + half.T @ half
+            G = 2.0 * weight * E
+            slope = [2.0 * (Z @ G @ Z.T) @ l for Z, l in zip(rows, L)]
+            return float((weight * E**2).sum()), np.concatenate([s.ravel() for s in slope])
+
+        x = minimize(
+            error,
+            x,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": 5000, "maxfun": 20000, "ftol": 1e-15, "gtol": 1e-12, "maxcor": 50},
+        ).x
+    return [scale[:, None] * (l @ l.T) * scale for scale, l in zip(scales, parts(x))]
+
+
+def _with_damping(system: System, matrices: dict[str, Array]) -> System:
+    """The system with these damping matrices of its bodies."""
+    items = tuple(
+        replace(item, body=item.body.with_damping(matrices[name])) if name in matrices else item
+        for name, item in system.attachments.items()
+    )
+    return System(system.name, items, system.gravity, system.fidelity)

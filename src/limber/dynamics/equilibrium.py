@@ -1,0 +1,388 @@
+"""Configurations in equilibrium, at rest or in a steady motion.
+
+Solves    r(q) = bias(q, v) - J^T external - tau = 0 in the freedoms that are not locked
+Step      K x = -r with the exact slope K of r along `integrate`; q moves by x on the configuration manifold
+Descent   Where the symmetric part of K has negative eigenvalues, these are taken positive.  At rest, r is the slope of
+          the energy E, so that x goes down, and a step is accepted where its own slope dE/ds = x . r says so.
+          K is raised by the imbalance of the forces, so that the step stays finite in directions without stiffness;
+          it still converges quadratically, to a solution among many too (Yamashita & Fukushima 2001).
+Fallback  Where that ends nowhere, the forces that hold the first q are released in steps.
+Scaling   Each coordinate is measured in a unit in which its elastic stiffness, or that of the loads, is 1.
+Cost      16 inverse dynamics a freedom and an eigenvalue problem of all freedoms, about ten times
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.dynamics.evaluate import (
+    External,
+    check_system,
+    evaluated,
+    named_wrenches,
+    refuse,
+    refuse_infinite,
+    vectors,
+)
+from limber.dynamics.freedoms import free_speeds
+from limber.dynamics.inverse import inverse_dynamics, mass_matrix
+from limber.dynamics.kinematics import integrate
+from limber.dynamics.stiffness import (
+    DIFFERENCES,
+    load_forces,
+    load_stiffness,
+    modal_stiffness,
+    own_stiffness_and_damping,
+    reach,
+)
+from limber.errors import ArgumentValueError, DynamicsError, ModelWarning, warn
+from limber.native.status import NOT_FINITE
+
+#: An equilibrium leaves no more than this of the forces that are present.
+BALANCED = 1e-9
+#: No step turns a body by much more than this, in radians, or moves it by more than this part of the system's size.
+LARGEST_STEP = 0.5
+#: A search ends after this many steps, or after so many that come no closer; each step ends after so many trials.
+STEPS, PATIENCE, TRIALS = 100, 15, 30
+#: Forces that are released in steps: the first part, and the smallest.
+FIRST_PART, SMALLEST_PART = 0.25, 1e-4
+#: The forces of a motion that change by more than this part of those present do not belong to a steady one.
+STEADY = 1e-7
+
+
+def equilibrium(
+    system: System,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    *,
+    tau: ArrayLike | None = None,
+    external: External | None = None,
+    locked: Iterable[str] = (),
+) -> Array:
+    """The configuration (nq,) in which all forces balance: vdot = 0 at rest, or at constant joint speeds v.
+
+    The search starts at q and goes downhill, as the system would if it settled slowly.  If q itself is an equilibrium,
+    it is returned, stable or not.  A freedom that no force acts on stays where q has it.  Friction is zero at
+    rest, so that a joint that could stick slides.
+
+    Parameters
+    ----------
+    q : (nq,) where to start; the neutral configuration unless given.
+    v : (nv,) constant speeds of the joints, for an equilibrium in a steady spin; speeds of modes must be zero.  Joints
+        with speed should be such that their motion changes nothing, as that of a spinning hub or of a symmetric
+        rotor; a `ModelWarning` says where it does.
+    tau : (nv,) constant generalized forces; zero unless given.
+    external : {("body", node): wrench}, as in `forward_dynamics`.
+    locked : names of bodies whose joints keep their coordinates (and their speeds), whatever force that takes.
+        Their flexible modes are free.
+
+    Raises `DynamicsError` if there is none: nothing balances the weight of a free body, or the load is beyond what the
+    system carries.  The message says which freedom is out of balance, and by how much.
+    """
+    problem, start = stated("equilibrium", system, q, v, tau, external, locked)
+    found = settled(problem, start)
+    if not found.balanced:
+        released = _released(problem, start)
+        found = released if released is not None else found
+    if not found.balanced:
+        _fail(problem, found)
+    if problem.moving:
+        _warn_of_change(problem, found.q)
+    return found.q
+
+
+@dataclass(frozen=True, eq=False)
+class Statics:
+    """The forces on a system, and the freedoms in which they must balance.
+
+    least : the size (nv,) of the forces at the start, which stays their scale where they vanish on the way.
+    """
+
+    system: System
+    v: Array
+    tau: Array
+    external: External | None
+    free: np.ndarray
+    least: Array | float = 0.0
+
+    @property
+    def moving(self) -> bool:
+        """Whether there are speeds."""
+        return bool(np.any(self.v))
+
+    def residual(self, q: Array) -> Array:
+        """The forces (nv,), or (n, nv) for several q, that are missing for an equilibrium."""
+        zero = np.zeros(self.system.nv)
+        return inverse_dynamics(self.system, q, self.v, zero, external=self.external) - self.tau
+
+    def sizes(self, q: Array) -> Array:
+        """The size of the forces on each freedom, of which equilibrium is the balance, (nv,)."""
+        s = self.system
+        v = self.v if self.moving else None
+        size = load_forces(s, q, mass_matrix(s, q), v, self.external) + np.abs(self.tau)
+        size += np.abs(evaluated(s, "joint_forces", (q, self.v)))
+        elastic = modal_stiffness(s)
+        for where in s.layout.values():
+            size[where.v_modes] += np.abs(elastic[where.v_modes, where.v_modes]) @ np.abs(
+                q[where.q_modes]
+            )
+        lengths = reach(s)
+        # rounding of the largest forces reaches all freedoms
+        return np.maximum(size + 1e-5 * (size * lengths).max() / lengths, self.least)
+
+    def stiffness(self, q: Array) -> tuple[Array, Array]:
+        """The slope (nv, nv) of the residual, and its elastic part."""
+        v = self.v if self.moving else None
+        elastic, _ = own_stiffness_and_damping(self.system, q, self.v)
+        return elastic + load_stiffness(self.system, q, v, self.external), elastic
+
+
+class Point(NamedTuple):
+    """A configuration on the way, the forces that are missing, and their largest part of those present."""
+
+    q: Array
+    residual: Array
+    imbalance: float
+
+    @property
+    def balanced(self) -> bool:
+        """Whether it is an equilibrium."""
+        return self.imbalance <= BALANCED
+
+
+def _point(problem: Statics, q: Array) -> Point:
+    r = problem.residual(q)
+    free, sizes = problem.free, problem.sizes(q)
+    with np.errstate(invalid="ignore"):
+        parts = np.where(r[free] == 0.0, 0.0, np.abs(r[free]) / sizes[free])
+    return Point(q, r, float(parts.max()))
+
+
+def settled(problem: Statics, start: Array) -> Point:
+    """The point of least imbalance on the way that Newton's method takes, downhill."""
+    here = best = _point(problem, start)
+    closest = 0
+    for step in range(STEPS):
+        if here.imbalance == 0.0 or step > closest + PATIENCE:
+            break
+        there = _stepped(problem, here)
+        if there is None:
+            break
+        if there.imbalance < best.imbalance:
+            best, closest = there, step
+        if here.balanced and there.imbalance > 0.5 * here.imbalance:  # rounding is all that is left
+            break
+        here = there
+    return best
+
+
+class _Directions(NamedTuple):
+    """The stiffness at a point and its principal directions, in units in which it is about 1.
+
+    units : of the coordinates, (nv,): the elastic stiffness, or that of the loads on it, is 1 in them.
+    stiffness : over the free freedoms, (n, n).
+    vectors, values : the principal directions of its symmetric part, columns.
+    stiff, loaded : whether a direction has a stiffness, and a force that is not balanced.
+    """
+
+    units: Array
+    stiffness: Array
+    vectors: Array
+    values: Array
+    stiff: np.ndarray
+    loaded: np.ndarray
+
+
+def _directions(problem: Statics, here: Point) -> _Directions:
+    free, lengths = problem.free, reach(problem.system)
+    part = np.ix_(free, free)
+    K, elastic = problem.stiffness(here.q)
+    sizes = problem.sizes(here.q)
+    own = np.abs(np.diag(elastic)) + sizes / lengths
+    units = 1.0 / np.sqrt(np.where(own > 0.0, own, 1.0))
+    scale = np.outer(units[free], units[free])
+    K = K[part] * scale
+    each = np.outer(sizes[free], 1.0 / lengths[free])
+    error = (1e-13 * np.abs(elastic[part]) + DIFFERENCES * (each + each.T)) * scale
+    values, columns = np.linalg.eigh(0.5 * (K + K.T))
+    shares = np.abs(columns)
+    # ten times the errors: they also reach the directions
+    stiff = np.abs(values) > 10.0 * np.einsum("ki,kl,li->i", shares, error, shares)
+    force = columns.T @ (units * here.residual)[free]
+    loaded = np.abs(force) > BALANCED * (shares.T @ (units * sizes)[free])
+    return _Directions(units, K, columns, values, stiff, loaded)
+
+
+def _stepped(problem: Statics, here: Point) -> Point | None:
+    """The next configuration, or None where no step leads on."""
+    directions = _directions(problem, here)
+    step, convex = _step(problem, here, directions)
+    if not np.isfinite(step).all():
+        return None
+    free, units = problem.free, directions.units
+    slope = float(step @ here.residual)
+    norm = float(np.linalg.norm((units * here.residual)[free]))
+    part = 1.0
+    for _ in range(TRIALS):
+        try:
+            q = integrate(problem.system, here.q, step, part)
+            r = problem.residual(q)
+        except DynamicsError:
+            part *= 0.25
+            continue
+        closer = float(np.linalg.norm((units * r)[free])) < 0.9 * norm
+        new_slope = float(step @ r)
+        downhill = slope < 0.0 and new_slope <= -0.5 * slope
+        if (convex and closer) or downhill or here.balanced:
+            return _point(problem, q)
+        secant = slope / (slope - new_slope) if slope < 0.0 < new_slope else 0.5
+        part *= min(max(secant, 0.1), 0.5)
+    return None
+
+
+def _step(problem: Statics, here: Point, found: _Directions) -> tuple[Array, bool]:
+    """Newton's step (nv,), turned downhill, and whether the stiffness is positive."""
+    free, stiff, soft = problem.free, found.stiff, here.imbalance
+    force = found.vectors.T @ (found.units * here.residual)[free]
+    convex = bool((found.values[stiff] > 0.0).all())
+    amount = np.zeros(len(free))
+    if convex:
+        V = found.vectors[:, stiff]
+        K = V.T @ found.stiffness @ V
+        amount[stiff] = -np.linalg.solve(K + soft * np.eye(len(K)), force[stiff])
+    else:
+        amount[stiff] = -force[stiff] / (np.abs(found.values[stiff]) + soft)
+    slack = ~stiff & found.loaded
+    amount[slack] = -force[slack] / soft
+    # how far each direction goes, in radians and parts of the system's size
+    relative = (found.units / reach(problem.system))[free, None]
+    most = LARGEST_STEP / np.abs(found.vectors * relative).max(axis=0)
+    step = np.zeros(problem.system.nv)
+    step[free] = found.units[free] * (found.vectors @ np.clip(amount, -most, most))
+    return step, convex
+
+
+def _released(problem: Statics, start: Array) -> Point | None:
+    """The equilibrium to which the first q leads if the forces that hold it are released in steps; None if none."""
+    held = np.zeros(problem.system.nv)
+    held[problem.free] = problem.residual(start)[problem.free]
+    q, done, part = start, 0.0, FIRST_PART
+    while True:
+        part = min(part, 1.0 - done)
+        still = replace(problem, tau=problem.tau + (1.0 - done - part) * held)
+        found = settled(still, q)
+        if found.balanced:
+            q, done, part = found.q, done + part, 2.0 * part
+            if done >= 1.0:
+                return found
+        else:
+            part *= 0.25
+            if part < SMALLEST_PART:
+                return None
+
+
+def _fail(problem: Statics, found: Point) -> None:
+    """Say which freedom is out of balance, and what to do."""
+    s, free = problem.system, problem.free
+    directions = _directions(problem, found)
+    slack = np.flatnonzero(~directions.stiff & directions.loaded)
+    if slack.size:
+        V = directions.vectors[:, slack]
+        force = V @ (V.T @ (directions.units * found.residual)[free])
+        i = int(free[np.abs(force).argmax()])
+        why = "nothing holds it, and a force acts on it"
+    else:
+        parts = np.abs(found.residual[free]) / problem.sizes(found.q)[free]
+        i = int(free[parts.argmax()])
+        why = "the search ends there without a balance"
+    locking = next(name for name, w in s.layout.items() if w.v_modes.start <= i < w.v_joint.stop)
+    remedies = [f"lock the joint (locked=[{locking!r}])", "give the torque that balances it in tau"]
+    if problem.moving and problem.v[i] != 0.0:
+        why += f" at its speed {problem.v[i]:.6g}"
+    if not slack.size:
+        remedies = ["start nearer to it (q)", "apply the load in steps (lb.follow)", remedies[0]]
+    raise DynamicsError(
+        f"{s.name!r} has no equilibrium near this q: {s.describe_v(i)} lacks the generalized force "
+        f"{found.residual[i]:.4g} (imbalance {found.imbalance:.1g} of the forces present); {why}. "
+        f"Ways out: {', '.join(remedies)}."
+    )
+
+
+def stated(
+    function: str,
+    system: System,
+    q: ArrayLike | None,
+    v: ArrayLike | None,
+    tau: ArrayLike | None,
+    external: External | None,
+    locked: Iterable[str],
+) -> tuple[Statics, Array]:
+    """The arguments of `equilibrium` or of another function like it, checked, and q."""
+    check_system(system)
+    zero = np.zeros(system.nv)
+    q = system.neutral() if q is None else q
+    named = {
+        "q": (q, system.nq),
+        "v": (zero if v is None else v, system.nv),
+        "tau": (zero if tau is None else tau, system.nv),
+    }
+    free = free_speeds(system, locked)
+    inverse_dynamics(system, system.neutral(), zero, zero, external=external)  # checks `external`
+    batch, arrays = vectors(system, **named, **named_wrenches(external))
+    if batch:
+        raise ArgumentValueError(
+            f"q, v, tau and external must be one state, got a batch of shape {batch}. Call {function} once "
+            "per state."
+        )
+    for name, a in zip(named, arrays):
+        if not np.isfinite(a).all():
+            refuse(system, NOT_FINITE, 0, 1, {name: a})
+    q_, v_, tau_ = (a[0] for a in arrays[:3])
+    if external:
+        refuse_infinite(np.hstack(arrays[3:]), list(named_wrenches(external)))
+    refuse_modal_speeds(system, v_)
+    inverse_dynamics(system, q_, v_, zero)  # refuses quaternions that are not unit
+    problem = Statics(system, v_, tau_, external, free)
+    return replace(problem, least=problem.sizes(q_)), q_.copy()
+
+
+def refuse_modal_speeds(system: System, v: Array) -> None:
+    """Refuse speeds of modes, which no steady motion has."""
+    for where in system.layout.values():
+        for i in range(where.v_modes.start, where.v_modes.stop):
+            if v[i] != 0.0:
+                raise ArgumentValueError(
+                    f"v[{i}] = {v[i]:g}, the speed of {system.describe_v(i)}, must be zero: a body that deforms is not in a "
+                    "steady motion."
+                )
+
+
+def instants(system: System, v: Array) -> Array:
+    """Times at which a steady motion is compared with its start: after fractions of a turn of each joint."""
+    rates = np.abs(v) / reach(system)
+    times = np.unique(1.0 / rates[rates > 0.0])
+    return np.concatenate([0.61 * times, 1.93 * times])[:40]
+
+
+def _warn_of_change(problem: Statics, q: Array) -> None:
+    """Warn if the forces do not stay as they are in the course of the motion."""
+    s, free = problem.system, problem.free
+    sizes = problem.sizes(q)
+    times = instants(s, problem.v)
+    ahead = np.array([integrate(s, q, problem.v, t) for t in times])
+    change = np.abs(problem.residual(ahead) - problem.residual(q))[:, free] / sizes[free]
+    if change.max() > STEADY:
+        at, i = np.unravel_index(int(change.argmax()), change.shape)
+        warn(
+            f"this motion of {s.name!r} is not steady: {times[at]:.3g} s later the force on "
+            f"{s.describe_v(int(free[i]))} has changed by {change.max():.2g} of the forces present, since what the joints "
+            "turn or move is not symmetric about their motion. The forces balance at q only.",
+            ModelWarning,
+        )

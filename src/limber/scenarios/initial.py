@@ -1,0 +1,109 @@
+"""The state at the start of a scenario: given, or an equilibrium."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from limber.assembly import System
+from limber.checks import Array
+from limber.dynamics import equilibrium
+from limber.dynamics.evaluate import External
+from limber.io.document import Where
+from limber.io.fields import Name
+from limber.io.section import Section
+from limber.scenarios.states import StateSection, check_body, check_quaternions
+from limber.simulation.table import Table, joint_speeds
+
+
+class EquilibriumSection(Section):
+    """The equilibrium that is found from `q`, under gravity, the external forces and the torques at t = 0.
+
+    Joints in `locked`, or all with `all_locked`, stay where `q` has them.  `torque` stands for other torques than those
+    of the scenario.
+    """
+
+    short: ClassVar[str] = "true"
+    locked: list[Name] = []
+    all_locked: bool = False
+    torque: StateSection | None = None
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """`equilibrium: true`."""
+        return {} if data is True else data
+
+
+class InitialSection(Section):
+    """The state at t = 0; what is not given is neutral, at rest.  `equilibrium` alone stands for one at rest."""
+
+    short: ClassVar[str] = "equilibrium"
+    q: StateSection | None = None
+    v: StateSection | None = None
+    equilibrium: EquilibriumSection | None = None
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """`initial: equilibrium`, and `equilibrium: false`."""
+        if data == "equilibrium":
+            return {"equilibrium": True}
+        if isinstance(data, dict) and data.get("equilibrium") is False:
+            return {key: value for key, value in data.items() if key != "equilibrium"}
+        return data
+
+    def given(self, system: System, where: Where) -> tuple[Array, Array]:
+        """q and v as the file has them."""
+        q0, v0 = system.neutral(), np.zeros(system.nv)
+        if self.q is not None:
+            q0 = self.q.fill(system, "q", q0, where / "q")
+            check_quaternions(system, q0, where)
+        if self.v is not None:
+            v0 = self.v.fill(system, "v", v0, where / "v")
+        return q0, v0
+
+    def settled(
+        self,
+        system: System,
+        q0: Array,
+        v0: Array,
+        torque: Array | Table | None,
+        external: Mapping[Any, Array | Table],
+        where: Where,
+        all_locked: bool = False,
+    ) -> Array:
+        """The equilibrium that is asked for, or q0; `all_locked` says that all joints are held in any case."""
+        section = self.equilibrium
+        if section is None:
+            return q0
+        here = where / "equilibrium"
+        for i, name in enumerate(section.locked):
+            check_body(system, name, here / "locked" / i)
+        locked = list(system.layout) if all_locked or section.all_locked else section.locked
+        if all(name in locked for name in system.layout) and not any(
+            body.modes for body in system.bodies.values()
+        ):
+            return q0  # nothing is left that could move
+        tau = torque_at_start(system, torque)
+        if section.torque is not None:
+            tau = section.torque.fill(system, "v", np.zeros(system.nv), here / "torque")
+        with here.checked():
+            return equilibrium(
+                system, q0, v0, tau=tau, external=external_at_start(external), locked=locked
+            )
+
+
+def torque_at_start(system: System, torque: Array | Table | None) -> Array | None:
+    """The torques (nv,) at t = 0."""
+    if not isinstance(torque, Table):
+        return torque
+    tau, now = np.zeros(system.nv), torque(0.0)
+    tau[joint_speeds(system) if now.size != system.nv else slice(None)] = now
+    return tau
+
+
+def external_at_start(external: Mapping[Any, Array | Table]) -> External | None:
+    """The external forces at t = 0, as the functions of the dynamics take them."""
+    found: External = {key: x(0.0) if isinstance(x, Table) else x for key, x in external.items()}
+    return found or None

@@ -1,0 +1,159 @@
+r"""Beam elements in space, many at once.
+
+An element carries what acts on its end 2 to its end 1 by statics alone, so its section forces are exact whatever its
+section does along it.  With T(x) the section forces of unit forces and moments at end 2 and S(x) the compliance of
+the section, the flexibility of the element is
+
+    F = int T^T S T dx,        K = D^T F^-1 D,        D = [-phi^T, 1]
+
+where D takes the rigid-body motion of end 1 from the displacements of end 2.  The strains S T F^-1 D u are integrated
+from end 1 to displacements, which are the exact static ones; consistent mass and geometric stiffness are integrals over
+them.  Shear deformation is in S, so that nothing locks, and slender elements are those without it.  The integrals
+are taken at the points of a Gauss collocation method, with whose coefficients both ends agree to rounding.
+
+Freedoms of an element are displacement and rotation of end 1, then of end 2, in the axes of the element: x along it.
+Section forces are N, Vy, Vz, Mx, My, Mz; strains eps, gamma_y = v' - theta_z, gamma_z = w' + theta_y, and the
+derivatives of the three rotations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from limber.bodies.section import Section
+from limber.checks import Array
+
+
+def compliance(section: Section) -> Array:
+    """S (6, 6): the strains of unit section forces."""
+    S = np.zeros((6, 6))
+    S[0, 0] = 1.0 / section.EA
+    if section.kGA is not None:
+        S[1, 1], S[2, 2] = 1.0 / section.kGA[0], 1.0 / section.kGA[1]
+    (EIy, EIz), EIyz = section.EI, section.EIyz
+    S[4:, 4:] = np.array([[EIz, EIyz], [EIyz, EIy]]) / (EIy * EIz - EIyz**2)
+    y, z = section.shear_centre
+    about_shear_centre = np.array([z, -y, 1.0])  # the torque of Vy, Vz, Mx about it
+    S[1:4, 1:4] += np.outer(about_shear_centre, about_shear_centre) / section.GJ
+    return S
+
+
+def inertia(section: Section) -> Array:
+    """(6,): mass and moments of inertia per length, the diagonal of the section's mass matrix."""
+    return np.array([*3 * [section.rhoA], section.rhoIx, *section.rhoI])
+
+
+@cache
+def collocation(points: int) -> tuple[Array, Array, Array]:
+    """Gauss points c on [0, 1], their weights b, and A with the integrals from 0 to c_i of the polynomials through them."""
+    xi, weight = np.polynomial.legendre.leggauss(points)
+    c, b = 0.5 * (1.0 + xi), 0.5 * weight
+    powers = c[:, None] ** np.arange(points)
+    integrals = c[:, None] ** np.arange(1, points + 1) / np.arange(1, points + 1)
+    return c, b, integrals @ np.linalg.inv(powers)
+
+
+@dataclass(frozen=True, eq=False)
+class ElementMatrices:
+    """Matrices of n elements in their own axes."""
+
+    mass: Array  # (n, 12, 12)
+    stiffness: Array  # (n, 12, 12)
+    geometric: Array  # (n, 12, 12) per unit of axial force
+    end_forces: Array  # (n, 6, 12): the section forces at end 2
+
+
+def section_forces(length: Array, remaining: Array) -> Array:
+    """T: section forces at a distance `remaining` from end 2 of unit forces and moments there."""
+    T = np.zeros((*np.broadcast_shapes(length.shape, remaining.shape), 6, 6))
+    T[...] = np.eye(6)
+    T[..., 4, 2] = -remaining
+    T[..., 5, 1] = remaining
+    return T
+
+
+def element_matrices(length: Array, S: Array, mu: Array) -> ElementMatrices:
+    """Matrices of n elements: length (n,), compliance S (n, p, 6, 6) and inertia mu (n, p, 6) at p Gauss points."""
+    n, p = S.shape[:2]
+    c, b, A = collocation(p)
+    x = length[:, None] * c
+    weight = length[:, None] * b
+    T = section_forces(length[:, None], length[:, None] - x)
+    ST = S @ T
+    weighted = (weight[..., None, None] * ST).reshape(n, 6 * p, 6)
+    F = np.swapaxes(T.reshape(n, 6 * p, 6), 1, 2) @ weighted
+    D = np.zeros((n, 6, 12))
+    D[:, :, :6] = -_moved(length)
+    D[:, :, 6:] = np.eye(6)
+    end_forces: Array = np.linalg.solve(F, D)  # type: ignore[assignment]
+    stiffness = np.swapaxes(D, 1, 2) @ end_forces
+    strains = ST @ end_forces[:, None]  # (n, p, 6, 12)
+
+    def integral(values: Array) -> Array:
+        """From end 1 to the Gauss points."""
+        flat = A @ values.reshape(n, p, -1)
+        return length[:, None, None, None] * flat.reshape(values.shape)
+
+    motion = np.zeros((n, p, 6, 12))
+    motion[:, :, 3:] = integral(strains[:, :, 3:])
+    motion[:, :, 3:, 3:6] += np.eye(3)
+    slopes = strains[:, :, :3].copy()  # u', v', w'
+    slopes[:, :, 1] += motion[:, :, 5]
+    slopes[:, :, 2] -= motion[:, :, 4]
+    motion[:, :, :3] = integral(slopes)
+    motion[:, :, :3, :3] += np.eye(3)
+
+    root = np.sqrt(weight[..., None] * mu)[..., None] * motion
+    sway = np.sqrt(weight)[..., None, None] * slopes[:, :, 1:]
+    return ElementMatrices(_gram(root), 0.5 * (stiffness + np.swapaxes(stiffness, 1, 2)), _gram(sway), end_forces)  # fmt: skip
+
+
+def _gram(rows: Array) -> Array:
+    """sum over points and rows of row^T row."""
+    flat = rows.reshape(len(rows), -1, 12)
+    return np.swapaxes(flat, 1, 2) @ flat
+
+
+def _moved(length: Array) -> Array:
+    """(n, 6, 6): the motion of end 2 when the element moves rigidly with end 1."""
+    moved = np.zeros((length.size, 6, 6))
+    moved[:] = np.eye(6)
+    moved[:, 1, 5] = length
+    moved[:, 2, 4] = -length
+    return moved
+
+
+def released(matrices: ElementMatrices, pins: tuple[bool, bool]) -> ElementMatrices:
+    """The same elements with ball joints at their ends 1 and 2 as `pins` says.
+
+    The rotations of such an end follow from those that remain, by statics.  An element with two ball joints does not
+    turn about its own axis.
+    """
+    if not any(pins):
+        return matrices
+    freed = [3, 4, 5] * pins[0] + [9, 10, 11] * pins[1]
+    if all(pins):
+        freed.remove(3)
+    kept = [i for i in range(12) if i not in freed]
+    K = matrices.stiffness
+    C = np.zeros((len(K), 12, 12))
+    C[:, kept, kept] = 1.0
+    rows = np.ix_(range(len(K)), freed, kept)
+    C[rows] = -np.linalg.solve(K[np.ix_(range(len(K)), freed, freed)], K[rows])
+    if all(pins):
+        C[:, :, 3] = 0.0
+
+    def turned(matrix: Array) -> Array:
+        return np.swapaxes(C, 1, 2) @ matrix @ C
+
+    stiffness = turned(K)
+    for end, pinned in enumerate(pins):
+        if pinned:  # rounding would be stiffness
+            rotations = slice(6 * end + 3, 6 * end + 6)
+            stiffness[:, rotations] = stiffness[:, :, rotations] = 0.0
+    return ElementMatrices(
+        turned(matrices.mass), stiffness, turned(matrices.geometric), matrices.end_forces @ C
+    )

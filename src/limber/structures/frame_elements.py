@@ -1,0 +1,141 @@
+"""The elements of a frame: their matrices in its axes, and the forces in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from limber.bodies.section import Section
+from limber.bodies.section_forces import SectionForces
+from limber.checks import Array
+from limber.structures.beam_element import (
+    collocation,
+    compliance,
+    element_matrices,
+    inertia,
+    released,
+    section_forces,
+)
+
+#: Gauss points of an element, without taper (for which they are exact) and with taper.
+POINTS, POINTS_TAPERED = 4, 8
+
+#: Sections at both ends of a member, and the part of it that an element is.
+Piece = tuple[Section, Section, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class FrameElements:
+    """n elements between nodes of a frame; x of the axes (columns of `axes`) leads from the first to the second."""
+
+    nodes: np.ndarray  # (n, 2)
+    axes: Array  # (n, 3, 3)
+    offset: (
+        Array  # (n, 2, 3) from each node to the end of the element there, in the axes of the frame
+    )
+    length: Array  # (n,)
+    kind: np.ndarray  # (n,) which of the pieces an element is
+    compliance: Array  # (pieces, 2, 6, 6) at both ends
+    surface: Array  # (pieces, 2, p, 2) points of the surface at both ends
+    end_forces: (
+        Array  # (n, 6, 12) section forces at the second end, of displacements in the element's axes
+    )
+    unit_geometric: (
+        Array  # (n, 12, 12) geometric stiffness of a unit axial force, in the element's axes
+    )
+    size: int  # nodes of the frame
+
+    def turned(self, matrices: Array) -> Array:
+        """(n, 12, 12) matrices of the elements in the axes of the frame, of the freedoms of the nodes."""
+        Q = np.zeros((len(self.nodes), 12, 12))
+        turn = np.swapaxes(self.axes, 1, 2)
+        for end in range(2):
+            at = 6 * end
+            Q[:, at : at + 3, at : at + 3] = Q[:, at + 3 : at + 6, at + 3 : at + 6] = turn
+            x, y, z = self.offset[:, end].T
+            zero = np.zeros_like(x)
+            swing = np.array([[zero, z, -y], [-z, zero, x], [y, -x, zero]]).transpose(2, 0, 1)
+            Q[:, at : at + 3, at + 3 : at + 6] = turn @ swing
+        return np.swapaxes(Q, 1, 2) @ matrices @ Q
+
+    def assembled(self, matrices: Array) -> sp.csr_array:
+        """The matrix of the frame from those of its elements, in their own axes."""
+        blocks = self.turned(matrices)
+        freedoms = (6 * self.nodes[:, :, None] + np.arange(6)).reshape(-1, 12)
+        rows = np.repeat(freedoms, 12, axis=1)
+        columns = np.tile(freedoms, (1, 12))
+        total = 6 * self.size
+        entries = (blocks.ravel(), (rows.ravel(), columns.ravel()))
+        return sp.coo_array(entries, shape=(total, total)).tocsr()
+
+    def displacements(self, u: Array) -> Array:
+        """(n, 12, k): the displacements of the ends in the axes of the elements, of those of the frame (6 nodes, k)."""
+        at_nodes = u.reshape(self.size, 2, 3, -1)[self.nodes]  # (n, 2, 2, 3, k)
+        moves, turns = at_nodes[:, :, 0], at_nodes[:, :, 1]
+        moves = moves + np.cross(turns, self.offset[..., None], axis=2)
+        both = np.stack([moves, turns], axis=2)
+        local = np.einsum("nji,nefjk->nefik", self.axes, both, optimize=True)
+        return local.reshape(len(self.nodes), 12, -1)
+
+    def geometric(self, u: Array) -> sp.csr_array:
+        """The geometric stiffness of the axial forces at the displacements u of the frame, linear in u."""
+        axial = (self.end_forces[:, :1] @ self.displacements(np.asarray(u, dtype=float)))[:, 0, 0]
+        return self.assembled(axial[:, None, None] * self.unit_geometric)
+
+    def forces(self, u: Array) -> SectionForces:
+        """Forces and strains at both ends of every element, for u (6 nodes,) or (6 nodes, k)."""
+        columns = u.shape[1:]
+        second = self.end_forces @ self.displacements(u)
+        first = section_forces(self.length, self.length) @ second
+        both = np.stack([first, second], axis=1)  # (n, 2, 6, k)
+        strains = self.compliance[self.kind] @ both
+        shape = (*both.shape[:3], *columns)
+        return SectionForces(both.reshape(shape), strains.reshape(shape), self.surface[self.kind])
+
+
+def make_elements(
+    nodes: np.ndarray,
+    axes: Array,
+    offset: Array,
+    length: Array,
+    kind: np.ndarray,
+    pieces: list[Piece],
+    pins: np.ndarray,
+    size: int,
+) -> tuple[FrameElements, sp.csr_array, sp.csr_array]:
+    """The elements of a frame, and its mass and stiffness matrix; pins (n, 2) says which ends have ball joints."""
+    tapered = any(first != second for first, second, _, _ in pieces)
+    points = POINTS_TAPERED if tapered else POINTS
+    c, _, _ = collocation(points)
+    stations = [[_station(piece, part) for part in (*c, 0.0, 1.0)] for piece in pieces]
+    S = np.array([[compliance(section) for section in row] for row in stations])
+    mu = np.array([[inertia(section) for section in row[:points]] for row in stations])
+    most = max(len(section.surface) for row in stations for section in row[points:])
+    surface = np.full((len(pieces), 2, most, 2), np.nan)
+    for row, table in zip(stations, surface):
+        for section, at in zip(row[points:], table):
+            if section.surface:
+                at[: len(section.surface)] = section.surface
+
+    n = len(nodes)
+    mass, stiffness, geometric = np.empty((3, n, 12, 12))
+    end_forces = np.empty((n, 6, 12))
+    for pattern in np.unique(pins, axis=0):
+        chosen = np.flatnonzero((pins == pattern).all(axis=1))
+        which = kind[chosen]
+        plain = element_matrices(length[chosen], S[which, :points], mu[which])
+        matrices = released(plain, (bool(pattern[0]), bool(pattern[1])))
+        mass[chosen], stiffness[chosen] = matrices.mass, matrices.stiffness
+        geometric[chosen], end_forces[chosen] = matrices.geometric, matrices.end_forces
+    elements = FrameElements(
+        nodes, axes, offset, length, kind, S[:, points:], surface, end_forces, geometric, size
+    )
+    return elements, elements.assembled(mass), elements.assembled(stiffness)
+
+
+def _station(piece: Piece, part: float) -> Section:
+    """The section at a part of an element."""
+    first, second, start, end = piece
+    return first.between(second, start + part * (end - start))

@@ -1,0 +1,114 @@
+r"""Geometric stiffening of a structure, in functionals of unit loads.
+
+A static load f stresses the structure, u = G f, and K_g(u) is the stiffness of that stress against the modes.  A
+second-order displacement 1/2 eta^T B eta of the points where f acts does the same work:
+
+    f . B_rs = -kappa_rs(f),     kappa(f) = Phi^T K_g(G f) Phi
+
+The load that belongs to a functional of B is what follows from this:
+
+    sum m B              three accelerations              -> S2
+    sum m l0 x B         three angular accelerations      -> F1, its symmetric part
+    sum m (l0 B + B l0)  six products of spin             -> J2
+    B of a node          three unit forces there          -> second-order shapes of the node
+
+Moments at nodes are neglected: they do not stiffen, and nodes do not turn by second-order terms.  The flexible part G of
+M_m stays constant.  This is the truncated form: it may lose its positive definiteness at large deflections, which the
+dynamics functions refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from limber.bodies.integrals import ModalIntegrals, upper
+from limber.checks import Array
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
+from limber.structures.matrices import SYMMETRY
+from limber.structures.rigid import rigid_motions
+from limber.structures.support import Support
+
+if TYPE_CHECKING:
+    from limber.structures.structure import Structure
+
+_PRODUCTS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+
+
+def check_stiffening(structure: Structure) -> None:
+    """Refuse stiffening of a structure that cannot tell its geometric stiffness."""
+    if structure.geometric is None:
+        raise ArgumentValueError(
+            "geometric_stiffening=True needs the geometric stiffness of the structure, which M and K do not contain. Make "
+            "the structure with geometric=..., a function of the displacements (frames have it), use lb.beam, or divide "
+            "the structure into several bodies."
+        )
+
+
+class UnitLoads:
+    """kappa of loads on a structure with shapes (N, m)."""
+
+    def __init__(self, structure: Structure, support: Support, shapes: Array):
+        self.structure = structure
+        self.support = support
+        self.shapes = shapes
+
+    def second_order(self, f: Array, advanced: Callable[[float], None]) -> Array:
+        """(k, m, m): f . B for the loads f (N, k)."""
+        u = self.support.elastic(f)
+        result = []
+        for i in range(f.shape[1]):
+            result.append(-self._kappa(u[:, i]))
+            advanced((i + 1) / f.shape[1])
+        return np.array(result)
+
+    def _kappa(self, u: Array) -> Array:
+        geometric = self.structure.geometric
+        assert geometric is not None
+        K = geometric(u)
+        size = self.structure.K.shape
+        if not (sp.issparse(K) or isinstance(K, np.ndarray)) or K.shape != size:
+            got = getattr(K, "shape", type(K).__name__)
+            raise ArgumentTypeError(
+                f"geometric must return a matrix of shape {size}, sparse or dense, got {got}."
+            )
+        kappa = self.shapes.T @ (K @ self.shapes)
+        if not np.isfinite(kappa).all():
+            raise ModelError("geometric returned a matrix that is not finite.")
+        if np.abs(kappa - kappa.T).max() > 1e3 * SYMMETRY * max(np.abs(kappa).max(), 1e-300):
+            raise ModelError(
+                "geometric returned a matrix that is not symmetric; the geometric stiffness of a stress is."
+            )
+        return 0.5 * (kappa + kappa.T)
+
+
+def stiffened(
+    integrals: ModalIntegrals,
+    loads: UnitLoads,
+    position: Array,
+    advanced: Callable[[float], None],
+) -> ModalIntegrals:
+    """Modal integrals with the second-order functionals of three accelerations, three angular ones and six products."""
+    structure = loads.structure
+    M, freedoms = structure.M, structure.freedoms
+    S = rigid_motions(position, freedoms, np.zeros(3))
+    products = np.zeros((len(position), freedoms, 6))
+    for k, (i, j) in enumerate(_PRODUCTS):
+        products[:, i, k] += position[:, j]
+        products[:, j, k] += position[:, i]
+    f = M @ np.hstack([S, products.reshape(-1, 6)])
+    B = loads.second_order(f, advanced).transpose(1, 2, 0)  # (m, m, 12)
+    D = np.zeros((*B.shape[:2], 3, 3))  # sum m (l0_i B_j + l0_j B_i)
+    for k, (i, j) in enumerate(_PRODUCTS):
+        D[..., i, j] = D[..., j, i] = B[..., 6 + k]
+    trace = np.trace(D, axis1=2, axis2=3)[..., None, None]
+    return replace(
+        integrals,
+        S2=integrals.S2 + B[..., 3:6],
+        F1=integrals.F1 + B[..., :3],
+        J2=integrals.J2 + upper(trace * np.eye(3) - D),
+    )

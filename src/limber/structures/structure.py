@@ -1,0 +1,258 @@
+"""Structures: nodes with a mass and a stiffness matrix, as finite elements give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.bodies.flexible import FlexibleBody
+from limber.checks import Array, array, integer, shown, suggestion
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.frozen import Frozen
+from limber.structures import matrices
+from limber.structures.modes import StructureModes, structure_modes
+from limber.structures.reduce import reduce
+
+#: A node of a structure, by name or number.
+Node = str | int | np.integer
+#: u (freedoms * n,), the displacements under a static load -> K_g, the geometric stiffness of their stresses.
+Geometric = Callable[[Array], Any]
+
+
+class Structure(Frozen):
+    """An elastic structure of n nodes with the full matrices of finite elements; `reduce` makes a body of it.
+
+    Parameters
+    ----------
+    position : (n, 3) undeformed positions of the nodes, m.
+    M, K : mass and stiffness matrix, sparse or dense, of 6 freedoms a node (x, y, z, then the rotations about x, y, z)
+        or 3 (x, y, z), node after node, all in the axes of `position`.  They are those of the free structure: K does
+        not resist rigid-body motion.  Rotations that no element uses have rows and columns of zeros.
+    names : n names of the nodes.  None: "0", "1", ...
+    edges, triangles : (e, 2) and (t, 3) numbers of nodes, the lines and the surface that pictures show.
+    geometric : function of the displacements u (6 n or 3 n) under some static load; it returns the geometric
+        stiffness matrix of the stresses that u causes, linear in u.  Only `reduce(geometric_stiffening=True)` needs it.
+
+    The structure is immutable.  It is checked when it is made: sizes, symmetry, negative masses and stiffnesses,
+    loose nodes and parts, supports to the ground and mixed units are refused.
+    """
+
+    def __init__(
+        self,
+        position: ArrayLike,
+        M: Any,
+        K: Any,
+        *,
+        names: Sequence[str] | None = None,
+        edges: ArrayLike | None = None,
+        triangles: ArrayLike | None = None,
+        geometric: Geometric | None = None,
+    ):
+        self.position = array("position", position, ("n", 3), "One point per node.")
+        n = len(self.position)
+        if n < 2:
+            raise ArgumentValueError(
+                f"position has {n} node{'' if n else 's'}: a structure needs two or more."
+            )
+        self.names = _node_names(names, n)
+        self.M = matrices.symmetric_matrix("M", M, n)
+        self.K = matrices.symmetric_matrix("K", K, n)
+        if self.M.shape != self.K.shape:
+            raise ArgumentValueError(
+                f"M and K must have the same size, got {self.M.shape} and {self.K.shape} for {n} nodes. Fill the rotations "
+                "in with rows and columns of zeros where one matrix has none."
+            )
+        #: freedoms of each node, 6 or 3
+        self.freedoms = self.K.shape[0] // n
+        matrices.check_definite("M", self.M, self.names)
+        matrices.check_mass(self.M, self.position)
+        matrices.check_definite("K", self.K, self.names)
+        matrices.check_connected(self.M, self.K, self.names)
+        matrices.check_free(self.K, self.position, self.names)
+        matrices.check_units(self.M, self.K, self.position)
+        self.edges = _node_numbers("edges", edges, 2, n)
+        self.triangles = _node_numbers("triangles", triangles, 3, n)
+        if geometric is not None and not callable(geometric):
+            raise ArgumentTypeError(
+                f"geometric must be a function of the displacements, got {shown(geometric)}."
+            )
+        self.geometric = geometric
+        self._freeze()
+
+    def _freeze(self) -> None:
+        self._lock_matrices()
+        super()._freeze()
+
+    def __setstate__(self, state: dict) -> None:
+        super().__setstate__(state)
+        self._lock_matrices()
+
+    def _lock_matrices(self) -> None:
+        for matrix in (self.M, self.K):
+            for part in (matrix.data, matrix.indices, matrix.indptr):
+                part.setflags(write=False)
+
+    def __len__(self) -> int:
+        """Number of nodes."""
+        return len(self.position)
+
+    @cached_property
+    def active(self) -> np.ndarray:
+        """(freedoms * n,): which freedoms have stiffness; the others are rotations that no element uses."""
+        return self.K.diagonal() > 0.0
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    def node(self, which: Node, argument: str = "node") -> int:
+        """The number of a node that is given by name or number; `argument` is for the message."""
+        if isinstance(which, str):
+            if which in self._numbers:
+                return self._numbers[which]
+            known = ", ".join(map(repr, self.names[:12])) + (", ..." if len(self) > 12 else "")
+            raise ArgumentValueError(
+                f"{argument}={which!r} is not a node of the structure; its nodes are: {known}."
+                f"{suggestion(which, self.names)}"
+            )
+        i = integer(which)
+        if i is None:
+            raise ArgumentTypeError(
+                f"{argument} must be a node name or number of the structure, got {shown(which)}."
+            )
+        if not 0 <= i < len(self):
+            raise ArgumentValueError(
+                f"{argument}={shown(i)} is out of range: the structure has nodes 0 to {len(self) - 1}."
+            )
+        return i
+
+    def reduce(
+        self,
+        *,
+        clamped: Node | Iterable[Node] | None = None,
+        pinned: Node | Iterable[Node] | None = None,
+        interface: Node | Iterable[Node] = (),
+        modes: int | dict = 10,
+        method: str = "normal",
+        loads: Mapping[Node, Any] | None = None,
+        shapes: ArrayLike | None = None,
+        patches: Mapping[Node, Iterable[Node]] | None = None,
+        nodes: Iterable[Node] | str | None = None,
+        origin: Node | ArrayLike | None = None,
+        damping: float | ArrayLike = 0.0,
+        geometric_stiffening: bool = False,
+        progress: bool | None = None,
+    ) -> FlexibleBody:
+        """A flexible body that moves as the structure does in a few shapes.
+
+        Parameters
+        ----------
+        clamped : a node or several, held in all freedoms.  The body frame is there, and so is the joint of the body.
+            With no clamped node the modes are those of the free structure: attach the body with `inboard=` the node
+            that carries its joint.
+        pinned : a node or several whose displacements alone are held; the modes turn it.  Attach the body with
+            `inboard=` that node.
+        interface : nodes at which other bodies or forces act.
+        modes : which normal modes are taken: the lowest, as many as the number says; {"band": (low, high)}, all
+            between two frequencies in rad/s; or {"effective_mass": 0.95}, as many as have that part of the total mass in
+            each of the "directions", ("x", "y", "z") if not given, of x, y, z, rx, ry, rz.
+        method : "normal" has normal modes only, with the interface nodes free.  "static-correction" adds the static
+            deformation under unit forces and moments at the interface nodes (residual attachment modes), which makes
+            the static deflection under such loads exact.  "craig-bampton" takes normal modes with the interface nodes
+            held and adds the static deformation due to their displacements and rotations.
+        loads : {node: (mass, inertia)} of what the nodes carry, kg and kg m^2 about the node, (3, 3), a diagonal
+            (Ixx, Iyy, Izz) or one number for all axes.  The normal modes are computed with it, and then fit the
+            loaded body better.  It only affects the shapes: attach the load itself as a body.
+        shapes : (n, 6, k) or (n, 3, k), shapes of your own beside the modes, or instead of them with `modes=0`.
+        patches : {node: nodes}; a node without rotations of its own, as those of solids, moves as the rigid body that
+            fits the displacements of these nodes best.  By default it is fitted to its neighbours in K and itself.
+        nodes : which nodes the body keeps, by name, beside those that the other arguments name; "all" for all.  None
+            keeps all nodes with rotations of their own if the structure has no more than 200 nodes, and no others.
+        origin : the origin of the body frame, a node or a point.  None: the (first) clamped node, or the origin of the
+            structure's axes if there is none.
+        damping : damping ratio of all modes of the body, or one each, in ascending order of frequency.
+        geometric_stiffening : whether loads stiffen or soften the body; needs a structure with `geometric`.
+        progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
+
+        The shapes are orthonormal in the mass matrix, so that the stiffness of the body is diag(omega^2), and contain
+        no rigid-body motion.  A shape that depends on others is refused by name.  Mass properties come from the full
+        mass matrix; the axes of the body are those of the structure.
+        """
+        return reduce(
+            self,
+            clamped=clamped,
+            pinned=pinned,
+            interface=interface,
+            modes=modes,
+            method=method,
+            loads=loads,
+            shapes=shapes,
+            patches=patches,
+            nodes=nodes,
+            origin=origin,
+            damping=damping,
+            geometric_stiffening=geometric_stiffening,
+            progress=progress,
+        )
+
+    def modes(
+        self,
+        modes: int | dict = 10,
+        *,
+        clamped: Node | Iterable[Node] | None = None,
+        pinned: Node | Iterable[Node] | None = None,
+        loads: Mapping[Node, Any] | None = None,
+        patches: Mapping[Node, Iterable[Node]] | None = None,
+        progress: bool | None = None,
+    ) -> StructureModes:
+        """Normal modes of the structure itself, with their effective masses: what a reduced body is compared with.
+
+        Arguments as in `reduce`.  Rigid-body motions are not among the modes.
+        """
+        return structure_modes(
+            self,
+            modes,
+            clamped=clamped,
+            pinned=pinned,
+            loads=loads,
+            patches=patches,
+            progress=progress,
+        )
+
+    def __repr__(self):
+        return f"Structure(nodes={len(self)}, freedoms={len(self) * self.freedoms})"
+
+
+def _node_names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:
+    """Names of n nodes."""
+    if names is None:
+        return tuple(map(str, range(n)))
+    try:
+        given = [] if isinstance(names, str) else list(names)
+    except TypeError:
+        given = []
+    if not given:
+        raise ArgumentTypeError(f"names must be a list of {n} strings, got {shown(names)}.")
+    texts = all(isinstance(s, str) and s for s in given)
+    if not texts or len(given) != n or len(set(given)) != n:
+        raise ArgumentValueError(
+            f"names must be {n} different non-empty strings, one per node, got {len(given)}: {shown(given)}."
+        )
+    return tuple(given)
+
+
+def _node_numbers(name: str, value: ArrayLike | None, width: int, n: int) -> np.ndarray | None:
+    """Rows of node numbers, or None."""
+    if value is None:
+        return None
+    rows = array(name, value, ("e" if width == 2 else "t", width), "Node numbers, from 0.")
+    whole = rows.astype(np.int64)
+    if rows.size and (np.any(whole != rows) or whole.min() < 0 or whole.max() >= n):
+        bad = rows[(whole != rows) | (whole < 0) | (whole >= n)][0]
+        raise ArgumentValueError(f"{name} has {bad:g}: node numbers are whole, from 0 to {n - 1}.")
+    whole.setflags(write=False)
+    return whole

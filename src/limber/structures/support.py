@@ -1,0 +1,128 @@
+r"""A structure with some freedoms held, and its flexibility.
+
+The held freedoms may leave r rigid-body motions R, up to six of them.  Then r more freedoms support the structure; a
+load that is in equilibrium by itself needs no force from them.  K of the freedoms that are left is factored once, and
+three kinds of flexibility are made of it:
+
+    static       u = G f                      held, and supported
+    elastic      u = P G P^T f                the deformation of a structure that f accelerates (inertia relief);
+                 P = I - R (R^T M R)^{-1} R^T M
+    constrained  u = G (f + W^T y) + R a      with W u = 0: rows W are held in addition; y and a follow from
+                 [[W G W^T, W R], [R^T W^T, 0]] [y; a] = -[W G f; R^T f]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from limber.checks import Array
+from limber.errors import ModelError
+from limber.structures.cholesky import Cholesky, NotHeldError
+from limber.structures.matrices import freedom
+from limber.structures.rigid import rigid_motions
+
+if TYPE_CHECKING:
+    from limber.structures.structure import Structure
+
+#: Rigid-body motions of which the held freedoms take less than this part are left.
+LEFT = 1e-9
+
+
+class Support:
+    """`structure` with the freedoms `held` (a mask); M, the mass matrix that resists acceleration."""
+
+    def __init__(
+        self,
+        structure: Structure,
+        held: np.ndarray,
+        M: sp.csr_array,
+        advanced: Callable[[float], None] = lambda part: None,
+    ):
+        self.M = M
+        self.rigid = _left_motions(structure, held)
+        free = structure.active & ~held
+        free[_supports(self.rigid, free)] = False
+        self.free = np.flatnonzero(free)
+        per_node = structure.freedoms
+        used, node_of = np.unique(self.free // per_node, return_inverse=True)
+        K = structure.K[self.free][:, self.free]
+        try:
+            self.factor = Cholesky(K, node_of, structure.position[used], advanced)
+        except NotHeldError as caught:
+            where = freedom(int(self.free[caught.row]), structure.K, structure.names)
+            raise ModelError(
+                f"K is singular beyond rigid-body motions, or not positive semidefinite: nothing holds {where} against the "
+                "rest of the structure. Look for a hinge, a missing member or a rotation without stiffness there."
+            ) from None
+        self.rigid_mass = self.rigid.T @ (M @ self.rigid)
+
+    # --- flexibilities ------------------------------------------------------------------------
+
+    def static(self, f: Array) -> Array:
+        """Displacements (N, k) under the loads f (N, k), held and supported."""
+        u = np.zeros(f.shape)
+        u[self.free] = self.factor.solve(f[self.free])
+        return u
+
+    def elastic(self, f: Array) -> Array:
+        """Deformations (N, k), orthogonal in M to rigid-body motions, under the loads f and their inertia forces."""
+        if not self.rigid.shape[1]:
+            return self.static(f)
+        relieved = f - self.M @ (self.rigid @ np.linalg.solve(self.rigid_mass, self.rigid.T @ f))
+        return self.without_rigid(self.static(relieved))
+
+    def without_rigid(self, u: Array, M: sp.csr_array | None = None) -> Array:
+        """u less its rigid-body motion, in M or in another mass matrix."""
+        if not self.rigid.shape[1]:
+            return u
+        M = self.M if M is None else M
+        MR = M @ self.rigid
+        return u - self.rigid @ np.linalg.solve(self.rigid.T @ MR, MR.T @ u)
+
+    def constrained(self, W: sp.csr_array) -> Callable[[Array], Array]:
+        """The flexibility with the rows W held in addition."""
+        GW = self.static(W.T.toarray())
+        WR = W @ self.rigid
+        r = WR.shape[1]
+        saddle = scipy.linalg.lu_factor(
+            np.block([[W @ GW, WR], [WR.T, np.zeros((r, r))]]), check_finite=False
+        )
+
+        def flexibility(f: Array) -> Array:
+            u = self.static(f)
+            right = np.vstack([W @ u, self.rigid.T @ f])
+            y = scipy.linalg.lu_solve(saddle, right, check_finite=False)
+            rows = len(y) - r
+            return u - GW @ y[:rows] - self.rigid @ y[rows:]
+
+        return flexibility
+
+
+def _left_motions(structure: Structure, held: np.ndarray) -> Array:
+    """(N, r): the rigid-body motions that do not move the held freedoms; turns are scaled to the structure's size."""
+    centre = structure.position.mean(axis=0)
+    motions = rigid_motions(structure.position, structure.freedoms, centre)
+    motions[:, :3] /= np.linalg.norm(structure.position - centre, axis=1).max()
+    motions[~structure.active] = 0.0
+    if not held.any():
+        return motions
+    value, vector = np.linalg.eigh(motions[held].T @ motions[held])
+    left = value < LEFT * max(1.0, value[-1])
+    motions = motions @ vector[:, left]
+    motions[held] = 0.0
+    return motions
+
+
+def _supports(rigid: Array, free: np.ndarray) -> np.ndarray:
+    """Freedoms that take r rigid-body motions, as well as r freedoms can."""
+    r = rigid.shape[1]
+    if not r:
+        return np.zeros(0, np.int64)
+    candidates = np.flatnonzero(free)
+    pivots = scipy.linalg.qr(rigid[candidates].T, mode="r", pivoting=True)[1]
+    return candidates[pivots[:r]]
