@@ -255,3 +255,9 @@ def test_a_full_disk_leaves_the_old_model_and_its_arrays(tmp_path, monkeypatch):
     with pytest.raises(lb.FileError, match="cannot be written: No space left"):
         lb.save(by_nodes(9.0), tmp_path / "arm.yaml", arrays="npz")
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
+
+
+def test_flags_are_true_or_false(tmp_path):
+    a = lb.Assembly("a").attach("b", lb.RigidBody(1.0, inertia=(1, 1, 1)), lb.Free())
+    with pytest.raises(lb.LimberError, match="expand_beams must be True or False, got 'no'"):
+        lb.save(a, tmp_path / "model.yaml", expand_beams="no")

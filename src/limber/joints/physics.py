@@ -278,6 +278,13 @@ def _pairs(physics: JointPhysics) -> list[tuple[float | None, float | None] | No
     return pairs
 
 
+def limits_in_words(lower: float, upper: float) -> str:
+    """The limits of a speed, of which one or both may be infinite."""
+    if math.isinf(lower):
+        return "none" if math.isinf(upper) else f"at most {upper:g}"
+    return f"at least {lower:g}" if math.isinf(upper) else f"{lower:g} to {upper:g}"
+
+
 def _one_each(name: str, value: Any, speeds: int, minimum: float | None, above: bool) -> Array:
     """`value` as one number, or expression, for every speed."""
     hint = "One number, or one for every speed of the joint."

@@ -52,7 +52,7 @@ class PowerAudit:
 
     energy : kinetic and potential.
     work, external : work of the torques, and of the wrenches from outside.
-    dissipation : what dampers and friction of modes and joints took, negative.
+    dissipation : what dampers, friction and stops took, those of modes and of joints, negative.
     actions : what actions of events changed at once.
     residual : `energy` less its first value and less all of these: the error of the integration.
     """
@@ -80,7 +80,7 @@ class PowerAudit:
             "energy at the end": self.energy[-1],
             "work of torques": self.work[-1],
             "work of external forces": self.external[-1],
-            "work of dampers and friction": self.dissipation[-1],
+            "work of dampers, friction, stops": self.dissipation[-1],
             "work of actions of events": self.actions[-1],
             "residual at the end": self.residual[-1],
             "largest residual": np.abs(self.residual).max(),
@@ -94,8 +94,8 @@ class Result:
     """A simulation: t (n,), q (n, nq), v (n, nv), tau (n, nv) and what follows from them.
 
     external : {("body", node): (n, 6)}, the wrenches that acted from outside.
-    supplied : (n, 4), the energy that came in up to each time, J: by torques, by wrenches, by modal dampers
-        (negative) and by actions of events; integrated along the steps.
+    supplied : (n, 4), the energy that came in up to each time, J: by torques, by wrenches, by dampers, friction
+        and stops (negative) and by actions of events; integrated along the steps.
 
     Indexing by a slice gives the result between: result[10:20].
     """
