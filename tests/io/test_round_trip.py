@@ -129,7 +129,8 @@ def test_what_was_given_is_kept_whatever_becomes_of_it():
 
 def test_result_files_keep_the_physics_of_joints(tmp_path):
     system = with_physics(np.random.default_rng(0)).build()
-    result = lb.simulate(system, 1e-6, method="rk4", step=1e-6, every=1e-6)
+    with pytest.warns(lb.ModelWarning, match="outside of the limits"):
+        result = lb.simulate(system, 1e-6, method="rk4", step=1e-6, every=1e-6)
     result.save(tmp_path / "run.h5")
     there = lb.Result.load(tmp_path / "run.h5").system
     for name, joint in system.joints.items():
