@@ -118,9 +118,65 @@ def test_joints_of_several_speeds_have_parameters_for_each():
     assert_close(more, np.array([0.0, 0.4, 0.5]) * args[1], TOLERANCE)
 
 
-def test_a_joint_without_the_option_has_no_such_parameter():
-    with pytest.raises(lb.LimberError, match=r"joint_armature.*has .*joint_damping"):
-        lb.compile(geared(), "bias", parameters=["hand.joint_armature"])
+def on_a_ball(order, **options):
+    """A body on a quaternion and a slide, whose speed is number `i`."""
+    parts, i = [lb.Spherical(), lb.Prismatic("y")], 3
+    if order == "slide first":
+        parts, i = parts[::-1], 0
+    given = {name: [x if k == i else None if name == "limits" else 0.0 for k in range(4)] for name, x in options.items()}  # fmt: skip
+    body, soft = lb.RigidBody(2.0, (0.0, 0.3, -0.5), (1, 1, 1)), {"stop_softness": 0.05}
+    return lb.Assembly("ball").attach("b", body, lb.CompoundJoint(parts, **given, **soft)).build()
+
+
+@pytest.mark.parametrize("order", ["ball first", "slide first"])
+@pytest.mark.parametrize("key", ["joint_armature", "joint_stiffness", "joint_rest", "joint_stop_stiffness", "joint_lower", "joint_upper"])  # fmt: skip
+def test_quaternions_have_no_parameters_of_coordinates(order, key):
+    """The parameter is one number, that of the speed that has a coordinate."""
+    options = {name: JOINT[name] for name in ("armature", "stiffness", "rest", "limits", "stop_stiffness")}  # fmt: skip
+    other, changes = JOINT_OTHERS[key]
+    rebuilt = on_a_ball(order, **(options | changes))
+    s = on_a_ball(order, **options)
+    for function in ("mass_matrix", "bias", "potential_energy"):
+        p = program(s, function, parameters=[f"b.{key}"])
+        assert p.inputs[-1].shape == ()
+        args = values(np.random.default_rng(2), s, function)
+        (got,), (expected,) = evaluated(p, [*args, other]), answer(rebuilt, function, args)
+        assert_close(got, expected, TOLERANCE, function)
+
+
+def test_stops_have_parameters_where_there_are_limits():
+    joint = lb.Universal("x", "y", limits=[None, (-1.0, None)], stop_stiffness=50.0)
+    body = lb.RigidBody(1.0, (0.3, 0.0, 0.1), np.diag([0.1, 0.2, 0.3]))
+    s = lb.Assembly("a").attach("b", body, joint).build()
+    f = lb.compile(s, "bias", parameters=["b.joint_stop_stiffness", "b.joint_lower"])
+    q, v = np.array([0.2, -1.3]), np.zeros(2)
+    assert_close(f(q, v, 80.0, -1.1)[1], -80.0 * 0.2, 1e-6)
+    with pytest.raises(lb.LimberError, match="joint_upper if it was made with such limits"):
+        lb.compile(s, "bias", parameters=["b.joint_upper"])
+
+
+UNKNOWN = {
+    "hand.joint_armature": r"has mass, .*joint_damping\. A joint has joint_armature if it was made with armature, be",
+    "base.armature": "Did you mean 'joint_armature'",
+    "base.joint_limits": "are joint_lower and joint_upper",
+    "base.joint_friction_speed": "friction_speed of a joint is a number in the code and no parameter",
+    "base.effort_limit": "effort_limit of a joint is a number in the code and no parameter",
+    "hand.joint_rest": "joint_rest if it was made with stiffness",
+    "hand.stiffness": "joint_stiffness if it was made with stiffness",
+    "hand.ofset": "Did you mean 'offset'",
+    "ball.joint_stiffness": "Spherical takes no stiffness",
+}
+
+
+@pytest.mark.parametrize("key", UNKNOWN)
+def test_parameters_that_there_are_not_are_refused_in_words(key):
+    a = lb.Assembly("geared")
+    body = lb.RigidBody(1.0, (0.3, 0.0, 0.1), np.diag([0.1, 0.2, 0.3]), nodes={"grip": (1, 0, 0)})
+    a.attach("base", body, lb.Revolute("y", **JOINT))
+    a.attach("hand", body, lb.Universal("x", "z", damping=(0.1, 0.2)), to="base", at="grip")
+    a.attach("ball", body, lb.Spherical(), to="hand", at="grip")
+    with pytest.raises(lb.LimberError, match=f"parameter '{key}' is unknown.*{UNKNOWN[key]}"):
+        lb.compile(a.build(), "bias", parameters=[key])
 
 
 @pytest.mark.parametrize("fidelity", FIDELITIES)

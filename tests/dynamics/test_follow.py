@@ -142,6 +142,8 @@ def test_wrong_loads_are_refused():
     s = column(2)
     with pytest.raises(ValueError, match="no load to follow"):
         lb.follow(s, [0.0, 1.0])
+    with pytest.raises(TypeError, match="gravity must be True or False, got 'no'"):
+        lb.follow(s, [0.0, 1.0], gravity="no")
     with pytest.raises(ValueError, match="must increase strictly"):
         lb.follow(s, [1.0, 0.0], tau=[1.0, 0.0])
     with pytest.raises(ValueError, match=r"list of finite numbers.*got shape \(\)"):

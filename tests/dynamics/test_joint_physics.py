@@ -248,6 +248,25 @@ def test_an_elastic_stop_is_half_a_period_of_its_spring():
     assert deepest <= speed * np.sqrt(m / k) * (1.0 + 1e-8)
 
 
+@pytest.mark.parametrize("cv", [0.01, 0.377, 1.0, 4.32, 30.0])
+@pytest.mark.parametrize(("mass", "stiffness"), [(2.0, 1e6), (0.3, 1e4)])
+def test_restitution_of_a_stop_follows_from_its_damping_and_the_speed(cv, mass, stiffness):
+    speed, gap = 2.0, 0.05
+    joint = lb.Prismatic(
+        "x", limits=(None, 0), stop_stiffness=stiffness, stop_damping=cv / speed, stop_softness=1e-8
+    )
+    s = lb.Assembly("wall").attach("m", lb.RigidBody(mass), joint).build()
+    result = lb.simulate(s, 0.2, q0=[-gap], v0=[speed], rtol=1e-9, atol=1e-11)
+
+    def taken(y):
+        return (1 + y**2) ** 1.5 - y**3
+
+    out = brentq(lambda z: taken(cv) - taken(-z), 0.0, cv, xtol=1e-14)
+    assert -result.v[-1, 0] / speed == pytest.approx(out / cv, rel=1e-4)
+    if cv < 0.1:
+        assert out / cv == pytest.approx(1.0 - 2.0 / 3.0 * cv, abs=cv**2)
+
+
 @cache
 def pendulum_between_stops():
     """Times, angles and speeds, by SciPy."""

@@ -174,8 +174,8 @@ def random_physics(rng, joint) -> dict:
     if rng.random() < 0.3:
         for name in rng.permutation(["friction", "armature", "stiffness", "damping"])[:2]:
             options.pop(name, None)
-        if "friction" not in options:
-            options.pop("static_friction", None)
+        needed = {"rest": "stiffness", "static_friction": "friction", "stribeck_speed": "friction", "friction_speed": "friction"}  # fmt: skip
+        options = {k: x for k, x in options.items() if needed.get(k, k) in options}
     return options
 
 

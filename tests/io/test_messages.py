@@ -164,6 +164,13 @@ CASES = {
         "bodies.upper.joint.limits",
         "limits need stop_stiffness",
     ),
+    "rest of no spring": (
+        "revolute: y",
+        "revolute: y, rest: 1",
+        7,
+        "bodies.upper.joint.rest",
+        "rest needs stiffness",
+    ),
     "option of a part": (
         "{revolute: y}",
         "{compound: [{revolute: y},\n      {revolute: z, friction: 2, static_friction: 1}]}",

@@ -133,7 +133,8 @@ def test_what_was_given_is_kept_whatever_becomes_of_it():
 
 def test_result_files_keep_the_physics_of_joints(tmp_path):
     system = with_physics(np.random.default_rng(0)).build()
-    result = lb.simulate(system, 1e-6, method="rk4", step=1e-6, every=1e-6)
+    with pytest.warns(lb.ModelWarning, match="outside of the limits"):
+        result = lb.simulate(system, 1e-6, method="rk4", step=1e-6, every=1e-6)
     result.save(tmp_path / "run.h5")
     there = lb.Result.load(tmp_path / "run.h5").system
     for name, joint in system.joints.items():
@@ -259,3 +260,9 @@ def test_a_full_disk_leaves_the_old_model_and_its_arrays(tmp_path, monkeypatch):
     with pytest.raises(lb.FileError, match="cannot be written: No space left"):
         lb.save(by_nodes(9.0), tmp_path / "arm.yaml", arrays="npz")
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
+
+
+def test_flags_are_true_or_false(tmp_path):
+    a = lb.Assembly("a").attach("b", lb.RigidBody(1.0, inertia=(1, 1, 1)), lb.Free())
+    with pytest.raises(lb.LimberError, match="expand_beams must be True or False, got 'no'"):
+        lb.save(a, tmp_path / "model.yaml", expand_beams="no")

@@ -222,7 +222,9 @@ def test_stops_can_be_left_out(tmp_path):
 
 
 def test_zero_effort_and_velocity_are_no_limits(tmp_path):
-    with pytest.warns(lb.ModelWarning, match="joints 'j' have limits, but no effort") as caught:
+    with pytest.warns(
+        lb.ModelWarning, match="joint 'j' has limits, but no finite effort"
+    ) as caught:
         made = one_joint(tmp_path, more=limit(effort=0.0, velocity=0.0))
     assert len(caught) == 1
     assert repr(made) == repr(lb.Revolute("z", limits=(-1.0, 1.5), stop_stiffness=0.0))
@@ -233,7 +235,9 @@ def test_zero_effort_and_velocity_are_no_limits(tmp_path):
 
 @pytest.mark.parametrize("bounds", [(0.0, 0.0), (1.0, -1.0)])
 def test_joints_without_a_range_have_no_stops(bounds, tmp_path):
-    with pytest.warns(lb.ModelWarning, match="joints 'j' have no range from lower to upper"):
+    with pytest.warns(
+        lb.ModelWarning, match="joint 'j' has no range from lower to upper: its limits"
+    ):
         made = one_joint(tmp_path, more=limit(*bounds))
     assert repr(made) == repr(lb.Revolute("z", effort_limit=10, speed_limit=2))
 
@@ -245,11 +249,35 @@ def test_lower_and_upper_are_zero_unless_given(tmp_path):
     assert repr(made) == repr(lb.Revolute("z", effort_limit=1, speed_limit=1))
 
 
+def test_an_infinite_effort_gives_no_stiffness(tmp_path):
+    for effort in (1e308, np.inf):
+        with pytest.warns(lb.ModelWarning, match="joint 'j' has limits, but no finite effort"):
+            made = one_joint(tmp_path, more=limit(effort=effort))
+        expected = lb.Revolute("z", limits=(-1, 1.5), stop_stiffness=0, speed_limit=2)
+        assert repr(made) == repr(expected)
+
+
+def test_infinite_limits_are_none(tmp_path):
+    made = one_joint(tmp_path, more=limit(-np.inf, np.inf, np.inf, np.inf))
+    assert repr(made) == repr(lb.Revolute("z"))
+    with pytest.warns(lb.ModelWarning, match="or only one limit"):
+        made = one_joint(tmp_path, more=limit(-1.0, np.inf))
+    assert (made.physics.lower, made.physics.upper) == ([-1.0], [np.inf])
+    with pytest.raises(lb.FileError, match="lower of <limit> must be a finite number, got 'nan'"):
+        one_joint(tmp_path, more=limit(np.nan, 1.0))
+
+
+@pytest.mark.parametrize("stops", ["no", 0, None, np.array([True, False])])
+def test_stops_are_true_or_false(stops, tmp_path):
+    with pytest.raises(lb.LimberError, match="stops must be True or False, got"):
+        one_joint(tmp_path, more=limit(), stops=stops)
+
+
 def test_the_largest_numbers_are_no_limits(tmp_path):
     most = 1.7976931348623157e308
     made = one_joint(tmp_path, more=limit(-most, most, most, most))
     assert repr(made) == repr(lb.Revolute("z"))
-    with pytest.warns(lb.ModelWarning, match="no effort or only one limit"):
+    with pytest.warns(lb.ModelWarning, match="no finite effort or only one limit"):
         made = one_joint(tmp_path, more=limit(-1.0, most))
     assert (made.physics.lower, made.physics.upper) == ([-1.0], [np.inf])
 
@@ -278,7 +306,7 @@ def test_what_is_left_out_is_said_once(tmp_path):
         "velocity 2 left out",
         "joint 'ae' is fixed and does not move: damping 0.5, friction 0.1 left out",
         "joint 'af' is continuous: its limits -1 and 1.5 are left out",
-        "joints 'ag', 'ah' have limits, but no effort",
+        "joints 'ag', 'ah' have limits, but no finite effort",
         "joint 'ah': effort -1 is negative and left out",
     ):
         assert text.count(words) == 1
@@ -314,7 +342,7 @@ def test_arm_with_damping_friction_and_stops_swings_as_written(tmp_path):
     )
     system = lb.io.read_urdf(path).build()
     stiffness = effort / (0.01 * (upper - lower))
-    softness, inertia = 1e-4 * (upper - lower), about_com + mass * length**2
+    softness, inertia = 1e-4, about_com + mass * length**2
 
     def soft(x):
         return 0.5 * (x + np.hypot(x, softness))

@@ -147,7 +147,7 @@ def test_integrate_is_the_exponential_on_quaternions(angle):
 @pytest.mark.parametrize("value", [1e-200, 1e200])
 def test_what_smooths_a_law_has_a_square(name, value):
     with pytest.raises(lb.LimberError, match=f"{name} must be from 1e-100 to 1e.100, got"):
-        lb.Revolute("z", friction=1.0, limits=(0, 1), stop_stiffness=1.0, **{name: value})
+        lb.Revolute("z", static_friction=1.0, limits=(0, 1), stop_stiffness=1.0, **{name: value})
 
 
 def test_limits_have_a_square():

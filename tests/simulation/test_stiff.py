@@ -158,6 +158,46 @@ def test_a_torque_of_time_alone_is_not_asked_for_slopes():
     assert calls <= r.statistics.evaluations + 2
 
 
+@pytest.mark.parametrize("speed", [0.0, 1.0])
+@pytest.mark.parametrize("friction_speed", [1e-3, 1e-5, 1e-7])
+def test_auto_sees_at_once_that_a_joint_sticks(friction_speed, speed):
+    """Explicit steps would be as short as mass friction_speed / friction: 10,000 and more of them."""
+    a = lb.Assembly("block", gravity=(5.0, 0.0, 0.0))
+    slide = lb.Prismatic("x", friction=20.0, friction_speed=friction_speed)
+    s = a.attach("block", lb.RigidBody(2.0), slide).build()
+    runs = [lb.simulate(s, 10.0, v0=[speed]) for _ in range(2)]
+    assert runs[0].statistics.steps < 300
+    assert np.array_equal(runs[0].q, runs[1].q)
+    creep = friction_speed / np.sqrt(3.0)  # where friction is half of its level
+    assert runs[0].v[-1, 0] == pytest.approx(creep, rel=1e-3)
+
+
+def test_auto_sees_that_a_joint_sticks_after_a_long_time():
+    """Two bodies, of which one swings for ever and one starts to stick when most of the run is over."""
+    a = lb.Assembly("two", gravity=(0.0, 0.0, -9.81))
+    a.attach("swing", lb.RigidBody(1.0, (0.5, 0, 0), (0.1, 0.1, 0.1)), lb.Revolute("y"))
+    slide = lb.Prismatic("x", friction=1.0, friction_speed=1e-6)
+    s = a.attach("block", lb.RigidBody(1.0), slide).build()
+    r = lb.simulate(s, 60.0, v0=[0.0, 50.0])
+    assert abs(r.v[-1, 1]) < 1e-6
+    alone = lb.simulate(s, 60.0, v0=[0.0, 50.0], method="sdirk4")
+    assert r.statistics.evaluations < alone.statistics.evaluations
+    assert r.q[-1, 1] == pytest.approx(1250.0, rel=1e-6)
+
+
+def test_auto_stays_with_explicit_steps_that_accuracy_limits():
+    a = lb.Assembly("chain", gravity=(0.0, 0.0, -9.81))
+    to = "world"
+    for i in range(4):
+        link = lb.RigidBody(1.0, (0.25, 0, 0), (0.01, 0.02, 0.02), nodes={"end": (0.5, 0, 0)})
+        a.attach(f"link{i}", link, lb.Revolute("y"), to, None if to == "world" else "end")
+        to = f"link{i}"
+    s = a.build()
+    auto, explicit = (lb.simulate(s, 10.0, method=method) for method in ("auto", "dop853"))
+    assert auto.statistics.steps == explicit.statistics.steps
+    assert np.array_equal(auto.q, explicit.q)
+
+
 def test_auto_goes_over_to_implicit_steps_and_repeats_itself():
     s = arm()
     torque = servo(s, 1e6, 1e5)

@@ -276,7 +276,8 @@ def test_potential_has_the_springs_and_leaves_out_the_stops():
 def test_options_that_act_on_nothing_need_no_numbers():
     """The rest position of no spring and the speeds of no friction are in no equation."""
     m, r, s = sp.symbols("m r s")
-    eq = lb.symbolic.equations(oscillator(damping=1, rest=r, friction_speed=s))
+    nothing = {"stiffness": 0, "rest": r, "friction": 0, "friction_speed": s}
+    eq = lb.symbolic.equations(oscillator(damping=1, **nothing))
     assert eq.parameters == [m]
     assert eq.lambdify({m: 2.0}).pdot([0.5], [1.0], [3.0]) == pytest.approx([1.0])
 
@@ -308,7 +309,11 @@ def test_expressions_do_not_hide_wrong_numbers():
     for call, pattern in (
         (lambda: two(damping=[k, -1]), r"damping\[1\] must be at least 0, got -1"),
         (lambda: two(damping=[k, sp.oo]), r"damping\[1\] is inf"),
-        (lambda: two(friction_speed=sp.Matrix([0, k])), r"friction_speed\[0\] must be greater"),
+        (
+            lambda: two(friction=1, friction_speed=sp.Matrix([0, k])),
+            r"friction_speed\[0\] must be greater",
+        ),
+        (lambda: two(damping=[k, 1e200]), r"damping must be within 1e\+100, got 1e\+200"),
         (lambda: two(damping=[k] * 3), r"damping must have shape \(2,\), got \(3,\)"),
         (lambda: two(effort_limit=k), "effort_limit must be real numbers"),
         (lambda: two(limits=(0, k), stop_stiffness=1), "either of them a number or None"),

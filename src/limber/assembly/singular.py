@@ -38,7 +38,8 @@ def refuse_singular(system: System) -> None:
             f"body {verdict.body!r}: {verdict.freedom} moves no mass, alone or together with freedoms outboard of it, "
             "so its acceleration is undefined (the articulated inertia is singular). Give "
             f"{verdict.body!r} or a body outboard of it mass and inertia in that direction (a beam turns about its own "
-            "axis without inertia unless it has a polar_inertia), or fix that freedom. A compound joint whose axes "
+            "axis without inertia unless it has a polar_inertia), give its joint an armature if a drive turns or moves "
+            "there, or fix that freedom. A compound joint whose axes "
             "are not independent shows the same, and so do massless bodies in a row with more freedoms than the "
             "body that they carry."
         )
@@ -46,8 +47,8 @@ def refuse_singular(system: System) -> None:
         warn(
             f"system {system.name!r}, body {verdict.body!r}: {verdict.freedom} moves next to no mass, alone or together "
             f"with freedoms outboard of it: forward dynamics loses about {np.log10(verdict.loss):.0f} of 16 digits by "
-            f"it. Give {verdict.body!r} or a body outboard of it more mass and inertia in that direction, or fix "
-            "that freedom.",
+            f"it. Give {verdict.body!r} or a body outboard of it more mass and inertia in that direction, or its joint an "
+            "armature, or fix that freedom.",
             ModelWarning,
         )
 

@@ -10,7 +10,7 @@ from limber.assembly import System
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, escape, escape_lines, pairs, print_json, show, table
 from limber.cli.subject import File, Subject, read
-from limber.joints.physics import OPTIONS, JointPhysics
+from limber.joints.physics import OPTIONS, JointPhysics, limits_in_words
 from limber.simulation import Table as TorqueTable
 
 
@@ -184,5 +184,5 @@ def _cell(values: list | None) -> str:
     """What the speeds of a joint have of one option: one value where all have the same."""
     if values is None:
         return "-"
-    words = [f"{x[0]:g} to {x[1]:g}" if isinstance(x, tuple) else f"{x:g}" for x in values]
+    words = [limits_in_words(*x) if isinstance(x, tuple) else f"{x:g}" for x in values]
     return words[0] if len(set(words)) == 1 else ", ".join(words)

@@ -182,7 +182,7 @@ def _lines(found: dict[str, Any]) -> dict[str, str]:
             rows["work of torques"] = f"{energy['work']:.6g} J"
             if energy["external"]:
                 rows["work of external forces"] = f"{energy['external']:.6g} J"
-            rows["work of dampers"] = f"{energy['dissipation']:.6g} J"
+            rows["work of dampers, friction, stops"] = f"{energy['dissipation']:.6g} J"
         label = "energy drift" if energy["conserved"] else "unexplained energy"
         rows[label] = f"{energy['error']:.2e} J at most, {energy['relative_error']:.1e} relative"
     elif reached is not None:

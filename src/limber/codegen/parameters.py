@@ -3,8 +3,9 @@
 "gravity", and of the bodies `<body>.mass`, `.com`, `.inertia` (rigid bodies), `.stiffness`, `.damping`
 (flexible ones) and `.offset` (where the joint sits on its parent).  Of a joint that was made with the option, be
 it zero, `<body>.joint_armature`, `.joint_stiffness`, `.joint_rest`, `.joint_damping`, `.joint_friction`,
-`.joint_static_friction`, `.joint_stop_stiffness`, `.joint_lower` and `.joint_upper`.  A traced model has a value
-instead of a number in every constant that depends on them; a body says itself which those are.
+`.joint_static_friction`, `.joint_stop_stiffness`, `.joint_lower` and `.joint_upper`, with one number for every speed
+that has it: springs and armatures need coordinates, stops need limits.  A traced model has a value instead of a
+number in every constant that depends on them; a body says itself which those are.
 """
 
 from __future__ import annotations
@@ -18,23 +19,39 @@ from limber.assembly import modal
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
 from limber.bodies.base import Quantity
+from limber.checks import suggestion
 from limber.codegen.graph import Scalar
 from limber.codegen.program import Argument
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import Joint
+from limber.joints.physics import OF_COORDINATES, OPTIONS
 from limber.kernels import layout as L
 
 #: The offset and the number of the constants of a body in its record, by their names in `BodyConstants`.
 _IN_RECORD = {"mass": (L.C_MASS, 1), "moment": (L.C_MOMENT, 3), "inertia": (L.C_INERTIA, 6)}
 #: The parts of the modal constants, by their names in `BodyConstants`.
 _IN_MODAL = {"stiffness": "K", "damping": "D"}
-#: Parameters of a joint that are numbers of its physics record: the option that brings them, and their place.
+#: Parameters of a joint: the option that brings them.
+_OPTION = {
+    "armature": "armature",
+    "stiffness": "stiffness",
+    "rest": "stiffness",
+    "damping": "damping",
+    "friction": "friction",
+    "static_friction": "static_friction",
+    "stop_stiffness": "stop_stiffness",
+    "lower": "stop_stiffness",
+    "upper": "stop_stiffness",
+}
+#: Those that are a number of the physics record each, and its place.
 _IN_PHYSICS = {
-    "armature": ("armature", L.PH_ARMATURE),
-    "stiffness": ("stiffness", L.PH_STIFFNESS),
-    "rest": ("stiffness", L.PH_REST),
-    "damping": ("damping", L.PH_DAMPING),
-    "friction": ("friction", L.PH_FRICTION),
+    "armature": L.PH_ARMATURE,
+    "stiffness": L.PH_STIFFNESS,
+    "rest": L.PH_REST,
+    "damping": L.PH_DAMPING,
+    "friction": L.PH_FRICTION,
+    "lower": L.PH_LOWER,
+    "upper": L.PH_UPPER,
 }
 
 
@@ -66,15 +83,36 @@ def find(system: System, key: str) -> Parameter:
     values = _quantities(system, name)
     if quantity not in values:
         raise ArgumentValueError(
-            f"parameter {key!r} is unknown: body {name!r} has {', '.join(values)}. The mass of a flexible body is "
-            "in its modal integrals and is no parameter. A joint has parameters, such as joint_damping, for the options "
-            "that it was made with, be they zero."
+            f"parameter {key!r} is unknown: body {name!r} has {', '.join(values)}."
+            f"{_advice(system.joints[name], quantity, values)}"
         )
     found = values[quantity]
     identifier = f"{_identifier(system, name)}_{quantity}"
     meaning = f"{quantity} of body {name!r}{found.meaning}"
     argument = Argument(identifier, found.value.shape, meaning)
     return Parameter(key, argument, found.value, name, quantity)
+
+
+def _advice(joint: Joint, quantity: str, known: Mapping[str, Quantity]) -> str:
+    """What to do about a parameter that a body does not have, in front of which a space stands."""
+    option = quantity.removeprefix("joint_")
+    own = f"joint_{option}"
+    if own in known:
+        return f" Did you mean {own!r}?"
+    if option == "limits":
+        return " The limits of a joint are joint_lower and joint_upper."
+    if option in ("lower", "upper", "stop_stiffness"):
+        return f" A joint has {own} if it was made with such limits."
+    if option in _OPTION:
+        if option in OF_COORDINATES and not any(joint.has_coordinate):
+            return f" {type(joint).__name__} takes no {option}."
+        return f" A joint has {own} if it was made with {_OPTION[option]}, be it zero."
+    if option in OPTIONS:
+        return f" {option} of a joint is a number in the code and no parameter: generate code for every value of it."
+    return suggestion(quantity, known) or (
+        " The mass of a flexible body is in its modal integrals and is no parameter. A joint has parameters, such as "
+        "joint_damping, for the options that it was made with, be they zero."
+    )
 
 
 def _spelled(name: str) -> str:
@@ -105,23 +143,29 @@ def _quantities(system: System, name: str) -> Mapping[str, Quantity]:
 
 
 def _joint_quantities(joint: Joint) -> dict[str, Quantity]:
-    """The physics of a joint, one number for each speed, or a number for a single one."""
-    physics, found = joint.physics, {}
-    for name, (option, _) in _IN_PHYSICS.items():
-        if option in physics.options:
-            found[name] = getattr(physics, name)
-    if "static_friction" in physics.options:
-        found["static_friction"] = physics.static_friction
-    if "stop_stiffness" in physics.options:
-        found["stop_stiffness"] = physics.stop_stiffness
-        for name in ("lower", "upper"):
-            if np.isfinite(getattr(physics, name)).all():
-                found[name] = getattr(physics, name)
-    single = joint.dofs == 1
-    return {
-        f"joint_{name}": Quantity(np.array(x[0] if single else x), f", {name} of its joint")
-        for name, x in found.items()
-    }
+    """The physics of a joint, one number for each speed that has it, or a number for a single one."""
+    found = {}
+    for name in _OPTION:
+        values = getattr(joint.physics, name)[_speeds(joint, name)]
+        if values.size:
+            value = np.array(values[0] if values.size == 1 else values)
+            found[f"joint_{name}"] = Quantity(value, f", {name} of its joint")
+    return found
+
+
+def _speeds(joint: Joint, name: str) -> list[int]:
+    """The speeds of a joint that have a parameter."""
+    physics = joint.physics
+    if _OPTION[name] not in physics.options:
+        return []
+    there = np.ones(joint.dofs, dtype=bool)
+    if name in ("armature", "stiffness", "rest"):
+        there = np.array(joint.has_coordinate)
+    elif name in ("lower", "upper"):
+        there = np.isfinite(getattr(physics, name))
+    elif name == "stop_stiffness":
+        there = np.isfinite(physics.lower) | np.isfinite(physics.upper)
+    return np.flatnonzero(there).tolist()
 
 
 def constants(
@@ -160,23 +204,25 @@ def _place(packed: Packed, k: int, name: str) -> slice:
 def _set_physics(const, packed: Packed, k: int, joint: Joint, given: Mapping[str, list]) -> None:
     """Put the parameters of a joint into its physics records."""
     start, physics = int(packed.topo[k + L.PHYSICS]), joint.physics
+    values = {
+        name: dict(zip(_speeds(joint, name), given[f"joint_{name}"]))
+        for name in _OPTION
+        if f"joint_{name}" in given
+    }
     for r in range(joint.dofs):
         record = start + r * L.PHYSICS_RECORD
-        for name, (_, place) in _IN_PHYSICS.items():
-            if f"joint_{name}" in given:
-                const[record + place] = given[f"joint_{name}"][r]
-        if "joint_friction" in given or "joint_static_friction" in given:
+        mine = {name: x[r] for name, x in values.items() if r in x}
+        for name, place in _IN_PHYSICS.items():
+            if name in mine:
+                const[record + place] = mine[name]
+        if "friction" in mine or "static_friction" in mine:
             static = float(physics.static_friction[r])
-            if "joint_static_friction" in given:
-                static = given["joint_static_friction"][r]
+            if "static_friction" in mine:
+                static = mine["static_friction"]
             elif "static_friction" not in physics.options:
                 static = const[record + L.PH_FRICTION]
             const[record + L.PH_PEAK] = static - const[record + L.PH_FRICTION]
-        for limit, place, stop in (
-            ("lower", L.PH_LOWER, L.PH_LOWER_STOP),
-            ("upper", L.PH_UPPER, L.PH_UPPER_STOP),
-        ):
-            if f"joint_{limit}" in given:
-                const[record + place] = given[f"joint_{limit}"][r]
-            if "joint_stop_stiffness" in given and np.isfinite(getattr(physics, limit)[r]):
-                const[record + stop] = given["joint_stop_stiffness"][r]
+        if "stop_stiffness" in mine:
+            for limit, stop in (("lower", L.PH_LOWER_STOP), ("upper", L.PH_UPPER_STOP)):
+                if np.isfinite(getattr(physics, limit)[r]):
+                    const[record + stop] = mine["stop_stiffness"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, numbers
+from limber.checks import Array, flag, numbers
 from limber.dynamics.equilibrium import apart, equilibrium, settled, stated
 from limber.dynamics.evaluate import External
 from limber.dynamics.inverse import mass_matrix
@@ -86,6 +86,7 @@ def follow(
     problem, start = stated("follow", system, q, None, tau, external, locked)
     held = list(locked)
     steps = _checked(factors)
+    gravity = flag("gravity", gravity)
     if not (gravity and np.any(system.gravity)) and not np.any(problem.tau) and not external:
         raise ArgumentValueError(
             "there is no load to follow: give tau or external, or gravity=True for a system with gravity."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from limber.dynamics.equilibrium import STEADY, Statics, instants, stated
 from limber.dynamics.evaluate import External, evaluated
 from limber.dynamics.inverse import inverse_dynamics, mass_matrix
 from limber.dynamics.kinematics import integrate
+from limber.dynamics.limits import warn_outside_limits
 from limber.dynamics.stiffening import warn_of_axial_loads
 from limber.dynamics.stiffness import (
     asymmetry,
@@ -25,12 +26,14 @@ from limber.dynamics.stiffness import (
     turned_with,
     uncertainty,
 )
-from limber.errors import ModelWarning, warn
+from limber.errors import DynamicsError, ModelWarning, warn
 
 #: How many modes a printed table has at most.
 LISTED = 40
 #: The forces on the modes of bodies count as balanced up to this part of those present.
 UNBALANCED = 1e-6
+#: Damping and stiffness over mass are below this, so that their squares stay finite.
+LARGEST = 1e150
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,6 +132,12 @@ def modes(
     free = problem.free
     M = mass_matrix(system, q)
     warn_of_axial_loads(system, q, problem.v, problem.external)
+    warn_outside_limits(
+        system,
+        q,
+        f"the configuration of {system.name!r} whose modes are asked for",
+        "these modes have the stiffness of the stops. Give q within the limits.",
+    )
     worst, note = _imbalance(problem, q, tau is not None)
     if problem.moving:
         found = _about_motion(problem, q, M)
@@ -174,7 +183,18 @@ def _at_rest(problem: Statics, q: Array, M: Array) -> eigen.Solved:
     scale = np.outer(size, size)
     matrices = (M, damping, elastic, stiffness, uncertainty(system, loads))
     given = [x[part] / scale for x in matrices]
+    _refuse_overflow(system, given)
     return eigen.unsymmetric(*given) if follows else eigen.symmetric(*given)
+
+
+def _refuse_overflow(system: System, matrices: Sequence[Array]) -> None:
+    """Refuse numbers whose squares cannot be computed."""
+    largest = max(float(np.abs(x).max()) for x in matrices)
+    if not largest < LARGEST:
+        raise DynamicsError(
+            f"modes of {system.name!r}: damping or stiffness over mass is {largest:.1e} in SI units, too large to compute "
+            "with. Look for a joint with a far too large damping, stiffness, or friction over friction_speed."
+        )
 
 
 def _about_motion(problem: Statics, q: Array, M: Array) -> eigen.Solved:
@@ -186,6 +206,7 @@ def _about_motion(problem: Statics, q: Array, M: Array) -> eigen.Solved:
     uncertain = uncertainty(system, loads)[part] / scale
     D, elastic, stiffness = _of_motion(problem, q, M)
     given = [x[part] / scale for x in (M, D, elastic, stiffness)]
+    _refuse_overflow(system, given)
     square = max(np.abs(given[2]).max(), np.abs(given[3]).max(), 1e7 * uncertain.max())
     largest = (1.0, max(np.abs(given[1]).max(), np.sqrt(square)), square, square)
     changes = []

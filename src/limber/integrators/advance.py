@@ -31,6 +31,7 @@ from .context import (
     KIND,
     LARGEST,
     LAST_ERROR,
+    MOST_STIFF_STEPS,
     NEEDS_RATE,
     NEXT_SAMPLE,
     NEXT_STOP,
@@ -54,6 +55,8 @@ from .context import (
     STEP_SIZE,
     STEP_TIME,
     STEPS,
+    STIFF,
+    STIFF_STEPS,
     STUCK,
     TAU,
     TIME,
@@ -63,7 +66,7 @@ from .context import (
 )
 from .dense_output import dense, extra_stages
 from .event_search import first_crossing
-from .explicit import explicit_error, explicit_step
+from .explicit import explicit_error, explicit_step, stability
 from .method_record import (
     ALL_RATES,
     ERROR_EXPONENT,
@@ -80,6 +83,19 @@ from .rates import call_signal, evaluate, note_fault
 
 #: Errors below this count as this large when the step after the next is chosen.
 LEAST_ERROR = 1e-4
+#: The step h of an explicit method is taken to be limited by stability rather than by accuracy if h |lambda| of the
+#: largest eigenvalue is beyond this.  On a motion that decays, dop853 stays at 6.4; accuracy asks for 1 and less.
+STABLE = 5.0
+
+
+@kernel
+def count_stiff(clock, method, h, n, k, y_new, point):
+    """Count an explicit step up if stability limits it, else down: whether there are too many of them now."""
+    if stability(method, n, h, k, y_new, point) > STABLE:
+        clock[STIFF_STEPS] += 1.0
+    else:
+        clock[STIFF_STEPS] = max(clock[STIFF_STEPS] - 1.0, 0.0)
+    return clock[STIFF_STEPS] >= clock[MOST_STIFF_STEPS]
 
 
 @kernel
@@ -192,6 +208,7 @@ def advance(
     w = shifted(scratch, 2 * n)
     step = shifted(w, int(method[ALL_RATES]))
     values = shifted(step, STEP_SIZE)
+    counting = clock[MOST_STIFF_STEPS] > 0.0 and method[IS_IMPLICIT] == 0.0
     for _ in range(max_steps):
         t = clock[TIME]
         tiny = RESOLUTION * max(clock[END_TIME], 1e-300)
@@ -213,6 +230,7 @@ def advance(
         found, error = try_step(context, clock, method, t, h, n, y, k, y_new, point, step)
         if fault_noted(context):
             return NOT_FINITE
+        stiff = counting and count_stiff(clock, method, h, n, k, y_new, point)
         usable = found and finite(y_new, n) and finite(shifted(k, s * n), n)
         if not (usable and error <= 1.0):
             clock[REJECTED] += 1.0
@@ -222,6 +240,8 @@ def advance(
             if usable:
                 factor = max(factor, method[SAFETY] * error ** method[ERROR_EXPONENT])
             clock[STEP] = h * factor
+            if stiff:
+                return STIFF
             continue
         # The step is accepted.  Events come first, then the outputs before them.
         event, reached = -1, 1.0
@@ -261,4 +281,6 @@ def advance(
             y[i] = y_new[i]
             k[i] = k[s * n + i]
         normalize(topo, y)
+        if stiff:
+            return STIFF
     return PAUSED

@@ -14,7 +14,7 @@ SIGNAL = 7
 RESOLUTION = 1e-14
 
 # What `advance` returns.
-DONE, PAUSED, EVENT, STUCK, NOT_FINITE = range(5)
+DONE, PAUSED, EVENT, STUCK, NOT_FINITE, STIFF = range(6)
 
 # The context: integers, most of them addresses.
 TOPO, CONST, CONST_SIZE, WORK = range(4)  # the model, and scratch
@@ -46,7 +46,13 @@ NEEDS_RATE = 9  # 1: the rate at the start of the next step is not known
 NEXT_STOP = 10  # number of the next time at which a step must end
 STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER, LAST_ERROR = range(11, 17)
 EVENT_STEP = 17  # length of the step in which the event was found
-CLOCK = 18
+STIFF_STEPS = (
+    18  # explicit steps that stability limits less those that it does not, counted up from zero
+)
+MOST_STIFF_STEPS = (
+    19  # `advance` returns STIFF when there are so many of them; 0: it does not count
+)
+CLOCK = 20
 
 # What an implicit step is given, and the error that it returns.
 STEP_TIME, STEP_LENGTH, STEP_RTOL, STEP_ATOL, STEP_ERROR = range(5)

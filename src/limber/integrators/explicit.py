@@ -23,6 +23,23 @@ def explicit_step(context, clock, method, t, h, n, y, k, y_new, point):
 
 
 @kernel
+def stability(method, n, h, k, y_new, point):
+    """h times the largest eigenvalue, about: the rates at the end less those of the last stage, over the states.
+
+    `point` is the state of the last stage, which is at the end of the step too (Hairer & Wanner II, IV.2).
+    """
+    s = int(method[STAGES])
+    end, last = shifted(k, s * n), shifted(k, (s - 1) * n)
+    rates, states = 0.0, 0.0
+    for i in range(n - FLOWS):
+        rates += (end[i] - last[i]) ** 2
+        states += (y_new[i] - point[i]) ** 2
+    if states == 0.0:
+        return 0.0
+    return abs(h) * (rates / states) ** 0.5
+
+
+@kernel
 def explicit_error(method, n, h, k, y, y_new, rtol, atol):
     """Root mean square of the estimated error over the tolerance.
 

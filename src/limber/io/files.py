@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from limber.assembly import Assembly, System
-from limber.checks import shown
+from limber.checks import flag, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
@@ -73,7 +73,7 @@ def save(
             f"path={str(where)!r}: a model file is YAML, and {where.suffix} says something else: give a name that ends in "
             ".yaml."
         )
-    write_model(assembly, where, bool(expand_beams), arrays)
+    write_model(assembly, where, flag("expand_beams", expand_beams), arrays)
 
 
 def file_kind(path: str | PathLike) -> str:

@@ -44,7 +44,7 @@ class UrdfLink:
 class UrdfJoint:
     """A joint with its limits, damping and friction, and its mimic (joint, factor, offset), which Limber does not use.
 
-    lower, upper, effort, velocity are None where the file does not give them.
+    lower, upper, effort, velocity are None where the file does not give them, and may be infinite.
     """
 
     name: str
@@ -139,9 +139,13 @@ def _number(element: Element | None, name: str, default: str | None = None) -> f
     return float(_numbers(element, name, 1, default)[0])
 
 
-def _optional(element: Element | None, name: str) -> float | None:
+def _limit(element: Element | None, name: str) -> float | None:
+    """A limit: None where it is not given, infinite where the file says so."""
     if element is None or name not in element.attributes:
         return None
+    words = element.attributes[name].strip().lower()
+    if words.lstrip("+-") in ("inf", "infinity"):
+        return float(words)
     return _number(element, name)
 
 
@@ -206,7 +210,7 @@ def _joint(element: Element, links: Mapping[str, UrdfLink]) -> UrdfJoint:
             _number(mimic, "offset", "0"),
         )
     lower, upper, effort, velocity = (
-        _optional(limit, key) for key in ("lower", "upper", "effort", "velocity")
+        _limit(limit, key) for key in ("lower", "upper", "effort", "velocity")
     )
     return UrdfJoint(
         name=name,

@@ -10,7 +10,7 @@ import numpy as np
 
 from limber.assembly import Assembly
 from limber.bodies import Body, RigidBody
-from limber.checks import Array, did_you_mean, listed, shown
+from limber.checks import Array, did_you_mean, flag, listed, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError, ModelWarning, warn
 from limber.io.urdf import Urdf, UrdfJoint, parse_urdf
 from limber.io.urdf_physics import joint_physics
@@ -88,7 +88,7 @@ def attach_urdf(
         if not isinstance(body, Body):
             raise ArgumentTypeError(f"flexible[{name!r}] must be a body, got {shown(body)}.")
     bodies = {name: _body(robot, name, flexible) for name in robot.links}
-    physics, notes = joint_physics(robot.joints.values(), bool(stops))
+    physics, notes = joint_physics(robot.joints.values(), flag("stops", stops))
     _report(robot, flexible, bodies, notes)
     children: dict[str, list[UrdfJoint]] = {name: [] for name in robot.links}
     for joint in robot.joints.values():

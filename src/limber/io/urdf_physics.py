@@ -30,16 +30,24 @@ class Notes:
         """Each difference as a clause of the warning."""
         lines = list(self.single)
         if self.soft:
+            have, _, them = _counted(self.soft)
             lines.append(
-                f"joints {listed(self.soft)} have limits, but no effort or only one limit, so that no stiffness of "
-                "stops follows: the limits are kept to be read, and nothing stops the joints there"
+                f"{have} limits, but no finite effort or only one limit, so that no stiffness of stops follows: the limits "
+                f"are kept to be read, and nothing stops {them} there"
             )
         if self.no_range:
+            have, their, them = _counted(self.no_range)
             lines.append(
-                f"joints {listed(self.no_range)} have no range from lower to upper: their limits are left out, and they "
-                "move freely"
+                f"{have} no range from lower to upper: {their} limits are left out, and nothing stops {them}"
             )
         return lines
+
+
+def _counted(names: list[str]) -> tuple[str, str, str]:
+    """The beginning of a clause on one or several joints, and its pronouns."""
+    if len(names) == 1:
+        return f"joint {names[0]!r} has", "its", "it"
+    return f"joints {listed(names)} have", "their", "them"
 
 
 def joint_physics(
@@ -84,7 +92,7 @@ def _stops(
     name: str, lower: float, upper: float, effort: float | None, notes: Notes
 ) -> JointOptions:
     """The limits and the stiffness of the stops at them; an effort of zero means no stops."""
-    # Files write the largest floating-point number for no limit.
+    # Files write infinity or the largest floating-point number for no limit.
     bounds = tuple(x if abs(x) <= FARTHEST else None for x in (lower, upper))
     if bounds == (None, None):
         return {}
@@ -95,7 +103,8 @@ def _stops(
 
 
 def _limit(joint: UrdfJoint, name: str, notes: Notes) -> float | None:
-    """The limit of effort or velocity of a joint; files write zero or the largest floating-point number for none."""
+    """The limit of effort or velocity of a joint; files write zero, infinity or the largest floating-point number for
+    none."""
     value = getattr(joint, name)
     if value is not None and value < 0.0:
         notes.single.append(f"joint {joint.name!r}: {name} {value:g} is negative and left out")

@@ -15,7 +15,6 @@ from limber.joints.physics import (
     JointOptions,
     JointPhysics,
     physics_of,
-    refuse_without_coordinate,
 )
 from limber.kernels import layout
 
@@ -79,8 +78,7 @@ class Joint(Frozen):
         if isinstance(physics, JointPhysics):  # of joints that were checked
             self.physics = physics
         else:
-            self.physics = physics_of(type(self).__name__, self.dofs, physics)
-            refuse_without_coordinate(self)
+            self.physics = physics_of(self, physics)
         self._freeze()
 
     def _written(self, *arguments: object) -> str:
@@ -102,6 +100,12 @@ class Joint(Frozen):
     def order(self) -> list[int]:
         """The numbers of the speeds in the order of the kernels, groups inboard to outboard."""
         return list(range(self.dofs))
+
+    @cached_property
+    def has_coordinate(self) -> tuple[bool, ...]:
+        """Of every speed, whether it is the rate of a coordinate of its own, which springs and limits need."""
+        of_kernels = [g.has_rates for g in self.groups for _ in range(g.dofs)]
+        return tuple(x for _, x in sorted(zip(self.order, of_kernels)))
 
     @property
     def free_symbols(self) -> frozenset:

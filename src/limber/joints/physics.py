@@ -25,19 +25,21 @@ if TYPE_CHECKING:
 FRICTION_SPEED = 1e-3
 #: The Stribeck speed in smoothing speeds, unless told otherwise.
 STRIBECK = 10.0
-#: A stop sets in over this part of the range between the limits (of 1 rad or 1 m where there is one limit only).
+#: A stop sets in over this part of the range between the limits, or of 1 rad or 1 m where the range is wider or has
+#: one limit only.
 SOFTNESS = 1e-4
 #: s/rad or s/m, unless told otherwise.
 STOP_DAMPING = 1.0
-#: Limits lie within this, and the speeds and lengths that smooth a law between it and its inverse: their squares
-#: must stay finite and above zero.
+#: No number is larger than this but limits of effort and speed, and the speeds and lengths that smooth a law are not
+#: smaller than its inverse: their squares must stay finite and above zero.
 FARTHEST = 1e100
 
 
 class JointOptions(TypedDict, total=False):
     """The physics that any joint takes by keyword; each is one number, or one for every speed.
 
-    Numbers may be SymPy expressions, for `lb.symbolic.equations`, but for those of the limits.
+    Numbers may be SymPy expressions, for `lb.symbolic.equations`, but for those of the limits.  An option that does
+    nothing without another one, such as `rest` without `stiffness`, is refused.
 
     armature : rotor inertia as reflected through the gear (square of the ratio), kg m^2 or kg.
     stiffness, rest : a spring of this stiffness, N m/rad or N/m, relaxed at the coordinate `rest`.
@@ -52,7 +54,8 @@ class JointOptions(TypedDict, total=False):
         read.  Limits need it.
     stop_damping : s/rad or s/m; the force of a stop is multiplied by y + sqrt(y^2 + 1), y = stop_damping times the
         speed into the stop, which is never negative: a stop does not pull.  1 unless given.
-    stop_softness : rad or m over which a stop sets in; 1e-4 of the range unless given.
+    stop_softness : rad or m over which a stop sets in; unless given, 1e-4 of the range, or of 1 rad or 1 m where the
+        range is wider or has one limit only.
     effort_limit, speed_limit : what the drive can do, N m or N, rad/s or m/s; for controllers to read.
     """
 
@@ -77,13 +80,30 @@ OPTIONS = tuple(JointOptions.__annotations__)
 FRICTION = frozenset({"friction", "static_friction"})
 STOPS = frozenset({"stop_stiffness"})
 ACTING = frozenset({"armature", "stiffness", "damping"}) | FRICTION | STOPS
+#: Options that need a coordinate whose rate is the speed.
+OF_COORDINATES = ("armature", "stiffness", "rest", "limits", "stop_stiffness", "stop_damping", "stop_softness")  # fmt: skip
+#: Options that do nothing without one of others, and what they are.  Zero is a value like any other: generated code
+#: takes most options as parameters.
+DEPENDENT = {
+    "rest": (("stiffness",), "the coordinate at which the spring is relaxed"),
+    "friction_speed": (
+        ("friction", "static_friction"),
+        "the speed over which friction changes its sign",
+    ),
+    "stribeck_speed": (("static_friction",), "the speed over which static_friction fades"),
+}
 
 
-@dataclass(frozen=True, eq=False)
+#: The arrays of an option, where there is not one of its name.
+_ARRAYS = {"limits": ("lower", "upper")}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class JointPhysics:
     """The physics of a joint, an array with one entry for every speed; see `JointOptions`.
 
-    `lower`, `upper` and the limits of effort and speed are infinite where there are none.
+    `lower`, `upper` and the limits of effort and speed are infinite where there are none.  The options that the joint
+    was made with are printed.
     """
 
     armature: Array
@@ -106,6 +126,10 @@ class JointPhysics:
     #: the same with their values, where they were given for the joint as a whole: one value if all speeds have the
     #: same, else a tuple
     given: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self):
+        names = [x for name in OPTIONS if name in self.options for x in _ARRAYS.get(name, (name,))]
+        return f"JointPhysics({', '.join(f'{x}={getattr(self, x).tolist()}' for x in names)})"
 
     @property
     def acts(self) -> bool:
@@ -142,17 +166,10 @@ class JointPhysics:
         return table
 
 
-def physics_of(joint: str, speeds: int, given: JointOptions) -> JointPhysics:
-    """The physics of a joint with so many speeds from the options that were given, checked."""
-    for name in given:
-        if name not in OPTIONS:
-            raise ArgumentTypeError(
-                f"{joint} has no option {name!r}. {did_you_mean(name, OPTIONS)}"
-            )
-    if given and not speeds:
-        raise ArgumentValueError(
-            f"{joint} does not move, so it takes no {next(iter(given))}: leave it out."
-        )
+def physics_of(joint: Joint, given: JointOptions) -> JointPhysics:
+    """The physics of a joint, whose groups are there, from the options that were given, checked."""
+    speeds = joint.dofs
+    _refuse_names(joint, given)
 
     def option(
         name: str, default: float, minimum: float | None = 0.0, above: bool = False
@@ -180,19 +197,11 @@ def physics_of(joint: str, speeds: int, given: JointOptions) -> JointPhysics:
     )
     lower, upper = _limits(given.get("limits"), speeds)
     limited = np.isfinite(lower) | np.isfinite(upper)
-    if limited.any() and "stop_stiffness" not in given:
-        raise ArgumentValueError(
-            "limits need stop_stiffness, the stiffness of the stops in N m/rad or N/m. Give 0 for limits that are only "
-            "there to be read, by controllers for instance."
-        )
-    stop_stiffness = option("stop_stiffness", 0.0)
-    if "stop_stiffness" in given and not limited.any():
-        raise ArgumentValueError("stop_stiffness needs limits: give limits=(lower, upper).")
-    span = upper - lower
+    _refuse_stops(bool(limited.any()), given)
     softness = (
         option("stop_softness", 0.0, above=True)
         if "stop_softness" in given
-        else SOFTNESS * np.where(np.isfinite(span), span, 1.0)
+        else np.clip(SOFTNESS * (upper - lower), 1.0 / FARTHEST, SOFTNESS)
     )
     made = JointPhysics(
         option("armature", 0.0),
@@ -205,14 +214,48 @@ def physics_of(joint: str, speeds: int, given: JointOptions) -> JointPhysics:
         stribeck,
         lower,
         upper,
-        np.where(limited, stop_stiffness, 0.0),
+        np.where(limited, option("stop_stiffness", 0.0), 0.0),
         option("stop_damping", STOP_DAMPING),
         softness,
         option("effort_limit", math.inf, above=True),
         option("speed_limit", math.inf, above=True),
     )
+    _refuse_without_coordinate(joint, made)
     kept = _as_given(made, given)
     return replace(made, options=frozenset(kept), given=kept)
+
+
+def _refuse_names(joint: Joint, given: JointOptions) -> None:
+    """Refuse options that there are not, that this joint cannot have, and that do nothing without others."""
+    kind = type(joint).__name__
+    for name in given:
+        if name not in OPTIONS:
+            raise ArgumentTypeError(f"{kind} has no option {name!r}. {did_you_mean(name, OPTIONS)}")
+    if given and not joint.dofs:
+        raise ArgumentValueError(
+            f"{kind} does not move, so it takes no {next(iter(given))}: leave it out."
+        )
+    of_coordinates = [x for x in OF_COORDINATES if given.get(x) is not None]
+    if of_coordinates and not any(joint.has_coordinate):
+        raise ArgumentValueError(_NO_COORDINATE.format(joint=kind, name=of_coordinates[0]))
+    for name, (needed, what) in DEPENDENT.items():
+        if name in given and not any(x in given for x in needed):
+            raise ArgumentValueError(
+                f"{name} needs {' or '.join(needed)}: it is {what}, and does nothing alone. Leave it out, or give "
+                f"{needed[0]}, be it zero."
+            )
+
+
+def _refuse_stops(limited: bool, given: JointOptions) -> None:
+    """Refuse limits that say nothing of their stops, and stops without limits."""
+    if limited and "stop_stiffness" not in given:
+        raise ArgumentValueError(
+            "limits need stop_stiffness, the stiffness of the stops in N m/rad or N/m. Give 0 for limits that are only "
+            "there to be read, by controllers for instance."
+        )
+    for name in ("stop_stiffness", "stop_damping", "stop_softness"):
+        if name in given and not limited:
+            raise ArgumentValueError(f"{name} needs limits: give limits=(lower, upper).")
 
 
 def _as_given(physics: JointPhysics, given: JointOptions) -> dict[str, Any]:
@@ -235,6 +278,13 @@ def _pairs(physics: JointPhysics) -> list[tuple[float | None, float | None] | No
     return pairs
 
 
+def limits_in_words(lower: float, upper: float) -> str:
+    """The limits of a speed, of which one or both may be infinite."""
+    if math.isinf(lower):
+        return "none" if math.isinf(upper) else f"at most {upper:g}"
+    return f"at least {lower:g}" if math.isinf(upper) else f"{lower:g} to {upper:g}"
+
+
 def _one_each(name: str, value: Any, speeds: int, minimum: float | None, above: bool) -> Array:
     """`value` as one number, or expression, for every speed."""
     hint = "One number, or one for every speed of the joint."
@@ -245,7 +295,8 @@ def _one_each(name: str, value: Any, speeds: int, minimum: float | None, above: 
         bound: dict[str, Any] = {"above" if above else "minimum": minimum}
         for i, x in enumerate(result):
             if not free_symbols(x):
-                number(f"{name}[{i}]", x, **bound)
+                plain = number(f"{name}[{i}]", x, **bound)
+                _refuse_size(name, np.array([plain]), above)
         return result
     x = numbers(name, value, f"() or ({speeds},)", f" {hint}")
     if name.endswith("_limit"):  # may be infinite
@@ -258,13 +309,23 @@ def _one_each(name: str, value: Any, speeds: int, minimum: float | None, above: 
     if minimum is not None and (bad := result < minimum if not above else result <= minimum).any():
         must = "greater than" if above else "at least"
         raise ArgumentValueError(f"{name} must be {must} {minimum:g}, got {result[bad][0]:g}.")
-    if above and not name.endswith("_limit"):
-        bad = (result < 1.0 / FARTHEST) | (result > FARTHEST)
-        if bad.any():
-            raise ArgumentValueError(
-                f"{name} must be from {1.0 / FARTHEST:g} to {FARTHEST:g}, got {result[bad][0]:g}: its square enters."
-            )
+    if not name.endswith("_limit"):
+        _refuse_size(name, result, above)
     return result
+
+
+def _refuse_size(name: str, values: Array, smooths: bool) -> None:
+    """Refuse numbers too large to compute with, and too small ones where they smooth a law."""
+    bad = np.abs(values) > FARTHEST
+    if smooths:
+        bad |= values < 1.0 / FARTHEST
+    if bad.any():
+        span, so_that = (
+            (f"from {1.0 / FARTHEST:g} to", " and above zero") if smooths else ("within", "")
+        )
+        raise ArgumentValueError(
+            f"{name} must be {span} {FARTHEST:g}, got {values[bad][0]:g}: its square must stay finite{so_that}."
+        )
 
 
 def _limits(value: Any, speeds: int) -> tuple[Array, Array]:
@@ -327,23 +388,17 @@ def joined(parts: Sequence[JointPhysics]) -> JointPhysics:
     return JointPhysics(**arrays, options=frozenset().union(*(p.options for p in parts)))
 
 
-def refuse_without_coordinate(joint: Joint) -> None:
+def _refuse_without_coordinate(joint: Joint, physics: JointPhysics) -> None:
     """Refuse what needs coordinates whose rates are the speeds, at the speeds of a joint that have none."""
-    at = 0
-    for group in joint.groups:
-        own = joint.order[at : at + group.dofs]
-        at += group.dofs
-        if group.has_rates:
-            continue
-        for name, x in (
-            ("armature", joint.physics.armature[own]),
-            ("stiffness", joint.physics.stiffness[own]),
-            ("rest", joint.physics.rest[own]),
-        ):
-            if free_symbols(x) or np.any(x != 0):
-                raise ArgumentValueError(_NO_COORDINATE.format(joint=joint, name=name))
-        if np.isfinite([joint.physics.lower[own], joint.physics.upper[own]]).any():
-            raise ArgumentValueError(_NO_COORDINATE.format(joint=joint, name="limits"))
+    if all(joint.has_coordinate):
+        return
+    without = ~np.array(joint.has_coordinate, dtype=bool)
+    for name in ("armature", "stiffness", "rest"):
+        x = getattr(physics, name)[without]
+        if free_symbols(x) or np.any(x != 0):
+            raise ArgumentValueError(_NO_COORDINATE.format(joint=type(joint).__name__, name=name))
+    if np.isfinite([physics.lower[without], physics.upper[without]]).any():
+        raise ArgumentValueError(_NO_COORDINATE.format(joint=type(joint).__name__, name="limits"))
 
 
 _NO_COORDINATE = (

@@ -207,7 +207,7 @@ INTERNAL: dict[str, Function] = {
     "dissipation": Function(
         "energy.dissipation",
         ("q", "v"),
-        (Quantity("power", (), "power dissipated by dampers and friction, W"),),
+        (Quantity("power", (), "power dissipated by dampers, friction and stops, W"),),
         "dynamics",
     ),
     "joint_forces": Function(

@@ -188,8 +188,9 @@ def stop_energy(x, softness):
     """The integral of s(x) from 0: (x^2 + x sqrt(x^2 + e^2) + e^2 asinh(x / e)) / 4."""
     root = sqrt(x * x + softness)
     e = sqrt(softness)
-    # asinh(x / e), in a form that loses few digits for large negative x
-    asinh = log((e + root + x) / (e + root - x))
+    # asinh(x / e), in a form that loses few digits for large negative x.  The root is added first: it is not less
+    # than |x| even when rounded, and e is left where it is far below |x|.
+    asinh = log((root + x + e) / (root - x + e))
     return 0.25 * (x * (x + root) + softness * asinh)
 
 

@@ -52,7 +52,7 @@ class PowerAudit:
 
     energy : kinetic and potential energy.
     work, external : the work of the torques, and of the external wrenches.
-    dissipation : the work of the dampers and the friction of modes and joints, which is negative.
+    dissipation : the work of the dampers, the friction and the stops of modes and joints, which is negative.
     actions : the energy that the actions of events added in an instant.
     residual : the change of `energy` less all of these, which is the error of the integration.
     """
@@ -80,7 +80,7 @@ class PowerAudit:
             "energy at the end": self.energy[-1],
             "work of torques": self.work[-1],
             "work of external forces": self.external[-1],
-            "work of dampers and friction": self.dissipation[-1],
+            "work of dampers, friction, stops": self.dissipation[-1],
             "work of actions of events": self.actions[-1],
             "residual at the end": self.residual[-1],
             "largest residual": np.abs(self.residual).max(),
@@ -94,7 +94,7 @@ class Result:
     """A simulation: t (n,), q (n, nq), v (n, nv), tau (n, nv), and the quantities that are computed from them.
 
     external : {("body", node): (n, 6)}, the external wrenches.
-    supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches, by dampers and friction
+    supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches, by dampers, friction and stops
         (negative) and by the actions of events.  It is integrated along the steps.
 
     A slice selects rows and gives a Result again: result[10:20].

@@ -14,6 +14,7 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, unit_quaternion
 from limber.dynamics import kinetic_energy, potential_energy
 from limber.dynamics.evaluate import check_system, node_pairs, quaternions
+from limber.dynamics.limits import warn_outside_limits
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
@@ -59,7 +60,8 @@ def simulate(
 
     Parameters
     ----------
-    q0, v0 : the initial state; by default the neutral configuration at rest.
+    q0, v0 : the initial state; by default the neutral configuration at rest.  A ModelWarning tells of joints that start
+        far outside of their limits, where stops throw them back.
     torque : None; a constant (nv,), or (r,) of the joints alone; a `Table`; a function (t, q, v) -> tau; a
         compiled function with an `address`, void f(double t, const double *q, const double *v, double *tau),
         such as `numba.cfunc` makes; or a callable object with a `sample_time`, called at its times and held
@@ -117,6 +119,12 @@ def simulate(
         raise ArgumentTypeError(f"progress must be True, False or None, got {shown(progress)}.")
     listed = _events(events)
     forces = _forces(system, torque, external)
+    warn_outside_limits(
+        system,
+        q,
+        f"the configuration that {system.name!r} starts from, {'the neutral one' if q0 is None else 'q0'},",
+        "stops push back from the start. Give q0 within the limits.",
+    )
     if peer:
         if listed or save is not None:
             raise ArgumentValueError(

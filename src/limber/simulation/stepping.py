@@ -18,8 +18,8 @@ from limber.simulation.run import Run
 #: The steps of the first call; later calls take about CALL_SECONDS each and at least LEAST_STEPS steps.
 FIRST_STEPS, CALL_SECONDS, LEAST_STEPS, MOST_STEPS = 200, 0.1, 20, 1_000_000
 #: The steps for which the other method is tried, and the work (evaluations times their cost, see `Run.cost_of`) before
-#: the first trial: some tenths of a second.
-TRIAL_STEPS, WORK_BEFORE_TRIALS = 50, 3_000_000
+#: the first trial: some tenths of a second.  So many explicit steps that stability limits lead to a trial at once.
+TRIAL_STEPS, WORK_BEFORE_TRIALS, STIFF_STEPS = 50, 3_000_000, 50
 
 Show = Callable[[Run], None]
 
@@ -40,16 +40,23 @@ def advance_to(run: Run, until: float, show: Show) -> int:
 def _with_the_cheaper(run: Run, until: float, show: Show) -> int:
     """Take explicit steps, and implicit ones wherever those are cheaper: both are tried in turn as the run goes on.
 
-    The steps of a trial are part of the result, so that a trial costs no more than the difference of the methods.  The
-    choice counts evaluations, not seconds: a run that is repeated takes the same steps.
+    Explicit steps that stability limits, not accuracy, lead to a trial of implicit ones at once.  The steps of a trial
+    are part of the result, so that a trial costs no more than the difference of the methods.  The choice counts
+    evaluations, not seconds: a run that is repeated takes the same steps.
     """
     method, other = run.settings.methods
-    kept, steps = 0, FIRST_STEPS
+    kept, steps, alarm = 0, FIRST_STEPS, STIFF_STEPS
     while True:
+        run.clock[R.STIFF_STEPS], run.clock[R.MOST_STIFF_STEPS] = 0.0, alarm
         status, cost = _measured(run, method, until, steps, show)
+        run.clock[R.MOST_STIFF_STEPS] = 0.0
+        stiff = status == R.STIFF
+        if stiff:  # the work of the steps before these says nothing about those to come
+            status, cost = _measured(run, method, until, TRIAL_STEPS, show)
         if status != R.PAUSED:
             return status
-        if run.clock[R.EVALUATIONS] * run.cost_of(method) < WORK_BEFORE_TRIALS:
+        work = run.clock[R.EVALUATIONS] * run.cost_of(method)
+        if not stiff and not method.implicit and work < WORK_BEFORE_TRIALS:
             steps = min(2 * steps, MOST_STEPS)
             continue
         step = run.clock[R.STEP]
@@ -61,11 +68,12 @@ def _with_the_cheaper(run: Run, until: float, show: Show) -> int:
         if status != R.PAUSED:
             return status
         if other_cost < cost:
-            method, other, kept, steps = other, method, 0, FIRST_STEPS
+            method, other, kept, steps, alarm = other, method, 0, FIRST_STEPS, STIFF_STEPS
         else:
             # The better method goes on; the other one is tried again less and less often.
             kept += 1
             steps = min(FIRST_STEPS * 2**kept, MOST_STEPS)
+            alarm *= 2 if stiff else 1
 
 
 def _measured(run: Run, method: Method, until: float, steps: int, show: Show) -> tuple[int, float]:

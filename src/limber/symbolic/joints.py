@@ -152,7 +152,7 @@ def simple_joint(
 
     Parameters
     ----------
-    H : 6 x r, rows [angular; linear], numbers or SymPy expressions; column 1 is the outermost of
+    H : 6 x r, rows [angular; linear], numbers or SymPy expressions; column 1 is the outboard-most of
         lambda = lambda_r ... lambda_1, lambda_i = exp(h_i q_i).  Axes need not be unit vectors.
     names : r names of the coordinates, strings or SymPy symbols, used as given.
     physics : armature, stiffness, damping and the other options that every joint takes (`lb.Joint`); one number
@@ -179,7 +179,7 @@ def compound_joint(
 
     Parameters
     ----------
-    r : how many columns of H each simple joint takes, the outermost first.
+    r : how many columns of H each simple joint takes, the outboard-most joint first.
     H : 6 x sum(r), the constant maps side by side, each in its own outboard axes.
     names : sum(r) names of the coordinates, strings or SymPy symbols, used as given.
     physics : as for `simple_joint`, in the order of the columns of H.

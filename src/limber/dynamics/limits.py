@@ -1,0 +1,79 @@
+"""Configurations outside of the limits of joints, where the stops push them back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.errors import ModelWarning, warn
+from limber.joints.physics import limits_in_words
+
+#: A joint that rests on a stop, or is held there, is pressed into it by up to about this part of its range, which
+#: counts as 1 rad or 1 m where there is one limit only; and by up to this many rad or m.
+PRESSED, DEEPEST = 0.02, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Stops:
+    """The coordinates of a system that have stops, as arrays over them."""
+
+    names: tuple[str, ...]  # of the bodies
+    coordinates: np.ndarray  # in q
+    lower: Array
+    upper: Array
+    allowed: Array  # how far beyond a limit is no mistake
+
+
+_stops: WeakKeyDictionary[System, Stops] = WeakKeyDictionary()
+
+
+def stops_of(system: System) -> Stops:
+    """The stops of a system; limits that are only there to be read have none."""
+    if system not in _stops:
+        found = []
+        for name, joint in system.joints.items():
+            if not joint.physics.stop_stiffness.any():
+                continue
+            speed, at = 0, system.layout[name].q_joint.start
+            for group in joint.groups:
+                for i in range(group.dofs):
+                    if joint.physics.stop_stiffness[
+                        speed + i
+                    ]:  # the speed is the rate of a coordinate
+                        bounds = (joint.physics.lower[speed + i], joint.physics.upper[speed + i])
+                        found.append((name, at + i, *bounds))
+                speed, at = speed + group.dofs, at + group.nq
+        names, coordinates, lower, upper = zip(*found) if found else ((), (), (), ())
+        span = np.array(upper) - np.array(lower)
+        allowed = np.minimum(PRESSED * np.where(np.isfinite(span), span, 1.0), DEEPEST)
+        _stops[system] = Stops(
+            names, np.array(coordinates, dtype=np.int64), np.array(lower), np.array(upper), allowed
+        )
+    return _stops[system]
+
+
+def warn_outside_limits(system: System, q: Array, what: str, effect: str) -> None:
+    """Warn, once for all joints, if q, which is `what`, is outside of limits with stops.
+
+    The message holds no value of q, so that a loop over many of them shows it once.
+    """
+    stops = stops_of(system)
+    if not stops.names:
+        return
+    x = q[stops.coordinates]
+    outside = np.maximum(stops.lower - x, x - stops.upper) > stops.allowed
+    if not outside.any():
+        return
+    joints = [
+        f"{stops.names[i]!r} ({limits_in_words(stops.lower[i], stops.upper[i])})"
+        for i in np.flatnonzero(outside)
+    ]
+    more = f" and {len(joints) - 10} more" if len(joints) > 10 else ""
+    warn(
+        f"{what} is outside of the limits of the joint of {', '.join(joints[:10])}{more}: {effect}",
+        ModelWarning,
+    )
