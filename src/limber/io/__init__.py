@@ -8,6 +8,7 @@ from limber.io.files import file_kind, load, save
 from limber.registry import registered
 
 if TYPE_CHECKING:
+    from limber.io.body_npz import write_body
     from limber.io.calculix import read_abaqus, read_calculix
     from limber.io.dh import DhRow, attach_dh
     from limber.io.frd import FrdModes, read_frd
@@ -35,6 +36,7 @@ _LATER = {
     "read_sid": "limber.io.sid",
     "read_structure": "limber.io.structures",
     "read_urdf": "limber.io.urdf_assembly",
+    "write_body": "limber.io.body_npz",
     "write_sid": "limber.io.sid_writer",
     "write_structure": "limber.io.structure_npz",
 }
@@ -75,6 +77,7 @@ __all__ = [
     "read_urdf",
     "save",
     "schema",
+    "write_body",
     "write_sid",
     "write_structure",
 ]

@@ -89,8 +89,7 @@ def mode_figure(
     system = held_body(report)
     found = modes(system)
     which = np.flatnonzero(found.omega > 0.0)[:count]
-    columns = min(COLUMNS, len(which))
-    draw_modes(figure, (rows, columns), system, system.neutral(), found, which, amplitude, view)
+    draw_modes(figure, (rows, COLUMNS), system, system.neutral(), found, which, amplitude, view)
 
 
 def held_body(report: BodyReport) -> System:

@@ -81,15 +81,17 @@ def _figure(draw: Callable[[Any], None], width: float, height: float, prefix: st
         return f'<figure class="plot" style="cursor: auto" role="img">{svg_of(figure, prefix)}</figure>'
 
 
+def _modes(report: BodyReport) -> str:
+    caption = "Modes with the body frame held, and their parts of mass and inertia"
+    found = [tuple(row) for row in report_text.modes(report)]
+    return wide_table(caption, report_text.MODES, found)
+
+
 def _tables(report: BodyReport) -> str:
     rows = report_text
     parts = [
         pair_table("Body", list(rows.summary(report).items())),
-        wide_table(
-            "Modes with the body frame held, and their parts of mass and inertia",
-            rows.MODES,
-            [tuple(row) for row in rows.modes(report)],
-        ),
+        f'<div style="grid-column: 1 / -1">{_modes(report)}</div>',
     ]
     if report.comparison is not None:
         found = [tuple(rows.match(m)) for m in report.matches]
