@@ -9,13 +9,28 @@ import numpy as np
 from limber.bodies import FlexibleBody
 from limber.checks import shown
 from limber.errors import ArgumentTypeError
-from limber.io.bodies import flattened, flexible_data
+from limber.io.bodies import ModalSection, NodesSection, flattened, flexible_data, nested
+from limber.io.document import Document
 from limber.io.files import file_path
+from limber.io.npz import from_npz
+from limber.io.section import validated
 from limber.whole import replacing
 
 
+def read_body(path: str | PathLike) -> FlexibleBody:
+    """The flexible body of a file that `write_body` has written.
+
+    path : of the file, .npz.
+    """
+    file = file_path(path)
+    where = Document(file, text="{}").root
+    arrays = from_npz(where, file.name, None, None)
+    section = ModalSection if "nodes/names" in arrays else NodesSection
+    return validated(section, nested(arrays), where).build(where)
+
+
 def write_body(body: FlexibleBody, path: str | PathLike) -> str:
-    """Write a flexible body to a file .npz; model files read it back bit for bit.
+    """Write a flexible body to a file .npz; `read_body` and model files read it back bit for bit.
 
     body : what to write.  A beam is written as its numbers.
     path : of the file, .npz; one that exists is replaced, whole.
@@ -26,7 +41,6 @@ def write_body(body: FlexibleBody, path: str | PathLike) -> str:
     if not isinstance(body, FlexibleBody):
         raise ArgumentTypeError(f"body must be a FlexibleBody, got {shown(body)}.")
     ((kind, content),) = flexible_data(body, expand=True).items()
-    file = file_path(path)
-    with replacing(file) as stream:
+    with replacing(file_path(path)) as stream:
         np.savez_compressed(stream, **flattened(content))  # type: ignore[arg-type]
     return kind
