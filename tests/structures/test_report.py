@@ -187,7 +187,9 @@ def test_a_solid_has_the_static_error_of_its_patch():
 
 def test_a_placed_body_has_the_same_report_in_its_own_axes():
     body = BEAM.reduce(clamped="root", interface="tip", method="craig-bampton", modes=2)
-    R = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # x of the beam is y of the body
+    R = np.array(
+        [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    )  # x of the beam is y of the body
     before, after = body.report(), placed(body, (0.1, 0.2, 0.3), R).report()
     np.testing.assert_allclose(after.omega, before.omega, rtol=CLOSE)
     np.testing.assert_allclose(after.comparison.mac, before.comparison.mac, atol=1e-9)
@@ -227,11 +229,14 @@ def test_a_beam_has_the_frequencies_and_deflections_of_beam_theory():
 def test_a_tapered_beam_deflects_as_a_frame_does():
     steel = lb.Material(E=2e11, nu=0.3, rho=7800.0)
     ends = (lb.Section.rectangle(0.05, 0.04, steel), lb.Section.rectangle(0.03, 0.02, steel))
-    beam = lb.beam(1.0, section=ends, modes=2).report()
+    beam = lb.beam(1.0, section=ends, modes=1).report()
     frame = lb.structures.frame(
-        {"root": (0, 0, 0), "tip": (1, 0, 0)}, [("root", "tip")], [ends], divide=20
+        {"root": (0, 0, 0), "tip": (1, 0, 0)}, [("root", "tip")], [ends], divide=4
     )
-    found = {s.load: s.full for s in frame.reduce(clamped="root", modes=2, interface="tip").report().static}
+    found = {
+        s.load: s.full
+        for s in frame.reduce(clamped="root", modes=2, interface="tip").report().static
+    }
     for s in beam.static:
         assert s.full == pytest.approx(found[s.load], rel=1e-4)
     assert beam.comparison.full.startswith("Timoshenko")
@@ -266,7 +271,11 @@ def test_bodies_without_a_structure_say_what_cannot_be_known():
     assert body.reduced_from is not None and alone.reduced_from is None
     assert copy.deepcopy(body).reduced_from is None
     report = alone.report()
-    assert report.comparison is None and report.good_to is None and report.matches == report.static == ()
+    assert (
+        report.comparison is None
+        and report.good_to is None
+        and report.matches == report.static == ()
+    )
     assert "are not known" in report.notes[0] and report.notes[0] in str(report)
     np.testing.assert_array_equal(report.effective_mass, body.report().effective_mass)
     assert body.with_damping(0.1 * np.eye(3)).report().comparison is not None

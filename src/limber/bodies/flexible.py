@@ -38,7 +38,14 @@ class FullModel(Protocol):
         """The same for the body in another frame."""
         ...
 
-    def compare(self, body: FlexibleBody, interface: Any, loads: Any, count: int | None, progress: bool | None) -> Any:
+    def compare(
+        self,
+        body: FlexibleBody,
+        interface: Any,
+        loads: Any,
+        count: int | None,
+        progress: bool | None,
+    ) -> Any:
         """The body beside the full model."""
         ...
 

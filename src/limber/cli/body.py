@@ -20,7 +20,9 @@ _STRUCTURE = "Of a structure"
 _FILES = "Files"
 
 
-def _option(help_text: str, metavar: str | None = None, panel: str = _STRUCTURE, *names: str) -> Any:
+def _option(
+    help_text: str, metavar: str | None = None, panel: str = _STRUCTURE, *names: str
+) -> Any:
     return typer.Option(
         *names, metavar=metavar, help=help_text, rich_help_panel=panel, show_default=False
     )
@@ -36,21 +38,29 @@ def body(
         ),
     ],
     which: Annotated[
-        str | None, typer.Option("--body", metavar="NAME", help="The body of a model.", show_default=False)
+        str | None,
+        typer.Option("--body", metavar="NAME", help="The body of a model.", show_default=False),
     ] = None,
     clamped: Annotated[
-        list[str] | None, _option("A node that is held, or a plane of nodes: x=0, x=min, x=max; may be repeated.", _NODE)
+        list[str] | None,
+        _option(
+            "A node that is held, or a plane of nodes: x=0, x=min, x=max; may be repeated.", _NODE
+        ),
     ] = None,
     pinned: Annotated[
         list[str] | None, _option("A node whose displacements are held; may be repeated.", _NODE)
     ] = None,
     interface: Annotated[
-        list[str] | None, _option("A node where other bodies or forces act; may be repeated.", _NODE)
+        list[str] | None,
+        _option("A node where other bodies or forces act; may be repeated.", _NODE),
     ] = None,
     nodes: Annotated[
-        list[str] | None, _option("A node to keep beside those; may be repeated.", _NODE, _STRUCTURE, "--node")
+        list[str] | None,
+        _option("A node to keep beside those; may be repeated.", _NODE, _STRUCTURE, "--node"),
     ] = None,
-    modes: Annotated[int | None, _option("The lowest N normal modes; 10 unless given.", "N")] = None,
+    modes: Annotated[
+        int | None, _option("The lowest N normal modes; 10 unless given.", "N")
+    ] = None,
     band: Annotated[
         tuple[float, float] | None, _option("Normal modes between two frequencies, Hz.", "LOW HIGH")
     ] = None,
@@ -62,24 +72,42 @@ def body(
     ] = None,
     load: Annotated[
         list[str] | None,
-        _option("What a node carries, for the shapes and the comparison: NODE=MASS[,INERTIA]; may be repeated.", "LOAD"),
+        _option(
+            "What a node carries, for the shapes and the comparison: NODE=MASS[,INERTIA]; may be repeated.",
+            "LOAD",
+        ),
     ] = None,
     patch: Annotated[
         list[str] | None,
-        _option("The nodes that move a node of a solid: NODE:NODES, names or x=max; may be repeated.", "PATCH"),
+        _option(
+            "The nodes that move a node of a solid: NODE:NODES, names or x=max; may be repeated.",
+            "PATCH",
+        ),
     ] = None,
     damping: Annotated[float | None, _option("Damping ratio of all modes.", "RATIO")] = None,
     units: Annotated[
-        str | None, _option("Of the file: m-kg, mm-t, mm-kg, in-slinch or ft-slug.", "UNITS", _FILES)
+        str | None,
+        _option("Of the file: m-kg, mm-t, mm-kg, in-slinch or ft-slug.", "UNITS", _FILES),
     ] = None,
-    mass: Annotated[Path | None, _option("The mass matrix, if FILE is a stiffness matrix .mtx.", "MTX", _FILES)] = None,
+    mass: Annotated[
+        Path | None, _option("The mass matrix, if FILE is a stiffness matrix .mtx.", "MTX", _FILES)
+    ] = None,
     table_of_nodes: Annotated[
-        Path | None, _option("The nodes of .mtx matrices: lines `name x y z`, or a deck .inp.", "TABLE", _FILES, "--table")
+        Path | None,
+        _option(
+            "The nodes of .mtx matrices: lines `name x y z`, or a deck .inp.",
+            "TABLE",
+            _FILES,
+            "--table",
+        ),
     ] = None,
     matrices: Annotated[
-        Path | None, _option("The matrices of a Nastran model, if they are not beside FILE.", "OP4", _FILES)
+        Path | None,
+        _option("The matrices of a Nastran model, if they are not beside FILE.", "OP4", _FILES),
     ] = None,
-    name: Annotated[str | None, _option("Of the body; that of the file unless given.", "NAME", _FILES)] = None,
+    name: Annotated[
+        str | None, _option("Of the body; that of the file unless given.", "NAME", _FILES)
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Write a picture (.png, .svg or .pdf).")
     ] = None,
@@ -89,7 +117,8 @@ def body(
     save: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write the body, exactly: .yaml, a model of it alone, or .npz, for model files."
+            metavar="FILE",
+            help="Write the body, exactly: .yaml, a model of it alone, or .npz, for model files.",
         ),
     ] = None,
     json: Json = False,
@@ -126,7 +155,11 @@ def body(
         if html is not None:
             report.html(html)
         if json:
-            print_json(described(report) | {"file": file} | dict(zip(("plot", "html", "save"), (plot, html, save))))
+            print_json(
+                described(report)
+                | {"file": file}
+                | dict(zip(("plot", "html", "save"), (plot, html, save)))
+            )
             return
         _show(report)
         for path in (plot, html):
@@ -148,9 +181,7 @@ def _outputs(plot: Path | None, html: Path | None, save: Path | None) -> list[tu
         if file is None:
             continue
         if file.suffix.lower() not in endings:
-            raise typer.BadParameter(
-                f"{file} must end in {', '.join(endings)}.", param_hint=option
-            )
+            raise typer.BadParameter(f"{file} must end in {', '.join(endings)}.", param_hint=option)
         if not file.parent.is_dir():
             raise typer.BadParameter(
                 f"{file}: the folder {file.parent} does not exist.", param_hint=option
@@ -200,8 +231,14 @@ def _show(report: Any) -> None:
     """The tables of a report, and what to heed."""
     from limber.structures import report_text as rows  # noqa: PLC0415 (sparse matrices)
 
-    made = [pairs(escape(report.name), {k: escape(v) for k, v in list(rows.summary(report).items())[1:]})]
-    each = table("Modes with the body frame held, and their parts of mass and inertia", *rows.MODES, left=0)
+    made = [
+        pairs(
+            escape(report.name), {k: escape(v) for k, v in list(rows.summary(report).items())[1:]}
+        )
+    ]
+    each = table(
+        "Modes with the body frame held, and their parts of mass and inertia", *rows.MODES, left=0
+    )
     for row in rows.modes(report):
         each.add_row(*row)
     made.append(each)

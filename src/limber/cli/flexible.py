@@ -64,9 +64,7 @@ class Found:
     joint_node: str | None = None
 
 
-def flexible_body(
-    file: Path, wanted: str | None, reading: Reading, reducing: Reducing
-) -> Found:
+def flexible_body(file: Path, wanted: str | None, reading: Reading, reducing: Reducing) -> Found:
     """The body of a file."""
     suffix = file.suffix.lower()
     if suffix in MODELS:
@@ -82,7 +80,7 @@ def flexible_body(
             _refuse(f"{kind}, which is reduced already", reading, reducing)
             body = io.read_sid(file) if suffix in SID else io.read_body(file)
             return Found(body, file.stem, (file, *inputs))
-        given = {
+        given: dict[str, Any] = {
             key: value
             for key, value in (
                 ("units", reading.units), ("mass", reading.mass), ("nodes", reading.table), ("matrices", reading.matrices)
@@ -164,11 +162,11 @@ def _reduced(
     return body, named[0] if named else body.nodes.names[0]
 
 
-def _reduced_superelement(
-    part: Superelement, options: Reducing
-) -> tuple[FlexibleBody, str | None]:
+def _reduced_superelement(part: Superelement, options: Reducing) -> tuple[FlexibleBody, str | None]:
     for field in fields(options):
-        if field.name not in ("clamped", "modes", "damping") and getattr(options, field.name) not in (None, ()):
+        if field.name not in ("clamped", "modes", "damping") and getattr(
+            options, field.name
+        ) not in (None, ()):
             option = "--" + field.name.replace("_", "-")
             raise ArgumentValueError(
                 f"{option} is for structures: this file has a superelement, which takes --clamped, --modes and --damping."
@@ -241,9 +239,7 @@ def _patch(structure: Structure, text: str) -> tuple[str, list[str]]:
         raise ArgumentValueError(
             f"--patch {text}: give NODE:NODES, the nodes by their names or as x=max, separated by commas."
         )
-    return node, [
-        name for part in others.split(",") for name in nodes_of(structure, "patch", part)
-    ]
+    return node, [name for part in others.split(",") for name in nodes_of(structure, "patch", part)]
 
 
 def saved(found: Found, path: Path) -> str:

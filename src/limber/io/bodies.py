@@ -238,7 +238,7 @@ class ModalSection(Section):
         for name in ("nodes", "stiffness"):
             if getattr(self, name) is None:
                 raise where.error(f"{name!r} is missing.")
-        assert self.nodes is not None
+        assert self.nodes is not None and self.stiffness is not None
         if (self.points is None) == (self.integrals is None):
             raise where.error(
                 "give either 'points' or 'integrals', which carry the mass of the body."

@@ -25,8 +25,9 @@ def read_body(path: str | PathLike) -> FlexibleBody:
     file = file_path(path)
     where = Document(file, text="{}").root
     arrays = from_npz(where, file.name, None, None)
-    section = ModalSection if "nodes/names" in arrays else NodesSection
-    return validated(section, nested(arrays), where).build(where)
+    if "nodes/names" in arrays:
+        return validated(ModalSection, nested(arrays), where).build(where)
+    return validated(NodesSection, nested(arrays), where).build(where)
 
 
 def write_body(body: FlexibleBody, path: str | PathLike) -> str:

@@ -66,7 +66,7 @@ def plot_body(
     with style():
         heights = [MODE_HEIGHT * rows] * bool(rows) + [2.7]
         figure = new_figure(width, sum(heights) + 0.3 * bool(title))
-        parts = np.atleast_1d(figure.subfigures(len(heights), 1, height_ratios=heights))
+        parts = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
         if rows:
             mode_figure(report, parts[0], drawn, rows, amplitude, view)
         panels = panels_of(report)
@@ -83,7 +83,12 @@ def plot_body(
 
 
 def mode_figure(
-    report: BodyReport, figure: Any, count: int, rows: int, amplitude: float = 0.12, view: str = "auto"
+    report: BodyReport,
+    figure: Any,
+    count: int,
+    rows: int,
+    amplitude: float = 0.12,
+    view: str = "auto",
 ) -> None:
     """Draw the lowest modes of the body, its frame held."""
     system = held_body(report)

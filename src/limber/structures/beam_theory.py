@@ -61,9 +61,9 @@ def _modes(recipe: BeamRecipe, along: AlongBeam, kind: str, count: int) -> list[
     x, _ = gauss_points(L, many)
     if kind in ("torsion", "stretch"):
         names = {"torsion": ("polar", "GJ", tip[1]), "stretch": ("mass", "EA", tip[0])}[kind]
-        return beam_ritz.bar_shapes(kind, L, along(names[0], x), along(names[1], x), names[2], many)[
-            :count
-        ]
+        return beam_ritz.bar_shapes(
+            kind, L, along(names[0], x), along(names[1], x), names[2], many
+        )[:count]
     GA = along(f"GA{kind}", x) if getattr(along.root, f"GA{kind}") else None
     bends, turns = ("EIz", "rotary_z") if kind == "y" else ("EIy", "rotary_y")
     load = (tip[0], tip[3] if kind == "y" else tip[2])

@@ -41,7 +41,12 @@ class ReducedStructure(Frozen):
     """
 
     def __init__(
-        self, work: Reduction, choice: Choice, shapes: Array, origin: Array, axes: Array | None = None
+        self,
+        work: Reduction,
+        choice: Choice,
+        shapes: Array,
+        origin: Array,
+        axes: Array | None = None,
     ):
         self.work = work
         self.choice = choice
@@ -106,9 +111,7 @@ class ReducedStructure(Frozen):
         far = np.linalg.norm(s.position[kept] - self.origin, axis=1)
         return [kept[int(far.argmax())]] if kept else []
 
-    def _modes(
-        self, work: Reduction, support: Support, count: int | None
-    ) -> tuple[Array, Array]:
+    def _modes(self, work: Reduction, support: Support, count: int | None) -> tuple[Array, Array]:
         """omega and shapes (N, k) of the lowest modes of the structure, with the interface nodes free."""
         advanced = work.progress.of("computing modes")
         modes = work.lowest_modes(support.elastic)

@@ -121,17 +121,18 @@ class BodyReport:
         return () if self.comparison is None else self.comparison.static
 
     @property
+    def good_modes(self) -> int:
+        """How many modes of the full model, from the lowest, the body has within 1 % and with a modal assurance above 0.9."""
+        bad = [i for i, m in enumerate(self.matches) if abs(m.error) > CLOSE or m.mac < ALIKE]
+        return bad[0] if bad else len(self.matches)
+
+    @property
     def good_to(self) -> float | None:
-        """The frequency, Hz, up to which the body has all modes of the full model, within 1 % and with a modal
-        assurance above 0.9; None without a full model."""
+        """The frequency, Hz, of the last of the `good_modes`, 0 if there are none; None without a full model."""
         if self.comparison is None:
             return None
-        reached = 0.0
-        for match in self.matches:
-            if abs(match.error) > CLOSE or match.mac < ALIKE:
-                break
-            reached = match.omega
-        return reached / (2.0 * np.pi)
+        count = self.good_modes
+        return float(self.comparison.omega[count - 1]) / (2.0 * np.pi) if count else 0.0
 
     def plot(self, **options: Any) -> Figure:
         """A Matplotlib figure: mode shapes, modal assurance, effective masses and static deflections.

@@ -57,11 +57,9 @@ def summary(r: BodyReport) -> dict[str, str]:
 
 
 def _good_to(r: BodyReport) -> str:
-    if not r.good_to:
+    if not r.good_modes:
         return "no mode of the full model within 1 %"
-    last = r.good_to
-    count = sum(m.omega <= last * 2.0 * np.pi for m in r.matches)
-    return f"{last:.5g} Hz: has the first {count} of {len(r.matches)} modes compared, within 1 %, MAC > 0.9"
+    return f"{r.good_to:.5g} Hz: has the first {r.good_modes} of {len(r.matches)} modes compared, within 1 %, MAC > 0.9"
 
 
 def heading(r: BodyReport) -> str:
@@ -109,7 +107,7 @@ def _parts(parts: Array) -> list[str]:
     return ["-" if np.isnan(x) else f"{x:.4f}" for x in parts]
 
 
-def _vector(values: Array) -> str:
+def _vector(values: np.ndarray) -> str:
     size = np.abs(values).max(initial=0.0)
     return ", ".join(f"{0.0 if abs(x) < 1e-12 * size else x:.6g}" for x in values)
 
@@ -123,7 +121,9 @@ def _table(
     shown = [*body[:most], *last]
     widths = [max(map(len, column)) for column in zip(heads, *shown)]
     lines = [
-        "  ".join(x.ljust(w) if i < left else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths)))
+        "  ".join(
+            x.ljust(w) if i < left else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths))
+        )
         for row in (heads, *shown)
     ]
     if len(body) > most:
