@@ -10,7 +10,7 @@ import limber as lb
 from helpers.command import limber, limber_json
 from helpers.files import EXAMPLES
 
-COMMANDS = ("demo", "info", "modes", "simulate", "schema", "bench")
+COMMANDS = ("demo", "info", "modes", "body", "simulate", "schema", "bench")
 
 
 def test_version_is_that_of_the_package():

@@ -98,7 +98,7 @@ def beam(
             f"geometric_stiffening must be True or False, got {shown(geometric_stiffening)}."
         )
     elements = whole("elements", elements, 1)
-    tip = _load(load)
+    tip = tip_load(load)
     check_range(length, along, tip)
 
     shapes = mode_shapes(length, along, tip, counts)
@@ -182,7 +182,7 @@ def shapes_of(recipe: BeamRecipe) -> tuple[AlongBeam, list[BeamShape]]:
     names = "mass", "EI", "GJ", "EA", "GA", "polar_inertia", "rotary_inertia"
     given = {name: getattr(recipe, name) for name in names}
     along = _along(recipe.length, recipe.section, given, counts)
-    return along, mode_shapes(recipe.length, along, _load(recipe.load), counts)
+    return along, mode_shapes(recipe.length, along, tip_load(recipe.load), counts)
 
 
 def _stations(shapes: list[BeamShape], x: Array, length: float, order: int) -> Shapes:
@@ -272,7 +272,7 @@ def _recipe_numbers(along: AlongBeam, section, given: dict) -> dict:
     }
 
 
-def _load(load) -> Array:
+def tip_load(load) -> Array:
     """(mass, Ixx, Iyy, Izz) of the load at the tip."""
     if load is None:
         return np.zeros(4)

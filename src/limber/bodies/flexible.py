@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,27 @@ from limber.checks import (
     shown_number,
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.registry import registered
+
+
+class FullModel(Protocol):
+    """What a body was reduced from, and is compared with in its report (`limber.structures.reduced`)."""
+
+    def placed(self, R: Array, shift: Array) -> FullModel:
+        """The same for the body in another frame."""
+        ...
+
+    def compare(
+        self,
+        body: FlexibleBody,
+        interface: Any,
+        loads: Any,
+        count: int | None,
+        progress: bool | None,
+    ) -> Any:
+        """The body beside the full model."""
+        ...
+
 
 #: The most modes of a kind that a beam may have.
 MOST_MODES = 100
@@ -38,7 +59,8 @@ class FlexibleBody(Body):
 
     `carrier` is what carries its mass, either small rigid bodies (`MassPoints`) or modal integrals; `nodes` are the
     places where other bodies attach, `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps its arguments
-    in `recipe`, for files.  The body is immutable.
+    in `recipe`, for files, and a body that was reduced keeps what it was reduced from in `reduced_from`, for its report;
+    files and copies do not hold that.  The body is immutable.
     """
 
     kind = "flexible"
@@ -50,6 +72,7 @@ class FlexibleBody(Body):
         stiffness: Array,
         damping: Array,
         recipe: BeamRecipe | None = None,
+        reduced_from: FullModel | None = None,
     ):
         if not isinstance(carrier, MassPoints | ModalIntegrals) or not isinstance(nodes, Nodes):
             raise ArgumentTypeError(
@@ -60,8 +83,13 @@ class FlexibleBody(Body):
         self.stiffness = stiffness
         self.damping = damping
         self.recipe = recipe
+        self.reduced_from = reduced_from
         self.mass = carrier.total()
         self._freeze()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a structure is large, and its functions cannot be pickled
+        return self.__dict__ | {"reduced_from": None}
 
     @classmethod
     def from_nodes(
@@ -210,7 +238,13 @@ class FlexibleBody(Body):
     def with_damping(self, damping: Array) -> FlexibleBody:
         """The body with this modal damping matrix; a beam keeps no recipe."""
         _, checked = modal_matrices(self.stiffness, damping, self.modes)
-        return FlexibleBody(self.carrier, self.nodes, self.stiffness, checked)
+        return FlexibleBody(
+            self.carrier, self.nodes, self.stiffness, checked, reduced_from=self.reduced_from
+        )
+
+    def report(self, **options: Any) -> Any:
+        """Whether to trust the body: see `limber.structures.report`, which has the options."""
+        return registered("FlexibleBody.report")(self, **options)
 
     def buckling(self) -> tuple[Array, float] | None:
         """The axis and the buckling load pi^2 EI / (4 L^2) of a beam without geometric stiffening."""

@@ -39,4 +39,5 @@ def placed(
         body.stiffness,
         body.damping,
         recipe,
+        None if body.reduced_from is None else body.reduced_from.placed(R, shift),
     )

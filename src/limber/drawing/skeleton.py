@@ -64,8 +64,8 @@ def _skeleton(item: Attachment, children: list[Attachment]) -> Skeleton:
     wanted = {item.inboard, *(c.at for c in children)} - {None}
     kept = _thinned(len(nodes), {i for i in wanted if i is not None})
     numbers = {i: points.add(nodes[[i]]) for i in kept}
-    if item.inboard is None:
-        points.add_still(np.zeros(3))
+    if item.inboard is None and not points.has(np.zeros(3)):
+        points.add_still(np.zeros(3))  # a node that is there may move with the modes
     drawing = body.drawing()
     if drawing.flexible:
         if len(points) < FEWEST:
@@ -101,6 +101,10 @@ class _Points:
 
     def __len__(self) -> int:
         return len(self.found)
+
+    def has(self, position: Array) -> bool:
+        """Whether there is a point, at rest or not."""
+        return any(np.abs(x.position - position).max() <= self._near for x in self.found)
 
     def add(self, point: Shapes) -> int:
         """The number of a point, new if there is none that is and moves where it does."""

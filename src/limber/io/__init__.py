@@ -8,6 +8,7 @@ from limber.io.files import file_kind, load, save
 from limber.registry import registered
 
 if TYPE_CHECKING:
+    from limber.io.body_npz import read_body, write_body
     from limber.io.calculix import read_abaqus, read_calculix
     from limber.io.dh import DhRow, attach_dh
     from limber.io.frd import FrdModes, read_frd
@@ -28,6 +29,7 @@ _LATER = {
     "attach_dh": "limber.io.dh",
     "parse_urdf": "limber.io.urdf",
     "read_abaqus": "limber.io.calculix",
+    "read_body": "limber.io.body_npz",
     "read_calculix": "limber.io.calculix",
     "read_frd": "limber.io.frd",
     "read_matrix_market": "limber.io.matrix_market",
@@ -35,6 +37,7 @@ _LATER = {
     "read_sid": "limber.io.sid",
     "read_structure": "limber.io.structures",
     "read_urdf": "limber.io.urdf_assembly",
+    "write_body": "limber.io.body_npz",
     "write_sid": "limber.io.sid_writer",
     "write_structure": "limber.io.structure_npz",
 }
@@ -66,6 +69,7 @@ __all__ = [
     "load_scenario",
     "parse_urdf",
     "read_abaqus",
+    "read_body",
     "read_calculix",
     "read_frd",
     "read_matrix_market",
@@ -75,6 +79,7 @@ __all__ = [
     "read_urdf",
     "save",
     "schema",
+    "write_body",
     "write_sid",
     "write_structure",
 ]

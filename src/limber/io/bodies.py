@@ -32,7 +32,7 @@ from limber.io.fields import (
 )
 from limber.io.npz import from_npz
 from limber.io.rotations import RotationSection
-from limber.io.section import Section
+from limber.io.section import Section, validated
 
 #: A bound that keeps a slip of the finger from filling the memory.
 MAX_ELEMENTS = 10_000
@@ -207,16 +207,38 @@ class IntegralsSection(Section):
 
 
 class ModalSection(Section):
-    """A flexible body whose mass is not at its nodes but at points of its own or given by modal integrals."""
+    """A flexible body whose mass is not at its nodes but at points of its own or given by modal integrals.
+
+    All of it may be in an .npz instead, whose arrays are named "stiffness", "nodes/position", "integrals/S0", ...
+    """
 
     points: PointsSection | None = None
     integrals: IntegralsSection | None = None
-    nodes: NodeShapesSection
-    stiffness: Annotated[Any, numbers(("m", "m"))]
+    nodes: NodeShapesSection | None = None
+    stiffness: Annotated[Any, numbers(("m", "m"))] | None = None
     damping: Annotated[Any, numbers(("m", "m"))] | None = None
+    file: FileName | None = None
+    group: Name | None = None
+
+    def _from_file(self, where: Where) -> ModalSection:
+        """The section whose content is in the .npz."""
+        beside = [key for key in self.model_fields_set if key not in ("file", "group")]
+        if beside:
+            raise where.error(
+                f"{beside[0]!r} is given beside 'file', which has all of the body. Leave one of them out.", beside[0]
+            )  # fmt: skip
+        assert self.file is not None
+        arrays = from_npz(where / "file", self.file, self.group, None)
+        return validated(ModalSection, nested(arrays), where / "file")
 
     def build(self, where: Where) -> FlexibleBody:
         """The body."""
+        if self.file is not None:
+            return self._from_file(where).build(where)
+        for name in ("nodes", "stiffness"):
+            if getattr(self, name) is None:
+                raise where.error(f"{name!r} is missing.")
+        assert self.nodes is not None and self.stiffness is not None
         if (self.points is None) == (self.integrals is None):
             raise where.error(
                 "give either 'points' or 'integrals', which carry the mass of the body."
@@ -249,6 +271,31 @@ class ModalSection(Section):
                 second_shapes(self.nodes.second, n, m),
             )
         return FlexibleBody(carrier, Nodes(tuple(self.nodes.names), shapes), stiffness, damping)
+
+
+def nested(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """The arrays of an .npz as a file has them: "nodes/position" is an entry of a mapping."""
+    found: dict[str, Any] = {}
+    for key, values in arrays.items():
+        *path, last = key.split("/")
+        inside = found
+        for part in path:
+            inside = inside.setdefault(part, {})
+            if not isinstance(inside, dict):
+                inside = {}
+        inside[last] = values.tolist()
+    return found
+
+
+def flattened(content: dict[str, Any], prefix: str = "") -> dict[str, np.ndarray]:
+    """The content of a section of a body as the arrays of an .npz."""
+    arrays: dict[str, np.ndarray] = {}
+    for key, value in content.items():
+        if isinstance(value, dict):
+            arrays |= flattened(value, f"{prefix}{key}/")
+        else:
+            arrays[f"{prefix}{key}"] = np.array(value)
+    return arrays
 
 
 class BodySection(Section):

@@ -10,7 +10,7 @@ import numpy as np
 
 from limber.assembly import Assembly, System
 from limber.errors import FileError
-from limber.io.bodies import body_data, same
+from limber.io.bodies import body_data, flattened, same
 from limber.io.joints import joint_data
 from limber.io.model import FORMAT
 from limber.io.yaml_writer import emit
@@ -89,11 +89,13 @@ def _node(body: Any, number: int) -> str:
 
 
 def _move_arrays(bodies: dict[str, Any], file: str, store: dict[str, np.ndarray]) -> None:
-    """Move the arrays of bodies given by nodes from the content of the file to `store`."""
+    """Move the arrays of bodies with mode shapes from the content of the file to `store`."""
     for i, (name, entry) in enumerate(bodies.items()):
-        if "nodes" in entry:
+        for kind in ("nodes", "modal"):
+            if kind not in entry:
+                continue
             group = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f"body {i}"
-            while f"{group}/mass" in store:
+            while f"{group}/stiffness" in store:
                 group += "'"
-            store |= {f"{group}/{key}": np.array(x) for key, x in entry["nodes"].items()}
-            entry["nodes"] = {"file": file, "group": group}
+            store |= flattened(entry[kind], f"{group}/")
+            entry[kind] = {"file": file, "group": group}

@@ -16,8 +16,11 @@ from limber.io.files_read import note_read
 MAX_BYTES = 2**30
 
 
-def from_npz(where: Where, name: str, group: str | None, known: Sequence[str]) -> dict:
-    """The arrays of the file, named as in `known` or `group/known`.  Others are refused; nothing is unpickled."""
+def from_npz(where: Where, name: str, group: str | None, known: Sequence[str] | None) -> dict:
+    """The arrays of the file, named as in `known` or `group/known`.  Others are refused; nothing is unpickled.
+
+    With None for `known` there may be any.
+    """
     path = where.folder / name
     try:
         if not path.is_file():
@@ -33,7 +36,7 @@ def from_npz(where: Where, name: str, group: str | None, known: Sequence[str]) -
                 groups = sorted({key.partition("/")[0] for key in data.files})
                 raise where.error(f"{name} has no arrays {prefix}...; it has {', '.join(groups)}.")
             for key, full in found.items():
-                if key not in known:
+                if known is not None and key not in known:
                     hint = did_you_mean(key, known)
                     raise where.error(f"{name} has the unknown array {full!r}. {hint}")
             return {key: data[full] for key, full in found.items()}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from os import PathLike
+from typing import Any
 
+from limber.errors import ArgumentValueError
 from limber.io.sources import Source
+from limber.io.units import scales
 from limber.structures import Structure
 from limber.structures.superelement import Superelement
 
@@ -12,27 +15,71 @@ _CALCULIX = (".inp", ".sti", ".mas", ".dof")
 _NASTRAN = (".asm", ".bdf", ".dat", ".blk", ".bulk", ".nas", ".pch", ".op4", ".op2")
 
 
-def read_structure(path: str | PathLike) -> Structure | Superelement:
+def read_structure(
+    path: str | PathLike,
+    *,
+    units: str | tuple[float, float] = "m-kg",
+    mass: str | PathLike | None = None,
+    nodes: str | PathLike | None = None,
+    matrices: str | PathLike | None = None,
+) -> Structure | Superelement:
     """The structure or superelement of a file, whose name says what it is.
 
+    Parameters
+    ----------
     path : .npz of `write_structure`; .inp, .sti, .mas or .dof of a CalculiX job (`read_calculix`); .asm, .bdf, .dat, .pch,
-        .op4 or .op2 of Nastran (`read_nastran`).  Units are SI; those functions take others, and other file names.
+        .op4 or .op2 of Nastran (`read_nastran`); the stiffness matrix, .mtx, of Matrix Market files
+        (`read_matrix_market`) or of Abaqus (`read_abaqus`).
+    units : of the numbers, as in `read_calculix`; those of an .npz are SI.
+    mass, nodes : for .mtx: the mass matrix, and the table of nodes or, of Abaqus, the deck (.inp).
+    matrices : for Nastran: the file with the matrices, if it is not beside or in `path`.
     """
     source = Source(path)
     suffix = source.path.suffix.lower()
+    is_matrix = suffix == ".mtx" or source.path.name.lower().endswith(".mtx.gz")
+    for name, given, meant in (
+        ("mass", mass, is_matrix), ("nodes", nodes, is_matrix), ("matrices", matrices, suffix in _NASTRAN)
+    ):  # fmt: skip
+        if given is not None and not meant:
+            what = "of .mtx matrices" if name != "matrices" else "of Nastran"
+            raise ArgumentValueError(
+                f"{name} is for files {what}, and {source.path.name} is none: leave it out."
+            )
+    if is_matrix:
+        return _from_matrices(source, mass, nodes, units)
     if suffix == ".npz":
+        if scales(units) != (1.0, 1.0):
+            raise ArgumentValueError(
+                f"units={units!r} is not for an .npz of write_structure, which is in SI units: leave it out."
+            )
         from limber.io.structure_npz import read_structure_npz  # noqa: PLC0415
 
         return read_structure_npz(source)
     if suffix in _CALCULIX:
         from limber.io.calculix import read_calculix  # noqa: PLC0415
 
-        return read_calculix(path)
+        return read_calculix(path, units=units)
     if suffix in _NASTRAN:
         from limber.io.nastran import read_nastran  # noqa: PLC0415
 
-        return read_nastran(path)
+        return read_nastran(path, matrices=matrices, units=units)
     raise source.error(
-        f"files that end in {suffix or 'nothing'} are not known here. Known are .npz, {', '.join((*_CALCULIX, *_NASTRAN))}; "
-        "read_matrix_market reads .mtx, read_sid Standard Input Data."
+        f"files that end in {suffix or 'nothing'} are not known here. Known are .npz, {', '.join((*_CALCULIX, *_NASTRAN))} "
+        "and .mtx; read_sid reads Standard Input Data."
     )
+
+
+def _from_matrices(source: Source, mass: Any, nodes: Any, units: Any) -> Structure:
+    """The structure of a stiffness matrix and the files that belong to it."""
+    if mass is None or nodes is None:
+        raise ArgumentValueError(
+            f"{source.path.name} is one matrix of a structure: give the mass matrix in mass=..., and in nodes=... the table of "
+            "nodes (name x y z a line) or, for matrices of Abaqus, its deck (.inp)."
+        )
+    if str(nodes).lower().endswith(".inp"):
+        from limber.io.calculix import read_abaqus  # noqa: PLC0415
+
+        return read_abaqus(source.path, mass, nodes, units=units)
+    from limber.io.matrix_market import read_matrix_market  # noqa: PLC0415
+
+    return read_matrix_market(mass, source.path, nodes, units=units)

@@ -16,13 +16,13 @@ from limber.drawing.colours import COLOURS
 from limber.drawing.geometry import Geometry, geometry
 from limber.dynamics.evaluate import External, check_system
 from limber.dynamics.kinematics import integrate, jacobian, pose
-from limber.dynamics.modes import modes
+from limber.dynamics.modes import Modes, modes
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.plotting.stage import joint_points, stage
 from limber.plotting.style import COLUMN, new_figure, plain, save, style, target
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 #: The colour of the other end of the swing.
 PALE = "#9CC7E2"
@@ -88,26 +88,38 @@ def mode_shapes(
         raise ArgumentValueError(
             f"{system.name!r} has no mode with a frequency here: it has nothing that bends, or no gravity to swing in."
         )
-    still = geometry(system, q)
-    n = len(with_frequency)
-    columns = min(columns, n)
-    rows = -(-n // columns)
+    columns = min(columns, len(with_frequency))
+    rows = -(-len(with_frequency) // columns)
     with style():
         figure = new_figure(width, (panel_height + 2 * APART) * rows + 0.15 + 0.25 * bool(title))
         figure.set_layout_engine("constrained", h_pad=APART)  # titles off the labels above them
-        for k, i in enumerate(with_frequency):
-            swing = displacement(system, q, found.shapes[:, i], still)
-            place = (rows, columns, k + 1)
-            axes, seen = _panel(figure, place, system, still, swing, amplitude, view)
-            label = f"mode {k + 1}: {_hertz(found.frequencies[i])} Hz"
-            if abs(found.damping[i]) > ROUNDING:
-                label += f", damping {found.damping[i]:.2g}"
-            axes.set_title(label if seen else f"{label}; turns in place", loc="left")
+        draw_modes(figure, (rows, columns), system, q, found, with_frequency, amplitude, view)
         if title:
             figure.suptitle(plain(title), fontsize=9)
     if file is not None:
         save(figure, file)
     return figure
+
+
+def draw_modes(
+    figure: Figure | SubFigure,
+    grid: tuple[int, int],
+    system: System,
+    q: Array,
+    found: Modes,
+    which: Iterable[int],
+    amplitude: float,
+    view: str,
+) -> None:
+    """Draw modes in the places of a grid of rows and columns, counted from 1."""
+    still = geometry(system, q)
+    for k, i in enumerate(which):
+        swing = displacement(system, q, found.shapes[:, i], still)
+        axes, seen = _panel(figure, (*grid, k + 1), system, still, swing, amplitude, view)
+        label = f"mode {k + 1}: {_hertz(found.frequencies[i])} Hz"
+        if abs(found.damping[i]) > ROUNDING:
+            label += f", damping {found.damping[i]:.2g}"
+        axes.set_title(label if seen else f"{label}; turns in place", loc="left")
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from limber.structures.interface import NodeRows
 from limber.structures.loads import loaded_mass
 from limber.structures.mode_set import LOADS, ModeSet, attachment_shapes, constraint_shapes
 from limber.structures.progress import Progress
+from limber.structures.reduced import ReducedStructure
 from limber.structures.rigid import rigid_motions
 from limber.structures.stiffening import UnitLoads, check_stiffening, stiffened
 from limber.structures.support import Support
@@ -71,13 +73,30 @@ class Reduction:
         single = self.clamped if len(self.clamped) == 1 else []
         return [*single, *self.pinned, *self.interface, *self.load_nodes]
 
-    def support(self) -> Support:
-        """The structure as it is held."""
+    def again(self, loads: Mapping[Node, Any] | None, progress: bool | None) -> Reduction:
+        """The same, with other loads unless they are None."""
+        made = copy(self)
+        made.progress = Progress(progress)
+        if loads is not None:
+            made.load_nodes, made.M = loaded_mass(self.structure, self.rows, loads)
+        return made
+
+    def numbers(self, argument: str, value: Any) -> list[int]:
+        """The numbers of one node or several of the structure, given by name or number."""
+        return node_numbers(self.structure, argument, value)
+
+    def held(self) -> np.ndarray:
+        """(N,): which freedoms are held."""
         s = self.structure
         held = np.zeros((len(s), s.freedoms), bool)
         held[self.clamped] = True
         held[self.pinned, :3] = True
-        support = Support(s, held.ravel(), self.M, self.progress.of("factoring K"))
+        return held.ravel()
+
+    def support(self) -> Support:
+        """The structure as it is held."""
+        s = self.structure
+        support = Support(s, self.held(), self.M, self.progress.of("factoring K"))
         if self.clamped and support.rigid.shape[1]:
             raise ModelError(
                 f"clamped={listed(s.names[j] for j in self.clamped)} does not hold the structure: {support.rigid.shape[1]} rigid-body "
@@ -98,10 +117,13 @@ class Reduction:
                 'modes={"effective_mass": ...} needs a structure that is held: modes of a free one do not react to '
                 "accelerations of its frame. Give clamped=..., a number of modes or a band."
             )
-        rng = np.random.default_rng(1)
-        start = rng.standard_normal((self.M.shape[0], BLOCK))
-        modes = LowestModes(flexibility, self.M, start)
+        modes = self.lowest_modes(flexibility)
         return chosen_modes(choice, modes, self.effective_mass, self.progress.of("computing modes"))
+
+    def lowest_modes(self, flexibility: Callable[[Array], Array]) -> LowestModes:
+        """The iteration that finds modes of the structure with its loads."""
+        rng = np.random.default_rng(1)
+        return LowestModes(flexibility, self.M, rng.standard_normal((self.M.shape[0], BLOCK)))
 
     def effective_mass(self, shapes: Array) -> Array:
         """(k, 6): the parts of mass (x, y, z) and inertia (about x, y, z) that shapes (N, k), orthonormal in M, have.
@@ -195,7 +217,8 @@ def reduce(
     matrices = modal_matrices(np.diag(omega**2), np.diag(2.0 * ratio * omega), m)
     names = tuple(structure.names[j] for j in kept)
     node_shapes = Shapes(position[kept], translation, rotation, second)
-    return FlexibleBody(integrals, Nodes(names, node_shapes), *matrices)
+    full = ReducedStructure(work, choice, phi, work.origin(origin))
+    return FlexibleBody(integrals, Nodes(names, node_shapes), *matrices, reduced_from=full)
 
 
 def _coordinates(

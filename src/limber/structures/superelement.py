@@ -16,6 +16,7 @@ from limber.checks import Array, array, number, shown, suggestion, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 from limber.structures.closure import closed_integrals
+from limber.structures.reduced_superelement import ReducedSuperelement
 
 #: Forces that a rigid-body motion may cause, as a part of those of a row alone, both divided by sqrt(K_ii).
 _FREE = 1e-6
@@ -60,7 +61,7 @@ class Superelement(Frozen):
                 f"freedoms must be different rows of the {a} of M and K, or -1, got {shown(freedoms)}."
             )
         self.freedoms = rows
-        self._rigid = self._motions(np.zeros(3))
+        self._rigid = self.motions(np.zeros(3))
         if np.linalg.matrix_rank(self._rigid) < 6:
             raise ArgumentValueError(
                 "freedoms do not tell all six rigid-body motions apart: the boundary needs a node with six freedoms, or "
@@ -69,7 +70,7 @@ class Superelement(Frozen):
         self._check()
         self._freeze()
 
-    def _motions(self, about: Array) -> Array:
+    def motions(self, about: Array) -> Array:
         """(a, 6): motions of all freedoms by unit rotations about a point, then by unit translations."""
         each = np.zeros((len(self.position), 6, 6))
         for i, axis in enumerate(np.eye(3)):
@@ -130,12 +131,12 @@ class Superelement(Frozen):
 
     def wave_speed(self) -> float:
         """The lowest frequency of the free component times its size: at most about the speed of sound in it, m/s."""
-        motions = self._motions(np.zeros(3))
+        motions = self.motions(np.zeros(3))
         M = motions.T @ self.M @ motions
         mass = np.trace(M[3:, 3:]) / 3.0
         com = np.array([M[2, 4], M[0, 5], M[1, 3]]) / mass
         spread = 0.5 * np.trace(M[:3, :3]) / mass - com @ com
-        return float(self._modes([], motions)[0][0] * 2.0 * np.sqrt(max(spread, 0.0)))
+        return float(self.modes([], motions)[0][0] * 2.0 * np.sqrt(max(spread, 0.0)))
 
     def reduce(
         self,
@@ -159,8 +160,8 @@ class Superelement(Frozen):
         ratio = number("damping", damping, minimum=0.0)
         held = self._clamped(clamped)
         about = self.position[held[0]] if held else np.zeros(3)
-        motions = self._motions(about)
-        omega, X = self._modes(held, motions)
+        motions = self.motions(about)
+        omega, X = self.modes(held, motions)
         if modes is not None:
             modes = whole("modes", modes, 1)
             if modes > omega.size:
@@ -179,7 +180,13 @@ class Superelement(Frozen):
             tuple(self.names[j] for j in full),
             Shapes(self.position[full] - about, moved[:, :3], moved[:, 3:]),
         )
-        return FlexibleBody(integrals, nodes, np.diag(omega**2), np.diag(2.0 * ratio * omega))
+        return FlexibleBody(
+            integrals,
+            nodes,
+            np.diag(omega**2),
+            np.diag(2.0 * ratio * omega),
+            reduced_from=ReducedSuperelement(self, held, X, about),
+        )
 
     def _clamped(self, clamped: str | Sequence[str] | None) -> list[int]:
         """Numbers of the clamped nodes, checked."""
@@ -203,17 +210,9 @@ class Superelement(Frozen):
             )
         return held
 
-    def _modes(self, held: list[int], motions: Array) -> tuple[Array, Array]:
+    def modes(self, held: list[int], motions: Array) -> tuple[Array, Array]:
         """Frequencies and mass-normalized shapes (a, m) with the held nodes at rest or without rigid-body motion."""
-        a = len(self.M)
-        if held:
-            fixed = self.freedoms[held]
-            Z = np.delete(np.eye(a), fixed[fixed >= 0], axis=1)
-        else:
-            Q = la.qr(self.M @ motions)[0]
-            Z = Q[:, 6:]  # no momentum
-        size = 1.0 / np.sqrt(np.maximum(np.diag(Z.T @ self.K @ Z), 1e-300))
-        Z = Z * size
+        Z = self.admissible(held, motions)
         K, M = Z.T @ self.K @ Z, Z.T @ self.M @ Z
         stiff = la.eigvalsh(K)
         if stiff[0] <= _ZERO * stiff[-1]:
@@ -225,6 +224,17 @@ class Superelement(Frozen):
         some = mu > _ZERO * mu[-1]
         mu, Y = mu[some][::-1], Y[:, some][:, ::-1]
         return 1.0 / np.sqrt(mu), Z @ Y / np.sqrt(mu)
+
+    def admissible(self, held: list[int], motions: Array) -> Array:
+        """(a, j): a basis of the motions with the held nodes at rest or without rigid-body motion; K of each is 1."""
+        a = len(self.M)
+        if held:
+            fixed = self.freedoms[held]
+            Z = np.delete(np.eye(a), fixed[fixed >= 0], axis=1)
+        else:
+            Q = la.qr(self.M @ motions)[0]
+            Z = Q[:, 6:]  # no momentum
+        return Z / np.sqrt(np.maximum(np.diag(Z.T @ self.K @ Z), 1e-300))
 
     def __repr__(self):
         return f"Superelement(nodes={len(self)}, generalized={self.generalized})"

@@ -78,14 +78,14 @@ def report(
         "plots": _plots(selection, names),
         "tables": tables(result, ends),
         "scene": json.dumps(scene(result, followed, number("scale", scale)), separators=(",", ":")),
-        "style": _source("page.css"),
-        "script": "\n".join(_source(name) for name in SCRIPTS),
+        "style": source("page.css"),
+        "script": "\n".join(source(name) for name in SCRIPTS),
     }
     shown_bodies = json.loads(parts["scene"])["bodies"][:40]
     parts["bodies"] = _bodies(shown_bodies, len(s.bodies))
     parts["scene"] = parts["scene"].replace("<", "\\u003c")
     with replacing(file) as stream:
-        stream.write(_filled(_source("page.html"), parts).encode())
+        stream.write(filled(source("page.html"), parts).encode())
     return file
 
 
@@ -148,11 +148,12 @@ def _bodies(bodies: list[dict[str, Any]], count: int) -> str:
     return f'<ul class="bodies">{"".join(chips + more)}</ul>'
 
 
-def _source(name: str) -> str:
+def source(name: str) -> str:
+    """A file of this package."""
     return (files("limber.viewer") / name).read_text(encoding="utf-8").rstrip()
 
 
-def _filled(page: str, parts: dict[str, str]) -> str:
+def filled(page: str, parts: dict[str, str]) -> str:
     """The page with its {{names}} replaced, once: what is put in is not looked at again."""
     pieces = page.split("{{")
     out = [pieces[0]]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 POINTS = 40_000
 #: The colour that becomes that of the text of the page.
 INK = "#010203"
-_THEMED: dict[str, Any] = dict.fromkeys(
+THEMED: dict[str, Any] = dict.fromkeys(
     (
         "text_color", "axes_edgecolor", "axes_labelcolor", "axes_titlecolor", "xtick_color", "ytick_color",
         "grid_color", "legend_labelcolor",
@@ -33,7 +33,7 @@ def plot_html(
     """Panels as a figure of the page; `span` is the time its axes show."""
     figure = figure_of(
         [p.thinned(POINTS) for p in panels], events, width=4.9, panel_height=1.9, foreground=INK,
-        figure_facecolor="none", axes_facecolor="none", savefig_facecolor="none", grid_alpha=0.14, **_THEMED,
+        figure_facecolor="none", axes_facecolor="none", savefig_facecolor="none", grid_alpha=0.14, **THEMED,
     )  # fmt: skip
     for axes in figure.axes:
         axes.set_xlim(*span)

@@ -18,20 +18,20 @@ _UNITS = {C.ANGLE: ("rad", "rad/s", "N m"), C.DISPLACEMENT: ("m", "m/s", "N")}
 def tables(result: Result, nodes: dict[str, int]) -> str:
     """All tables as HTML; `nodes` are those whose deflections are listed."""
     parts = [
-        _table("Run", run(result)),
-        _table("Model", model(result)),
-        _wide("Largest values of the joints", _HEADS_JOINTS, joints(result)),
-        _wide(
+        pair_table("Run", run(result)),
+        pair_table("Model", model(result)),
+        wide_table("Largest values of the joints", _HEADS_JOINTS, joints(result)),
+        wide_table(
             "Largest deflections, body axes (m)",
             ("node", "x", "y", "z"),
             deflections(result, nodes),
         ),
-        _wide("Energy (J)", ("", "first", "last", "lowest", "highest"), energies(result)),
+        wide_table("Energy (J)", ("", "first", "last", "lowest", "highest"), energies(result)),
         f"<p>{escape(balance(result))}</p>",
     ]
     if result.events:
         happened: Rows = [(f"{e.t:.6g} s", e.name or "(no name)") for e in result.events[:50]]
-        parts.append(_table("Events", happened))
+        parts.append(pair_table("Events", happened))
     return "\n".join(p for p in parts if p)
 
 
@@ -156,12 +156,14 @@ def _shown(value: float) -> str:
     return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
 
 
-def _table(caption: str, rows: Rows) -> str:
+def pair_table(caption: str, rows: Rows) -> str:
+    """Names and values."""
     lines = [f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows]
     return f"<table><caption>{escape(caption)}</caption><tbody>{''.join(lines)}</tbody></table>"
 
 
-def _wide(caption: str, heads: tuple[str, ...], rows: Rows) -> str:
+def wide_table(caption: str, heads: tuple[str, ...], rows: Rows) -> str:
+    """Columns under heads; nothing without rows."""
     if not rows:
         return ""
     head = "".join(f"<th>{escape(h)}</th>" for h in heads)

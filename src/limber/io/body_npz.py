@@ -1,0 +1,47 @@
+"""Flexible bodies in a file .npz, bit for bit."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+import numpy as np
+
+from limber.bodies import FlexibleBody
+from limber.checks import shown
+from limber.errors import ArgumentTypeError
+from limber.io.bodies import ModalSection, NodesSection, flattened, flexible_data, nested
+from limber.io.document import Document
+from limber.io.files import file_path
+from limber.io.npz import from_npz
+from limber.io.section import validated
+from limber.whole import replacing
+
+
+def read_body(path: str | PathLike) -> FlexibleBody:
+    """The flexible body of a file that `write_body` has written.
+
+    path : of the file, .npz.
+    """
+    file = file_path(path)
+    where = Document(file, text="{}").root
+    arrays = from_npz(where, file.name, None, None)
+    if "nodes/names" in arrays:
+        return validated(ModalSection, nested(arrays), where).build(where)
+    return validated(NodesSection, nested(arrays), where).build(where)
+
+
+def write_body(body: FlexibleBody, path: str | PathLike) -> str:
+    """Write a flexible body to a file .npz; `read_body` and model files read it back bit for bit.
+
+    body : what to write.  A beam is written as its numbers.
+    path : of the file, .npz; one that exists is replaced, whole.
+
+    Returns the key under which a model file names it: `modal`, as in `modal: {file: body.npz}`, or `nodes` for a body
+    of `FlexibleBody.from_nodes`.
+    """
+    if not isinstance(body, FlexibleBody):
+        raise ArgumentTypeError(f"body must be a FlexibleBody, got {shown(body)}.")
+    ((kind, content),) = flexible_data(body, expand=True).items()
+    with replacing(file_path(path)) as stream:
+        np.savez_compressed(stream, **flattened(content))  # type: ignore[arg-type]
+    return kind

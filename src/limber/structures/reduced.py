@@ -1,0 +1,186 @@
+r"""The structure that a body was reduced from, kept for reports.
+
+Body and structure are compared in the freedoms u of the structure, held as it was when it was reduced.  The body moves
+in span [Phi, R], where R are the rigid-body motions that the supports leave:
+
+    frequencies    of Phi^T K Phi (the stiffness of the body) and [Phi, R]^T M [Phi, R], M with loads at nodes
+    compliance     W P Phi (Phi^T K Phi)^{-1} (W P Phi)^T against W P G P^T W^T, with W the rows of loaded nodes and
+                   P = I - R (R^T M R)^{-1} R^T M (inertia relief)
+    movable mass   diag(S^T M_f M_ff^{-1} M_f^T S) less the part of R; S are unit motions of the body frame, f the
+                   freedoms that are not held
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse.linalg import cg
+
+from limber.bodies.flexible import FlexibleBody
+from limber.checks import Array, listed
+from limber.errors import ArgumentValueError
+from limber.frozen import Frozen
+from limber.structures.choice import Choice, chosen_modes
+from limber.structures.comparison import Comparison, assurance, static_loads
+from limber.structures.rigid import rigid_motions
+from limber.structures.support import Support
+
+if TYPE_CHECKING:
+    from limber.structures.reduce import Reduction
+
+
+class ReducedStructure(Frozen):
+    """A structure, how it was reduced, and the shapes (N, m) of the body in its freedoms.
+
+    origin : of the body frame in the axes of the structure; `axes` (3, 3) has those of the structure as columns, in the
+    body frame.
+    """
+
+    def __init__(
+        self,
+        work: Reduction,
+        choice: Choice,
+        shapes: Array,
+        origin: Array,
+        axes: Array | None = None,
+    ):
+        self.work = work
+        self.choice = choice
+        self.shapes = shapes
+        self.origin = origin
+        self.axes = np.eye(3) if axes is None else axes
+        self._freeze()
+
+    def placed(self, R: Array, shift: Array) -> ReducedStructure:
+        """The same of the body in another frame, in which its old origin lies at `shift`, its old axes are those of R."""
+        axes = R @ self.axes
+        return ReducedStructure(
+            self.work, self.choice, self.shapes, self.origin - axes.T @ shift, axes
+        )
+
+    def compare(
+        self,
+        body: FlexibleBody,
+        interface: Any,
+        loads: Mapping | None,
+        count: int | None,
+        progress: bool | None,
+    ) -> Comparison:
+        """The body beside the structure; `count` modes of the structure, as many as the body has if None."""
+        work = self.work.again(loads, progress)
+        names = work.structure.names
+        nodes = self._loaded_nodes(work, body, interface)
+        with work.progress:
+            support = work.support()
+            omega, exact = self._modes(work, support, count)
+            own, shapes = self._body_modes(work, support, body)
+            full, compliance = self._compliance(work, support, body, nodes)
+            movable = self._movable(work, support)
+        return Comparison(
+            full=f"the structure of {len(work.structure)} nodes, {work.structure.active.sum()} freedoms",
+            held=_held(work),
+            omega=omega,
+            own=own,
+            mac=assurance(shapes.T @ (work.M @ exact), omega),
+            static=static_loads([names[j] for j in nodes], full, compliance),
+            movable=movable,
+            remedy="method='static-correction' with interface=... the node makes it exact",
+        )
+
+    def _loaded_nodes(self, work: Reduction, body: FlexibleBody, interface: Any) -> list[int]:
+        """The nodes with unit loads: those given, the interface, those that carry loads, or the tip."""
+        s, held = work.structure, {*work.clamped, *work.pinned}
+        if interface is not None:
+            nodes = work.numbers("interface", interface)
+            for j in nodes:
+                if j in held:
+                    raise ArgumentValueError(
+                        f"interface has the node {s.names[j]!r}, which is held: a load there does not deform the structure. "
+                        "Give nodes that are free."
+                    )
+            return nodes
+        if work.interface or work.load_nodes:
+            return list(dict.fromkeys([*work.interface, *work.load_nodes]))
+        kept = [j for j in map(s.node, body.nodes.names) if j not in held]
+        if body.end_node is not None and s.node(body.end_node) in kept:
+            return [s.node(body.end_node)]
+        far = np.linalg.norm(s.position[kept] - self.origin, axis=1)
+        return [kept[int(far.argmax())]] if kept else []
+
+    def _modes(self, work: Reduction, support: Support, count: int | None) -> tuple[Array, Array]:
+        """omega and shapes (N, k) of the lowest modes of the structure, with the interface nodes free."""
+        advanced = work.progress.of("computing modes")
+        modes = work.lowest_modes(support.elastic)
+        band = self.choice.band
+        if count is None and band is not None:
+            below = Choice(band=(0.0, band[1]))
+            value, shapes, _ = chosen_modes(below, modes, work.effective_mass, advanced)
+        else:
+            value, shapes, _ = modes.find(count or self.shapes.shape[1], advanced)
+        return np.sqrt(value), shapes
+
+    def _body_modes(
+        self, work: Reduction, support: Support, body: FlexibleBody
+    ) -> tuple[Array, Array]:
+        """omega and shapes (N, m) of the body, held and loaded as the structure is."""
+        basis = np.hstack([self.shapes, support.rigid])
+        m, r = body.modes, support.rigid.shape[1]
+        K = scipy.linalg.block_diag(body.stiffness, np.zeros((r, r)))
+        value, vector = scipy.linalg.eigh(K, basis.T @ (work.M @ basis))
+        return np.sqrt(np.maximum(value[r:], 0.0)), basis @ vector[:, r : r + m]
+
+    def _compliance(
+        self, work: Reduction, support: Support, body: FlexibleBody, nodes: list[int]
+    ) -> tuple[Array, Array]:
+        """Compliances (6 k, 6 k) at nodes, of the structure and of the body."""
+        turn = sp.block_diag([self.axes] * (2 * len(nodes))) if nodes else sp.csr_array((0, 0))
+        W = (turn @ work.rows.stacked(nodes)).tocsr()
+        moved = W @ support.without_rigid(self.shapes)
+        body_compliance = moved @ np.linalg.solve(body.stiffness, moved.T)
+        if not nodes:
+            return np.zeros((0, 0)), body_compliance
+        return W @ support.elastic(W.T.toarray()), body_compliance
+
+    def _movable(self, work: Reduction, support: Support) -> Array:
+        """(6,): mass along and inertia about the axes of the body that take part in all modes."""
+        s = work.structure
+        motions = rigid_motions(s.position, s.freedoms, self.origin)
+        turns, shifts = motions[:, :3] @ self.axes.T, motions[:, 3:] @ self.axes.T
+        force = s.M @ np.hstack([shifts, turns])
+        free = np.flatnonzero(~work.held() & (s.M.diagonal() > 0.0))
+        M = s.M[free][:, free]
+        inverse = sp.diags_array(1.0 / M.diagonal())
+        moved = np.column_stack(
+            [cg(M, f, rtol=1e-13, maxiter=1000, M=inverse)[0] for f in force[free].T]
+        )
+        total = np.einsum("ni,ni->i", force[free], moved)
+        R = support.rigid
+        if R.shape[1]:
+            part = R.T @ force
+            total = total - np.einsum("ri,ri->i", part, np.linalg.solve(R.T @ (s.M @ R), part))
+        size = np.einsum("ni,ni->i", np.hstack([shifts, turns]), force)
+        return np.where(total > 1e-10 * size, total, 0.0)
+
+
+def _held(work: Reduction) -> str:
+    """How the structure is held and what it carries."""
+    names = work.structure.names
+    parts = [
+        f"{word} {_nodes(names, nodes)}"
+        for word, nodes in (("clamped at", work.clamped), ("pinned at", work.pinned))
+        if nodes
+    ]
+    if not parts:
+        parts = ["free"]
+    if work.load_nodes:
+        parts.append(f"with the loads at {_nodes(names, work.load_nodes)}")
+    return ", ".join(parts)
+
+
+def _nodes(names: Iterable[str], nodes: list[int]) -> str:
+    names = list(names)
+    return listed(names[j] for j in nodes) if len(nodes) <= 4 else f"{len(nodes)} nodes"

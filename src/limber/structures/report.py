@@ -1,0 +1,267 @@
+"""Reports on flexible bodies: how far to trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+
+from limber.bodies.flexible import FlexibleBody
+from limber.bodies.integrals import ModalIntegrals, full, tilde
+from limber.checks import Array, shown, whole
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.frozen import read_only
+from limber.registry import registered
+from limber.structures.beam_theory import beam_comparison
+from limber.structures.comparison import Comparison, StaticLoad
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+    from limber.structures.structure import Node
+
+#: A mode of the full model is one of the body if its frequency is within this part, and modal assurance above that.
+CLOSE, ALIKE = 0.01, 0.9
+#: A static deflection that lacks more than this part is remarked upon.
+LACKING = 0.01
+#: Mass and inertia that are less than this part of the largest count as none.
+NONE = 1e-12
+
+
+@dataclass(frozen=True)
+class Match:
+    """A mode of the full model and the mode of the body that is most like it, both counted from 0."""
+
+    full: int
+    body: int
+    omega: float
+    own: float
+    mac: float
+
+    @property
+    def alike(self) -> bool:
+        """Whether the modes are more alike than not."""
+        return self.mac >= 0.5
+
+    @property
+    def error(self) -> float:
+        """By which part the frequency of the body is too high."""
+        return self.own / self.omega - 1.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BodyReport:
+    """How far to trust a flexible body; it prints as tables, and draws itself with `plot` and `html`.
+
+    body, name : the body, and its name in headings.
+    omega, damping : (m,) its frequencies with the body frame held, rad/s, ascending, and damping ratios.
+    shapes : (m, m) these modes in the coordinates of the body, with modal mass 1.
+    mass, com, inertia : kg; m in the body frame; (3, 3) about the centre of mass, kg m^2.
+    total : (6,) mass along x, y, z and inertia about the axes of the body frame, x, y, z, through its origin.
+    effective_mass : (m, 6) how much of `total` reacts to accelerations of the frame in each mode, kg and kg m^2.
+    comparison : the body beside the full model (`Comparison`): a structure, a superelement or beam theory; None if the
+        body does not know one.
+    notes : what to heed and what cannot be known, in words.
+    """
+
+    body: FlexibleBody
+    name: str
+    omega: Array
+    damping: Array
+    shapes: Array
+    mass: float
+    com: Array
+    inertia: Array
+    total: Array
+    effective_mass: Array
+    comparison: Comparison | None
+    notes: tuple[str, ...]
+
+    def __post_init__(self):
+        read_only(self)
+
+    @property
+    def frequencies(self) -> Array:
+        """omega in Hz."""
+        return self.omega / (2.0 * np.pi)
+
+    @property
+    def parts(self) -> Array:
+        """(m, 6): `effective_mass` as parts of `total`; nan where a direction has no mass or inertia."""
+        none = np.where(self.total > 0.0, self.total, np.nan)
+        return self.effective_mass / none
+
+    @property
+    def movable_parts(self) -> Array | None:
+        """(6,): the most that the sum of `parts` can be, with all modes of the full model; None if not known."""
+        if self.comparison is None or self.comparison.movable is None:
+            return None
+        return self.comparison.movable / np.where(self.total > 0.0, self.total, np.nan)
+
+    @property
+    def matches(self) -> tuple[Match, ...]:
+        """Every mode of the full model with the mode of the body that is most like it."""
+        c = self.comparison
+        if c is None:
+            return ()
+        nearest = c.mac.argmax(axis=0)
+        return tuple(
+            Match(k, int(i), float(c.omega[k]), float(c.own[i]), float(c.mac[i, k]))
+            for k, i in enumerate(nearest)
+        )
+
+    @property
+    def static(self) -> tuple[StaticLoad, ...]:
+        """Deflections under unit loads, of the full model and of the body."""
+        return () if self.comparison is None else self.comparison.static
+
+    @property
+    def good_modes(self) -> int:
+        """How many modes of the full model, from the lowest, the body has within 1 % and with a modal assurance above 0.9."""
+        bad = [i for i, m in enumerate(self.matches) if abs(m.error) > CLOSE or m.mac < ALIKE]
+        return bad[0] if bad else len(self.matches)
+
+    @property
+    def good_to(self) -> float | None:
+        """The frequency, Hz, of the last of the `good_modes`, 0 if there are none; None without a full model."""
+        if self.comparison is None:
+            return None
+        count = self.good_modes
+        return float(self.comparison.omega[count - 1]) / (2.0 * np.pi) if count else 0.0
+
+    def plot(self, **options: Any) -> Figure:
+        """A Matplotlib figure: mode shapes, modal assurance, effective masses and static deflections.
+
+        See `limber.plotting.plot_body` for the options.
+        """
+        return registered("BodyReport.plot")(self, **options)
+
+    def html(self, path: Any, **options: Any) -> Path:
+        """Write one HTML file with the tables and pictures; see `limber.viewer.body_page` for the options."""
+        return registered("BodyReport.html")(self, path, **options)
+
+    def __repr__(self):
+        from limber.structures.report_text import text  # noqa: PLC0415 (only to print)
+
+        return text(self)
+
+
+def report(
+    body: FlexibleBody,
+    *,
+    interface: Node | Iterable[Node] | None = None,
+    loads: Mapping[Node, Any] | None = None,
+    modes: int | None = None,
+    name: str = "",
+    progress: bool | None = None,
+) -> BodyReport:
+    """How far to trust a flexible body; `body.report()` is the same.
+
+    Parameters
+    ----------
+    body : from `Structure.reduce`, `Superelement.reduce` or `beam`, which are compared with the structure, the
+        superelement and the theory of beams, or any other, of which only its own properties can be known.
+    interface : nodes with unit forces and moments for the static comparison.  None: those that the body was reduced with,
+        those that carry loads, or the tip.
+    loads : {node: (mass, inertia)} as in `reduce`: body and structure are compared with these loads on them.  None: those
+        that the structure was reduced with; {}: none.
+    modes : how many modes of the full model are compared.  None: as many as the body has; for a body of a band of
+        frequencies, all up to its top.
+    name : of the body, for headings.
+    progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
+
+    The structure is factored again, which takes about as long as the reduction.  Model files, pickles and copies of a body do not
+    hold its structure: report on the body that `reduce` gave.
+    """
+    if not isinstance(body, FlexibleBody):
+        raise ArgumentTypeError(f"body must be a FlexibleBody, got {shown(body)}.")
+    if body.free_symbols:
+        raise ArgumentValueError(
+            "the body has symbols among its numbers: a report needs numbers. Substitute them first."
+        )
+    if not body.modes:
+        raise ArgumentValueError("the body has no modes: there is nothing to report on.")
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"name must be text, got {shown(name)}.")
+    count = None if modes is None else whole("modes", modes, 1)
+    comparison = _comparison(body, interface, loads, count, progress)
+    integrals = body.integrals
+    value, shapes = scipy.linalg.eigh(body.stiffness, integrals.G0)
+    omega = np.sqrt(np.maximum(value, 0.0))
+    loss = np.einsum("ri,rs,si->i", shapes, body.damping, shapes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        damping = np.where(omega > 0.0, loss / (2.0 * omega), np.nan)
+    rigid = np.diag(integrals.rigid_block())[[3, 4, 5, 0, 1, 2]]
+    largest = np.repeat([rigid[:3].max(), rigid[3:].max()], 3)
+    total = np.where(rigid > NONE * largest, rigid, 0.0)
+    reaction = shapes.T @ np.hstack([integrals.E0, integrals.F0])
+    effective = np.where(total > 0.0, reaction**2, 0.0)
+    made = BodyReport(
+        body, name, omega, damping, shapes, *_mass_properties(integrals), total, effective, comparison, ()
+    )  # fmt: skip
+    return replace(made, notes=tuple(_notes(made)))
+
+
+def _comparison(
+    body: FlexibleBody, interface: Any, loads: Any, count: int | None, progress: bool | None
+) -> Comparison | None:
+    """The body beside what it is an approximation of, if that is known."""
+    if body.reduced_from is not None:
+        return body.reduced_from.compare(body, interface, loads, count, progress)
+    for argument, given in (("interface", interface), ("loads", loads), ("modes", count)):
+        if given is not None:
+            what = (
+                "a beam is compared with beam theory, with its own modes, loads and tip"
+                if body.recipe is not None
+                else "this body keeps no structure, as bodies from files and from nodes do"
+            )
+            raise ArgumentValueError(
+                f"{argument} is for bodies that `reduce` of a structure gave: {what}. Leave {argument} out."
+            )
+    return None if body.recipe is None else beam_comparison(body.recipe)
+
+
+def _mass_properties(integrals: ModalIntegrals) -> tuple[float, Array, Array]:
+    """Mass, centre of mass, and inertia about it."""
+    com = integrals.S0 / integrals.mass
+    arm = tilde(com)
+    return integrals.mass, com, full(integrals.J0) + integrals.mass * arm @ arm
+
+
+def _notes(r: BodyReport) -> list[str]:
+    """What to heed, and what cannot be known."""
+    notes = []
+    c = r.comparison
+    if c is None:
+        notes.append(
+            "This body keeps no structure to be compared with: it was made from nodes, or read from a file. Its frequencies "
+            "against those of a full model, modal assurance and static errors are not known. Report on the body that "
+            "Structure.reduce gives."
+        )
+    if not r.effective_mass.max() > 1e-12 * r.mass:
+        notes.append(
+            "The modes do not react to accelerations of the body frame, as those of a free body do not: they have no "
+            "effective mass."
+        )
+    if c is None:
+        return notes
+    absent = [m for m in r.matches if not m.alike]
+    if absent:
+        first = absent[0]
+        more = f" and {len(absent) - 1} above it" if len(absent) > 1 else ""
+        notes.append(
+            f"Mode {first.full + 1} of the full model, {first.omega / (2.0 * np.pi):.4g} Hz,{more} of the {len(c.omega)} compared "
+            f"{'have' if more else 'has'} no mode of the body that is like {'them' if more else 'it'}."
+        )
+    if c.static:
+        worst = max(c.static, key=lambda s: s.error)
+        if worst.error > LACKING:
+            notes.append(
+                f"A {worst.load} at {worst.node!r} deflects the body {100.0 * worst.error:.3g} % too little; {c.remedy}."
+            )
+    return notes
