@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import limber as lb
-from helpers.pictured import arm, craft, satellite
+from helpers.pictured import arm, craft, satellite, stiffened
 from limber.drawing.skeleton import neighbours
 from limber.viewer import geometry
 
 TOLERANCE = 1e-9
 
 
-@pytest.mark.parametrize("make", [arm, craft])
+@pytest.mark.parametrize("make", [arm, craft, stiffened])
 def test_drawn_nodes_are_the_nodes(make):
     r = make()
     g = geometry(r.system, r.q)
@@ -21,7 +21,7 @@ def test_drawn_nodes_are_the_nodes(make):
             assert np.abs(g.node(body, node) - p).max() < TOLERANCE
 
 
-@pytest.mark.parametrize("make", [arm, craft])
+@pytest.mark.parametrize("make", [arm, craft, stiffened])
 @pytest.mark.parametrize("scale", [0.0, 1.0, 20.0])
 def test_bodies_stay_joined_at_any_scale(make, scale):
     r = make()

@@ -66,3 +66,45 @@ def satellite(hub=None, damping=0.0, gravity=(0, 0, 0)):
     a.attach("east", panel, lb.Revolute([1, 0, 0]), "hub", "east")
     a.attach("west", panel, lb.Revolute([1, 0, 0]), "hub", "west", rotation=np.diag([-1, -1, 1]))
     return a.build()
+
+
+@cache
+def stiffened():
+    """A hub with a stiffened beam, and on its tip a free-free panel with second-order shapes of its own: three states."""
+    a = lb.Assembly("stiffened")
+    a.attach("hub", lb.RigidBody(5.0, inertia=np.eye(3)), lb.Revolute([0, 0, 1]))
+    boom = lb.beam(2.0, 1.0, EI=(12.0, 8.0), modes=2, elements=6, geometric_stiffening=True)
+    a.attach("boom", boom, lb.Fixed(), "hub", offset=(0.2, 0, 0))
+    x = np.linspace(-1, 1, 5)
+    rng = np.random.default_rng(5)
+    second = 4.0 * rng.standard_normal((5, 3, 2, 2))
+    panel = lb.FlexibleBody.from_nodes(
+        mass=np.full(5, 0.2),
+        position=np.column_stack([x, 0 * x, 0 * x]),
+        translation=np.stack(
+            [
+                np.column_stack([0 * x, 0 * x, 3 * x**2 - 1]),
+                np.column_stack([0 * x, 5 * x**3 - 3 * x, 0 * x]),
+            ],
+            axis=2,
+        ),
+        rotation=np.stack(
+            [
+                np.column_stack([0 * x, -6 * x, 0 * x]),
+                np.column_stack([0 * x, 0 * x, 15 * x**2 - 3]),
+            ],
+            axis=2,
+        ),
+        stiffness=np.diag([40.0, 90.0]),
+        inertia=np.tile(1e-3 * np.eye(3), (5, 1, 1)),
+        names=["a", "b", "c", "d", "e"],
+        second=second + np.swapaxes(second, 2, 3),
+    )
+    a.attach("panel", panel, lb.Revolute([0, 1, 0]), "boom", "tip", inboard="b")
+    a.attach(
+        "ball", lb.RigidBody(0.1, (0.1, 0, 0), 1e-3 * np.eye(3)), lb.Spherical(), "panel", "e"
+    )
+    s = a.build()
+    v = 0.04 * np.random.default_rng(6).standard_normal((3, s.nv))
+    q = np.array([lb.integrate(s, s.neutral(), x, 1.0) for x in v])
+    return lb.Result(s, np.arange(3.0), q, 0 * v, 0 * v)

@@ -10,7 +10,7 @@ from PIL import Image
 
 import limber as lb
 from helpers import browser
-from helpers.pictured import arm, craft, satellite
+from helpers.pictured import arm, craft, satellite, stiffened
 from limber.viewer import geometry
 
 pytestmark = pytest.mark.skipif(
@@ -35,7 +35,7 @@ def address(tmp_path_factory):
         make.__name__: make()
         .report(folder / f"{make.__name__}.html", scale=8.0, what=["joints", "energy"])
         .as_uri()
-        for make in (arm, craft)
+        for make in (arm, craft, stiffened)
     }
 
 
@@ -122,7 +122,7 @@ def test_page_loads_quietly_plays_and_answers(page, address, renderer):
     assert {r.split(":")[0] for r in page.requests} <= {"file", "data"}
 
 
-@pytest.mark.parametrize("make", [arm, craft])
+@pytest.mark.parametrize("make", [arm, craft, stiffened])
 @pytest.mark.parametrize("scale", [1.0, 15.0])
 def test_page_places_the_bodies_as_the_dynamics_does(page, address, make, scale):
     page.open(address[make.__name__])

@@ -98,6 +98,9 @@ class _Points:
         self._modes = nodes.modes
         self._near = 1e-6 * _size(nodes.position)
         self._alike = 1e-9 * np.abs(nodes.translation).max(initial=0.0)
+        self._curved = 0.0
+        if nodes.second is not None:
+            self._curved = 1e-9 * np.abs(nodes.second).max(initial=0.0)
 
     def __len__(self) -> int:
         return len(self.found)
@@ -107,7 +110,8 @@ class _Points:
         for i, known in enumerate(self.found):
             if np.abs(known.position - point.position).max() <= self._near:
                 apart = np.abs(known.translation - point.translation).max(initial=0.0)
-                if apart <= self._alike:
+                bent = _apart(known.second, point.second)
+                if apart <= self._alike and bent <= self._curved:
                     return i
         self.found.append(point)
         return len(self) - 1
@@ -115,6 +119,12 @@ class _Points:
     def add_still(self, position: Array) -> int:
         """The number of a point that does not move with the modes."""
         return self.add(Shapes.still(position[None], self._modes))
+
+
+def _apart(a: Array | None, b: Array | None) -> float:
+    """The largest difference of second-order shapes, of which None are zeros."""
+    difference = (0.0 if a is None else a) - (0.0 if b is None else b)
+    return float(np.abs(difference).max(initial=0.0))
 
 
 def _size(position: Array) -> float:

@@ -167,10 +167,10 @@ def _pace(system: System, q: Array, shape: Array, still: Geometry, size: float) 
     paces = []
     for body, where in system.layout.items():
         twist, drawn = jacobian(system, q, body) @ shape, still.skeletons[body]
-        eta, ribs = shape[where.v_modes], drawn.shapes[drawn.ribs.points]
+        rates, ribs = shape[where.v_modes], drawn.shapes[drawn.ribs.points]
         bends, turns = (
             np.linalg.norm(x, axis=1).max(initial=0.0)
-            for x in (drawn.shapes.displacements(eta), ribs.turns(eta))
+            for x in (drawn.shapes.velocities(q[where.q_modes], rates), ribs.turns(rates))
         )
         paces += [math.hypot(*twist[:3]), math.hypot(*twist[3:]) / size, bends / size, turns]
     return max(paces) or 1.0

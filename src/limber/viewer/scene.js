@@ -49,11 +49,23 @@ function turned(r) {
   return quaternionMatrix(Math.cos(angle / 2), s * r[0], s * r[1], s * r[2]);
 }
 
-// shapes (3 rows of m numbers, from `start` on) times eta
-function moved(shapes, eta, start = 0) {
-  const m = eta.length, out = [0, 0, 0];
+// shapes (3 rows of as many numbers as there are coordinates, from `start` on) times the coordinates
+function moved(shapes, coordinates, start = 0) {
+  const m = coordinates.length, out = [0, 0, 0];
   for (let i = 0; i < 3; i++)
-    for (let k = 0; k < m; k++) out[i] += shapes[start + i * m + k] * eta[k];
+    for (let k = 0; k < m; k++) out[i] += shapes[start + i * m + k] * coordinates[k];
+  return out;
+}
+
+// eta, then 1/2 eta^T P eta for each of the products P of a body (m x m, row by row)
+function withProducts(eta, products) {
+  const m = eta.length, out = [...eta];
+  for (let start = 0; start < products.length; start += m * m) {
+    let sum = 0;
+    for (let i = 0; i < m; i++)
+      for (let j = 0; j < m; j++) sum += products[start + i * m + j] * eta[i] * eta[j];
+    out.push(0.5 * sum);
+  }
   return out;
 }
 
@@ -68,6 +80,7 @@ class Scene {
       ...b,
       points: decode(b.points),
       shapes: decode(b.shapes),
+      products: decode(b.products),
       ribs: { points: b.ribs.points, half: decode(b.ribs.half), rotation: decode(b.ribs.rotation) },
     }));
     this.width = this.bodies.reduce((n, b) => n + 7 + b.modes, 0);
@@ -98,7 +111,7 @@ class Scene {
       const m = motion.subarray(start, start + 7);
       const eta = Array.from(motion.subarray(start + 7, start + 7 + b.modes), (x) => scale * x);
       start += 7 + b.modes;
-      const place = { eta };
+      const place = { body: b, eta, bends: withProducts(eta, b.products) };
       // the node of the parent that carries the joint, and the joint's inboard frame
       let R = IDENTITY, p = [0, 0, 0];
       if (b.parent >= 0) ({ R, p } = nodeFrame(placedBodies[b.parent], b.at));
@@ -111,19 +124,17 @@ class Scene {
       place.outboard = p;
       if (!b.carried) place.inboard = p;
       place.axis = b.axis ? placed([0, 0, 0], R, b.axis) : null;
-      if (b.inboard) {
+      if (b.inboard !== null) {
         // the frame is the one whose bent node is here
-        const turn = turned(moved(b.inboard.rotation, eta));
-        const shift = moved(b.inboard.translation, eta);
-        R = product(R, transposed(turn));
-        const l = b.inboard.position;
-        p = placed(p, R, [-l[0] - shift[0], -l[1] - shift[1], -l[2] - shift[2]]);
+        const bent = bentNode(place, b.inboard);
+        R = product(R, transposed(bent.turn));
+        p = placed(p, R, bent.local.map((x) => -x));
       }
       place.R = R;
       place.p = p;
       place.points = new Float64Array(b.points.length);
       for (let i = 0; i < b.points.length; i += 3) {
-        const shift = moved(b.shapes, eta, i * b.modes);
+        const shift = moved(b.shapes, place.bends, i * place.bends.length);
         const local = [b.points[i] + shift[0], b.points[i + 1] + shift[1], b.points[i + 2] + shift[2]];
         place.points.set(placed(p, R, local), i);
       }
@@ -154,13 +165,19 @@ function ribEnds(place, ribs, point, i) {
   return [-1, 1].map((sign) => [0, 1, 2].map((k) => middle[k] + sign * half[k]));
 }
 
-// The frame of a node of a placed body; no node: that of the body itself.
-function nodeFrame(place, node) {
-  if (!node) return { R: place.R, p: place.p };
-  const shift = moved(node.translation, place.eta);
-  const local = [0, 1, 2].map((i) => node.position[i] + shift[i]);
+// Rotation and place of a node in the frame of its body.
+function bentNode(place, number) {
+  const node = place.body.nodes[number];
+  const shift = moved(node.translation, place.bends);
   return {
-    R: product(place.R, turned(moved(node.rotation, place.eta))),
-    p: placed(place.p, place.R, local),
+    turn: turned(moved(node.rotation, place.eta)),
+    local: [0, 1, 2].map((i) => node.position[i] + shift[i]),
   };
+}
+
+// The frame of a node of a placed body; null: that of the body itself.
+function nodeFrame(place, number) {
+  if (number === null) return { R: place.R, p: place.p };
+  const { turn, local } = bentNode(place, number);
+  return { R: product(place.R, turn), p: placed(place.p, place.R, local) };
 }
