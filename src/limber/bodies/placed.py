@@ -39,4 +39,5 @@ def placed(
         body.stiffness,
         body.damping,
         recipe,
+        None if body.outline is None else body.outline.placed(R, shift),
     )

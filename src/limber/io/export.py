@@ -89,11 +89,14 @@ def _node(body: Any, number: int) -> str:
 
 
 def _move_arrays(bodies: dict[str, Any], file: str, store: dict[str, np.ndarray]) -> None:
-    """Move the arrays of `nodes` bodies from the file's content to `store`."""
+    """Move the arrays of `nodes` bodies and of outlines from the file's content to `store`."""
+    taken: set[str] = set()
     for i, (name, entry) in enumerate(bodies.items()):
-        if "nodes" in entry:
+        owner, key = (entry, "nodes") if "nodes" in entry else (entry.get("modal", {}), "outline")
+        if key in owner:
             group = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f"body {i}"
-            while f"{group}/mass" in store:
+            while group in taken:
                 group += "'"
-            store |= {f"{group}/{key}": np.array(x) for key, x in entry["nodes"].items()}
-            entry["nodes"] = {"file": file, "group": group}
+            taken.add(group)
+            store |= {f"{group}/{what}": np.array(x) for what, x in owner[key].items()}
+            owner[key] = {"file": file, "group": group}

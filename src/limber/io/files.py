@@ -58,8 +58,9 @@ def save(
     expand_beams : write the numbers of a beam (mode shapes at all of its mass points) instead of its few
         arguments.  Without it, the beam is computed anew by `load`: the same bits with the same versions
         of NumPy and SciPy, the same to rounding with others.
-    arrays : "inline", or "npz" to put the arrays of bodies given by nodes into an .npz beside the file.  An .npz of
-        that name is replaced along with the model file that it belongs to; one without is not ours, and refused.
+    arrays : "inline", or "npz" to put the arrays of bodies given by nodes, and the lines and surfaces that pictures
+        show of reduced structures, into an .npz beside the file.  An .npz of that name is replaced along with the model
+        file that it belongs to; one without is not ours, and refused.
     """
     if not isinstance(assembly, (Assembly, System)):
         raise ArgumentTypeError(f"assembly must be an Assembly or a System, got {shown(assembly)}.")

@@ -47,7 +47,9 @@ class Stage:
     def open(self, figure: Figure, where: Any = (1, 1, 1)) -> Any:
         """Matplotlib axes for it, of equal scales."""
         axes = figure.add_subplot(*where, aspect="equal")
-        axes.set(xlim=self.limits[0], ylim=self.limits[1])
+        axes.set(
+            xlim=self.limits[0], ylim=self.limits[1], anchor="N"
+        )  # titles of a row side by side
         if self.flat:
             axes.set(xlabel=f"{self.plane[0]} (m)", ylabel=f"{self.plane[1]} (m)")
             return axes
@@ -84,6 +86,29 @@ class Stage:
     def move(self, drawn: Any, segments: Array) -> None:
         """Change the segments of what `lines` drew."""
         drawn.set_segments(self.project(segments))
+
+    def facets(self, axes: Any, triangles: Array, colours: Array, **look: Any) -> Any:
+        """Draw triangles (t, 3, 3) in colours (t, 3) or one (3,), lit from the eye; returns what `move_facets` takes."""
+        from matplotlib.collections import PolyCollection  # noqa: PLC0415
+
+        drawn = axes.add_collection(PolyCollection([], **look), autolim=False)
+        self.move_facets(drawn, triangles, colours)
+        return drawn
+
+    def move_facets(self, drawn: Any, triangles: Array, colours: Array) -> None:
+        """Change the triangles and colours of what `facets` drew."""
+        eye = np.cross(*self.projection)
+        order = np.argsort(triangles.mean(axis=1) @ eye)  # the far ones first
+        seen = triangles[order]
+        normal = np.cross(seen[:, 1] - seen[:, 0], seen[:, 2] - seen[:, 0])
+        size = np.linalg.norm(normal, axis=1)
+        light = eye + 0.6 * self.projection[1] - 0.35 * self.projection[0]
+        lit = np.abs(normal @ light) / np.maximum(size * np.linalg.norm(light), 1e-300)
+        shade = (0.55 + 0.45 * lit)[:, None]
+        lit_colours = shade * np.broadcast_to(colours, (len(triangles), 3))[order]
+        drawn.set_verts(self.project(seen))
+        drawn.set_facecolor(lit_colours)
+        drawn.set_edgecolor(0.85 * lit_colours)
 
     def dots(self, axes: Any, points: Array, **look: Any) -> Any:
         """Draw points (n, 3) as markers; returns what `move_dots` takes."""
@@ -162,3 +187,8 @@ def mass_centres(drawn: Geometry) -> Array:
     ]
     batch = next(iter(drawn.points.values())).shape[:-2]
     return np.stack(found, axis=-2) if found else np.zeros((*batch, 0, 3))
+
+
+def line_width(lines: int) -> float:
+    """The width of the lines of a body beside that of a body of few: frames of many members have thin ones."""
+    return float(np.clip(np.sqrt(60.0 / max(lines, 1)), 0.3, 1.0))

@@ -14,6 +14,7 @@ from limber.checks import Array, array, integer, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 from limber.structures import matrices
+from limber.structures.outline import OutlineRows, node_outline
 from limber.structures.reduce import reduce
 
 #: A node of a structure, by name or number.
@@ -197,6 +198,10 @@ class Structure(Frozen):
             geometric_stiffening=geometric_stiffening,
             progress=progress,
         )
+
+    def outline_rows(self) -> OutlineRows | None:
+        """The points by which pictures show it: its nodes; None if it has neither edges nor triangles."""
+        return node_outline(self)
 
     def __repr__(self):
         return f"Structure(nodes={len(self)}, freedoms={len(self) * self.freedoms})"

@@ -1,13 +1,13 @@
 // The system in motion: decodes the data of the page and places every body at a time, with its
 // deformation scaled.  Rotations are 3 x 3, row by row; vectors have 3 numbers.
 
-function decode(text) {
+function decode(text, whole = false) {
   const raw = atob(text);
   const bytes = new Uint8Array(raw.length);
   for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
   const view = new DataView(bytes.buffer);
-  const out = new Float32Array(raw.length / 4);
-  for (let i = 0; i < out.length; i++) out[i] = view.getFloat32(4 * i, true);
+  const out = new (whole ? Uint32Array : Float32Array)(raw.length / 4);
+  for (let i = 0; i < out.length; i++) out[i] = whole ? view.getUint32(4 * i, true) : view.getFloat32(4 * i, true);
   return out;
 }
 
@@ -81,6 +81,8 @@ class Scene {
       points: decode(b.points),
       shapes: decode(b.shapes),
       products: decode(b.products),
+      triangles: decode(b.triangles, true),
+      creases: decode(b.creases, true),
       ribs: { points: b.ribs.points, half: decode(b.ribs.half), rotation: decode(b.ribs.rotation) },
     }));
     this.width = this.bodies.reduce((n, b) => n + 7 + b.modes, 0);
@@ -104,6 +106,18 @@ class Scene {
 
   // Where everything is: per body R, p of its frame, its points (3 each), its ribs, and the places of its joint.
   at(t, scale) {
+    const places = this.frames(t, scale);
+    for (const place of places) {
+      place.points = new Float64Array(place.body.points.length);
+      for (let i = 0; 3 * i < place.points.length; i++) place.points.set(pointAt(place, i), 3 * i);
+      const { ribs } = place.body;
+      place.ribs = ribs.points.map((point, i) => ribEnds(place, ribs, point, i));
+    }
+    return places;
+  }
+
+  // The same without points and ribs.
+  frames(t, scale) {
     const motion = this.sample(t);
     const placedBodies = [];
     let start = 0;
@@ -132,13 +146,6 @@ class Scene {
       }
       place.R = R;
       place.p = p;
-      place.points = new Float64Array(b.points.length);
-      for (let i = 0; i < b.points.length; i += 3) {
-        const shift = moved(b.shapes, place.bends, i * place.bends.length);
-        const local = [b.points[i] + shift[0], b.points[i + 1] + shift[1], b.points[i + 2] + shift[2]];
-        place.points.set(placed(p, R, local), i);
-      }
-      place.ribs = b.ribs.points.map((point, i) => ribEnds(place, b.ribs, point, i));
       placedBodies.push(place);
     }
     return placedBodies;
@@ -150,11 +157,19 @@ class Scene {
     const every = Math.max(1, Math.ceil(this.times.length / 400));
     const path = [];
     for (let i = 0; i < this.times.length; i += every) {
-      const points = this.at(this.times[i], scale)[body].points;
-      path.push({ t: this.times[i], p: Array.from(points.subarray(3 * point, 3 * point + 3)) });
+      const place = this.frames(this.times[i], scale)[body];
+      path.push({ t: this.times[i], p: pointAt(place, point) });
     }
     return path;
   }
+}
+
+// A point of a placed body.
+function pointAt(place, i) {
+  const { points, shapes } = place.body;
+  const shift = moved(shapes, place.bends, 3 * i * place.bends.length);
+  const local = [points[3 * i] + shift[0], points[3 * i + 1] + shift[1], points[3 * i + 2] + shift[2]];
+  return placed(place.p, place.R, local);
 }
 
 // The two ends of rib i of a placed body, across one of its points.

@@ -27,6 +27,8 @@ from limber.simulation.result import Result
 
 #: At most so many frames, and so many bytes of motion before encoding; results beyond are thinned.
 FRAMES, BYTES = 2000, 1_500_000
+#: At most about so many triangles of the surface of a body.
+TRIANGLES = 20_000
 #: What is left of second-order shapes is less than this part of them.
 NEGLIGIBLE = 1e-7
 
@@ -36,7 +38,7 @@ def scene(result: Result, trail: tuple[str, int], scale: float = 1.0) -> dict[st
     s = result.system
     rows = frames(len(result), 4 * sum(7 + b.modes for b in s.bodies.values()))
     q, t = result.q[rows], result.t[rows]
-    drawn = skeletons(s)
+    drawn = skeletons(s, TRIANGLES)
     motion = np.concatenate([_motion(s, item, q) for item in s.attachments.values()], axis=1)
     low, high = geometry(s, q, scale).bounds()
     names = list(s.layout)
@@ -101,6 +103,8 @@ def _body(s: System, item: Attachment, drawn: Skeleton, names: list[str]) -> dic
         "shapes": encoded(with_products(drawn.shapes, products)),
         "products": encoded(products),
         "edges": drawn.edges.ravel().tolist(),
+        "triangles": whole_numbers(drawn.triangles),
+        "creases": whole_numbers(drawn.creases),
         "centre": drawn.centre,
         "ribs": {
             "points": drawn.ribs.points.tolist(),
@@ -158,6 +162,11 @@ def with_products(shapes: Shapes, products: Array) -> Array:
 def encoded(values: Array) -> str:
     """Numbers as base64 of little-endian float32, row by row."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode("ascii")
+
+
+def whole_numbers(values: np.ndarray) -> str:
+    """Numbers of points as base64 of little-endian uint32, row by row."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<u4").tobytes()).decode("ascii")
 
 
 def decoded(text: str) -> Array:
