@@ -104,7 +104,7 @@ def _frames(
         canvas = FigureCanvasAgg(figure)
         axes = scene.open(figure)
         names = list(s.layout)
-        colours = {b: to_rgb(colour(i, len(names))) for i, b in enumerate(names)}
+        colours = {b: to_rgb(colour(i)) for i, b in enumerate(names)}
         thin = {b: line_width(segments[b].shape[-3]) for b in names}
         lines, bars = (
             {

@@ -19,8 +19,10 @@ from limber.dynamics.evaluate import External, check_system
 from limber.dynamics.kinematics import integrate, jacobian, pose
 from limber.dynamics.modes import modes
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.plotting.plot import heading_height
 from limber.plotting.stage import Stage, joint_points, line_width, stage
 from limber.plotting.style import COLUMN, library, new_figure, plain, save, style, target
+from limber.plotting.text import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,7 +96,9 @@ def mode_shapes(
     columns = min(columns, n)
     rows = -(-n // columns)
     with style():
-        figure = new_figure(width, (panel_height + 2 * APART) * rows + 0.15 + 0.25 * bool(title))
+        heading = wrapped(plain(title), width - 0.2, 9.0)
+        tall = (panel_height + 2 * APART) * rows + 0.15 + heading_height(heading)
+        figure = new_figure(width, tall)
         figure.set_layout_engine("constrained", h_pad=APART)  # titles off the labels above them
         for k, i in enumerate(with_frequency):
             swing = displacement(system, q, found.shapes[:, i], still)
@@ -103,9 +107,10 @@ def mode_shapes(
             label = f"mode {k + 1}: {_hertz(found.frequencies[i])} Hz"
             if abs(found.damping[i]) > ROUNDING:
                 label += f", damping {found.damping[i]:.2g}"
-            axes.set_title(label if seen else f"{label}; turns in place", loc="left")
+            label = label if seen else f"{label}; turns in place"
+            axes.set_title(wrapped(label, width / columns - 0.4, 8.0), loc="left")
         if title:
-            figure.suptitle(plain(title), fontsize=9)
+            figure.suptitle(heading, fontsize=9)
     if file is not None:
         save(figure, file)
     return figure

@@ -20,6 +20,8 @@ FLAT = 0.02
 VIEWS = ("auto", "xy", "xz", "yz", "3d")
 #: Direction of the eye in space: turned about z from x, and above the ground; degrees.
 AZIMUTH, ELEVATION = -60.0, 25.0
+#: The length of the lines that show the directions of the axes, points.
+TRIAD = 11.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,18 +61,24 @@ class Stage:
         return axes
 
     def _triad(self, axes: Any) -> None:
-        """The directions of the world axes and the size of the squares, in the lower left corner."""
-        length = 0.11 * float(np.diff(self.limits, axis=1).min())
-        corner = self.limits[:, 0] + 1.3 * length
-        for name, direction in zip("xyz", self.projection.T):
-            tip = corner + length * direction
-            axes.plot(*np.transpose([corner, tip]), color="0.35", linewidth=0.8)
-            axes.text(
-                *(corner + 1.45 * length * direction), name, fontsize=7, ha="center", va="center"
-            )
+        """The directions of the world axes and the size of the squares, in the corners below."""
+        from matplotlib.lines import Line2D  # noqa: PLC0415
+        from matplotlib.offsetbox import AnchoredOffsetbox, DrawingArea  # noqa: PLC0415
+        from matplotlib.text import Text  # noqa: PLC0415
+
+        directions = TRIAD * self.projection.T
+        letters = 1.5 * directions
+        low, high = letters.min(axis=0) - 4.0, letters.max(axis=0) + 4.0  # points
+        area = DrawingArea(*(high - low), *(-low))
+        for name, tip, at in zip("xyz", directions, letters):
+            area.add_artist(Line2D([0.0, tip[0]], [0.0, tip[1]], color="0.35", linewidth=0.8))
+            area.add_artist(Text(at[0], at[1], name, fontsize=7, ha="center", va="center"))
+        axes.add_artist(
+            AnchoredOffsetbox("lower left", child=area, pad=0, borderpad=0, frameon=False)
+        )
         axes.annotate(
-            f"squares of {self.squares:g} m", (1.0, 0.0), (-2, 2), "axes fraction", "offset points",
-            fontsize=6, color="0.35", ha="right", va="bottom",
+            f"squares of {self.squares:g} m", (1.0, 0.0), (-2, -1), "axes fraction", "offset points",
+            fontsize=6, color="0.35", ha="right", va="top",
         )  # fmt: skip
 
     def lines(self, axes: Any, segments: Array, **look: Any) -> Any:

@@ -87,7 +87,7 @@ def _body(s: System, item: Attachment, drawn: Skeleton, names: list[str]) -> dic
     products = products_of(s, item.name, drawn)
     return {
         "name": item.name,
-        "colour": _hex(colour(names.index(item.name), len(names))),
+        "colour": colour(names.index(item.name)),
         "flexible": drawn.flexible,
         "modes": item.body.modes,
         "parent": -1 if item.to == "world" else names.index(item.to),
@@ -172,9 +172,3 @@ def whole_numbers(values: np.ndarray) -> str:
 def decoded(text: str) -> Array:
     """The numbers of `encoded`."""
     return np.frombuffer(base64.b64decode(text), dtype="<f4").astype(float)
-
-
-def _hex(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return "#" + "".join(f"{round(255 * x):02x}" for x in value[:3])
