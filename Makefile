@@ -2,6 +2,8 @@
 # The package is installed as users get it, not linked, and again whenever a source file changes.
 PYTHON ?= python3
 BIN := .venv/bin
+# One process for each core, four at most (each compiles kernels of its own at first); an idle one takes over tests.
+PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
 SOURCES := pyproject.toml README.md $(shell find src -type f ! -name '*.pyc')
 
 .PHONY: demo test test-all lint bench browser clean
@@ -10,11 +12,11 @@ demo: .venv/package.stamp
 	$(BIN)/limber demo
 
 test: .venv/package.stamp .venv/test.stamp browser
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 # the same and the long sweeps of random systems
 test-all: .venv/package.stamp .venv/test.stamp browser
-	$(BIN)/python -m pytest -m 'slow or not slow'
+	$(PYTEST) -m 'slow or not slow'
 
 lint: .venv/lint.stamp
 	$(BIN)/ruff check .

@@ -1,8 +1,15 @@
-"""Hypothesis: few examples by default, the same ones every time; LIMBER_EXAMPLES asks for more."""
+"""Settings of all tests.
+
+Hypothesis draws few examples by default, the same ones every time; LIMBER_EXAMPLES asks for more.
+"""
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
+
+# A shell that starts the tests in the background lets them ignore Ctrl-C, which some of them send to themselves.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "limber",

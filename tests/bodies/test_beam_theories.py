@@ -86,10 +86,9 @@ def test_modes_are_orthonormal_with_rotary_inertia_taper_and_load(load):
     b = lb.beam(1.5, section=ends, modes={"y": 3, "z": 2, "torsion": 2, "stretch": 2}, load=load)
     total = b.integrals.G0.copy()
     if load is not None:
-        moments = np.broadcast_to(load[1], 3) * [0.0, 1.0, 1.0]  # an end condition of bending alone
-        move = b.nodes.translation[-1] * [[0.0], [1.0], [1.0]]
-        total += load[0] * move.T @ move
-        total += b.nodes.rotation[-1].T @ np.diag(moments) @ b.nodes.rotation[-1]
+        moments = np.diag(np.broadcast_to(load[1], 3))
+        total += load[0] * b.nodes.translation[-1].T @ b.nodes.translation[-1]
+        total += b.nodes.rotation[-1].T @ moments @ b.nodes.rotation[-1]
     close(total, np.eye(9), 1e-11)
     close(b.mass, METAL.rho * 1.5 * (0.1 * 0.05 + 0.03 * 0.04 + (0.1 * 0.04 + 0.03 * 0.05) / 2) / 3)
 
@@ -197,7 +196,10 @@ def test_shear_and_rotary_inertia_come_back_from_files(tmp_path):
         ("{circle: {radius: 0.1}, material: {E: 1, rho: 1}}", "give either nu or G, got neither"),
         ("{circle: {radius: 0.1}, EA: 1}", "got circle and EA"),
         ("{EA: 1, EI: 1, GJ: 1}", "rhoA is missing"),
-        ("{circel: {radius: 0.1}}", "Did you mean 'circle'"),
+        ("{circel: {radius: 0.1}}", r"Did you mean 'circle'\?$"),
+        ("{root: {EA: 1, EI: 1, GJ: 1, rhoA: 1}}", "a taper has root and tip"),
+        ("{root: {EA: 1, EI: 1, GJ: 1, rhoA: 1}, tip: {EA: 1}}", r"section.tip: EI is missing"),
+        ("3", "must be a mapping with keys of circle, tube"),
         (
             "{tube: {radius: 0.1, wall: 0.2}, material: {E: 1, rho: 1, nu: 0.3}}",
             "wall = 0.2 is thicker",

@@ -165,18 +165,39 @@ def test_no_room_to_compile_is_said(fresh, monkeypatch):
 
 
 PROCESS = """\
-import sys, time
 import numpy as np
 import limber as lb
 from helpers.generated import arm, values
 s = arm()
 args = values(np.random.default_rng(0), s, "inverse_dynamics")
-while time.time() < float(sys.argv[1]):
-    pass
+print("ready", flush=True)
+input()
 f = lb.compile(s, "inverse_dynamics", lanes=4)
 print(f(*args).tobytes().hex(), type(f).__name__)
 """
 PATHS = [str(Path(lb.__file__).parents[1]), str(Path(__file__).parents[1])]
+
+
+def started(folder):
+    """PROCESS on the cache in `folder`; it waits for a line."""
+    places = {"LIMBER_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(PATHS)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, "-c", PROCESS], env=os.environ | places, stdin=pipe, stdout=pipe, text=True
+    )
+
+
+def answers(processes):
+    """What they print when all of them are told to go on at the same moment."""
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    outputs = [process.communicate(timeout=120)[0] for process in processes]
+    assert all(process.returncode == 0 for process in processes)
+    return outputs
+
 
 SPOILT = {
     "empty": lambda whole: b"",
@@ -202,40 +223,22 @@ def test_spoilt_library_is_compiled_again(fresh, spoil, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("how", ["empty", "half", "zeros"])
-def test_spoilt_dispatcher_is_compiled_again(fresh, how):
+def test_spoilt_dispatcher_is_compiled_again(fresh):
     """In processes of their own: a module is loaded once in a process."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(PATHS)}
-    command = [sys.executable, "-c", PROCESS, "0"]
-
-    def answer():
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-
-    good = answer().stdout
-    if "Function" not in good:
+    good = answers([started(fresh)])
+    if "Function" not in good[0]:
         pytest.skip("no dispatcher here: Python's headers are missing")
-    for file in generated(fresh):
-        file.write_bytes(SPOILT[how](file.read_bytes()))
-    assert answer().stdout == good
+    for how in ("empty", "half", "zeros"):
+        for file in generated(fresh):
+            file.write_bytes(SPOILT[how](file.read_bytes()))
+        assert answers([started(fresh)]) == good, how
 
 
 def test_processes_that_compile_the_same_function_at_once(tmp_path):
     """Three processes start on one empty cache at the same moment: all get the same answer, and the
     cache has one library for the function and one dispatcher, no scratch."""
-    import time
-
     share_engine(tmp_path)
-    environment = os.environ | {
-        "LIMBER_CACHE_DIR": str(tmp_path),
-        "PYTHONPATH": os.pathsep.join(PATHS),
-    }
-    start = str(time.time() + 4.0)
-    running = [
-        subprocess.Popen([sys.executable, "-c", PROCESS, start], env=environment, stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
-    ]  # fmt: skip
-    outputs = [p.communicate(timeout=120)[0] for p in running]
-    assert all(p.returncode == 0 for p in running)
+    outputs = answers([started(tmp_path) for _ in range(3)])
     assert len(set(outputs)) == 1
     files = generated(tmp_path)
     assert all(x.is_file() and x.suffix == ".so" for x in files)

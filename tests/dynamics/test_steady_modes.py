@@ -212,6 +212,29 @@ def test_a_bead_on_a_turning_hoop_swings_about_its_place():
     close(below.growth, np.sqrt(36.0 - G / 0.7))
 
 
+@pytest.mark.parametrize(
+    "speed, flap, lag",
+    [(2.0, 4.1373, 3.6218), (5.0, 6.4495, 4.0739), (10.0, 11.2023, 5.0490)],
+)
+def test_a_stiffened_beam_on_a_spinning_hub(speed, flap, lag):
+    """The lowest frequencies out of and in the plane of rotation, EI = rho A = L = 1 (Wright et al. 1982)."""
+    b = lb.beam(1.0, 1.0, EI=1.0, modes=6, geometric_stiffening=True)
+    s = lb.Assembly("rotor").attach("beam", b, lb.Revolute("z")).build()
+    v = np.zeros(s.nv)
+    v[-1] = speed
+    m = lb.modes(s, s.neutral(), v, locked=["beam"])
+    close(m.omega[:2], sorted([flap, lag]), 6e-4)
+    assert not m.growth.any()
+
+
+def test_a_plain_beam_is_unstable_where_it_spins_faster_than_it_swings():
+    """Without stiffening, omega^2 = omega_1^2 - w^2 in the plane of rotation."""
+    b = lb.beam(1.0, 1.0, EI=1.0, modes=1)
+    s = lb.Assembly("rotor").attach("beam", b, lb.Revolute("z")).build()
+    m = lb.modes(s, s.neutral(), [0.0, 0.0, 5.0], locked=["beam"])
+    close(m.growth, [np.sqrt(25.0 - b.stiffness[0, 0]), 0.0])
+
+
 # words
 
 

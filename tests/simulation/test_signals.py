@@ -136,14 +136,15 @@ def test_the_motion_does_not_depend_on_where_time_starts(method):
             start + 0.25,
             t0=start,
             torque=torque(start),
-            rtol=1e-8,
-            atol=1e-10,
+            rtol=1e-6,
+            atol=1e-8,
             **options(method),
         )
         for start in (0.0, late)
     ]
-    # a double around 1.7e9 is exact to 2.4e-7 s, which is all that the torque sees of the time
-    assert np.allclose(ends[1].q[-1], ends[0].q[-1], rtol=0, atol=1e-7)
+    # A double around 1.7e9 is exact to 2.4e-7 s, which is all that the torque sees of the time: to tighter
+    # tolerances of the steps its jumps are errors, and steps become as short as they are.
+    assert np.allclose(ends[1].q[-1], ends[0].q[-1], rtol=0, atol=1e-8)
     assert np.allclose(ends[1].t - late, ends[0].t, rtol=0, atol=5e-7)
 
 

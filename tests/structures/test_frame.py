@@ -490,6 +490,37 @@ def test_frame_modes_have_the_moments_of_the_beam():
     close(abs(found), abs(exact), 2e-3)
 
 
+# bodies
+
+
+def test_a_reduced_frame_is_the_beam():
+    """Frequencies, mass, inertia and the forces of each mode."""
+    st = frame(BEAM, [("root", "tip")], BAR, divide=24)
+    body, beam = st.reduce(clamped="root", modes=4), lb.beam(LENGTH, section=BAR, modes=2)
+    order = np.argsort(np.diag(beam.stiffness))
+    close(np.diag(body.stiffness), np.diag(beam.stiffness)[order], 1e-4)
+    close(body.integrals.rigid_block(), beam.integrals.rigid_block())
+    shapes = np.concatenate([body.nodes.translation, body.nodes.rotation], axis=1)
+    forces = st.member_forces(shapes.reshape(6 * len(st), 4))
+    exact = lb.structures.beam_forces(beam)
+    close(np.abs(forces.moment_z[0, 0, 0]), np.abs(exact.moment_z[0, order[0]]), 5e-3)
+
+
+def test_nodes_of_a_truss_turn_with_their_neighbours():
+    s = lb.Section.tube(0.008, 0.001, METAL)
+    tips = []
+    for pins in ("ab", ""):
+        st = frame(*boom(8, 0.3, s, s), s, pins=pins)
+        body = st.reduce(clamped=range(4), interface=len(st) - 1, modes=1)
+        tip = body.nodes.names.index(str(len(st) - 1))
+        tips.append(
+            [*np.abs(body.nodes.translation[tip, :, 0]), *np.abs(body.nodes.rotation[tip, :, 0])]
+        )
+    # the first mode bends in a diagonal plane, whichever of two equal ones
+    for part in (slice(0, 3), slice(3, 6)):
+        close(*(np.linalg.norm(t[part]) for t in tips), 0.1)
+
+
 # size and refusals
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ from limber.bodies.nodes import Nodes
 from limber.bodies.outline import Outline
 from limber.bodies.shapes import Shapes
 from limber.checks import Array
-from limber.frozen import Frozen
+from limber.frozen import Frozen, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +102,12 @@ class Body(Frozen, ABC):
     def without_modes(self) -> Body:
         """The same body, undeformed and rigid."""
 
-    @abstractmethod
     def with_damping(self, damping: Array) -> Body:
         """The same body with another modal damping matrix (m, m), symmetric positive semidefinite."""
+        made = copy(self)
+        object.__setattr__(made, "damping", damping)
+        read_only(made)
+        return made
 
     def buckling(self) -> tuple[Array, float] | None:
         """The axis of a slender body whose model does not depend on the load along it, and the load, N, at which a

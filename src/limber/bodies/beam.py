@@ -70,12 +70,12 @@ def beam(
         torsion modes, and for zero otherwise.
     rotary_inertia : moments of inertia of the sections of the whole beam about their own axes, rho I length, kg m^2:
         one number or (about y, about z).  None: zero.
-    load : (mass, inertia) at the tip, an end condition of the bending shapes.  The inertia is one number for
-        both planes, or, as for a body, (Ixx, Iyy, Izz) or a diagonal 3 x 3 matrix.  It only affects the
+    load : (mass, inertia) at the tip, an end condition of the shapes.  The inertia is one number for
+        all axes, or, as for a body, (Ixx, Iyy, Izz) or a diagonal 3 x 3 matrix.  It only affects the
         shapes: attach the load itself as a body.  Without it, the shapes have no force or moment at the
         tip: frequencies with a heavy body there converge only like 1/modes, and those of beams welded in a
         row stay too high, however many beams there are.  With a load far above `mass` and
-        `mass length^2`, two modes are a cubic finite element.
+        `mass length^2`, two modes in each plane, one of torsion and one of stretch are a cubic finite element.
     geometric_stiffening : whether bending draws the points of the beam towards its root (`foreshortening`), so that it
         stiffens when it spins or is pulled and buckles when it is pressed.  All products of such second-order shapes
         are kept, so that the equations are those of a Lagrangian at any deflection; the deflections themselves should
@@ -139,6 +139,7 @@ def mode_shapes(
     """The modes in their order; `tip` is (mass, Ixx, Iyy, Izz) of a load there."""
     root = along.root
     loads = {"y": (tip[0], tip[3]), "z": (tip[0], tip[2])}
+    held = {"torsion": tip[1], "stretch": tip[0]}
     stiffness = {"y": "EIz", "z": "EIy", "torsion": "GJ", "stretch": "EA"}
     inertia = {"torsion": "polar", "stretch": "mass"}
     found: dict[str, list[BeamShape]] = {}
@@ -162,10 +163,10 @@ def mode_shapes(
             )
         elif along.uniform:
             numbers = getattr(root, inertia[kind]), getattr(root, stiffness[kind])
-            found[kind] = beam_shapes.bar_shapes(kind, length, *numbers, count)
+            found[kind] = beam_shapes.bar_shapes(kind, length, *numbers, held[kind], count)
         else:
             numbers = along(inertia[kind], x), along(stiffness[kind], x)
-            found[kind] = beam_ritz.bar_shapes(kind, length, *numbers, count)
+            found[kind] = beam_ritz.bar_shapes(kind, length, *numbers, held[kind], count)
     bending = [
         shape
         for i in range(max(counts["y"], counts["z"]))

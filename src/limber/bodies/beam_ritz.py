@@ -159,15 +159,17 @@ def bending_shapes(
 
 
 def bar_shapes(
-    kind: str, length: float, inertia: Array, stiffness: Array, count: int
+    kind: str, length: float, inertia: Array, stiffness: Array, load: float, count: int
 ) -> list[BeamShape]:
-    """Torsion or stretch, clamped and free; inertia and stiffness at `gauss_points(length, count)`."""
+    """Torsion or stretch, normalized with the load; inertia and stiffness at `gauss_points(length, count)`."""
     if not count:
         return []
     basis = _Basis(length, count)
     strain, u = basis.at(basis.strain, basis.x), basis.at(basis.once, basis.x)
     K = _square(strain, basis.share * length * stiffness)
-    omega, vectors = _lowest(K, _square(u, basis.share * inertia), count)
+    M = _square(u, basis.share * inertia)
+    M += _square(basis.at(basis.once, np.array([length])), np.array([load]))
+    omega, vectors = _lowest(K, M, count)
     none = basis.series(np.zeros(1))
     shapes: list[BeamShape] = []
     # as for uniform bars, which start out in the positive direction

@@ -6,7 +6,8 @@ inertia J:
     EI u''(L) = omega^2 J u'(L),      EI u'''(L) = -omega^2 M u(L)
 
 They are written in sin(b x/L), cos(b x/L), exp(-b x/L), exp(-b (1 - x/L)), which stay well conditioned
-for any number of modes.
+for any number of modes.  Shapes of torsion and stretch are sin(b x/L), with the load's inertia about the axis or its mass
+at x = L.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class SlenderBending:
 
 @dataclass(frozen=True)
 class UniformBar:
-    """a sin(k x): torsion or stretch, clamped and free."""
+    """a sin(k x): torsion or stretch, clamped at x = 0."""
 
     kind: str
     omega: float
@@ -163,12 +164,30 @@ def _bending_roots(ratio_mass: float, ratio_inertia: float, count: int) -> list[
 
 
 def bar_shapes(
-    kind: str, length: float, inertia: float, stiffness: float, count: int
+    kind: str, length: float, inertia: float, stiffness: float, load: float, count: int
 ) -> list[BeamShape]:
-    """Torsion or stretch: sin((i - 1/2) pi x/L), clamped and free."""
+    """Torsion or stretch, sin(b x/L), normalized with the load: cot b = b load/inertia, b = (i - 1/2) pi without load."""
     shapes: list[BeamShape] = []
     for i in range(1, count + 1):
-        k = (i - 0.5) * math.pi / length
+        b = _bar_root(load / inertia, i)
+        k = b / length
         omega = k * math.sqrt(stiffness * length / inertia)
-        shapes.append(UniformBar(kind, omega, k, math.sqrt(2.0 / inertia)))
+        norm = inertia * (0.5 - 0.25 * math.sin(2.0 * b) / b) + load * math.sin(b) ** 2
+        if not load:
+            norm = 0.5 * inertia
+        shapes.append(UniformBar(kind, omega, k, 1.0 / math.sqrt(norm)))
     return shapes
+
+
+def _bar_root(ratio: float, i: int) -> float:
+    """The i-th root b of cos b = ratio b sin b."""
+    right = (i - 0.5) * math.pi
+    if ratio == 0.0:
+        return right
+
+    from scipy.optimize import brentq  # noqa: PLC0415 (slow to import)
+
+    left = (i - 1) * math.pi
+    return brentq(
+        lambda b: math.cos(b) - ratio * b * math.sin(b), left, right, xtol=1e-300, rtol=1e-15
+    )

@@ -155,10 +155,6 @@ class RigidBody(Body):
         """The body itself."""
         return self
 
-    def with_damping(self, damping: Array) -> RigidBody:
-        """The body itself, which has no modes."""
-        return self
-
     def extent(self) -> float:
         """The largest of the distances of its mass centre and nodes and its radius of gyration."""
         lengths = [np.linalg.norm(place) for place in (self.com, *self.nodes.values())]

@@ -74,16 +74,11 @@ def warn_of_axial_loads(
 def described(name: str, load: float, critical: float, when: str = "") -> str:
     """The warning about a beam with this load along its axis."""
     part = abs(load) / critical
+    off = f"about {50.0 * part:.0f} %" if part < 0.5 else "far"
     if load > 0.0:
-        what, effect = (
-            "is pulled by",
-            f"its lowest frequency should be about {_percent(part)} higher",
-        )
+        what, effect = "is pulled by", f"its lowest frequency is {off} too low"
     elif part < 1.0:
-        what, effect = (
-            "is pressed by",
-            f"its lowest frequency should be about {_percent(part)} lower",
-        )
+        what, effect = "is pressed by", f"its lowest frequency is {off} too high"
     else:
         what, effect = "is pressed by", "a real beam would buckle"
     return (
@@ -91,7 +86,3 @@ def described(name: str, load: float, critical: float, when: str = "") -> str:
         f"like it buckles, {critical:.4g} N. Its linear shapes leave out what this load does to its stiffness: {effect}. "
         f"Make it with geometric_stiffening=True. Below {LOADED:g} of that load no warning comes."
     )
-
-
-def _percent(part: float) -> str:
-    return f"{50.0 * part:.0f} %" if part < 0.5 else "a large part"

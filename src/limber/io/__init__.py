@@ -1,4 +1,5 @@
-"""Files: models in YAML, URDF, Denavit-Hartenberg tables, export; and scenarios, which `limber.scenarios` reads."""
+"""Reading and writing files: models in YAML, URDF, Denavit-Hartenberg tables, structures of finite-element programs, and
+scenarios (`limber.scenarios`)."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -7,19 +8,37 @@ from limber.io.files import file_kind, load, save
 from limber.registry import registered
 
 if TYPE_CHECKING:
+    from limber.io.calculix import read_abaqus, read_calculix
     from limber.io.dh import DhRow, attach_dh
+    from limber.io.frd import FrdModes, read_frd
+    from limber.io.matrix_market import read_matrix_market
+    from limber.io.nastran import read_nastran
+    from limber.io.sid import read_sid
+    from limber.io.sid_writer import write_sid
+    from limber.io.structure_npz import write_structure
+    from limber.io.structures import read_structure
     from limber.io.urdf import Urdf, parse_urdf
     from limber.io.urdf_assembly import read_urdf
 
-#: Names whose modules need pydantic or PyYAML: imported when first asked for.
+#: Names whose modules need pydantic, PyYAML or sparse matrices.  They are imported at first use.
 _LATER = {
     "DhRow": "limber.io.dh",
+    "FrdModes": "limber.io.frd",
     "Urdf": "limber.io.urdf",
     "attach_dh": "limber.io.dh",
     "parse_urdf": "limber.io.urdf",
+    "read_abaqus": "limber.io.calculix",
+    "read_calculix": "limber.io.calculix",
+    "read_frd": "limber.io.frd",
+    "read_matrix_market": "limber.io.matrix_market",
+    "read_nastran": "limber.io.nastran",
+    "read_sid": "limber.io.sid",
+    "read_structure": "limber.io.structures",
     "read_urdf": "limber.io.urdf_assembly",
+    "write_sid": "limber.io.sid_writer",
+    "write_structure": "limber.io.structure_npz",
 }
-#: Names that a layer above implements.
+#: Names that an upper layer implements.
 _ABOVE = ("Scenario", "load_scenario", "schema")
 
 
@@ -32,12 +51,13 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    """The names of this module, with those that are not imported yet."""
+    """The names of this module, including those that are not imported yet."""
     return sorted({*globals(), *_LATER, *_ABOVE})
 
 
 __all__ = [
     "DhRow",
+    "FrdModes",
     "Scenario",
     "Urdf",
     "attach_dh",
@@ -45,7 +65,16 @@ __all__ = [
     "load",
     "load_scenario",
     "parse_urdf",
+    "read_abaqus",
+    "read_calculix",
+    "read_frd",
+    "read_matrix_market",
+    "read_nastran",
+    "read_sid",
+    "read_structure",
     "read_urdf",
     "save",
     "schema",
+    "write_sid",
+    "write_structure",
 ]

@@ -16,7 +16,7 @@ from limber.bodies.points import MassPoints
 from limber.bodies.shapes import Shapes
 from limber.checks import array, listed
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.io.cross_sections import CrossSectionSection, Positive, cross_section_data
+from limber.io.cross_sections import Positive, TaperSection, sections_data
 from limber.io.document import Where
 from limber.io.fields import (
     Check,
@@ -94,7 +94,7 @@ class BeamSection(Section):
     GJ: Positive | None = None
     EA: Positive | None = None
     GA: Annotated[Any, numbers((2,), scalar=True)] | None = None
-    section: CrossSectionSection | list[CrossSectionSection] | None = None
+    section: TaperSection | None = None
     modes: ModesSection = ModesSection(bending=2)
     elements: Annotated[int, whole(1, MAX_ELEMENTS)] = 10
     damping: Annotated[Any, numbers(("m",), scalar=True)] = 0.0
@@ -108,18 +108,14 @@ class BeamSection(Section):
     def build(self, where: Where) -> FlexibleBody:
         """The body."""
         names = set(BeamSection.model_fields) - {"section", "rotation", "modes"}
+        section = None if self.section is None else self.section.sections(where / "section")
         with where.checked():
             return beam(
                 **{name: getattr(self, name) for name in names},
-                section=self._section(where / "section"),
+                section=section,
                 modes={kind: n for kind, n in self.modes if n},
                 rotation=None if self.rotation is None else self.rotation.build(),
             )
-
-    def _section(self, where: Where) -> Any:
-        if isinstance(self.section, list):
-            return [section.build(where / i) for i, section in enumerate(self.section)]
-        return None if self.section is None else self.section.build(where)
 
 
 class PointsSection(Section):
@@ -416,10 +412,8 @@ def beam_data(recipe: Any) -> dict[str, Any]:
         pair = getattr(recipe, name)
         if pair is not None:
             data[name] = pair[0] if pair[0] == pair[1] else pair
-    if isinstance(recipe.section, tuple):
-        data["section"] = [cross_section_data(section) for section in recipe.section]
-    elif recipe.section is not None:
-        data["section"] = cross_section_data(recipe.section)
+    if recipe.section is not None:
+        data["section"] = sections_data(recipe.section)
     counts = {kind: n for kind, n in recipe.modes if n}
     if counts.get("y") == counts.get("z") and "y" in counts:
         counts = {"bending": counts.pop("y")} | {k: n for k, n in counts.items() if k != "z"}

@@ -119,6 +119,28 @@ class CrossSectionSection(FileSection):
 NUMBERS = tuple(field.name for field in fields(Section) if field.name != "form")
 
 
+class TaperSection(CrossSectionSection):
+    """One cross section, or {root: ..., tip: ...}, those at the ends of a beam that tapers."""
+
+    root: CrossSectionSection | None = None
+    tip: CrossSectionSection | None = None
+
+    def sections(self, where: Where) -> Section | tuple[Section, Section]:
+        """The argument `section` of a beam."""
+        if self.root is None and self.tip is None:
+            return self.build(where)
+        if self.root is None or self.tip is None or len(self.model_fields_set) > 2:
+            raise where.error("a taper has root and tip, each a cross section, and nothing else.")
+        return self.root.build(where / "root"), self.tip.build(where / "tip")
+
+
+def sections_data(section: Section | tuple[Section, Section]) -> dict[str, Any]:
+    """The argument `section` of a beam as files write it."""
+    if isinstance(section, tuple):
+        return {name: cross_section_data(end) for name, end in zip(("root", "tip"), section)}
+    return cross_section_data(section)
+
+
 def cross_section_data(section: Section) -> dict[str, Any]:
     """A section as files write it."""
     form = section.form

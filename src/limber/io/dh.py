@@ -1,14 +1,14 @@
 """Chains by Denavit-Hartenberg parameters.
 
 The frame of body i is the one after its joint: z along the joint axis, x along the common normal to the
-next axis, origin where that normal starts.  With T and R the shifts and turns along and about an axis,
+next axis, origin where that normal starts.  T and R are the translation along and the rotation about an axis:
 
     standard (row i = theta_i, d_i, a_i, alpha_i):  A_i = Rz(theta_i) Tz(d_i) Tx(a_i) Rx(alpha_i)
     modified (row i = alpha_(i-1), a_(i-1), theta_i, d_i):  A_i = Rx(alpha) Tx(a) Rz(theta_i) Tz(d_i)
 
-Both mean: from one body frame to the next, Tx(a) Rx(alpha), then Tz(d) Rz(theta), then the joint
-coordinate about (revolute) or along (prismatic) z; they differ only in which row names a and alpha.  A
-beam along x from this frame is the link from axis to axis.  Joint coordinates count from theta or d.
+Both lead from one body frame to the next by Tx(a) Rx(alpha), then Tz(d) Rz(theta), then the joint
+coordinate about (revolute) or along (prismatic) z.  They differ only in the row that holds a and alpha.  A
+beam along x from this frame is the link from axis to axis.  Joint coordinates are measured from theta or d.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ KINDS: dict[str, type[Revolute | Prismatic]] = {"revolute": Revolute, "prismatic
 
 @dataclass(frozen=True)
 class DhRow:
-    """One row: the body that its joint moves, and the four parameters (m, rad).
+    """One row of the table: the body that its joint moves, and the four parameters (m, rad).
 
     kind : "revolute" or "prismatic".
-    tip : node of the body that carries the next joint.  None: "tip" of a flexible body that has one, the
-        body frame of others.
-    physics : of the joint, as joints take it by keyword: {"damping": 0.1}.
+    tip : the node of the body that carries the next joint.  None stands for the node "tip" of a flexible body
+        that has one, and for the body frame of other bodies.
+    physics : the physics of the joint, as the keywords of joints: {"damping": 0.1}.
     """
 
     name: str
@@ -74,10 +74,10 @@ def attach_dh(
 
     Parameters
     ----------
-    assembly : what the chain is added to.
-    rows : base to tip.
+    assembly : the assembly to which the chain is added.
+    rows : the rows of the table, from base to tip.
     convention : "standard" or "modified" (Craig's); see `limber.io.dh` for both.
-    to, at, offset, rotation : where frame 0 sits, as in `Assembly.attach`.
+    to, at, offset, rotation : the place of frame 0, as in `Assembly.attach`.
     """
     if convention not in ("standard", "modified"):
         raise ArgumentValueError(

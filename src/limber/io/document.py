@@ -1,4 +1,4 @@
-"""A file that is read, and errors that point into it."""
+"""Reading a file, with errors that point to a place in it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from limber.io.files_read import note_read
 from limber.io.yaml_tree import MAX_BYTES, Node, TreeError, parse
 
 Key = str | int
-#: A message is cut there.
+#: A longer message is cut to this number of characters.
 LONGEST = 1000
 
 
@@ -58,7 +58,7 @@ def read_text(path: Path) -> str:
 
 
 class Document:
-    """One YAML file: its values and where each of them stands."""
+    """One YAML file: its values and the place of each of them."""
 
     def __init__(self, path: Path, text: str | None = None):
         self.path = path
@@ -89,7 +89,7 @@ class Document:
             elif isinstance(node.value, list) and isinstance(key, int) and key < len(node.value):
                 node = node.value[key]
                 line, column = node.line, node.column
-            else:  # a key that a short form leaves out
+            else:  # This key is left out by a short form.
                 continue
             known.append(key)
         return tuple(known), line, column
@@ -107,7 +107,7 @@ class Where:
 
     @property
     def folder(self) -> Path:
-        """The folder that files named here are relative to."""
+        """The folder to which the names of files in this document are relative."""
         return self.document.path.parent
 
     def has(self, key: str) -> bool:
@@ -115,7 +115,7 @@ class Where:
         return len(self.document.walk((*self.path, key))[0]) == len(self.path) + 1
 
     def error(self, message: str, *more: Key) -> FileError:
-        """An error at this place, or as deep as `more` leads."""
+        """An error at this place, or at the deepest existing place along `more`."""
         known, line, column = self.document.walk((*self.path, *more))
         file, key = str(self.document.path), dotted(known)
         message = message if len(message) <= LONGEST else f"{message[:LONGEST]} ..."
@@ -124,16 +124,16 @@ class Where:
 
     @contextmanager
     def checked(self, *under: str) -> Iterator[None]:
-        """Give what Limber refuses inside its place in the file; `under` are sections to look into."""
+        """Add the place in the file to errors raised inside the block; `under` names sections to search for it."""
         try:
             with np.errstate(all="ignore"):
                 yield
         except FileError as error:
-            if error.line is None:  # a file named here, as a whole
+            if error.line is None:  # The error concerns another file that is named here.
                 raise self.error(str(error)) from error
             raise
         except LimberError as error:
-            # the entry that the message speaks of: its first word, or what a joint takes none of
+            # The message names the entry: by its first word, or as the option that a joint does not take.
             names = re.findall(r"^\w+|(?<= takes no )\w+", str(error))
             for section in (*((s,) for s in under), ()):
                 here = Where(self.document, (*self.path, *section))
@@ -149,7 +149,7 @@ class Where:
 
 
 def dotted(path: Sequence[Key]) -> str:
-    """A path as people write it: bodies.arm.joint.compound[1]."""
+    """A path of keys as text: bodies.arm.joint.compound[1]."""
     text = ""
     for key in path:
         if isinstance(key, int):

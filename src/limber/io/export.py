@@ -25,7 +25,7 @@ HEAD = """\
 
 
 def write_model(model: Assembly | System, path: Path, expand_beams: bool, arrays: str) -> None:
-    """Write the model file, and the .npz beside it when arrays go there; each appears whole or not."""
+    """Write the model file, and the .npz beside it if arrays go there; each appears complete or not at all."""
     data = model_data(model, expand_beams)
     store: dict[str, np.ndarray] = {}
     if arrays == "npz":
@@ -42,7 +42,7 @@ def write_model(model: Assembly | System, path: Path, expand_beams: bool, arrays
         with replacing(path) as stream:
             stream.write(text)
             if store:
-                stream.flush()  # nothing is left to fail for it once the other file is in its place
+                stream.flush()  # Nothing is left to fail for this file once the .npz is in its place.
                 with replacing(beside) as arrays_file:
                     np.savez(arrays_file, **store)  # type: ignore[arg-type]
     except OSError as error:
@@ -52,7 +52,7 @@ def write_model(model: Assembly | System, path: Path, expand_beams: bool, arrays
 
 
 def model_text(data: dict[str, Any], name: str) -> str:
-    """The text of a model file of this content and name."""
+    """The text of a model file with this content and name."""
     count = len(data["bodies"])
     file = name if re.fullmatch(r"[\w. -]+", name) else "..."
     bodies = f"{count} {'body' if count == 1 else 'bodies'}"
@@ -60,7 +60,7 @@ def model_text(data: dict[str, Any], name: str) -> str:
 
 
 def model_data(model: Assembly | System, expand_beams: bool = False) -> dict[str, Any]:
-    """The content of a model file; that of a system builds it again, at its fidelity."""
+    """The content of a model file.  The content for a system builds it again, at the same fidelity."""
     data: dict[str, Any] = {"limber": FORMAT, "name": model.name}
     if not same(model.gravity, np.zeros(3)):
         data["gravity"] = model.gravity
@@ -89,7 +89,7 @@ def _node(body: Any, number: int) -> str:
 
 
 def _move_arrays(bodies: dict[str, Any], file: str, store: dict[str, np.ndarray]) -> None:
-    """Move the arrays of `nodes` bodies and of outlines from the file's content to `store`."""
+    """Move the arrays of bodies given by nodes, and of outlines, from the content of the file to `store`."""
     taken: set[str] = set()
     for i, (name, entry) in enumerate(bodies.items()):
         owner, key = (entry, "nodes") if "nodes" in entry else (entry.get("modal", {}), "outline")

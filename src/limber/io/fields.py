@@ -1,7 +1,7 @@
-"""The kinds of entries that files have: numbers, vectors, names, choices.
+"""The kinds of entries in files: numbers, vectors, names, choices.
 
-Each is an annotated type for pydantic, with one check of our own that says what came and what was
-expected, and its JSON schema.
+Each kind is an annotated type for pydantic, with its JSON schema and with one check of our own, whose message
+says what came and what was expected.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from limber.checks import AXES, did_you_mean, shown, text
 
 
 def problem(message: str, *at: int | str) -> PydanticCustomError:
-    """An error for pydantic to carry; `at` leads from the entry to the culprit."""
+    """An error for pydantic to carry; `at` is the path from the entry to the wrong value."""
     return PydanticCustomError("limber", "{text}", {"text": message, "at": list(at)})
 
 
 def named(value: Any) -> str:
-    """A value of a file, with its kind in the words of files."""
+    """A value for a message, with the name of its kind in files."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -94,7 +94,7 @@ def whole(minimum: int, maximum: int) -> Check:
 
 
 def numbers(shape: tuple[int | str, ...], *, scalar: bool = False) -> Check:
-    """Nested lists of numbers of a shape; a letter stands for any size.  `scalar` allows one number."""
+    """Nested lists of numbers of a given shape; a letter stands for any size.  `scalar` allows a single number."""
     schema: dict[str, Any] = {"type": "number"}
     for want in reversed(shape):
         schema = {"type": "array", "items": schema}
@@ -112,7 +112,7 @@ def numbers(shape: tuple[int | str, ...], *, scalar: bool = False) -> Check:
 
 
 def per_speed(*, minimum: float | None = 0.0, above: bool = False, infinite: bool = False) -> Check:
-    """A number, or a list of one for every speed of a joint.  The bounds are for the schema: the joint checks them."""
+    """A number, or a list with one for each speed of a joint.  Bounds are for the schema; the joint checks them."""
     one: dict[str, Any] = {"type": "number"}
     if minimum is not None:
         one["exclusiveMinimum" if above else "minimum"] = minimum
@@ -132,7 +132,7 @@ def per_speed(*, minimum: float | None = 0.0, above: bool = False, infinite: boo
 
 
 def _limits(value: Any) -> list:
-    """[lower, upper], null for one that is not there, or a list of such pairs; the joint checks which."""
+    """[lower, upper], with null for a missing limit, or a list of such pairs; the joint checks how many it takes."""
     expected = (
         "a pair [lower, upper] with null for a limit that is not there, or a list of such pairs"
     )
@@ -151,7 +151,7 @@ def _limits(value: Any) -> list:
 
 
 def array_of(value: Any, shape: tuple[int | str, ...]) -> np.ndarray:
-    """Nested lists as an array, checked."""
+    """Nested lists as an array, after checks."""
     expected = f"numbers of shape {text(shape)}"
 
     def lists(value: Any, depth: int, at: tuple[int, ...]) -> Any:
@@ -172,14 +172,14 @@ def array_of(value: Any, shape: tuple[int | str, ...]) -> np.ndarray:
     except ValueError:
         raise problem(f"must be {expected}, but its lists differ in length.") from None
     if result.size == 0:
-        # empty lists hide the sizes further in
+        # Empty lists hide the sizes of the inner axes.
         sizes = [*result.shape, *shape[result.ndim :]]
         result = np.zeros([0 if isinstance(n, str) else n for n in sizes])
     return result
 
 
 def moments(*batch: str) -> Check:
-    """Inertias: 3 x 3 matrices, or their diagonals (Ixx, Iyy, Izz), behind axes of any size."""
+    """Inertias: 3 x 3 matrices or their diagonals (Ixx, Iyy, Izz), after leading axes of any size."""
     full, short = numbers((*batch, 3, 3)), numbers((*batch, 3))
 
     def check(value: Any) -> Any:

@@ -15,7 +15,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
 def file_path(path: Any, name: str = "path") -> Path:
-    """`path` as a Path, checked; `name` is the argument's."""
+    """`path` as a Path, after checks; `name` is the name of the argument."""
     try:
         if not isinstance(fspath(path), str):
             raise TypeError
@@ -27,9 +27,9 @@ def file_path(path: Any, name: str = "path") -> Path:
 
 
 def load(path: str | PathLike) -> Assembly:
-    """The assembly of a model file (YAML), or of a URDF file.
+    """Read the assembly of a model file (YAML) or of a URDF file.
 
-    path : of the file; files that it names are looked for beside it.  What is wrong in it is a
+    path : the path of the file.  Files that it names are looked for beside it.  An error in it is a
     `FileError` with file, line, column and the path of the key.  Nothing in a file is executed.
     """
     where = file_path(path)
@@ -53,14 +53,14 @@ def save(
 
     Parameters
     ----------
-    assembly : what to write: an Assembly, or a System, which is written as the assembly that builds it again.
-    path : of the file, .yaml; one that exists is replaced, whole.
-    expand_beams : write the numbers of a beam (mode shapes at all of its mass points) instead of its few
-        arguments.  Without it, the beam is computed anew by `load`: the same bits with the same versions
-        of NumPy and SciPy, the same to rounding with others.
+    assembly : an Assembly, or a System, which is written as the assembly that builds it again.
+    path : the path of the file, .yaml.  An existing file is replaced as a whole.
+    expand_beams : True to write the numbers of a beam (mode shapes at all of its mass points) instead of its few
+        arguments.  Otherwise `load` computes the beam anew: the result is the same to the bit with the same
+        versions of NumPy and SciPy, and the same to rounding with others.
     arrays : "inline", or "npz" to put the arrays of bodies given by nodes, and the lines and surfaces that pictures
-        show of reduced structures, into an .npz beside the file.  An .npz of that name is replaced along with the model
-        file that it belongs to; one without is not ours, and refused.
+        show of reduced structures, into an .npz beside the file.  An existing .npz of that name is replaced together
+        with its model file; one without a model file is refused.
     """
     if not isinstance(assembly, (Assembly, System)):
         raise ArgumentTypeError(f"assembly must be an Assembly or a System, got {shown(assembly)}.")
@@ -78,9 +78,9 @@ def save(
 
 
 def file_kind(path: str | PathLike) -> str:
-    """What a file holds: "model", "scenario" or "urdf".
+    """The kind of a file: "model", "scenario" or "urdf".
 
-    path : of the file.
+    path : the path of the file.
     """
     where = file_path(path)
     if where.suffix.lower() == ".urdf":

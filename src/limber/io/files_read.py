@@ -1,4 +1,4 @@
-"""Which files were read."""
+"""A record of the files that were read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _lists: ContextVar[tuple[list[Path], ...]] = ContextVar("lists of files that wer
 
 @contextmanager
 def files_read() -> Iterator[list[Path]]:
-    """A list that gets every file read within the block: the one asked for, and those that it names."""
+    """A list of all files that are read within the block, including those that other files name."""
     found: list[Path] = []
     token = _lists.set((*_lists.get(), found))
     try:
@@ -22,7 +22,7 @@ def files_read() -> Iterator[list[Path]]:
 
 
 def note_read(path: Path) -> None:
-    """Remember that a file is read."""
+    """Add a file to the lists of `files_read`."""
     for found in _lists.get():
         if path not in found:
             found.append(path)

@@ -14,19 +14,19 @@ from limber.io.fields import Axis, Limits, Number, named, numbers, per_speed, pr
 from limber.io.section import Section
 from limber.joints.physics import OPTIONS, JointOptions, JointPhysics
 
-#: Joints that need no numbers may be given by their name alone.
+#: Joints that need no numbers may be given by their names alone.
 BARE = {"spherical": J.Spherical, "free": J.Free, "fixed": J.Fixed}
 
 
 class ScrewSection(Section):
-    """A screw: axis, and pitch in metres per radian."""
+    """A screw: its axis, and its pitch in metres per radian."""
 
     axis: Axis
     pitch: Number
 
 
 class UniversalSection(Section):
-    """Two axes, the inboard one first; a list of two is short for it."""
+    """Two axes, the inboard one first; a list of two axes is a short form."""
 
     short: ClassVar[str] = "two axes"
     axis1: Axis
@@ -41,11 +41,11 @@ class UniversalSection(Section):
 
 
 class NothingSection(Section):
-    """No numbers: {} or nothing."""
+    """A section without entries: {} or nothing."""
 
 
 class PhysicsSection(Section):
-    """What a joint has of its own, beside its kind; see `limber.joints.physics.JointOptions`."""
+    """The physics of a joint, written beside its kind; see `limber.joints.physics.JointOptions`."""
 
     armature: Annotated[Any, per_speed()] = None
     stiffness: Annotated[Any, per_speed()] = None
@@ -64,17 +64,17 @@ class PhysicsSection(Section):
 
     @classmethod
     def key_names(cls) -> list[str]:
-        """The kinds of joints first."""
+        """The keys of this section, the kinds of joints first."""
         return [*cls.one_of, *OPTIONS]
 
     def options(self) -> JointOptions:
-        """The options that the file gives, as joints take them."""
+        """The options in the file, as keywords of the joint."""
         given: Any = {x: getattr(self, x) for x in OPTIONS if x in self.model_fields_set}
         return given
 
 
 class JointSection(PhysicsSection):
-    """One joint, by the key that names its kind, and its physics; spherical, free and fixed also as a word."""
+    """One joint: the key of its kind, and its physics.  Spherical, free and fixed joints may be a single word."""
 
     one_of: ClassVar[tuple[str, ...]] = (
         "revolute",
@@ -139,7 +139,7 @@ class JointSection(PhysicsSection):
             axis = getattr(self, kind)
             if axis is not None:
                 return make_about(axis, **options)
-        # a key was given, and nothing came with it
+        # The key has no value.
         kind = next(x for x in self.one_of if x in self.model_fields_set)
         raise ArgumentTypeError(f"{kind} has no value: give its numbers.")
 
@@ -153,7 +153,7 @@ ABOUT: dict[str, type[J.Revolute | J.Prismatic | J.Cylindrical | J.Planar]] = {
 
 
 def axis_data(axis: np.ndarray) -> Any:
-    """A unit axis: x, y or z, or its numbers."""
+    """A unit axis as files write it: x, y or z, or its numbers."""
     for letter, unit in zip("xyz", np.eye(3)):
         if axis.tobytes() == unit.tobytes():
             return letter
@@ -170,7 +170,7 @@ def joint_data(joint: J.Joint) -> Any:
 
 
 def physics_data(physics: JointPhysics) -> dict[str, Any]:
-    """The options that were given to a joint as a whole."""
+    """The options that were given to a joint as a whole, as files write them."""
     for name, value in physics.given.items():
         unknown = free_symbols(value)
         if unknown:

@@ -1,4 +1,4 @@
-"""Model files: sections, and the Assembly that they describe."""
+"""Model files: their sections, and the Assembly that they describe."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FORMAT = 1
 
 
 class PlaceSection(Section):
-    """Where something sits: parent, node, and the fixed transform from there."""
+    """The place of a body or chain: parent, node, and the fixed transform from there."""
 
     to: Name = "world"
     at: NodeName | None = None
@@ -49,7 +49,7 @@ class PlaceSection(Section):
 
 
 class AttachedSection(PlaceSection, BodySection):
-    """A body, its joint and where the joint sits."""
+    """A body, its joint, and the place of the joint."""
 
     joint: JointSection
     inboard: NodeName | None = None
@@ -64,7 +64,7 @@ class AttachedSection(PlaceSection, BodySection):
 
 
 class DhJointSection(PhysicsSection):
-    """The joint of a row, about or along its z: `revolute`, or {revolute: {}, damping: 0.1}."""
+    """The joint of a row, about or along its z axis: `revolute`, or {revolute: {}, damping: 0.1}."""
 
     one_of: ClassVar[tuple[str, ...]] = tuple(KINDS)
     short: ClassVar[str] = "revolute or prismatic"
@@ -129,11 +129,11 @@ class DhSection(PlaceSection):
 
 
 class FlexibleLinkSection(BodySection):
-    """What a link of a URDF becomes; in its link frame."""
+    """The flexible body that replaces a link of a URDF, in the link frame."""
 
 
 class SideSection(Section):
-    """A side file: links of a URDF that are flexible, and the nodes that carry its joints."""
+    """A side file: the flexible links of a URDF, and the nodes that carry its joints."""
 
     limber: Annotated[int, whole(FORMAT, FORMAT)]
     flexible: dict[Name, FlexibleLinkSection]
@@ -141,7 +141,7 @@ class SideSection(Section):
 
 
 class UrdfSection(Section):
-    """A robot out of a URDF file, with named links made flexible, here or by a side file."""
+    """A robot from a URDF file; named links are made flexible, here or in a side file."""
 
     file: FileName
     root: Annotated[str, choice("fixed", "free")] = "fixed"
@@ -170,7 +170,7 @@ def flexible_links(sections: dict, where: Where) -> dict[str, Body]:
 
 
 def read_side(path: Path) -> tuple[dict[str, Body], dict[str, str | int]]:
-    """Bodies by link and nodes by joint, of a side file."""
+    """The bodies by link and the nodes by joint of a side file."""
     document = Document(path)
     check_format(document)
     side = validated(SideSection, document.data, document.root)
@@ -178,7 +178,7 @@ def read_side(path: Path) -> tuple[dict[str, Body], dict[str, str | int]]:
 
 
 class ModelSection(Section):
-    """A model file, whole."""
+    """A model file."""
 
     limber: Annotated[int, whole(FORMAT, FORMAT)]
     name: Text | None = None
@@ -189,7 +189,7 @@ class ModelSection(Section):
     bodies: dict[Name, AttachedSection] | None = None
 
     def build(self, where: Where, name: str) -> Assembly:
-        """The assembly; `name` is for a file that has none."""
+        """Build the assembly; `name` is used if the file gives none."""
         with where.checked():
             assembly = Assembly(
                 name if self.name is None else self.name, self.gravity, self.fidelity
@@ -204,7 +204,7 @@ class ModelSection(Section):
 
 
 def check_format(document: Document) -> None:
-    """Refuse what is not a Limber file of this format, before looking into it."""
+    """Refuse content that is not a Limber file of this format, before any entry is checked."""
     data, where = document.data, document.root
     if not isinstance(data, dict):
         raise where.error(

@@ -12,12 +12,12 @@ from limber.errors import LimberError
 from limber.io.document import Where
 from limber.io.files_read import note_read
 
-#: What an .npz may expand to.
+#: The largest size to which an .npz may expand, in bytes.
 MAX_BYTES = 2**30
 
 
 def from_npz(where: Where, name: str, group: str | None, known: Sequence[str]) -> dict:
-    """The arrays `known` (or `group/known`) that the file has; others are refused, nothing is unpickled."""
+    """The arrays of the file, named as in `known` or `group/known`.  Others are refused; nothing is unpickled."""
     path = where.folder / name
     try:
         if not path.is_file():

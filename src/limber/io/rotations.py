@@ -23,7 +23,7 @@ def cos_sin(angle: float) -> tuple[float, float]:
 
 
 def rpy_matrix(rpy: Array) -> Array:
-    """Rz(yaw) Ry(pitch) Rx(roll), as in URDF: turns about the fixed axes x, y, z in this order."""
+    """Rz(yaw) Ry(pitch) Rx(roll), as in URDF: rotations about the fixed axes x, y, z in this order."""
     (cr, sr), (cp, sp), (cy, sy) = (cos_sin(float(angle)) for angle in rpy)
     return np.array(
         [
@@ -35,7 +35,7 @@ def rpy_matrix(rpy: Array) -> Array:
 
 
 def axis_angle_matrix(axis: Array, angle: float) -> Array:
-    """The turn by `angle` about the unit vector `axis`."""
+    """The rotation by `angle` about the unit vector `axis`."""
     x, y, z = axis
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     c, s = cos_sin(angle)
@@ -55,7 +55,7 @@ def quaternion_matrix(quaternion: Array) -> Array:
 
 
 class RotationSection(Section):
-    """A rotation; a 3 x 3 list is short for {matrix: ...}."""
+    """A rotation; a 3 x 3 list is a short form of {matrix: ...}."""
 
     one_of: ClassVar[tuple[str, ...]] = ("matrix", "rpy", "axis", "quaternion")
     short: ClassVar[str] = "a 3 x 3 matrix"

@@ -1,4 +1,4 @@
-"""A mapping of a file with known keys, and how its errors become messages."""
+"""Mappings with known keys in files, and the messages of their errors."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from limber.io.document import Where, dotted
 from limber.io.fields import named, problem
 
 S = TypeVar("S", bound="Section")
-#: So many errors are listed, and the rest counted.
+#: The number of errors that a message lists; further ones are only counted.
 LISTED = 8
 
 
 class Section(BaseModel):
-    """Base of all sections: unknown keys are refused, nothing is converted silently."""
+    """The base of all sections: unknown keys are refused, and nothing is converted silently."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
-    #: a section of which exactly one of these keys is given
+    #: Exactly one of these keys must be given.
     one_of: ClassVar[tuple[str, ...]] = ()
-    #: the short forms, in words
+    #: The short forms, described for messages.
     short: ClassVar[str] = ""
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """Short forms that stand for a mapping; others override."""
+        """Expand a short form to a mapping; sections with short forms override this."""
         return data
 
     @classmethod
@@ -57,7 +57,7 @@ class Section(BaseModel):
 
 
 def validated(section: type[S], data: Any, where: Where) -> S:
-    """`data`, which stands at `where`, as a section; all that is wrong in one FileError."""
+    """Check `data`, found at `where`, and return it as a section; one FileError names everything that is wrong."""
     try:
         return section.model_validate(data)
     except ValidationError as caught:

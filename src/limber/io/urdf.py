@@ -1,4 +1,4 @@
-"""URDF files as they stand: links, joints, limits, damping, mimics."""
+"""The content of URDF files: links, joints, limits, damping, mimics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SILENT = {
 
 @dataclass(frozen=True, eq=False)
 class UrdfLink:
-    """A link: mass, centre of mass and inertia about it, both in the link frame."""
+    """A link: mass, centre of mass, and inertia about the centre of mass, both in the link frame."""
 
     name: str
     mass: float
@@ -42,7 +42,7 @@ class UrdfLink:
 
 @dataclass(frozen=True, eq=False)
 class UrdfJoint:
-    """A joint with its limits, damping and friction, and what Limber has no place for: mimic (joint, factor, offset).
+    """A joint with its limits, damping and friction, and its mimic (joint, factor, offset), which Limber does not use.
 
     lower, upper, effort, velocity are None where the file does not give them.
     """
@@ -78,7 +78,7 @@ class Urdf:
 def parse_urdf(path: str | PathLike) -> Urdf:
     """Read a URDF file without making a model of it.
 
-    path : of the file.  Geometry, materials, transmissions and simulator tags are passed over; tags that
+    path : the path of the file.  Geometry, materials, transmissions and simulator tags are ignored; tags that
     URDF does not have give a ModelWarning.
     """
     robot = parse_xml(Path(path))

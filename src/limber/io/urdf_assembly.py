@@ -1,4 +1,4 @@
-"""From URDF to an Assembly, with links made flexible on request."""
+"""Assemblies from URDF files; links are made flexible on request."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ def read_urdf(
     gravity=(0.0, 0.0, -9.81),
     stops: bool = True,
 ) -> Assembly:
-    """The assembly of a URDF file: a body per link, under the link's name.
+    """Read the assembly of a URDF file: one body for each link, under the name of the link.
 
     Parameters
     ----------
-    path : of the URDF file.
-    flexible : bodies by link name, each in its link's frame, or the path of a side file with them.  A
-        flexible body replaces the link's inertia as well.
+    path : the path of the URDF file.
+    flexible : bodies by link name, each in the frame of its link, or the path of a side file with them.  A
+        flexible body replaces the inertia of the link as well.
     root : "fixed" to the world, or "free".
-    attach : {joint: node}, the node of a flexible link that carries a joint; without it the nearest.
-    gravity : acceleration of gravity in world axes; URDF does not say it.
-    stops : False for joints that nothing stops at `lower` and `upper`; their limits are kept to be read.
+    attach : {joint: node}, the node of a flexible link that carries a joint; the nearest node by default.
+    gravity : the acceleration of gravity in world axes, which URDF does not give.
+    stops : False for joints without stops at `lower` and `upper`; their limits can still be read.
 
     The joint coordinate is that of URDF; `floating` becomes Free, `planar` Planar(axis), and `continuous`
     and `revolute` Revolute.  Fixed joints stay as Fixed.
 
-    Joints have the `damping` and `friction` of `<dynamics>`, and of `<limit>` `effort` and `velocity` as
-    effort_limit and speed_limit (zero for none).  Revolute and prismatic joints have compliant stops at `lower`
-    and `upper`; URDF says nothing of their stiffness, which is taken such that `effort` presses the joint by 1 %
-    of the range into the stop: stop_stiffness = effort / (0.01 (upper - lower)).  Without an effort the limits
-    are kept to be read, with stop_stiffness=0.
+    Joints have the `damping` and `friction` of `<dynamics>`.  `effort` and `velocity` of `<limit>` become
+    effort_limit and speed_limit (zero stands for no limit).  Revolute and prismatic joints have compliant stops at
+    `lower` and `upper`.  URDF does not give the stiffness of stops: it is chosen such that `effort` presses the
+    joint by 1 % of its range into the stop, stop_stiffness = effort / (0.01 (upper - lower)).  Without an effort
+    there are no stops (stop_stiffness=0), and the limits can still be read.
 
-    One ModelWarning names the joints with limits but no effort, those whose lower limit is not below the upper
-    one, mimics, which have no place in an Assembly (`parse_urdf` has them), dynamics and limits of planar and
-    floating joints, and the links whose inertia no distribution of mass has, which is kept.
+    One ModelWarning names the joints with limits but no effort; those whose lower limit is not below the upper
+    one; mimics, which an Assembly does not have (`parse_urdf` returns them); dynamics and limits of planar and
+    floating joints; and links with an inertia that no distribution of mass has, which are kept as they are.
     """
     bodies: Mapping[str, Body] = {}
     nodes: dict[str, str | int] = {}
@@ -97,7 +97,7 @@ def attach_urdf(
     while stack:
         name, inboard = stack.pop()
         if inboard is None:
-            # a massless root called world is the world
+            # A massless root named "world" is the world.
             if name != "world" or bodies[name].mass > 0.0 or root == "free":
                 assembly.attach(name, bodies[name], Free() if root == "free" else Fixed())
         else:
@@ -121,7 +121,7 @@ def _check_names(argument: str, given: Mapping, known: Mapping, what: str) -> No
 
 
 def _report(robot: Urdf, flexible: Mapping, bodies: Mapping, of_joints: list[str]) -> None:
-    """Warn of what the model leaves out and what would change the motion."""
+    """Warn of what the model leaves out and would change the motion."""
     notes = list(of_joints)
     for joint in robot.joints.values():
         if joint.mimic is not None:
@@ -172,7 +172,7 @@ def _joint(joint: UrdfJoint, physics: JointOptions) -> Joint:
 def _place(
     robot: Urdf, joint: UrdfJoint, bodies: Mapping, attach: Mapping[str, str | int]
 ) -> tuple[str, int | None, Array]:
-    """Parent, node and offset of a joint; undeformed, it sits where the URDF has it."""
+    """Parent, node and offset of a joint; in the undeformed state it is at its place in the URDF."""
     to = joint.parent
     body = bodies[to]
     if to == robot.root == "world" and body.mass == 0.0:

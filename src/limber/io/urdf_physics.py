@@ -1,6 +1,6 @@
 """`<dynamics>` and `<limit>` of a URDF as the physics of joints.
 
-A stop needs a stiffness, which URDF does not have.  It is taken such that the effort limit presses the joint
+A stop needs a stiffness, which URDF does not give.  It is chosen such that the effort limit presses the joint
 by one percent of its range into the stop.
 """
 
@@ -13,21 +13,21 @@ from limber.checks import listed
 from limber.io.urdf import UrdfJoint
 from limber.joints.physics import FARTHEST, JointOptions
 
-#: How far the effort limit presses a joint into its stop, as a part of the range.
+#: The depth to which the effort limit presses a joint into its stop, as a fraction of its range.
 PRESSED = 0.01
 ONE_SPEED = ("revolute", "prismatic", "continuous")
 
 
 @dataclass
 class Notes:
-    """What a model says differently from its file, for one warning."""
+    """The differences between a model and its file, for one warning."""
 
     single: list[str] = field(default_factory=list)
     soft: list[str] = field(default_factory=list)
     no_range: list[str] = field(default_factory=list)
 
     def lines(self) -> list[str]:
-        """Each as a clause."""
+        """Each difference as a clause of the warning."""
         lines = list(self.single)
         if self.soft:
             lines.append(
@@ -67,7 +67,7 @@ def _options(joint: UrdfJoint, stops: bool, notes: Notes) -> JointOptions:
         options["speed_limit"] = speed
     if joint.lower is None and joint.upper is None:
         return options
-    lower, upper = joint.lower or 0.0, joint.upper or 0.0  # zero unless given, says URDF
+    lower, upper = joint.lower or 0.0, joint.upper or 0.0  # URDF defines zero as the default.
     if joint.kind == "continuous":
         if lower < upper:
             notes.single.append(
@@ -83,8 +83,8 @@ def _options(joint: UrdfJoint, stops: bool, notes: Notes) -> JointOptions:
 def _stops(
     name: str, lower: float, upper: float, effort: float | None, notes: Notes
 ) -> JointOptions:
-    """Limits and the stiffness of the stops there; an effort of zero is for no stops."""
-    # files write the largest number there is where there is no limit
+    """The limits and the stiffness of the stops at them; an effort of zero means no stops."""
+    # Files write the largest floating-point number for no limit.
     bounds = tuple(x if abs(x) <= FARTHEST else None for x in (lower, upper))
     if bounds == (None, None):
         return {}
@@ -95,7 +95,7 @@ def _stops(
 
 
 def _limit(joint: UrdfJoint, name: str, notes: Notes) -> float | None:
-    """The limit of effort or velocity of a joint; zero, or the largest number there is, is written for none."""
+    """The limit of effort or velocity of a joint; files write zero or the largest floating-point number for none."""
     value = getattr(joint, name)
     if value is not None and value < 0.0:
         notes.single.append(f"joint {joint.name!r}: {name} {value:g} is negative and left out")
@@ -103,9 +103,9 @@ def _limit(joint: UrdfJoint, name: str, notes: Notes) -> float | None:
 
 
 def _note_left_out(joint: UrdfJoint, notes: Notes) -> None:
-    """What is said of a joint that has no speed, or several of different units."""
+    """Note the entries of a joint that has no speed, or several of different units."""
     names = ["damping", "friction"]
-    if joint.kind != "fixed":  # limits say nothing of what does not move
+    if joint.kind != "fixed":  # The limits of a fixed joint have no meaning.
         names += ["lower", "upper", "effort", "velocity"]
     said = [f"{name} {getattr(joint, name):g}" for name in names if getattr(joint, name)]
     if said:

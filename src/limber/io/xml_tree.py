@@ -1,4 +1,4 @@
-"""XML as a tree whose elements know where they stand.
+"""XML as a tree whose elements know their places in the file.
 
 Document types are refused, so there are no entities to expand and no files to fetch.
 """
@@ -18,7 +18,7 @@ MAX_DEPTH = 100
 
 @dataclass(eq=False)
 class Element:
-    """One element: tag, attributes, children, and its place in the file."""
+    """One element: its tag, attributes, children, and place in the file."""
 
     tag: str
     attributes: dict[str, str]
@@ -32,14 +32,14 @@ class Element:
         return (child for child in self.children if child.tag == tag)
 
     def one(self, tag: str) -> Element | None:
-        """The child with this tag, or None; two are refused."""
+        """The only child with this tag, or None; two are refused."""
         found = list(self.all(tag))
         if len(found) > 1:
             raise found[1].error(f"a second <{tag}> in <{self.tag}>: keep one.")
         return found[0] if found else None
 
     def get(self, name: str) -> str:
-        """An attribute that must be there."""
+        """The value of an attribute, which is required."""
         if name not in self.attributes:
             raise self.error(f"the attribute {name!r} of <{self.tag}> is missing.")
         return self.attributes[name]
@@ -85,7 +85,7 @@ def parse_xml(path: Path) -> Element:
         line, column = error.lineno, error.offset + 1
         text = f"{path}:{line}:{column}: not valid XML: {expat.ErrorString(error.code)}."
         raise FileError(text, str(path), line, column) from None
-    except (LookupError, ValueError) as error:  # an encoding that Python does not know
+    except (LookupError, ValueError) as error:  # Python does not know the encoding.
         if isinstance(error, FileError):
             raise
         raise FileError(f"{path}: not valid XML: {error}.", str(path)) from None

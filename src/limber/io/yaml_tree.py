@@ -1,7 +1,8 @@
-"""YAML text as a tree of plain values that know where they stand.
+"""YAML text as a tree of plain values that know their places in the file.
 
-Only data: no tags, so nothing is constructed or executed; one document; keys are text and occur once;
-nesting, size and what aliases expand to are bounded.  Plain scalars follow the core schema of YAML 1.2:
+A file holds data only: tags are refused, so nothing is constructed or executed.  It has one document, its keys are
+text and occur once, and nesting, size and the expansion of aliases are bounded.  Plain scalars follow the core
+schema of YAML 1.2:
 `1e5` is a number, `yes`, `010` and `2024-01-01` are text.
 """
 
@@ -11,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Bounds on what a file may hold; larger data belong in an .npz beside it.
+#: Bounds on the content of a file; larger arrays belong in an .npz beside it.
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 40
 MAX_ALIASED = 100_000
@@ -27,7 +28,7 @@ _WORDS |= {form: float("nan") for form in (".nan", ".NaN", ".NAN")}
 
 
 class TreeError(Exception):
-    """What is wrong and where; `document` turns it into a FileError."""
+    """An error with its place; `document` turns it into a FileError."""
 
     def __init__(self, message: str, line: int, column: int):
         super().__init__(message)
@@ -36,7 +37,7 @@ class TreeError(Exception):
 
 @dataclass(eq=False)
 class Node:
-    """A value of the file: a scalar, or a list or mapping of nodes; lines and columns count from 1."""
+    """A value in the file: a scalar, or a list or mapping of nodes.  Lines and columns count from 1."""
 
     value: Any
     line: int
@@ -44,7 +45,7 @@ class Node:
     size: int = 1
     keys: dict[str, tuple[int, int]] = field(
         default_factory=dict
-    )  # of a mapping: where each stands
+    )  # the place of each key of a mapping
 
     def plain(self) -> Any:
         """The value as dicts, lists, text, numbers, booleans and None."""
@@ -56,7 +57,7 @@ class Node:
 
 
 def scalar(text: str, plain: bool) -> Any:
-    """The value of a scalar; quoted ones are text."""
+    """The value of a scalar; a quoted scalar is text."""
     if not plain:
         return text
     if text in _WORDS:

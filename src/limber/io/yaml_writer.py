@@ -1,4 +1,4 @@
-"""Writing YAML: block style for mappings, arrays in rows, every number in full."""
+"""Writing YAML: mappings in block style, arrays in rows, and numbers with all their digits."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _WIDTH = 96
 
 
 def number(value: float) -> str:
-    """A number that reads back bit for bit."""
+    """A number as text that reads back bit for bit."""
     if value == math.inf:
         return ".inf"
     return repr(int(value)) if isinstance(value, (int, np.integer)) else repr(float(value))
 
 
 def words(value: str) -> str:
-    """Text, quoted where it must be."""
+    """Text, with quotes where YAML needs them."""
     if _BARE.fullmatch(value) and isinstance(scalar(value, True), str):
         return value
     parts = []
@@ -82,7 +82,7 @@ def emit(data: dict[str, Any], indent: int = 0) -> list[str]:
 
 
 def _nested(value: Any) -> bool:
-    """Whether a value is more than a number, a word or a row of them."""
+    """Whether a value is more than a number, a word, or a row of these."""
     if isinstance(value, dict):
         return any(isinstance(x, (dict, list, tuple, np.ndarray)) for x in value.values())
     if isinstance(value, np.ndarray):

@@ -1,4 +1,4 @@
-"""External forces in scenario files: wrenches at nodes, constant or tables over time."""
+"""External forces in scenario files: wrenches at nodes, constant or as tables over time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from limber.simulation.table import Table
 
 
 class WrenchTableSection(Section):
-    """A wrench over time: `times` (n,), and `values` (n, 6), or their `force` or `moment` part alone, (n, 3)."""
+    """A wrench over time: `times` (n,) with `values` (n, 6), or with `force` or `moment` (n, 3) alone."""
 
     one_of: ClassVar[tuple[str, ...]] = ("values", "force", "moment")
     times: Annotated[Any, numbers(("n",))]
@@ -47,7 +47,7 @@ class WrenchSection(Section):
     table: WrenchTableSection | None = None
 
     def build(self, system: System, where: Where) -> tuple[tuple[str, str | int | None], Any]:
-        """Where it acts, and what."""
+        """The node at which the wrench acts, and the wrench."""
         check_body(system, self.body, where / "body")
         if self.node is not None:
             with (where / "node").checked():

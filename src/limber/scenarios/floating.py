@@ -1,4 +1,4 @@
-"""The motion of joints without force while the other joints follow their paths: a base that floats."""
+"""The motion of joints without force, such as that of a floating base, while other joints follow their paths."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from limber.dynamics import inverse_dynamics, mass_matrix, qdot
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentValueError
 
-#: Prescribed motion at times (n,): q, v, vdot of all joints, those that float as at rest at their start.
+#: The prescribed motion at times (n,): q, v, vdot of all joints; the floating ones are at rest where they start.
 Prescribed = Callable[[Array], tuple[Array, Array, Array]]
-#: The tolerance of the integration, as a part of the tolerance of the torques, and the smallest that SciPy takes.
+#: The tolerance of the integration as a fraction of that of the torques, and the smallest tolerance SciPy takes.
 FINER, FINEST = 1e-3, 1e-13
 
 
 def floats(joint: Any) -> bool:
-    """Whether a joint without a path is left without force: those that have a quaternion, such as Free."""
+    """Whether a joint without a path moves without force; joints with a quaternion, such as Free, do."""
     return any(True for _ in joint.quaternions())
 
 
@@ -42,10 +42,10 @@ class Floating:
         self._motion: Any = None
 
     def integrate(self, q0: Array, v0: Array, edges: Array, inset: float, tolerance: float) -> None:
-        """Find the motion between the edges, the times at which prescribed accelerations jump.
+        """Find the motion between `edges`, the times at which prescribed accelerations jump.
 
-        q0, v0 : of all joints, at the first edge.
-        inset : how far inside the stretch between two edges accelerations are taken, as a part of it.
+        q0, v0 : the state of all joints at the first edge.
+        inset : the distance from an edge at which accelerations are taken, as a fraction of the interval.
         """
         from scipy.integrate import OdeSolution, solve_ivp  # noqa: PLC0415 (slow to import)
 

@@ -1,4 +1,4 @@
-"""Joint paths in files: each starts where the joint is."""
+"""Joint paths in files; each starts at the initial position of its joint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Positive = Annotated[float, number(above=0.0)]
 
 
 class CycloidSection(Section):
-    """A cycloid by distance, or by its mean rate k; `printed` for Eq. (44) as printed."""
+    """A cycloid, given by its distance or by its mean rate k; `printed` selects Eq. (44) as printed."""
 
     distance: Number | None = None
     rate: Number | None = None
@@ -49,7 +49,7 @@ class QuinticSection(Section):
 
 
 class TrapezoidSection(Section):
-    """Trapezoidal velocity to `end`."""
+    """A path to `end` with trapezoidal velocity."""
 
     end: Number
     max_velocity: Positive
@@ -61,7 +61,7 @@ class TrapezoidSection(Section):
 
 
 class WaypointsSection(Section):
-    """From point to point, at rest at each."""
+    """A path from point to point, at rest at each of them."""
 
     points: Annotated[Any, numbers(("k",))]
     max_velocity: Positive
@@ -85,7 +85,7 @@ class HoldSection(Section):
 
 
 class PathSection(Section):
-    """One path of one joint coordinate, by the key that names its kind."""
+    """The path of one joint coordinate, under the key of its kind."""
 
     one_of: ClassVar[tuple[str, ...]] = (
         "cycloid",
@@ -120,7 +120,7 @@ class PathSection(Section):
 
 
 class PathsSection(Section):
-    """The paths of a joint: one, or a list with one for each coordinate."""
+    """The paths of a joint: one path, or a list with one for each coordinate."""
 
     parts: list[PathSection]
 

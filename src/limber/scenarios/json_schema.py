@@ -1,4 +1,4 @@
-"""JSON schemas of the files: models, scenarios, and the flexible links beside a URDF."""
+"""The JSON schemas of model files, scenario files, and side files with flexible links for a URDF."""
 
 from __future__ import annotations
 

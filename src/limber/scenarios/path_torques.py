@@ -1,4 +1,4 @@
-"""Torques that move an arm, its modes removed, along joint paths: the input of the Canadarm study."""
+"""Torques that move an arm without its modes along joint paths, which are the input of the Canadarm study."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from limber.scenarios.floating import Floating
 from limber.simulation.table import Table
 from limber.trajectories import Trajectory
 
-#: A table is not made longer than this.
+#: The largest number of rows of a table.
 MAX_SAMPLES = 2**19
-#: A stretch between two breaks has so many samples at least.
+#: The least number of samples between two breaks.
 FEWEST = 64
-#: Samples at a break are taken so far inside, as a share of the stretch between two breaks.
+#: Samples at a break are taken this far from it, as a fraction of the interval between two breaks.
 INSET = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class PathTable(Table):
-    """Torques along joint paths: a table whose rows are joined by cubic splines between `breaks`.
+    """Torques along joint paths: a table with cubic splines between `breaks`.
 
-    breaks : (k,) the times at which the torques may jump or bend: those at which the accelerations of the paths
-        do, the first and last time among them.  A jump is two rows next to each other, the second at the break.
+    breaks : (k,) the times at which the accelerations of the paths, and therefore the torques, may jump or bend,
+        including the first and the last time.  A jump is two rows next to each other, the second at the break.
     """
 
     breaks: Array = field(default_factory=lambda: np.empty(0))
 
     def rows(self) -> Array:
-        """The table as `integrators.rates` reads it: time, values, slopes after and before every row."""
+        """The table as `integrators.rates` reads it: time, values, slopes after and slopes before each row."""
         t, tau = self.t, self.tau
         after, before = np.zeros((2, *tau.shape))
         first = np.searchsorted(t, self.breaks[:-1])
@@ -68,12 +68,12 @@ def rigid_torques(
     duration: float,
     tolerance: float = 1e-6,
 ) -> PathTable:
-    """Inverse dynamics of the rigid arm along `paths`, as a table for the flexible `system`.
+    """The torques that move the rigid arm along `paths`, as a table for the flexible `system`.
 
-    Joints without a path hold their place of `q0`; but those with a quaternion, such as the free joint of a base, have
-    no force, and move from `q0` and `v0` as the arm's motion makes them.  The table is refined, stretch by stretch between the
-    breaks of the paths, until the middle between any two samples is met within `tolerance` of the joint's
-    largest torque; `Table.error` is the largest such difference.  Modal entries are zero.
+    Joints without a path stay at `q0`.  Those with a quaternion, such as the free joint of a base, have no force:
+    they start from `q0` and `v0` and move with the motion of the arm.  The table is refined in each interval between
+    breaks of the paths until the interpolation is right, halfway between any two samples, to within `tolerance` of
+    the largest torque of the joint; `Table.error` is the largest such difference.  Modal entries are zero.
     """
     arm = _Arm(assembly.rigid().build(), system, q0, paths)
     breaks = [path.breaks for path in paths.values()]
@@ -117,7 +117,7 @@ class _Arm:
         self.motion = Floating(rigid, self.along_paths)
 
     def along_paths(self, at: Array) -> tuple[Array, Array, Array]:
-        """q, v, vdot at times (n,): of joints along their paths, of all others at rest where they start."""
+        """q, v, vdot at times (n,): joints with a path are on it, all others are at rest where they start."""
         q = np.tile(self.q, (at.size, 1))
         v, vdot = np.zeros((2, at.size, self.rigid.nv))
         for name, path in self.paths.items():
@@ -126,7 +126,7 @@ class _Arm:
         return q, v, vdot
 
     def float_from(self, v0: Array, edges: Array, tolerance: float) -> None:
-        """Find how the base floats, given the speeds of the flexible system at the start."""
+        """Find the motion of the floating base, given the speeds of the flexible system at the start."""
         v = np.zeros(self.rigid.nv)
         for name, place in self.rigid.layout.items():
             v[place.v_joint] = v0[self.system.layout[name].v_joint]
@@ -156,7 +156,7 @@ class _Arm:
 
 
 def _times(a: float, b: float, count: int) -> tuple[Array, Array]:
-    """Samples of a stretch, and where they are evaluated: the ends just inside."""
+    """The sample times of an interval, and the times at which they are evaluated, with the ends moved just inside."""
     t = np.linspace(a, b, count + 1)
     inset = INSET * (b - a)
     return t, np.clip(t, a + inset, b - inset)
@@ -168,14 +168,14 @@ def _middles(a: float, b: float, count: int) -> tuple[Array, Array]:
 
 
 def _scale(torques: list[Array]) -> Array:
-    """The largest torque of each joint; those of no account are measured by the largest of all."""
+    """The largest torque of each joint; negligible ones are replaced by the largest torque of all joints."""
     largest = np.max([np.abs(tau).max(axis=0) for tau in torques], axis=0)
     floor = 1e-9 * largest.max(initial=0.0)
     return np.where(largest > floor, largest, largest.max(initial=0.0) or 1.0)
 
 
 def _joined(samples: list[tuple[Array, Array]], scale: Array) -> tuple[Array, Array]:
-    """One table; where two stretches meet with different torques, two times next to each other."""
+    """Join the intervals to one table; where torques jump between two of them, it has two times next to each other."""
     times, torques = list(samples[0][0]), list(samples[0][1])
     for t, tau in samples[1:]:
         jump = (np.abs(tau[0] - torques[-1]) / scale).max() > 1e-7

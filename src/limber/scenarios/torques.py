@@ -1,4 +1,4 @@
-"""Torques in scenario files: none, constant, a table, or those that move the rigid arm along paths."""
+"""Torques in scenario files: none, constant, a table, or the torques that move the rigid arm along paths."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from limber.trajectories import Together, Trajectory
 class TableSection(Section):
     """Torques over time: `times` with `values` (n, nv) or by body, or a CSV file.
 
-    A CSV has a column `t` and columns BODY (a joint of one speed), BODY[i] (joint speed i) or
-    BODY.modes[i]; those that are missing are zero.
+    A CSV file has a column `t` and columns BODY (a joint of one speed), BODY[i] (joint speed i) or
+    BODY.modes[i].  Torques without a column are zero.
     """
 
     one_of: ClassVar[tuple[str, ...]] = ("values", "bodies", "csv")
@@ -93,7 +93,7 @@ def _from_csv(system: System, where: Where, name: str) -> Table:
 
 
 def _row(row: list[str], head: list[str], number: int, where: Where, file: str) -> list[float]:
-    """The numbers of a row of a CSV, which must be finite."""
+    """The numbers in a row of a CSV file, which must be finite."""
     if len(row) != len(head):
         raise where.error(
             f"row {number} below the header of {file} has {len(row)} entries where its header has {len(head)} columns."
@@ -112,7 +112,7 @@ def _row(row: list[str], head: list[str], number: int, where: Where, file: str) 
 
 
 def _place(system: System, word: str, where: Where, file: str) -> int:
-    """The entry of v that a column of a CSV is for."""
+    """The index in v that belongs to a column of a CSV file."""
     match = re.fullmatch(r"(.*?)(\.modes)?(?:\[(\d{1,6})\])?", word)
     body = word if word in system.layout else match[1] if match else word
     if body not in system.layout:
@@ -135,9 +135,9 @@ def _place(system: System, word: str, where: Where, file: str) -> int:
 
 
 class FollowSection(Section):
-    """The torques that move the arm, its modes removed, along joint paths.
+    """The torques that move the arm without its modes along joint paths.
 
-    Joints that are not named hold, but those with a quaternion, such as a free base, which float without force.
+    Joints that are not named are held, except those with a quaternion, such as a free base, which have no force.
     """
 
     joints: dict[Name, PathsSection]
@@ -169,7 +169,7 @@ class FollowSection(Section):
     def warn_of_the_rest(
         self, system: System, v0: np.ndarray, paths: Mapping[str, Trajectory], where: Where
     ) -> None:
-        """Say which joints are held, and whose speed at the start is not that of the torques."""
+        """Say which joints are held, and which start with another speed than the torques assume."""
         driven = {n: j for n, j in system.joints.items() if j.dofs and not floats(j)}
         held = [name for name in driven if name not in paths]
         if held:
@@ -194,7 +194,7 @@ class FollowSection(Section):
                 )
 
     def warn_of_cuts(self, paths: Mapping[str, Trajectory], duration: float, where: Where) -> None:
-        """Say which paths the end of the scenario cuts off."""
+        """Say which paths are cut off by the end of the scenario."""
         for name, path in paths.items():
             if path.duration > duration * (1.0 + 1e-9):
                 reached, end = path(duration).position.tolist(), path.end.tolist()
@@ -213,7 +213,7 @@ def _few(values: list[float]) -> str:
 
 
 class TorqueSection(Section):
-    """constant, table or follow; `none` stands for no torques."""
+    """The torques: `constant`, `table` or `follow`; the word `none` stands for no torques."""
 
     one_of: ClassVar[tuple[str, ...]] = ("constant", "table", "follow")
     short: ClassVar[str] = "none"

@@ -1,4 +1,4 @@
-"""What is in the file of a result, whatever its format: rows, a heading before them, an ending after them."""
+"""The content of a result file, in either format: a heading, rows, and an ending."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from limber.simulation.events import Happened
 from limber.simulation.result import Result, Statistics
 from limber.version import __version__
 
-#: Of both kinds of files.
+#: The version of the format of both kinds of result files.
 FORMAT = 2
-#: How the name of a result file may end; one without an ending says nothing else.
+#: The suffixes that the name of a result file may have; it may also have none.
 SUFFIXES = (".h5", ".hdf5", ".hdf", "")
-#: The arrays of a result with one row a time, by name: the shape of such a row, from the system and the heading.
+#: The arrays with one row for each time, by name: a function gives the shape of a row for a system and a heading.
 ROWS: dict[str, Callable[[System, dict[str, Any]], tuple[int, ...]]] = {
     "t": lambda s, known: (),
     "q": lambda s, known: (s.nq,),
@@ -34,7 +34,7 @@ ROWS: dict[str, Callable[[System, dict[str, Any]], tuple[int, ...]]] = {
 
 
 def result_path(path: Any, name: str = "path") -> Path:
-    """Where to write a result: a path that does not say by its ending that it is something else."""
+    """The path of a result file; a suffix that belongs to another kind of file is refused."""
     where = file_path(path, name)
     if where.suffix.lower() not in SUFFIXES:
         raise ArgumentValueError(
@@ -45,7 +45,7 @@ def result_path(path: Any, name: str = "path") -> Path:
 
 
 def shapes(system: System, known: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    """The shapes of a row of every array in a file with this heading."""
+    """The shape of a row of each array in a file with this heading."""
     return {name: shape(system, known) for name, shape in ROWS.items()}
 
 
@@ -55,7 +55,7 @@ def _keys(known: dict[str, Any]) -> list[tuple]:
 
 
 def rows_of(result: Result) -> dict[str, Array]:
-    """The arrays of a result, checked."""
+    """The arrays of a result by name; their shapes are checked."""
     rows = {}
     for name, shape in shapes(result.system, _known_of(result)).items():
         given = getattr(result, name)
@@ -70,13 +70,13 @@ def rows_of(result: Result) -> dict[str, Array]:
 
 
 def _known_of(result: Result) -> dict[str, Any]:
-    """The part of the heading from which the shapes of rows follow."""
+    """The part of the heading that determines the shapes of the rows."""
     supplied = 0 if result.supplied is None else R.FLOWS
     return {"external": json.dumps(list(result.external), default=int), "supplied": supplied}
 
 
 def heading(result: Result) -> dict[str, Any]:
-    """What is known before the first row: who writes, the model as the text of a model file, where wrenches act."""
+    """The heading, known before the first row: version, model (the text of a model file), and where wrenches act."""
     from limber.io.export import model_data, model_text  # noqa: PLC0415
 
     model = model_text(model_data(result.system), "model.yaml")
@@ -84,7 +84,7 @@ def heading(result: Result) -> dict[str, Any]:
 
 
 def ending(result: Result) -> str:
-    """What is known after the last row, as JSON: events, statistics, message."""
+    """The ending, known after the last row, as JSON: events, statistics and message."""
     known = {
         "events": [[float(event.t), event.name] for event in result.events],
         "statistics": vars(result.statistics),
@@ -100,7 +100,7 @@ def result_of(
     text: str | None,
     message: str = "",
 ) -> Result:
-    """The result of a file: its heading, rows and ending, or a message where it has no ending."""
+    """Make a result from heading, rows and ending (`text`); `message` is used for a file without an ending."""
     t, q, v, tau, wrenches, supplied = (rows[name] for name in ROWS)
     external = {key: wrenches[:, 6 * i : 6 * i + 6] for i, key in enumerate(_keys(known))}
     events: tuple[Happened, ...] = ()
@@ -124,7 +124,7 @@ def result_of(
 
 
 def system_of(model: str, path: Path) -> System:
-    """The system of the model in a file."""
+    """Build the system from the model in a result file."""
     from limber.io.document import Document  # noqa: PLC0415
     from limber.io.model import build_model  # noqa: PLC0415
 
@@ -133,5 +133,5 @@ def system_of(model: str, path: Path) -> System:
 
 
 def unwritten(path: Path, error: OSError, more: str = "") -> FileError:
-    """The error of a file that cannot be written."""
+    """The error to raise for a file that cannot be written."""
     return FileError(f"{path}: cannot be written: {error.strerror or error}.{more}", str(path))

@@ -3,11 +3,12 @@
     t (n,), q (n, nq), ...      the rows, one dataset for every entry of `file_content.ROWS`
     attributes                  those of `file_content.heading`, and ending (events, statistics and message, as JSON)
 
-The file starts with a user block of 512 bytes, which HDF5 passes over: its size, and a digest of all bytes behind
-the block.  A file is read only if they fit, so the HDF5 library never sees a damaged file, over which it may hang.
+The file starts with a user block of 512 bytes, which HDF5 skips.  It holds the size of the file and a digest of all
+bytes after the block.  A file is read only if both are right, so that the HDF5 library, which may hang on a damaged
+file, never sees one.
 
-The library only lays a file out, in memory and without the rows; the bytes are written here.  So it never sees a
-write that fails either, after which it may crash, and no row is held twice.
+The library only makes the layout of a file, in memory and without the rows; this module writes the bytes.  The
+library, which may crash after a write that fails, therefore never writes to a disk, and no row is held twice.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from limber.simulation.file_content import (
 from limber.simulation.result import Result
 from limber.whole import replacing
 
-#: Bytes of the user block, the least that HDF5 allows, and of what is read or written at once.
+#: The size of the user block in bytes, the least that HDF5 allows, and the number of bytes read or written at once.
 BLOCK, PIECE = 512, 2**20
 SIGNATURE = b"Limber result, format "
 #: The first bytes of any HDF5 file without a user block.
@@ -45,7 +46,7 @@ FOREIGN = b"\x89HDF\r\n\x1a\n"
 
 
 def library() -> Any:
-    """h5py, or a word on how to get it."""
+    """Import h5py, or say how to install it."""
     try:
         import h5py  # noqa: PLC0415
     except ImportError as error:
@@ -56,7 +57,7 @@ def library() -> Any:
 
 
 def write(result: Result, path: Path, known: dict[str, Any]) -> None:
-    """Write a result and its `file_content.heading`; a file that is there is replaced when all is written."""
+    """Write a result and its `file_content.heading`; an existing file is replaced once everything is written."""
     rows = rows_of(result)
     layout, places = _laid_out(rows, known | {"ending": ending(result)})
     digest = sha256()
@@ -73,7 +74,7 @@ def write(result: Result, path: Path, known: dict[str, Any]) -> None:
 
 
 def read(stream: BinaryIO, path: Path) -> Result:
-    """The result of a file that starts with SIGNATURE; FileError if it is not to the byte what was written."""
+    """Read a file that starts with SIGNATURE; one that differs in any byte from what was written is a FileError."""
     _check(stream, path)
     with library().File(stream, "r") as file:
         needed = ("model", "external", "supplied", "ending")
@@ -103,7 +104,7 @@ def _block(size: int, digest: str) -> bytes:
 
 
 def _check(stream: BinaryIO, path: Path) -> None:
-    """Refuse a file whose bytes are not those that were written."""
+    """Refuse a file that was damaged or changed after it was written."""
     stream.seek(0)
     block = stream.read(BLOCK)
     known = re.match(rb"%s(\d+)\n(\d+) bytes;.*\n.*: ([0-9a-f]{64})\n" % SIGNATURE, block)
@@ -131,13 +132,13 @@ def _check(stream: BinaryIO, path: Path) -> None:
 
 
 def _laid_out(rows: dict[str, Array], attributes: dict[str, Any]) -> tuple[_Layout, dict[str, int]]:
-    """The file without the values of the rows, and where they go."""
+    """The layout of the file without the values of its rows, and the offset of each array of rows."""
     h5py = library()
     layout, places = _Layout(), {}
     room = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     room.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     room.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-    # HDF5 calls the layout back, and takes an interrupt in there for an error of its own
+    # HDF5 calls the methods of the layout, and would take an interrupt inside them for an error of its own.
     with interrupts_wait(), h5py.File(layout, "w", userblock_size=BLOCK) as file:
         for name, value in attributes.items():
             file.attrs[name] = value
@@ -150,7 +151,7 @@ def _laid_out(rows: dict[str, Array], attributes: dict[str, Any]) -> tuple[_Layo
 
 
 def _pieces(layout: _Layout, places: dict[str, int], rows: dict[str, Array]) -> Iterator[Any]:
-    """The bytes behind the user block, in order."""
+    """The bytes after the user block, in order."""
     at = BLOCK
     for name, start in sorted(places.items(), key=lambda place: place[1]):
         yield layout.between(at, start)
@@ -163,7 +164,7 @@ def _pieces(layout: _Layout, places: dict[str, int], rows: dict[str, Array]) -> 
 
 
 class _Layout(io.RawIOBase):
-    """A file that HDF5 writes, in memory; parts that it leaves out take none."""
+    """A file in memory that HDF5 writes to; the parts that are never written take no memory."""
 
     def __init__(self):
         self.size = 0
@@ -171,7 +172,7 @@ class _Layout(io.RawIOBase):
         self._written: list[tuple[int, bytes]] = []
 
     def between(self, start: int, stop: int) -> bytearray:
-        """Some of its bytes; those never written are zero."""
+        """The bytes from `start` to `stop`; those that were never written are zero."""
         found = bytearray(stop - start)
         for at, data in self._written:
             first, last = max(at, start), min(at + len(data), stop)

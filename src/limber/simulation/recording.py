@@ -1,7 +1,7 @@
-"""The rows of a run, written as it goes on, to a file that is readable at any moment.
+"""Writing the rows of a run while it goes on, to a file that can be read at any moment.
 
-`run.h5.part` grows beside `run.h5`, which stays what it was.  When the run has ended, its result is written to
-`run.h5`, whole, and the other file goes.
+`run.h5.part` grows beside `run.h5`, which is not touched.  When the run has ended, its complete result is
+written to `run.h5`, and the other file is removed.
 
     a line that names the format
     blocks: kind (4 bytes), size of the content (8 bytes), content, seal (32 bytes)
@@ -9,8 +9,8 @@
         ROWS    rows, array by array, little-endian float64
         DONE    what is known after the last row, as JSON
 
-The seal is a digest of the block and of the seal before it.  A reader takes blocks as long as their seals fit: a
-run that was killed, and a file that was damaged, leave all rows before that point.
+The seal is a digest of the block and of the seal before it.  A reader accepts blocks as long as their seals are
+right, so all rows before the point at which a run was killed or a file was damaged can be read.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ from limber.whole import refuse_unwritable
 
 try:
     import fcntl
-except ImportError:  # Windows, which does not let two programs write one file anyway
+except ImportError:  # Windows does not let two programs write one file anyway.
     fcntl = None  # type: ignore[assignment]
 
 SIGNATURE = b"Limber run, format "
 HEAD, SEAL = struct.Struct("<4sQ"), 32
-#: Seconds between writes at least, and the most rows of a block.
+#: The least time between two writes in s, and the largest number of rows in a block.
 PAUSE, MOST = 0.2, 2_000
 
 
 def part_of(path: Path) -> Path:
-    """The file beside a result file that grows while a run goes on."""
+    """The path of the file that grows beside a result file during a run."""
     real = Path(os.path.realpath(path))
     return real.with_name(real.name + ".part")
 
 
 class Recording:
-    """The file of a run in progress; `with` closes it, and on an error leaves what there is."""
+    """The file of a run in progress.  `with` closes it; after an error the rows so far stay in it."""
 
     def __init__(self, path: str | PathLike, so_far: Callable[[], Result]):
         hdf5.library()  # before the run, not after it
@@ -77,7 +77,7 @@ class Recording:
         result = so_far()
         self._known = heading(result)
         self._file = _claimed(self.path, self.part)
-        #: How far the file is written, the rows in it, and its last seal.  They change in one assignment: a write
+        #: The size of the file, the number of its rows and its last seal.  They change in one assignment: a write
         #: that was interrupted before it is done again at the same place.
         self._done = (0, 0, b"")
         self._over = False  # whether no more rows can come
@@ -105,7 +105,7 @@ class Recording:
             self._file.close()
 
     def keep(self) -> None:
-        """Write the rows that are new, if it is time to."""
+        """Write the new rows, unless the last write was less than PAUSE seconds ago."""
         if time.monotonic() - self._last >= PAUSE:
             self._keep(self._so_far())
             self._last = time.monotonic()
@@ -139,7 +139,7 @@ class Recording:
             self._add(b"ROWS", [x.data.cast("B") for x in columns if x.size], last)
 
     def _add(self, kind: bytes, content: list, rows: int) -> None:
-        """Write a block, after which the file has so many rows."""
+        """Write a block; the file has `rows` rows afterwards."""
         head = HEAD.pack(kind, sum(map(len, content)))
         seal = _seal(self._done[2], head, *content)
         self._write([head, *content, seal], rows, seal)
@@ -212,7 +212,7 @@ def _first(rows: dict[str, Array], count: int) -> dict[str, Any]:
 
 
 def _next(stream: BinaryIO, seal: bytes, size: int) -> tuple[bytes, bytes, bytes] | None:
-    """Kind, content and seal of the next block; None if it is not whole."""
+    """Kind, content and seal of the next block, or None if it is incomplete or damaged."""
     head = stream.read(HEAD.size)
     if len(head) < HEAD.size:
         return None
@@ -232,7 +232,7 @@ def _seal(before: bytes, *block: Any) -> bytes:
 
 
 def _claimed(path: Path, part: Path):
-    """The growing file, empty, and no other run's."""
+    """Open the growing file, emptied and locked against other runs."""
     try:
         file = open(  # noqa: SIM115 (it stays open)
             part, "r+b", buffering=0, opener=lambda p, how: os.open(p, how | os.O_CREAT, 0o666)
@@ -248,7 +248,7 @@ def _claimed(path: Path, part: Path):
             f"{path}: cannot be written: another run is writing {part}. Give this one another file.",
             str(path),
         ) from None
-    except OSError:  # a file system without locks
+    except OSError:  # The file system has no locks.
         pass
     file.truncate(0)
     return file

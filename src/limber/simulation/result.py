@@ -1,4 +1,4 @@
-"""What a simulation leaves: states in time, and everything that follows from them."""
+"""The result of a simulation: the states over time, and the quantities that are computed from them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a simulation cost."""
+    """The cost of a simulation: accepted and rejected steps, evaluations of the dynamics, and wall time in s."""
 
     steps: int
     rejected: int
@@ -35,8 +35,8 @@ class Statistics:
 
 @dataclass(frozen=True, eq=False)
 class NodeMotion:
-    """A node in time, world axes: position, velocity, acceleration (n, 3), axes R (n, 3, 3), and the angular
-    velocity and acceleration (n, 3)."""
+    """The motion of a node in world axes: position, velocity and acceleration (n, 3), orientation R (n, 3, 3),
+    angular velocity and angular acceleration (n, 3)."""
 
     position: Array
     velocity: Array
@@ -48,13 +48,13 @@ class NodeMotion:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PowerAudit:
-    """Where the energy came from and went, from the first time on: all (n,), J.  Printed, a table of the totals.
+    """The energy balance since the first row; every array is (n,), in J.  Printing it gives a table of the totals.
 
-    energy : kinetic and potential.
-    work, external : work of the torques, and of the wrenches from outside.
-    dissipation : what dampers and friction of modes and joints took, negative.
-    actions : what actions of events changed at once.
-    residual : `energy` less its first value and less all of these: the error of the integration.
+    energy : kinetic and potential energy.
+    work, external : the work of the torques, and of the external wrenches.
+    dissipation : the work of the dampers and the friction of modes and joints, which is negative.
+    actions : the energy that the actions of events added in an instant.
+    residual : the change of `energy` less all of these, which is the error of the integration.
     """
 
     energy: Array
@@ -66,7 +66,7 @@ class PowerAudit:
 
     @property
     def accuracy(self) -> float:
-        """The largest residual over the largest energy that came in, went out or changed its form."""
+        """The largest residual, divided by the largest energy that was exchanged."""
         parts = (self.work, self.external, self.dissipation, self.actions)
         exchanged = max(
             float(np.abs(x).max(initial=0.0)) for x in (self.energy - self.energy[0], *parts)
@@ -91,13 +91,13 @@ class PowerAudit:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A simulation: t (n,), q (n, nq), v (n, nv), tau (n, nv) and what follows from them.
+    """A simulation: t (n,), q (n, nq), v (n, nv), tau (n, nv), and the quantities that are computed from them.
 
-    external : {("body", node): (n, 6)}, the wrenches that acted from outside.
-    supplied : (n, 4), the energy that came in up to each time, J: by torques, by wrenches, by modal dampers
-        (negative) and by actions of events; integrated along the steps.
+    external : {("body", node): (n, 6)}, the external wrenches.
+    supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches, by dampers and friction
+        (negative) and by the actions of events.  It is integrated along the steps.
 
-    Indexing by a slice gives the result between: result[10:20].
+    A slice selects rows and gives a Result again: result[10:20].
     """
 
     system: System
@@ -122,7 +122,7 @@ class Result:
         statistics: Statistics = Statistics(0, 0, 0, 0.0),  # noqa: B008 (it is immutable)
         message: str = "",
     ) -> Result:
-        """The result of rows as the engine writes them: [q; v; supplied energy], and [tau; wrenches]."""
+        """Make a result from rows of the engine: `y` has [q, v, supplied energy], `forces` has [tau, wrenches]."""
         nq, nv = system.nq, system.nv
         external = {key: forces[:, nv + 6 * i : nv + 6 * (i + 1)] for i, key in enumerate(keys)}
         return Result(
@@ -149,7 +149,7 @@ class Result:
         return self._with(lambda x: x[chosen])
 
     def _with(self, change: Callable[[Array], Array]) -> Result:
-        """The result with every array of rows changed alike."""
+        """The result with `change` applied to every array that has a row for each time."""
         return replace(
             self, t=change(self.t), q=change(self.q), v=change(self.v), tau=change(self.tau),
             external={key: change(x) for key, x in self.external.items()},
@@ -157,7 +157,7 @@ class Result:
         )  # fmt: skip
 
     def followed_by(self, other: Result) -> Result:
-        """The rows of this result and then those of another of the same run."""
+        """The rows of this result followed by those of `other`, a later part of the same run."""
         supplied = None
         if self.supplied is not None and other.supplied is not None:
             supplied = np.concatenate([self.supplied, other.supplied])
@@ -194,7 +194,7 @@ class Result:
         return self.q[:, self.system.layout[body].q_modes]
 
     def modal_speed(self, body: str) -> Array:
-        """Their rates, (n, modes)."""
+        """The rates of the modal coordinates of a body, (n, modes)."""
         self.system.number(body)
         return self.v[:, self.system.layout[body].v_modes]
 
@@ -203,36 +203,36 @@ class Result:
         """The wrenches of `external` side by side, (n, 6 wrenches)."""
         return np.hstack([np.empty((len(self), 0)), *self.external.values()])
 
-    # --- what follows -----------------------------------------------------------------------------
+    # --- quantities computed from the states ------------------------------------------------------
 
     @cached_property
     def vdot(self) -> Array:
-        """Rates of the speeds, (n, nv)."""
+        """The rates of the speeds, (n, nv)."""
         external: Any = dict(self.external) or None
         return dynamics.forward_dynamics(self.system, self.q, self.v, self.tau, external=external)
 
     @cached_property
     def kinetic_energy(self) -> Array:
-        """(n,), J."""
+        """The kinetic energy, (n,), J."""
         return np.atleast_1d(dynamics.kinetic_energy(self.system, self.q, self.v))
 
     @cached_property
     def potential_energy(self) -> Array:
-        """Elastic and gravitational, (n,), J."""
+        """The elastic and gravitational energy, (n,), J."""
         return np.atleast_1d(dynamics.potential_energy(self.system, self.q))
 
     @property
     def energy(self) -> Array:
-        """Kinetic and potential, (n,), J."""
+        """The sum of kinetic and potential energy, (n,), J."""
         return self.kinetic_energy + self.potential_energy
 
     @cached_property
     def momentum(self) -> Array:
-        """[angular, linear] about the world origin, (n, 6)."""
+        """The momentum [angular, linear] about the world origin, (n, 6)."""
         return dynamics.momentum(self.system, self.q, self.v)
 
     def node(self, body: str, node: str | int | None = None) -> NodeMotion:
-        """The motion of a node, or of the body frame."""
+        """The motion of a node, or of the body frame if `node` is None."""
         R, p = dynamics.pose(self.system, self.q, body, node)
         J = dynamics.jacobian(self.system, self.q, body, node)
         twist = np.einsum("nij,nj->ni", J, self.v)
@@ -240,7 +240,7 @@ class Result:
         return NodeMotion(p, twist[:, 3:], R, twist[:, :3], rate[:, 3:], rate[:, :3])
 
     def deflection(self, body: str, node: str | int) -> Array:
-        """How far a node is from where it would be undeformed, (n, 3), in the axes of its body."""
+        """The displacement of a node from its undeformed place, (n, 3), in the axes of its body."""
         s = self.system
         number = None if node is None else s.node_number(body, node)
         if number is None:
@@ -251,10 +251,10 @@ class Result:
         return shapes.displacements(self.modal(body))[:, 0]
 
     def power_audit(self) -> PowerAudit:
-        """Where the energy came from and went: work of torques, wrenches and dampers against the change of energy.
+        """Compare the change of energy with the work of torques, wrenches, dampers, friction and actions.
 
-        Power is integrated along the steps of the simulation, so the output times do not matter.  A ruthless system is
-        no Lagrangian one and keeps no such balance.
+        Power is integrated along the steps of the simulation, so the output times do not matter.  The equations of a
+        ruthless system are not those of a Lagrangian, so its energy is not balanced.
         """
         if self.supplied is None or not len(self):
             raise ArgumentValueError(
@@ -278,16 +278,15 @@ class Result:
         return registered("Result.animate")(self, path, **options)
 
     def report(self, path: Any, **options: Any) -> Path:
-        """Write one HTML file with plots, numbers and an animation; see `limber.viewer.report` for the
-        options."""
+        """Write one HTML file with plots, numbers and an animation; see `limber.viewer.report` for the options."""
         return registered("Result.report")(self, path, **options)
 
-    # --- other shapes -----------------------------------------------------------------------------
+    # --- other times, files and tables -------------------------------------------------------------
 
     def resample(self, times: ArrayLike) -> Result:
-        """The result at other times within its own: cubic Hermite in q and v, linear in forces.
+        """The result at other times between its first and last: q and v by cubic Hermite splines, forces linearly.
 
-        The error is that of cubic interpolation between the output times; quaternions stay unit.
+        The error is that of cubic interpolation between the output times.  Quaternions are normalized.
         """
         from scipy.interpolate import CubicHermiteSpline, PchipInterpolator  # noqa: PLC0415
 
@@ -312,7 +311,7 @@ class Result:
         )
 
     def _refuse_unordered(self, what: str, least: int) -> None:
-        """Refuse what needs a number of rows at times that increase."""
+        """Refuse to do `what` with fewer than `least` rows, or with times that do not increase."""
         if len(self) < least or (np.diff(self.t) <= 0.0).any():
             raise ArgumentValueError(
                 f"{what} needs {least} rows at least, at times that increase; this result has {len(self)}"
@@ -322,7 +321,7 @@ class Result:
     def save(self, path: str | PathLike) -> None:
         """Write an HDF5 file (.h5) with the model inside; `Result.load` gives the result back bit for bit.
 
-        The file appears whole or not at all: one of that name is replaced when all is written.
+        The file appears complete or not at all: an existing file is replaced once everything is written.
         """
         from limber.simulation.storage import save  # noqa: PLC0415
 
@@ -330,17 +329,17 @@ class Result:
 
     @staticmethod
     def load(path: str | PathLike) -> Result:
-        """The result of a file of `save`, or of `simulate(..., save=path)`, finished or not.
+        """Read a file of `save` or of `simulate(..., save=path)`, whether or not the run has finished.
 
-        A file whose bytes are not those that were written is a `FileError`.  Of a run that did not end, whose rows
-        are in `path` with ".part" behind it, all whole rows are given, with a `ModelWarning`.
+        A file that was damaged or changed is refused with a `FileError`.  A run that did not end has its rows in
+        `path` with ".part" appended: all complete rows are returned, with a `ModelWarning`.
         """
         from limber.simulation.storage import load  # noqa: PLC0415
 
         return load(path)
 
     def names(self) -> tuple[list[str], list[str]]:
-        """Names of the columns of q, and of v and tau: body.joint0, body.mode0, ..."""
+        """The names of the columns of q, and those of v and tau: body.joint0, body.mode0, ..."""
         q, v = [""] * self.system.nq, [""] * self.system.nv
         for body, where in self.system.layout.items():
             for target, part, label in (

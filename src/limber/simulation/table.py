@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Torques over time, held before the first and after the last.
+    """Torques over time; before the first time and after the last one they are constant.
 
     Parameters
     ----------
     t : (n,) times, strictly increasing, s.  A jump is two times next to each other.
-    tau : (n, nv) torques, in the layout of v; or (n, r) of the joint speeds alone, modal forces being zero.
-    smooth : a cubic spline through the rows instead of straight lines between them.
-    error : where the table was sampled from a function, the largest error of the interpolation, as a
-        share of the largest torque.
+    tau : (n, nv) torques, in the layout of v; or (n, r) for the joint speeds alone, with modal forces of zero.
+    smooth : True for a cubic spline through the rows instead of straight lines between them.
+    error : the largest error of the interpolation as a fraction of the largest torque, for a table that was
+        sampled from a function.
     """
 
     t: Array
@@ -51,12 +51,12 @@ class Table:
         object.__setattr__(self, "error", number("error", self.error, minimum=0.0))
 
     def __call__(self, t: ArrayLike) -> Array:
-        """The torques at one time or many: shape of t, then (columns,)."""
+        """The torques at one time or many; the shape is that of t followed by the number of columns."""
         times = numbers("t", t, "(...)")
         return interpolated(self.rows(), times)
 
     def rows(self) -> Array:
-        """The table as `integrators.rates` reads it: time, values, slopes after and before every row."""
+        """The table as `integrators.rates` reads it: time, values, slopes after and slopes before each row."""
         return _with_slopes(self.t, self.tau, self.smooth)
 
     def corners(self) -> Array:
@@ -95,7 +95,7 @@ def kinks(rows: Array) -> Array:
 
 
 def interpolated(rows: Array, t: ArrayLike) -> Array:
-    """Values at times t from rows with slopes, as `integrators.rates.interpolated`."""
+    """The values at times t from rows with slopes, as `integrators.rates.interpolated` computes them."""
     nv = (rows.shape[1] - 1) // 3
     times = np.asarray(t, dtype=float)
     last = max(len(rows) - 1, 1)

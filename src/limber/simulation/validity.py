@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -77,7 +78,7 @@ def warn_outside_theory(result: Result) -> None:
     largest, fastest = (np.maximum(x.max(axis=0), -x.min(axis=0)) for x in (q, v))
     if not max(largest.max(), fastest.max()) < RUNAWAY:
         return  # the error of a motion that diverged says so
-    told: dict[int, str] = {}
+    told: dict[Any, str] = {}
     speeds = np.einsum("ij,ij->i", v, v)
     rows = np.array([*range(0, len(t), -(-len(t) // SPIN_ROWS)), int(speeds.argmax())])
     for name, text in _loaded(result[rows_seen], rows):

@@ -4,5 +4,6 @@ from limber.bodies.beam_forces import beam_forces
 from limber.structures.frame import Frame, frame
 from limber.structures.member import Member
 from limber.structures.structure import Structure
+from limber.structures.superelement import Superelement
 
-__all__ = ["Frame", "Member", "Structure", "beam_forces", "frame"]
+__all__ = ["Frame", "Member", "Structure", "Superelement", "beam_forces", "frame"]

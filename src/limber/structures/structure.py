@@ -14,6 +14,7 @@ from limber.checks import Array, array, integer, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 from limber.structures import matrices
+from limber.structures.modes import StructureModes, structure_modes
 from limber.structures.outline import OutlineRows, node_outline
 from limber.structures.reduce import reduce
 
@@ -202,6 +203,30 @@ class Structure(Frozen):
     def outline_rows(self) -> OutlineRows | None:
         """The points by which pictures show it: its nodes; None if it has neither edges nor triangles."""
         return node_outline(self)
+
+    def modes(
+        self,
+        modes: int | dict = 10,
+        *,
+        clamped: Node | Iterable[Node] | None = None,
+        pinned: Node | Iterable[Node] | None = None,
+        loads: Mapping[Node, Any] | None = None,
+        patches: Mapping[Node, Iterable[Node]] | None = None,
+        progress: bool | None = None,
+    ) -> StructureModes:
+        """Normal modes of the structure itself, with their effective masses: what a reduced body is compared with.
+
+        Arguments as in `reduce`.  Rigid-body motions are not among the modes.
+        """
+        return structure_modes(
+            self,
+            modes,
+            clamped=clamped,
+            pinned=pinned,
+            loads=loads,
+            patches=patches,
+            progress=progress,
+        )
 
     def __repr__(self):
         return f"Structure(nodes={len(self)}, freedoms={len(self) * self.freedoms})"

@@ -1,0 +1,187 @@
+"""Input decks of CalculiX and Abaqus: their node and element tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from limber.checks import Array, shown
+from limber.io.elements import Element
+from limber.io.sources import Source, number, whole_number
+
+#: Element types by the start of their name: what they are, corners, nodes.  Longer starts are looked up first.
+TYPES = {
+    "C3D4": ("solid", 4, 4), "C3D5": ("solid", 5, 5), "C3D6": ("solid", 6, 6), "C3D8": ("solid", 8, 8),
+    "C3D10": ("solid", 4, 10), "C3D15": ("solid", 6, 15), "C3D20": ("solid", 8, 20),
+    "S3": ("surface", 3, 3), "S4": ("surface", 4, 4), "S6": ("surface", 3, 6), "S8": ("surface", 4, 8),
+    "STRI65": ("surface", 3, 6), "STRI3": ("surface", 3, 3),
+    "M3D3": ("surface", 3, 3), "M3D4": ("surface", 4, 4), "M3D6": ("surface", 3, 6), "M3D8": ("surface", 4, 8),
+    "B31": ("line", 2, 2), "B32": ("line", 2, 3), "B33": ("line", 2, 2), "T3D2": ("line", 2, 2), "T3D3": ("line", 2, 3),
+    "SPRINGA": ("line", 2, 2), "SPRING2": ("line", 2, 2), "DASHPOTA": ("line", 2, 2),
+    "SPRING1": ("point", 1, 1), "MASS": ("point", 1, 1), "ROTARYI": ("point", 1, 1),
+}  # fmt: skip
+#: Keywords that say nothing about where nodes and elements are, and that the stored matrices have in them already.
+_SILENT = {
+    "HEADING", "MATERIAL", "ELASTIC", "DENSITY", "DAMPING", "EXPANSION", "NSET", "ELSET", "SURFACE", "STEP", "FREQUENCY",
+    "END STEP", "SOLID SECTION", "SHELL SECTION", "BEAM SECTION", "MEMBRANE SECTION", "MASS", "SPRING", "DASHPOT",
+    "ORIENTATION", "NODE PRINT", "EL PRINT", "NODE FILE", "EL FILE", "NODE OUTPUT", "ELEMENT OUTPUT", "OUTPUT",
+    "CONTACT FILE", "CONTACT PRINT", "RIGID BODY", "EQUATION", "MPC", "TIE", "COUPLING", "KINEMATIC",
+    "DISTRIBUTING COUPLING", "DISTRIBUTING", "TRANSFORM", "PARAMETER", "PREPRINT", "RESTART", "MATRIX GENERATE",
+    "MATRIX OUTPUT", "PART", "END PART", "ASSEMBLY", "END ASSEMBLY", "USER MATERIAL", "DEPVAR", "ROTARY INERTIA",
+    "BOUNDARY", "AMPLITUDE", "INITIAL CONDITIONS",
+}  # fmt: skip
+#: The most files that a deck may include, one in the other or beside each other.
+_INCLUDES = 100
+
+
+@dataclass
+class Deck:
+    """What a deck says about geometry: nodes and their places, elements, rigid bodies, what is fixed."""
+
+    numbers: list[int] = field(default_factory=list)
+    places: list[Array] = field(default_factory=list)
+    elements: list[Element] = field(default_factory=list)
+    turning: dict[int, int] = field(default_factory=dict)  # rotation node -> its reference node
+    fixed_at: int | None = None  # the line of the first *BOUNDARY
+
+    @property
+    def position(self) -> Array:
+        """(n, 3) in the order of `numbers`."""
+        return np.array(self.places).reshape(-1, 3)
+
+
+def read_deck(source: Source) -> Deck:
+    """The tables of an input deck, of the files that it includes too."""
+    deck = Deck()
+    known: set[int] = set()
+    options: dict[str, str] = {}
+    rest: list[str] = []
+    keyword, need = "", 0
+    for file, line, text in _lines(source):
+        if text.startswith("*"):
+            if rest:
+                raise _cut(file, line, need, rest)
+            words = [word.strip() for word in text[1:].split(",")]
+            keyword = " ".join(words[0].upper().split())
+            options = _options(words[1:])
+            _start(source, file, line, keyword, options, deck)
+            continue
+        if keyword == "NODE":
+            _node(file, line, text, deck, known)
+        elif keyword == "ELEMENT":
+            kind, corners, need = _type(file, line, options)
+            rest += [x for x in text.split(",") if x.strip()]
+            if len(rest) <= need:
+                continue
+            nodes = [whole_number(file, x, line, "a node of an element") for x in rest[1:]]
+            if len(nodes) != need:
+                raise file.error(
+                    f"element {rest[0].strip()} of type {options['TYPE']} has {need} nodes, got {len(nodes)}.",
+                    line,
+                )
+            if kind != "point":
+                deck.elements.append((kind, corners, nodes))
+            rest = []
+    if rest:
+        raise _cut(file, line, need, rest)
+    for _, _, used in deck.elements:
+        missing = [node for node in used if node not in known]
+        if missing:
+            raise source.error(
+                f"an element uses node {missing[0]}, which no *NODE table has. Is the file cut off?"
+            )
+    return deck
+
+
+def _lines(source: Source, depth: int = 0) -> Iterator[tuple[Source, int, str]]:
+    """(file, line, text) without comments, included files in their place."""
+    for line, raw in enumerate(source.text().splitlines(), 1):
+        text = raw.strip()
+        if not text or text.startswith("**"):
+            continue
+        if text.upper().startswith("*INCLUDE"):
+            name = _options(text.split(",")[1:]).get("INPUT", "").strip("\"'")
+            if not name or depth >= _INCLUDES:
+                raise source.error(
+                    "*INCLUDE needs INPUT=file, and no file may include itself.", line
+                )
+            yield from _lines(Source(source.path.parent / name), depth + 1)
+        else:
+            yield source, line, text
+
+
+def _options(words: list[str]) -> dict[str, str]:
+    """TYPE=C3D8, ELSET=E as {"TYPE": "C3D8", "ELSET": "E"}."""
+    pairs = (word.partition("=") for word in words)
+    return {" ".join(key.upper().split()): value.strip() for key, _, value in pairs if key.strip()}
+
+
+def _start(
+    source: Source, file: Source, line: int, keyword: str, options: dict[str, str], deck: Deck
+) -> None:
+    """A keyword line."""
+    if keyword == "NODE" and options.get("SYSTEM", "R").upper() != "R":
+        raise file.error(
+            f"*NODE with SYSTEM={options['SYSTEM']} has coordinates that are not Cartesian: write them in x, y, z.",
+            line,
+        )
+    if keyword == "NODE":
+        return
+    if keyword == "ELEMENT":
+        _type(file, line, options)
+    elif keyword == "INSTANCE":
+        raise file.error(
+            "the deck is one of parts and instances: write it flat (in Abaqus, with 'Do not use parts and assemblies').",
+            line,
+        )
+    elif keyword == "BOUNDARY" and deck.fixed_at is None:
+        deck.fixed_at = line
+    elif keyword == "RIGID BODY" and "ROT NODE" in options and "REF NODE" in options:
+        turn, ref = (
+            whole_number(file, options[key], line, f"{key} of *RIGID BODY")
+            for key in ("ROT NODE", "REF NODE")
+        )
+        deck.turning[turn] = ref
+    elif keyword not in _SILENT:
+        source.ignore(f"*{shown(keyword)[1:-1]}")
+
+
+def _type(file: Source, line: int, options: dict[str, str]) -> tuple[str, int, int]:
+    """What an element type is, its corners and its nodes."""
+    given = options.get("TYPE", "").upper()
+    for start in sorted(TYPES, key=len, reverse=True):
+        if given == start or (given.startswith(start) and not given[len(start)].isdigit()):
+            return TYPES[start]
+    raise file.error(
+        f"the element type {shown(given)} is unknown here. Known types start with {', '.join(TYPES)}.",
+        line,
+    )
+
+
+def _node(file: Source, line: int, text: str, deck: Deck, known: set[int]) -> None:
+    """A line of a node table: a number and up to three coordinates; those left out are zero."""
+    words = text.rstrip(",").split(",")
+    node = whole_number(file, words[0], line, "the number of a node")
+    if len(words) > 7 or len(words) < 2:
+        raise file.error(
+            f"node {node} must have one to three coordinates, got {shown(text)}.", line
+        )
+    place = [
+        number(file, x, line, f"a coordinate of node {node}") if x.strip() else 0.0
+        for x in words[1:4]
+    ]
+    if node in known:
+        raise file.error(f"node {node} is defined twice: keep one.", line)
+    known.add(node)
+    deck.numbers.append(node)
+    deck.places.append(np.array(place + [0.0] * (3 - len(place))))
+
+
+def _cut(file: Source, line: int, need: int, rest: list[str]):
+    """The error of an element whose nodes end too early."""
+    return file.error(
+        f"element {shown(rest[0].strip())} has {len(rest) - 1} of its {need} nodes. Is the file cut off?",
+        line,
+    )

@@ -1,0 +1,204 @@
+"""Structures and superelements from Nastran."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+import numpy as np
+import scipy.sparse as sp
+
+from limber.errors import ArgumentValueError, ModelWarning, warn
+from limber.io.elements import outline
+from limber.io.nastran_bulk import Bulk, read_bulk
+from limber.io.nastran_matrices import Matrix, choose, read_matrices
+from limber.io.sources import Source, several
+from limber.io.units import in_si, scales
+from limber.structures import Structure
+from limber.structures.matrices import FASTEST, SLOWEST
+from limber.structures.superelement import Superelement
+
+#: A row of a matrix: (grid, 1 to 6) or (scalar point, 0).
+Label = tuple[int, int]
+
+
+def read_nastran(
+    path: str | PathLike,
+    *,
+    matrices: str | PathLike | None = None,
+    mass: str | None = None,
+    stiffness: str | None = None,
+    units: str | tuple[float, float] = "m-kg",
+) -> Structure | Superelement:
+    """A structure or a superelement from files of Nastran.
+
+    Parameters
+    ----------
+    path : the .asm file of an external superelement (EXTSEOUT with ASMBULK, EXTBULK and MATOP4 or DMIGPCH), with its
+        .pch and .op4 or .op2 beside it; or a bulk-data file (.bdf, .dat, .pch) with GRIDs, and DMIG matrices in it.
+    matrices : file with the matrices: OP4, OP2, or DMIG in a punch file.  None: beside or in `path`.
+    mass, stiffness : names of the matrices, such as "MGG" and "KGG".  None: the one pair MXX, KXX; MAA, KAA; ... there.
+    units : of the model: "m-kg", "mm-t", "mm-kg", "in-slinch", "ft-slug", or (metres, kilograms) in its units of length
+        and mass.  Times are in seconds.
+
+    Matrices without labels (OP4, OP2) of a bulk-data file must be those of all grids and scalar points (g-set), in the
+    order of their numbers.  Freedoms are turned from the coordinate systems of the grids (CD) to the basic one.
+    A model of grids alone is a `Structure`; one with scalar points, such as a Craig-Bampton superelement, or with
+    grids of which some displacements are missing, is a `Superelement`.  Reading needs the extra `nastran` (pyyeti).
+    """
+    if (mass is None) != (stiffness is None):
+        raise ArgumentValueError(
+            "mass and stiffness go together: give the names of both matrices, or neither."
+        )
+    factors, source = scales(units), Source(path)
+    assembly = source.path.suffix.lower() in (".asm", ".op4", ".op2")
+    geometry = source.beside(".asm") if assembly else source
+    bulk = read_bulk(geometry)
+    punch = geometry.beside(".pch") if assembly else geometry
+    if assembly and punch.exists():
+        bulk.order = read_bulk(punch, elements=False).order
+    holder = _holder(geometry, punch, matrices)
+    M, K = choose(holder, read_matrices(holder), mass, stiffness)
+    labels = _labels(holder, bulk, M, K)
+    result = _made(holder, geometry, bulk, labels, *_aligned(holder, labels, M, K), factors)
+    geometry.report("Whether the matrices have them in them, the files do not say.")
+    holder.report()
+    return result
+
+
+def _holder(geometry: Source, punch: Source, matrices: str | PathLike | None) -> Source:
+    """The file with the matrices."""
+    if matrices is not None:
+        return Source(matrices, "matrices")
+    if punch is geometry:
+        return geometry
+    for suffix in (".op4", ".op2"):
+        if geometry.beside(suffix).exists():
+            return geometry.beside(suffix)
+    if punch.exists():
+        return punch
+    raise geometry.error(
+        "there is no .op4, .op2 or .pch with its matrices beside it. Pass matrices= the file that has them."
+    )
+
+
+def _labels(holder: Source, bulk: Bulk, M: Matrix, K: Matrix) -> list[Label]:
+    """What the rows of the matrices are."""
+    if M.labels is not None and K.labels is not None:
+        labels: list[Label] = sorted({*M.labels, *K.labels})
+    elif bulk.order is not None:
+        labels = bulk.order
+    else:
+        labels = [(g, d) for g in bulk.grids for d in range(1, 7)] + [(p, 0) for p in bulk.points]
+        labels.sort()
+    missing = sorted({p for p, d in labels if d} - set(bulk.grids))  # points (d = 0) need no place
+    if missing:
+        raise holder.error(
+            f"rows of the matrices belong to GRID {several(missing)}, of which the bulk data do not say where they are."
+        )
+    if len(set(labels)) != len(labels):
+        raise holder.error("two rows of the matrices belong to the same freedom.")
+    return labels
+
+
+def _aligned(
+    holder: Source, labels: list[Label], M: Matrix, K: Matrix
+) -> tuple[sp.csr_array, sp.csr_array]:
+    """Mass and stiffness with a row for each label."""
+    row = {label: i for i, label in enumerate(labels)}
+    both = []
+    for name, A in (("mass", M), ("stiffness", K)):
+        values = A.values
+        if A.labels is not None:
+            at, entries = np.array([row[label] for label in A.labels]), values.tocoo()
+            values = sp.csr_array(
+                (entries.data, (at[entries.row], at[entries.col])), shape=(len(row), len(row))
+            )
+        if values.shape != (len(row), len(row)):
+            raise holder.error(
+                f"the {name} matrix is {values.shape[0]} x {values.shape[1]}, and the bulk data have {len(row)} freedoms. Are the "
+                "files of one run? Matrices without labels must be those of all grids and scalar points (g-set)."
+            )
+        both.append(values)
+    return both[0], both[1]
+
+
+def _made(
+    holder: Source,
+    geometry: Source,
+    bulk: Bulk,
+    labels: list[Label],
+    M: sp.csr_array,
+    K: sp.csr_array,
+    factors: tuple[float, float],
+) -> Structure | Superelement:
+    """The structure or superelement of labelled rows."""
+    length, mass = factors
+    where = {g: i for i, g in enumerate(bulk.grids)}
+    moving = {p for p, d in labels if d}
+    used = [g for g in bulk.grids if g in moving]
+    used_row = {g: i for i, g in enumerate(used)}
+    freedoms = np.full((len(used), 6), -1)
+    for i, (point, d) in enumerate(labels):
+        if d:
+            freedoms[used_row[point], d - 1] = i
+    turn = _turned(bulk, where, used, freedoms, len(labels), holder)
+    turns = np.ones(len(labels), dtype=bool)  # rotations and generalized coordinates
+    turns[freedoms[:, :3][freedoms[:, :3] >= 0]] = False
+    M, K = (in_si(turn @ A @ turn.T, turns, length, mass) for A in (M, K))
+    position = length * bulk.position[[where[g] for g in used]]
+    names = [str(g) for g in used]
+    left = [g for g in bulk.grids if g not in used_row]
+    if left:
+        geometry.ignore(f"GRID {several(left)} without freedoms in the matrices")
+    with holder.checked():
+        if all(d for _, d in labels) and (freedoms[:, :3] >= 0).all():
+            edges, triangles = outline(bulk.elements, used_row)
+            M, K = (_node_by_node(A, freedoms) for A in (M, K))
+            return Structure(position, M, K, names=names, edges=edges, triangles=triangles)
+        part = Superelement(position, M, K, freedoms, names)
+        speed = part.wave_speed()
+    if speed > FASTEST or speed < SLOWEST:
+        warn(
+            f"{holder.path}: its lowest frequency and its size mean that waves run at about {speed:.1e} m/s, where sound has a few "
+            'thousand m/s in metals. Is the model in other units? Pass units="mm-t", "in-slinch" or the like.',
+            ModelWarning,
+        )
+    return part
+
+
+def _node_by_node(A: sp.csr_array, freedoms: np.ndarray) -> sp.csr_array:
+    """A with 6 or 3 rows a node in their order; those of rotations that it does not have are zero."""
+    each = 6 if (freedoms[:, 3:] >= 0).any() else 3
+    rows = freedoms[:, :each].ravel()
+    chosen = np.flatnonzero(rows >= 0)
+    pick = sp.csr_array(
+        (np.ones(chosen.size), (chosen, rows[chosen])), shape=(rows.size, A.shape[0])
+    )
+    return (pick @ A @ pick.T).tocsr()
+
+
+def _turned(
+    bulk: Bulk,
+    where: dict[int, int],
+    used: list[int],
+    freedoms: np.ndarray,
+    size: int,
+    holder: Source,
+) -> sp.csr_array:
+    """Rows in basic axes from rows in the axes of the grids: u_basic = turn @ u."""
+    turn = sp.lil_array((size, size))
+    turn.setdiag(1.0)
+    for j, grid in enumerate(used):
+        axes = bulk.axes[where[grid]]
+        if np.array_equal(axes, np.eye(3)):
+            continue
+        for part in (freedoms[j, :3], freedoms[j, 3:]):
+            if (part < 0).all():
+                continue
+            if (part < 0).any():
+                raise holder.error(
+                    f"GRID {grid} moves in axes of its own (CD) and has some of the directions only: they cannot be turned to "
+                    "the basic axes. Keep all of its directions, or give it CD = 0."
+                )
+            turn[np.ix_(part, part)] = axes.T
+    return turn.tocsr()

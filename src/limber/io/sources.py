@@ -1,0 +1,127 @@
+"""Files of other programs: read whole, refused with their name, line and a remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from limber.checks import shown
+from limber.errors import FileError, LimberError, ModelWarning, warn
+from limber.io.document import read_bytes
+from limber.io.files import file_path
+
+#: The largest file that is read, in bytes.
+LARGEST = 2**31
+#: Names in a message before it says "and so on".
+NAMED = 5
+
+
+class Source:
+    """A file of another program: its content, its errors, and what it says that Limber has no place for."""
+
+    def __init__(self, path: Any, name: str = "path"):
+        self.path: Path = file_path(path, name)
+        self._ignored: dict[str, int] = {}
+
+    def bytes(self) -> bytes:
+        """The content."""
+        return read_bytes(self.path, LARGEST)
+
+    def text(self) -> str:
+        """The content as text; the comments of old programs may have any byte, but no text has a zero byte."""
+        data = self.bytes()
+        if b"\0" in data:
+            raise self.error(
+                f"not a text file (byte {data.index(0)} is zero). Is it the right file, and written as text?"
+            )
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return data.decode("latin-1")
+
+    def beside(self, suffix: str) -> Source:
+        """The file of the same name with another suffix, written as this one's is: in upper or lower case."""
+        if self.path.suffix.isupper():
+            suffix = suffix.upper()
+        return Source(self.path.with_suffix(suffix))
+
+    def exists(self) -> bool:
+        """Whether there is such a file."""
+        return self.path.is_file()
+
+    def error(self, message: str, line: int | None = None) -> FileError:
+        """An error of the file, at a line if one is known."""
+        place = f"{self.path}:{line}" if line else f"{self.path}"
+        return FileError(f"{place}: {message}", str(self.path), line)
+
+    @contextmanager
+    def checked(self, remedy: str = "") -> Iterator[None]:
+        """Give the file's name to what Limber refuses inside, and `remedy` after it."""
+        try:
+            with np.errstate(all="ignore"):
+                yield
+        except FileError:
+            raise
+        except LimberError as error:
+            raise self.error(f"{error}{remedy and f' {remedy}'}") from error
+        except (ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
+            raise self.error(
+                f"cannot be computed with these numbers ({shown(error)}). Is the file whole, are its units consistent?"
+            ) from error
+
+    @contextmanager
+    def foreign(self, what: str) -> Iterator[None]:
+        """Turn whatever another library raises inside into an error of this file; `what` it was to read."""
+        try:
+            with np.errstate(all="ignore"):
+                yield
+        except LimberError:
+            raise
+        except Exception as error:
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise self.error(
+                f"cannot be read as {what} ({reason}). It may be cut off, damaged or of another kind: write it again."
+            ) from None
+
+    def ignore(self, what: str) -> None:
+        """Remember something that the file says and Limber has no place for."""
+        self._ignored[what] = self._ignored.get(what, 0) + 1
+
+    def report(self, hint: str = "") -> None:
+        """Warn once of everything that was ignored."""
+        if self._ignored:
+            items = [k if n == 1 else f"{k} ({n} times)" for k, n in self._ignored.items()]
+            warn(
+                f"{self.path}: ignored: {several(items, 12)}.{hint and f' {hint}'}",
+                ModelWarning,
+            )
+
+
+def several(names: Any, most: int = NAMED) -> str:
+    """The first names, and how many more there are."""
+    names = [str(name) for name in names]
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def number(source: Source, text: str, line: int, what: str) -> float:
+    """A finite number in the notation of Fortran or C."""
+    try:
+        value = float(text.strip().replace("D", "E").replace("d", "e"))
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise source.error(f"{what} must be a finite number, got {shown(text.strip())}.", line)
+    return value
+
+
+def whole_number(source: Source, text: str, line: int, what: str, most: int = 2**31) -> int:
+    """A whole number, 0 or more."""
+    text = text.strip()
+    if not text.isdecimal() or not text.isascii() or len(text) > 18 or int(text) > most:
+        raise source.error(f"{what} must be a whole number up to {most}, got {shown(text)}.", line)
+    return int(text)

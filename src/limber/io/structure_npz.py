@@ -1,0 +1,101 @@
+"""Structures in a file .npz, bit for bit."""
+
+from __future__ import annotations
+
+import zipfile
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from limber.checks import did_you_mean, shown
+from limber.errors import ArgumentTypeError, ModelWarning, warn
+from limber.io.files import file_path
+from limber.io.sources import LARGEST, Source
+from limber.structures import Structure
+from limber.whole import replacing
+
+_FORMAT = "limber_structure"
+_MATRIX = ("data", "indices", "indptr")
+_NEEDED = (_FORMAT, "position", "names", *(f"{A}_{part}" for A in "MK" for part in _MATRIX))
+_KNOWN = (*_NEEDED, "edges", "triangles")
+
+
+def write_structure(structure: Structure, path: str | PathLike) -> None:
+    """Write a structure to a file .npz; `read_structure` gives it back bit for bit.
+
+    structure : what to write.  A function `geometric` of it cannot be written, which a warning says.
+    path : of the file; one that exists is replaced, whole.
+    """
+    if not isinstance(structure, Structure):
+        raise ArgumentTypeError(f"structure must be a Structure, got {shown(structure)}.")
+    arrays: dict[str, Any] = {
+        _FORMAT: np.array(1),
+        "position": structure.position,
+        "names": np.array(structure.names, dtype=np.str_),
+    }
+    for name, A in (("M", structure.M), ("K", structure.K)):
+        arrays |= {f"{name}_{part}": getattr(A, part) for part in _MATRIX}
+    for name in ("edges", "triangles"):
+        if getattr(structure, name) is not None:
+            arrays[name] = getattr(structure, name)
+    if structure.geometric is not None:
+        warn(
+            f"{file_path(path)}: the function geometric of the structure is not written: give it again after reading, for "
+            "reduce(geometric_stiffening=True).",
+            ModelWarning,
+        )
+    with replacing(file_path(path)) as stream:
+        np.savez_compressed(stream, **arrays)
+
+
+def read_structure_npz(source: Source) -> Structure:
+    """The structure of a file that `write_structure` has written."""
+    source.bytes()
+    with source.foreign("an .npz"):
+        with zipfile.ZipFile(source.path) as archive:
+            if sum(item.file_size for item in archive.infolist()) > 4 * LARGEST:
+                raise source.error(f"holds more than {4 * LARGEST // 2**20} MiB.")
+        with np.load(source.path, allow_pickle=False) as data:
+            found = {name: data[name] for name in data.files}
+    missing = [name for name in _NEEDED if name not in found]
+    if missing:
+        raise source.error(
+            f"has no array {missing[0]!r}: this is not a file of lb.io.write_structure."
+        )
+    for name in found:
+        if name not in _KNOWN:
+            raise source.error(f"has the unknown array {name!r}. {did_you_mean(name, _KNOWN)}")
+    if found[_FORMAT].shape != () or found[_FORMAT] != 1:
+        raise source.error(
+            f"is of the version {shown(found[_FORMAT].tolist())}, which this Limber does not know."
+        )
+    with source.foreign("the sparse matrices of a structure"):
+        n = len(found["names"])
+        M, K = (_matrix(source, found, name) for name in "MK")
+        names = [str(name) for name in found["names"]]
+    with source.checked():
+        return Structure(
+            found["position"], M, K, names=names if n else None,
+            edges=found.get("edges"), triangles=found.get("triangles"),
+        )  # fmt: skip
+
+
+def _matrix(source: Source, found: dict[str, np.ndarray], name: str) -> sp.csr_array:
+    """A sparse matrix, checked as far as SciPy does not."""
+    data, indices, indptr = (found[f"{name}_{part}"] for part in _MATRIX)
+    n = len(indptr) - 1
+    whole = all(x.dtype.kind in "iu" for x in (indices, indptr))
+    if (
+        not whole
+        or n < 1
+        or indices.size != data.size
+        or (indices.size and not 0 <= indices.min() <= indices.max() < n)
+    ):
+        raise source.error(
+            f"{name} is damaged: its rows and columns do not fit together. Write it again."
+        )
+    A = sp.csr_array((data, indices, indptr), shape=(n, n))
+    A.check_format()
+    return A

@@ -1,0 +1,308 @@
+"""Nastran: files of the program itself, which ship with pyyeti, and files written by pyyeti."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import limber as lb
+from helpers.straight_beam import straight_beam
+from limber.structures import Superelement
+
+pyyeti = pytest.importorskip("pyyeti", reason="files of Nastran are read by pyyeti")
+from pyyeti.nastran import bulk, op4  # noqa: E402
+
+DATA = Path(pyyeti.__file__).parent / "tests"
+EXTSEOUT = DATA / "nas2cam_extseout"
+needs_data = pytest.mark.skipif(
+    not EXTSEOUT.is_dir(), reason="this pyyeti is installed without its test data"
+)
+BOUNDARY = ["3", "11", "19", "27"]
+#: Nastran prints seven digits.
+DIGITS = 1e-6
+
+
+def quiet(function, *arguments, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lb.ModelWarning)
+        return function(*arguments, **options)
+
+
+def eigenvalues(path, title):
+    """The last table of eigenvalues with a title in a printed output of Nastran."""
+    lines = path.read_text("latin-1").splitlines()
+    start = max(i for i, line in enumerate(lines) if title in line and "E I G E N" in lines[i - 1])
+    values = []
+    for line in lines[start + 3 :]:
+        words = line.split()
+        if len(words) != 7:
+            break
+        values.append(float(words[2]))
+    return np.array(values)
+
+
+def omega_of(body, joint, **place):
+    a = lb.Assembly("one")
+    a.attach("body", body, joint, **place)
+    s = a.build()
+    return lb.modes(s, s.neutral()).omega
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["inboard", "outboard"])
+def test_external_superelement_has_the_frequencies_of_nastran(name):
+    """Boundary clamped: the component modes that Nastran has printed (NX Nastran 9, EXTSEOUT)."""
+    se = quiet(lb.io.read_nastran, EXTSEOUT / f"{name}.asm")
+    assert isinstance(se, Superelement) and list(se.names) == BOUNDARY
+    want = np.sqrt(eigenvalues(EXTSEOUT / f"{name}.out", "AFTER AUGMENTATION")[: se.generalized])
+    omega = omega_of(se.reduce(clamped=BOUNDARY), lb.Fixed())
+    np.testing.assert_allclose(omega, want, rtol=DIGITS)
+
+
+def assembled(first, second):
+    """Two superelements with the same boundary nodes, joined there."""
+    n, extra = first.freedoms.size, first.generalized
+    size = n + extra + second.generalized
+    M, K = np.zeros((2, size, size))
+    for se, start in ((first, n), (second, n + extra)):
+        rows = np.full(len(se.M), -1)
+        rows[se.freedoms.ravel()] = np.arange(n)
+        rows[rows < 0] = start + np.arange(se.generalized)
+        M[np.ix_(rows, rows)] += se.M
+        K[np.ix_(rows, rows)] += se.K
+    return Superelement(first.position, M, K, np.arange(n).reshape(-1, 6), first.names)
+
+
+@needs_data
+def test_assembled_superelements_have_the_frequencies_of_nastran():
+    """Both components joined and free, as one body: the system modes that Nastran has printed."""
+    parts = [
+        quiet(lb.io.read_nastran, EXTSEOUT / f"{name}.asm") for name in ("inboard", "outboard")
+    ]
+    body = assembled(*parts).reduce(modes=30)
+    want = np.sqrt(eigenvalues(EXTSEOUT / "assemble.out", "BEFORE AUGMENTATION")[6:36])
+    omega = omega_of(body, lb.Free(), inboard="3")
+    np.testing.assert_allclose(omega[6:], want, rtol=DIGITS)
+    assert omega[:6].max() < 1e-4 * want[0]
+
+
+@needs_data
+def test_mass_properties_are_those_of_nastran():
+    """The grid point weight generator's printout of the component (WEIGHTCHECK), about the basic origin."""
+    se = quiet(lb.io.read_nastran, EXTSEOUT / "inboard.asm")
+    mass, *_ = bulk.rdgpwg(str(EXTSEOUT / "inboard.out"))
+    x = se.reduce().integrals
+    want = np.roll(np.roll(mass, 3, axis=0), 3, axis=1)  # rotations first
+    np.testing.assert_allclose(x.rigid_block(), want, atol=1e-5 * np.abs(want).max())
+
+
+@needs_data
+def test_a_boundary_grid_without_all_freedoms_is_no_node():
+    se = quiet(lb.io.read_nastran, EXTSEOUT / "reduced_bset_notall6.asm")
+    assert se.names == ("373", "411", "441", "475") and se.generalized == 10
+    body = se.reduce(clamped="373", modes=5)
+    assert body.nodes.names == ("373", "411", "441")
+    with pytest.raises(lb.LimberError, match="must have all six freedoms"):
+        se.reduce(clamped="475")
+
+
+@needs_data
+def test_other_matrices_are_named_in_a_warning():
+    with pytest.warns(lb.ModelWarning, match=r"inboard.op4: ignored: the matrix MEF1, .*MUG1"):
+        lb.io.read_nastran(EXTSEOUT / "inboard.asm", units="in-slinch")
+
+
+@needs_data
+def test_models_in_other_units_are_suspected():
+    """The model is in inches, as its gravity of 386.1 says."""
+    with pytest.warns(lb.ModelWarning) as told:
+        lb.io.read_nastran(EXTSEOUT / "inboard.asm")
+    assert sum("Is the model in other units?" in str(w.message) for w in told) == 1
+    with pytest.warns(lb.ModelWarning) as told:
+        lb.io.read_nastran(EXTSEOUT / "inboard.asm", units="in-slinch")
+    assert not any("other units" in str(w.message) for w in told)
+
+
+@needs_data
+def test_matrices_of_an_output2_file_are_those_of_the_punch_file():
+    """DMIG tables that Nastran has written in both forms."""
+    from limber.io.nastran_matrices import read_matrices
+    from limber.io.sources import Source
+
+    folder = DATA / "nastran_dmig_data"
+    binary, text = (read_matrices(Source(folder / f)) for f in ("matrix.op2", "matrix_factory.pch"))
+    assert binary.keys() == {f"m{name}" for name in text} and len(text) == 3
+    for name, matrix in text.items():
+        other = binary[f"m{name}"]
+        assert other.labels == matrix.labels
+        np.testing.assert_allclose(other.values, matrix.values, rtol=1e-8)
+
+
+@needs_data
+def test_units_scale_energies_lengths_and_times():
+    """A model in inches: lengths and masses change, frequencies do not."""
+    plain = quiet(lb.io.read_nastran, EXTSEOUT / "inboard.asm")
+    inches = quiet(lb.io.read_nastran, EXTSEOUT / "inboard.asm", units="in-slinch")
+    a, b = (se.reduce(clamped="3", modes=4) for se in (plain, inches))
+    np.testing.assert_allclose(b.stiffness, a.stiffness, rtol=1e-9, atol=1e-6)
+    assert b.mass == pytest.approx(175.12683524647636 * a.mass)
+    np.testing.assert_allclose(b.nodes.position, 0.0254 * a.nodes.position)
+    with pytest.raises(lb.LimberError, match=r"units='inch' is not known. Give one of 'm-kg'"):
+        lb.io.read_nastran(EXTSEOUT / "inboard.asm", units="inch")
+
+
+# --- files written here ---------------------------------------------------------------------------
+
+#: A cylindrical system about a shifted axis, in which some grids lie and move.
+SYSTEM = np.array([[7, 2, 0], [0.1, 0.2, 0.0], [0.1, 0.2, 1.0], [1.1, 0.2, 0.0]])
+ELEMENTS = "CBAR,1,1,11,12\nCBAR,2,1,12,13\nCQUAD4,9,1,11,12,13,14\nRBE2,77,11,123456,14\n"
+
+
+def local_axes(position):
+    """Rows: radial, tangential and axial directions of the system at points."""
+    x = position - np.array([0.1, 0.2, 0.0])
+    r = np.hypot(x[:, 0], x[:, 1])
+    radial = np.stack([x[:, 0] / r, x[:, 1] / r, 0 * r], axis=1)
+    axial = np.broadcast_to([0, 0, 1.0], radial.shape)
+    return np.stack([radial, np.cross(axial, radial), axial], axis=1), x, r
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A beam of four grids, two of which are given in the cylindrical system: folder and true matrices."""
+    folder = tmp_path_factory.mktemp("nastran")
+    position, M, K = straight_beam(3)
+    axes, x, r = local_axes(position)
+    angle = np.degrees(np.arctan2(x[:, 1], x[:, 0]))
+    grids, T = [], np.eye(24)
+    for j, g in enumerate((11, 12, 13, 14)):
+        if j % 2:
+            grids.append(
+                f"GRID*   {g:16d}{7:16d}{r[j]:16.9E}{angle[j]:16.9E}\n*       {x[j, 2]:16.9E}{7:16d}\n"
+            )
+            T[6 * j : 6 * j + 6, 6 * j : 6 * j + 6] = np.kron(np.eye(2), axes[j])
+        else:
+            grids.append(
+                "GRID*   {:16d}{:>16s}{:16.9E}{:16.9E}\n*       {:16.9E}\n".format(
+                    g, "", *position[j]
+                )
+            )
+    points = [", ".join(f"{value}" for value in row) for row in SYSTEM[1:]]
+    system = f"CORD2C,7,0,{points[0]},{points[1]}\n,{points[2]}\n"
+    (folder / "model.bdf").write_text(
+        "$ a comment\nBEGIN BULK\n" + system + "".join(grids) + ELEMENTS + "ENDDATA\n"
+    )
+    local = T @ M @ T.T, T @ K @ T.T
+    op4.write(str(folder / "model.op4"), {"mgg": local[0], "kgg": local[1]})
+    op4.write(
+        str(folder / "ascii.op4"), {"mgg": local[0], "kgg": local[1]}, binary=False, digits=16
+    )
+    import pandas as pd
+
+    index = pd.MultiIndex.from_product([[11, 12, 13, 14], range(1, 7)], names=["id", "dof"])
+    frames = {name: pd.DataFrame(A, index, index) for name, A in zip(("M2GG", "K2GG"), local)}
+    with open(folder / "model.pch", "w") as f:
+        bulk.wtdmig(f, frames)
+    return folder, position, M, K
+
+
+@pytest.mark.parametrize(
+    ("file", "accuracy"), [("model.op4", 1e-8), ("ascii.op4", 1e-8), ("model.pch", 1e-8)]
+)
+def test_grids_in_cylindrical_systems(model, file, accuracy):
+    """Ten digits of coordinates: positions, matrices and frequencies in basic axes."""
+    folder, position, M, K = model
+    with pytest.warns(lb.ModelWarning, match=r"model.bdf: ignored: RBE2"):
+        structure = lb.io.read_nastran(folder / "model.bdf", matrices=folder / file)
+    assert isinstance(structure, lb.Structure) and structure.names == ("11", "12", "13", "14")
+    np.testing.assert_allclose(structure.position, position, atol=1e-9)
+    for got, want in ((structure.M, M), (structure.K, K)):
+        np.testing.assert_allclose(got.toarray(), want, atol=accuracy * np.abs(want).max())
+    assert structure.edges.tolist() == [[0, 1], [1, 2]]
+    assert structure.triangles.tolist() == [[0, 1, 2], [0, 2, 3]]
+
+
+def test_dmig_in_the_bulk_data_themselves(model):
+    folder, _, _, K = model
+    (folder / "whole.bdf").write_text(
+        (folder / "model.bdf").read_text().replace("ENDDATA\n", (folder / "model.pch").read_text())
+    )
+    structure = quiet(lb.io.read_structure, folder / "whole.bdf")
+    np.testing.assert_allclose(structure.K.toarray(), K, atol=1e-8 * np.abs(K).max())
+
+
+def test_a_pair_of_matrices_must_be_found_and_unique(model, tmp_path):
+    folder, _, M, K = model
+    op4.write(str(tmp_path / "a.op4"), {"one": M, "two": K})
+    read = lambda **more: quiet(lb.io.read_nastran, folder / "model.bdf", **more)  # noqa: E731
+    with pytest.raises(
+        lb.FileError, match=r"no mass and stiffness matrix .* Its matrices: one, two. Pass mass="
+    ):
+        read(matrices=tmp_path / "a.op4")
+    read(matrices=folder / "model.op4", mass="MGG", stiffness="KGG")
+    op4.write(str(tmp_path / "b.op4"), {"mgg": M, "kgg": K, "maa": M, "kaa": K})
+    with pytest.raises(
+        lb.FileError, match="several pairs of mass and stiffness: maa, kaa, mgg, kgg"
+    ):
+        read(matrices=tmp_path / "b.op4")
+    with pytest.raises(lb.LimberError, match="mass and stiffness go together"):
+        read(mass="MGG")
+    op4.write(str(tmp_path / "c.op4"), {"mgg": M[:12, :12], "kgg": K[:12, :12]})
+    with pytest.raises(
+        lb.FileError, match="the mass matrix is 12 x 12, and the bulk data have 24 freedoms"
+    ):
+        read(matrices=tmp_path / "c.op4")
+    op4.write(str(tmp_path / "d.op4"), {"mgg": -M, "kgg": K})
+    with pytest.raises(lb.FileError, match=r"d.op4: M\[8, 8\] = .* is negative: .* of node .12"):
+        read(matrices=tmp_path / "d.op4")
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (("GRID* ", "GRIDX "), "an element uses GRID 11, which the file does not have"),
+        (
+            ("CORD2C,7", "CORD2C,8"),
+            "GRID 12 is in the coordinate system 7, which the file does not have",
+        ),
+        (("CORD2C,7,0", "CORD2C,7,9"), "cannot be read as coordinate systems"),
+        (("CORD2C", "CORD1C"), "CORD1C is not known here: write it as CORD2C"),
+        (
+            ("CBAR,1,1,11,12", "CBAR,1,1,11,99"),
+            "an element uses GRID 99, which the file does not have",
+        ),
+        (("CBAR,1,1,11,12", "GRID,11"), "GRID 11 comes twice"),
+        (("CBAR,1,1,11,12", "GRID,x"), "field 1 of GRID must be a whole number, got 'x'"),
+        (
+            ("CBAR,1,1,11,12", "GRID,5,,oops"),
+            "field 3 of GRID 5 must be a finite number, got 'oops'",
+        ),
+        (("CBAR,1,1,11,12", "GRDSET,,,,,,7"), "GRDSET is not known here"),
+        (("BEGIN BULK", "BEGIN\0BULK"), "not a text file"),
+    ],
+)
+def test_bad_bulk_data_are_refused(model, tmp_path, change, match):
+    folder = model[0]
+    path = tmp_path / "bad.bdf"
+    path.write_text((folder / "model.bdf").read_text().replace(*change))
+    with pytest.raises(lb.FileError, match=match):
+        quiet(lb.io.read_nastran, path, matrices=folder / "model.op4")
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(lb.FileError, match=r"nowhere.asm: there is no such file"):
+        lb.io.read_nastran(tmp_path / "nowhere.asm")
+    (tmp_path / "a.asm").write_text("GRID,1\n")
+    with pytest.raises(lb.FileError, match=r"no .op4, .op2 or .pch with its matrices beside it"):
+        lb.io.read_nastran(tmp_path / "a.asm")
+
+
+def test_without_pyyeti_the_error_names_the_extra(model, monkeypatch):
+    import sys
+
+    for name in list(sys.modules):
+        if name.startswith("pyyeti"):
+            monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(lb.LimberError, match=r"pip install 'limber-dynamics\[nastran\]'"):
+        lb.io.read_nastran(model[0] / "model.bdf")

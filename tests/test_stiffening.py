@@ -1,0 +1,359 @@
+"""Geometric stiffening: spinning beams, columns, and large deflections of beams in several parts."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import fsolve
+from scipy.spatial.transform import Rotation
+
+import limber as lb
+from limber.errors import TheoryWarning
+
+UPRIGHT = np.array([[0.0, 0, -1], [0, 1, 0], [1, 0, 0]])  # beams along z
+
+
+def close(actual, expected, tolerance):
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=0.0)
+
+
+# problem 2: a rotating cantilever of length, mass and stiffness 1
+
+FLAP = {
+    0: (3.5160, 22.0345, 61.6972),
+    1: (3.6816, 22.1810, 61.8418),
+    3: (4.7973, 23.3203, 62.9850),
+    6: (7.3604, 26.8091, 66.6839),
+}
+
+
+@pytest.fixture(scope="module")
+def rotor():
+    a = lb.Assembly("rotor")
+    a.attach(
+        "blade", lb.beam(1.0, 1.0, EI=1.0, modes=9, geometric_stiffening=True), lb.Revolute("z")
+    )
+    return a.build()
+
+
+def spinning(s, rate):
+    v = np.zeros(s.nv)
+    v[-1] = rate
+    return lb.modes(s, v=v, locked=["blade"])
+
+
+@pytest.mark.parametrize("ratio", FLAP)
+def test_flap_frequencies_of_a_rotating_cantilever(rotor, ratio):
+    """Wright et al.; Hodges & Rutkowski: dimensionless frequencies at zero hub radius."""
+    found = spinning(rotor, ratio)
+    flap = [
+        w
+        for w, (what, _) in zip(found.omega, found.moves)
+        if int(re.findall(r"\d+", what)[0]) % 2 == 0
+    ]
+    close(flap[:3], FLAP[ratio], 1.5e-5)
+
+
+def test_chordwise_frequencies_of_a_rotating_cantilever(rotor):
+    found = [spinning(rotor, ratio).omega[0] for ratio in (1, 6)]
+    close(found, [3.5432, 4.2632], 2e-5)
+
+
+def test_a_spinning_beam_stretches():
+    """rho A Omega^2 L^3/(3 EA), problem 3; the series of the stretch modes converges with the fourth power."""
+    errors = []
+    for modes in (2, 4, 8):
+        body = lb.beam(10.0, 12.0, EI=1.4e4, EA=2.8e7, modes={"y": 1, "stretch": modes})
+        a = lb.Assembly("spun").attach("beam", body, lb.Revolute("z"))
+        s = a.build()
+        v = np.append(np.zeros(s.nv - 1), 6.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TheoryWarning)
+            q = lb.equilibrium(s, v=v, locked=["beam"])
+        stretch = body.nodes.shapes[[-1]].displacements(q[:-1])[0, 0]
+        # beside the stretch itself, the elongated beam is pulled more
+        assert stretch == pytest.approx(5.142857e-4, rel=2e-2)
+        errors.append(abs(stretch - 5.142857e-4 * (1.0 + 2.0 / 5.0 * 1.2 * 36.0 * 100 / 2.8e7)))
+    assert np.log2(errors[0] / errors[1]) > 2.5
+
+
+# problems 3 and 4: spin-up
+
+
+def spin_up(length, EI, density, speed, stiffened, modes=3):
+    """A beam on a hub that is too heavy to feel it, taken to its speed in 15 s (Simo & Vu-Quoc)."""
+    heavy, T = 1e9, 15.0
+    body = lb.beam(
+        length, density * length, EI=EI, modes={"y": modes}, geometric_stiffening=stiffened
+    )
+    a = lb.Assembly("spin-up")
+    a.attach("hub", lb.RigidBody(1.0, inertia=(heavy, heavy, heavy)), lb.Revolute("z"))
+    a.attach("beam", body, lb.Fixed(), "hub")
+    s = a.build()
+
+    def torque(t, q, v):
+        rate = speed / T * (1.0 - np.cos(2.0 * np.pi * t / T)) if t < T else 0.0
+        return np.append(heavy * rate, np.zeros(modes))
+
+    return lb.simulate(s, 20.0, torque=torque, t_eval=np.linspace(0.0, 20.0, 2001), rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("beam", "peak", "when"),
+    [((10.0, 1.4e4, 1.2, 6.0), -0.5744, 6.76), ((8.0, 566.6, 0.2019, 4.0), -0.5346, 6.77)],
+    ids=["Simo and Vu-Quoc", "Wu and Haug"],
+)
+def test_spin_up_of_a_stiffened_beam(beam, peak, when):
+    r = spin_up(*beam, stiffened=True)
+    tip = r.deflection("beam", "tip")[:, 1]
+    assert tip.min() == pytest.approx(peak, rel=0.01)
+    assert r.t[tip.argmin()] == pytest.approx(when, rel=0.01)
+    after = np.abs(tip[r.t > 15.0]).max()
+    assert 0.0 < after < 0.01
+
+
+def test_spin_up_of_a_plain_beam_diverges_and_says_so():
+    """The "premature linearization" of Jain & Rodriguez, Appendix B."""
+    with pytest.warns(TheoryWarning) as told:
+        r = spin_up(10.0, 1.4e4, 1.2, 6.0, stiffened=False)
+    assert np.abs(r.deflection("beam", "tip")).max() > 1000.0
+    text = str(told[0].message)
+    assert "turns" in text and len(told) == 1
+
+
+def test_spin_of_a_plain_beam_names_the_remedy():
+    a = lb.Assembly("spun").attach("beam", lb.beam(10.0, 12.0, EI=1.4e4, modes=1), lb.Revolute("z"))
+    with pytest.warns(TheoryWarning, match="geometric_stiffening=True") as told:
+        lb.simulate(a.build(), 0.1, v0=[0.0, 0.0, 5.7])
+    assert len(told) == 1
+
+
+def test_spin_of_a_stiffened_beam_needs_no_warning():
+    body = lb.beam(10.0, 12.0, EI=1.4e4, modes=1, geometric_stiffening=True)
+    a = lb.Assembly("spun").attach("beam", body, lb.Revolute("z"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lb.simulate(a.build(), 0.1, v0=[0.0, 0.0, 5.7])
+
+
+# columns
+
+EI, LENGTH = 100.0, 2.0
+CRITICAL = np.pi**2 * EI / (4.0 * LENGTH**2)
+
+
+def column(load, stiffened=True, shaped=False):
+    """A light column, clamped below, with a load on top that is this part of its buckling load; negative loads hang.
+
+    shaped : whether the shapes are those of a column that carries this load.
+    """
+    mass = abs(load) * CRITICAL / 10.0
+    body = lb.beam(
+        LENGTH, 1e-4, EI=EI, modes=3, geometric_stiffening=stiffened,
+        load=(mass, 0.0) if shaped else None,
+    )  # fmt: skip
+    a = lb.Assembly("column", gravity=(0, 0, -10.0 * np.sign(load)))
+    a.attach("column", body, lb.Fixed(), rotation=UPRIGHT)
+    a.attach("load", lb.RigidBody(mass), lb.Fixed(), "column", "tip")
+    return a.build()
+
+
+def test_a_column_buckles_within_half_a_percent_of_its_load():
+    """With three modes a plane the lowest frequency falls to zero between 0.995 and 1.005 of pi^2 EI/(4 L^2)."""
+    below, above = lb.modes(column(0.995)), lb.modes(column(1.005))
+    assert not below.growth.any() and below.omega[0] > 0.0
+    assert above.growth[:2].min() > 0.0
+
+
+@pytest.mark.parametrize("load", [-0.9, -0.2, 0.2, 0.9])
+def test_hanging_loads_stiffen_and_standing_loads_soften(load):
+    """The stiffness of a massless column with the load P on its tip is P / (tan(x L)/x - L), x^2 = P/EI; pulled, with tanh."""
+    P = load * CRITICAL
+    x = np.sqrt(abs(P) / EI)
+    tangent = np.tan(x * LENGTH) if P > 0.0 else np.tanh(x * LENGTH)
+    stiffness = P / (tangent / x - LENGTH)
+    square = lb.modes(column(load, shaped=True)).omega[0] ** 2
+    unloaded = 3.0 * EI / LENGTH**3
+    assert square * abs(P) / 10.0 == pytest.approx(stiffness, abs=2e-3 * unloaded)
+
+
+@pytest.mark.parametrize(
+    ("load", "words"), [(1.5, "a real beam would buckle"), (0.3, "about 15 % too high")]
+)
+def test_a_plain_column_under_load_says_what_it_leaves_out(load, words):
+    s = column(load, stiffened=False)
+    for call in (lambda: lb.modes(s), lambda: lb.simulate(s, 0.01)):
+        with pytest.warns(TheoryWarning, match="geometric_stiffening=True") as told:
+            call()
+        assert len(told) == 1
+        text = str(told[0].message)
+        assert words in text and "'column' is pressed by" in text
+
+
+def test_a_plain_column_under_a_small_load_is_left_alone():
+    s = column(0.05, stiffened=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lb.modes(s)
+        lb.simulate(s, 0.01)
+
+
+# large deflections of beams in several parts
+
+
+def divided(parts, length, EI, GJ, stiffened=True):
+    """A cantilever of cubic elements."""
+    h, light = length / parts, 1e-3
+    body = lb.beam(
+        h, light * h, EI=EI, GJ=GJ, polar_inertia=1e-6 * h, modes={"bending": 2, "torsion": 1},
+        elements=1, load=(1e4 * light * h, 1e4 * light * h**3), geometric_stiffening=stiffened,
+    )  # fmt: skip
+    a = lb.Assembly("cantilever")
+    for i in range(parts):
+        a.attach(f"part{i}", body, lb.Fixed(), *((f"part{i - 1}", "tip") if i else ("world",)))
+    return a.build()
+
+
+def tip_under(s, wrench):
+    """The displacement of the tip in equilibrium under a wrench there."""
+    last = list(s.bodies)[-1]
+    q = lb.equilibrium(s, external={(last, "tip"): wrench})
+    start = lb.pose(s, s.neutral(), last, "tip")[1]
+    return lb.pose(s, q, last, "tip")[1] - start
+
+
+def test_a_moment_bends_a_divided_beam_to_an_arc():
+    """A cantilever under a tip moment is an arc of the angle M L/EI; the error falls with the square of the parts."""
+    angle = 1.5
+    exact = np.array([np.sin(angle) / angle - 1.0, (1.0 - np.cos(angle)) / angle, 0.0])
+    errors = [
+        np.abs(tip_under(divided(n, 1.0, 2.0, 1.0), [0, 0, 2.0 * angle, 0, 0, 0]) - exact).max()
+        for n in (4, 8, 16)
+    ]
+    assert errors[-1] < 1e-3
+    assert (np.log2(np.array(errors[:-1]) / errors[1:]) > 1.8).all()
+
+
+PRINCETON = {  # angle: edgewise and flatwise tip deflection, m
+    0: (0.010714, 0.0),
+    30: (0.010112, 0.079395),
+    60: (0.006605, 0.129888),
+    90: (0.0, 0.146246),
+}
+L, WIDTH, HEIGHT, E, GJ, FORCE = 0.508, 12.3777e-3, 3.2024e-3, 71.7e9, 3.10, 8.896
+FLAT, EDGE = E * WIDTH * HEIGHT**3 / 12.0, E * HEIGHT * WIDTH**3 / 12.0
+
+
+def tip_force(angle):
+    return FORCE * np.array([0.0, np.cos(np.radians(angle)), np.sin(np.radians(angle))])
+
+
+@pytest.mark.parametrize("angle", PRINCETON)
+def test_the_princeton_beam_in_eight_parts(angle):
+    s = divided(8, L, (FLAT, EDGE), GJ)
+    found = tip_under(s, np.append(np.zeros(3), tip_force(angle)))
+    np.testing.assert_allclose(found[1:], PRINCETON[angle], rtol=0.01, atol=1e-9)
+
+
+def rod(force):
+    """Tip displacement of a slender, inextensible rod: moments by shooting, M' = -r' x F, kappa = R^T M / stiffness."""
+    compliance = 1.0 / np.array([GJ, FLAT, EDGE])
+
+    def rates(s, y):
+        R = Rotation.from_quat(y[3:7]).as_matrix()
+        x, b, c, w = y[3:7]
+        k = compliance * (R.T @ y[7:])
+        turn = 0.5 * np.array(
+            [
+                w * k[0] + b * k[2] - c * k[1],
+                w * k[1] + c * k[0] - x * k[2],
+                w * k[2] + x * k[1] - b * k[0],
+                -x * k[0] - b * k[1] - c * k[2],
+            ]
+        )
+        return np.concatenate([R[:, 0], turn, -np.cross(R[:, 0], force)])
+
+    def end(moment):
+        start = np.concatenate([np.zeros(6), [1.0], moment])
+        return solve_ivp(rates, (0.0, L), start, rtol=1e-9, atol=1e-12).y[:, -1]
+
+    root = fsolve(lambda m: end(m)[7:], 0.9 * np.cross([L, 0, 0], force), xtol=1e-12)
+    return end(root)[:3] - [L, 0.0, 0.0]
+
+
+def test_a_divided_beam_converges_to_a_rod():
+    exact = rod(tip_force(60))
+    wrench = np.append(np.zeros(3), tip_force(60))
+    errors = [
+        np.abs(tip_under(divided(n, L, (FLAT, EDGE), GJ), wrench) - exact).max() for n in (3, 6, 12)
+    ]
+    assert errors[-1] < 5e-4 * L
+    assert (np.log2(np.array(errors[:-1]) / errors[1:]) > 1.5).all()
+
+
+# conservation
+
+
+def test_a_spinning_free_body_keeps_energy_and_momentum():
+    """A hub with two stiffened booms, one of them placed askew, turning faster than their first frequency."""
+    boom = lb.beam(4.0, 3.0, EI=40.0, modes=2, geometric_stiffening=True)
+    askew = lb.beam(
+        3.0, 2.0, EI=(30.0, 50.0), GJ=20.0, polar_inertia=0.1, modes={"bending": 1, "torsion": 1},
+        geometric_stiffening=True, offset=(0.1, 0.2, 0.0), rotation=Rotation.from_euler("xyz", [0.3, -0.4, 2.5]).as_matrix(),
+    )  # fmt: skip
+    a = lb.Assembly("spacecraft")
+    a.attach("hub", lb.RigidBody(5.0, (0.1, 0, 0), (3.0, 4.0, 5.0)), lb.Free())
+    a.attach("boom", boom, lb.Fixed(), "hub", offset=(0.5, 0, 0))
+    a.attach(
+        "tip", lb.RigidBody(0.5, (0.1, 0, 0), (0.01, 0.01, 0.01)), lb.Revolute("y"), "boom", "tip"
+    )
+    a.attach("askew", askew, lb.Fixed(), "hub")
+    s = a.build()
+    v0 = np.zeros(s.nv)
+    v0[s.layout["hub"].v_joint] = [0.2, -0.1, 2.0, 0.3, 0.1, 0.0]
+    v0[s.layout["boom"].v_modes] = [0.1, -0.2, 0.05, 0.1]
+    assert np.sqrt(boom.stiffness[0, 0]) < 2.0
+    r = lb.simulate(s, 5.0, v0=v0, rtol=1e-11, atol=1e-12)
+    assert np.abs(r.deflection("boom", "tip")).max() > 0.02
+    energy = r.energy
+    assert np.ptp(energy) < 1e-8 * energy[0]
+    assert np.ptp(r.momentum, axis=0).max() < 1e-8 * np.abs(r.momentum[0]).max()
+
+
+# what users give
+
+
+def test_stiffened_bodies_survive_files(tmp_path):
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(3, 3, 2, 2))
+    nodes = lb.FlexibleBody.from_nodes(
+        mass=[1.0, 2.0, 3.0], position=rng.normal(size=(3, 3)), translation=rng.normal(size=(3, 3, 2)),
+        stiffness=np.eye(2), second=B + np.swapaxes(B, 2, 3),
+    )  # fmt: skip
+    a = lb.Assembly("both")
+    a.attach("beam", lb.beam(2.0, 1.0, EI=3.0, geometric_stiffening=True), lb.Revolute("z"))
+    a.attach("nodes", nodes, lb.Revolute("y"), "beam", "tip")
+    s = a.build()
+    q, v = 0.1 * rng.normal(size=s.nq), rng.normal(size=s.nv)
+    for expand in (False, True):
+        lb.save(a, tmp_path / "model.yaml", expand_beams=expand)
+        back = lb.load(tmp_path / "model.yaml").build()
+        assert np.array_equal(lb.bias(back, q, v), lb.bias(s, q, v))
+        assert back.bodies["beam"].stiffens and back.bodies["nodes"].stiffens
+
+
+def test_second_order_shapes_must_be_symmetric():
+    B = np.zeros((1, 3, 2, 2))
+    B[0, 1, 0, 1] = 1.0
+    with pytest.raises(
+        lb.LimberError, match=r"second\[0, 1\] is not symmetric in the modes: entry"
+    ):
+        lb.FlexibleBody.from_nodes(
+            [1.0], np.zeros((1, 3)), np.ones((1, 3, 2)), stiffness=np.eye(2), second=B
+        )
+    with pytest.raises(lb.LimberError, match="second must have shape"):
+        lb.FlexibleBody.from_nodes(
+            [1.0], np.zeros((1, 3)), np.ones((1, 3, 2)), stiffness=np.eye(2), second=B[:, :2]
+        )
