@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import limber as lb
-from helpers.pictured import arm, craft, satellite
+from helpers.pictured import arm, block, craft, satellite, stiffened, swinging, yoke
 from limber.drawing.skeleton import neighbours
 from limber.viewer import geometry
 
 TOLERANCE = 1e-9
 
 
-@pytest.mark.parametrize("make", [arm, craft])
+@pytest.mark.parametrize("make", [arm, craft, stiffened])
 def test_drawn_nodes_are_the_nodes(make):
     r = make()
     g = geometry(r.system, r.q)
@@ -21,7 +21,7 @@ def test_drawn_nodes_are_the_nodes(make):
             assert np.abs(g.node(body, node) - p).max() < TOLERANCE
 
 
-@pytest.mark.parametrize("make", [arm, craft])
+@pytest.mark.parametrize("make", [arm, craft, stiffened])
 @pytest.mark.parametrize("scale", [0.0, 1.0, 20.0])
 def test_bodies_stay_joined_at_any_scale(make, scale):
     r = make()
@@ -105,3 +105,40 @@ def test_wrong_arguments_are_refused():
         geometry(r.system, r.q[:, 1:])
     with pytest.raises(lb.LimberError, match="System"):
         geometry(lb.models.canadarm(), r.q)
+
+
+@pytest.mark.parametrize("make", [block, yoke])
+def test_outlines_are_drawn_where_the_nodes_are(make):
+    r = swinging(make())
+    g = geometry(r.system, r.q)
+    body = next(iter(r.system.bodies))
+    drawn, outline = g.skeletons[body], r.system.bodies[body].outline
+    R, p = lb.pose(r.system, r.q, body)
+    local = outline.shapes.places(r.modal(body))
+    expected = p[:, None] + np.einsum("nij,npj->npi", R, local)
+    assert np.abs(g.points[body][:, -len(outline.shapes) :] - expected).max() < TOLERANCE
+    assert g.facets(body).shape == (3, len(outline.triangles), 3, 3)
+    assert g.creases(body).shape == (3, len(drawn.creases), 2, 3)
+    # the joint of the load is on the outline, or a line leads there
+    other = list(g.joints)[1]
+    start = g.joints[other].start
+    places = np.concatenate([expected, g.segments(body).reshape(3, -1, 3)], axis=1)
+    assert np.abs(places - start[:, None]).max(axis=2).min(axis=1).max() < TOLERANCE
+
+
+def test_a_frame_that_twists_has_ribs_on_its_members():
+    s = yoke()
+    drawn = geometry(s, s.neutral()).skeletons["yoke"]
+    shaft = np.abs(drawn.position[drawn.ribs.points, 1]) < 1e-9
+    assert shaft.sum() >= 5
+    assert np.allclose(np.abs(drawn.ribs.along[shaft]), [1.0, 0.0, 0.0])
+    assert np.linalg.norm(drawn.ribs.half, axis=1).max() <= 0.13 * 1.01
+    assert np.allclose((drawn.ribs.half * drawn.ribs.along).sum(axis=1), 0.0)
+
+
+def test_coarse_surfaces_have_points_of_the_fine_one():
+    s = block()
+    fine, coarse = (geometry(s, s.neutral(), triangles=n) for n in (3000, 60))
+    assert 10 < len(coarse.skeletons["block"].triangles) <= 60
+    apart = np.linalg.norm(coarse.points["block"][:, None] - fine.points["block"][None], axis=2)
+    assert apart.min(axis=1).max() < TOLERANCE

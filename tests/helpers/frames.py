@@ -160,3 +160,15 @@ def brick(cells, size, E=70e9, nu=0.3, rho=2700.0):
     axes = [np.linspace(0.0, s, c + 1) for s, c in zip(size, cells)]
     position = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     return position, M.tocsr(), K.tocsr()
+
+
+def box_surface(cells):
+    """The triangles of the surface of `brick`."""
+    number = np.arange(np.prod(np.array(cells) + 1)).reshape(np.array(cells) + 1)
+    triangles = []
+    for axis in range(3):
+        for end in (0, -1):
+            face = number.take(end, axis=axis)
+            a, b, c, d = face[:-1, :-1], face[1:, :-1], face[1:, 1:], face[:-1, 1:]
+            triangles += [np.stack([x.ravel() for x in t], 1) for t in ((a, b, c), (a, c, d))]
+    return np.concatenate(triangles)

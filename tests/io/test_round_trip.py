@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import limber as lb
 from helpers.files import bits, description
+from helpers.pictured import block, yoke
 from helpers.random_systems import random_assembly
 from limber.bodies.placed import placed
 from limber.joints.physics import OPTIONS
@@ -27,6 +29,33 @@ def test_random_assemblies_come_back(seed, bodies, rotary, tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     assert description(again(made, folder)) == description(made)
     assert description(again(made, folder, arrays="npz")) == description(made)
+
+
+@pytest.mark.parametrize("make", [block, yoke])
+@pytest.mark.parametrize("arrays", ["inline", "npz"])
+def test_outlines_of_reduced_structures_come_back(make, arrays, tmp_path):
+    made = make()
+    read = again(made, tmp_path, arrays=arrays).build()
+    body = next(iter(made.bodies))
+    ours, theirs = made.bodies[body], read.bodies[body]
+    assert theirs.outline is not None
+    for name in ("position", "translation", "rotation", "second", "edges", "triangles"):
+        a, b = getattr(ours.outline, name), getattr(theirs.outline, name)
+        assert (a is None) == (b is None)
+        if a is not None:
+            assert a.shape == b.shape and a.dtype == b.dtype and np.array_equal(a, b), name
+    assert (tmp_path / "model.npz").exists() == (arrays == "npz")
+
+
+@pytest.mark.parametrize("number", ["999", "0.5", "-1"])
+def test_outlines_with_wrong_points_are_refused(number, tmp_path):
+    path = tmp_path / "model.yaml"
+    lb.save(block(), path)
+    before, key, after = path.read_text().partition("triangles:")
+    path.write_text(before + key + re.sub(r"\d+", number, after, count=1))
+    message = f"triangles has {number}: numbers of points are whole, from 0 to"
+    with pytest.raises(lb.errors.FileError, match=message):
+        lb.load(path)
 
 
 def slow(seed):

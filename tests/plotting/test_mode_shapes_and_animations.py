@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 import limber as lb
-from helpers.pictured import arm, craft, satellite
+from helpers.pictured import arm, block, craft, satellite, stiffened, swinging, yoke
 from limber.plotting.animate import frame_times
 from limber.plotting.mode_shapes import displacement
 from limber.viewer import geometry
@@ -25,6 +25,48 @@ def test_displacement_is_the_jacobian_times_the_shape():
     assert np.allclose(got / np.linalg.norm(got), velocity / np.linalg.norm(velocity), atol=1e-7)
     assert swing.reach == max(np.linalg.norm(m, axis=-1).max() for m in swing.lines.values())
     assert 0.12 * swing.size == pytest.approx(swing.factor(0.12) * swing.reach)  # nothing twists
+
+
+@pytest.mark.parametrize("body, node", [("boom", "tip"), ("panel", "d")])
+def test_displacement_of_a_bent_body_follows_its_second_order_shapes(body, node):
+    r = stiffened()
+    s, q = r.system, r.q[1]
+    shape = np.random.default_rng(1).standard_normal(s.nv)
+    still = geometry(s, q)
+    swing = displacement(s, q, shape, still)
+    point = still.skeletons[body].nodes[s.bodies[body].nodes.names.index(node)]
+    velocity = lb.jacobian(s, q, body, node)[3:] @ shape
+    got = swing.points[body][point]
+    assert np.allclose(got / np.linalg.norm(got), velocity / np.linalg.norm(velocity), atol=1e-7)
+
+
+def test_modes_of_surfaces_and_frames_are_scaled_by_what_moves_most():
+    for s in (block(), yoke()):
+        q = s.neutral()
+        still, found = geometry(s, q), lb.modes(s, q, locked=list(s.layout))
+        for i in range(4):
+            swing = displacement(s, q, found.shapes[:, i], still)
+            factor = swing.factor(0.12)
+            every = np.concatenate(list(swing.points.values()))
+            moved = factor * np.linalg.norm(every, axis=1).max()
+            most = max(moved / (0.12 * swing.size), factor * swing.twist)
+            assert most == pytest.approx(1.0, rel=1e-6)
+
+
+def test_pictures_of_surfaces_and_frames(tmp_path):
+    from matplotlib.collections import PolyCollection
+
+    s = block()
+    figure = lb.plotting.mode_shapes(s, locked=list(s.layout), count=2)
+    for axes in figure.axes:
+        (facets,) = [c for c in axes.collections if isinstance(c, PolyCollection)]
+        assert len(facets.get_paths()) == len(geometry(s, s.neutral()).skeletons["block"].triangles)
+        colours = facets.get_facecolor()[:, :3]
+        assert np.ptp(colours, axis=0).max() > 0.3  # by displacement
+    for make in (block, yoke):
+        path = swinging(make()).animate(tmp_path / "moving.gif", fps=2.0, dpi=60)
+        with Image.open(path) as gif:
+            assert gif.n_frames == 5
 
 
 def test_mode_shapes_name_their_frequencies(tmp_path):

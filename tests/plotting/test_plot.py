@@ -184,13 +184,14 @@ def test_several_panels_share_time_and_several_columns_fill():
 
 def test_many_bodies_get_a_short_legend():
     a = lb.Assembly("chain")
-    for i in range(13):
+    n = len(COLOURS) + 1
+    for i in range(n):
         body = lb.RigidBody(1.0, (0.5, 0, 0), np.eye(3), {"tip": (1, 0, 0)})
         a.attach(f"b{i}", body, lb.Revolute([0, 0, 1]), *((f"b{i - 1}", "tip") if i else ()))
     s = a.build()
     q = np.random.default_rng(0).standard_normal((5, s.nq))
     figure = lb.Result(s, np.arange(5.0), q, 0 * q, 0 * q).plot()
-    assert len(figure.axes[0].get_lines()) == 13
+    assert len(figure.axes[0].get_lines()) == n
     assert len(figure.axes[0].get_legend().get_texts()) == 3
 
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 import limber as lb
 from helpers import browser
-from helpers.pictured import arm, craft, satellite
+from helpers.pictured import arm, block, craft, satellite, stiffened, swinging, yoke
 from limber.viewer import geometry
 
 pytestmark = pytest.mark.skipif(
@@ -35,7 +35,7 @@ def address(tmp_path_factory):
         make.__name__: make()
         .report(folder / f"{make.__name__}.html", scale=8.0, what=["joints", "energy"])
         .as_uri()
-        for make in (arm, craft)
+        for make in (arm, craft, stiffened)
     }
 
 
@@ -122,7 +122,7 @@ def test_page_loads_quietly_plays_and_answers(page, address, renderer):
     assert {r.split(":")[0] for r in page.requests} <= {"file", "data"}
 
 
-@pytest.mark.parametrize("make", [arm, craft])
+@pytest.mark.parametrize("make", [arm, craft, stiffened])
 @pytest.mark.parametrize("scale", [1.0, 15.0])
 def test_page_places_the_bodies_as_the_dynamics_does(page, address, make, scale):
     page.open(address[make.__name__])
@@ -153,6 +153,30 @@ def test_page_turns_the_ribs_as_the_panels_twist(page, tmp_path, scale):
         for k, ribs in enumerate(g.ribs.values()):
             got = np.array(page.run(f"limberReport.ribs({k}, {float(i)!r}, {scale})"))
             assert np.abs(got.reshape(ribs[i].shape) - ribs[i]).max(initial=0.0) < 1e-4
+    assert page.problems == []
+
+
+@pytest.mark.parametrize("make", [block, yoke])
+@pytest.mark.parametrize("renderer", ["webgl2", "canvas2d"])
+def test_page_draws_surfaces_and_members_where_they_are(page, tmp_path, make, renderer):
+    r = swinging(make())
+    address = r.report(tmp_path / "page.html", what="joints").as_uri()
+    page.theme("light")
+    page.open("about:blank")
+    page.open(address + ("" if renderer == "webgl2" else "#canvas2d"))
+    page.run("limberReport.pause()")
+    g = geometry(r.system, r.q, 2.0, triangles=20_000)
+    low, high = g.bounds()
+    for i in range(len(r)):
+        for k, points in enumerate(g.points.values()):
+            got = page.run(f"limberReport.points({k}, {float(i)!r}, 2.0)")
+            assert np.abs(np.array(got) - points[i]).max() < 4e-6 * (high - low).max()
+    first = next(iter(g.skeletons.values()))
+    shown = page.run("limberReport.player.scene.bodies[0].triangles.length")
+    assert shown == 3 * len(first.triangles)
+    page.run("limberReport.draw(1.0)")
+    blue = np.abs(picture(page, f"{make.__name__}-{renderer}") - [0, 90, 150]).max(axis=2) < 60
+    assert blue.sum() > (10_000 if make is block else 1000)
     assert page.problems == []
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from limber.bodies.constants import BodyConstants
 from limber.bodies.nodes import Nodes
+from limber.bodies.outline import Outline
 from limber.bodies.shapes import Shapes
 from limber.checks import Array
 from limber.frozen import Frozen, read_only
@@ -33,11 +34,13 @@ class Drawing:
         Otherwise it is drawn as bars from its frame to its joints, its nodes and its mass centre.
     points : further points.
     centre : the mass centre, if it is to be shown.
+    outline : the lines and the surface of the body; with them no other lines are drawn.
     """
 
     flexible: bool
     points: Shapes
     centre: Array | None
+    outline: Outline | None = None
 
 
 class Body(Frozen, ABC):

@@ -14,6 +14,7 @@ from limber.bodies.base import Body, Drawing, Quantity
 from limber.bodies.constants import BodyConstants
 from limber.bodies.integrals import ModalIntegrals
 from limber.bodies.nodes import Nodes
+from limber.bodies.outline import Outline
 from limber.bodies.points import MassPoints
 from limber.bodies.recipe import BeamRecipe
 from limber.bodies.shapes import Shapes
@@ -59,8 +60,8 @@ class FlexibleBody(Body):
 
     `carrier` is what carries its mass, either small rigid bodies (`MassPoints`) or modal integrals; `nodes` are the
     places where other bodies attach, `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps its arguments
-    in `recipe`, for files, and a body that was reduced keeps what it was reduced from in `reduced_from`, for its report;
-    files and copies do not hold that.  The body is immutable.
+    in `recipe`, for files, a reduced structure its lines and its surface in `outline`, for pictures, and what it was reduced
+    from in `reduced_from`, for its report; files and copies do not hold the latter.  The body is immutable.
     """
 
     kind = "flexible"
@@ -73,6 +74,7 @@ class FlexibleBody(Body):
         damping: Array,
         recipe: BeamRecipe | None = None,
         reduced_from: FullModel | None = None,
+        outline: Outline | None = None,
     ):
         if not isinstance(carrier, MassPoints | ModalIntegrals) or not isinstance(nodes, Nodes):
             raise ArgumentTypeError(
@@ -84,6 +86,7 @@ class FlexibleBody(Body):
         self.damping = damping
         self.recipe = recipe
         self.reduced_from = reduced_from
+        self.outline = outline
         self.mass = carrier.total()
         self._freeze()
 
@@ -233,13 +236,19 @@ class FlexibleBody(Body):
             replace(nodes, shapes=nodes.shapes.without_modes()),
             np.zeros((0, 0)),
             np.zeros((0, 0)),
+            outline=None if self.outline is None else self.outline.without_modes(),
         )
 
     def with_damping(self, damping: Array) -> FlexibleBody:
         """The body with this modal damping matrix; a beam keeps no recipe."""
         _, checked = modal_matrices(self.stiffness, damping, self.modes)
         return FlexibleBody(
-            self.carrier, self.nodes, self.stiffness, checked, reduced_from=self.reduced_from
+            self.carrier,
+            self.nodes,
+            self.stiffness,
+            checked,
+            reduced_from=self.reduced_from,
+            outline=self.outline,
         )
 
     def report(self, **options: Any) -> Any:
@@ -277,8 +286,8 @@ class FlexibleBody(Body):
         return self.nodes.shapes[:0] if self.points is None else self.points.shapes
 
     def drawing(self) -> Drawing:
-        """A line, which also goes through the mass points if there are few nodes."""
-        return Drawing(True, self._mass_points(), None)
+        """Its outline, or else a line, which also goes through the mass points if there are few nodes."""
+        return Drawing(True, self._mass_points(), None, self.outline)
 
     def __repr__(self):
         return f"FlexibleBody(mass={shown_number(self.mass)}, modes={self.modes}, nodes={len(self.nodes.names)})"

@@ -40,4 +40,5 @@ def placed(
         body.damping,
         recipe,
         None if body.reduced_from is None else body.reduced_from.placed(R, shift),
+        None if body.outline is None else body.outline.placed(R, shift),
     )

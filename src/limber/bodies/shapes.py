@@ -80,6 +80,13 @@ class Shapes:
         """(..., n, 3): where the points are, for eta (..., m)."""
         return self.position + self.displacements(eta)
 
+    def velocities(self, eta: Array, eta_dot: Array) -> Array:
+        """(n, 3): how fast the points move in body axes, for eta (m,) and its rates (m,)."""
+        linear = np.einsum("nim,m->ni", self.translation, eta_dot)
+        if self.second is None:
+            return linear
+        return linear + np.einsum("nirs,r,s->ni", self.second, eta, eta_dot)
+
     def turns(self, eta: Array) -> Array:
         """(..., n, 3): the rotation vectors of the points, for eta (..., m)."""
         return np.einsum("nim,...m->...ni", self.rotation, eta)

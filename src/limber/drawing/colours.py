@@ -1,21 +1,18 @@
-"""The colours of pictures: the colour-blind can tell them apart, on white and on black."""
+"""The colours of pictures, on white and on black."""
 
 from __future__ import annotations
 
-from typing import Any
-
 #: Okabe and Ito's colours, the ones that show on white and on black, and five more that are as far from them and
-#: from each other.
+#: from each other: the colour-blind can tell these twelve apart.  The others are for more bodies; each is as far as
+#: possible from all before it, and far from the one next to it.
 COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C",
     "#7B3FE4", "#8A5A2B", "#6B8E00", "#F5A98A", "#C2185B",
+    "#3CE169", "#D22DB4", "#B4C387", "#7887FF", "#FF3C4B", "#783C96", "#C3C300", "#F096FF", "#4B692D",
+    "#C3B4F0", "#009600", "#694B69", "#5AD2D2", "#A52D1E", "#006969", "#FF7887", "#96D269", "#FF4BA5",
 )  # fmt: skip
 
 
-def colour(i: int, n: int) -> Any:
-    """The colour of line i of n: one of `COLOURS`, or of a map from blue to yellow if there are many."""
-    if n <= len(COLOURS):
-        return COLOURS[i]
-    import matplotlib  # noqa: PLC0415 (slow to import)
-
-    return matplotlib.colormaps["viridis"](0.92 * i / (n - 1))
+def colour(i: int) -> str:
+    """The colour of line or body i; beyond the number of `COLOURS` they repeat."""
+    return COLOURS[i % len(COLOURS)]

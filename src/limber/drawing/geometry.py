@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
-from limber.checks import Array, number
-from limber.drawing.skeleton import Skeleton, skeletons
+from limber.checks import Array, number, whole
+from limber.drawing.skeleton import TRIANGLES, Skeleton, skeletons
 from limber.dynamics.evaluate import check_system, vectors
 from limber.dynamics.kinematics import pose
 from limber.joints import Joint
@@ -74,6 +74,14 @@ class Geometry:
         ]
         return np.concatenate([lines, *stubs], axis=-3)
 
+    def facets(self, body: str) -> Array:
+        """(..., t, 3, 3): the triangles of the surface of a body; none (t = 0) of bodies without one."""
+        return self.points[body][..., self.skeletons[body].triangles, :]
+
+    def creases(self, body: str) -> Array:
+        """(..., c, 2, 3): lines on the surface of a body, where it ends or bends sharply."""
+        return self.points[body][..., self.skeletons[body].creases, :]
+
     def bounds(self) -> tuple[Array, Array]:
         """The lowest and highest coordinates over all points and states."""
         parts = [*self.points.values(), *self.ribs.values()]
@@ -81,17 +89,20 @@ class Geometry:
         return every.min(axis=0), every.max(axis=0)
 
 
-def geometry(system: System, q: ArrayLike, scale: float = 1.0) -> Geometry:
+def geometry(
+    system: System, q: ArrayLike, scale: float = 1.0, *, triangles: int = TRIANGLES
+) -> Geometry:
     """The drawable geometry at configurations q (..., nq).
 
     Parameters
     ----------
     scale : of the deformation: modal coordinates are multiplied by it; 1 is true, 0 undeformed.
+    triangles : at most about so many triangles of the surface of a body; finer ones are made coarser.
     """
     check_system(system)
     batch, (states,) = vectors(system, q=(q, system.nq))
     factor = number("scale", scale)
-    drawn = skeletons(system)
+    drawn = skeletons(system, whole("triangles", triangles, 1))
     points: dict[str, Array] = {}
     joints: dict[str, JointPlace] = {}
     ribs: dict[str, Array] = {}

@@ -1,4 +1,4 @@
-"""What there is to draw of a body, in its own frame: points, how they move with the modes, and edges."""
+"""What there is to draw of a body, in its own frame: points, how they move with the modes, edges and triangles."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ import numpy as np
 
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
+from limber.bodies.outline import Outline, creases, sides_of
 from limber.bodies.shapes import Shaped, Shapes
 from limber.checks import Array
 
 #: A flexible body is drawn with at least so many points where it has them, and with at most so many.
 FEWEST, MOST = 9, 300
+#: At most about so many triangles of a body in a picture.
+TRIANGLES = 3000
 #: At most about so many ribs across a body, and how far they reach to either side, as a part of its size.
 RIBS, REACH = 12, 0.1
+#: A frame of more members than this has no ribs: its nodes show how it twists.
+MEMBERS = 20
+#: At most about so many ribs across the members of a frame, and how far they reach, as a part of the member.
+MEMBER_RIBS, MEMBER_REACH = 48, 0.12
+#: Ribs of a frame must show a twist of at least this part of the largest displacement in some mode.
+SEEN = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +45,8 @@ class Skeleton(Shaped):
     """The drawing of one body: p points with their shapes, edges (e, 2) between.
 
     `nodes` maps node numbers to points; `centre` is the point at the mass centre of a rigid body; `ribs` show
-    how the body twists.
+    how the body twists.  A body with a surface has `triangles` (t, 3), and lines on it where it ends or bends
+    sharply, `creases` (c, 2).
     """
 
     name: str
@@ -46,27 +56,32 @@ class Skeleton(Shaped):
     nodes: dict[int, int]
     centre: int | None
     ribs: Ribs
+    triangles: np.ndarray
+    creases: np.ndarray
 
 
-def skeletons(system: System) -> dict[str, Skeleton]:
-    """The drawing of every body of a system, by name."""
+def skeletons(system: System, triangles: int = TRIANGLES) -> dict[str, Skeleton]:
+    """The drawing of every body of a system, by name, with at most about so many triangles each."""
     items = list(system.attachments.values())
     return {
-        item.name: _skeleton(item, [x for x in items if x.to == item.name])
+        item.name: _skeleton(item, [x for x in items if x.to == item.name], triangles)
         for item in system.attachments.values()
     }
 
 
-def _skeleton(item: Attachment, children: list[Attachment]) -> Skeleton:
+def _skeleton(item: Attachment, children: list[Attachment], triangles: int) -> Skeleton:
     body = item.body
     nodes = body.node_set.shapes
     points = _Points(nodes)
     wanted = {item.inboard, *(c.at for c in children)} - {None}
     kept = _thinned(len(nodes), {i for i in wanted if i is not None})
     numbers = {i: points.add(nodes[[i]]) for i in kept}
+    joints = [numbers[i] for i in wanted if i is not None]
     if item.inboard is None and not points.has(np.zeros(3)):
-        points.add_still(np.zeros(3))  # a node that is there may move with the modes
+        joints.append(points.add_still(np.zeros(3)))  # a node that is there may move with the modes
     drawing = body.drawing()
+    if drawing.outline is not None:
+        return _outlined(item.name, points, numbers, joints, drawing.outline.coarser(triangles))
     if drawing.flexible:
         if len(points) < FEWEST:
             every = max(1, len(drawing.points) // FEWEST)
@@ -87,7 +102,43 @@ def _skeleton(item: Attachment, children: list[Attachment]) -> Skeleton:
         numbers,
         centre,
         ribs_of(shapes, edges),
+        np.zeros((0, 3), np.int64),
+        np.zeros((0, 2), np.int64),
     )
+
+
+def _outlined(
+    name: str, points: _Points, numbers: dict[int, int], joints: list[int], outline: Outline
+) -> Skeleton:
+    """The drawing of a body with an outline; points with joints that are not on it are connected to it."""
+    first = len(points)
+    shapes = Shapes.joined([*points.found, outline.shapes])
+    near = 1e-6 * _size(outline.position)
+    alike = 1e-6 * np.abs(outline.translation).max(initial=0.0)
+    stubs = []
+    for i in joints:
+        distance = np.linalg.norm(outline.position - shapes.position[i], axis=1)
+        nearest = int(distance.argmin())
+        apart = np.abs(outline.translation[nearest] - shapes.translation[i]).max(initial=0.0)
+        if distance[nearest] > near or apart > alike:
+            stubs.append((i, first + nearest))
+    triangles, lines = outline.triangles, outline.edges
+    folds = np.zeros((0, 2), np.int64)
+    if len(triangles):
+        folds = creases(outline.position, triangles)
+        lines = lines[~_among(lines, sides_of(triangles))]
+    edges = np.concatenate([first + lines, np.array(stubs, np.int64).reshape(-1, 2)])
+    members = ribs_of(outline.shapes, lines, frame=True)
+    ribs = Ribs(first + members.points, members.half, members.along)
+    parts = name, True, shapes, edges, numbers, None, ribs
+    return Skeleton(*parts, first + triangles, first + folds)
+
+
+def _among(pairs: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """(e,): which of the pairs (e, 2) of points are known ones, in either order."""
+    most = int(max(pairs.max(initial=0), known.max(initial=0))) + 1
+    low, high = np.sort(pairs, axis=1).T
+    return np.isin(low * most + high, known[:, 0] * most + known[:, 1])
 
 
 class _Points:
@@ -98,6 +149,9 @@ class _Points:
         self._modes = nodes.modes
         self._near = 1e-6 * _size(nodes.position)
         self._alike = 1e-9 * np.abs(nodes.translation).max(initial=0.0)
+        self._curved = 0.0
+        if nodes.second is not None:
+            self._curved = 1e-9 * np.abs(nodes.second).max(initial=0.0)
 
     def __len__(self) -> int:
         return len(self.found)
@@ -111,7 +165,8 @@ class _Points:
         for i, known in enumerate(self.found):
             if np.abs(known.position - point.position).max() <= self._near:
                 apart = np.abs(known.translation - point.translation).max(initial=0.0)
-                if apart <= self._alike:
+                bent = _apart(known.second, point.second)
+                if apart <= self._alike and bent <= self._curved:
                     return i
         self.found.append(point)
         return len(self) - 1
@@ -119,6 +174,12 @@ class _Points:
     def add_still(self, position: Array) -> int:
         """The number of a point that does not move with the modes."""
         return self.add(Shapes.still(position[None], self._modes))
+
+
+def _apart(a: Array | None, b: Array | None) -> float:
+    """The largest difference of second-order shapes, of which None are zeros."""
+    difference = (0.0 if a is None else a) - (0.0 if b is None else b)
+    return float(np.abs(difference).max(initial=0.0))
 
 
 def _size(position: Array) -> float:
@@ -150,33 +211,61 @@ def neighbours(position: Array) -> np.ndarray:
     return np.array(edges, dtype=np.int64).reshape(-1, 2)
 
 
-def ribs_of(points: Shapes, edges: np.ndarray) -> Ribs:
-    """The ribs of a body: at points on a line, if any of them turns about that line with the modes."""
+def ribs_of(points: Shapes, edges: np.ndarray, frame: bool = False) -> Ribs:
+    """The ribs of a body: at points on a line, if any of them turns about that line with the modes.
+
+    frame : whether the lines are the members of a frame, of which many may be short.
+    """
     position, rotation = points.position, points.rotation
     along = tangents(position, edges)
     on_line = np.flatnonzero(along.any(axis=1))
-    twist = np.einsum("pi,pim->pm", along[on_line], rotation[on_line])
-    if not np.abs(twist).max(initial=0.0) > 1e-9 * np.abs(rotation).max(initial=0.0):
-        on_line = on_line[:0]
-    every = max(1, -(-len(on_line) // RIBS))
-    chosen = on_line[::every]
+    twist = np.abs(np.einsum("pi,pim->pm", along[on_line], rotation[on_line]))
+    reach = np.full(len(on_line), REACH * _size(position))
+    if frame:
+        member, length = _members(position, edges, along)
+        reach = np.minimum(reach, MEMBER_REACH * length[on_line])
+        moved = np.linalg.norm(points.translation, axis=1).max(axis=0, initial=0.0)
+        seen = (reach[:, None] * twist > SEEN * moved).any(axis=1)
+        seen &= len(np.unique(member[on_line])) <= MEMBERS
+    else:
+        seen = np.full(
+            len(on_line), twist.max(initial=0.0) > 1e-9 * np.abs(rotation).max(initial=0.0)
+        )
+    on_line, reach = on_line[seen], reach[seen]
+    every = max(1, -(-len(on_line) // (MEMBER_RIBS if frame else RIBS)))
+    chosen, reach = on_line[::every], reach[::every]
     # across the line in the direction of the body's y axis, or of z where the line follows y
     steep = np.abs(along[chosen, 1]) > 0.9
     sideways = np.where(steep[:, None], np.eye(3)[2], np.eye(3)[1])
     lengthwise = (sideways * along[chosen]).sum(axis=1)[:, None] * along[chosen]
     half = (sideways - lengthwise) / np.linalg.norm(sideways - lengthwise, axis=1)[:, None]
-    return Ribs(chosen, REACH * _size(position) * half, along[chosen])
+    return Ribs(chosen, reach[:, None] * half, along[chosen])
+
+
+def _members(position: Array, edges: np.ndarray, along: Array) -> tuple[np.ndarray, Array]:
+    """(p,) each: the number and the length of the straight line that a point is on."""
+    import scipy.sparse as sp  # noqa: PLC0415 (slow to import)
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
+    n = len(position)
+    straight: np.ndarray = np.any(along != 0.0, axis=1)  # type: ignore[assignment]
+    inner = edges[straight[edges].all(axis=1)]
+    joined = sp.coo_array((np.ones(len(inner)), inner.T), shape=(n, n))
+    _, member = connected_components(joined, directed=False)
+    length = np.linalg.norm(position[edges[:, 1]] - position[edges[:, 0]], axis=1)
+    # an edge belongs to the member of whichever of its ends is on a line
+    owner = np.where(straight[edges[:, 0]], member[edges[:, 0]], member[edges[:, 1]])
+    return member, np.bincount(owner, length, minlength=n)[member]
 
 
 def tangents(position: Array, edges: np.ndarray) -> Array:
     """(p, 3): the direction of the edges at each point, zero where they have none in common."""
     spread = np.zeros((len(position), 3, 3))
-    count = np.zeros(len(position))
-    for a, b in edges:
-        d = position[b] - position[a]
-        for i in (a, b):
-            spread[i] += np.outer(d, d) / (d @ d)
-            count[i] += 1.0
+    d = position[edges[:, 1]] - position[edges[:, 0]]
+    part = d[:, :, None] * d[:, None, :] / (d * d).sum(axis=1)[:, None, None]
+    for end in edges.T:
+        np.add.at(spread, end, part)
+    count = np.bincount(edges.ravel(), minlength=len(position)).astype(float)
     size, directions = np.linalg.eigh(spread)
     straight = (count > 0) & (size[:, 2] > 0.99 * count)
     return np.where(straight[:, None], directions[:, :, 2], 0.0)

@@ -11,6 +11,7 @@ from limber.bodies import Body, FlexibleBody, RigidBody, beam
 from limber.bodies.flexible import MOST_MODES, modal_matrices, second_shapes
 from limber.bodies.integrals import ModalIntegrals
 from limber.bodies.nodes import Nodes
+from limber.bodies.outline import Outline
 from limber.bodies.points import MassPoints
 from limber.bodies.shapes import Shapes
 from limber.checks import array, listed
@@ -206,6 +207,50 @@ class IntegralsSection(Section):
         return ModalIntegrals(mass=self.mass, **arrays)
 
 
+class OutlineSection(Section):
+    """What pictures show of a body: points with their shapes, lines and triangles between them."""
+
+    position: Annotated[Any, numbers(("p", 3))]
+    translation: Annotated[Any, numbers(("p", 3, "m"))]
+    rotation: Annotated[Any, numbers(("p", 3, "m"))] | None = None
+    second: Annotated[Any, numbers(("p", 3, "m", "m"))] | None = None
+    edges: Annotated[Any, numbers(("e", 2))] | None = None
+    triangles: Annotated[Any, numbers(("t", 3))] | None = None
+
+    def build(self, where: Where, m: int) -> Outline:
+        """The outline of a body of m modes."""
+        with where.checked():
+            position = array("position", self.position, ("p", 3), "One point per row.")
+            p = len(position)
+            hint = f"There are {p} points and {m} modes."
+            rotation = np.zeros((p, 3, m)) if self.rotation is None else self.rotation
+            shapes = Shapes(
+                position,
+                array("translation", self.translation, (p, 3, m), hint),
+                array("rotation", rotation, (p, 3, m), hint),
+                second_shapes(self.second, p, m),
+            )
+            edges, triangles = (
+                _numbers_of_points(name, getattr(self, name), width, p)
+                for name, width in (("edges", 2), ("triangles", 3))
+            )
+        return Outline(shapes, edges, triangles)
+
+
+def _numbers_of_points(name: str, given: Any, width: int, count: int) -> np.ndarray:
+    """Rows of `width` numbers of points."""
+    if given is None:
+        return np.zeros((0, width), np.int64)
+    values = array(name, given, ("e", width), "Numbers of points, from 0.")
+    found = values.astype(np.int64)
+    wrong = (found != values) | (found < 0) | (found >= count)
+    if wrong.any():
+        raise ArgumentValueError(
+            f"{name} has {values[wrong][0]:g}: numbers of points are whole, from 0 to {count - 1}."
+        )
+    return found
+
+
 class ModalSection(Section):
     """A flexible body whose mass is not at its nodes but at points of its own or given by modal integrals.
 
@@ -217,6 +262,7 @@ class ModalSection(Section):
     nodes: NodeShapesSection | None = None
     stiffness: Annotated[Any, numbers(("m", "m"))] | None = None
     damping: Annotated[Any, numbers(("m", "m"))] | None = None
+    outline: OutlineSection | None = None
     file: FileName | None = None
     group: Name | None = None
 
@@ -270,7 +316,9 @@ class ModalSection(Section):
                 array("rotation", self.nodes.rotation, (n, 3, m), "As many modes as points."),
                 second_shapes(self.nodes.second, n, m),
             )
-        return FlexibleBody(carrier, Nodes(tuple(self.nodes.names), shapes), stiffness, damping)
+        outline = None if self.outline is None else self.outline.build(where / "outline", m)
+        nodes = Nodes(tuple(self.nodes.names), shapes)
+        return FlexibleBody(carrier, nodes, stiffness, damping, outline=outline)
 
 
 def nested(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -353,13 +401,21 @@ def flexible_data(body: FlexibleBody, expand: bool) -> dict[str, Any]:
     matrices = {"stiffness": body.stiffness, "damping": body.damping}
     shapes = _present(nodes, ("position", "translation", "rotation", "second"))
     named = {"names": list(nodes.names)} | shapes
+    outline = {} if body.outline is None else {"outline": outline_data(body.outline)}
     if points is None:
         integrals = _present(body.carrier, IntegralsSection.model_fields)
-        return {"modal": {"integrals": integrals, "nodes": named} | matrices}
+        return {"modal": {"integrals": integrals, "nodes": named} | matrices | outline}
     masses = _present(points, PointsSection.model_fields)
-    if all(name in masses and same(shapes[name], masses[name]) for name in shapes):
+    if not outline and all(name in masses and same(shapes[name], masses[name]) for name in shapes):
         return {"nodes": {"names": list(nodes.names)} | masses | matrices}
-    return {"modal": {"points": masses, "nodes": named} | matrices}
+    return {"modal": {"points": masses, "nodes": named} | matrices | outline}
+
+
+def outline_data(outline: Outline) -> dict[str, Any]:
+    """An outline as files write it, without what is empty or zero."""
+    data = _present(outline, OutlineSection.model_fields)
+    empty = {name for name in ("rotation", "edges", "triangles") if not np.any(data[name])}
+    return {name: value for name, value in data.items() if name not in empty}
 
 
 def _present(owner: Any, names: Iterable[str]) -> dict[str, Any]:

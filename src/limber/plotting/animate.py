@@ -12,7 +12,7 @@ from limber.drawing.colours import colour
 from limber.drawing.geometry import geometry
 from limber.errors import ArgumentValueError
 from limber.plotting.results import pictured
-from limber.plotting.stage import joint_points, mass_centres, stage
+from limber.plotting.stage import joint_points, line_width, mass_centres, stage
 from limber.plotting.style import new_figure, plain, style, target
 from limber.simulation.result import Result
 from limber.whole import replacing
@@ -97,19 +97,27 @@ def _frames(
     centres = mass_centres(drawn)
     with style(font_size=9.0, xtick_labelsize=8.0, ytick_labelsize=8.0, axes_labelsize=9.0):
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+        from matplotlib.colors import to_rgb  # noqa: PLC0415
 
         figure = new_figure(width, height)
         figure.set_dpi(number("dpi", dpi, above=0.0))
         canvas = FigureCanvasAgg(figure)
         axes = scene.open(figure)
         names = list(s.layout)
+        colours = {b: to_rgb(colour(i)) for i, b in enumerate(names)}
+        thin = {b: line_width(segments[b].shape[-3]) for b in names}
         lines, bars = (
             {
-                b: scene.lines(axes, of[b][0], colors=[colour(i, len(names))], linewidths=width)
-                for i, b in enumerate(names)
+                b: scene.lines(axes, of[b][0], colors=[colours[b]], linewidths=wide * thin[b])
+                for b in names
             }
-            for of, width in ((segments, 3.0), (drawn.ribs, 1.2))
+            for of, wide in ((segments, 3.0), (drawn.ribs, 1.2))
         )
+        surfaces = {b: drawn.facets(b) for b in names if len(drawn.skeletons[b].triangles)}
+        facets = {
+            b: scene.facets(axes, x[0], np.array(colours[b]), linewidths=0.15, zorder=1.5)
+            for b, x in surfaces.items()
+        }
         dots = scene.dots(
             axes, joints[0], marker="o", color="0.25", markersize=5.0 if len(moving) <= 20 else 1.5
         )
@@ -119,7 +127,7 @@ def _frames(
         clock.set_text(what)
         canvas.draw()
         figure.set_layout_engine("none")  # laid out once, so that nothing jumps
-        moving_parts = [*bars.values(), *lines.values(), masses, dots, clock]
+        moving_parts = [*facets.values(), *bars.values(), *lines.values(), masses, dots, clock]
         for part in moving_parts:
             part.set_animated(True)
         canvas.draw()
@@ -129,6 +137,8 @@ def _frames(
             for b in names:
                 scene.move(lines[b], segments[b][k])
                 scene.move(bars[b], drawn.ribs[b][k])
+            for b, x in surfaces.items():
+                scene.move_facets(facets[b], x[k], np.array(colours[b]))
             scene.move_dots(dots, joints[k])
             scene.move_dots(masses, centres[k])
             clock.set_text(f"{what}   t = {t:.2f} s")

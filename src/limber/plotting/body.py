@@ -68,7 +68,7 @@ def plot_body(
         figure = new_figure(width, sum(heights) + 0.3 * bool(title))
         parts = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
         if rows:
-            mode_figure(report, parts[0], drawn, rows, amplitude, view)
+            mode_figure(report, parts[0], drawn, rows, width, amplitude, view)
         panels = panels_of(report)
         every = parts[-1].subplots(1, COLUMNS, width_ratios=[1.0, 1.25, 1.25])
         for axes in every[len(panels) :]:
@@ -87,14 +87,17 @@ def mode_figure(
     figure: Any,
     count: int,
     rows: int,
+    width: float,
     amplitude: float = 0.12,
     view: str = "auto",
 ) -> None:
-    """Draw the lowest modes of the body, its frame held."""
+    """Draw the lowest modes of the body, its frame held, in a figure so many inches wide."""
     system = held_body(report)
     found = modes(system)
     which = np.flatnonzero(found.omega > 0.0)[:count]
-    draw_modes(figure, (rows, COLUMNS), system, system.neutral(), found, which, amplitude, view)
+    grid = rows, COLUMNS
+    wide = width / COLUMNS
+    draw_modes(figure, grid, system, system.neutral(), found, which, amplitude, view, wide)
 
 
 def held_body(report: BodyReport) -> System:
@@ -138,7 +141,7 @@ def effective_masses(report: BodyReport, axes: Any) -> None:
     left = np.zeros(len(DIRECTIONS))
     for i, part in enumerate(parts):
         axes.barh(
-            range(len(DIRECTIONS)), part, left=left, color=colour(i % 12, 12), edgecolor="white", linewidth=0.3
+            range(len(DIRECTIONS)), part, left=left, color=colour(i), edgecolor="white", linewidth=0.3
         )  # fmt: skip
         for j in np.flatnonzero(part >= NUMBERED):
             middle = left[j] + 0.5 * part[j]
@@ -167,7 +170,7 @@ def static_deflections(report: BodyReport, axes: Any) -> None:
     several = len({s.node for s in loads}) > 1
     names = [plain(f"{s.node}: {s.load}" if several else s.load) for s in loads]
     errors = [100.0 * max(s.error, 0.0) for s in loads]
-    axes.barh(range(len(loads)), errors, color=colour(0, 12))
+    axes.barh(range(len(loads)), errors, color=colour(0))
     most = max(*errors, 1.0) if len(errors) > 1 else max(errors[0], 1.0)
     for i, error in enumerate(errors):
         label = "0" if error < 5e-7 else f"{error:.3g}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,15 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, whole
 from limber.drawing.colours import COLOURS
 from limber.drawing.geometry import Geometry, geometry
+from limber.drawing.skeleton import Skeleton
 from limber.dynamics.evaluate import External, check_system
 from limber.dynamics.kinematics import integrate, jacobian, pose
 from limber.dynamics.modes import Modes, modes
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.plotting.stage import joint_points, stage
-from limber.plotting.style import COLUMN, new_figure, plain, save, style, target
+from limber.plotting.plot import heading_height
+from limber.plotting.stage import Stage, joint_points, line_width, stage
+from limber.plotting.style import COLUMN, library, new_figure, plain, save, style, target
+from limber.plotting.text import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -68,7 +71,7 @@ def mode_shapes(
     path : also write the figure to this file, .png, .svg or .pdf.
 
     Displacements are those of the small motion, enlarged in proportion; grey is the configuration itself.
-    Bars across a body show how it twists.
+    Bars across a body show how it twists.  Surfaces are bright where they move most.
     """
     if hasattr(system, "system"):  # a Result, or a scenario
         raise ArgumentTypeError(
@@ -91,11 +94,23 @@ def mode_shapes(
     columns = min(columns, len(with_frequency))
     rows = -(-len(with_frequency) // columns)
     with style():
-        figure = new_figure(width, (panel_height + 2 * APART) * rows + 0.15 + 0.25 * bool(title))
+        heading = wrapped(plain(title), width - 0.2, 9.0)
+        tall = (panel_height + 2 * APART) * rows + 0.15 + heading_height(heading)
+        figure = new_figure(width, tall)
         figure.set_layout_engine("constrained", h_pad=APART)  # titles off the labels above them
-        draw_modes(figure, (rows, columns), system, q, found, with_frequency, amplitude, view)
+        draw_modes(
+            figure,
+            (rows, columns),
+            system,
+            q,
+            found,
+            with_frequency,
+            amplitude,
+            view,
+            width / columns,
+        )
         if title:
-            figure.suptitle(plain(title), fontsize=9)
+            figure.suptitle(heading, fontsize=9)
     if file is not None:
         save(figure, file)
     return figure
@@ -110,8 +125,9 @@ def draw_modes(
     which: Iterable[int],
     amplitude: float,
     view: str,
+    width: float,
 ) -> None:
-    """Draw modes in the places of a grid of rows and columns, counted from 1."""
+    """Draw modes in the places of a grid of rows and columns, counted from 1 and so many inches wide."""
     still = geometry(system, q)
     for k, i in enumerate(which):
         swing = displacement(system, q, found.shapes[:, i], still)
@@ -119,19 +135,21 @@ def draw_modes(
         label = f"mode {k + 1}: {_hertz(found.frequencies[i])} Hz"
         if abs(found.damping[i]) > ROUNDING:
             label += f", damping {found.damping[i]:.2g}"
-        axes.set_title(label if seen else f"{label}; turns in place", loc="left")
+        label = label if seen else f"{label}; turns in place"
+        axes.set_title(wrapped(label, width - 0.4, 8.0), loc="left")
 
 
 @dataclass(frozen=True, eq=False)
 class Swing:
-    """How what is drawn moves in a mode: lines and ribs by body, (e, 2, 3) and (r, 2, 3), by an amount such that
-    nothing turns by more than one radian or moves by more than the size of the system.
+    """How what is drawn moves in a mode: points, lines and ribs by body, (p, 3), (e, 2, 3) and (r, 2, 3), by an amount
+    such that nothing turns by more than one radian or moves by more than the size of the system.
 
-    reach : the largest displacement of a line, m.
+    reach : the largest displacement of a line or of a surface, m.
     twist : the largest turn of a body with ribs about its own line, rad.
     size : of the system, m.
     """
 
+    points: dict[str, Array]
     lines: dict[str, Array]
     ribs: dict[str, Array]
     reach: float
@@ -158,11 +176,17 @@ def displacement(system: System, q: Array, shape: np.ndarray, still: Geometry) -
     shape = shape / _pace(system, q, shape, still, size)
     ahead, behind = (geometry(system, integrate(system, q, shape, h)) for h in (STEP, -STEP))
     bodies = list(system.layout)
-    lines = {b: (ahead.segments(b) - behind.segments(b)) / (2.0 * STEP) for b in bodies}
-    ribs = {b: (ahead.ribs[b] - behind.ribs[b]) / (2.0 * STEP) for b in bodies}
-    reach = max(np.linalg.norm(m, axis=-1).max(initial=0.0) for m in lines.values())
+
+    def change(of: Callable[[Geometry, str], Array]) -> dict[str, Array]:
+        return {b: (of(ahead, b) - of(behind, b)) / (2.0 * STEP) for b in bodies}
+
+    points = change(lambda g, b: g.points[b])
+    lines = change(lambda g, b: g.segments(b))
+    ribs = change(lambda g, b: g.ribs[b])
+    surfaces = (points[b][still.skeletons[b].triangles] for b in bodies)
+    reach = max(np.linalg.norm(m, axis=-1).max(initial=0.0) for m in (*lines.values(), *surfaces))
     twist = max(_twist(system, q, shape, b, still) for b in bodies)
-    return Swing(lines, ribs, float(reach), float(twist), size)
+    return Swing(points, lines, ribs, float(reach), float(twist), size)
 
 
 def _twist(system: System, q: Array, shape: Array, body: str, still: Geometry) -> float:
@@ -179,10 +203,10 @@ def _pace(system: System, q: Array, shape: Array, still: Geometry, size: float) 
     paces = []
     for body, where in system.layout.items():
         twist, drawn = jacobian(system, q, body) @ shape, still.skeletons[body]
-        eta, ribs = shape[where.v_modes], drawn.shapes[drawn.ribs.points]
+        rates, ribs = shape[where.v_modes], drawn.shapes[drawn.ribs.points]
         bends, turns = (
             np.linalg.norm(x, axis=1).max(initial=0.0)
-            for x in (drawn.shapes.displacements(eta), ribs.turns(eta))
+            for x in (drawn.shapes.velocities(q[where.q_modes], rates), ribs.turns(rates))
         )
         paces += [math.hypot(*twist[:3]), math.hypot(*twist[3:]) / size, bends / size, turns]
     return max(paces) or 1.0
@@ -193,29 +217,50 @@ def _panel(figure, where, system, still: Geometry, swing: Swing, amplitude: floa
     factor = swing.factor(amplitude)
     straight = {b: still.segments(b) for b in system.layout}
     bent = [{b: straight[b] + k * factor * swing.lines[b] for b in straight} for k in (1, -1)]
-    parts = [straight, *bent]
+    surfaces = {
+        b: [still.points[b] + k * factor * swing.points[b] for k in (0, 1, -1)]
+        for b in system.layout
+        if len(still.skeletons[b].triangles)
+    }
+    parts = [x for part in (straight, *bent) for x in part.values()]
+    parts += [points for states in surfaces.values() for points in states]
     twists = factor * swing.twist > SEEN
     turned = [
         {b: _as_long(r, r + k * factor * swing.ribs[b]) for b, r in still.ribs.items()}
         for k in (1, -1)
     ]
     if twists:
-        parts += [still.ribs, *turned]
+        parts += [x for part in (still.ribs, *turned) for x in part.values()]
         view = "3d" if view == "auto" else view
-    scene = stage(np.concatenate([x.reshape(-1, 3) for part in parts for x in part.values()]), view)
+    scene = stage(np.concatenate([x.reshape(-1, 3) for x in parts]), view)
     axes = scene.open(figure, where)
+    for body, states in surfaces.items():
+        _surface(scene, axes, still.skeletons[body], states, swing.points[body], swing.reach)
     for body in system.layout:
-        scene.lines(axes, straight[body], colors="0.72", linewidths=1.6)
-        scene.lines(axes, bent[1][body], colors=PALE, linewidths=0.8)
+        thin = line_width(len(straight[body]))
+        scene.lines(axes, straight[body], colors="0.72", linewidths=1.6 * thin)
+        scene.lines(axes, bent[1][body], colors=PALE, linewidths=0.8 * thin)
         if twists:
-            scene.lines(axes, still.ribs[body], colors="0.8", linewidths=0.8)
-            scene.lines(axes, turned[1][body], colors=PALE, linewidths=0.8)
-            scene.lines(axes, turned[0][body], colors=COLOURS[0], linewidths=1.2)
-        scene.lines(axes, bent[0][body], colors=COLOURS[0], linewidths=1.8)
+            scene.lines(axes, still.ribs[body], colors="0.8", linewidths=0.8 * thin)
+            scene.lines(axes, turned[1][body], colors=PALE, linewidths=0.8 * thin)
+            scene.lines(axes, turned[0][body], colors=COLOURS[0], linewidths=1.2 * thin)
+        scene.lines(axes, bent[0][body], colors=COLOURS[0], linewidths=1.8 * thin)
     moving = [b for b in system.layout if system.joints[b].dofs]
     if moving:
         scene.dots(axes, joint_points(still, moving), marker="o", markersize=3.0, color="0.4")
     return axes, factor > 0.0
+
+
+def _surface(
+    scene: Stage, axes: Any, drawn: Skeleton, states: list[Array], moves: Array, reach: float
+):
+    """Draw a surface that swings: still and at one end by its creases, at the other end coloured by how far it moves."""
+    still, ahead, behind = states
+    far = np.linalg.norm(moves, axis=1)[drawn.triangles].mean(axis=1) / (reach or 1.0)
+    colours = library().colormaps["viridis"](0.1 + 0.85 * far)[:, :3]
+    scene.lines(axes, still[drawn.creases], colors="0.72", linewidths=0.8, zorder=1.0)
+    scene.lines(axes, behind[drawn.creases], colors=PALE, linewidths=0.6, zorder=1.1)
+    scene.facets(axes, ahead[drawn.triangles], colours, linewidths=0.15, zorder=1.5)
 
 
 def _as_long(ribs: Array, moved: Array) -> Array:

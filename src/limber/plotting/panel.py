@@ -11,6 +11,7 @@ import numpy as np
 from limber.checks import Array
 from limber.drawing.colours import COLOURS, colour
 from limber.plotting.style import LINES, plain
+from limber.plotting.text import fitted, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 NOTHING = 1e-9
 #: At most so many lines are named one by one.
 NAMED = len(COLOURS)
+#: In a legend, the width of a handle with what is around it, and the height of a line; beside axes, that of labels;
+#: inches.
+HANDLE, LINE, LEFT = 0.37, 0.13, 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +44,6 @@ class Panel:
     lines: list[Line]
     title: str = ""
     reference: list[Line] = field(default_factory=list)
-    keys: int = len(COLOURS)
 
     def shown(self) -> tuple[list[Line], list[Line]]:
         """The lines to draw, and those left out because they stay at zero beside the others."""
@@ -63,8 +66,9 @@ class Panel:
         return replace(self, lines=lines, reference=reference)
 
 
-def draw(axes: Axes, panel: Panel, events: tuple[float, ...] = (), foreground: str = "k") -> None:
-    """Draw a panel on axes, with its legend above."""
+def draw(axes: Axes, panel: Panel, events: tuple[float, ...] = (), foreground: str = "k") -> float:
+    """Draw a panel on axes, with its legend above; the height of the legend beyond one line, inches."""
+    above = 0.0
     lines, left_out = panel.shown()
     for t in events:
         axes.axvline(t, color=foreground, linewidth=0.5, linestyle=(0, (1, 2)), alpha=0.6)
@@ -72,13 +76,13 @@ def draw(axes: Axes, panel: Panel, events: tuple[float, ...] = (), foreground: s
     pale = []
     for line in panel.reference:
         if line.label in labels:
-            (curve,) = axes.plot(line.t, line.y, color=_colour(line, panel, foreground), zorder=1.5)
+            (curve,) = axes.plot(line.t, line.y, color=_colour(line, foreground), zorder=1.5)
             curve.set(linewidth=3.6, alpha=0.3, label="_reference")
             pale.append(curve)
     curves = []
     alike = len({x.variant for x in lines}) == 1 and all(x.key is not None for x in lines)
     for line in lines:
-        (curve,) = axes.plot(line.t, line.y, color=_colour(line, panel, foreground))
+        (curve,) = axes.plot(line.t, line.y, color=_colour(line, foreground))
         curve.set(linestyle="-" if alike else LINES[line.variant % len(LINES)])
         curve.set_label(plain(line.label))
         if len(line.t) == 1:
@@ -95,19 +99,20 @@ def draw(axes: Axes, panel: Panel, events: tuple[float, ...] = (), foreground: s
     axes.margins(x=0.0)
     title = plain(panel.title)
     if len(names) == 1 and not title and not left_out:
-        axes.set_title(names[0], loc="left")
+        axes.set_title(fitted(names[0], _room(axes), 8.0), loc="left")
     else:
         if left_out:
             few = ", ".join(plain(x.label) for x in left_out)
             zero = f"{few}: zero" if len(few) < 20 else f"{len(left_out)} others: zero"
-            if title:
+            if title and text_width(f"{title} ({zero})", 8.0) <= _room(axes):
                 title += f" ({zero})"
             else:
                 names.append(f"({zero})")
                 curves = [*curves, axes.plot([], [], linestyle="none", label="_zero")[0]]
-        _legend(axes, curves, names, title)
+        above = _legend(axes, curves, names, title)
     if all(not np.any(x.y) for x in lines):
         axes.set_ylim(-1.0, 1.0)
+    return above
 
 
 def _scaled_label(axes: Axes, label: str, lines: list[Line]) -> str:
@@ -125,24 +130,35 @@ def _scaled_label(axes: Axes, label: str, lines: list[Line]) -> str:
     return f"{words} ($10^{{{power}}}$ {unit}" if bracket else f"{words} ($10^{{{power}}}$)"
 
 
-def _colour(line: Line, panel: Panel, foreground: str):
-    return foreground if line.key is None else colour(line.key, panel.keys)
+def _colour(line: Line, foreground: str) -> str:
+    return foreground if line.key is None else colour(line.key)
 
 
-def _legend(axes: Axes, curves, names: list[str], title: str) -> None:
-    """A legend above the axes, as many columns as its names let fit."""
-    figure, place = axes.get_figure(root=True), axes.get_subplotspec()
-    assert figure is not None and place is not None
-    width = figure.get_size_inches()[0] / place.get_gridspec().ncols
-    inches = np.array([0.37 + 0.056 * len(name) for name in names])
+def _legend(axes: Axes, curves, names: list[str], title: str) -> float:
+    """A legend above the axes, as many columns as its names let fit; names that are too long are shortened.
+
+    Returns its height beyond one line, inches.
+    """
+    room = _room(axes)
+    names = [fitted(name, room - HANDLE, 7.0) for name in names]
+    inches = np.array([HANDLE + text_width(name, 7.0) for name in names])
     columns = len(names)
-    while columns > 1 and _across(inches, columns) > width - 0.55:
+    while columns > 1 and _across(inches, columns) > room:
         columns -= 1
     legend = axes.legend(
         curves, names, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns,
-        borderaxespad=0.1, borderpad=0.2, title=title or None, alignment="left",
+        borderaxespad=0.1, borderpad=0.2, title=fitted(title, room, 8.0) or None, alignment="left",
     )  # fmt: skip
     legend.get_title().set_fontsize(8.0)
+    rows = -(-len(names) // columns)
+    return LINE * (rows - 1 + bool(title))
+
+
+def _room(axes: Axes) -> float:
+    """The width that a panel has above its axes, inches."""
+    figure, place = axes.get_figure(root=True), axes.get_subplotspec()
+    assert figure is not None and place is not None
+    return float(figure.get_size_inches()[0]) / place.get_gridspec().ncols - LEFT
 
 
 def _across(inches: Array, columns: int) -> float:

@@ -26,13 +26,8 @@ class Selection:
     nodes: dict[str, int]
     reference: Reference | None = None
 
-    @property
-    def keys(self) -> int:
-        """Number of colours: one a body of the system, so that a body keeps its own everywhere."""
-        return len(self.result.system.layout)
-
     def key(self, body: str) -> int:
-        """The number of a body."""
+        """The number of a body in the system, which chooses its colour everywhere."""
         return list(self.result.system.layout).index(body)
 
     def of(self, result: Result) -> Selection:
@@ -62,7 +57,7 @@ def _joint_panels(
                 times, y = selection.reference.t, reference[body][:, i]
                 pale[kind].append(Line(label, times, y, selection.key(body), variant))
     found = [
-        Panel(label, lines[kind], reference=pale[kind], keys=selection.keys)
+        Panel(label, lines[kind], reference=pale[kind])
         for kind, label in labels.items()
         if lines[kind]
     ]
@@ -129,7 +124,7 @@ def errors(selection: Selection) -> list[Panel]:
             if kind in labels:
                 label = f"{body} {name}".strip()
                 lines[kind].append(Line(label, known.t, here[:, i] - there[:, i], key, i))
-    found = [Panel(labels[k], lines[k], keys=selection.keys) for k in labels if lines[k]]
+    found = [Panel(labels[k], lines[k]) for k in labels if lines[k]]
     if not found:
         raise ArgumentValueError(
             f"none of the bodies {', '.join(map(repr, selection.bodies))} has a joint that moves."
@@ -144,7 +139,7 @@ def modes(selection: Selection) -> list[Panel]:
         eta = selection.result.modal(body)
         n = eta.shape[1]
         lines = [Line(f"mode {i + 1}", selection.result.t, eta[:, i], i) for i in range(n)]
-        found.append(Panel("modal coordinate", lines, title=body, keys=n))
+        found.append(Panel("modal coordinate", lines, title=body))
     return found
 
 
@@ -174,7 +169,7 @@ def _of_nodes(selection: Selection, what: str, label: str, of: Callable) -> list
             lines.append(
                 Line(text, selection.result.t, values[:, i], selection.key(body), (i + 2) % 3)
             )
-    return [Panel(label, lines, keys=selection.keys)]
+    return [Panel(label, lines)]
 
 
 def elastic_energy(result: Result) -> Array:

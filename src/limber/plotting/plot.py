@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from limber.assembly.system import System
 from limber.checks import number, shown, whole
 from limber.drawing.tip import tip
@@ -15,6 +17,7 @@ from limber.plotting.panels import PANELS, Selection
 from limber.plotting.reference import Reference, reference_of
 from limber.plotting.results import pictured
 from limber.plotting.style import COLUMN, new_figure, plain, save, style, target
+from limber.plotting.text import text_width, wrapped
 from limber.simulation.result import Result
 
 if TYPE_CHECKING:
@@ -90,11 +93,17 @@ def figure_of(
     columns = min(whole("columns", columns, 1), len(panels))
     rows = -(-len(panels) // columns)
     with style(**settings):
-        figure = new_figure(width, height * rows + 0.25 + 0.25 * bool(title))
+        heading = wrapped(plain(title), width - 0.2, 9.0)
+        tall = height * rows + 0.25 + heading_height(heading)
+        figure = new_figure(width, tall)
         grid = figure.subplots(rows, columns, sharex=True, squeeze=False)
         every = list(grid.T.ravel())  # down the first column, then the next
-        for axes, panel in zip(every, panels):
-            draw(axes, panel, events[:MARKED], foreground)
+        legends = np.zeros(grid.shape)
+        for i, (axes, panel) in enumerate(zip(every, panels)):
+            legends.T.flat[i] = draw(axes, panel, events[:MARKED], foreground)
+            if rows > 1:
+                axes.set_ylabel(_broken(axes.get_ylabel(), height - 0.15))
+        figure.set_size_inches(width, tall + legends.max(axis=1).sum())
         for axes in every[len(panels) :]:
             axes.set_axis_off()
         for i, axes in enumerate(every[: len(panels)]):
@@ -102,9 +111,22 @@ def figure_of(
                 axes.set_xlabel("time (s)")
                 axes.tick_params(labelbottom=True)
         if title:
-            figure.suptitle(plain(title), fontsize=9, color=foreground)
+            figure.suptitle(heading, fontsize=9, color=foreground)
         figure.align_ylabels()
     return figure
+
+
+def heading_height(text: str) -> float:
+    """The height of the title of a figure, inches."""
+    return 0.25 + 0.14 * text.count("\n") if text else 0.0
+
+
+def _broken(label: str, inches: float) -> str:
+    """The label of an axis, with its unit on a line of its own if it is too long."""
+    words, bracket, unit = label.rpartition(" (")
+    if not bracket or text_width(label, 8.0) <= inches:
+        return label
+    return f"{words}\n({unit}"
 
 
 def panels_of(name: str, selection: Selection) -> list[Panel]:

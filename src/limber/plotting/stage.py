@@ -20,6 +20,8 @@ FLAT = 0.02
 VIEWS = ("auto", "xy", "xz", "yz", "3d")
 #: Direction of the eye in space: turned about z from x, and above the ground; degrees.
 AZIMUTH, ELEVATION = -60.0, 25.0
+#: The length of the lines that show the directions of the axes, points.
+TRIAD = 11.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,9 @@ class Stage:
     def open(self, figure: Figure, where: Any = (1, 1, 1)) -> Any:
         """Matplotlib axes for it, of equal scales."""
         axes = figure.add_subplot(*where, aspect="equal")
-        axes.set(xlim=self.limits[0], ylim=self.limits[1])
+        axes.set(
+            xlim=self.limits[0], ylim=self.limits[1], anchor="N"
+        )  # titles of a row side by side
         if self.flat:
             axes.set(xlabel=f"{self.plane[0]} (m)", ylabel=f"{self.plane[1]} (m)")
             return axes
@@ -57,18 +61,24 @@ class Stage:
         return axes
 
     def _triad(self, axes: Any) -> None:
-        """The directions of the world axes and the size of the squares, in the lower left corner."""
-        length = 0.11 * float(np.diff(self.limits, axis=1).min())
-        corner = self.limits[:, 0] + 1.3 * length
-        for name, direction in zip("xyz", self.projection.T):
-            tip = corner + length * direction
-            axes.plot(*np.transpose([corner, tip]), color="0.35", linewidth=0.8)
-            axes.text(
-                *(corner + 1.45 * length * direction), name, fontsize=7, ha="center", va="center"
-            )
+        """The directions of the world axes and the size of the squares, in the corners below."""
+        from matplotlib.lines import Line2D  # noqa: PLC0415
+        from matplotlib.offsetbox import AnchoredOffsetbox, DrawingArea  # noqa: PLC0415
+        from matplotlib.text import Text  # noqa: PLC0415
+
+        directions = TRIAD * self.projection.T
+        letters = 1.5 * directions
+        low, high = letters.min(axis=0) - 4.0, letters.max(axis=0) + 4.0  # points
+        area = DrawingArea(*(high - low), *(-low))
+        for name, tip, at in zip("xyz", directions, letters):
+            area.add_artist(Line2D([0.0, tip[0]], [0.0, tip[1]], color="0.35", linewidth=0.8))
+            area.add_artist(Text(at[0], at[1], name, fontsize=7, ha="center", va="center"))
+        axes.add_artist(
+            AnchoredOffsetbox("lower left", child=area, pad=0, borderpad=0, frameon=False)
+        )
         axes.annotate(
-            f"squares of {self.squares:g} m", (1.0, 0.0), (-2, 2), "axes fraction", "offset points",
-            fontsize=6, color="0.35", ha="right", va="bottom",
+            f"squares of {self.squares:g} m", (1.0, 0.0), (-2, -1), "axes fraction", "offset points",
+            fontsize=6, color="0.35", ha="right", va="top",
         )  # fmt: skip
 
     def lines(self, axes: Any, segments: Array, **look: Any) -> Any:
@@ -84,6 +94,29 @@ class Stage:
     def move(self, drawn: Any, segments: Array) -> None:
         """Change the segments of what `lines` drew."""
         drawn.set_segments(self.project(segments))
+
+    def facets(self, axes: Any, triangles: Array, colours: Array, **look: Any) -> Any:
+        """Draw triangles (t, 3, 3) in colours (t, 3) or one (3,), lit from the eye; returns what `move_facets` takes."""
+        from matplotlib.collections import PolyCollection  # noqa: PLC0415
+
+        drawn = axes.add_collection(PolyCollection([], **look), autolim=False)
+        self.move_facets(drawn, triangles, colours)
+        return drawn
+
+    def move_facets(self, drawn: Any, triangles: Array, colours: Array) -> None:
+        """Change the triangles and colours of what `facets` drew."""
+        eye = np.cross(*self.projection)
+        order = np.argsort(triangles.mean(axis=1) @ eye)  # the far ones first
+        seen = triangles[order]
+        normal = np.cross(seen[:, 1] - seen[:, 0], seen[:, 2] - seen[:, 0])
+        size = np.linalg.norm(normal, axis=1)
+        light = eye + 0.6 * self.projection[1] - 0.35 * self.projection[0]
+        lit = np.abs(normal @ light) / np.maximum(size * np.linalg.norm(light), 1e-300)
+        shade = (0.55 + 0.45 * lit)[:, None]
+        lit_colours = shade * np.broadcast_to(colours, (len(triangles), 3))[order]
+        drawn.set_verts(self.project(seen))
+        drawn.set_facecolor(lit_colours)
+        drawn.set_edgecolor(0.85 * lit_colours)
 
     def dots(self, axes: Any, points: Array, **look: Any) -> Any:
         """Draw points (n, 3) as markers; returns what `move_dots` takes."""
@@ -162,3 +195,8 @@ def mass_centres(drawn: Geometry) -> Array:
     ]
     batch = next(iter(drawn.points.values())).shape[:-2]
     return np.stack(found, axis=-2) if found else np.zeros((*batch, 0, 3))
+
+
+def line_width(lines: int) -> float:
+    """The width of the lines of a body beside that of a body of few: frames of many members have thin ones."""
+    return float(np.clip(np.sqrt(60.0 / max(lines, 1)), 0.3, 1.0))

@@ -24,6 +24,7 @@ from limber.checks import (
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.structures.frame_elements import FrameElements, Piece, make_elements
 from limber.structures.member import Member, check_pins, members_of
+from limber.structures.outline import OutlineRows, frame_outline
 from limber.structures.structure import Node, Structure
 
 #: A member whose direction differs from its `up` by less than this, rad, has no section axes.
@@ -66,6 +67,16 @@ class Frame(Structure):
         if np.ndim(u) == 2:
             shape = (*shape, "m")
         return self.elements.forces(array("u", u, shape, "6 freedoms a node."))
+
+    def outline_rows(self) -> OutlineRows:
+        """The points by which pictures show it: those of its members, bent."""
+        starts = np.append(True, np.diff(self.member_of) != 0)
+        ends = np.append(starts[1:], True)
+        members = [self.members[i] for i in self.member_of]
+        pins = np.array([["a" in str(m.pins), "b" in str(m.pins)] for m in members])
+        pins &= np.stack([starts, ends], axis=1)
+        divided = np.array([m.divide for m in members])
+        return frame_outline(self.position, self.elements, pins, divided)
 
     def __repr__(self):
         return f"Frame(members={len(self.members)}, nodes={len(self)})"

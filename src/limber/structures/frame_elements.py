@@ -47,8 +47,8 @@ class FrameElements:
     )
     size: int  # nodes of the frame
 
-    def turned(self, matrices: Array) -> Array:
-        """(n, 12, 12) matrices of the elements in the axes of the frame, of the freedoms of the nodes."""
+    def to_local(self) -> Array:
+        """(n, 12, 12): displacements and rotations of the ends in the axes of the elements, from those of the nodes."""
         Q = np.zeros((len(self.nodes), 12, 12))
         turn = np.swapaxes(self.axes, 1, 2)
         for end in range(2):
@@ -58,6 +58,11 @@ class FrameElements:
             zero = np.zeros_like(x)
             swing = np.array([[zero, z, -y], [-z, zero, x], [y, -x, zero]]).transpose(2, 0, 1)
             Q[:, at : at + 3, at + 3 : at + 6] = turn @ swing
+        return Q
+
+    def turned(self, matrices: Array) -> Array:
+        """(n, 12, 12) matrices of the elements in the axes of the frame, of the freedoms of the nodes."""
+        Q = self.to_local()
         return np.swapaxes(Q, 1, 2) @ matrices @ Q
 
     def assembled(self, matrices: Array) -> sp.csr_array:

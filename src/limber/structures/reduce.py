@@ -205,11 +205,13 @@ def reduce(
         omega, phi = _coordinates(work, support, normal, own)
         integrals = modal_integrals(structure.M, position, phi)
         translation, rotation = work.shapes_of(kept, phi)
-        second = None
+        second = unit = None
         if geometric_stiffening:
             unit = UnitLoads(structure, support, phi)
             integrals = stiffened(integrals, unit, position, work.progress.of("unit loads"))
             second = _node_second(work, unit, kept)
+    drawn = structure.outline_rows()
+    outline = None if drawn is None else drawn.outline(work.origin(origin), phi, unit)
     m = omega.size
     ratio = repeated("damping", damping, m, f"One damping ratio, or one for each of the {m} modes.")
     if ratio.min() < 0.0:
@@ -218,7 +220,8 @@ def reduce(
     names = tuple(structure.names[j] for j in kept)
     node_shapes = Shapes(position[kept], translation, rotation, second)
     full = ReducedStructure(work, choice, phi, work.origin(origin))
-    return FlexibleBody(integrals, Nodes(names, node_shapes), *matrices, reduced_from=full)
+    found = Nodes(names, node_shapes)
+    return FlexibleBody(integrals, found, *matrices, reduced_from=full, outline=outline)
 
 
 def _coordinates(

@@ -56,6 +56,7 @@ class UnitLoads:
         self.structure = structure
         self.support = support
         self.shapes = shapes
+        self._known: list[tuple[Array, Array, Array]] = []
 
     def second_order(self, f: Array, advanced: Callable[[float], None]) -> Array:
         """(k, m, m): f . B for the loads f (N, k)."""
@@ -64,7 +65,24 @@ class UnitLoads:
         for i in range(f.shape[1]):
             result.append(-self._kappa(u[:, i]))
             advanced((i + 1) / f.shape[1])
-        return np.array(result)
+        found = np.array(result)
+        self._known.append((f, u, found))
+        return found
+
+    def second_displacements(self, rows: sp.csr_array) -> Array:
+        """(k, m, m): second-order displacements along rows (k, N) of the freedoms, for pictures.
+
+        They are those of the sum of static deformations u that does as much work in all loads f known so far as B does.
+        So they are exact where unit forces were applied, and interpolated by the structure itself elsewhere.
+        """
+        f, u = (np.hstack([known[i] for known in self._known]) for i in (0, 1))
+        work = np.concatenate([known[2] for known in self._known])
+        size = np.sqrt(np.maximum((f * u).sum(axis=0), 0.0))
+        size = np.where(size > 1e-12 * size.max(initial=0.0), size, np.inf)
+        compliance = f.T @ u / np.outer(size, size)
+        share = np.linalg.pinv(0.5 * (compliance + compliance.T), rcond=1e-11, hermitian=True)
+        sums = np.tensordot(share, work / size[:, None, None], axes=1)
+        return np.tensordot((rows @ u) / size, sums, axes=1)
 
     def _kappa(self, u: Array) -> Array:
         geometric = self.structure.geometric

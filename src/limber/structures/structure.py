@@ -15,6 +15,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 from limber.structures import matrices
 from limber.structures.modes import StructureModes, structure_modes
+from limber.structures.outline import OutlineRows, node_outline
 from limber.structures.reduce import reduce
 
 #: A node of a structure, by name or number.
@@ -198,6 +199,10 @@ class Structure(Frozen):
             geometric_stiffening=geometric_stiffening,
             progress=progress,
         )
+
+    def outline_rows(self) -> OutlineRows | None:
+        """The points by which pictures show it: its nodes; None if it has neither edges nor triangles."""
+        return node_outline(self)
 
     def modes(
         self,

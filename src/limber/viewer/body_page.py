@@ -58,7 +58,7 @@ def _shapes(report: BodyReport, count: int) -> str:
     rows = -(-count // COLUMNS)
 
     def draw(figure: Any) -> None:
-        mode_figure(report, figure, count, rows)
+        mode_figure(report, figure, count, rows, PAGE)
 
     return _figure(draw, PAGE, MODE_HEIGHT * rows, "modes-") if count else ""
 

@@ -1,4 +1,4 @@
-// The same pictures on a 2-D canvas, for browsers without WebGL: strokes and discs, the far ones first.
+// The same pictures on a 2-D canvas, for browsers without WebGL: strokes, discs and triangles, the far ones first.
 
 class CanvasRenderer {
   constructor(canvas) {
@@ -32,18 +32,41 @@ class CanvasRenderer {
       c.lineTo(B[0], B[1]);
       c.stroke();
     }
-    const things = [...picture.tubes, ...picture.balls]
-      .map(([a, b, colour, radius]) => ({ A: project(a), B: project(b), colour, radius }))
-      .filter(({ A, B }) => A[2] > near && B[2] > near)
-      .sort((s, t) => t.A[2] + t.B[2] - s.A[2] - s.B[2]);
-    for (const { A, B, colour, radius } of things) {
-      const wide = (4 * focal * radius) / (A[2] + B[2]);
-      c.strokeStyle = css(colour);
-      c.lineWidth = Math.max(0.7, wide);
+    const middle = (corners) => corners.reduce((sum, p) => sum + p[2], 0) / corners.length;
+    const strokes = [...picture.tubes, ...picture.balls, ...picture.creases.map(([a, b, colour]) => [a, b, colour, 0])]
+      .map(([a, b, colour, radius]) => ({ corners: [project(a), project(b)], colour, radius }));
+    const things = [...strokes, ...this.facets(camera, picture.surfaces, project)]
+      .filter(({ corners }) => corners.every((p) => p[2] > near))
+      .map((thing) => ({ ...thing, depth: middle(thing.corners) }))
+      .sort((s, t) => t.depth - s.depth);
+    for (const { corners, colour, radius, depth } of things) {
+      const facet = corners.length === 3;
+      c.strokeStyle = c.fillStyle = css(colour);
+      c.lineWidth = facet ? 0.6 : Math.max(0.7, (2 * focal * radius) / depth);
       c.beginPath();
-      c.moveTo(A[0], A[1]);
-      c.lineTo(B[0] + 0.01, B[1]); // a ball is a stroke of no length
+      corners.forEach((p, i) => c.lineTo(p[0] + 0.01 * i, p[1])); // a ball is a stroke of no length
+      if (facet) {
+        c.closePath();
+        c.fill();
+      }
       c.stroke();
     }
+  }
+
+  // The triangles of surfaces, each lit by its own normal, on both sides.
+  facets(camera, surfaces, project) {
+    const { back, right, up } = camera.axes();
+    const light = [0, 1, 2].map((i) => 0.75 * back[i] - 0.3 * right[i] + 0.6 * up[i]);
+    const found = [];
+    for (const { points, triangles, colour } of surfaces)
+      for (let i = 0; i < triangles.length; i += 3) {
+        const [a, b, d] = [0, 1, 2].map((k) => points.subarray(3 * triangles[i + k], 3 * triangles[i + k] + 3));
+        const u = [0, 1, 2].map((k) => b[k] - a[k]), v = [0, 1, 2].map((k) => d[k] - a[k]);
+        const normal = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+        const facing = Math.abs(normal[0] * light[0] + normal[1] * light[1] + normal[2] * light[2]);
+        const lit = 0.5 + (0.5 * facing) / (Math.hypot(...normal) * Math.hypot(...light) || 1);
+        found.push({ corners: [a, b, d].map(project), colour: colour.map((x) => lit * x), radius: 0 });
+      }
+    return found;
   }
 }

@@ -1,4 +1,4 @@
-// What is drawn of a scene at a time: tubes, balls and lines, in world coordinates.
+// What is drawn of a scene at a time: tubes, balls, lines and surfaces, in world coordinates.
 
 // "#rrggbb" or "rgb(r, g, b)" as three numbers from 0 to 1
 function rgb(text) {
@@ -21,6 +21,11 @@ function extent(points) {
   return most;
 }
 
+// frames of many members are drawn by thin ones
+function thinness(body) {
+  return Math.max(0.25, Math.min(1, Math.sqrt(120 / body.edges.length)));
+}
+
 class Painter {
   constructor(scene) {
     this.scene = scene;
@@ -31,7 +36,8 @@ class Painter {
     const heaviest = Math.max(...scene.bodies.map((b) => b.mass), 1e-12);
     this.looks = scene.bodies.map((b) => ({
       colour: rgb(b.colour),
-      radius: (b.flexible ? 1 : 1.3) * this.radius,
+      radius: (b.flexible ? thinness(b) : 1.3) * this.radius,
+      rounded: new Set(b.edges),
       centre: (1.4 + 1.6 * Math.cbrt(b.mass / heaviest)) * this.radius,
       joint: Math.min(this.radius, 0.12 * (extent(b.points) || Infinity)), // no larger than its body
     }));
@@ -50,7 +56,9 @@ class Painter {
 
   // options: time, scale, trail (the path or null), theme {background, ink}
   paint({ time, scale, trail, theme }) {
-    const picture = { background: theme.background, lines: [], tubes: [], balls: [], bends: [] };
+    const picture = {
+      background: theme.background, lines: [], tubes: [], balls: [], bends: [], surfaces: [], creases: [],
+    };
     for (const [a, b] of this.grid) picture.lines.push([a, b, theme.ink, 0.18]);
     const r = this.radius;
     [[0.85, 0.25, 0.2], [0.2, 0.65, 0.3], [0.25, 0.45, 0.9]].forEach((colour, i) => {
@@ -68,13 +76,20 @@ class Painter {
   }
 
   body(picture, place, k, theme) {
-    const body = this.scene.bodies[k], { colour, radius, centre, joint } = this.looks[k];
+    const body = this.scene.bodies[k], { colour, radius, rounded, centre, joint } = this.looks[k];
     const point = (i) => place.points.subarray(3 * i, 3 * i + 3);
     const tube = (a, b) => picture.tubes.push([a, b, colour, radius]);
     for (let i = 0; i < body.edges.length; i += 2) tube(point(body.edges[i]), point(body.edges[i + 1]));
     for (let i = 0; 3 * i < place.points.length; i++) {
       if (i === body.centre) picture.balls.push([point(i), point(i), colour, centre]);
-      else picture.bends.push([point(i), point(i), colour, radius]); // rounds the ends of tubes
+      else if (rounded.has(i) || place.points.length === 3)
+        picture.bends.push([point(i), point(i), colour, radius]); // rounds the ends of tubes
+    }
+    if (body.triangles.length) {
+      picture.surfaces.push({ points: place.points, triangles: body.triangles, colour });
+      const dark = colour.map((x) => 0.45 * x);
+      for (let i = 0; i < body.creases.length; i += 2)
+        picture.creases.push([point(body.creases[i]), point(body.creases[i + 1]), dark, 1]);
     }
     for (const [a, b] of place.ribs) picture.tubes.push([a, b, colour, 0.35 * radius]);
     if (place.start) {

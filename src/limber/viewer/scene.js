@@ -1,13 +1,13 @@
 // The system in motion: decodes the data of the page and places every body at a time, with its
 // deformation scaled.  Rotations are 3 x 3, row by row; vectors have 3 numbers.
 
-function decode(text) {
+function decode(text, whole = false) {
   const raw = atob(text);
   const bytes = new Uint8Array(raw.length);
   for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
   const view = new DataView(bytes.buffer);
-  const out = new Float32Array(raw.length / 4);
-  for (let i = 0; i < out.length; i++) out[i] = view.getFloat32(4 * i, true);
+  const out = new (whole ? Uint32Array : Float32Array)(raw.length / 4);
+  for (let i = 0; i < out.length; i++) out[i] = whole ? view.getUint32(4 * i, true) : view.getFloat32(4 * i, true);
   return out;
 }
 
@@ -49,11 +49,23 @@ function turned(r) {
   return quaternionMatrix(Math.cos(angle / 2), s * r[0], s * r[1], s * r[2]);
 }
 
-// shapes (3 rows of m numbers, from `start` on) times eta
-function moved(shapes, eta, start = 0) {
-  const m = eta.length, out = [0, 0, 0];
+// shapes (3 rows of as many numbers as there are coordinates, from `start` on) times the coordinates
+function moved(shapes, coordinates, start = 0) {
+  const m = coordinates.length, out = [0, 0, 0];
   for (let i = 0; i < 3; i++)
-    for (let k = 0; k < m; k++) out[i] += shapes[start + i * m + k] * eta[k];
+    for (let k = 0; k < m; k++) out[i] += shapes[start + i * m + k] * coordinates[k];
+  return out;
+}
+
+// eta, then 1/2 eta^T P eta for each of the products P of a body (m x m, row by row)
+function withProducts(eta, products) {
+  const m = eta.length, out = [...eta];
+  for (let start = 0; start < products.length; start += m * m) {
+    let sum = 0;
+    for (let i = 0; i < m; i++)
+      for (let j = 0; j < m; j++) sum += products[start + i * m + j] * eta[i] * eta[j];
+    out.push(0.5 * sum);
+  }
   return out;
 }
 
@@ -68,6 +80,9 @@ class Scene {
       ...b,
       points: decode(b.points),
       shapes: decode(b.shapes),
+      products: decode(b.products),
+      triangles: decode(b.triangles, true),
+      creases: decode(b.creases, true),
       ribs: { points: b.ribs.points, half: decode(b.ribs.half), rotation: decode(b.ribs.rotation) },
     }));
     this.width = this.bodies.reduce((n, b) => n + 7 + b.modes, 0);
@@ -91,6 +106,18 @@ class Scene {
 
   // Where everything is: per body R, p of its frame, its points (3 each), its ribs, and the places of its joint.
   at(t, scale) {
+    const places = this.frames(t, scale);
+    for (const place of places) {
+      place.points = new Float64Array(place.body.points.length);
+      for (let i = 0; 3 * i < place.points.length; i++) place.points.set(pointAt(place, i), 3 * i);
+      const { ribs } = place.body;
+      place.ribs = ribs.points.map((point, i) => ribEnds(place, ribs, point, i));
+    }
+    return places;
+  }
+
+  // The same without points and ribs.
+  frames(t, scale) {
     const motion = this.sample(t);
     const placedBodies = [];
     let start = 0;
@@ -98,7 +125,7 @@ class Scene {
       const m = motion.subarray(start, start + 7);
       const eta = Array.from(motion.subarray(start + 7, start + 7 + b.modes), (x) => scale * x);
       start += 7 + b.modes;
-      const place = { eta };
+      const place = { body: b, eta, bends: withProducts(eta, b.products) };
       // the node of the parent that carries the joint, and the joint's inboard frame
       let R = IDENTITY, p = [0, 0, 0];
       if (b.parent >= 0) ({ R, p } = nodeFrame(placedBodies[b.parent], b.at));
@@ -111,23 +138,14 @@ class Scene {
       place.outboard = p;
       if (!b.carried) place.inboard = p;
       place.axis = b.axis ? placed([0, 0, 0], R, b.axis) : null;
-      if (b.inboard) {
+      if (b.inboard !== null) {
         // the frame is the one whose bent node is here
-        const turn = turned(moved(b.inboard.rotation, eta));
-        const shift = moved(b.inboard.translation, eta);
-        R = product(R, transposed(turn));
-        const l = b.inboard.position;
-        p = placed(p, R, [-l[0] - shift[0], -l[1] - shift[1], -l[2] - shift[2]]);
+        const bent = bentNode(place, b.inboard);
+        R = product(R, transposed(bent.turn));
+        p = placed(p, R, bent.local.map((x) => -x));
       }
       place.R = R;
       place.p = p;
-      place.points = new Float64Array(b.points.length);
-      for (let i = 0; i < b.points.length; i += 3) {
-        const shift = moved(b.shapes, eta, i * b.modes);
-        const local = [b.points[i] + shift[0], b.points[i + 1] + shift[1], b.points[i + 2] + shift[2]];
-        place.points.set(placed(p, R, local), i);
-      }
-      place.ribs = b.ribs.points.map((point, i) => ribEnds(place, b.ribs, point, i));
       placedBodies.push(place);
     }
     return placedBodies;
@@ -139,11 +157,19 @@ class Scene {
     const every = Math.max(1, Math.ceil(this.times.length / 400));
     const path = [];
     for (let i = 0; i < this.times.length; i += every) {
-      const points = this.at(this.times[i], scale)[body].points;
-      path.push({ t: this.times[i], p: Array.from(points.subarray(3 * point, 3 * point + 3)) });
+      const place = this.frames(this.times[i], scale)[body];
+      path.push({ t: this.times[i], p: pointAt(place, point) });
     }
     return path;
   }
+}
+
+// A point of a placed body.
+function pointAt(place, i) {
+  const { points, shapes } = place.body;
+  const shift = moved(shapes, place.bends, 3 * i * place.bends.length);
+  const local = [points[3 * i] + shift[0], points[3 * i + 1] + shift[1], points[3 * i + 2] + shift[2]];
+  return placed(place.p, place.R, local);
 }
 
 // The two ends of rib i of a placed body, across one of its points.
@@ -154,13 +180,19 @@ function ribEnds(place, ribs, point, i) {
   return [-1, 1].map((sign) => [0, 1, 2].map((k) => middle[k] + sign * half[k]));
 }
 
-// The frame of a node of a placed body; no node: that of the body itself.
-function nodeFrame(place, node) {
-  if (!node) return { R: place.R, p: place.p };
-  const shift = moved(node.translation, place.eta);
-  const local = [0, 1, 2].map((i) => node.position[i] + shift[i]);
+// Rotation and place of a node in the frame of its body.
+function bentNode(place, number) {
+  const node = place.body.nodes[number];
+  const shift = moved(node.translation, place.bends);
   return {
-    R: product(place.R, turned(moved(node.rotation, place.eta))),
-    p: placed(place.p, place.R, local),
+    turn: turned(moved(node.rotation, place.eta)),
+    local: [0, 1, 2].map((i) => node.position[i] + shift[i]),
   };
+}
+
+// The frame of a node of a placed body; null: that of the body itself.
+function nodeFrame(place, number) {
+  if (number === null) return { R: place.R, p: place.p };
+  const { turn, local } = bentNode(place, number);
+  return { R: product(place.R, turn), p: placed(place.p, place.R, local) };
 }

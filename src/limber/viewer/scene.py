@@ -4,6 +4,9 @@ The page moves the bodies by itself (`scene.js`): the frame of a body follows fr
 bent node it sits on, the motion of its joint and, with `inboard`, its own bent node.  So the deformation
 can be scaled in the browser, exactly as `geometry` does it, and a frame costs 7 numbers and one per mode
 a body.
+
+Second-order shapes go to the page as further columns of the shapes, which it multiplies by products of modal
+coordinates: 1/2 eta^T second eta = sum_k column_k (1/2 eta^T product_k eta).  A few columns hold all of them.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import numpy as np
 
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
+from limber.bodies.shapes import Shapes
 from limber.checks import Array
 from limber.drawing.colours import colour
 from limber.drawing.geometry import carried, geometry, joint_axis, joint_motion
@@ -23,6 +27,10 @@ from limber.simulation.result import Result
 
 #: At most so many frames, and so many bytes of motion before encoding; results beyond are thinned.
 FRAMES, BYTES = 2000, 1_500_000
+#: At most about so many triangles of the surface of a body.
+TRIANGLES = 20_000
+#: What is left of second-order shapes is less than this part of them.
+NEGLIGIBLE = 1e-7
 
 
 def scene(result: Result, trail: tuple[str, int], scale: float = 1.0) -> dict[str, Any]:
@@ -30,7 +38,7 @@ def scene(result: Result, trail: tuple[str, int], scale: float = 1.0) -> dict[st
     s = result.system
     rows = frames(len(result), 4 * sum(7 + b.modes for b in s.bodies.values()))
     q, t = result.q[rows], result.t[rows]
-    drawn = skeletons(s)
+    drawn = skeletons(s, TRIANGLES)
     motion = np.concatenate([_motion(s, item, q) for item in s.attachments.values()], axis=1)
     low, high = geometry(s, q, scale).bounds()
     names = list(s.layout)
@@ -76,22 +84,27 @@ def _motion(s: System, item: Attachment, q: Array) -> Array:
 
 def _body(s: System, item: Attachment, drawn: Skeleton, names: list[str]) -> dict[str, Any]:
     axis = joint_axis(item.joint)
+    products = products_of(s, item.name, drawn)
     return {
         "name": item.name,
-        "colour": _hex(colour(names.index(item.name), len(names))),
+        "colour": colour(names.index(item.name)),
         "flexible": drawn.flexible,
         "modes": item.body.modes,
         "parent": -1 if item.to == "world" else names.index(item.to),
-        "at": None if item.to == "world" else _node(s, item.to, item.at),
+        "at": None if item.to == "world" else item.at,
         "offset": item.offset.tolist(),
         "rotation": item.rotation.ravel().tolist(),
-        "inboard": _node(s, item.name, item.inboard),
+        "inboard": item.inboard,
+        "nodes": _nodes(s, item.name, products),
         "joint": "fixed" if item.joint.dofs == 0 else "sphere" if axis is None else "axis",
         "axis": None if axis is None else axis.tolist(),
         "carried": item.to != "world" and carried(item.joint),
         "points": encoded(drawn.position),
-        "shapes": encoded(drawn.translation),
+        "shapes": encoded(with_products(drawn.shapes, products)),
+        "products": encoded(products),
         "edges": drawn.edges.ravel().tolist(),
+        "triangles": whole_numbers(drawn.triangles),
+        "creases": whole_numbers(drawn.creases),
         "centre": drawn.centre,
         "ribs": {
             "points": drawn.ribs.points.tolist(),
@@ -102,16 +115,48 @@ def _body(s: System, item: Attachment, drawn: Skeleton, names: list[str]) -> dic
     }
 
 
-def _node(s: System, body: str, node: int | None) -> dict[str, Any] | None:
-    """A node as the page bends it: position, and the shapes row by row (3 m numbers); None: body frame."""
-    if node is None:
-        return None
-    nodes = s.bodies[body].node_set
+def _nodes(s: System, body: str, products: Array) -> dict[int, dict[str, Any]]:
+    """The nodes of a body that joints sit on, as the page bends them: position, and the shapes row by row."""
+    nodes = s.bodies[body].node_set.shapes
+    columns = with_products(nodes, products)
     return {
-        "position": nodes.position[node].tolist(),
-        "translation": nodes.translation[node].ravel().tolist(),
-        "rotation": nodes.rotation[node].ravel().tolist(),
+        j: {
+            "position": nodes.position[j].tolist(),
+            "translation": columns[j].ravel().tolist(),
+            "rotation": nodes.rotation[j].ravel().tolist(),
+        }
+        for j in _joint_nodes(s, body)
     }
+
+
+def _joint_nodes(s: System, body: str) -> list[int]:
+    """The numbers of the nodes of a body that its own joint or those of its children sit on."""
+    found = {item.at for item in s.attachments.values() if item.to == body}
+    found.add(s.attachments[body].inboard)
+    return sorted(j for j in found if j is not None)
+
+
+def products_of(s: System, body: str, drawn: Skeleton) -> Array:
+    """(k, m, m): symmetric, orthonormal; the second-order shapes of what is drawn and of nodes with joints are sums of
+    them, to the precision of the page."""
+    joints = s.bodies[body].node_set.shapes[_joint_nodes(s, body)]
+    parts = [x.second for x in (drawn.shapes, joints) if x.second is not None]
+    m = drawn.shapes.modes
+    if not parts:
+        return np.zeros((0, m, m))
+    every = np.concatenate([B.reshape(-1, m * m) for B in parts])
+    value, vector = np.linalg.eigh(every.T @ every)
+    kept = vector[:, value > NEGLIGIBLE**2 * value.max(initial=0.0)]
+    return kept.T.reshape(kept.shape[1], m, m)
+
+
+def with_products(shapes: Shapes, products: Array) -> Array:
+    """(n, 3, m + k): the shapes of points for modal coordinates and for their products."""
+    if shapes.second is None:
+        extra = np.zeros((len(shapes), 3, len(products)))
+    else:
+        extra = np.einsum("nirs,krs->nik", shapes.second, products)
+    return np.concatenate([shapes.translation, extra], axis=2)
 
 
 def encoded(values: Array) -> str:
@@ -119,12 +164,11 @@ def encoded(values: Array) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode("ascii")
 
 
+def whole_numbers(values: np.ndarray) -> str:
+    """Numbers of points as base64 of little-endian uint32, row by row."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<u4").tobytes()).decode("ascii")
+
+
 def decoded(text: str) -> Array:
     """The numbers of `encoded`."""
     return np.frombuffer(base64.b64decode(text), dtype="<f4").astype(float)
-
-
-def _hex(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return "#" + "".join(f"{round(255 * x):02x}" for x in value[:3])

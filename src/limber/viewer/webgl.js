@@ -1,4 +1,4 @@
-// Tubes, balls and lines by WebGL 2: one mesh of each kind, drawn once for every instance.
+// Tubes, balls, lines and surfaces by WebGL 2: tubes and balls are one mesh of each kind, drawn once for every instance.
 
 const SHADED_VERTEX = `#version 300 es
 uniform mat4 camera;
@@ -48,6 +48,23 @@ in vec4 tint;
 out vec4 pixel;
 void main() { pixel = tint; }`;
 
+// Every triangle of a surface is lit by its own normal, on both sides.
+const SURFACE_VERTEX = `#version 300 es
+uniform mat4 camera;
+in vec3 place;
+out vec3 world;
+void main() { world = place; gl_Position = camera * vec4(place, 1); }`;
+
+const SURFACE_FRAGMENT = `#version 300 es
+precision highp float;
+uniform vec3 light, colour;
+in vec3 world;
+out vec4 pixel;
+void main() {
+  float facing = abs(dot(normalize(cross(dFdx(world), dFdy(world))), light));
+  pixel = vec4(colour * (0.5 + 0.5 * facing) + 0.08 * pow(facing, 24.0), 1);
+}`;
+
 const INSTANCE = 10; // numbers of one: from, to, colour, radius
 
 class WebGLRenderer {
@@ -59,6 +76,9 @@ class WebGLRenderer {
     this.gl = gl;
     this.shaded = this.program(SHADED_VERTEX, SHADED_FRAGMENT);
     this.plain = this.program(LINE_VERTEX, LINE_FRAGMENT);
+    this.surface = this.program(SURFACE_VERTEX, SURFACE_FRAGMENT);
+    this.corners = gl.createBuffer();
+    this.triangles = gl.createBuffer();
     this.instances = gl.createBuffer();
     this.lines = gl.createBuffer();
     this.tube = this.mesh(tubeMesh(14));
@@ -107,7 +127,8 @@ class WebGLRenderer {
     gl.vertexAttribDivisor(at, divisor);
   }
 
-  // picture: {background, lines: [[a, b, colour, alpha]], tubes: [[a, b, colour, radius]], balls, bends: ...}
+  // picture: {background, lines: [[a, b, colour, alpha]], creases: ..., tubes: [[a, b, colour, radius]], balls,
+  // bends: ..., surfaces: [{points, triangles, colour}]}
   draw(camera, picture) {
     const gl = this.gl, { width, height } = this.canvas;
     const matrix = camera.matrix(width / height);
@@ -118,7 +139,8 @@ class WebGLRenderer {
     gl.useProgram(this.plain);
     gl.uniformMatrix4fv(gl.getUniformLocation(this.plain, "camera"), false, matrix);
     const flat = [];
-    for (const [a, b, colour, alpha] of picture.lines) flat.push(...a, ...colour, alpha, ...b, ...colour, alpha);
+    for (const [a, b, colour, alpha] of [...picture.lines, ...picture.creases])
+      flat.push(...a, ...colour, alpha, ...b, ...colour, alpha);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.lines);
     gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(flat), gl.DYNAMIC_DRAW);
     this.attribute(this.plain, "place", 3, 7, 0, 0);
@@ -133,6 +155,26 @@ class WebGLRenderer {
     gl.uniform3fv(gl.getUniformLocation(this.shaded, "light"), light.map((x) => x / size));
     this.many(this.tube, picture.tubes);
     this.many(this.ball, [...picture.balls, ...picture.bends]);
+    this.surfaces(matrix, light.map((x) => x / size), picture.surfaces);
+  }
+
+  surfaces(matrix, light, surfaces) {
+    const gl = this.gl, program = this.surface;
+    gl.useProgram(program);
+    gl.uniformMatrix4fv(gl.getUniformLocation(program, "camera"), false, matrix);
+    gl.uniform3fv(gl.getUniformLocation(program, "light"), light);
+    gl.enable(gl.POLYGON_OFFSET_FILL); // creases stay in front
+    gl.polygonOffset(1, 1);
+    for (const { points, triangles, colour } of surfaces) {
+      gl.uniform3fv(gl.getUniformLocation(program, "colour"), colour);
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.corners);
+      gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(points), gl.DYNAMIC_DRAW);
+      this.attribute(program, "place", 3, 3, 0, 0);
+      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.triangles);
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, triangles, gl.DYNAMIC_DRAW);
+      gl.drawElements(gl.TRIANGLES, triangles.length, gl.UNSIGNED_INT, 0);
+    }
+    gl.disable(gl.POLYGON_OFFSET_FILL);
   }
 
   many(mesh, things) {
