@@ -254,3 +254,58 @@ def test_a_motion_out_of_balance_is_said():
         lb.modes(s, s.neutral(), [0.0, 5.0])
     q = lb.equilibrium(s, v=[0.0, 5.0], locked=["beam"])
     lb.modes(s, q, [0.0, 5.0], locked=["beam"])
+
+
+# what must not matter
+
+
+@pytest.mark.parametrize("speed", [1e-3, 1.0, 7500.0])
+def test_drifting_does_not_change_the_modes(speed):
+    """Galileo: a cart with a beam, and a satellite with a panel, at constant velocity."""
+    cart = lb.Assembly("cart").attach(
+        "beam", lb.beam(1.0, 1.0, EI=1.0, modes={"y": 2}), lb.Prismatic("x")
+    )
+    satellite = lb.Assembly("satellite")
+    satellite.attach("hull", lb.RigidBody(2.0, inertia=(1.0, 2.0, 3.0)), lb.Free())
+    satellite.attach("panel", lb.beam(2.0, 1.0, EI=1.0, modes=2), lb.Fixed(), "hull")
+    for s, at in ((cart.build(), -1), (satellite.build(), 3)):
+        v = np.zeros(s.nv)
+        v[at] = speed
+        expected = lb.modes(s).omega
+        np.testing.assert_allclose(lb.modes(s, v=v).omega, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("inertia", [1.0, 1e6, 1e12])
+def test_the_inertia_of_a_locked_hub_does_not_matter(inertia):
+    c, z = np.cos(0.5), np.sin(0.5)
+    a = lb.Assembly("rotor")
+    a.attach("hub", lb.RigidBody(1.0, inertia=(inertia,) * 3), lb.Revolute("z"))
+    beam = lb.beam(1.0, 1.0, EI=1.0, modes=2, geometric_stiffening=True)
+    a.attach("beam", beam, lb.Fixed(), "hub", rotation=[[c, 0, z], [0, 1, 0], [-z, 0, c]])
+    s = a.build()
+    v = np.append(0.5, np.zeros(4))
+    q = lb.equilibrium(s, v=v, locked=["hub"])
+    assert np.abs(lb.bias(s, q, v)[1:]).max() < 1e-12
+    found = lb.modes(s, q, v, locked=["hub"])
+    np.testing.assert_allclose(found.omega[:2], [3.29917718, 3.77046972], rtol=1e-7)
+    assert not found.note
+    with pytest.warns(lb.ModelWarning, match="not in balance"):
+        assert "Not an equilibrium" in lb.modes(s, v=v, locked=["hub"]).note
+
+
+@pytest.mark.parametrize("spin", [1.0, 50.0, 500.0])
+def test_a_wheel_on_a_beam_splits_its_frequencies(spin):
+    """The equations M x'' + D x' + K x = 0 by differences of the bias."""
+    a = lb.Assembly("rotor")
+    a.attach("beam", lb.beam(1.0, 1.0, EI=1.0, modes=2, polar_inertia=0.01), lb.Fixed())
+    wheel = lb.RigidBody(0.5, inertia=(0.02, 0.01, 0.01))
+    a.attach("wheel", wheel, lb.Revolute("x"), "beam", "tip")
+    s = a.build()
+    q, v, h = s.neutral(), np.append(np.zeros(4), spin), 1e-6
+    steps = h * np.eye(5)[:4]
+    D = np.array([(lb.bias(s, q, v + x) - lb.bias(s, q, v - x))[:4] for x in steps]).T / (2.0 * h)
+    K = np.array([(lb.bias(s, q + x, v) - lb.bias(s, q - x, v))[:4] for x in steps]).T / (2.0 * h)
+    M = lb.mass_matrix(s, q)[:4, :4]
+    F = np.block([[np.zeros((4, 4)), np.eye(4)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+    expected = np.sort(np.linalg.eigvals(F).imag)[4:]
+    np.testing.assert_allclose(lb.modes(s, v=v, locked=["wheel"]).omega, expected, rtol=1e-6)

@@ -306,9 +306,11 @@ def second_shapes(second: ArrayLike | None, n: int, m: int) -> Array | None:
     if unequal.any():
         j, i, r, s = np.argwhere(unequal)[0].tolist()
         raise ArgumentValueError(
-            f"second[{j}, {i}] is not symmetric in the modes: entry ({r}, {s}) is {shown(second[j, i, r, s])} and entry "
-            f"({s}, {r}) is {shown(second[j, i, s, r])}. The displacement 1/2 eta^T second eta has a symmetric matrix."
+            f"second[{j}, {i}] is not symmetric in the modes: entry ({r}, {s}) is {shown_number(second[j, i, r, s])} and entry "
+            f"({s}, {r}) is {shown_number(second[j, i, s, r])}. The displacement 1/2 eta^T second eta has a symmetric matrix."
         )
+    if not np.any(second):
+        return None
     return 0.5 * (second + np.swapaxes(second, 2, 3)) if second.dtype != object else second
 
 

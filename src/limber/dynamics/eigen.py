@@ -100,8 +100,13 @@ def unsymmetric(
     """
     K = elastic + loads
     X = _undamped(M, 0.5 * (K + K.T))
-    noise = float((np.abs(X).T @ uncertain @ np.abs(X)).max())
-    scale = float(np.abs(X.T @ loads @ X).max()) or 1.0
+    size = np.abs(X)
+    noise = float((size.T @ uncertain @ size).max())
+    # the slowest stiffness that is more than rounding, or that of the loads, gives the unit of time
+    squares = np.abs(np.einsum("ki,kl,li->i", X, K, X))
+    rounding = np.einsum("ki,kl,li->i", size, 1e-13 * np.abs(elastic) + uncertain, size)
+    slowest = float(squares[squares > rounding].min(initial=np.inf))
+    scale = max(float(np.abs(X.T @ loads @ X).max()), slowest if slowest < np.inf else 0.0) or 1.0
     coincident = steady or not D.any()
     found = _first_order(
         X.T @ D @ X, X.T @ K @ X, coincident, np.sqrt(scale), 1e-13 + noise / scale

@@ -41,6 +41,7 @@ from limber.dynamics.stiffness import (
     own_stiffness_and_damping,
     reach,
 )
+from limber.dynamics.theory import warn_of_axial_loads, warn_of_rotations
 from limber.errors import ArgumentValueError, DynamicsError, ModelWarning, warn
 from limber.native.status import NOT_FINITE
 
@@ -93,6 +94,8 @@ def equilibrium(
         _fail(problem, found)
     if problem.moving:
         _warn_of_change(problem, found.q)
+    warn_of_axial_loads(problem.system, found.q, problem.v, problem.external)
+    warn_of_rotations(problem.system, found.q)
     return found.q
 
 
@@ -133,7 +136,8 @@ class Statics:
             )
         lengths = reach(s)
         # rounding of the largest forces reaches all freedoms
-        return np.maximum(size + 1e-5 * (size * lengths).max() / lengths, self.least)
+        work = (size * lengths)[self.free].max(initial=0.0)
+        return np.maximum(size + 1e-5 * work / lengths, self.least)
 
     def stiffness(self, q: Array) -> tuple[Array, Array]:
         """The slope (nv, nv) of the residual, and its elastic part."""

@@ -13,10 +13,10 @@ from limber.checks import Array
 from limber.dynamics import eigen
 from limber.dynamics.equilibrium import STEADY, Statics, instants, stated
 from limber.dynamics.evaluate import External, evaluated
+from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.inverse import inverse_dynamics, mass_matrix
 from limber.dynamics.kinematics import integrate
 from limber.dynamics.limits import warn_outside_limits
-from limber.dynamics.stiffening import warn_of_axial_loads
 from limber.dynamics.stiffness import (
     asymmetry,
     load_forces,
@@ -26,6 +26,7 @@ from limber.dynamics.stiffness import (
     turned_with,
     uncertainty,
 )
+from limber.dynamics.theory import warn_of_axial_loads, warn_of_spins
 from limber.errors import DynamicsError, ModelWarning, warn
 
 #: How many modes a printed table has at most.
@@ -131,7 +132,9 @@ def modes(
     problem, q = stated("modes", system, q, v, tau, external, locked)
     free = problem.free
     M = mass_matrix(system, q)
+    _refuse_indefinite(system, q, M)
     warn_of_axial_loads(system, q, problem.v, problem.external)
+    warn_of_spins(system, q, problem.v)
     warn_outside_limits(
         system,
         q,
@@ -160,6 +163,15 @@ def modes(
         worst,
         note,
     )
+
+
+def _refuse_indefinite(system: System, q: Array, M: Array) -> None:
+    """Refuse a configuration at which the mass matrix is not positive definite, as `forward_dynamics` does."""
+    try:
+        np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        zero = np.zeros(system.nv)
+        forward_dynamics(system, q, zero, zero)
 
 
 def _roots(M: Array, free: np.ndarray) -> Array:

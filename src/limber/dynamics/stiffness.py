@@ -19,7 +19,6 @@ import numpy as np
 from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.energy import kinetic_energy
 from limber.dynamics.evaluate import External, evaluated
 from limber.dynamics.inverse import inverse_dynamics
 from limber.dynamics.kinematics import integrate, jacobian
@@ -115,7 +114,8 @@ def load_forces(
     """The largest effect on each freedom, (nv,), of gravity, of external forces and of the speeds.
 
     Gravity has |g| sqrt(m M_ii), with m the mass that the freedom moves, a wrench its size times that of the column of
-    its Jacobian, and the speeds their energy by the reach of the freedom.
+    its Jacobian, and spins w have w^2 sqrt(J M_ii), with J a bound of the moment of inertia of what the freedom moves.
+    What carries a freedom, such as a heavy hub, is not in it, and speeds without spin have no effect.
     """
     carried = dict.fromkeys(("world", *system.layout), 0.0)
     for name in reversed(list(system.layout)):
@@ -130,7 +130,31 @@ def load_forces(
         size += np.linalg.norm(J[:3], axis=0) * np.linalg.norm(w[:3])
         size += np.linalg.norm(J[3:], axis=0) * np.linalg.norm(w[3:])
     if v is not None:
-        size += 2.0 * kinetic_energy(system, q, v) / reach(system)
+        size += _spin_forces(system, q, M, v)
+    return size
+
+
+def _spin_forces(system: System, q: Array, M: Array, v: Array) -> Array:
+    """The largest centrifugal and gyroscopic force on each freedom, (nv,)."""
+    names = list(system.layout)
+    spins = dict(zip(names, np.sqrt(evaluated(system, "spins", (q, v)))))
+    moment, fastest = dict.fromkeys(("world", *names), 0.0), dict.fromkeys(("world", *names), 0.0)
+    path = {"world": 0.0}
+    for name in names:
+        item, parent = system.attachments[name], system.parents[name]
+        place = np.array(item.offset, dtype=float)
+        if item.at is not None and parent != "world":
+            place = place + system.bodies[parent].node_set.position[item.at]
+        path[name] = path[parent] + float(np.linalg.norm(place))
+        moment[name] = system.bodies[name].mass * (path[name] + system.bodies[name].extent()) ** 2
+        fastest[name] = float(spins[name])
+    size = np.zeros(system.nv)
+    for name in reversed(names):
+        parent, where = system.parents[name], system.layout[name]
+        moment[parent] += moment[name]
+        fastest[parent] = max(fastest[parent], fastest[name])
+        own = slice(where.v_modes.start, where.v_joint.stop)
+        size[own] = fastest[name] ** 2 * np.sqrt(moment[name] * np.abs(np.diag(M)[own]))
     return size
 
 

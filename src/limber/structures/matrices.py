@@ -78,15 +78,17 @@ def check_definite(name: str, matrix: sp.csr_array, names: Sequence[str]) -> Non
     """Refuse a matrix that no physical structure has: a negative diagonal, or an entry beyond its diagonal ones."""
     diagonal = matrix.diagonal()
     word = {"M": "mass", "K": "stiffness"}[name]
-    if diagonal.min() < 0.0:
+    rounding = 1e-12 * np.abs(diagonal).max(initial=0.0)
+    if diagonal.min() < -rounding:
         i = int(diagonal.argmin())
         raise ModelError(
             f"{name}[{i}, {i}] = {diagonal[i]:g} is negative: a negative {word} of {freedom(i, matrix, names)}. No structure "
             f"has that; look for a lost sign or for rows in another order."
         )
+    diagonal = np.maximum(diagonal, 0.0)
     entries = matrix.tocoo()
     bound = np.sqrt(diagonal[entries.row]) * np.sqrt(diagonal[entries.col])
-    excess = np.abs(entries.data) - (1.0 + DEFINITE) * bound
+    excess = np.abs(entries.data) - (1.0 + DEFINITE) * bound - rounding
     if excess.size and excess.max() > 0.0:
         at = int(excess.argmax())
         i, j = int(entries.row[at]), int(entries.col[at])

@@ -21,7 +21,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from limber.checks import Array
-from limber.errors import ModelError
+from limber.errors import ArgumentValueError, ModelError
 from limber.structures.cholesky import Cholesky, NotHeldError
 from limber.structures.matrices import freedom
 from limber.structures.rigid import rigid_motions
@@ -51,6 +51,11 @@ class Support:
         per_node = structure.freedoms
         used, node_of = np.unique(self.free // per_node, return_inverse=True)
         K = structure.K[self.free][:, self.free]
+        if not K.shape[0]:
+            raise ArgumentValueError(
+                "every freedom of the structure is held: nothing is left to deform. Clamp or pin fewer nodes, or use a "
+                "RigidBody."
+            )
         try:
             self.factor = Cholesky(K, node_of, structure.position[used], advanced)
         except NotHeldError as caught:

@@ -1,0 +1,164 @@
+"""The range of the theory of flexible bodies: spin, loads along beams, rotations of nodes.
+
+A body whose shapes are linear is neither stiffened by its own rotation nor softened by a load.  Rotation at the rate W adds
+a W^2 to the square of the first bending frequency w of a beam, with a = 1.2 at the axis and 1.7 where the radius of the
+hub is a third of the length.  Without it w is too low by a part of about a/2 (W/w)^2, which (W/w)^2 is a guide for.  A load N along a beam (positive where it pulls) changes the square of its first bending frequency by the part
+N / P, with P = pi^2 EI / (4 L^2) the load at which a cantilever buckles.  A beam without geometric stiffening leaves that
+out: it neither buckles nor stiffens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.bodies import Body
+from limber.checks import Array
+from limber.dynamics.evaluate import External, evaluated
+from limber.errors import TheoryWarning, warn
+
+#: A beam that carries more than this part of its buckling load along its axis is told about: its first frequency of
+#: bending is off by about half of this part.
+LOADED = 0.1
+#: A body that turns faster than this part of its lowest frequency (with its root held) is told about: 4 % by the guide.
+SPIN = 0.2
+#: Nodes that turn further than this, rad, shorten a beam by about 1 % of its length, which linear shapes leave out, and
+#: the linear law of bending is off by 3 %.
+ROTATION = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class PlainBeams:
+    """The beams of a system that have bending modes and no geometric stiffening, as arrays over them."""
+
+    names: tuple[str, ...]
+    numbers: np.ndarray  # of the bodies
+    axis: Array  # (n, 3) of the beam, from its root, body axes
+    critical: Array  # (n,) load at which a cantilever buckles, N
+
+    def loads(self, wrenches: Array) -> Array:
+        """The load along each beam at its root, N, positive where it pulls, from `carried_wrenches` (..., bodies, 6)."""
+        return -np.einsum("...bi,bi->...b", wrenches[..., self.numbers, 3:], self.axis)
+
+
+_beams: WeakKeyDictionary[System, PlainBeams] = WeakKeyDictionary()
+
+
+def plain_beams(system: System) -> PlainBeams:
+    """The beams of a system that loads would stiffen or soften if they had geometric stiffening."""
+    if system not in _beams:
+        found = []
+        for name, body in system.bodies.items():
+            load = body.buckling()
+            if load is not None:
+                found.append((name, system.number(name) - 1, *load))
+        names, numbers, axes, critical = zip(*found) if found else ((), (), (), ())
+        _beams[system] = PlainBeams(
+            names,
+            np.array(numbers, dtype=np.int64),
+            np.array(axes, dtype=float).reshape(-1, 3),
+            np.array(critical, dtype=float),
+        )
+    return _beams[system]
+
+
+def warn_of_axial_loads(
+    system: System, q: Array, v: Array, external: External | None = None
+) -> None:
+    """Warn of each plain beam whose load along its axis is not small, in equilibrium at (q, v)."""
+    beams = plain_beams(system)
+    if not beams.names:
+        return
+    zero = np.zeros(system.nv)
+    _, wrenches = evaluated(system, "carried_wrenches", (q, v, zero), external=external)
+    loads = beams.loads(wrenches)
+    for i in np.flatnonzero(np.abs(loads) > LOADED * beams.critical):
+        warn(described(beams.names[i], loads[i], beams.critical[i]), TheoryWarning)
+
+
+def described(name: str, load: float, critical: float, when: str = "") -> str:
+    """The warning about a beam with this load along its axis."""
+    part = abs(load) / critical
+    off = f"about {50.0 * part:.0f} %" if part < 0.5 else "far"
+    if load > 0.0:
+        what, effect = "is pulled by", f"its lowest frequency is {off} too low"
+    elif part < 1.0:
+        what, effect = "is pressed by", f"its lowest frequency is {off} too high"
+    else:
+        what, effect = "is pressed by", "a real beam would buckle"
+    return (
+        f"body {name!r} {what} {abs(load):.4g} N along its axis{when}, {part:.2g} of the load at which a cantilever "
+        f"like it buckles, {critical:.4g} N. Its linear shapes leave out what this load does to its stiffness: {effect}. "
+        f"Make it with geometric_stiffening=True. Below {LOADED:g} of that load no warning comes."
+    )
+
+
+def lowest_frequency(body: Body) -> float:
+    """The lowest natural frequency of a body with its joint held, rad/s, which its spin is compared with.
+
+    It is infinite where nothing is stiff, and where the body has what stiffens it.
+    """
+    from scipy.linalg import eigh  # noqa: PLC0415 (slow to import)
+
+    if body.stiffens:
+        return np.inf
+    squares = eigh(body.stiffness, body.modal_mass, eigvals_only=True)
+    stiff = squares[squares > 1e-9 * squares.max(initial=0.0)]
+    return float(np.sqrt(stiff[0])) if stiff.size else np.inf
+
+
+def warn_of_spins(system: System, q: Array, v: Array) -> None:
+    """Warn of each body that turns too fast for linear shapes."""
+    if not np.any(v):
+        return
+    spins = np.sqrt(evaluated(system, "spins", (q, v)))
+    for (name, body), spin in zip(system.bodies.items(), spins):
+        lowest = lowest_frequency(body) if body.modes else np.inf
+        if spin > SPIN * lowest:
+            warn(spun(name, float(spin), lowest), TheoryWarning)
+
+
+def spun(name: str, spin: float, lowest: float, when: str = "") -> str:
+    """The warning about a body that turns too fast."""
+    part = spin / lowest
+    if part < 1.0:
+        effect = f"frequencies of bending are about {100.0 * part**2:.0f} % too low"
+    else:
+        effect = "the model may diverge where the real body does not"
+    return (
+        f"body {name!r} turns at {spin:.3g} rad/s{when}, {part:.2g} of its lowest frequency, "
+        f"{lowest:.3g} rad/s. This model leaves out the stiffening by rotation: {effect} ((turning rate / frequency)^2, "
+        "as a guide). Give the body second-order shapes (geometric_stiffening=True of a beam or structure, second= of "
+        f"FlexibleBody.from_nodes). Below {SPIN:g} of the frequency no warning comes."
+    )
+
+
+def warn_of_rotations(system: System, q: Array) -> None:
+    """Warn of each body with a node that turns too far for small deformation."""
+    for name, body in system.bodies.items():
+        if body.modes:
+            text = turned(system, name, q[None], [""])
+            if text:
+                warn(text, TheoryWarning)
+
+
+def turned(system: System, name: str, q: Array, when: Sequence[str]) -> str:
+    """The warning about nodes of a body that turn too far in some of the configurations (n, nq), or nothing."""
+    body = system.bodies[name]
+    nodes = body.node_set
+    sizes = np.linalg.norm(nodes.shapes.turns(q[:, system.layout[name].q_modes]), axis=2)
+    if not sizes.size or sizes.max() <= ROTATION:
+        return ""
+    row, node = np.unravel_index(np.argmax(sizes), sizes.shape)
+    missing = "its foreshortening is missing"
+    if body.stiffens:
+        missing = "the law of its bending is no longer linear"
+    return (
+        f"body {name!r}: node {nodes.names[node]!r} turns by {sizes[row, node]:.3g} rad{when[int(row)]}. The shapes of "
+        f"a body are those of small deformation; beyond {ROTATION:g} rad {missing}. Divide it into several bodies, or take "
+        "the numbers as a sign of trouble only."
+    )
