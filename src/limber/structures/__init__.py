@@ -3,7 +3,20 @@
 from limber.bodies.beam_forces import beam_forces
 from limber.structures.frame import Frame, frame
 from limber.structures.member import Member
+from limber.structures.plate import Plate, plate
+from limber.structures.solid import Solid, solid
 from limber.structures.structure import Structure
 from limber.structures.superelement import Superelement
 
-__all__ = ["Frame", "Member", "Structure", "Superelement", "beam_forces", "frame"]
+__all__ = [
+    "Frame",
+    "Member",
+    "Plate",
+    "Solid",
+    "Structure",
+    "Superelement",
+    "beam_forces",
+    "frame",
+    "plate",
+    "solid",
+]
