@@ -254,6 +254,36 @@ def over_modes(rng):
         last = c / a
 
 
+def stiffening(rng):
+    group = "full beams of 4 modes: with geometric stiffening over plain"
+    for n in (1, 3, 10, 100):
+        plain, stiffened = (bending_chain(n, on) for on in (False, True))
+        q, v, tau = state(plain, rng)
+        a, b = best(
+            lambda: lb.forward_dynamics(plain, q, v, tau),
+            lambda: lb.forward_dynamics(stiffened, q, v, tau),
+        )
+        record(group, f"{n} beams: forward dynamics, plain", 1e6 * a, "us")
+        record(group, f"{n} beams: forward dynamics, ratio", b / a, "", "<= 2", b / a <= 2.0)
+        a, b = best(
+            lambda: lb.inverse_dynamics(plain, q, v, tau),
+            lambda: lb.inverse_dynamics(stiffened, q, v, tau),
+        )
+        record(group, f"{n} beams: inverse dynamics, ratio", b / a, "")
+    a, b = (lb.operation_count(bending_chain(3, on), "forward_dynamics") for on in (False, True))
+    record(group, "3 beams, generated: multiplications, ratio", b.mul / a.mul, "")
+
+
+def bending_chain(n, stiffened):
+    """n beams, two modes in each plane, on revolute joints with axes in turn."""
+    body = lb.beam(1.0, 1.0, EI=(10.0, 20.0), modes=2, geometric_stiffening=stiffened)
+    a = lb.Assembly("chain")
+    for i in range(n):
+        place = (f"b{i - 1}", "tip") if i else ("world",)
+        a.attach(f"b{i}", body, lb.Revolute("yz"[i % 2]), *place)
+    return a.build()
+
+
 @entry(WORDS, *[NUMBERS] * 6, WORD, WORD, WORD)
 def inner(topo, const, work, q, v, tau, out, states, nq, nv):
     """The kernel alone, state after state: no checks, nothing around it."""
@@ -540,6 +570,23 @@ print(imported, time.perf_counter() - start)
 """
 
 
+def structures():
+    group = "100,000 freedoms to 20 modes"
+    for name, limit in (("slender", 60), ("block", 120)):
+        done = subprocess.run(
+            [sys.executable, Path(__file__).parent / "structures.py", name],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        result = json.loads(done.stdout)
+        seconds = result["seconds"]
+        record(group, f"{name} solid", seconds, "s", f"< {limit}", seconds < limit)
+        record(group, f"{name} solid, memory", result["gigabytes"], "GB")
+        if "ratio" in result:
+            record(group, f"{name} solid, factoring / scipy splu", result["ratio"], "")
+
+
 def starting_up():
     group = "starting up"
     with tempfile.TemporaryDirectory() as folder:
@@ -576,11 +623,13 @@ def main():
         lambda: other_functions(rng),
         lambda: over_bodies(rng),
         lambda: over_modes(rng),
+        lambda: stiffening(rng),
         lambda: batches(rng),
         lambda: generated_code(rng),
         table_one,
         lambda: simulations(rng),
         lambda: operator_sweeps(rng),
+        structures,
         starting_up,
     ]
     with console.status("measuring ..."):

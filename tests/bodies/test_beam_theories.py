@@ -86,10 +86,9 @@ def test_modes_are_orthonormal_with_rotary_inertia_taper_and_load(load):
     b = lb.beam(1.5, section=ends, modes={"y": 3, "z": 2, "torsion": 2, "stretch": 2}, load=load)
     total = b.integrals.G0.copy()
     if load is not None:
-        moments = np.broadcast_to(load[1], 3) * [0.0, 1.0, 1.0]  # an end condition of bending alone
-        move = b.nodes.translation[-1] * [[0.0], [1.0], [1.0]]
-        total += load[0] * move.T @ move
-        total += b.nodes.rotation[-1].T @ np.diag(moments) @ b.nodes.rotation[-1]
+        moments = np.diag(np.broadcast_to(load[1], 3))
+        total += load[0] * b.nodes.translation[-1].T @ b.nodes.translation[-1]
+        total += b.nodes.rotation[-1].T @ moments @ b.nodes.rotation[-1]
     close(total, np.eye(9), 1e-11)
     close(b.mass, METAL.rho * 1.5 * (0.1 * 0.05 + 0.03 * 0.04 + (0.1 * 0.04 + 0.03 * 0.05) / 2) / 3)
 

@@ -91,6 +91,26 @@ def test_springs_stops_and_quaternions_balance_to_rounding(fidelity):
     assert q[s.layout["two"].q_joint][0] > 0.05  # into the stop
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_hard_stops_are_found_from_far_beyond_them(seed):
+    """Chains that start up to two radians inside stops of 1e7 N m/rad."""
+    rng = np.random.default_rng(seed)
+    a = lb.Assembly("chain", gravity=DOWN)
+    stop = {"limits": (-0.1, 0.1), "stop_stiffness": 1e7}
+    place = ("world", None)
+    for i, axis in enumerate("yxyz"):
+        a.attach(f"link{i}", lb.beam(0.5, 1.0, EI=300.0), lb.Revolute(axis, **stop), *place)
+        place = (f"link{i}", "tip")
+    a.attach("load", lb.RigidBody(1.0, inertia=(0.1, 0.1, 0.1)), lb.Fixed(), *place)
+    s = a.build()
+    start = s.neutral()
+    for where in s.layout.values():
+        start[where.q_joint] = rng.uniform(-2.0, 2.0, where.q_joint.stop - where.q_joint.start)
+    q = lb.equilibrium(s, start)
+    assert np.abs(lb.bias(s, q, np.zeros(s.nv))).max() < 1e-8
+    assert not lb.modes(s, q).growth.any()
+
+
 def test_a_simulation_starts_at_rest_from_it_and_stays():
     s = arm()
     q = lb.equilibrium(s)

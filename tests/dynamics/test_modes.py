@@ -561,3 +561,34 @@ def test_modes_are_those_of_the_neutral_configuration_unless_told():
     assert np.array_equal(lb.modes(s).omega, lb.modes(s, s.neutral()).omega)
     here, there = lb.modes(s, locked=["body"]), lb.modes(s, s.neutral(), locked=["body"])
     assert np.array_equal(here.omega, there.omega)
+
+
+@pytest.mark.parametrize("speed", [1e-4, 1e-6, 1e-9])
+def test_steep_friction_slows_every_mode_in_proportion(speed):
+    """Friction at rest is a damper of level / speed, by which slow modes become slower and lose no digits."""
+    a = lb.Assembly("chain", gravity=(0, 0, -9.81))
+    for i in range(5):
+        joint = lb.Revolute("y", friction=5.0, friction_speed=speed)
+        place = {"to": f"link{i - 1}", "offset": (0, 0, -1)} if i else {}
+        a.attach(f"link{i}", lb.RigidBody(1.0, (0, 0, -0.5), (0.1, 0.1, 0.1)), joint, **place)
+    s = a.build()
+    upright = np.array([np.pi, 0, 0, 0, 0])
+    hanging, standing = lb.modes(s), lb.modes(s, upright)
+    # x' = -(level / speed)^-1 K x, with K the stiffness of gravity
+    K = stiffness_of_gravity(s, s.neutral())
+    slow = np.sort(np.linalg.eigvalsh(K)) * speed / 5.0
+    np.testing.assert_allclose(
+        np.sort(-hanging.eigenvalues.real), slow, rtol=1e-3 if speed > 1e-5 else 1e-6
+    )
+    K = stiffness_of_gravity(s, upright)
+    grows = np.sort(-np.linalg.eigvalsh(K)) * speed / 5.0
+    np.testing.assert_allclose(np.sort(standing.growth), grows, rtol=1e-3 if speed > 1e-5 else 1e-6)
+    assert not hanging.growth.any() and (hanging.omega > 0.0).all()
+
+
+def stiffness_of_gravity(s, q):
+    """The slope of the bias by differences."""
+    h, zero = 1e-5, np.zeros(s.nv)
+    steps = h * np.eye(s.nv)
+    K = np.array([(lb.bias(s, q + x, zero) - lb.bias(s, q - x, zero)) / (2.0 * h) for x in steps])
+    return 0.5 * (K + K.T)

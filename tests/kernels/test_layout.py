@@ -131,7 +131,9 @@ def test_blocks_of_a_model_do_not_overlap(fidelity):
             spans += [(topo[row + c], size) for c, size in L.modal_work(m, loads).items()]
         if topo[k + L.BENT]:
             bent = topo[k + L.BENT]
-            spans.append((topo[bent + L.W_CURVED], L.curved_work(m, int(topo[bent + L.B_POINTS]))))
+            records = int(topo[bent + L.B_POINTS] * topo[bent + L.B_DIRECTIONS])
+            assert topo[bent + L.B_WORK] == L.curved_work(m)
+            spans.append((topo[bent + L.W_CURVED], records * L.curved_work(m)))
         if topo[k + L.INBOARD]:
             spans.append((topo[k + L.W_INBOARD], L.I_SHAPES + 6 * m))
     for g in range(topo[L.END], topo[L.GROUPS_END], L.COLUMNS):

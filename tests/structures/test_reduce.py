@@ -8,9 +8,11 @@ import scipy.sparse as sp
 import limber as lb
 from helpers.frames import BEAM, brick, named_beam, straight_beam
 from limber.structures.cholesky import Cholesky
+from limber.structures.eigen import LowestModes
 from limber.structures.interface import NodeRows
 from limber.structures.progress import Progress
 from limber.structures.rigid import rigid_motions
+from limber.structures.support import Support
 
 PAYLOAD = lb.RigidBody(2.0, (0.1, 0.02, 0.0), (0.1, 0.2, 0.25))
 
@@ -131,6 +133,32 @@ def test_equal_frequencies_are_all_found():
     square = named_beam(16, EIy=300.0, EIz=300.0)
     body = square.reduce(clamped="root", modes=13)
     assert frequencies(body) == pytest.approx(full_frequencies(square, range(6))[:13], rel=1e-9)
+
+
+def test_modes_that_the_start_vectors_do_not_have_are_found():
+    """The start vectors bend the beam in one plane, and the iteration stays there until it is verified."""
+    structure = named_beam(16)
+    held = np.zeros(102, bool)
+    held[:6] = True
+    start = np.zeros((17, 6, 3))
+    start[:, 1] = np.random.default_rng(5).standard_normal((17, 3))
+    modes = LowestModes(
+        Support(structure, held, structure.M).elastic, structure.M, start.reshape(102, 3)
+    )
+    value, shapes, accuracy = modes.find(6, lambda part: None)
+    assert np.sqrt(value) == pytest.approx(full_frequencies(structure, range(6))[:6], rel=1e-9)
+    assert shapes.T @ structure.M @ shapes == pytest.approx(np.eye(6), abs=1e-12)
+    assert accuracy.max() < 1e-8
+
+
+def test_a_structure_without_inertia_about_an_axis_has_no_effective_mass_there():
+    position, _, K, _ = straight_beam(6)
+    lumped = np.zeros(42)
+    lumped.reshape(7, 6)[:, :3] = 0.5
+    thin = lb.Structure(position, sp.diags_array(lumped), K)
+    assert np.isnan(thin.modes(3, clamped=0).effective_mass[:, 3]).all()
+    chosen = {"effective_mass": 0.7, "directions": ("y", "z", "rx")}
+    assert thin.reduce(clamped=0, modes=chosen).modes >= 2
 
 
 def test_all_modes_of_a_small_structure_are_found():

@@ -160,6 +160,7 @@ def _pack_bent(row, const: Constants, body: BodyConstants) -> Array:
         row[L.B_POINT] = const.add(np.column_stack([points.weight, points.unit, points.position]))
         row[L.B_SHAPES] = const.add(np.moveaxis(points.translation, 1, 2))
         row[L.B_SECOND] = const.add(along(directions, points.second))
+        row[L.B_ALONG] = const.add(np.einsum("di,nir->ndr", directions, points.translation))
     return directions
 
 
@@ -365,7 +366,8 @@ def _lay_out_work(topo, n: int) -> None:
         if row[L.BENT]:
             bent = topo[row[L.BENT]]
             bent[L.W_CURVED] = at
-            at += L.curved_work(m, int(bent[L.B_POINTS]))
+            bent[L.B_WORK] = L.curved_work(m)
+            at += int(bent[L.B_POINTS] * bent[L.B_DIRECTIONS] * bent[L.B_WORK])
         if m:
             modal_row = topo[row[L.MODAL]]
             loads = int(modal_row[L.LOADS]) if topo[0, L.RUTHLESS] else None

@@ -5,12 +5,12 @@ Mass points with second-order shapes move by l = l0 + gamma eta + 1/2 eta^T B et
     T = 1/2 sum_j m_j |U_j V|^2,   U_j = [gamma_j + B_j eta, -l_j~, I],   V = [eta_dot; w; v]
 
 With q_i an orthonormal basis of the functions sqrt(m_j) B_j over the points, the products that contain B need only
-the components of every quantity along these q_i; the components of l0, gamma and 1 across them meet no B and
-belong to the ordinary integrals.  So a few points i with
+the components of every quantity along these q_i; those without B are in the ordinary modal integrals.  So a few
+points i with
 
     e_i = sum_j q_ij sqrt(m_j),   l0_i = sum_j q_ij sqrt(m_j) l0_j,   gamma_i and B_i likewise,
 
-and U_i = [gamma_i + B_i eta, -l_i~, e_i I] give every product exactly: three for a uniform beam with two modes
+give every product with B exactly: three for a uniform beam with two modes
 in each plane, whatever the number of mass points.
 """
 

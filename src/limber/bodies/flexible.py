@@ -177,10 +177,8 @@ class FlexibleBody(Body):
             node = nodes.shapes[[inboard]]
             integrals = integrals.held_at(node)
             nodes = replace(nodes, shapes=nodes.shapes.held_at(node))
-        if not ruthless:
-            integrals = integrals.straight()
-            if integrals.curved is not None:
-                nodes = replace(nodes, shapes=nodes.shapes.with_second())
+        if integrals.curved is not None:
+            nodes = replace(nodes, shapes=nodes.shapes.with_second())
         moments = integrals.mass, integrals.S0, integrals.J0
         return BodyConstants(nodes, *moments, integrals, self.stiffness, self.damping)
 

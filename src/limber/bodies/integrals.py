@@ -84,7 +84,6 @@ class ModalIntegrals:
     S2: Array = None  # type: ignore[assignment]  # (m, m, 3)
     G1: Array = None  # type: ignore[assignment]  # (m, m, m)
     curved: CurvedPoints | None = None
-    whole: ModalIntegrals | None = None  # the integrals that these are a part of
     N0: Array = field(init=False)
     N1: Array = field(init=False)
     #: whether there are S2, G1 or a symmetric part of F1, which point masses with linear shapes do not have
@@ -111,15 +110,14 @@ class ModalIntegrals:
         Each is compared with the bound that the Cauchy-Schwarz inequality gives.  Sums over many points leave
         about 1e-15 of that bound instead of a zero, and zeros cost nothing in generated code.
         """
-        whole = self.whole or self
-        mode = np.sqrt(np.maximum(np.diag(whole.G0), 0.0))
+        mode = np.sqrt(np.maximum(np.diag(self.G0), 0.0))
         pair = np.outer(mode, mode)
-        turn = mode * np.sqrt(whole.J0[[0, 3, 5]].sum())
+        turn = mode * np.sqrt(self.J0[[0, 3, 5]].sum())
         for values, bound in (
             (self.G0, pair),
             (self.F1, pair[..., None]),
             (self.J2, pair[..., None]),
-            (self.E0, mode[:, None] * np.sqrt(whole.mass)),
+            (self.E0, mode[:, None] * np.sqrt(self.mass)),
             (self.F0, turn[:, None]),
             (self.J1, turn[:, None]),
             (self.N0, turn[:, None, None]),
@@ -189,27 +187,6 @@ class ModalIntegrals:
             np.zeros, ((0, 3), (0, 3), (0, 6), (0, 0), (0, 0, 3), (0, 0, 6))
         )
         return ModalIntegrals(self.mass, self.S0, self.J0, E0, F0, J1, G0, F1, J2)
-
-    def straight(self) -> ModalIntegrals:
-        """The integrals without those of `curved`, which kernels of full fidelity add themselves.
-
-        The mass stays whole: no kernel adds mass.
-        """
-        if self.curved is None:
-            return self
-        x = self.curved
-        w, e, l, a = x.weight, x.unit, x.position, np.swapaxes(x.translation, 1, 2)
-        bent = {
-            "S0": np.einsum("n,n,ni->i", w, e, l),
-            "J0": upper(np.einsum("n,nij->ij", w, 0.5 * dyad(l, l))),
-            "E0": np.einsum("n,n,nri->ri", w, e, a),
-            "F0": np.einsum("n,nri->ri", w, np.cross(l[:, None], a)),
-            "J1": upper(np.einsum("n,nrij->rij", w, dyad(l[:, None], a))),
-            "G0": np.einsum("n,nri,nsi->rs", w, a, a),
-            "F1": np.einsum("n,nrsi->rsi", w, np.cross(a[:, None], a[:, :, None])),
-            "J2": upper(np.einsum("n,nrsij->rsij", w, dyad(a[:, :, None], a[:, None]))),
-        }
-        return replace(self, whole=self, **{n: getattr(self, n) - part for n, part in bent.items()})
 
     def numbers(self) -> list[Array]:
         """All arrays, for those who look for symbols in them."""

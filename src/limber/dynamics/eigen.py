@@ -17,6 +17,8 @@ from limber.checks import Array
 #: Real parts below this part of an eigenvalue are rounding errors where two of them coincide, which is the rule without
 #: damping and about steady motions.
 COINCIDENT = 1e-7
+#: Damping this many times the highest frequency puts the eigenvalues too far apart for one solution.
+HEAVY = 1e3
 
 
 class Solved(NamedTuple):
@@ -42,10 +44,8 @@ def symmetric(M: Array, D: Array, elastic: Array, gravity: Array, uncertain: Arr
     rounding += 1e-22 * np.abs(squares).max()
     squares[np.abs(squares) <= rounding] = 0.0
     C = X.T @ D @ X
-    half = 0.5 * np.diag(C)
-    root = np.sqrt((half**2 - squares).astype(complex))
-    omega, ratio, growth = _described(-half + root, -half - root)
-    eigenvalues = -half + root
+    eigenvalues, partners = _roots(np.diag(C), squares)
+    omega, ratio, growth = _described(eigenvalues, partners)
     # modes that the damping couples are solved together
     own = np.sqrt(np.abs(np.diag(C)))
     coupled = np.abs(C) > 1e-9 * np.outer(own, own) + 1e-13 * np.abs(C).max()
@@ -58,6 +58,19 @@ def symmetric(M: Array, D: Array, elastic: Array, gravity: Array, uncertain: Arr
             X = X.astype(complex)
             X[:, i] = X[:, i] @ (turn / np.linalg.norm(turn, axis=0))
     return Solved(omega, ratio, growth, eigenvalues, X)
+
+
+def _roots(damping: Array, squares: Array) -> tuple[np.ndarray, np.ndarray]:
+    """The roots of x^2 + damping x + squares = 0, damping >= 0: the greater one or the upper one, and the other.
+
+    A small root beside a large one is the quotient of their product and the large one, which loses no digits.
+    """
+    half = 0.5 * damping
+    root = np.sqrt((half**2 - squares).astype(complex))
+    fast = -half - root
+    overdamped = (root.imag == 0.0) & (fast != 0.0)
+    slow = np.where(overdamped, squares / np.where(overdamped, fast, 1.0), -half + root)
+    return slow, fast
 
 
 def _undamped(M: Array, K: Array) -> Array:
@@ -121,9 +134,10 @@ def _first_order(
     """
     n = len(K)
     F = np.block([[np.zeros((n, n)), np.eye(n)], [-K / rate**2, -D / rate]])
-    values, X = _spectrum(F, tolerance)
+    heavy = not (coincident or tolerance) and np.abs(D).max() > HEAVY * np.sqrt(np.abs(K).max())
+    values, X = _wide_spectrum(D, K) if heavy else _spectrum(F, tolerance)
     values = rate * values
-    rounding = 1e-12 * np.abs(values).max()
+    rounding = 1e-12 * (np.abs(values) if heavy else np.abs(values).max())
     values = np.where(np.abs(values) <= rounding, 0.0, values)
     values = np.where(np.abs(values.imag) <= rounding, values.real, values)
     bound = np.maximum(rounding, COINCIDENT * np.abs(values)) if coincident else rounding
@@ -142,6 +156,48 @@ def _first_order(
     larger = np.linalg.norm(X, axis=1).argmax(axis=0)
     shapes = X[larger, :, np.arange(n)].T
     return Solved(*_described(eigenvalues, partners), eigenvalues, shapes)
+
+
+def _wide_spectrum(D: Array, K: Array) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and vectors [x; lambda x] of x'' + D x' + K x = 0 for D that is symmetric and heavy, and a diagonal K.
+
+    The eigenvalues range from about K/D to D, too far apart for one solution in double precision.  With a shift s and
+    P = s^2 + s D + K, the eigenvalues nu = s / (lambda - s) of
+
+        [[-P^-1 (s^2 + s D), -s^2 P^-1], [P^-1 K, -s^2 P^-1]]          (x, lambda x / s)
+
+    are exact to rounding, so those lambda are that have about the size of s.  Several shifts give all of them.  They lie
+    between the real and the imaginary axis, where there are no eigenvalues.
+    """
+    from scipy.linalg import eig  # noqa: PLC0415 (slow to import)
+
+    n = len(K)
+    eye = np.eye(n)
+    squares = np.abs(np.diag(K))
+    present = squares[squares > 0.0]
+    damped = float(np.linalg.eigvalsh(D).max())
+    least = min(present.min() / damped, np.sqrt(present.min())) if present.size else damped
+    most = max(damped, np.sqrt(present.max(initial=0.0)))
+    sizes = np.geomspace(0.1 * least, 10.0 * most, 2 + int(np.log10(most / least) / 3.0) + 1)
+    ends = np.append(np.sqrt(sizes[1:] * sizes[:-1]), np.inf)
+    values, vectors = np.zeros(2 * n, dtype=complex), np.zeros((2 * n, 2 * n), dtype=complex)
+    start = 0
+    for size, end in zip(sizes, ends):
+        s = size * np.exp(0.25j * np.pi)
+        inverse = np.linalg.inv(s**2 * eye + s * D + K)
+        rest = s**2 * inverse
+        F = np.block([[-inverse @ (s**2 * eye + s * D), -rest], [inverse @ K, -rest]])
+        nu, V = eig(F)
+        found = s * (1.0 + 1.0 / nu)
+        order = np.argsort(np.abs(found), kind="stable")
+        stop = max(start, int(np.count_nonzero(np.abs(found) <= end)))
+        taken = order[start:stop]
+        values[start:stop], vectors[:, start:stop] = found[taken], V[:, taken]
+        vectors[n:, start:stop] *= s
+        start = stop
+    values[: n - present.size] = 0.0
+    real = np.abs(values.imag) <= 1e-9 * np.abs(values)
+    return np.where(real, values.real, values), vectors
 
 
 def _spectrum(F: Array, tolerance: float) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,6 @@ Descent   Where the symmetric part of K has negative eigenvalues, these are take
           the energy E, so that x goes down, and a step is accepted where its own slope dE/ds = x . r says so.
           K is raised by the imbalance of the forces, so that the step stays finite in directions without stiffness;
           it still converges quadratically, to a solution among many too (Yamashita & Fukushima 2001).
-Fallback  Where that ends nowhere, the forces that hold the first q are released in steps.
 Scaling   Each coordinate is measured in a unit in which its elastic stiffness, or that of the loads, is 1.
 Cost      16 inverse dynamics a freedom and an eigenvalue problem of all freedoms, about ten times
 """
@@ -47,12 +46,14 @@ from limber.native.status import NOT_FINITE
 
 #: An equilibrium leaves no more than this of the forces that are present.
 BALANCED = 1e-9
+#: Where all forces vanish, this part of those at the start is their scale.
+VANISHED = 1e-6
 #: No step turns a body by much more than this, in radians, or moves it by more than this part of the system's size.
 LARGEST_STEP = 0.5
-#: A search ends after this many steps, or after so many that come no closer; each step ends after so many trials.
-STEPS, PATIENCE, TRIALS = 100, 15, 30
-#: Forces that are released in steps: the first part, and the smallest.
-FIRST_PART, SMALLEST_PART = 0.25, 1e-4
+#: A search ends after this many steps, and each step after so many trials.
+STEPS, TRIALS = 200, 30
+#: A search that is so far from its start, in radians and parts of the system's size, and still without stiffness, falls.
+FARTHEST = 20.0
 #: The forces of a motion that change by more than this part of those present do not belong to a steady one.
 STEADY = 1e-7
 
@@ -89,9 +90,6 @@ def equilibrium(
     problem, start = stated("equilibrium", system, q, v, tau, external, locked)
     found = settled(problem, start)
     if not found.balanced:
-        released = _released(problem, start)
-        found = released if released is not None else found
-    if not found.balanced:
         _fail(problem, found)
     if problem.moving:
         _warn_of_change(problem, found.q)
@@ -102,7 +100,7 @@ def equilibrium(
 class Statics:
     """The forces on a system, and the freedoms in which they must balance.
 
-    least : the size (nv,) of the forces at the start, which stays their scale where they vanish on the way.
+    least : the scale (nv,) of forces that vanish on the way.
     """
 
     system: System
@@ -165,22 +163,33 @@ def _point(problem: Statics, q: Array) -> Point:
     return Point(q, r, float(parts.max()))
 
 
-def settled(problem: Statics, start: Array) -> Point:
+def settled(problem: Statics, start: Array, farthest: float = FARTHEST) -> Point:
     """The point of least imbalance on the way that Newton's method takes, downhill."""
     here = best = _point(problem, start)
-    closest = 0
-    for step in range(STEPS):
-        if here.imbalance == 0.0 or step > closest + PATIENCE:
+    for _ in range(STEPS):
+        if here.imbalance == 0.0:
             break
-        there = _stepped(problem, here)
+        directions = _directions(problem, here)
+        if not directions.holds and apart(problem.system, start, here.q) > farthest:
+            break
+        there = _stepped(problem, here, directions)
         if there is None:
             break
-        if there.imbalance < best.imbalance:
-            best, closest = there, step
+        best = min(best, there, key=lambda point: point.imbalance)
         if here.balanced and there.imbalance > 0.5 * here.imbalance:  # rounding is all that is left
             break
         here = there
     return best
+
+
+def apart(system: System, a: Array, b: Array) -> float:
+    """How far two configurations are apart, in radians and parts of the system's size."""
+    lengths, farthest = reach(system), 0.0
+    for where in system.layout.values():
+        modes = np.abs((b - a)[where.q_modes] / lengths[where.v_modes])
+        joint = np.abs((b - a)[where.q_joint] / lengths[where.v_joint].min(initial=np.inf))
+        farthest = max(farthest, modes.max(initial=0.0), joint.max(initial=0.0))
+    return farthest
 
 
 class _Directions(NamedTuple):
@@ -198,6 +207,16 @@ class _Directions(NamedTuple):
     values: Array
     stiff: np.ndarray
     loaded: np.ndarray
+
+    @property
+    def convex(self) -> bool:
+        """Whether all stiffnesses are positive."""
+        return bool((self.values[self.stiff] > 0.0).all())
+
+    @property
+    def holds(self) -> bool:
+        """Whether a positive stiffness answers every force."""
+        return self.convex and not (~self.stiff & self.loaded).any()
 
 
 def _directions(problem: Statics, here: Point) -> _Directions:
@@ -220,40 +239,46 @@ def _directions(problem: Statics, here: Point) -> _Directions:
     return _Directions(units, K, columns, values, stiff, loaded)
 
 
-def _stepped(problem: Statics, here: Point) -> Point | None:
+def _stepped(problem: Statics, here: Point, directions: _Directions) -> Point | None:
     """The next configuration, or None where no step leads on."""
-    directions = _directions(problem, here)
-    step, convex = _step(problem, here, directions)
+    step, convex = _step(problem, here, directions), directions.convex
     if not np.isfinite(step).all():
         return None
     free, units = problem.free, directions.units
     slope = float(step @ here.residual)
     norm = float(np.linalg.norm((units * here.residual)[free]))
-    part = 1.0
+    # parts of the step: the longest that goes down, the shortest that goes up too far, and the one to try
+    down, up, part = 0.0, 0.0, 1.0
+    lowest = here.q
     for _ in range(TRIALS):
         try:
             q = integrate(problem.system, here.q, step, part)
             r = problem.residual(q)
         except DynamicsError:
-            part *= 0.25
+            up, part = part, 0.25 * part
             continue
         closer = float(np.linalg.norm((units * r)[free])) < 0.9 * norm
         new_slope = float(step @ r)
-        downhill = slope < 0.0 and new_slope <= -0.5 * slope
-        if (convex and closer) or downhill or here.balanced:
+        if (convex and closer) or here.balanced or (part == 1.0 and new_slope <= 0.0 > slope):
             return _point(problem, q)
-        secant = slope / (slope - new_slope) if slope < 0.0 < new_slope else 0.5
-        part *= min(max(secant, 0.1), 0.5)
-    return None
+        if slope < 0.0 and new_slope <= -0.5 * slope:
+            if new_slope >= 0.5 * slope:
+                return _point(problem, q)
+            down, lowest = part, q
+        else:
+            up = part
+        if down > 0.8 * up:
+            break
+        part = 0.5 * (down + up) if down > 0.0 else 0.2 * up
+    return _point(problem, lowest) if down > 0.0 else None
 
 
-def _step(problem: Statics, here: Point, found: _Directions) -> tuple[Array, bool]:
-    """Newton's step (nv,), turned downhill, and whether the stiffness is positive."""
+def _step(problem: Statics, here: Point, found: _Directions) -> Array:
+    """Newton's step (nv,), turned downhill."""
     free, stiff, soft = problem.free, found.stiff, here.imbalance
     force = found.vectors.T @ (found.units * here.residual)[free]
-    convex = bool((found.values[stiff] > 0.0).all())
     amount = np.zeros(len(free))
-    if convex:
+    if found.convex:
         V = found.vectors[:, stiff]
         K = V.T @ found.stiffness @ V
         amount[stiff] = -np.linalg.solve(K + soft * np.eye(len(K)), force[stiff])
@@ -266,26 +291,7 @@ def _step(problem: Statics, here: Point, found: _Directions) -> tuple[Array, boo
     most = LARGEST_STEP / np.abs(found.vectors * relative).max(axis=0)
     step = np.zeros(problem.system.nv)
     step[free] = found.units[free] * (found.vectors @ np.clip(amount, -most, most))
-    return step, convex
-
-
-def _released(problem: Statics, start: Array) -> Point | None:
-    """The equilibrium to which the first q leads if the forces that hold it are released in steps; None if none."""
-    held = np.zeros(problem.system.nv)
-    held[problem.free] = problem.residual(start)[problem.free]
-    q, done, part = start, 0.0, FIRST_PART
-    while True:
-        part = min(part, 1.0 - done)
-        still = replace(problem, tau=problem.tau + (1.0 - done - part) * held)
-        found = settled(still, q)
-        if found.balanced:
-            q, done, part = found.q, done + part, 2.0 * part
-            if done >= 1.0:
-                return found
-        else:
-            part *= 0.25
-            if part < SMALLEST_PART:
-                return None
+    return step
 
 
 def _fail(problem: Statics, found: Point) -> None:
@@ -351,7 +357,7 @@ def stated(
     refuse_modal_speeds(system, v_)
     inverse_dynamics(system, q_, v_, zero)  # refuses quaternions that are not unit
     problem = Statics(system, v_, tau_, external, free)
-    return replace(problem, least=problem.sizes(q_)), q_.copy()
+    return replace(problem, least=VANISHED * problem.sizes(q_)), q_.copy()
 
 
 def refuse_modal_speeds(system: System, v: Array) -> None:

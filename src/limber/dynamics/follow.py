@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, numbers
-from limber.dynamics.equilibrium import equilibrium, settled, stated
+from limber.dynamics.equilibrium import apart, equilibrium, settled, stated
 from limber.dynamics.evaluate import External
 from limber.dynamics.inverse import mass_matrix
 from limber.dynamics.modes import Modes, modes
-from limber.dynamics.stiffness import reach
 from limber.errors import ArgumentValueError
 
 #: A change of a coordinate by more than this, in radians and parts of the system's size, is no step along a path.
@@ -195,8 +194,8 @@ class _Load:
             target = min(here.factor + part, factor)
             s, load = self._at(target)
             problem, q = stated("follow", s, here.q, None, **load)
-            there = settled(problem, q)
-            if there.balanced and self._distance(here.q, there.q) <= JUMP:
+            there = settled(problem, q, farthest=JUMP)
+            if there.balanced and apart(s, here.q, there.q) <= JUMP:
                 found = modes(s, there.q, **load)
                 here = _State(target, there.q, found, mass_matrix(s, there.q))
                 part *= 2.0
@@ -205,17 +204,6 @@ class _Load:
             else:
                 break
         return here
-
-    def _distance(self, a: Array, b: Array) -> float:
-        """How far two configurations are apart, in radians and parts of the system's size."""
-        lengths, farthest = reach(self.system), 0.0
-        for where in self.system.layout.values():
-            farthest = max(
-                farthest,
-                *np.abs((b - a)[where.q_modes] / lengths[where.v_modes]),
-                *np.abs((b - a)[where.q_joint] / lengths[where.v_joint].min(initial=np.inf)),
-            )
-        return farthest
 
     def crossing(self, stable: _State, unstable: _State) -> _State:
         """The state at which the frequency falls to zero, or an oscillation begins to grow, between two."""

@@ -27,7 +27,7 @@ def write_sid(body: FlexibleBody, path: str | PathLike) -> None:
     Numbers are written so that `read_sid` gives the same bits back.  SID numbers its nodes: names that are not numbers
     are replaced by 1, 2, ..., which a warning says.
     """
-    if not isinstance(body, FlexibleBody):
+    if getattr(body, "kind", None) != FlexibleBody.kind:
         raise ArgumentTypeError(f"body must be a FlexibleBody or a beam, got {shown(body)}.")
     if body.modes == 0 or body.free_symbols:
         raise ArgumentValueError(

@@ -100,7 +100,9 @@ B_POINTS = 3  # number of curved points
 B_POINT = 4  # const: a curved record for each of them
 B_SHAPES = 5  # const: their gamma, 3 m each
 B_SECOND = 6  # const: their B, d m m each
-W_CURVED = 7  # work: their gamma + B eta, and l, 3 (m + 1) each
+B_ALONG = 7  # const: the components of their gamma along the directions, d m each
+B_WORK = 8  # size of a record in W_CURVED
+W_CURVED = 9  # work: a record for each of them and each direction, see `curved`
 
 #: The blocks of modal integrals: column and axes (m: a mode, 3: a component, 6: components of F and E).
 MODAL_SHAPES = {
@@ -139,6 +141,10 @@ NODE_POSITION, NODE_SHAPES = 0, 3
 
 # curved record: weight, e, undeformed position (3)
 C_WEIGHT, C_UNIT, C_POSITION, CURVED_RECORD = 0, 1, 2, 5
+
+# record in W_CURVED: l of the point, with its first direction; s, sigma, delta, tau and the m numbers b_r
+W_PLACE, W_ALONG = 0, 3
+W_S, W_SIGMA, W_DELTA, W_TAU, W_B = 0, 1, 2, 3, 4
 
 # screw record
 S_RATE, S_AXIS, S_LINEAR, S_SINE, S_VERSINE, SCREW = 0, 1, 4, 7, 10, 13
@@ -194,9 +200,9 @@ def node_second(m):
     return NODE_SHAPES + 6 * m
 
 
-def curved_work(m, points):
-    """The size of W_CURVED."""
-    return 3 * (m + 1) * points
+def curved_work(m):
+    """B_WORK of a body of m modes."""
+    return W_ALONG + W_B + m
 
 
 def group_work(r):

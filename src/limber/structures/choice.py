@@ -80,7 +80,8 @@ def chosen_modes(
 ) -> tuple[Array, Array, Array]:
     """omega^2, shapes and accuracy of the modes that are wanted.
 
-    effective : the parts of the total mass (k, 6) that shapes (N, k) have in each of `DIRECTIONS`.
+    effective : the parts of the total mass (k, 6) that shapes (N, k) have in each of `DIRECTIONS`, nan
+        where there is no inertia.
     """
     if choice.count is not None:
         found = modes.find(choice.count, advanced)
@@ -121,8 +122,11 @@ def _wanted(choice: Choice, value, shapes, effective, complete: bool) -> np.ndar
                 f"{', '.join(f'{x:.6g}' for x in omega[:4])} rad/s."
             )
         return inside
-    columns = [DIRECTIONS.index(d) for d in choice.directions]
-    reached = np.cumsum(effective(shapes)[:, columns], axis=0).min(axis=1) >= (choice.part or 0.0)
+    parts = effective(shapes)[:, [DIRECTIONS.index(d) for d in choice.directions]]
+    sums = np.cumsum(
+        np.nan_to_num(parts, nan=1.0), axis=0
+    )  # without inertia nothing is to be reached
+    reached = sums.min(axis=1) >= (choice.part or 0.0)
     return slice(0, int(reached.argmax()) + 1) if reached.any() else None
 
 

@@ -25,6 +25,9 @@ from limber.structures.dissection import LEAF, dissect, node_graph
 #: A pivot below this part of its diagonal entry is rounding.
 PIVOT = 1e-13
 
+#: Runs of fewer consecutive rows than this are slower to add one by one than by indices.
+RUN = 8
+
 
 class NotHeldError(Exception):
     """A matrix that is not positive definite; `row` is the row at which that shows."""
@@ -43,6 +46,20 @@ class _Block:
     below: np.ndarray
     L11: Array
     L21: Array
+
+
+def _add(front: Array, at: np.ndarray, update: Array) -> None:
+    """Add the lower triangle of a matrix to the rows and columns `at`, ascending, of another, run by run if they are
+    long."""
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(at) != 1) + 1])
+    if at.size < RUN * starts.size:
+        front[at[:, None], at] += update
+        return
+    ends = np.append(starts[1:], at.size)
+    runs = list(zip(starts.tolist(), ends.tolist(), at[starts].tolist()))
+    for k, (a, b, column) in enumerate(runs):
+        for c, d, row in runs[k:]:
+            front[row : row + d - c, column : column + b - a] += update[c:d, a:b]
 
 
 class Cholesky:
@@ -95,8 +112,7 @@ class Cholesky:
             columns = np.repeat(np.arange(width), np.diff(lower.indptr[start : end + 1]))
             front[local[rows], columns] = lower.data[entries]
             for r, update in left[i]:
-                at = local[r]
-                front[at[:, None], at] += update
+                _add(front, local[r], update)
             left[i] = []
             if width:
                 update = self._eliminate(front, start, end, below, diagonal[start:end])

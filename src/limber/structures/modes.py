@@ -12,6 +12,7 @@ from limber.checks import Array
 from limber.frozen import read_only
 from limber.structures.choice import DIRECTIONS, mode_choice
 from limber.structures.reduce import Reduction
+from limber.structures.threads import one_thread
 
 if TYPE_CHECKING:
     from limber.structures.structure import Node, Structure
@@ -24,7 +25,7 @@ class StructureModes:
     omega : (k,) frequencies, rad/s.
     shapes : (n, 6, k) or (n, 3, k) freedoms of the nodes, with modal mass 1.
     effective_mass : (k, 6) parts of the total mass along x, y, z and of the inertia about x, y, z through the (first)
-        clamped node, or the origin, that react to accelerations of the frame.
+        clamped node, or the origin, that react to accelerations of the frame; nan about an axis without inertia.
     accuracy : (k,) |K^-1 M phi - phi/omega^2| omega^2/|phi| in M; the frequency is more accurate than that.
     """
 
@@ -61,7 +62,7 @@ def structure_modes(
     """`Structure.modes`, which documents the arguments."""
     work = Reduction(structure, clamped, pinned, (), "normal", loads, patches, progress)
     choice = mode_choice(modes)
-    with work.progress:
+    with work.progress, one_thread():
         value, shapes, accuracy = work.normal_modes(work.support(), choice)
     per_node = structure.freedoms
     return StructureModes(

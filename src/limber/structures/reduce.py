@@ -24,6 +24,7 @@ from limber.structures.progress import Progress
 from limber.structures.rigid import rigid_motions
 from limber.structures.stiffening import UnitLoads, check_stiffening, stiffened
 from limber.structures.support import Support
+from limber.structures.threads import one_thread
 
 if TYPE_CHECKING:
     from limber.structures.structure import Node, Structure
@@ -103,14 +104,16 @@ class Reduction:
         return chosen_modes(choice, modes, self.effective_mass, self.progress.of("computing modes"))
 
     def effective_mass(self, shapes: Array) -> Array:
-        """(k, 6): the parts of mass (x, y, z) and inertia (about x, y, z) that shapes (N, k), orthonormal in M, have."""
+        """(k, 6): the parts of mass (x, y, z) and inertia (about x, y, z) that shapes (N, k), orthonormal in M, have.
+
+        They are nan for an axis about which the structure has no inertia.
+        """
         s = self.structure
         rigid = rigid_motions(s.position, s.freedoms, self.origin(None))[:, [3, 4, 5, 0, 1, 2]]
         force = self.M @ rigid
         total = np.einsum("ni,ni->i", rigid, force)
         real = total > 1e-12 * np.array([*3 * [total[0]], *3 * [max(total[3:].max(), 1e-300)]])
-        parts = (shapes.T @ force) ** 2 / np.where(real, total, 1.0)
-        return np.where(real, parts, 1.0 / max(1, len(parts)))
+        return (shapes.T @ force) ** 2 / np.where(real, total, np.nan)
 
     def origin(self, given: Any) -> Array:
         """The origin of the body frame in the axes of the structure."""
@@ -174,7 +177,7 @@ def reduce(
         check_stiffening(structure)
     kept = work.body_nodes(nodes)
     position = structure.position - work.origin(origin)
-    with work.progress:
+    with work.progress, one_thread():
         support = work.support()
         _, normal, _ = work.normal_modes(support, choice)
         omega, phi = _coordinates(work, support, normal, own)

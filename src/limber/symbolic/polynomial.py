@@ -116,10 +116,11 @@ class Ring:
 
             def complete(s: Polynomial) -> None:
                 self.set_square(s, self.one - c * c)
-                self.pairs[index_of(s)] = index_of(c)
                 self.angles[index_of(c)] = angle
                 self.rates[index_of(s)] = (angle, c)
                 self.rates[index_of(c)] = (angle, -s)
+                # A new dictionary, and last: other threads may be iterating over the old one.
+                self.pairs = {**self.pairs, index_of(s): index_of(c)}
 
             self.generator(("sin", angle), sp.sin(expression), complete=complete)
         return self.generators["sin", angle], self.generators["cos", angle]
