@@ -16,6 +16,7 @@ from limber.bodies.integrals import ModalIntegrals
 from limber.bodies.nodes import Nodes
 from limber.bodies.points import MassPoints
 from limber.bodies.recipe import BeamRecipe
+from limber.bodies.recovery import Recovery, gauge_shapes
 from limber.bodies.shapes import Shapes
 from limber.checks import (
     Array,
@@ -38,7 +39,7 @@ class FlexibleBody(Body):
 
     `carrier` is what carries its mass, either small rigid bodies (`MassPoints`) or modal integrals; `nodes` are the
     places where other bodies attach, `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps its arguments
-    in `recipe`, for files.  The body is immutable.
+    in `recipe`, for files; `recovery` has strains and section forces by its modes.  The body is immutable.
     """
 
     kind = "flexible"
@@ -50,6 +51,7 @@ class FlexibleBody(Body):
         stiffness: Array,
         damping: Array,
         recipe: BeamRecipe | None = None,
+        recovery: Recovery | None = None,
     ):
         if not isinstance(carrier, MassPoints | ModalIntegrals) or not isinstance(nodes, Nodes):
             raise ArgumentTypeError(
@@ -60,6 +62,7 @@ class FlexibleBody(Body):
         self.stiffness = stiffness
         self.damping = damping
         self.recipe = recipe
+        self.recovery = recovery
         self.mass = carrier.total()
         self._freeze()
 
@@ -76,6 +79,7 @@ class FlexibleBody(Body):
         com: ArrayLike | None = None,
         names: list[str] | None = None,
         second: ArrayLike | None = None,
+        strain: Mapping[str, ArrayLike] | ArrayLike | None = None,
     ) -> FlexibleBody:
         """A flexible body from n nodes and m modes, as a finite-element program gives them.
 
@@ -93,6 +97,8 @@ class FlexibleBody(Body):
         second : (n, 3, m, m), symmetric in the modes; node j is displaced by translation[j] @ eta +
             1/2 eta^T second[j] eta.  Such second-order shapes are what stiffens a spinning or a loaded body.  None: the
             nodes move on straight lines.
+        strain : strain gauges, {name: (m,)} or (g, m): the strain that each shows by one unit of every mode, for
+            `Result.strain`.
 
         Clamped modes vanish at the body-frame origin; for modes that do not, attach the body with
         `inboard=` the node that carries the joint.  Any of the numbers may be SymPy expressions, for
@@ -137,7 +143,9 @@ class FlexibleBody(Body):
         stiffness, damping = modal_matrices(stiffness, damping, m)
         shapes = Shapes(position, translation, rotation, second_shapes(second, n, m))
         points = MassPoints(mass, shapes, inertia, com)
-        return cls(points, Nodes(node_names, shapes), stiffness, damping)
+        gauges, shown_strain = gauge_shapes(strain, m, "modes")
+        recovery = None if shown_strain is None else Recovery(gauges, shown_strain)
+        return cls(points, Nodes(node_names, shapes), stiffness, damping, recovery=recovery)
 
     @property
     def free_symbols(self) -> frozenset:
@@ -208,9 +216,19 @@ class FlexibleBody(Body):
         )
 
     def with_damping(self, damping: Array) -> FlexibleBody:
-        """The body with this modal damping matrix; a beam keeps no recipe."""
+        """The body with this modal damping matrix; a beam keeps its section forces at its nodes, and no recipe."""
+        from limber.bodies.beam_forces import recovery_of  # noqa: PLC0415 (it is above this module)
+
         _, checked = modal_matrices(self.stiffness, damping, self.modes)
-        return FlexibleBody(self.carrier, self.nodes, self.stiffness, checked)
+        return FlexibleBody(
+            self.carrier, self.nodes, self.stiffness, checked, recovery=recovery_of(self)
+        )
+
+    def with_recovery(self, recovery: Recovery | None) -> FlexibleBody:
+        """The body with these strains and section forces by its modes."""
+        return FlexibleBody(
+            self.carrier, self.nodes, self.stiffness, self.damping, self.recipe, recovery
+        )
 
     def buckling(self) -> tuple[Array, float] | None:
         """The axis and the buckling load pi^2 EI / (4 L^2) of a beam without geometric stiffening."""
