@@ -11,7 +11,7 @@ from limber.bodies.base import Body
 from limber.bodies.beam import shapes_of
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.recipe import BeamRecipe
-from limber.bodies.recovery import Recovery, chosen_stations
+from limber.bodies.recovery import chosen_stations
 from limber.bodies.section import check_sections
 from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, array, shown
@@ -56,20 +56,12 @@ def beam_forces(body: FlexibleBody, x: ArrayLike | None = None) -> SectionForces
     return SectionForces(forces, strains, _surface(recipe.section, at / length))
 
 
-def recovery_of(body: FlexibleBody) -> Recovery | None:
-    """What is recovered from the modes of a body; of a beam, its section forces at its nodes."""
-    if body.recovery is not None or body.recipe is None or not body.modes:
-        return body.recovery
-    return Recovery(stations=body.nodes.names, forces=beam_forces(body))
-
-
 def section_forces_of(body: Body, at: Any, owner: str) -> SectionForces:
     """Section forces of a body by its modes, at some or all of its stations; `owner` is for messages.
 
     Stations of beams may also be distances along them, m.
     """
-    recipe = getattr(body, "recipe", None)
-    recovery = recovery_of(body) if isinstance(body, FlexibleBody) else None
+    recovery = body.recovered()
     if recovery is None or recovery.forces is None:
         raise ArgumentTypeError(
             f"{owner} has no section forces: beams of lb.beam and bodies reduced from frames have them, got {shown(body)}. "
@@ -78,7 +70,7 @@ def section_forces_of(body: Body, at: Any, owner: str) -> SectionForces:
     names = isinstance(at, str) or (
         isinstance(at, list | tuple) and any(isinstance(x, str) for x in at)
     )
-    if recipe is not None and at is not None and not names:
+    if getattr(body, "recipe", None) is not None and at is not None and not names:
         return beam_forces(body, np.atleast_1d(np.asarray(at, dtype=float)))  # type: ignore[arg-type]
     return chosen_stations(recovery, at, owner)
 

@@ -217,12 +217,18 @@ class FlexibleBody(Body):
 
     def with_damping(self, damping: Array) -> FlexibleBody:
         """The body with this modal damping matrix; a beam keeps its section forces at its nodes, and no recipe."""
-        from limber.bodies.beam_forces import recovery_of  # noqa: PLC0415 (it is above this module)
-
         _, checked = modal_matrices(self.stiffness, damping, self.modes)
         return FlexibleBody(
-            self.carrier, self.nodes, self.stiffness, checked, recovery=recovery_of(self)
+            self.carrier, self.nodes, self.stiffness, checked, recovery=self.recovered()
         )
+
+    def recovered(self) -> Recovery | None:
+        """What is recovered from its modes; of a beam, its section forces at its nodes."""
+        from limber.bodies.beam_forces import beam_forces  # noqa: PLC0415 (it is above this module)
+
+        if self.recovery is not None or self.recipe is None or not self.modes:
+            return self.recovery
+        return Recovery(stations=self.nodes.names, forces=beam_forces(self))
 
     def with_recovery(self, recovery: Recovery | None) -> FlexibleBody:
         """The body with these strains and section forces by its modes."""

@@ -21,8 +21,6 @@ def placed(
     Use it if the frame is given, as in a URDF, and a beam does not lie along its x axis.  None means no
     translation or no rotation.
     """
-    from limber.bodies.beam_forces import recovery_of  # noqa: PLC0415 (it uses beams, which use this)
-
     shift = array("offset", np.zeros(3) if offset is None else offset, (3,))
     R = rotation_matrix("rotation", np.eye(3) if rotation is None else rotation)
     nodes, recipe = body.nodes, body.recipe
@@ -35,7 +33,7 @@ def placed(
             )
         else:
             recipe = None  # a recipe has one placement, and this is the second
-            body = body.with_recovery(recovery_of(body))
+            body = body.with_recovery(body.recovered())
     return FlexibleBody(
         body.carrier.placed(R, shift),
         replace(nodes, shapes=nodes.shapes.placed(R, shift)),

@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from limber.bodies import Body, FlexibleBody, RigidBody, beam
-from limber.bodies.beam_forces import recovery_of
 from limber.bodies.flexible import MOST_MODES, modal_matrices, second_shapes
 from limber.bodies.integrals import ModalIntegrals
 from limber.bodies.nodes import Nodes
@@ -288,9 +287,7 @@ def body_data(body: Body, expand: bool) -> dict[str, Any]:
             f"a body of kind {body.kind!r} has no form in files; those of kind {listed(WRITERS)} have."
         )
     data = WRITERS[body.kind](body, expand)
-    recovery = None
-    if isinstance(body, FlexibleBody):
-        recovery = body.recovery if "beam" in data else recovery_of(body)
+    recovery = body.recovery if "beam" in data else body.recovered()
     return data if recovery is None else data | {"recovery": recovery_data(recovery)}
 
 

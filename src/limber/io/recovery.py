@@ -35,7 +35,7 @@ class RecoverySection(Section):
 
     def build(self, body: Any, where: Where) -> FlexibleBody:
         """The body with them."""
-        if not isinstance(body, FlexibleBody):
+        if not body.modes:
             raise where.error("only flexible bodies have strains and section forces.")
         m = body.modes
         with where.checked():

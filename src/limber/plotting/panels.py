@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limber.bodies.beam_forces import recovery_of
 from limber.checks import Array
 from limber.drawing import coordinates as C
 from limber.dynamics import jacobian
@@ -183,7 +182,7 @@ def moments(selection: Selection) -> list[Panel]:
     found = []
     r = selection.result
     for body in _flexible(selection, "moments"):
-        recovery = recovery_of(r.system.bodies[body])  # type: ignore[arg-type]
+        recovery = r.system.bodies[body].recovered()
         if recovery is None or recovery.forces is None:
             continue
         forces = r.section_forces(body)
@@ -202,7 +201,7 @@ def strain(selection: Selection) -> list[Panel]:
     found = []
     r = selection.result
     for body in _flexible(selection, "strain"):
-        recovery = recovery_of(r.system.bodies[body])  # type: ignore[arg-type]
+        recovery = r.system.bodies[body].recovered()
         if recovery is not None and recovery.strain is not None:
             values = r.strain(body)
             lines = [Line(g, r.t, values[:, i], i) for i, g in enumerate(recovery.gauges)]

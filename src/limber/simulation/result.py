@@ -278,7 +278,7 @@ class Result:
         `section_forces(...).surface_strain` and `.strain_at(y, z)`.
         """
         self.system.number(body)
-        recovery = getattr(self.system.bodies[body], "recovery", None)
+        recovery = self.system.bodies[body].recovery
         if recovery is None or recovery.strain is None:
             raise ArgumentValueError(
                 f"body {body!r} has no strain gauges. Give strain=... to FlexibleBody.from_nodes or Structure.reduce; of beams "
