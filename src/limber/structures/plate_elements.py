@@ -19,7 +19,7 @@ from limber.structures.plate_membrane import mean_strain, membrane_stiffness
 from limber.structures.triangles import Triangles, quadrature
 
 #: Elements that are integrated at once.
-BLOCK = 500
+BLOCK = 2000
 #: Shear coefficient of a homogeneous plate.
 SHEAR = 5.0 / 6.0
 #: Freedoms u, v and the rotation about the normal of all corners, among the 18.
@@ -66,7 +66,7 @@ class PlateElements:
 
     def matrices(self) -> tuple[sp.csr_array, sp.csr_array]:
         """Mass and stiffness matrix, 6 freedoms a node."""
-        points, weights = quadrature()
+        points, weights = quadrature(6)
         C, rho, nu = self.plane_stress, self.material.rho, self.material.poisson_ratio
         shear = SHEAR * self.material.shear_modulus * np.eye(2)
         M = K = sp.csr_array((6 * len(self.position),) * 2)
@@ -87,7 +87,7 @@ class PlateElements:
 
     def geometric(self, u: Array) -> sp.csr_array:
         """The geometric stiffness of the membrane stresses at the displacements u (6 N), linear in u."""
-        points, weights = quadrature()
+        points, weights = quadrature(4)
         u = np.asarray(u, dtype=float)
         total = sp.csr_array((6 * len(self.position),) * 2)
         for chosen in self._blocks():

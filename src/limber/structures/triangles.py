@@ -38,9 +38,9 @@ class Triangles:
         return length, span / length[:, :, None]
 
 
-def quadrature() -> tuple[Array, Array]:
-    """Area coordinates (q, 3) and weights (q,) of sum 1 that integrate polynomials of degree 6 exactly."""
-    x, w = np.polynomial.legendre.leggauss(4)
+def quadrature(degree: int) -> tuple[Array, Array]:
+    """Area coordinates (q, 3) and weights (q,) of sum 1 that integrate polynomials of an even degree exactly."""
+    x, w = np.polynomial.legendre.leggauss(degree // 2 + 1)
     x, w = 0.5 * (1.0 + x), 0.5 * w
     a, b = (c.ravel() for c in np.meshgrid(x, x, indexing="ij"))
     weight = 2.0 * np.outer(w, w).ravel() * (1.0 - a)
