@@ -31,6 +31,7 @@ def description(assembly, recipes=True):
 
 
 def _without_recipes(x):
-    if isinstance(x, tuple) and len(x) == 2 and x[0] == "recipe":
-        return ("recipe", None)
+    # what is recovered from the modes of a beam follows from its recipe, and is written in its place
+    if isinstance(x, tuple) and len(x) == 2 and x[0] in ("recipe", "recovery"):
+        return (x[0], None)
     return type(x)(_without_recipes(part) for part in x) if isinstance(x, (list, tuple)) else x

@@ -13,6 +13,7 @@ import numpy as np
 from limber.bodies.constants import BodyConstants
 from limber.bodies.nodes import Nodes
 from limber.bodies.outline import Outline
+from limber.bodies.recovery import Recovery
 from limber.bodies.shapes import Shapes
 from limber.checks import Array
 from limber.frozen import Frozen, read_only
@@ -55,6 +56,8 @@ class Body(Frozen, ABC):
     mass: float
     stiffness: Array
     damping: Array
+    #: strains and section forces by its modes that were given with it
+    recovery: Recovery | None = None
 
     @property
     def modes(self) -> int:
@@ -108,6 +111,10 @@ class Body(Frozen, ABC):
         object.__setattr__(made, "damping", damping)
         read_only(made)
         return made
+
+    def recovered(self) -> Recovery | None:
+        """Strains and section forces by its modes, given with it or computed; None if it has none."""
+        return self.recovery
 
     def buckling(self) -> tuple[Array, float] | None:
         """The axis of a slender body whose model does not depend on the load along it, and the load, N, at which a

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber.bodies.base import Body
 from limber.bodies.beam import shapes_of
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.recipe import BeamRecipe
+from limber.bodies.recovery import chosen_stations
 from limber.bodies.section import check_sections
 from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, array, shown
@@ -50,6 +54,25 @@ def beam_forces(body: FlexibleBody, x: ArrayLike | None = None) -> SectionForces
             strains[:, shear, r] = shape.slope(at) - shape.turn(at)
             forces[:, shear, r] = shape.shear_force(at)
     return SectionForces(forces, strains, _surface(recipe.section, at / length))
+
+
+def section_forces_of(body: Body, at: Any, owner: str) -> SectionForces:
+    """Section forces of a body by its modes, at some or all of its stations; `owner` is for messages.
+
+    Stations of beams may also be distances along them, m.
+    """
+    recovery = body.recovered()
+    if recovery is None or recovery.forces is None:
+        raise ArgumentTypeError(
+            f"{owner} has no section forces: beams of lb.beam and bodies reduced from frames have them, got {shown(body)}. "
+            "Strain gauges of other bodies are given as strain=... of FlexibleBody.from_nodes or Structure.reduce."
+        )
+    names = isinstance(at, str) or (
+        isinstance(at, list | tuple) and any(isinstance(x, str) for x in at)
+    )
+    if getattr(body, "recipe", None) is not None and at is not None and not names:
+        return beam_forces(body, np.atleast_1d(np.asarray(at, dtype=float)))  # type: ignore[arg-type]
+    return chosen_stations(recovery, at, owner)
 
 
 def _surface(section, parts: Array) -> Array:

@@ -17,6 +17,7 @@ from limber.bodies.nodes import Nodes
 from limber.bodies.outline import Outline
 from limber.bodies.points import MassPoints
 from limber.bodies.recipe import BeamRecipe
+from limber.bodies.recovery import Recovery, gauge_shapes
 from limber.bodies.shapes import Shapes
 from limber.checks import (
     Array,
@@ -61,7 +62,8 @@ class FlexibleBody(Body):
     `carrier` is what carries its mass, either small rigid bodies (`MassPoints`) or modal integrals; `nodes` are the
     places where other bodies attach, `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps its arguments
     in `recipe`, for files, a reduced structure its lines and its surface in `outline`, for pictures, and what it was reduced
-    from in `reduced_from`, for its report; files and copies do not hold the latter.  The body is immutable.
+    from in `reduced_from`, for its report; files and copies do not hold the latter.  `recovery` has strains and section
+    forces by its modes.  The body is immutable.
     """
 
     kind = "flexible"
@@ -75,6 +77,7 @@ class FlexibleBody(Body):
         recipe: BeamRecipe | None = None,
         reduced_from: FullModel | None = None,
         outline: Outline | None = None,
+        recovery: Recovery | None = None,
     ):
         if not isinstance(carrier, MassPoints | ModalIntegrals) or not isinstance(nodes, Nodes):
             raise ArgumentTypeError(
@@ -87,6 +90,7 @@ class FlexibleBody(Body):
         self.recipe = recipe
         self.reduced_from = reduced_from
         self.outline = outline
+        self.recovery = recovery
         self.mass = carrier.total()
         self._freeze()
 
@@ -107,6 +111,7 @@ class FlexibleBody(Body):
         com: ArrayLike | None = None,
         names: list[str] | None = None,
         second: ArrayLike | None = None,
+        strain: Mapping[str, ArrayLike] | ArrayLike | None = None,
     ) -> FlexibleBody:
         """A flexible body from n nodes and m modes, as a finite-element program gives them.
 
@@ -124,6 +129,8 @@ class FlexibleBody(Body):
         second : (n, 3, m, m), symmetric in the modes; node j is displaced by translation[j] @ eta +
             1/2 eta^T second[j] eta.  Such second-order shapes are what stiffens a spinning or a loaded body.  None: the
             nodes move on straight lines.
+        strain : strain gauges, {name: (m,)} or (g, m): the strain that each shows by one unit of every mode, for
+            `Result.strain`.
 
         Clamped modes vanish at the body-frame origin; for modes that do not, attach the body with
         `inboard=` the node that carries the joint.  Any of the numbers may be SymPy expressions, for
@@ -168,7 +175,9 @@ class FlexibleBody(Body):
         stiffness, damping = modal_matrices(stiffness, damping, m)
         shapes = Shapes(position, translation, rotation, second_shapes(second, n, m))
         points = MassPoints(mass, shapes, inertia, com)
-        return cls(points, Nodes(node_names, shapes), stiffness, damping)
+        gauges, shown_strain = gauge_shapes(strain, m, "modes")
+        recovery = None if shown_strain is None else Recovery(gauges, shown_strain)
+        return cls(points, Nodes(node_names, shapes), stiffness, damping, recovery=recovery)
 
     @property
     def free_symbols(self) -> frozenset:
@@ -240,7 +249,7 @@ class FlexibleBody(Body):
         )
 
     def with_damping(self, damping: Array) -> FlexibleBody:
-        """The body with this modal damping matrix; a beam keeps no recipe."""
+        """The body with this modal damping matrix; a beam keeps its section forces at its nodes, and no recipe."""
         _, checked = modal_matrices(self.stiffness, damping, self.modes)
         return FlexibleBody(
             self.carrier,
@@ -249,11 +258,33 @@ class FlexibleBody(Body):
             checked,
             reduced_from=self.reduced_from,
             outline=self.outline,
+            recovery=self.recovered(),
         )
 
     def report(self, **options: Any) -> Any:
         """Whether to trust the body: see `limber.structures.report`, which has the options."""
         return registered("FlexibleBody.report")(self, **options)
+
+    def recovered(self) -> Recovery | None:
+        """What is recovered from its modes; of a beam, its section forces at its nodes."""
+        from limber.bodies.beam_forces import beam_forces  # noqa: PLC0415 (it is above this module)
+
+        if self.recovery is not None or self.recipe is None or not self.modes:
+            return self.recovery
+        return Recovery(stations=self.nodes.names, forces=beam_forces(self))
+
+    def with_recovery(self, recovery: Recovery | None) -> FlexibleBody:
+        """The body with these strains and section forces by its modes."""
+        return FlexibleBody(
+            self.carrier,
+            self.nodes,
+            self.stiffness,
+            self.damping,
+            self.recipe,
+            self.reduced_from,
+            self.outline,
+            recovery,
+        )
 
     def buckling(self) -> tuple[Array, float] | None:
         """The axis and the buckling load pi^2 EI / (4 L^2) of a beam without geometric stiffening."""

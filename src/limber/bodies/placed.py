@@ -33,6 +33,7 @@ def placed(
             )
         else:
             recipe = None  # a recipe has one placement, and this is the second
+            body = body.with_recovery(body.recovered())
     return FlexibleBody(
         body.carrier.placed(R, shift),
         replace(nodes, shapes=nodes.shapes.placed(R, shift)),
@@ -41,4 +42,5 @@ def placed(
         recipe,
         None if body.reduced_from is None else body.reduced_from.placed(R, shift),
         None if body.outline is None else body.outline.placed(R, shift),
+        body.recovery,
     )

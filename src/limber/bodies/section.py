@@ -196,11 +196,11 @@ class Section:
         """
         from limber.bodies.section_polygon import polygon_section  # noqa: PLC0415
 
-        return polygon_section(cls, points, _material(material), holes, mesh)
+        return polygon_section(cls, points, check_material(material), holes, mesh)
 
     @classmethod
     def _of(cls, kind: str, sizes: tuple[float, ...], material: Material, slender=False) -> Section:
-        _material(material)
+        check_material(material)
         geometry = getattr(section_formulas, kind)(*sizes, material.poisson_ratio)
         made = cls.from_geometry(geometry, material)
         if slender:
@@ -282,7 +282,8 @@ def _mixed(a: Any, b: Any, part: float) -> Any:
     return _mix(a, b, part)
 
 
-def _material(material: Any) -> Material:
+def check_material(material: Any) -> Material:
+    """Refuse what is no material."""
     if not isinstance(material, Material):
         raise ArgumentTypeError(
             f"material must be a lb.Material, as in lb.Material(E=70e9, nu=0.33, rho=2700), got {shown(material)}."

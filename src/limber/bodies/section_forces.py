@@ -16,7 +16,8 @@ class SectionForces:
 
     They are those that the part outboard of a section, towards end 2 or larger x, exerts on the part inboard of it.
     Arrays have the shape (*stations, *columns): stations are (elements, 2) in a frame, with the ends of each element,
-    and (n,) along a beam; columns are those of the displacements, none for one vector and (m,) for m modes.
+    and (n,) along a beam; columns are those of the displacements, none for one vector and (m,) for m modes.  In results
+    times come first, and there are no columns.
 
     forces, strains : (*stations, 6, *columns): N, Vy, Vz, Mx, My, Mz, and eps, gamma_y, gamma_z and the rates along x of
         the rotations about x, y, z.
@@ -26,6 +27,17 @@ class SectionForces:
     forces: Array
     strains: Array
     surface: Array
+
+    def chosen(self, stations: np.ndarray) -> SectionForces:
+        """Those at some of the stations, by number."""
+        return SectionForces(self.forces[stations], self.strains[stations], self.surface[stations])
+
+    def at(self, eta: Array) -> SectionForces:
+        """The forces at modal coordinates eta (n, m), of columns (m,): n times come before the stations."""
+        forces, strains = (np.moveaxis(x @ eta.T, -1, 0) for x in (self.forces, self.strains))
+        return SectionForces(
+            forces, strains, np.broadcast_to(self.surface, (len(eta), *self.surface.shape))
+        )
 
     @property
     def _at(self) -> int:

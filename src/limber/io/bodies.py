@@ -32,6 +32,7 @@ from limber.io.fields import (
     whole,
 )
 from limber.io.npz import from_npz
+from limber.io.recovery import RecoverySection, recovery_data
 from limber.io.rotations import RotationSection
 from limber.io.section import Section, validated
 
@@ -354,13 +355,17 @@ class BodySection(Section):
     beam: BeamSection | None = None
     nodes: NodesSection | None = None
     modal: ModalSection | None = None
+    recovery: RecoverySection | None = None
 
     def build_body(self, where: Where) -> Body:
         """The body."""
         for kind in self.one_of:
             section = getattr(self, kind, None)
             if section is not None:
-                return section.build(where / kind)
+                body = section.build(where / kind)
+                if self.recovery is None:
+                    return body
+                return self.recovery.build(body, where / "recovery")
         kind = next(kind for kind in self.one_of if where.has(kind))
         raise where.error(f"{kind} is empty: give its numbers.", kind)
 
@@ -376,7 +381,9 @@ def body_data(body: Body, expand: bool) -> dict[str, Any]:
         raise ArgumentTypeError(
             f"a body of kind {body.kind!r} has no form in files; those of kind {listed(WRITERS)} have."
         )
-    return WRITERS[body.kind](body, expand)
+    data = WRITERS[body.kind](body, expand)
+    recovery = body.recovery if "beam" in data else body.recovered()
+    return data if recovery is None else data | {"recovery": recovery_data(recovery)}
 
 
 def rigid_data(body: RigidBody, expand: bool) -> dict[str, Any]:

@@ -172,6 +172,53 @@ def _of_nodes(selection: Selection, what: str, label: str, of: Callable) -> list
     return [Panel(label, lines)]
 
 
+def moments(selection: Selection) -> list[Panel]:
+    """Torsion and bending moments of beams and frames, a panel per body, where its bending moment is largest."""
+    found = []
+    r = selection.result
+    for body in _flexible(selection, "moments"):
+        recovery = r.system.bodies[body].recovered()
+        if recovery is None or recovery.forces is None:
+            continue
+        forces = r.section_forces(body)
+        size = np.hypot(forces.moment_y, forces.moment_z).max(axis=0)
+        k = int(size.argmax())
+        parts = (("torsion", forces.torsion), ("y", forces.moment_y), ("z", forces.moment_z))
+        lines = [Line(name, r.t, x[:, k], i) for i, (name, x) in enumerate(parts)]
+        found.append(Panel("moment (N m)", lines, title=f"{body} at {recovery.stations[k]}"))
+    return found or _nothing(selection, "moments", "is a beam or a frame")
+
+
+def strain(selection: Selection) -> list[Panel]:
+    """Strains of gauges, or else the largest strain on the surface of beams and frames, a panel per body."""
+    found = []
+    r = selection.result
+    for body in _flexible(selection, "strain"):
+        recovery = r.system.bodies[body].recovered()
+        if recovery is not None and recovery.strain is not None:
+            values = r.strain(body)
+            lines = [Line(g, r.t, values[:, i], i) for i, g in enumerate(recovery.gauges)]
+        elif recovery is not None and recovery.forces is not None:
+            surface = r.section_forces(body).surface_strain  # (n, stations, points)
+            size = np.nan_to_num(np.abs(surface)).max(axis=0, initial=0.0)
+            if not size.size:
+                continue
+            k, p = np.unravel_index(int(size.argmax()), size.shape)
+            y, z = recovery.forces.surface[k, p]
+            label = f"{recovery.stations[k]}, y = {y:.4g} m, z = {z:.4g} m"
+            lines = [Line(label, r.t, surface[:, k, p], 0)]
+        else:
+            continue
+        found.append(Panel("strain", lines, title=body))
+    return found or _nothing(selection, "strain", "has gauges or a section with a surface")
+
+
+def _nothing(selection: Selection, what: str, needed: str) -> list[Panel]:
+    raise ArgumentValueError(
+        f"what={what!r}: none of the bodies {', '.join(map(repr, selection.bodies))} {needed}."
+    )
+
+
 def elastic_energy(result: Result) -> Array:
     """(n,), J: the part of the potential energy that the modes store."""
     stored = np.zeros(len(result))
@@ -239,6 +286,8 @@ PANELS: dict[str, tuple[Callable[[Selection], list[Panel]], bool]] = {
     "modes": (modes, True),
     "deflection": (deflection, True),
     "rotation": (rotation, True),
+    "moments": (moments, True),
+    "strain": (strain, True),
     "energy": (energy, True),
     "power": (power, False),
     "errors": (errors, False),

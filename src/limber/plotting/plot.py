@@ -46,7 +46,8 @@ def plot(
     ----------
     result : a Result with at least one row.
     what : "joints", "speeds", "accelerations", "torques", "modes" (modal coordinates), "deflection" (of a
-        node of each flexible body, in body axes), "rotation" (of the same), "energy", "power" (the audit: power, work against change
+        node of each flexible body, in body axes), "rotation" (of the same), "moments" (in beams
+        and frames, where bending is largest), "strain" (of gauges, or the largest on the surface of beams and frames), "energy", "power" (the audit: power, work against change
         of energy, what is left), "errors" (joints less those of `reference`); or several, one below another.
     bodies : names of the bodies to show; all of them unless given.
     nodes : body name to the node whose deflection and rotation are shown; its tip unless given: the node "tip", else

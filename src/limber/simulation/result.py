@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike
 
 from limber import dynamics
 from limber.assembly.system import System
+from limber.bodies.beam_forces import section_forces_of
+from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, array, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 from limber.registry import registered
@@ -249,6 +251,47 @@ class Result:
             )
         shapes = s.bodies[body].node_set.shapes[[number]]
         return shapes.displacements(self.modal(body))[:, 0]
+
+    def section_forces(self, body: str, at: Any = None) -> SectionForces:
+        """Axial and shear forces, torsion, bending moments and surface strains of a beam or a reduced frame over time.
+
+        Arrays are (n, stations, ...).  The forces are those of the modes: they converge with the number of modes, those at
+        the root of a beam under a force at its tip slowly, and the part of modes that the body does not have is missing,
+        as the axial force of a beam without stretch modes.  Modes that a load or a static correction shapes are exact
+        for that load at rest.
+
+        Parameters
+        ----------
+        body : name of the body.
+        at : stations of a beam, nodes or distances from its root in m; stations of a frame, "a:b" for the end at node a of
+            the element to node b.  None: all.
+        """
+        self.system.number(body)
+        return section_forces_of(self.system.bodies[body], at, f"body {body!r}").at(
+            self.modal(body)
+        )
+
+    def strain(self, body: str, gauge: str | None = None) -> Array:
+        """The strain that the gauges of a body show, (n, gauges), or one of them, (n,).
+
+        Gauges are given as `strain=` of `FlexibleBody.from_nodes` or `Structure.reduce`; beams and frames have
+        `section_forces(...).surface_strain` and `.strain_at(y, z)`.
+        """
+        self.system.number(body)
+        recovery = self.system.bodies[body].recovery
+        if recovery is None or recovery.strain is None:
+            raise ArgumentValueError(
+                f"body {body!r} has no strain gauges. Give strain=... to FlexibleBody.from_nodes or Structure.reduce; of beams "
+                "and frames, section_forces has the strains."
+            )
+        if gauge is None:
+            return self.modal(body) @ recovery.strain.T
+        if gauge not in recovery.gauges:
+            known = ", ".join(map(repr, recovery.gauges))
+            raise ArgumentValueError(
+                f"gauge={shown(gauge)} is not a gauge of body {body!r}; its gauges are: {known}."
+            )
+        return self.modal(body) @ recovery.strain[recovery.gauges.index(gauge)]
 
     def power_audit(self) -> PowerAudit:
         """Compare the change of energy with the work of torques, wrenches, dampers, friction and actions.

@@ -3,7 +3,9 @@
 from limber.bodies.beam_forces import beam_forces
 from limber.structures.frame import Frame, frame
 from limber.structures.member import Member
+from limber.structures.plate import Plate, plate
 from limber.structures.report import BodyReport, report
+from limber.structures.solid import Solid, solid
 from limber.structures.structure import Structure
 from limber.structures.superelement import Superelement
 
@@ -11,9 +13,13 @@ __all__ = [
     "BodyReport",
     "Frame",
     "Member",
+    "Plate",
+    "Solid",
     "Structure",
     "Superelement",
     "beam_forces",
     "frame",
+    "plate",
     "report",
+    "solid",
 ]

@@ -78,6 +78,26 @@ class Frame(Structure):
         divided = np.array([m.divide for m in members])
         return frame_outline(self.position, self.elements, pins, divided)
 
+    def section_forces(self, shapes: Array) -> tuple[tuple[str, ...], SectionForces]:
+        """Names of stations and the section forces there by shapes (6 n, m): both ends of every element.
+
+        The end at a of an element between the nodes a and b is "a:b", the other "b:a"; those of a second element between
+        the same nodes are "a:b#2" and "b:a#2".
+        """
+        forces = self.member_forces(shapes)
+        names: dict[str, None] = {}
+        for a, b in self.elements.nodes.tolist():
+            pair = self.names[a], self.names[b]
+            copy, label = 1, ""
+            while f"{pair[0]}:{pair[1]}{label}" in names:
+                copy += 1
+                label = f"#{copy}"
+            names |= dict.fromkeys((f"{pair[0]}:{pair[1]}{label}", f"{pair[1]}:{pair[0]}{label}"))
+        flat = (
+            x.reshape(-1, *x.shape[2:]) for x in (forces.forces, forces.strains, forces.surface)
+        )
+        return tuple(names), SectionForces(*flat)
+
     def __repr__(self):
         return f"Frame(members={len(self.members)}, nodes={len(self)})"
 

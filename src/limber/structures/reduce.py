@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from limber.bodies.flexible import FlexibleBody, modal_matrices
 from limber.bodies.nodes import Nodes
+from limber.bodies.recovery import Recovery, gauge_shapes
 from limber.bodies.shapes import Shapes
 from limber.checks import Array, array, did_you_mean, flag, listed, repeated, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
@@ -189,12 +190,14 @@ def reduce(
     origin: Any,
     damping: float | ArrayLike,
     geometric_stiffening: bool,
+    strain: Any,
     progress: bool | None,
 ) -> FlexibleBody:
     """`Structure.reduce`, which documents the arguments."""
     work = Reduction(structure, clamped, pinned, interface, method, loads, patches, progress)
     choice = mode_choice(modes)
     own = _user_shapes(structure, work, shapes)
+    gauges, rows = gauge_shapes(strain, structure.K.shape[0], "freedoms of the structure")
     if flag("geometric_stiffening", geometric_stiffening):
         check_stiffening(structure)
     kept = work.body_nodes(nodes)
@@ -220,8 +223,14 @@ def reduce(
     names = tuple(structure.names[j] for j in kept)
     node_shapes = Shapes(position[kept], translation, rotation, second)
     full = ReducedStructure(work, choice, phi, work.origin(origin))
+    stations, forces = structure.section_forces(phi)
+    recovery = None
+    if rows is not None or forces is not None:
+        recovery = Recovery(gauges, None if rows is None else rows @ phi, stations, forces)
     found = Nodes(names, node_shapes)
-    return FlexibleBody(integrals, found, *matrices, reduced_from=full, outline=outline)
+    return FlexibleBody(
+        integrals, found, *matrices, reduced_from=full, outline=outline, recovery=recovery
+    )
 
 
 def _coordinates(

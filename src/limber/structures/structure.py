@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.bodies.flexible import FlexibleBody
+from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, array, integer, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
@@ -146,6 +147,7 @@ class Structure(Frozen):
         origin: Node | ArrayLike | None = None,
         damping: float | ArrayLike = 0.0,
         geometric_stiffening: bool = False,
+        strain: Mapping[str, ArrayLike] | ArrayLike | None = None,
         progress: bool | None = None,
     ) -> FlexibleBody:
         """A flexible body that moves as the structure does in a few shapes.
@@ -177,6 +179,8 @@ class Structure(Frozen):
             structure's axes if there is none.
         damping : damping ratio of all modes of the body, or one each, in ascending order of frequency.
         geometric_stiffening : whether loads stiffen or soften the body; needs a structure with `geometric`.
+        strain : strain gauges, {name: row} or (g, freedoms * n): the strain that each shows per displacement of every
+            freedom; `gauge` of solids and plates gives such rows.  `Result.strain` has them.
         progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
 
         The shapes are orthonormal in the mass matrix, so that the stiffness of the body is diag(omega^2), and contain
@@ -197,12 +201,17 @@ class Structure(Frozen):
             origin=origin,
             damping=damping,
             geometric_stiffening=geometric_stiffening,
+            strain=strain,
             progress=progress,
         )
 
     def outline_rows(self) -> OutlineRows | None:
         """The points by which pictures show it: its nodes; None if it has neither edges nor triangles."""
         return node_outline(self)
+
+    def section_forces(self, shapes: Array) -> tuple[tuple[str, ...], SectionForces | None]:
+        """Names of stations and the section forces there by shapes (N, m), if the structure has sections."""
+        return (), None
 
     def modes(
         self,

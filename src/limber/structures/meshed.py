@@ -1,0 +1,137 @@
+"""Structures that are made from meshes: places in them by name, by coordinates and by point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from limber.checks import Array, array, axis, number, shown, suggestion
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.structures.structure import Geometric, Node, Structure
+
+#: Points closer than this part of the size of a structure have the same coordinate.
+SAME = 1e-6
+
+
+class MeshStructure(Structure):
+    """A structure from a mesh; made by `solid` or `plate`.
+
+    groups : node numbers of the named parts of the mesh, as its faces "left" and "right".
+    """
+
+    def __init__(
+        self,
+        position: Array,
+        M: Any,
+        K: Any,
+        names: Mapping[str, Any] | None,
+        triangles: np.ndarray,
+        groups: Mapping[str, np.ndarray],
+        geometric: Geometric,
+    ):
+        self.groups = {name: tuple(nodes.tolist()) for name, nodes in groups.items()}
+        super().__init__(
+            position,
+            M,
+            K,
+            names=node_names(position, names),
+            triangles=triangles,
+            geometric=geometric,
+        )
+
+    def nearest(self, point: ArrayLike) -> int:
+        """The number of the node that is nearest to a point."""
+        return _nearest(self.position, array("point", point, (3,)))
+
+    def where(
+        self, x: float | None = None, y: float | None = None, z: float | None = None
+    ) -> list[int]:
+        """The numbers of the nodes with these coordinates: `where(x=0)` is the face in the plane x = 0.
+
+        Parameters
+        ----------
+        x, y, z : coordinates, m, met to a millionth of the size of the structure.  None: any.
+        """
+        given = {i: number("xyz"[i], c) for i, c in enumerate((x, y, z)) if c is not None}
+        if not given:
+            raise ArgumentTypeError("where needs a coordinate, as in where(x=0.0).")
+        close = SAME * np.ptp(self.position, axis=0).max()
+        on = np.all([np.abs(self.position[:, i] - c) <= close for i, c in given.items()], axis=0)
+        if not on.any():
+            low, high = self.position.min(axis=0), self.position.max(axis=0)
+            ranges = ", ".join(f"{'xyz'[i]} from {low[i]:g} to {high[i]:g}" for i in given)
+            asked = ", ".join(f"{'xyz'[i]}={c:g}" for i, c in given.items())
+            raise ArgumentValueError(f"no node lies at {asked}: the structure has {ranges}.")
+        return np.flatnonzero(on).tolist()
+
+    def group(self, name: str) -> list[int]:
+        """The numbers of the nodes of a named part of the mesh."""
+        if name not in self.groups:
+            known = ", ".join(map(repr, self.groups)) or "none"
+            raise ArgumentValueError(
+                f"name={shown(name)} is not a group of the mesh; its groups are: {known}.{suggestion(str(name), self.groups)}"
+            )
+        return list(self.groups[name])
+
+    def gauge(self, node: Node, direction: ArrayLike | str, side: str = "top") -> Array:
+        """(freedoms * n,): the strain along a direction at a node, per displacement of every freedom.
+
+        Parameters
+        ----------
+        node : where, by name or number.
+        direction : "x", "y", "z" or a vector.
+        side : of a plate "top", "middle" or "bottom"; of no meaning for solids.
+        """
+        at = self.node(node)
+        x, y, z = axis("direction", direction)
+        parts = np.array([x * x, y * y, z * z, y * z, z * x, x * y])
+        rows = self._strain_rows(side)[6 * at : 6 * at + 6]
+        return np.asarray(rows.T @ parts, dtype=np.float64)
+
+    def _strain_rows(self, side: str) -> sp.csr_array:
+        """(6 n, N): strains at the nodes."""
+        raise NotImplementedError
+
+    def _at_nodes(self, rows: sp.csr_array, u: ArrayLike) -> Array:
+        """(n, 6, ...): rows (6 n, N) times displacements."""
+        shape: tuple[int | str, ...] = (self.K.shape[0],)
+        if np.ndim(u) == 2:
+            shape = (*shape, "m")
+        given = array("u", u, shape, f"{self.freedoms} freedoms a node.")
+        return (rows @ given).reshape(len(self), 6, *given.shape[1:])
+
+    def __repr__(self):
+        return f"{type(self).__name__}(nodes={len(self)}, freedoms={len(self) * self.freedoms})"
+
+
+def node_names(position: Array, names: Mapping[str, Any] | None) -> list[str]:
+    """Names of all nodes: those given, at the nodes nearest to their points, and numbers."""
+    found = [str(i) for i in range(len(position))]
+    if names is None:
+        return found
+    if not isinstance(names, Mapping):
+        raise ArgumentTypeError(
+            f"names must be a dict of names and points, as in {{'tip': (1.0, 0.0, 0.0)}}, got {shown(names)}."
+        )
+    taken: dict[int, str] = {}
+    for name, point in names.items():
+        if not isinstance(name, str) or not name or name.isdecimal():
+            raise ArgumentTypeError(
+                f"names: a name must be a non-empty string that is no number, got {shown(name)}."
+            )
+        i = _nearest(position, array(f"names[{name!r}]", point, (3,), "A point."))
+        if i in taken:
+            raise ArgumentValueError(
+                f"names: {taken[i]!r} and {name!r} have the same nearest node, at {position[i].tolist()}."
+            )
+        taken[i] = name
+        found[i] = name
+    return found
+
+
+def _nearest(position: Array, point: Array) -> int:
+    return int(np.square(position - point).sum(axis=1).argmin())
