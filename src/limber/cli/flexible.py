@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -106,7 +106,7 @@ def _refuse(what: str, reading: Reading, reducing: Reducing) -> None:
 def _of_model(file: Path, wanted: str | None) -> Found:
     subject = read(file)
     bodies = subject.system.bodies
-    flexible = [name for name, body in bodies.items() if body.modes]
+    flexible = [n for n, body in bodies.items() if body.modes and body.kind == FlexibleBody.kind]
     if not flexible:
         raise FileError(f"{file}: no body of it is flexible.", str(file))
     if wanted is None:
@@ -120,9 +120,7 @@ def _of_model(file: Path, wanted: str | None) -> Found:
         raise ArgumentValueError(
             f"--body {wanted!r} {why}; flexible bodies of {file} are {listed(flexible)}.{suggestion(wanted, flexible)}"
         )
-    body = bodies[wanted]
-    assert isinstance(body, FlexibleBody)
-    return Found(body, wanted, subject.inputs)
+    return Found(cast("FlexibleBody", bodies[wanted]), wanted, subject.inputs)
 
 
 def _is_structure(file: Path) -> bool:

@@ -39,7 +39,7 @@ def write_body(body: FlexibleBody, path: str | PathLike) -> str:
     Returns the key under which a model file names it: `modal`, as in `modal: {file: body.npz}`, or `nodes` for a body
     of `FlexibleBody.from_nodes`.
     """
-    if not isinstance(body, FlexibleBody):
+    if getattr(body, "kind", None) != FlexibleBody.kind:
         raise ArgumentTypeError(f"body must be a FlexibleBody, got {shown(body)}.")
     ((kind, content),) = flexible_data(body, expand=True).items()
     with replacing(file_path(path)) as stream:

@@ -178,7 +178,7 @@ def report(
     The structure is factored again, which takes about as long as the reduction.  Model files, pickles and copies of a body do not
     hold its structure: report on the body that `reduce` gave.
     """
-    if not isinstance(body, FlexibleBody):
+    if getattr(body, "kind", None) != FlexibleBody.kind:
         raise ArgumentTypeError(f"body must be a FlexibleBody, got {shown(body)}.")
     if body.free_symbols:
         raise ArgumentValueError(
