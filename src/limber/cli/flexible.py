@@ -106,7 +106,7 @@ def _refuse(what: str, reading: Reading, reducing: Reducing) -> None:
 def _of_model(file: Path, wanted: str | None) -> Found:
     subject = read(file)
     bodies = subject.system.bodies
-    flexible = [name for name, body in bodies.items() if body.modes]
+    flexible = [n for n, body in bodies.items() if body.modes and body.kind == FlexibleBody.kind]
     if not flexible:
         raise FileError(f"{file}: no body of it is flexible.", str(file))
     if wanted is None:

@@ -88,7 +88,7 @@ class ReducedStructure(Frozen):
             mac=assurance(shapes.T @ (work.M @ exact), omega),
             static=static_loads([names[j] for j in nodes], full, compliance),
             movable=movable,
-            remedy="method='static-correction' with interface=... the node makes it exact",
+            remedy="method='static-correction' with this node in interface=... makes it exact",
         )
 
     def _loaded_nodes(self, work: Reduction, body: FlexibleBody, interface: Any) -> list[int]:

@@ -42,13 +42,15 @@ def text(r: BodyReport) -> str:
 
 def summary(r: BodyReport) -> dict[str, str]:
     """Name and value of what the body has as a whole."""
-    principal = np.linalg.eigvalsh(r.inertia)
+    moments, principal = np.diag(r.inertia), np.linalg.eigvalsh(r.inertia)
+    products = r.inertia[(0, 0, 1), (1, 2, 2)]
+    size = float(moments.max())
     rows = {
         "body": printable(r.name) or "-",
         "mass": f"{r.mass:.6g} kg",
-        "centre": f"{_vector(r.com)} m",
-        "inertia": f"{_vector(np.diag(r.inertia))} kg m², products xy, xz, yz {_vector(r.inertia[(0, 0, 1), (1, 2, 2)])}; "
-        f"principal {_vector(principal)}",
+        "centre": f"{_vector(r.com, r.body.extent())} m",
+        "inertia": f"{_vector(moments, size)} kg m², products xy, xz, yz {_vector(products, size)}; "
+        f"principal {_vector(principal, size)}",
     }
     if r.comparison is not None:
         rows["full model"] = f"{r.comparison.full}, {r.comparison.held}"
@@ -107,8 +109,8 @@ def _parts(parts: Array) -> list[str]:
     return ["-" if np.isnan(x) else f"{x:.4f}" for x in parts]
 
 
-def _vector(values: np.ndarray) -> str:
-    size = np.abs(values).max(initial=0.0)
+def _vector(values: np.ndarray, size: float) -> str:
+    """Numbers; those that are rounding errors of others of this size are zero."""
     return ", ".join(f"{0.0 if abs(x) < 1e-12 * size else x:.6g}" for x in values)
 
 
