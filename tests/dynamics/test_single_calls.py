@@ -488,8 +488,9 @@ def test_entries_refuse_wrong_sizes(name, sizes, size):
 
 
 def test_every_row_has_an_entry():
-    assert all(native.address(name) > 0 for name in ("spins", "wrench_sweep"))
-    assert set(ENTRIES) == set(ROWS) - {"spins", "wrench_sweep"}
+    elsewhere = {"spins", "wrench_sweep", "carried_wrenches"}  # called by other parts of Limber alone
+    assert all(native.address(name) > 0 for name in elsewhere)
+    assert set(ENTRIES) == set(ROWS) - elsewhere
 
 
 NO_VECTORS = {
