@@ -108,6 +108,15 @@ def test_modes_of_equal_frequency_are_compared_in_the_nearest_combination():
     assert min(m.mac for m in report.matches[:4]) > 0.99
 
 
+def test_half_a_pair_of_equal_frequencies_is_compared_with_both():
+    s = named_beam(8, EIz=500.0, EIy=500.0)
+    for modes in (1, 4):
+        report = s.reduce(clamped="root", modes=modes).report()
+        assert [m.alike for m in report.matches] == modes * [True] + [False]
+        np.testing.assert_allclose([m.mac for m in report.matches[:modes]], 1.0, atol=1e-8)
+        assert report.good_modes == modes
+
+
 def test_frequencies_are_those_of_dense_matrices():
     body = BEAM.reduce(clamped="root", interface="tip", method="craig-bampton", modes=2)
     c = body.report().comparison

@@ -78,12 +78,16 @@ def assurance(product: Array, omega: Array) -> Array:
 
 
 def _nearest(product: Array) -> Array:
-    """The products (m, j) with those combinations of j modes that are nearest to j modes of the body."""
-    most = np.sort(np.argsort(-(product**2).sum(axis=1), kind="stable")[: product.shape[1]])
-    if len(most) < product.shape[1]:  # the body has fewer modes
-        return product
+    """The products (m, j) with those combinations of j modes that are nearest to modes of the body."""
+    part = (product**2).sum(axis=1)  # of each mode of the body in the space of the j modes
+    most = np.sort(np.argsort(-part, kind="stable")[: product.shape[1]])
+    most = most[
+        np.argsort(part[most] < 0.5, kind="stable")
+    ]  # if only some of j are there, these first
     left, _, right = np.linalg.svd(product[most])
-    return product @ (left @ right).T
+    turn = np.eye(len(right))
+    turn[: len(left), : len(left)] = left
+    return product @ (turn @ right).T
 
 
 def static_loads(names: list[str], full: Array, body: Array) -> tuple[StaticLoad, ...]:

@@ -25,9 +25,10 @@ from limber.checks import Array, listed
 from limber.errors import ArgumentValueError
 from limber.frozen import Frozen
 from limber.structures.choice import Choice, chosen_modes
-from limber.structures.comparison import Comparison, assurance, static_loads
+from limber.structures.comparison import EQUAL, Comparison, assurance, static_loads
 from limber.structures.rigid import rigid_motions
 from limber.structures.support import Support
+from limber.structures.threads import one_thread
 
 if TYPE_CHECKING:
     from limber.structures.reduce import Reduction
@@ -74,7 +75,7 @@ class ReducedStructure(Frozen):
         work = self.work.again(loads, progress)
         names = work.structure.names
         nodes = self._loaded_nodes(work, body, interface)
-        with work.progress:
+        with work.progress, one_thread():
             support = work.support()
             omega, exact = self._modes(work, support, count)
             own, shapes = self._body_modes(work, support, body)
@@ -120,7 +121,11 @@ class ReducedStructure(Frozen):
             below = Choice(band=(0.0, band[1]))
             value, shapes, _ = chosen_modes(below, modes, work.effective_mass, advanced)
         else:
-            value, shapes, _ = modes.find(count or self.shapes.shape[1], advanced)
+            # one more, which is kept if its frequency is that of the last: the two are compared together
+            wanted = count or self.shapes.shape[1]
+            value, shapes, _ = modes.find(wanted + 1, advanced)
+            if value.size > wanted and value[-1] > (1.0 + 2.0 * EQUAL) * value[-2]:
+                value, shapes = value[:wanted], shapes[:, :wanted]
         return np.sqrt(value), shapes
 
     def _body_modes(

@@ -170,8 +170,8 @@ def report(
         those that carry loads, or the tip.
     loads : {node: (mass, inertia)} as in `reduce`: body and structure are compared with these loads on them.  None: those
         that the structure was reduced with; {}: none.
-    modes : how many modes of the full model are compared.  None: as many as the body has; for a body of a band of
-        frequencies, all up to its top.
+    modes : how many modes of the full model are compared, and one more if its frequency equals that of the last.  None:
+        as many as the body has; for a body of a band of frequencies, all up to its top.
     name : of the body, for headings.
     progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
 
