@@ -488,7 +488,11 @@ def test_entries_refuse_wrong_sizes(name, sizes, size):
 
 
 def test_every_row_has_an_entry():
-    elsewhere = {"spins", "wrench_sweep", "carried_wrenches"}  # called by other parts of Limber alone
+    elsewhere = {
+        "spins",
+        "wrench_sweep",
+        "carried_wrenches",
+    }  # called by other parts of Limber alone
     assert all(native.address(name) > 0 for name in elsewhere)
     assert set(ENTRIES) == set(ROWS) - elsewhere
 

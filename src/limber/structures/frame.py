@@ -94,7 +94,8 @@ class Frame(Structure):
                 label = f"#{copy}"
             names |= dict.fromkeys((f"{pair[0]}:{pair[1]}{label}", f"{pair[1]}:{pair[0]}{label}"))
         flat = (
-            x.reshape(-1, *x.shape[2:]) for x in (forces.forces, forces.strains, forces.surface)
+            x.reshape(x.shape[0] * x.shape[1], *x.shape[2:])
+            for x in (forces.forces, forces.strains, forces.surface)
         )
         return tuple(names), SectionForces(*flat)
 
