@@ -182,7 +182,7 @@ def test_leaving_linear_theory_is_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lb.simulate(s, 0.01, v0=slow)
-    with pytest.warns(lb.TheoryWarning, match="body 'link' turns at .* are about 9 % too low"):
+    with pytest.warns(lb.TheoryWarning, match="body 'link' turns at .* are about 5 % too low"):
         lb.simulate(s, 0.01, v0=fast)
     with pytest.warns(lb.TheoryWarning, match="body 'link' turns at .* may diverge"):
         lb.simulate(s, 0.001, v0=4.0 * fast)

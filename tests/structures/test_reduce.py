@@ -514,3 +514,40 @@ def test_progress_is_shown(monkeypatch):
     assert list(seen) == ["factoring K", "computing modes", "unit loads", "unit forces"]
     for parts in seen.values():
         assert sorted(parts) == parts and parts[0] >= 0.0 and parts[-1] <= 1.0
+
+
+def test_an_unbalanced_neighbour_of_a_reduced_lattice_is_noticed():
+    """Modes in which the kept nodes hardly move have no place in the scale of the forces of others."""
+    alu = lb.Material(E=70e9, nu=0.33, rho=2700.0)
+    sections = {
+        "chord": lb.Section.tube(0.01, 0.001, alu),
+        "lace": lb.Section.tube(0.006, 0.001, alu),
+    }
+    nodes, members = {"root": (0, 0, 0), "tip": (1.2, 0, 0)}, []
+    for i in range(5):
+        for j, (y, z) in enumerate([(-0.15, -0.15), (0.15, -0.15), (0.15, 0.15), (-0.15, 0.15)]):
+            nodes[f"{i}{j}"] = (0.3 * i, y, z)
+            members.append((f"{i}{j}", f"{i}{(j + 1) % 4}", "lace"))
+            if i:
+                members.append((f"{i - 1}{j}", f"{i}{j}", "chord"))
+                members.append((f"{i - 1}{j}", f"{i}{(j + 1) % 4}", "lace"))
+    plates = {f"0{j}": "root" for j in range(4)} | {f"4{j}": "tip" for j in range(4)}
+    boom = lb.structures.frame(nodes, members, sections, divide=2, rigid=plates)
+    a = lb.Assembly("pair", gravity=(0, 0, -9.81))
+    a.attach("boom", boom.reduce(clamped="root", modes=6, nodes=["tip"]), lb.Fixed())
+    a.attach("arm", lb.beam(2.0, 3.0, EI=100.0, modes=2), lb.Fixed(), offset=(0, 1, 0))
+    found = lb.modes(a.build())
+    assert found.imbalance > 0.1 and "Not an equilibrium" in found.note
+
+
+def test_numbers_that_are_names_of_other_nodes_are_refused():
+    body = lb.FlexibleBody.from_nodes(
+        [1.0, 1.0], np.eye(2, 3), np.ones((2, 3, 1)), stiffness=[[1.0]], names=["1", "2"]
+    )
+    a = lb.Assembly("named").attach("body", body, lb.Fixed())
+    with pytest.raises(
+        lb.LimberError, match=r"at=1 is ambiguous: .*'body' has a node of the name '1'"
+    ):
+        a.attach("load", lb.RigidBody(1.0), lb.Fixed(), "body", at=1)
+    a.attach("load", lb.RigidBody(1.0), lb.Fixed(), "body", at="1")
+    a.attach("other", lb.RigidBody(1.0), lb.Fixed(), "body", at=0)

@@ -59,7 +59,8 @@ def beam(
     GJ, EA : torsional stiffness, N m^2, and axial stiffness, N; needed for those modes.
     GA : shear stiffness with its shear coefficient, N: one number or (GAy, GAz), for forces along y and z.  None: the
         beam does not deform in shear.
-    section : a `Section`, or two of them at root and tip of a beam that tapers.  It stands for mass, EI, GJ, EA, GA
+    section : a `Section`, or two of them at root and tip of a beam that tapers.  Between two sections of one form and
+        material the sizes vary linearly, otherwise all constants do.  It stands for mass, EI, GJ, EA, GA
         and the inertias.
     modes : modes per bending plane, or {"bending": 2, "torsion": 1, "stretch": 1}.  {"y": 2} has bending modes in
         the x-y plane alone, {"z": 1} in x-z.

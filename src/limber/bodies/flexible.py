@@ -305,8 +305,16 @@ class FlexibleBody(Body):
         return float(np.linalg.norm(self._every_point().position, axis=1).max())
 
     def largest_motion(self) -> tuple[Array, Array]:
-        """The largest components of the mode shapes of mass points and nodes."""
-        return self._every_point().largest()
+        """The largest components of the mode shapes of mass points and nodes.
+
+        If the mass is given by integrals, the root of the mean square of the displacement counts too: a few nodes say
+        little of the motion of all.
+        """
+        rotation, translation = self._every_point().largest()
+        if self.points is None:
+            mean = np.sqrt(np.maximum(np.diag(self.integrals.G0), 0.0) / self.mass)
+            translation = np.maximum(translation, mean)
+        return rotation, translation
 
     def _every_point(self) -> Shapes:
         """The mass points and the nodes."""

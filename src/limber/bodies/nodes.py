@@ -40,6 +40,12 @@ class Nodes(Shaped):
             raise ArgumentTypeError(
                 f"{argument} must be a node name or number of {owner}, got {shown(node)}."
             )
+        if str(i) in self.names and self.names.index(str(i)) != i:
+            raise ArgumentValueError(
+                f"{argument}={shown(i)} is ambiguous: {owner} has a node of the name {str(i)!r}, which is not its node number "
+                f"{shown(i)}, counted from 0. Give the name in quotes, {str(i)!r}, or the number of that node, "
+                f"{self.names.index(str(i))}."
+            )
         if not 0 <= i < n:
             known = f"has {n} nodes, 0 to {n - 1}" if n else "has no nodes"
             raise ArgumentValueError(f"{argument}={shown(i)} is out of range: {owner} {known}.")

@@ -2,9 +2,9 @@
 
 A body whose shapes are linear is neither stiffened by its own rotation nor softened by a load.  Rotation at the rate W adds
 a W^2 to the square of the first bending frequency w of a beam, with a = 1.2 at the axis and 1.7 where the radius of the
-hub is a third of the length.  Without it w is too low by a part of about a/2 (W/w)^2, which (W/w)^2 is a guide for.  A load N along a beam (positive where it pulls) changes the square of its first bending frequency by the part
-N / P, with P = pi^2 EI / (4 L^2) the load at which a cantilever buckles.  A beam without geometric stiffening leaves that
-out: it neither buckles nor stiffens.
+hub is a third of the length.  Without it, w is too low by the part 1 - (1 + a (W/w)^2)^(-1/2).  A load N along a beam
+(positive where it pulls) changes the square of its first bending frequency by the part N / P, with P = pi^2 EI / (4 L^2) the
+load at which a cantilever buckles.  A beam without geometric stiffening leaves that out: it neither buckles nor stiffens.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from limber.errors import TheoryWarning, warn
 #: A beam that carries more than this part of its buckling load along its axis is told about: its first frequency of
 #: bending is off by about half of this part.
 LOADED = 0.1
-#: A body that turns faster than this part of its lowest frequency (with its root held) is told about: 4 % by the guide.
+#: A body that turns faster than this part of its lowest frequency (with its root held) is told about: that is 2 %.
 SPIN = 0.2
+#: What a spin adds to the square of the first bending frequency of a cantilever, over the square of the spin.
+SOUTHWELL = 1.2
 #: Nodes that turn further than this, rad, shorten a beam by about 1 % of its length, which linear shapes leave out, and
 #: the linear law of bending is off by 3 %.
 ROTATION = 0.25
@@ -126,13 +128,14 @@ def spun(name: str, spin: float, lowest: float, when: str = "") -> str:
     """The warning about a body that turns too fast."""
     part = spin / lowest
     if part < 1.0:
-        effect = f"frequencies of bending are about {100.0 * part**2:.0f} % too low"
+        off = 1.0 - (1.0 + SOUTHWELL * part**2) ** -0.5
+        effect = f"frequencies of bending are about {100.0 * off:.0f} % too low"
     else:
         effect = "the model may diverge where the real body does not"
     return (
         f"body {name!r} turns at {spin:.3g} rad/s{when}, {part:.2g} of its lowest frequency, "
-        f"{lowest:.3g} rad/s. This model leaves out the stiffening by rotation: {effect} ((turning rate / frequency)^2, "
-        "as a guide). Give the body second-order shapes (geometric_stiffening=True of a beam or structure, second= of "
+        f"{lowest:.3g} rad/s. This model leaves out the stiffening by rotation: {effect}. "
+        "Give the body second-order shapes (geometric_stiffening=True of a beam or structure, second= of "
         f"FlexibleBody.from_nodes). Below {SPIN:g} of the frequency no warning comes."
     )
 

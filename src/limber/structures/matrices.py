@@ -207,7 +207,8 @@ def check_units(M: sp.csr_array, K: sp.csr_array, position: Array) -> None:
         raise ModelError(
             f"M, K and position are in mixed units, or not in SI units: sound would travel at about {speed:.1e} m/s in the "
             "structure, where it has a few thousand m/s in metals. Give positions in m, stiffnesses in N/m and masses "
-            "in kg. Models in mm, t, N have positions 1e3, stiffnesses 1e-3 and masses 1e-3 times these."
+            "in kg. Models in mm, t, N have positions 1e3, stiffnesses 1e-3 and masses 1e-3 times these: readers of files "
+            'take units="mm-t" for them (`limber body`: --units mm-t).'
         )
 
 
