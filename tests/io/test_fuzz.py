@@ -1,16 +1,15 @@
 """Spoilt files: each gives a clear error or a right model; none another exception, none a hang."""
 
-import signal
 import time
 import warnings
 from collections import Counter
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import limber as lb
 from helpers.files import EXAMPLES, description
+from helpers.limits import within
 from helpers.mutants import of_text, of_tree
 
 LIMIT = 60  # seconds for one file, far above what any takes
@@ -50,22 +49,6 @@ bodies:
   puck: {rigid: &puck {mass: 1, inertia: [1, 1, 1]}, joint: {planar: z, armature: 0.1}, rotation: {quaternion: [1, 0, 0, 0]}}
   rider: {rigid: *puck, joint: {cylindrical: -y}, to: puck}
 """
-
-
-@contextmanager
-def within(seconds):
-    """Fail instead of hanging."""
-
-    def stop(*_):
-        raise TimeoutError(f"more than {seconds} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def text_of(name):

@@ -1,9 +1,7 @@
 """Files of structures, cut off and with bytes changed: each gives a clear error or a right structure, none another
 exception, none a hang."""
 
-import signal
 import warnings
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,26 +10,11 @@ import scipy.io
 import scipy.sparse as sp
 
 import limber as lb
+from helpers.limits import within
 from helpers.straight_beam import straight_beam
 
 LIMIT = 60  # seconds for one file, far above what any takes
 FEW, MANY = 12, 200
-
-
-@contextmanager
-def within(seconds):
-    """Fail instead of hanging."""
-
-    def stop(*_):
-        raise TimeoutError(f"more than {seconds} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def labelled(A, form):

@@ -551,3 +551,10 @@ def test_numbers_that_are_names_of_other_nodes_are_refused():
         a.attach("load", lb.RigidBody(1.0), lb.Fixed(), "body", at=1)
     a.attach("load", lb.RigidBody(1.0), lb.Fixed(), "body", at="1")
     a.attach("other", lb.RigidBody(1.0), lb.Fixed(), "body", at=0)
+
+
+def test_a_node_is_clamped_or_pinned():
+    with pytest.raises(
+        lb.LimberError, match=r"pinned has the node 'root', which is clamped as well"
+    ):
+        named_beam(4).reduce(clamped="root", pinned="root", modes=2)

@@ -109,7 +109,8 @@ def beam(
     for i, name in enumerate(("polar", "rotary_y", "rotary_z")):
         inertia[:, i, i] = along(name, x) * share
     zero = np.zeros((x.size, 3))
-    order = 48 + 16 * most if geometric_stiffening else 0
+    bends = bool(counts["y"] or counts["z"])
+    order = 48 + 16 * most if geometric_stiffening and bends else 0
     points = MassPoints(
         along("mass", x) * share, _stations(shapes, x, length, order), inertia, zero
     )

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from limber.bodies.base import Body, Drawing, Quantity
 from limber.bodies.constants import BodyConstants
 from limber.bodies.integrals import ModalIntegrals
-from limber.bodies.nodes import Nodes
+from limber.bodies.nodes import Nodes, node_names
 from limber.bodies.outline import Outline
 from limber.bodies.points import MassPoints
 from limber.bodies.recipe import BeamRecipe
@@ -26,7 +26,6 @@ from limber.checks import (
     free_symbols,
     inertias,
     semidefinite,
-    shown,
     shown_number,
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -140,12 +139,12 @@ class FlexibleBody(Body):
         n = mass.size
         if n == 0:
             raise ArgumentValueError("mass is empty: a flexible body needs at least one node.")
-        node_names = _names(names, n)
+        named = node_names(names, n)
         symbolic = mass.dtype == object
         if not symbolic and mass.min() < 0.0:
             j = int(mass.argmin())
             raise ArgumentValueError(
-                f"mass[{j}] = {mass[j]:g} of node {node_names[j]!r} is negative: masses must be at least 0."
+                f"mass[{j}] = {mass[j]:g} of node {named[j]!r} is negative: masses must be at least 0."
             )
         if not symbolic and mass.sum() == 0.0:
             raise ArgumentValueError("mass is zero at every node: a flexible body needs mass.")
@@ -162,7 +161,7 @@ class FlexibleBody(Body):
         inertia = inertias("inertia", inertia, (n,), "About the node, body axes.")
         for j in range(n):
             distributable(
-                f"inertia[{j}] of node {node_names[j]!r}, referred to its mass centre,",
+                f"inertia[{j}] of node {named[j]!r}, referred to its mass centre,",
                 inertia[j] - offset[j],
                 mass[j],
                 "no mass has such an inertia. Inertias are about the node, not about the mass centre.",
@@ -177,7 +176,7 @@ class FlexibleBody(Body):
         points = MassPoints(mass, shapes, inertia, com)
         gauges, shown_strain = gauge_shapes(strain, m, "modes")
         recovery = None if shown_strain is None else Recovery(gauges, shown_strain)
-        return cls(points, Nodes(node_names, shapes), stiffness, damping, recovery=recovery)
+        return cls(points, Nodes(named, shapes), stiffness, damping, recovery=recovery)
 
     @property
     def free_symbols(self) -> frozenset:
@@ -351,24 +350,6 @@ def second_shapes(second: ArrayLike | None, n: int, m: int) -> Array | None:
     if not np.any(second):
         return None
     return 0.5 * (second + np.swapaxes(second, 2, 3)) if second.dtype != object else second
-
-
-def _names(names, n: int) -> tuple[str, ...]:
-    """Names of n nodes."""
-    if names is None:
-        return tuple(str(j) for j in range(n))
-    try:
-        listed = [] if isinstance(names, str) else list(names)
-    except TypeError:
-        listed = []
-    if not listed:
-        raise ArgumentTypeError(f"names must be a list of {n} strings, got {shown(names)}.")
-    texts = all(isinstance(s, str) and s for s in listed)
-    if not texts or len(listed) != n or len(set(listed)) != n:
-        raise ArgumentValueError(
-            f"names must be {n} different non-empty strings, one per node, got {len(listed)}: {shown(listed)}."
-        )
-    return tuple(listed)
 
 
 def modal_matrices(stiffness: ArrayLike, damping: ArrayLike | None, m: int) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,3 +51,21 @@ class Nodes(Shaped):
             known = f"has {n} nodes, 0 to {n - 1}" if n else "has no nodes"
             raise ArgumentValueError(f"{argument}={shown(i)} is out of range: {owner} {known}.")
         return i
+
+
+def node_names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:
+    """Names of n nodes, checked; "0", "1", ... unless given."""
+    if names is None:
+        return tuple(str(j) for j in range(n))
+    try:
+        listed = [] if isinstance(names, str) else list(names)
+    except TypeError:
+        listed = []
+    if not listed:
+        raise ArgumentTypeError(f"names must be a list of {n} strings, got {shown(names)}.")
+    texts = all(isinstance(s, str) and s for s in listed)
+    if not texts or len(listed) != n or len(set(listed)) != n:
+        raise ArgumentValueError(
+            f"names must be {n} different non-empty strings, one per node, got {len(listed)}: {shown(listed)}."
+        )
+    return tuple(listed)

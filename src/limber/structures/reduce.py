@@ -65,6 +65,11 @@ class Reduction:
                 f"interface has the node {structure.names[both[0]]!r}, which is held as well. A clamped node carries bodies "
                 "without being an interface; leave it out there."
             )
+        twice = [j for j in self.pinned if j in self.clamped]
+        if twice:
+            raise ArgumentValueError(
+                f"pinned has the node {structure.names[twice[0]]!r}, which is clamped as well. Leave it out of one of them."
+            )
         self.load_nodes, self.M = loaded_mass(structure, self.rows, loads)
         self.progress = Progress(progress)
 

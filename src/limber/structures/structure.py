@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.bodies.flexible import FlexibleBody
+from limber.bodies.nodes import node_names
 from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, array, integer, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -60,7 +61,7 @@ class Structure(Frozen):
             raise ArgumentValueError(
                 f"position has {n} node{'' if n else 's'}: a structure needs two or more."
             )
-        self.names = _node_names(names, n)
+        self.names = node_names(names, n)
         self.M = matrices.symmetric_matrix("M", M, n)
         self.K = matrices.symmetric_matrix("K", K, n)
         if self.M.shape != self.K.shape:
@@ -239,24 +240,6 @@ class Structure(Frozen):
 
     def __repr__(self):
         return f"Structure(nodes={len(self)}, freedoms={len(self) * self.freedoms})"
-
-
-def _node_names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:
-    """Names of n nodes."""
-    if names is None:
-        return tuple(map(str, range(n)))
-    try:
-        given = [] if isinstance(names, str) else list(names)
-    except TypeError:
-        given = []
-    if not given:
-        raise ArgumentTypeError(f"names must be a list of {n} strings, got {shown(names)}.")
-    texts = all(isinstance(s, str) and s for s in given)
-    if not texts or len(given) != n or len(set(given)) != n:
-        raise ArgumentValueError(
-            f"names must be {n} different non-empty strings, one per node, got {len(given)}: {shown(given)}."
-        )
-    return tuple(given)
 
 
 def _node_numbers(name: str, value: ArrayLike | None, width: int, n: int) -> np.ndarray | None:
