@@ -3,6 +3,7 @@
 The motions of most joints form a group: the span of the joint map is the same in every position.  Such a joint allows
 no rotation, rotation about one axis, or all rotations about a point; displacements in a set of directions; or a screw.
 Its rows are constant in the axes of its outboard frame once both of its frames are moved to the axis or the point.
+Other joints, whose map changes with their coordinates, are left to the kernels (`kernels.cut_joint`).
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ SMALL = 1e-9
 class CutJoint:
     """A cut joint as closure rows.
 
-    kind : LOCKED, AXIAL, BALL or CROSSED.
-    rows : (n, 6), unit rows [rotation, displacement] in the axes of the outboard frame.
+    kind : LOCKED, AXIAL, BALL, CROSSED or COMPOUND.
+    rows : (n, 6), unit rows [rotation, displacement] in the axes of the outboard frame; zero where they change.
     shift : (3,) by which both frames are to be moved, in joint axes.
     axis : AXIAL: the axis (3,).  CROSSED: the axis of the inboard frame, that of the outboard frame, and their cosine.
     pitch : displacement along the axis per radian if the last row is that of a screw, else None.
+    joint : COMPOUND: the joint.
     """
 
     kind: int
@@ -36,16 +38,16 @@ class CutJoint:
     shift: Array
     axis: Array
     pitch: float | None = None
+    joint: Joint | None = None
 
 
 def cut_joint_rows(joint: Joint, closure: str) -> CutJoint:
     """The rows of a cut joint; `closure` is for the message."""
     at_zero = joint.H(joint.neutral())
     span = _basis(at_zero)
-    random = np.random.default_rng(0)
-    everywhere = np.hstack([joint.H(_elsewhere(joint, random)) for _ in range(4)])
+    everywhere = np.hstack([joint.H(random_position(joint, 1.0, seed)) for seed in range(4)])
     if _basis(np.hstack([span, everywhere])).shape[1] > span.shape[1]:
-        return _crossed(joint, closure)
+        return _changing(joint)
     if span.shape[1] == 6:
         raise ModelError(
             f"the joint of the closure {closure!r}, {joint!r}, allows all six motions, so it closes nothing."
@@ -86,8 +88,8 @@ def _ball(span: Array) -> CutJoint:
     return CutJoint(L.BALL, _stacked(np.zeros((3, 0)), np.eye(3)), shift, np.zeros(0))
 
 
-def _crossed(joint: Joint, closure: str) -> CutJoint:
-    """Two rotations about crossing axes, the only joint here whose motions form no group."""
+def _changing(joint: Joint) -> CutJoint:
+    """A joint whose motions form no group: two rotations about crossing axes, or any other."""
     maps = [group.H for group in joint.groups]
     crossing = (
         len(maps) == 2
@@ -95,9 +97,8 @@ def _crossed(joint: Joint, closure: str) -> CutJoint:
         and not any(np.any(H[3:]) for H in maps)
     )
     if not crossing:
-        raise ModelError(
-            f"the joint of the closure {closure!r}, {joint!r}, allows motions that change with its coordinates, which a cut "
-            "joint does not have. Cut the loop at another joint, and attach this one."
+        return CutJoint(
+            L.COMPOUND, np.zeros((6 - joint.dofs, 6)), np.zeros(3), np.zeros(0), joint=joint
         )
     first, second = (H[:3, 0] / np.linalg.norm(H[:3, 0]) for H in maps)
     rows = np.vstack([np.zeros(6), _stacked(np.zeros((3, 0)), np.eye(3))])
@@ -115,16 +116,13 @@ def _stacked(turns: Array, slides: Array) -> Array:
     )
 
 
-def _elsewhere(joint: Joint, random: np.random.Generator) -> Array:
-    """A random position of a joint."""
-    theta, at = [], 0
-    for group in joint.groups:
-        part = random.normal(size=group.nq)
-        if group.kind != L.SCREWS:
-            part[:4] /= np.linalg.norm(part[:4])
-        theta.append(part)
-        at += group.nq
-    return np.concatenate([*theta, np.zeros(0)])
+def random_position(joint: Joint, size: float, seed: int = 0) -> Array:
+    """A position of a joint at a random distance of about `size` from its neutral one."""
+    random = np.random.default_rng(seed)
+    theta = joint.neutral() + size * random.normal(size=joint.nq)
+    for part in joint.quaternions():
+        theta[part] /= np.linalg.norm(theta[part])
+    return theta
 
 
 def _basis(A: Array) -> Array:
@@ -132,7 +130,7 @@ def _basis(A: Array) -> Array:
     if A.shape[1] == 0:
         return A
     U, s, _ = np.linalg.svd(A, full_matrices=False)
-    return _tidy(U[:, s > SMALL * max(1.0, s[0])])
+    return _tidy(U[:, s > SMALL * max(1.0, s.max(initial=0.0))])
 
 
 def _null(A: Array) -> Array:
@@ -140,7 +138,7 @@ def _null(A: Array) -> Array:
     if A.shape[0] == 0:
         return np.eye(A.shape[1])
     _, s, Vt = np.linalg.svd(A)
-    rank = int((s > SMALL * max(1.0, s[0])).sum())
+    rank = int((s > SMALL * max(1.0, s.max(initial=0.0))).sum())
     return _tidy(Vt[rank:].T)
 
 

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from limber.assembly.closures import Closure, End, Relation
-from limber.assembly.cut_joints import CutJoint, cut_joint_rows
-from limber.joints.packing import Constants, place_blocks
+from limber.assembly.cut_joints import CutJoint, cut_joint_rows, random_position
+from limber.joints import Joint
+from limber.joints.packing import Constants, lay_out_joint, pack_groups, place_blocks
 from limber.kernels import layout as L
 
 
@@ -65,7 +66,9 @@ class Loops:
     @property
     def topo_rows(self) -> int:
         """How many rows of `topo` they need."""
-        return len(self.order) + len(self.open)
+        joints = [loop.cut.joint for loop in self.order if loop.cut is not None]
+        groups = sum(1 + len(joint.groups) for joint in joints if joint is not None)
+        return len(self.order) + len(self.open) + groups
 
 
 def _loop(closure: Closure | Relation, parents, number: Mapping[str, int]) -> Loop:
@@ -102,6 +105,7 @@ def pack_closures(
     for row, (k, rows) in enumerate(sorted(loops.open.items()), start=first_row + len(loops.order)):
         _pack_front(topo, row, k, rows, loops, lists)
     topo[sorted(loops.observed), L.OBSERVED] = 1
+    spare = first_row + len(loops.order) + len(loops.open)
     for i, loop in enumerate(loops.order, start=first_row):
         row = topo[i]
         row[L.K_ROWS], row[L.K_FIRST] = loop.rows, loops.first[loop.closure.name]
@@ -109,6 +113,9 @@ def pack_closures(
             _pack_relation(row, const, loop, loops, topo.size, lists)
         else:
             _pack_cut(row, const, loop, loops, records)
+            if loop.cut.joint is not None:
+                row[L.K_JOINT] = spare
+                spare = _pack_compound(topo, const, spare, loop.cut.joint)
 
 
 def _pack_front(topo, row: int, k: int, rows: list[int], loops: Loops, lists: list[int]) -> None:
@@ -143,6 +150,33 @@ def _pack_cut(row, const: Constants, loop: Loop, loops: Loops, records) -> None:
         row[L.K_SCREW], row[L.K_PITCH] = 1, const.add(cut.pitch)
 
 
+def _pack_compound(topo, const: Constants, at: int, joint: Joint) -> int:
+    """Fill the row of a COMPOUND joint and those of its groups, from `at` on, and return the next free row."""
+    row = topo[at]
+    row[L.DOFS], row[L.JOINT] = joint.dofs, L.GENERAL
+    row[L.GROUP], row[L.GROUPS] = at + 1, len(joint.groups)
+    # a start at which no symmetry holds the recovery of coordinates
+    row[L.START], row[L.START_SIZE] = const.add(random_position(joint, 0.1)), joint.nq
+    return pack_groups(topo, const, at, joint, at + 1)
+
+
+def _lay_out_compound(topo, row, at: int) -> int:
+    """Set the offsets of the work of a COMPOUND closure and its joint, from `at` on, and return its end."""
+    joint = topo[row[L.K_JOINT]]
+    row[L.K_ROW], at = at, at + 36
+    joint[L.Q_JOINT], at = at, at + int(joint[L.START_SIZE])
+    joint[L.V_JOINT], at = at, at + int(joint[L.DOFS])
+    joint[L.W_NODE], at = at, at + int(joint[L.DOFS]) ** 2
+    for group in topo[joint[L.GROUP] : joint[L.GROUP] + joint[L.GROUPS]]:
+        group[L.G_Q] += joint[L.Q_JOINT]
+        group[L.G_V] += joint[L.V_JOINT]
+    at = lay_out_joint(topo, int(row[L.K_JOINT]), at)
+    # `flattened` does this for the joints of bodies
+    row[L.K_JOINT] *= L.COLUMNS
+    joint[L.GROUP] *= L.COLUMNS
+    return at
+
+
 def _shifted(end: End, cut: CutJoint) -> np.ndarray:
     """From the node to the frame of an end, moved to the axis of the joint."""
     return end.offset + end.rotation @ cut.shift
@@ -167,5 +201,8 @@ def lay_out_fronts(topo, n: int, at: int) -> int:
             front = topo[topo[k, L.FRONT]]
             sizes = L.front_work(int(front[L.F_ROWS]), int(topo[k, L.MODES]), int(topo[k, L.DOFS]))
             at = place_blocks(front, sizes, at)
+    for row in topo[topo[0, L.CLOSURES] : topo[0, L.CLOSURES_END]]:
+        if row[L.K_KIND] == L.COMPOUND:
+            at = _lay_out_compound(topo, row, at)
     topo[0, L.W_LAMBDA] = at
     return at + int(topo[0, L.ROWS])

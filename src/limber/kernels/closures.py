@@ -14,6 +14,7 @@ Computes  the wrenches of the rows at the fronts, U, UF, E of `fronts`, and the 
 Cost      about 300 multiplications for a closure and 60 for each of its rows
 """
 
+from .cut_joint import recover_coordinates, row_of, skew_part, store_rows
 from .joints import along, general_joint_velocity
 from .layout import (
     A_B,
@@ -24,6 +25,7 @@ from .layout import (
     CLOSURES,
     CLOSURES_END,
     COLUMNS,
+    COMPOUND,
     CROSSED,
     DEFORMING,
     END,
@@ -89,9 +91,9 @@ from .vec import (
     mul,
     mul_t,
     neg,
-    scale,
     store3,
     sub,
+    transpose,
 )
 
 
@@ -249,6 +251,22 @@ def add_row(topo, const, work, q, c, j, n, f, r):
 
 
 @kernel
+def row_at(topo, const, work, c, j):
+    """Row j of a cut joint, axes of end b."""
+    if topo[c + K_KIND] == COMPOUND:
+        return row_of(topo, work, c, j)
+    else:
+        i = topo[c + K_MAP] + 6 * j
+        return load3(const, i), load3(const, i + 3)
+
+
+@kernel
+def relative_pose(Ra, pa, Rb, pb):
+    """The pose of O_b in O_a."""
+    return matmul(transpose(Ra), Rb), mul_t(Ra, sub(pb, pa))
+
+
+@kernel
 def add_spatial(topo, const, work, q, v, c):
     """The rows of a cut joint."""
     Ra, pa = end_pose(topo, const, work, q, c, 0)
@@ -265,17 +283,24 @@ def add_spatial(topo, const, work, q, v, c):
     at = topo[topo[topo[c + K_BODY[1]] + FRONT] + W_C] + topo[c + K_AT[1]]
     first = 0
     if topo[c + K_KIND] == CROSSED:
-        # a1 . a2 is constant: (a1 x a2) . w = 0
+        # w = b1 a1 + b2 a2, and in the axes of O_b the rate of a1 is -b2 a2 x a1
         a1, a2 = crossed(topo, const, c, Ra, Rb)
         n = cross(a1, a2)
-        rate = add(cross(cross(wa, a1), a2), cross(a1, cross(wb, a2)))
-        work[at] += dot(n, sub(alpha_b, alpha_a)) + dot(rate, w)
+        s1, s2, cosine = dot(a1, w), dot(a2, w), dot(a1, a2)
+        square = dot(n, n)
+        work[at] += dot(n, alpha) - (s1 - cosine * s2) * (s2 - cosine * s1) / square
         add_row(topo, const, work, q, c, 0, n, (0.0, 0.0, 0.0), r)
         first = 1
+    elif topo[c + K_KIND] == COMPOUND:
+        R, p = relative_pose(Ra, pa, Rb, pb)
+        recover_coordinates(topo, const, work, c, R, p)
+        bias_w, bias_u = store_rows(topo, work, c, mul_t(Rb, w), mul_t(Rb, u))
+        alpha = sub(alpha, mul(Rb, bias_w))
+        acc = sub(acc, mul(Rb, bias_u))
     for j in range(first, topo[c + K_ROWS]):
-        i = topo[c + K_MAP] + 6 * j
-        n = mul(Rb, load3(const, i))
-        f = mul(Rb, load3(const, i + 3))
+        n, f = row_at(topo, const, work, c, j)
+        n = mul(Rb, n)
+        f = mul(Rb, f)
         work[at + j] += dot(n, alpha) + dot(f, acc)
         add_row(topo, const, work, q, c, j, n, f, r)
 
@@ -308,11 +333,7 @@ def add_rows(topo, const, work, q, v):
 def turn_error(topo, const, c, Ra, Rb):
     """The rotation by which O_b is off what the joint allows, as a small vector in the axes of O_b."""
     if topo[c + K_KIND] == LOCKED:
-        # (R - R^T) / 2 of R = Ra^T Rb
-        x = cross((Ra[0], Ra[3], Ra[6]), (Rb[0], Rb[3], Rb[6]))
-        y = cross((Ra[1], Ra[4], Ra[7]), (Rb[1], Rb[4], Rb[7]))
-        z = cross((Ra[2], Ra[5], Ra[8]), (Rb[2], Rb[5], Rb[8]))
-        return scale(0.5, mul_t(Rb, add(x, add(y, z))))
+        return skew_part(Ra, Rb)
     elif topo[c + K_KIND] == AXIAL:
         axis = load3(const, topo[c + K_AXIS])
         return cross(mul_t(Rb, mul(Ra, axis)), axis)
@@ -326,9 +347,14 @@ def store_violations(topo, const, work, q, c, out):
     Ra, pa = end_pose(topo, const, work, q, c, 0)
     Rb, pb = end_pose(topo, const, work, q, c, 1)
     at = topo[c + K_FIRST]
-    p = mul_t(Rb, sub(pb, pa))
-    e = turn_error(topo, const, c, Ra, Rb)
-    p = add(p, cross(e, p))
+    if topo[c + K_KIND] == COMPOUND:
+        R, p = relative_pose(Ra, pa, Rb, pb)
+        e, p = recover_coordinates(topo, const, work, c, R, p)
+        store_rows(topo, work, c, e, p)
+    else:
+        p = mul_t(Rb, sub(pb, pa))
+        e = turn_error(topo, const, c, Ra, Rb)
+        p = add(p, cross(e, p))
     first = 0
     if topo[c + K_KIND] == CROSSED:
         a1, a2 = crossed(topo, const, c, Ra, Rb)
@@ -336,8 +362,8 @@ def store_violations(topo, const, work, q, c, out):
         first = 1
     last = topo[c + K_ROWS] - topo[c + K_SCREW]
     for j in range(first, last):
-        i = topo[c + K_MAP] + 6 * j
-        out[at + j] = dot(load3(const, i), e) + dot(load3(const, i + 3), p)
+        n, f = row_at(topo, const, work, c, j)
+        out[at + j] = dot(n, e) + dot(f, p)
     if topo[c + K_SCREW] != 0:
         # the displacement s and the angle t about the axis: h sin(s/h - t) is zero for any number of turns
         axis = load3(const, topo[c + K_AXIS])
@@ -368,7 +394,11 @@ def store_rates(topo, const, work, q, v, c, out):
         a1, a2 = crossed(topo, const, c, Ra, Rb)
         out[at] = dot(cross(a1, a2), w)
         first = 1
+    elif topo[c + K_KIND] == COMPOUND:
+        R, p = relative_pose(Ra, pa, Rb, pb)
+        recover_coordinates(topo, const, work, c, R, p)
+        store_rows(topo, work, c, w, u)
     w = mul_t(Rb, w)
     for j in range(first, topo[c + K_ROWS]):
-        i = topo[c + K_MAP] + 6 * j
-        out[at + j] = dot(load3(const, i), w) + dot(load3(const, i + 3), u)
+        n, f = row_at(topo, const, work, c, j)
+        out[at + j] = dot(n, w) + dot(f, u)

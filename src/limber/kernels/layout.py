@@ -111,7 +111,7 @@ B_WORK = 8  # size of a record in W_CURVED
 W_CURVED = 9  # work: a record for each of them and each direction, see `curved`
 
 # --- topo, closure rows: see `closures` ------------------------------------------------------------------
-K_KIND = 0  # LOCKED, AXIAL, BALL, CROSSED or RELATED
+K_KIND = 0  # LOCKED, AXIAL, BALL, CROSSED, COMPOUND or RELATED
 K_ROWS = 1  # number of its scalar rows n
 K_FIRST = 2  # the first of them
 K_SCREW = 3  # 1: the last row ties the displacement along the axis to the angle about it
@@ -122,10 +122,16 @@ K_AT = 10, 11  # position of the first row in the front of the body
 K_MAP = 13  # const: the rows, 6 each, axes of end b
 K_AXIS = 14  # const: AXIAL: the axis (3,); CROSSED: the axis of end a (3,), that of end b (3,), and their cosine
 K_PITCH = 15  # const: displacement along the axis per radian, of a K_SCREW
+K_JOINT = 19  # COMPOUND: its joint, a row with some columns of a body
+K_ROW = 20  # work: COMPOUND: 6 vectors of 6, see `cut_joint`
 # a RELATED closure has one row and these
 K_TERMS = 16  # number of terms
 K_TERM = 17  # topo: for each term the body, the number of the joint speed, the position of the row in the front
 K_FACTOR = 18  # const: for each term its coefficient, then the value of the sum
+
+# --- topo, the rows of COMPOUND joints: as those of bodies, but ...
+# Q_JOINT, V_JOINT and G_Q, G_V of its groups are indices in work; W_NODE has room for r r numbers
+START, START_SIZE = 30, 29  # const: coordinates to start from, and their number
 
 # --- topo, front rows: see `fronts` -------------------------------------------------------------------
 F_ROWS = 0  # number n of closure rows that pass through the body
@@ -151,8 +157,9 @@ DENSE = 8  # mode r is DENSE if the body has at least this many modes and no N1_
 FIXED, REVOLUTE, PRISMATIC, GENERAL = 0, 1, 2, 3
 # group kinds: a product of screws with a constant joint map; quaternion; quaternion and position
 SCREWS, SPHERICAL, FREE = 0, 1, 2
-# closure kinds, by the rotations that they allow: none; one axis; all; two crossing axes.  RELATED is a relation
-LOCKED, AXIAL, BALL, CROSSED, RELATED = 0, 1, 2, 3, 4
+# closure kinds, by the rotations that they allow: none; one axis; all; two crossing axes.  The motions of COMPOUND
+# joints form no group; RELATED is a relation
+LOCKED, AXIAL, BALL, CROSSED, COMPOUND, RELATED = 0, 1, 2, 3, 4, 5
 # attachment
 RIGIDLY, DEFORMING, CONSTANT = 0, 1, 2
 
