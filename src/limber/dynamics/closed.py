@@ -12,7 +12,6 @@ def refuse_closures(system: System | Assembly, what: str) -> None:
     if system.closures:
         count = "closure" if len(system.closures) == 1 else "closures"
         raise ArgumentValueError(
-            f"{what} does not take closed systems, and {system.name!r} has the {count} {listed(system.closures)}: without "
-            "them the answer would be that of the open tree. Build the assembly without its closures if the open tree is "
-            "meant."
+            f"{what} does not take closed systems, and {system.name!r} has the {count} {listed(system.closures)}: the "
+            "answer would be that of the open tree. Build the assembly without its closures if the open tree is meant."
         )

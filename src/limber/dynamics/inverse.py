@@ -20,7 +20,7 @@ def inverse_dynamics(
 ) -> Array:
     """tau = M(q) vdot + bias(q, v) - J^T external, by the Newton-Euler recursion in O(N).
 
-    Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).
+    Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).  Of a closed system, tau is that of the open tree.
     """
     answer = ready_answer(system, "inverse_dynamics", external, q, v, vdot)
     if answer is None:
@@ -32,7 +32,7 @@ def inverse_dynamics(
 def bias(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     """The forces that keep vdot at zero: Coriolis, elastic, damping and gravity forces, and those of the joints.
 
-    M(q) vdot + bias(q, v) = tau.  q (..., nq), v (..., nv) -> (..., nv); O(N).
+    M(q) vdot + bias(q, v) = tau.  q (..., nq), v (..., nv) -> (..., nv); O(N).  Of a closed system, that of the tree.
     """
     try:
         answer = system._ready["bias"](q, v)
@@ -45,7 +45,7 @@ def mass_matrix(system: System, q: ArrayLike) -> Array:
     """The mass matrix M(q) by composite bodies (Jain & Rodriguez, Eq. (50)).
 
     q (..., nq) -> (..., nv, nv), symmetric, and positive definite within small deformation; O(N^2) for a
-    chain.
+    chain.  Of a closed system, that of the tree.
     """
     try:
         answer = system._ready["mass_matrix"](q)
