@@ -147,6 +147,7 @@ class UrdfSection(Section):
     file: FileName
     root: Annotated[str, choice("fixed", "free")] = "fixed"
     stops: Flag = True
+    mimic: Flag = True
     flexible: dict[Name, FlexibleLinkSection] | None = None
     side_file: FileName | None = None
     attach: dict[Name, NodeName] | None = None
@@ -162,7 +163,15 @@ class UrdfSection(Section):
         with (where / "file").checked():
             robot = parse_urdf(where.folder / self.file)
         with where.checked():
-            attach_urdf(assembly, robot, bodies, root=self.root, attach=nodes, stops=self.stops)
+            attach_urdf(
+                assembly,
+                robot,
+                bodies,
+                root=self.root,
+                attach=nodes,
+                stops=self.stops,
+                mimic=self.mimic,
+            )
 
 
 def flexible_links(sections: dict, where: Where) -> dict[str, Body]:
