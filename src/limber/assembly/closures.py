@@ -168,6 +168,11 @@ def coordinate(argument: str, given, joints: Mapping[str, Joint]) -> tuple[str, 
             f"joints; known so far: {listed(joints) or 'none'}."
         )
     joint = joints[body]
+    if joint.symbolic:
+        raise ArgumentTypeError(
+            f"{argument}: the joint of {body!r} is symbolic, so its speeds need not be the rates of its coordinates. Use "
+            "joints such as Revolute or Prismatic."
+        )
     if not all(group.has_rates for group in joint.groups):
         raise ArgumentValueError(
             f"{argument}: the speeds of the joint of {body!r}, {joint!r}, are not the rates of its coordinates, so a "
