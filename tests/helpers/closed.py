@@ -3,6 +3,8 @@
 import numpy as np
 
 import limber as lb
+from limber.integrators.context import FLOWS
+from limber.simulation.result import Statistics
 
 TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
@@ -52,3 +54,18 @@ def every_closure(coupler=None):
     a.relate({("slider", 1): -1.0, "crank": 0.1, ("slider", 0): 1e-300}, value=0.1, name="rack")
     a.relate({"crank": 1.0}, value=-2.0)
     return a.gear("rocker", "crank", 1 / 3, 0.2, name="gear")
+
+
+def moved_four_bar():
+    """A result, made by hand, of a four-bar linkage with a bent coupler, a tether to the world, and a gap in its pin."""
+    a = four_bar(lb.beam(1.0, 1.0, EI=10.0, modes=2)).gear("rocker", "crank", 1.0, name="belt")
+    place = {"offset": (0, -0.1, 0), "offset_b": (0, 0, 0.1)}
+    a.close(("rocker", "mid"), ("world", (1.6, 0.3, 0.0)), lb.Spherical(), "tether", **place)
+    s = a.build()
+    t = np.linspace(0.0, 1.0, 20)
+    q = np.zeros((len(t), s.nq))
+    for name, start, rate in (("crank", 1.2, 0.3), ("coupler", -1.2, -0.3), ("rocker", 1.3, 0.3)):
+        q[:, s.layout[name].q_joint] = (start + rate * t)[:, None]
+    q[:, s.layout["coupler"].q_modes] = 0.02
+    v = np.zeros((len(t), s.nv))
+    return lb.Result(s, t, q, v, v, (), Statistics(0, 0, 0, 0.0), "", {}, np.zeros((len(t), FLOWS)))

@@ -3,11 +3,10 @@
 import copy
 import pickle
 
-import numpy as np
 import pytest
 
 import limber as lb
-from helpers.closed import every_closure, four_bar
+from helpers.closed import every_closure, four_bar, moved_four_bar
 from helpers.files import bits, description
 
 
@@ -42,17 +41,10 @@ def test_copies_and_pickles_keep_closures(twin):
 
 
 def test_result_files_keep_closures(tmp_path):
-    system = every_closure().build()
-    rows = {"q": system.neutral()[None], "v": np.zeros((1, system.nv))}
-    empty = lb.simulate(
-        lb.Assembly("a").attach("b", lb.RigidBody(1.0), lb.Prismatic("x")).build(), 1e-9
-    )
-    result = lb.Result(
-        system, np.zeros(1), rows["q"], rows["v"], rows["v"], (), empty.statistics, ""
-    )
+    result = moved_four_bar()
     result.save(tmp_path / "run.h5")
     there = lb.Result.load(tmp_path / "run.h5").system
-    assert bits(there.closures) == bits(system.closures)
+    assert bits(there.closures) == bits(result.system.closures)
 
 
 def test_files_are_short(tmp_path):
