@@ -14,9 +14,7 @@ from limber.assembly.closures import (
     coordinate,
     cut_joint,
     end,
-    refuse_still,
     relation,
-    still,
 )
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
@@ -180,7 +178,11 @@ class Assembly:
         joint = cut_joint(joint, name)
         a = end("end_a", end_a, offset, rotation, self._attachments, name)
         b = end("end_b", end_b, offset_b, rotation_b, self._attachments, name)
-        refuse_still(name, a, b, self._attachments)
+        if a.body == b.body:
+            raise ArgumentValueError(
+                f"the closure {name!r} has both ends on {a.body!r}: a closure ties two bodies, or a body and the world. What "
+                "ties two nodes of one flexible body belongs into the structure that the body is made of."
+            )
         self._closures[name] = Closure(name, a, b, joint)
         return self
 
@@ -266,17 +268,13 @@ class Assembly:
         """The same assembly with all modes removed: its bodies undeformed, and rigid.
 
         Names, masses, nodes, joints and places stay, so q and v of the rigid system hold, body by body, the joint
-        parts of those of the flexible one.  Closures stay, but for those between bodies that become one rigid piece.
+        parts of those of the flexible one.  Closures stay as they are.
         """
         made = Assembly(self.name, self.gravity, self.fidelity)
         for name, item in self._attachments.items():
             place = item.to, item.at, item.offset, item.rotation, item.inboard
             made.attach(name, item.body.without_modes(), item.joint, *place)
-        made._closures = {
-            name: closure
-            for name, closure in self._closures.items()
-            if isinstance(closure, Relation) or not still(closure.a, closure.b, made._attachments)
-        }
+        made._closures = dict(self._closures)
         return made
 
     def __repr__(self):

@@ -101,37 +101,6 @@ def end(
     return End(body, None if where is None else nodes.index(argument, where, owner), shift, turn)
 
 
-def refuse_still(closure: str, a: End, b: End, attachments: Mapping[str, Attachment]) -> None:
-    """Refuse ends between which nothing can move."""
-    if a.body == b.body:
-        raise ArgumentValueError(
-            f"the closure {closure!r} has both ends on {a.body!r}: a closure ties two bodies, or a body and the world. What "
-            "ties two nodes of one flexible body belongs into the structure that the body is made of."
-        )
-    if still(a, b, attachments):
-        raise ArgumentValueError(
-            f"the closure {closure!r} has its ends on {a.body!r} and {b.body!r}, which are fixed to each other already: there "
-            "is no motion between them to constrain. Give ends that move against each other, or leave the closure out."
-        )
-
-
-def still(a: End, b: End, attachments: Mapping[str, Attachment]) -> bool:
-    """Whether two ends are fixed to each other by the tree."""
-    return _carrier(a, attachments) == _carrier(b, attachments)
-
-
-def _carrier(end: End, attachments: Mapping[str, Attachment]) -> tuple[str, int | None]:
-    """The node nearest to the world, by tree, to which an end is fixed; of rigid bodies all nodes count as one."""
-    body, node = end.body, end.node
-    while body != "world":
-        item = attachments[body]
-        rigid = item.body.modes == 0
-        if item.joint.dofs or not (rigid or node == item.inboard):
-            return body, None if rigid else node
-        body, node = item.to, item.at
-    return "world", None
-
-
 def cut_joint(joint, closure: str) -> Joint:
     """The joint of the closure named `closure`, checked."""
     if not isinstance(joint, Joint) or type(joint) is Joint:
