@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from limber.assembly.closures import Closure
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.bodies.outline import Outline, creases, sides_of
@@ -64,16 +65,30 @@ def skeletons(system: System, triangles: int = TRIANGLES) -> dict[str, Skeleton]
     """The drawing of every body of a system, by name, with at most about so many triangles each."""
     items = list(system.attachments.values())
     return {
-        item.name: _skeleton(item, [x for x in items if x.to == item.name], triangles)
+        item.name: _skeleton(
+            item,
+            [x for x in items if x.to == item.name],
+            closure_nodes(system, item.name),
+            triangles,
+        )
         for item in system.attachments.values()
     }
 
 
-def _skeleton(item: Attachment, children: list[Attachment], triangles: int) -> Skeleton:
+def closure_nodes(system: System, body: str) -> set[int]:
+    """The numbers of the nodes of a body that closures sit on."""
+    closures = (c for c in system.closures.values() if isinstance(c, Closure))
+    ends = (end for closure in closures for end in (closure.a, closure.b))
+    return {end.node for end in ends if end.body == body and end.node is not None}
+
+
+def _skeleton(
+    item: Attachment, children: list[Attachment], closed: set[int], triangles: int
+) -> Skeleton:
     body = item.body
     nodes = body.node_set.shapes
     points = _Points(nodes)
-    wanted = {item.inboard, *(c.at for c in children)} - {None}
+    wanted = {item.inboard, *(c.at for c in children), *closed} - {None}
     kept = _thinned(len(nodes), {i for i in wanted if i is not None})
     numbers = {i: points.add(nodes[[i]]) for i in kept}
     joints = [numbers[i] for i in wanted if i is not None]

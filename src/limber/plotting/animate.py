@@ -86,7 +86,8 @@ def _frames(
     s = rows.system
     drawn = geometry(s, rows.q, scale)
     segments = {b: drawn.segments(b) for b in s.layout}
-    parts = (*segments.values(), *drawn.points.values(), *drawn.ribs.values())
+    ties, pins = drawn.closure_lines(), drawn.closure_points()
+    parts = (*segments.values(), *drawn.points.values(), *drawn.ribs.values(), pins)
     everything = [x.reshape(-1, 3) for x in parts]
     scene = stage(np.concatenate(everything), view)
     across, up = np.diff(scene.limits, axis=1).ravel()
@@ -122,12 +123,17 @@ def _frames(
             axes, joints[0], marker="o", color="0.25", markersize=5.0 if len(moving) <= 20 else 1.5
         )
         masses = scene.dots(axes, centres[0], marker="o", color="0.55", markersize=6.0, zorder=2.5)
+        tied = scene.lines(axes, ties[0], colors="0.25", linewidths=1.0, zorder=2.6)
+        pinned = scene.dots(
+            axes, pins[0], marker="D", color="0.25", markerfacecolor="w", markersize=4.5, zorder=2.7
+        )
         what = plain(title or s.name) + ("" if scale == 1.0 else f", deformation × {scale:g}")
         clock = axes.set_title("", loc="left", fontsize=9)
         clock.set_text(what)
         canvas.draw()
         figure.set_layout_engine("none")  # laid out once, so that nothing jumps
-        moving_parts = [*facets.values(), *bars.values(), *lines.values(), masses, dots, clock]
+        bodies = [*facets.values(), *bars.values(), *lines.values()]
+        moving_parts = [*bodies, masses, dots, tied, pinned, clock]
         for part in moving_parts:
             part.set_animated(True)
         canvas.draw()
@@ -141,6 +147,8 @@ def _frames(
                 scene.move_facets(facets[b], x[k], np.array(colours[b]))
             scene.move_dots(dots, joints[k])
             scene.move_dots(masses, centres[k])
+            scene.move(tied, ties[k])
+            scene.move_dots(pinned, pins[k])
             clock.set_text(f"{what}   t = {t:.2f} s")
             canvas.restore_region(still)
             for part in moving_parts:

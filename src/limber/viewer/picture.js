@@ -66,13 +66,21 @@ class Painter {
       tip[i] = 0.07 * this.size;
       picture.tubes.push([[0, 0, 0], tip, colour, 0.35 * r]);
     });
-    this.scene.at(time, scale).forEach((place, k) => this.body(picture, place, k, theme));
+    const places = this.scene.at(time, scale);
+    places.forEach((place, k) => this.body(picture, place, k, theme));
+    for (const path of this.scene.closures(places)) this.closure(picture, path, theme);
     if (trail) {
       const shade = theme.ink.map((x, i) => 0.45 * x + 0.55 * theme.background[i]);
       for (let i = 1; i < trail.length && trail[i].t <= time; i++)
         picture.tubes.push([trail[i - 1].p, trail[i].p, shade, 0.22 * r]);
     }
     return picture;
+  }
+
+  // thin lines from the nodes to the frames of a cut joint and between these, and a ball at each frame
+  closure(picture, path, theme) {
+    for (let i = 1; i < path.length; i++) picture.tubes.push([path[i - 1], path[i], theme.ink, 0.4 * this.radius]);
+    for (const p of path.slice(1, 3)) picture.balls.push([p, p, theme.ink, 1.6 * this.radius]);
   }
 
   body(picture, place, k, theme) {
