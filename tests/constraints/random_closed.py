@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import limber as lb
-from constraints.cut_joints import compose, inverse, joint_pose, moved
-from constraints.reference import end_pose, projected, rows, solve, undeformed
+from constraints.cut_joints import moved
+from constraints.placing import close_here
+from constraints.reference import projected, rows, solve, undeformed
 from helpers.compare import some_externals
 from helpers.random_systems import (
     choose,
@@ -23,7 +24,7 @@ from helpers.random_systems import (
     random_state,
     rotation_matrix,
 )
-from limber.assembly.closures import Closure, End
+from limber.assembly.closures import Closure
 
 #: joints of the tree
 TREE = (
@@ -146,23 +147,13 @@ def random_cut_coordinates(rng, joint) -> np.ndarray:
 
 def add_closure(rng, assembly, system, q, bodies, joint, name=None) -> np.ndarray:
     """Close a loop between two bodies by the joint so that q meets it, and return the joint's coordinates."""
-    ends = {}
-    for side, body in zip("ab", bodies):
-        where = rng.normal(size=3) if body == "world" else random_node(rng, assembly, body)
-        ends[side] = body, where
+    ends = [
+        (body, rng.normal(size=3) if body == "world" else random_node(rng, assembly, body))
+        for body in bodies
+    ]
     offset, rotation = rng.uniform(-0.3, 0.3, 3), rotation_matrix(rng)
-
-    def frame(side, offset, rotation):
-        body, where = ends[side]
-        if body == "world":
-            return End("world", None, where + offset, rotation)
-        return End(body, where, offset, rotation)
-
     theta = random_cut_coordinates(rng, joint)
-    a = end_pose(system, q, frame("a", offset, rotation))
-    b = end_pose(system, q, frame("b", np.zeros(3), np.eye(3)))
-    R, p = compose(compose(inverse(b), a), joint_pose(joint, theta))
-    assembly.close(ends["a"], ends["b"], joint, name, offset, rotation, p, R)
+    close_here(assembly, system, q, *ends, joint, theta, name, offset, rotation)
     return theta
 
 
