@@ -61,9 +61,13 @@ class System(Frozen):
             {c.name: c for c in closures}
         )
         #: the arrays that the dynamics runs on, and those with the full geometry (for poses and Jacobians)
-        self.dynamics: Packed = pack(list(items), gravity, fidelity == "ruthless")
+        self.dynamics: Packed = pack(
+            list(items), gravity, fidelity == "ruthless", closures=closures
+        )
         self.geometry: Packed = (
-            self.dynamics if fidelity == "full" else pack(list(items), gravity, False)
+            self.dynamics
+            if fidelity == "full"
+            else pack(list(items), gravity, False, closures=closures)
         )
         for packed in (self.dynamics, self.geometry):
             packed.topo.setflags(write=False)
@@ -71,6 +75,8 @@ class System(Frozen):
         topo = self.dynamics.topo.reshape(-1, L.COLUMNS)
         self.nq = int(topo[0, L.NQ])
         self.nv = int(topo[0, L.NV])
+        #: the number of scalar closure rows
+        self.rows = int(topo[0, L.ROWS])
         self._numbers = {"world": 0} | {name: k for k, name in enumerate(self.attachments, start=1)}
         layout = {}
         for name_, k in list(self._numbers.items())[1:]:
