@@ -56,15 +56,31 @@ from limber.simulation import Event, Result, Table, simulate
 from limber.version import __version__ as __version__
 
 if typing.TYPE_CHECKING:
-    from limber import plotting, scenarios, structures, viewer
+    from limber import constraints, plotting, scenarios, structures, viewer
     from limber import symbolic as symbolic
+    from limber.constraints import (
+        Freedoms,
+        assemble,
+        constraint_forces,
+        constraint_residual,
+        freedoms,
+        project,
+    )
     from limber.structures import Structure
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
 #: sparse matrices, and the others draw.
-_LATER = ("plotting", "scenarios", "structures", "symbolic", "viewer")
+_LATER = ("constraints", "plotting", "scenarios", "structures", "symbolic", "viewer")
 #: Names of such packages that are names of this one too.
-_LATER_NAMES = {"Structure": "structures"}
+_LATER_NAMES = {
+    "Structure": "structures",
+    "Freedoms": "constraints",
+    "assemble": "constraints",
+    "constraint_forces": "constraints",
+    "constraint_residual": "constraints",
+    "freedoms": "constraints",
+    "project": "constraints",
+}
 
 # Names that a lower layer offers and a higher one implements.
 registry.register(
@@ -106,6 +122,7 @@ __all__ = [
     "Fixed",
     "FlexibleBody",
     "Free",
+    "Freedoms",
     "Joint",
     "LimberError",
     "LoadPath",
@@ -132,13 +149,18 @@ __all__ = [
     "Universal",
     "acceleration",
     "algebra",
+    "assemble",
     "beam",
     "bias",
     "compile",
+    "constraint_forces",
+    "constraint_residual",
+    "constraints",
     "denoc",
     "equilibrium",
     "follow",
     "forward_dynamics",
+    "freedoms",
     "integrate",
     "inverse_dynamics",
     "io",
@@ -155,6 +177,7 @@ __all__ = [
     "plotting",
     "pose",
     "potential_energy",
+    "project",
     "qdot",
     "save",
     "scenarios",

@@ -49,10 +49,10 @@ class Packed:
     topo: np.ndarray
     const: np.ndarray
     records: list[dict[int | None, int]]  # per row of topo: node number -> node record in const
+    #: the closures
+    loops: Loops
     #: a bound of Omega Gamma of a ruthless system, the ratio of what its modes carry to their own mass
     load: float = 0.0
-    #: the closures
-    loops: Loops | None = None
     #: scratch arrays for reuse, by extra size
     pools: dict = field(default_factory=dict)
 
@@ -149,7 +149,7 @@ def pack(
     _lay_out_work(topo, n)
     pairs += [0] * (-len(pairs) % L.COLUMNS)  # whole rows
     flat = np.concatenate([flattened(topo, n, groups), np.array(pairs, dtype=np.int64)])
-    return Packed(flat, np.concatenate(const.parts), records, load, loops)
+    return Packed(flat, np.concatenate(const.parts), records, loops, load)
 
 
 def _pack_modal(row, const: Constants, body: BodyConstants, ruthless: bool) -> list[int]:

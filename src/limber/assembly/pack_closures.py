@@ -146,6 +146,7 @@ def _pack_cut(row, const: Constants, loop: Loop, loops: Loops, records) -> None:
         row[L.K_AT[side]] = loops.open[k].index(first)
     row[L.K_MAP] = const.add(cut.rows)
     row[L.K_AXIS] = const.add(cut.axis)
+    row[L.K_BACK] = const.add(-cut.shift)
     if cut.pitch is not None:
         row[L.K_SCREW], row[L.K_PITCH] = 1, const.add(cut.pitch)
 

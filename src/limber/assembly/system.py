@@ -77,6 +77,16 @@ class System(Frozen):
         self.nv = int(topo[0, L.NV])
         #: the number of scalar closure rows
         self.rows = int(topo[0, L.ROWS])
+        loops = self.dynamics.loops
+        #: the rows of each closure; the kernels take the closures in this order
+        self.closure_rows: Mapping[str, slice] = MappingProxyType(
+            {
+                loop.closure.name: slice(
+                    loops.first[loop.closure.name], loops.first[loop.closure.name] + loop.rows
+                )
+                for loop in loops.order
+            }
+        )
         self._numbers = {"world": 0} | {name: k for k, name in enumerate(self.attachments, start=1)}
         layout = {}
         for name_, k in list(self._numbers.items())[1:]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
@@ -17,11 +19,24 @@ def inverse_dynamics(
     vdot: ArrayLike,
     *,
     external: External | None = None,
+    actuated: Iterable[str] | None = None,
+    weights: ArrayLike | None = None,
 ) -> Array:
     """tau = M(q) vdot + bias(q, v) - J^T external, by the Newton-Euler recursion in O(N).
 
-    Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).
+    Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).  In a closed system this is the tau that makes the
+    motion without any force of the closures.
+
+    actuated : bodies whose joints have motors; all other entries of tau are zero, and the closures carry the rest.
+        Where several tau do that, the one with the least sum of weights * tau^2 is given.  vdot must be one that the
+        closures allow.  O(N^3).
+    weights : one for each speed, or for all of them, not negative; 1 by default.
     """
+    if actuated is not None or weights is not None:
+        from limber.dynamics.actuated import shared_torques  # noqa: PLC0415
+
+        tau = inverse_dynamics(system, q, v, vdot, external=external)
+        return shared_torques(system, q, tau, actuated, weights)
     answer = ready_answer(system, "inverse_dynamics", external, q, v, vdot)
     if answer is None:
         key = force_key("inverse_dynamics", external)

@@ -38,6 +38,7 @@ from .layout import (
     JOINT,
     K_AT,
     K_AXIS,
+    K_BACK,
     K_BODY,
     K_FACTOR,
     K_FIRST,
@@ -91,6 +92,7 @@ from .vec import (
     mul,
     mul_t,
     neg,
+    scale,
     store3,
     sub,
     transpose,
@@ -402,3 +404,29 @@ def store_rates(topo, const, work, q, v, c, out):
     for j in range(first, topo[c + K_ROWS]):
         n, f = row_at(topo, const, work, c, j)
         out[at + j] = dot(n, w) + dot(f, u)
+
+
+@kernel
+def store_wrench(topo, const, work, q, c, rows, out, at):
+    """What multipliers `rows` of a cut joint exert on b: [moment, force] at the frame of end b, world axes, at out[at:]."""
+    Ra, pa = end_pose(topo, const, work, q, c, 0)
+    Rb, pb = end_pose(topo, const, work, q, c, 1)
+    first = topo[c + K_FIRST]
+    moment = (0.0, 0.0, 0.0)
+    force = (0.0, 0.0, 0.0)
+    start = 0
+    if topo[c + K_KIND] == CROSSED:
+        a1, a2 = crossed(topo, const, c, Ra, Rb)
+        moment = scale(rows[first], mul_t(Rb, cross(a1, a2)))
+        start = 1
+    elif topo[c + K_KIND] == COMPOUND:
+        R, p = relative_pose(Ra, pa, Rb, pb)
+        w, u = recover_coordinates(topo, const, work, c, R, p)
+        store_rows(topo, work, c, w, u)
+    for j in range(start, topo[c + K_ROWS]):
+        n, f = row_at(topo, const, work, c, j)
+        moment = axpy(rows[first + j], n, moment)
+        force = axpy(rows[first + j], f, force)
+    moment = sub(moment, cross(load3(const, topo[c + K_BACK]), force))
+    store3(out, at, mul(Rb, moment))
+    store3(out, at + 3, mul(Rb, force))
