@@ -15,6 +15,7 @@ from limber.kernels import layout
 CONVERGED = 1e-13  # of a step of the joint coordinates
 STEPS = 60
 RESTARTS = 40
+FAR = 0.2  # a twist between pose and image that may come from a false minimum
 
 
 def tilde(x) -> np.ndarray:
@@ -157,7 +158,7 @@ def fitted(joint, pose, start):
 def coordinates(joint, pose, start=None) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates of the joint that give this relative pose, and the twist from their image to the pose.
 
-    Without `start` the search begins where the two frames coincide, and elsewhere if that finds no image.
+    Without `start` the search begins where the two frames coincide, and elsewhere if that ends far from the pose.
     """
     if not joint.groups:
         return np.empty(0), log(pose)
@@ -165,7 +166,7 @@ def coordinates(joint, pose, start=None) -> tuple[np.ndarray, np.ndarray]:
     best = fitted(joint, pose, start)
     rng = np.random.default_rng(0)
     for _ in range(RESTARTS):
-        if np.linalg.norm(best[1]) < 1e-9 or joint.dofs == 0:
+        if np.linalg.norm(best[1]) < FAR:
             break
         tried = fitted(joint, pose, moved(joint, start, rng.normal(size=joint.dofs)))
         if np.linalg.norm(tried[1]) < 0.9 * np.linalg.norm(best[1]):
