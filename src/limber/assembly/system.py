@@ -39,7 +39,15 @@ class System(Frozen):
 
     __slots__ = ("_ready",)  # every call reads it, and a slot is faster than __dict__
 
-    def __init__(self, name: str, items: tuple[Attachment, ...], gravity: Array, fidelity: str):
+    def __init__(
+        self,
+        name: str,
+        items: tuple[Attachment, ...],
+        gravity: Array,
+        fidelity: str,
+        *,
+        regular: bool = True,
+    ):
         self.name = name
         #: functions of single states, by call; `dynamics.evaluate.evaluated` puts them here
         self._ready: dict[Hashable, Any] = {}
@@ -72,7 +80,8 @@ class System(Frozen):
                 slice(qm, qj), slice(qj, qj + nq), slice(vm, vm + m), slice(vj, vj + r)
             )
         self.layout: Mapping[str, BodyLayout] = MappingProxyType(layout)
-        refuse_singular(self)
+        if regular:  # forward dynamics needs it, inverse dynamics does not
+            refuse_singular(self)
         self._freeze()
 
     def neutral(self) -> np.ndarray:

@@ -39,6 +39,7 @@ class FrameElements:
     kind: np.ndarray  # (n,) which of the pieces an element is
     compliance: Array  # (pieces, 2, 6, 6) at both ends
     surface: Array  # (pieces, 2, p, 2) points of the surface at both ends
+    stress: Array  # (pieces, 2, 4) constants of stress at both ends
     end_forces: (
         Array  # (n, 6, 12) section forces at the second end, of displacements in the element's axes
     )
@@ -97,7 +98,11 @@ class FrameElements:
         both = np.stack([first, second], axis=1)  # (n, 2, 6, k)
         strains = self.compliance[self.kind] @ both
         shape = (*both.shape[:3], *columns)
-        return SectionForces(both.reshape(shape), strains.reshape(shape), self.surface[self.kind])
+        kind = self.kind
+        none = np.zeros(both.shape[:3], dtype=bool)
+        return SectionForces(
+            both.reshape(shape), strains.reshape(shape), self.surface[kind], self.stress[kind], none
+        )
 
 
 def make_elements(
@@ -123,6 +128,7 @@ def make_elements(
         for section, at in zip(row[points:], table):
             if section.surface:
                 at[: len(section.surface)] = section.surface
+    stress = np.array([[x.stress_constants for x in row[points:]] for row in stations])
 
     n = len(nodes)
     mass, stiffness, geometric = np.empty((3, n, 12, 12))
@@ -135,7 +141,7 @@ def make_elements(
         mass[chosen], stiffness[chosen] = matrices.mass, matrices.stiffness
         geometric[chosen], end_forces[chosen] = matrices.geometric, matrices.end_forces
     elements = FrameElements(
-        nodes, axes, offset, length, kind, S[:, points:], surface, end_forces, geometric, size
+        nodes, axes, offset, length, kind, S[:, points:], surface, stress, end_forces, geometric, size
     )
     return elements, elements.assembled(mass), elements.assembled(stiffness)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -228,10 +229,11 @@ def reduce(
     names = tuple(structure.names[j] for j in kept)
     node_shapes = Shapes(position[kept], translation, rotation, second)
     full = ReducedStructure(work, choice, phi, work.origin(origin))
-    stations, forces = structure.section_forces(phi)
-    recovery = None
-    if rows is not None or forces is not None:
-        recovery = Recovery(gauges, None if rows is None else rows @ phi, stations, forces)
+    recovery: Recovery | None = structure.recovery(phi)
+    if rows is not None:
+        recovery = replace(recovery, gauges=gauges, strain=rows @ phi)
+    elif recovery.forces is None:
+        recovery = None
     found = Nodes(names, node_shapes)
     return FlexibleBody(
         integrals, found, *matrices, reduced_from=full, outline=outline, recovery=recovery
