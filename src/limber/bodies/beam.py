@@ -106,11 +106,7 @@ def beam(
     most = max(counts.values())
     x, share = gauss_points(length, most)
     points = mass_points(along, shapes, x, share, geometric_stiffening)
-    order = _foreshortening_order(shapes, geometric_stiffening)
-
-    at = np.linspace(0.0, length, elements + 1)
-    names = ("root", *(f"node{i}" for i in range(1, elements)), "tip")
-    nodes = Nodes(names, _stations(shapes, at, length, order))
+    nodes = beam_nodes(length, shapes, elements, geometric_stiffening)
 
     omega = np.array([s.omega for s in shapes])
     ratio = _damping_ratios(damping, omega.size)
@@ -138,6 +134,16 @@ def mass_points(
     order = _foreshortening_order(shapes, geometric_stiffening)
     stations = _stations(shapes, x, along.length, order)
     return MassPoints(along("mass", x) * share, stations, inertia, np.zeros((x.size, 3)))
+
+
+def beam_nodes(
+    length: float, shapes: list[BeamShape], elements: int, geometric_stiffening: bool
+) -> Nodes:
+    """The nodes that divide a beam into elements."""
+    at = np.linspace(0.0, length, elements + 1)
+    names = ("root", *(f"node{i}" for i in range(1, elements)), "tip")
+    order = _foreshortening_order(shapes, geometric_stiffening)
+    return Nodes(names, _stations(shapes, at, length, order))
 
 
 def _foreshortening_order(shapes: list[BeamShape], geometric_stiffening: bool) -> int:

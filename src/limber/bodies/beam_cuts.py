@@ -7,9 +7,11 @@ outboard carries and however it moves.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
-from limber.bodies.beam import mass_points, shapes_of
+from limber.bodies.beam import beam_nodes, mass_points, shapes_of
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.nodes import Nodes
 from limber.bodies.points import MassPoints
@@ -18,37 +20,35 @@ from limber.bodies.shapes import Shapes
 from limber.checks import Array
 
 
-def cut_beam(
-    body: FlexibleBody, recipe: BeamRecipe, x: Array, components: list[int]
-) -> FlexibleBody:
-    """The beam with further modes that cut it at x (n,): those of the first section come first, one for each of the
-    section forces `components`, by number.
+@lru_cache(maxsize=16)
+def cut_beam(recipe: BeamRecipe, x: tuple[float, ...], components: tuple[int, ...]) -> FlexibleBody:
+    """The beam with further modes that cut it at x: those of the first section come first, one for each of the section
+    forces `components`, by number.
 
-    A node at a section belongs to the part outboard, except for the root.
+    A node at a section belongs to the part outboard, except for the root.  The beam has no stiffness and no damping, which
+    do no work on a cut.
     """
-    length, nodes = recipe.length, body.nodes
     along, shapes = shapes_of(recipe)
-    stations, share = _between_cuts(x, length, max(count for _, count in recipe.modes))
+    cuts = np.array(x)
+    stations, share = _between_cuts(cuts, recipe.length, max(count for _, count in recipe.modes))
     carrier = mass_points(along, shapes, stations, share, recipe.geometric_stiffening)
+    nodes = beam_nodes(recipe.length, shapes, recipe.elements, recipe.geometric_stiffening)
     R = np.eye(3) if recipe.rotation is None else np.array(recipe.rotation)
     shift = np.zeros(3) if recipe.offset is None else np.array(recipe.offset)
     placed = carrier.placed(R, shift)
-    sections = x[:, None] * R[:, 0] + shift
-    beyond = stations[:, None] > x
-    points = MassPoints(
-        placed.mass,
-        _moved(placed.shapes, beyond, R, sections, components),
-        placed.inertia,
-        placed.com,
+    sections = cuts[:, None] * R[:, 0] + shift
+    at_nodes = nodes.position[:, :1]
+    at_node = (at_nodes >= cuts - 1e-9 * recipe.length) & (at_nodes > 0.0)
+    cut_points, cut_nodes = (
+        _moved(points, outboard, R, sections, components)
+        for points, outboard in (
+            (placed.shapes, stations[:, None] > cuts),
+            (nodes.shapes.placed(R, shift), at_node),
+        )
     )
-    at_nodes = np.linspace(0.0, length, len(nodes.names))[:, None]
-    beyond = (at_nodes >= x - 1e-9 * length) & (at_nodes > 0.0)
-    cut_nodes = _moved(nodes.shapes, beyond, R, sections, components)
-    m = cut_nodes.modes
-    stiffness, damping = np.zeros((2, m, m))
-    stiffness[: body.modes, : body.modes] = body.stiffness
-    damping[: body.modes, : body.modes] = body.damping
-    return FlexibleBody(points, Nodes(nodes.names, cut_nodes), stiffness, damping)
+    zero = np.zeros((cut_nodes.modes, cut_nodes.modes))
+    points = MassPoints(placed.mass, cut_points, placed.inertia, placed.com)
+    return FlexibleBody(points, Nodes(nodes.names, cut_nodes), zero, zero)
 
 
 def _between_cuts(x: Array, length: float, most: int) -> tuple[Array, Array]:
@@ -67,7 +67,7 @@ def _between_cuts(x: Array, length: float, most: int) -> tuple[Array, Array]:
 
 
 def _moved(
-    points: Shapes, outboard: np.ndarray, R: Array, sections: Array, components: list[int]
+    points: Shapes, outboard: np.ndarray, R: Array, sections: Array, components: tuple[int, ...]
 ) -> Shapes:
     """Points with further modes that move those outboard (n, sections) along or about the axes of the beam, columns of R."""
     n, m = len(points), points.modes

@@ -16,6 +16,7 @@ from limber.assembly.system import System
 from limber.bodies.beam import shapes_of
 from limber.bodies.beam_cuts import cut_beam
 from limber.bodies.beam_forces import beam_of, compliances
+from limber.bodies.recipe import BeamRecipe
 from limber.bodies.section_forces import COMPONENTS, SectionForces
 from limber.bodies.stations import along_beam
 from limber.checks import Array
@@ -54,10 +55,12 @@ def completed(result: Result, body: str, at: Any, forces: SectionForces) -> Sect
     return forces.with_absent(carried, carried * compliances(along, x))
 
 
-def _carried(result: Result, body: str, recipe: Any, x: Array, components: list[int]) -> Array:
+def _carried(
+    result: Result, body: str, recipe: BeamRecipe, x: Array, components: list[int]
+) -> Array:
     """(n, stations, k): some of the section forces at x (stations,), by number."""
     system = result.system
-    cut: Any = cut_beam(system.bodies[body], recipe, x, components)  # type: ignore[arg-type]
+    cut = cut_beam(recipe, tuple(x.tolist()), tuple(components))
     items = tuple(
         replace(item, body=cut) if name == body else item
         for name, item in system.attachments.items()
