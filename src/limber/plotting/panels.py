@@ -253,8 +253,8 @@ def stress(selection: Selection) -> list[Panel]:
         for k in _stations(selection, body, size.max(axis=2, initial=0.0)):
             p = int(size[:, k].max(axis=0, initial=0.0).argmax())
             lines = [
-                Line("normal", selection.result.t, normal[:, k, p], 0),
                 Line("von Mises", selection.result.t, both[:, k, p], 1),
+                Line("normal", selection.result.t, normal[:, k, p], 0, 1),
             ]
             title = f"{body} at {forces.names[k]}, {_point(forces, k, p)}"
             found.append(Panel("stress (MPa)", lines, title=title))
@@ -297,7 +297,9 @@ def _worst_points(
 
 
 def _point(forces: SectionForces, station: int, point: int) -> str:
-    y, z = forces.surface[0, station, point]
+    places = forces.surface[0, station]
+    near = 1e-9 * float(np.nanmax(np.abs(places)))
+    y, z = (0.0 if abs(x) <= near else x for x in places[point])
     return f"y = {y:.4g} m, z = {z:.4g} m"
 
 
