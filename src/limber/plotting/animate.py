@@ -106,7 +106,7 @@ def _frames(
         axes = scene.open(figure)
         names = list(s.layout)
         colours = {b: to_rgb(colour(i)) for i, b in enumerate(names)}
-        thin = {b: line_width(segments[b].shape[-3]) for b in names}
+        thin = {b: line_width(segments[b].shape[-3], drawn.skeletons[b]) for b in names}
         lines, bars = (
             {
                 b: scene.lines(axes, of[b][0], colors=[colours[b]], linewidths=wide * thin[b])
@@ -122,6 +122,11 @@ def _frames(
         dots = scene.dots(
             axes, joints[0], marker="o", color="0.25", markersize=5.0 if len(moving) <= 20 else 1.5
         )
+        marked = {b: drawn.points[b][:, x.marks] for b, x in drawn.skeletons.items() if len(x.marks)}
+        marks = {
+            b: scene.dots(axes, x[0], marker="o", color=colours[b], markersize=4.0)
+            for b, x in marked.items()
+        }
         masses = {
             b: scene.dots(
                 axes, centres[b][0], marker="s", color=colours[b], markersize=size, zorder=2.5,
@@ -134,7 +139,8 @@ def _frames(
         clock.set_text(what)
         canvas.draw()
         figure.set_layout_engine("none")  # laid out once, so that nothing jumps
-        moving_parts = [*facets.values(), *bars.values(), *lines.values(), *masses.values(), dots, clock]
+        moving_parts = [*facets.values(), *bars.values(), *lines.values(), *marks.values(), *masses.values()]
+        moving_parts += [dots, clock]
         for part in moving_parts:
             part.set_animated(True)
         canvas.draw()
@@ -147,6 +153,8 @@ def _frames(
             for b, x in surfaces.items():
                 scene.move_facets(facets[b], x[k], np.array(colours[b]))
             scene.move_dots(dots, joints[k])
+            for b, drawn_marks in marks.items():
+                scene.move_dots(drawn_marks, marked[b][k])
             for b, drawn_mass in masses.items():
                 scene.move_dots(drawn_mass, centres[b][k])
             clock.set_text(f"{what}   t = {t:.2f} s")

@@ -72,7 +72,8 @@ def mode_shapes(
 
     Displacements are those of the small motion, enlarged in proportion; grey is the configuration itself.
     Bars across a body show how it twists.  Surfaces are bright where they move most.  Squares are the mass centres of
-    rigid bodies; their sides grow with the cube root of the mass.
+    rigid bodies; their sides grow with the cube root of the mass.  Bodies known by their nodes alone, as superelements
+    and those of SID files, are dots at the nodes, with thin lines between neighbours.
     """
     if hasattr(system, "system"):  # a Result, or a scenario
         raise ArgumentTypeError(
@@ -238,7 +239,7 @@ def _panel(figure, where, system, still: Geometry, swing: Swing, amplitude: floa
     for body, states in surfaces.items():
         _surface(scene, axes, still.skeletons[body], states, swing.points[body], swing.reach)
     for body in system.layout:
-        thin = line_width(len(straight[body]))
+        thin = line_width(len(straight[body]), still.skeletons[body])
         scene.lines(axes, straight[body], colors="0.72", linewidths=1.6 * thin)
         scene.lines(axes, bent[1][body], colors=PALE, linewidths=0.8 * thin)
         if twists:
@@ -246,6 +247,10 @@ def _panel(figure, where, system, still: Geometry, swing: Swing, amplitude: floa
             scene.lines(axes, turned[1][body], colors=PALE, linewidths=0.8 * thin)
             scene.lines(axes, turned[0][body], colors=COLOURS[0], linewidths=1.2 * thin)
         scene.lines(axes, bent[0][body], colors=COLOURS[0], linewidths=1.8 * thin)
+        marks = still.skeletons[body].marks
+        for k, look in ((0, "0.72"), (-1, PALE), (1, COLOURS[0])):
+            at = still.points[body][marks] + k * factor * swing.points[body][marks]
+            scene.dots(axes, at, marker="o", markersize=3.5, color=look, zorder=2.05)
     for body, size in mass_markers(system, still).items():
         centre = mass_centre(still, body)
         move = factor * swing.points[body][still.skeletons[body].centre]

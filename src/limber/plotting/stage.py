@@ -11,6 +11,7 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array, shown
 from limber.drawing.geometry import Geometry
+from limber.drawing.skeleton import Skeleton
 from limber.errors import ArgumentValueError
 
 if TYPE_CHECKING:
@@ -204,6 +205,9 @@ def mass_centre(drawn: Geometry, body: str) -> Array:
     return drawn.points[body][..., drawn.skeletons[body].centre, :]
 
 
-def line_width(lines: int) -> float:
-    """The width of the lines of a body beside that of a body of few: frames of many members have thin ones."""
-    return float(np.clip(np.sqrt(60.0 / max(lines, 1)), 0.3, 1.0))
+def line_width(lines: int, drawn: Skeleton) -> float:
+    """The width of the lines of a body beside that of a body of few: frames of many members have thin ones, and so have
+    bodies that are known by their nodes alone."""
+    return float(np.clip(np.sqrt(60.0 / max(lines, 1)), 0.3, 1.0)) * (
+        0.5 if len(drawn.marks) else 1.0
+    )
