@@ -15,7 +15,7 @@ X = np.array([0.0, 0.4, 1.5])
 EXACT = 1e-9
 
 
-def resting(body, wrench=np.zeros(6), gravity=(0, 0, 0), payload=PAYLOAD, **attach):
+def resting(body, wrench=6 * (0.0,), gravity=(0, 0, 0), payload=PAYLOAD, **attach):
     """One row of a result: a body on a wall with a payload at its tip, in equilibrium."""
     a = lb.Assembly("resting", gravity=gravity)
     a.attach("link", body, lb.Fixed(), **attach)
@@ -27,14 +27,21 @@ def resting(body, wrench=np.zeros(6), gravity=(0, 0, 0), payload=PAYLOAD, **atta
     q = lb.equilibrium(s, external=external)
     zero = np.zeros((1, s.nv))
     return lb.Result(
-        s, np.zeros(1), q[None], zero, zero, external={("link", "tip"): external["link", "tip"][None]}
+        s,
+        np.zeros(1),
+        q[None],
+        zero,
+        zero,
+        external={("link", "tip"): external["link", "tip"][None]},
     )
 
 
 def test_axial_force_of_a_hanging_beam_without_stretch_modes_is_the_weight_below():
     body = lb.beam(LENGTH, section=SECTION, modes=1)
     for rotation in (np.eye(3), np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]])):
-        result = resting(body, (0, 0, 0, *(7.0 * rotation[:, 0])), 9.0 * rotation[:, 0], rotation=rotation)
+        result = resting(
+            body, (0, 0, 0, *(7.0 * rotation[:, 0])), 9.0 * rotation[:, 0], rotation=rotation
+        )
         forces = result.section_forces("link", X)
         expected = 9.0 * (PAYLOAD + MASS * (1.0 - X / LENGTH)) + 7.0
         np.testing.assert_allclose(forces.axial[0], expected, rtol=EXACT)
@@ -90,13 +97,17 @@ def test_damped_and_replaced_beams_keep_their_axial_force(tmp_path):
     lb.save(a, tmp_path / "saved.yaml")
     read = lb.load(tmp_path / "saved.yaml").build().bodies["link"]
     for link in (damped, moved, read):
-        forces = resting(link, (0, 0, 0, 7.0, 0, 0), payload=0.0).section_forces("link", [*X, "node5"])
+        forces = resting(link, (0, 0, 0, 7.0, 0, 0), payload=0.0).section_forces(
+            "link", [*X, "node5"]
+        )
         np.testing.assert_allclose(forces.axial[0], 7.0, rtol=EXACT)
         assert forces.names[-1] == "node5"
 
 
 def test_forces_of_a_frame_that_no_mode_has_are_nan_and_said():
-    boom = lb.structures.frame({"root": (0, 0, 0), "tip": (LENGTH, 0, 0)}, [("root", "tip")], SECTION, divide=3)
+    boom = lb.structures.frame(
+        {"root": (0, 0, 0), "tip": (LENGTH, 0, 0)}, [("root", "tip")], SECTION, divide=3
+    )
     body = boom.reduce(clamped="root", modes={"band": (0.0, 600.0)})
     result = resting(body, (0, 0, 0, 7.0, 1.0, 0), payload=0.0)
     with pytest.warns(lb.ModelWarning, match="'link' has these section forces .*: axial, torsion"):
@@ -104,7 +115,9 @@ def test_forces_of_a_frame_that_no_mode_has_are_nan_and_said():
     assert np.isnan(forces.axial).all() and np.isfinite(forces.moment_z).all()
     assert np.isnan(forces.surface_strain).all()
     corrected = boom.reduce(clamped="root", interface="tip", modes=1, method="static-correction")
-    forces = resting(corrected, (0, 0, 0, 7.0, 1.0, 0), payload=0.0).section_forces("link", "root:tip")
+    forces = resting(corrected, (0, 0, 0, 7.0, 1.0, 0), payload=0.0).section_forces(
+        "link", "root:tip"
+    )
     assert forces.axial[0, 0] == pytest.approx(7.0, rel=1e-6)
 
 
@@ -119,4 +132,6 @@ def test_ball_joints_have_no_moments_and_no_nan():
 def test_results_without_rows_have_section_forces_without_rows():
     result = resting(lb.beam(LENGTH, section=SECTION, modes=1), payload=0.0)
     assert result[:0].section_forces("link").axial.shape == (0, 11)
-    assert replace(result, external={}).section_forces("link", "root").axial[0, 0] == pytest.approx(0.0)
+    assert replace(result, external={}).section_forces("link", "root").axial[0, 0] == pytest.approx(
+        0.0
+    )

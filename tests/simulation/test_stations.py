@@ -30,7 +30,11 @@ def result():
         ("knee:root", ["knee:root-knee.2"], [0.0]),
         (("root-knee", 0.25), ["root-knee at 0.25 m"], [-0.75]),
         (("root-knee", 0), ["root-knee at 0 m"], [-1.0]),
-        ([("root-knee", 0.5), "root:knee"], ["root-knee at 0.5 m", "root:root-knee.1"], [-0.5, -1.0]),
+        (
+            [("root-knee", 0.5), "root:knee"],
+            ["root-knee at 0.5 m", "root:root-knee.1"],
+            [-0.5, -1.0],
+        ),
         (("root-knee", 1.0), ["root-knee at 1 m"], [0.0]),
         ("root", ["root:root-knee.1"], [-1.0]),
         ("knee", ["knee:root-knee.2", "knee:knee-tip.1"], [0.0, -0.5]),
@@ -47,7 +51,9 @@ def test_a_member_has_all_its_stations(result):
     assert forces.names[0] == "root:root-knee.1" and forces.names[-1] == "knee:root-knee.2"
     body = result.system.bodies["boom"]
     assert body.members == ("root-knee", "knee-tip") and len(body.stations) == 12
-    frame = lb.structures.frame(NODES, [("root", "knee"), ("root", "knee"), ("knee", "tip")], SECTION)
+    frame = lb.structures.frame(
+        NODES, [("root", "knee"), ("root", "knee"), ("knee", "tip")], SECTION
+    )
     assert frame.member_names == ("root-knee", "root-knee#2", "knee-tip")
     assert frame.stations[:4] == ("root:knee", "knee:root", "root:knee#2", "knee:root#2")
     assert lb.beam(1.0, 1.0, EI=1.0, elements=2).stations == ("root", "node1", "tip")
@@ -74,9 +80,15 @@ def test_messages_list_what_can_be_asked_for(result, at, message):
 
 def test_section_forces_are_shown_in_a_line_and_printed_as_a_table(result):
     forces = result.section_forces("boom", "root-knee")
-    assert repr(forces) == "SectionForces(1 times; 6 stations: root:root-knee.1, root-knee.1:root, root-knee.1:root-knee.2, ...)"
+    assert (
+        repr(forces)
+        == "SectionForces(1 times; 6 stations: root:root-knee.1, root-knee.1:root, root-knee.1:root-knee.2, ...)"
+    )
     lines = str(forces).splitlines()
     assert lines[1].split()[:2] == ["station", "axial"] and len(lines) == 8
     assert lines[2].startswith("root:root-knee.1 ") and " 3" in lines[2]
-    for kind in (lb.structures.beam_forces(lb.beam(1.0, 1.0, EI=1.0)), result[:0].section_forces("boom")):
+    for kind in (
+        lb.structures.beam_forces(lb.beam(1.0, 1.0, EI=1.0)),
+        result[:0].section_forces("boom"),
+    ):
         assert "\n" not in repr(kind) and len(str(kind).splitlines()) > 10

@@ -59,9 +59,7 @@ def _between_cuts(x: Array, length: float, most: int) -> tuple[Array, Array]:
     found = [
         np.polynomial.legendre.leggauss(16 + int((32 + 8 * most) * part / length)) for part in parts
     ]
-    at = [
-        start + 0.5 * part * (1.0 + xi) for start, part, (xi, _) in zip(ends[:-1], parts, found)
-    ]
+    at = [start + 0.5 * part * (1.0 + xi) for start, part, (xi, _) in zip(ends[:-1], parts, found)]
     share = [0.5 * part / length * weight for part, (_, weight) in zip(parts, found)]
     return np.concatenate(at), np.concatenate(share)
 

@@ -13,6 +13,7 @@ from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, array, shown
 from limber.errors import ArgumentTypeError
 from limber.frozen import read_only
+from limber.short_repr import short_repr
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Recovery:
     members : those of a frame.
     beam : what the beam with these stations was made from; None for frames.
     """
+
+    __repr__ = short_repr
 
     gauges: tuple[str, ...] = ()
     strain: Array | None = None

@@ -52,8 +52,14 @@ class SectionForces:
             w = part.reshape(-1, *(1,) * (x.ndim - 1))
             return np.where(w == 0.0, x[first], (1.0 - w) * x[first] + w * x[second])
 
-        arrays = (mixed(x) for x in (self.forces, self.strains, self.surface, self.constants))
-        return SectionForces(*arrays, self.absent[first], tuple(names))
+        return SectionForces(
+            mixed(self.forces),
+            mixed(self.strains),
+            mixed(self.surface),
+            mixed(self.constants),
+            self.absent[first],
+            tuple(names),
+        )
 
     def at(self, eta: Array) -> SectionForces:
         """The forces at modal coordinates eta (n, m), of columns (m,): n times come before the stations.
@@ -61,14 +67,18 @@ class SectionForces:
         Components that no mode has are nan.
         """
         unknown = np.where(self.absent, np.nan, 0.0)
-        forces, strains = (
-            np.moveaxis(x @ eta.T, -1, 0) + unknown for x in (self.forces, self.strains)
+
+        def repeated(x: np.ndarray) -> np.ndarray:
+            return np.broadcast_to(x, (len(eta), *x.shape))
+
+        return SectionForces(
+            np.moveaxis(self.forces @ eta.T, -1, 0) + unknown,
+            np.moveaxis(self.strains @ eta.T, -1, 0) + unknown,
+            repeated(self.surface),
+            repeated(self.constants),
+            repeated(self.absent),
+            self.names,
         )
-        rest = (
-            np.broadcast_to(x, (len(eta), *x.shape))
-            for x in (self.surface, self.constants, self.absent)
-        )
-        return SectionForces(forces, strains, *rest, self.names)
 
     def with_absent(self, forces: Array, strains: Array) -> SectionForces:
         """The same with other numbers for the components that no mode has."""

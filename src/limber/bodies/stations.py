@@ -33,7 +33,9 @@ def requests(at: Any) -> list[Any]:
         ) from None
 
 
-def along_beam(names: tuple[str, ...], length: float, at: Any, owner: str) -> tuple[Array, list[str]]:
+def along_beam(
+    names: tuple[str, ...], length: float, at: Any, owner: str
+) -> tuple[Array, list[str]]:
     """Distances and names of the stations of a beam whose nodes, equally spaced, have these names."""
     nodes = np.linspace(0.0, length, len(names))
     if at is None:
@@ -66,8 +68,9 @@ def in_frame(recovery: Recovery, at: Any, owner: str) -> SectionForces:
         return recovery.forces
     found = [place for which in requests(at) for place in _places(recovery, which, owner)]
     first, second, part, names = zip(*found) if found else ((), (), (), ())
-    numbers = (np.array(x, dtype=int) for x in (first, second))
-    return recovery.forces.between(*numbers, np.array(part, dtype=float), names)
+    return recovery.forces.between(
+        np.array(first, dtype=int), np.array(second, dtype=int), np.array(part, dtype=float), names
+    )
 
 
 def _places(recovery: Recovery, which: Any, owner: str) -> Iterable[Place]:

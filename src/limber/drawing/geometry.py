@@ -20,6 +20,7 @@ from limber.drawing.skeleton import TRIANGLES, Skeleton, skeletons
 from limber.dynamics.evaluate import check_system, vectors
 from limber.dynamics.kinematics import pose
 from limber.joints import Joint
+from limber.short_repr import short_repr
 
 #: rotations (n, 3, 3) and places (n, 3)
 Frame = tuple[Array, Array]
@@ -50,6 +51,8 @@ class Geometry:
     ribs : body name to (..., r, 2, 3), bars across it that turn as the body does there; none (r = 0) across
         bodies that do not twist.
     """
+
+    __repr__ = short_repr
 
     points: dict[str, Array]
     joints: dict[str, JointPlace]

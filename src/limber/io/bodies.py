@@ -364,8 +364,9 @@ class BodyRecoverySection(RecoverySection):
         beam = self.beam.build(where / "beam")
         if (beam.modes, beam.node_set.names) != (body.modes, body.node_set.names):
             raise where.error("the beam must have the modes and the nodes of the body.", "beam")
-        whole = beam.recovered()
-        return made.with_recovery(replace(made.recovery, forces=whole.forces, beam=whole.beam))
+        whole, given = beam.recovered(), made.recovery
+        assert whole is not None and given is not None
+        return made.with_recovery(replace(given, forces=whole.forces, beam=whole.beam))
 
 
 class BodySection(Section):

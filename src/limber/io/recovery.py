@@ -72,10 +72,10 @@ class RecoverySection(Section):
 
 def _section_forces(stations: list[StationSection], m: int) -> SectionForces:
     hint = f"The body has {m} modes."
-    tables = [
+    forces, strains = (
         np.array([array(kind, getattr(x, kind), (6, m), hint) for x in stations])
         for kind in ("forces", "strains")
-    ]
+    )
     most = max(0 if x.surface is None else len(x.surface) for x in stations)
     surface = np.full((len(stations), most, 2), np.nan)
     constants = np.full((len(stations), 4), np.nan)
@@ -90,7 +90,8 @@ def _section_forces(stations: list[StationSection], m: int) -> SectionForces:
                 )
             constants[i, : len(x.stress)] = x.stress
         absent[i, [COMPONENTS.index(name) for name in x.absent or []]] = True
-    return SectionForces(*tables, surface, constants, absent, tuple(x.name for x in stations))
+    names = tuple(x.name for x in stations)
+    return SectionForces(forces, strains, surface, constants, absent, names)
 
 
 def _member(section: MemberSection, stations: tuple[str, ...]) -> MemberStations:
@@ -148,5 +149,5 @@ def _station_data(
     points = surface[~np.isnan(surface[:, 0])]
     known = constants[~np.isnan(constants)]
     missing = [name for name, gone in zip(COMPONENTS, absent) if gone]
-    rest = {"surface": points, "node": node, "stress": known, "absent": missing}
+    rest: dict[str, Any] = {"surface": points, "node": node, "stress": known, "absent": missing}
     return data | {name: value for name, value in rest.items() if len(value)}

@@ -122,7 +122,9 @@ def _frames(
         dots = scene.dots(
             axes, joints[0], marker="o", color="0.25", markersize=5.0 if len(moving) <= 20 else 1.5
         )
-        marked = {b: drawn.points[b][:, x.marks] for b, x in drawn.skeletons.items() if len(x.marks)}
+        marked = {
+            b: drawn.points[b][:, x.marks] for b, x in drawn.skeletons.items() if len(x.marks)
+        }
         marks = {
             b: scene.dots(axes, x[0], marker="o", color=colours[b], markersize=4.0)
             for b, x in marked.items()
@@ -139,7 +141,13 @@ def _frames(
         clock.set_text(what)
         canvas.draw()
         figure.set_layout_engine("none")  # laid out once, so that nothing jumps
-        moving_parts = [*facets.values(), *bars.values(), *lines.values(), *marks.values(), *masses.values()]
+        moving_parts = [
+            *facets.values(),
+            *bars.values(),
+            *lines.values(),
+            *marks.values(),
+            *masses.values(),
+        ]
         moving_parts += [dots, clock]
         for part in moving_parts:
             part.set_animated(True)

@@ -261,7 +261,9 @@ def _panel(figure, where, system, still: Geometry, swing: Swing, amplitude: floa
             )  # fmt: skip
     moving = [b for b in system.layout if system.joints[b].dofs]
     if moving:
-        scene.dots(axes, joint_points(still, moving), marker="o", markersize=3.0, color="0.4", zorder=2.4)
+        scene.dots(
+            axes, joint_points(still, moving), marker="o", markersize=3.0, color="0.4", zorder=2.4
+        )
     return axes, factor > 0.0
 
 

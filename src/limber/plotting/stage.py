@@ -194,7 +194,8 @@ def mass_markers(system: System, drawn: Geometry) -> dict[str, float]:
     """The sizes of the squares at the mass centres of rigid bodies, points, by body: they grow with the cube root of mass."""
     heaviest = max(body.mass for body in system.bodies.values())
     return {
-        name: LIGHTEST + (HEAVIEST - LIGHTEST) * (system.bodies[name].mass / heaviest) ** (1.0 / 3.0)
+        name: LIGHTEST
+        + (HEAVIEST - LIGHTEST) * (system.bodies[name].mass / heaviest) ** (1.0 / 3.0)
         for name, skeleton in drawn.skeletons.items()
         if skeleton.centre is not None
     }

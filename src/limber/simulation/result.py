@@ -19,6 +19,7 @@ from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, array, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 from limber.registry import registered
+from limber.short_repr import short_repr
 from limber.simulation.events import Happened
 from limber.simulation.section_loads import completed
 
@@ -40,6 +41,8 @@ class Statistics:
 class NodeMotion:
     """The motion of a node in world axes: position, velocity and acceleration (n, 3), orientation R (n, 3, 3),
     angular velocity and angular acceleration (n, 3)."""
+
+    __repr__ = short_repr
 
     position: Array
     velocity: Array
@@ -78,6 +81,9 @@ class PowerAudit:
         return largest / exchanged if exchanged > 0.0 else 0.0
 
     def __repr__(self) -> str:
+        return f"PowerAudit({len(self.energy)} rows, accuracy {self.accuracy:.3g}; print it for the table)"
+
+    def __str__(self) -> str:
         rows = {
             "energy at the start": self.energy[0],
             "energy at the end": self.energy[-1],

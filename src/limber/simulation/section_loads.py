@@ -37,7 +37,7 @@ def completed(result: Result, body: str, at: Any, forces: SectionForces) -> Sect
     of = result.system.bodies[body]
     recipe = beam_of(of)
     if recipe is None:
-        missing = ", ".join(name for name, gone in zip(COMPONENTS, absent.any(axis=0)) if gone)
+        missing = ", ".join(COMPONENTS[i] for i in np.flatnonzero(absent.any(axis=0)))
         warn(
             f"no mode of body {body!r} has these section forces in some of its members: {missing}. They are nan there, and so "
             "are the strains and stresses that follow from them. To have them, reduce the frame with more modes, or with "

@@ -100,12 +100,19 @@ class Frame(Structure):
     def recovery(self, shapes: Array) -> Recovery:
         """The section forces by shapes (6 n, m) at both ends of every element, with the names by which one finds them."""
         forces = self.member_forces(shapes)
-        flat = [
-            x.reshape(x.shape[0] * x.shape[1], *x.shape[2:])
-            for x in (forces.forces, forces.strains, forces.surface, forces.constants)
-        ]
+
+        def flat(x: Array) -> Array:
+            return x.reshape(x.shape[0] * x.shape[1], *x.shape[2:])
+
         members = tuple(self._member_stations(i, name) for i, name in enumerate(self.member_names))
-        found = SectionForces(*flat, self._absent(flat[0], members), self.stations)
+        found = SectionForces(
+            flat(forces.forces),
+            flat(forces.strains),
+            flat(forces.surface),
+            flat(forces.constants),
+            self._absent(flat(forces.forces), members),
+            self.stations,
+        )
         nodes = tuple(self.names[j] for j in self.elements.nodes.ravel())
         return Recovery(forces=found, nodes=nodes, members=members)
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from limber.bodies.section import Section
 from limber.bodies.section_forces import SectionForces
 from limber.checks import Array
+from limber.short_repr import short_repr
 from limber.structures.beam_element import (
     collocation,
     compliance,
@@ -29,6 +30,8 @@ Piece = tuple[Section, Section, float, float]
 @dataclass(frozen=True, eq=False)
 class FrameElements:
     """n elements between nodes of a frame; x of the axes (columns of `axes`) leads from the first to the second."""
+
+    __repr__ = short_repr
 
     nodes: np.ndarray  # (n, 2)
     axes: Array  # (n, 3, 3)
@@ -141,7 +144,17 @@ def make_elements(
         mass[chosen], stiffness[chosen] = matrices.mass, matrices.stiffness
         geometric[chosen], end_forces[chosen] = matrices.geometric, matrices.end_forces
     elements = FrameElements(
-        nodes, axes, offset, length, kind, S[:, points:], surface, stress, end_forces, geometric, size
+        nodes,
+        axes,
+        offset,
+        length,
+        kind,
+        S[:, points:],
+        surface,
+        stress,
+        end_forces,
+        geometric,
+        size,
     )
     return elements, elements.assembled(mass), elements.assembled(stiffness)
 

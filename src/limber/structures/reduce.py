@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from limber.bodies.flexible import FlexibleBody, modal_matrices
 from limber.bodies.nodes import Nodes
-from limber.bodies.recovery import Recovery, gauge_shapes
+from limber.bodies.recovery import gauge_shapes
 from limber.bodies.shapes import Shapes
 from limber.checks import Array, array, did_you_mean, flag, listed, repeated, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
@@ -229,11 +229,11 @@ def reduce(
     names = tuple(structure.names[j] for j in kept)
     node_shapes = Shapes(position[kept], translation, rotation, second)
     full = ReducedStructure(work, choice, phi, work.origin(origin))
-    recovery: Recovery | None = structure.recovery(phi)
+    recovered = structure.recovery(phi)
     if rows is not None:
-        recovery = replace(recovery, gauges=gauges, strain=rows @ phi)
-    elif recovery.forces is None:
-        recovery = None
+        recovered = replace(recovered, gauges=gauges, strain=rows @ phi)
+    empty = recovered.forces is None and recovered.strain is None
+    recovery = None if empty else recovered
     found = Nodes(names, node_shapes)
     return FlexibleBody(
         integrals, found, *matrices, reduced_from=full, outline=outline, recovery=recovery
