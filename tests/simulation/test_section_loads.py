@@ -75,8 +75,50 @@ def test_axial_force_of_a_spinning_beam_is_the_centripetal_force_of_what_is_outb
     np.testing.assert_allclose(axial, np.outer([9.0, 25.0], moment), rtol=1e-8)
 
 
+@pytest.mark.parametrize("stiffening", [False, True])
+def test_forces_at_the_root_are_the_reaction_of_the_joint(stiffening):
+    """In any motion of a straight beam, by inverse dynamics of the system whose joint is free."""
+    modes = {"y": 2, "torsion": 1}
+    body = lb.beam(LENGTH, section=SECTION, modes=modes, geometric_stiffening=stiffening)
+    systems = []
+    for joint in (lb.Revolute("z"), lb.Free()):
+        a = lb.Assembly("any", gravity=(1.0, -2.0, 9.0))
+        a.attach("link", body, joint)
+        payload = lb.RigidBody(PAYLOAD, com=(0.1, 0.2, -0.1), inertia=(0.3, 0.4, 0.5))
+        a.attach("payload", payload, lb.Revolute("y"), to="link", at="node4", offset=(0, 0.1, 0.2))
+        systems.append(a.build())
+    s, free = systems
+    rng = np.random.default_rng(3)
+    q, v = s.neutral(), rng.standard_normal(s.nv)
+    q[-1] = 0.7
+    result = lb.Result(s, np.zeros(1), q[None], v[None], rng.standard_normal((1, s.nv)))
+    at, joint = s.layout["link"].v_joint, free.layout["link"].v_joint
+
+    def freed(x):
+        rest = np.zeros(free.nv)
+        rest[: at.start], rest[joint.start + 2], rest[-1] = x[: at.start], x[at.start], x[-1]
+        return rest
+
+    q_free = free.neutral()
+    q_free[-1] = 0.7
+    reaction = lb.inverse_dynamics(free, q_free, freed(v), freed(result.vdot[0]))[joint]
+    forces = result.section_forces("link", "root")
+    np.testing.assert_allclose(forces.axial[0, 0], -reaction[3], rtol=EXACT)
+    np.testing.assert_allclose(forces.shear_z[0, 0], -reaction[5], rtol=EXACT)
+    np.testing.assert_allclose(forces.moment_y[0, 0], -reaction[1], rtol=EXACT)
+
+
+def test_a_beam_held_at_its_tip_carries_the_weight_of_its_other_end():
+    a = lb.Assembly("held", gravity=(-9.0, 0, 0))
+    a.attach("link", lb.beam(LENGTH, section=SECTION, modes=1), lb.Fixed(), inboard="tip")
+    s = a.build()
+    zero = np.zeros((1, s.nv))
+    axial = lb.Result(s, np.zeros(1), zero, zero, zero).section_forces("link", X).axial[0]
+    np.testing.assert_allclose(axial, 9.0 * SECTION.rhoA * X, rtol=EXACT, atol=EXACT)
+
+
 def test_equilibrium_and_stretch_modes_agree_where_both_are_exact():
-    """A stiffened, tapered beam in a slew: the axial force by equilibrium is that of the beam that can stretch."""
+    """A tapered beam that is pulled: the axial force by equilibrium is that of the beam that can stretch."""
     tip = lb.Section.rectangle(0.01, 0.02, STEEL)
     load = (1e4, 1e4)
     found = []
