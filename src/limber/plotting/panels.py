@@ -254,10 +254,11 @@ def stress(selection: Selection) -> list[Panel]:
             p = int(size[:, k].max(axis=0, initial=0.0).argmax())
             lines = [
                 Line("von Mises", selection.result.t, both[:, k, p], 1),
-                Line("normal", selection.result.t, normal[:, k, p], 0, 1),
+                Line(
+                    f"normal at {_point(forces, k, p)}", selection.result.t, normal[:, k, p], 0, 1
+                ),
             ]
-            title = f"{body} at {forces.names[k]}, {_point(forces, k, p)}"
-            found.append(Panel("stress (MPa)", lines, title=title))
+            found.append(Panel("stress (MPa)", lines, title=f"{body} at {forces.names[k]}"))
     if not found and refusal is not None:
         raise refusal
     return found or _nothing(selection, "stress", "is a beam or a frame")
