@@ -48,6 +48,8 @@ class System(Frozen):
         gravity: Array,
         fidelity: str,
         closures: tuple[Closure | Relation, ...] = (),
+        *,
+        regular: bool = True,
     ):
         self.name = name
         #: functions of single states, by call; `dynamics.evaluate.evaluated` puts them here
@@ -77,7 +79,8 @@ class System(Frozen):
                 slice(qm, qj), slice(qj, qj + nq), slice(vm, vm + m), slice(vj, vj + r)
             )
         self.layout: Mapping[str, BodyLayout] = MappingProxyType(layout)
-        refuse_singular(self)
+        if regular:  # forward dynamics needs it, inverse dynamics does not
+            refuse_singular(self)
         self._freeze()
 
     def _close(self, closures: tuple[Closure | Relation, ...]) -> None:

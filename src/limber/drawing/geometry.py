@@ -21,6 +21,7 @@ from limber.drawing.skeleton import TRIANGLES, Skeleton, skeletons
 from limber.dynamics.evaluate import check_system, vectors
 from limber.dynamics.kinematics import pose
 from limber.joints import Joint
+from limber.short_repr import short_repr
 
 #: rotations (n, 3, 3) and places (n, 3)
 Frame = tuple[Array, Array]
@@ -53,6 +54,8 @@ class Geometry:
     closures : name of a cut joint to (..., 4, 3): the node that carries its end a, the origins of its frames a and b,
         and the node that carries its end b.
     """
+
+    __repr__ = short_repr
 
     points: dict[str, Array]
     joints: dict[str, JointPlace]

@@ -47,7 +47,8 @@ class Skeleton(Shaped):
 
     `nodes` maps node numbers to points; `centre` is the point at the mass centre of a rigid body; `ribs` show
     how the body twists.  A body with a surface has `triangles` (t, 3), and lines on it where it ends or bends
-    sharply, `creases` (c, 2).
+    sharply, `creases` (c, 2).  Of a body that is known by its nodes alone, as a superelement, `marks` (k,) are the points
+    at the nodes, to be drawn as dots: its edges say which nodes are near, and are no part of it.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Skeleton(Shaped):
     ribs: Ribs
     triangles: np.ndarray
     creases: np.ndarray
+    marks: np.ndarray
 
 
 def skeletons(system: System, triangles: int = TRIANGLES) -> dict[str, Skeleton]:
@@ -109,6 +111,12 @@ def _skeleton(
     centre = None if drawing.centre is None else points.add_still(drawing.centre)
     shapes = Shapes.joined(points.found)
     edges = neighbours(shapes.position)
+    ribs = ribs_of(shapes, edges)
+    marks: list[int] = []
+    if drawing.flexible and not len(drawing.points):  # nobody knows what is between the nodes
+        marks = sorted(set(numbers.values()))
+        if not _on_a_line(shapes.position):
+            ribs = Ribs(ribs.points[:0], ribs.half[:0], ribs.along[:0])
     return Skeleton(
         item.name,
         drawing.flexible,
@@ -116,10 +124,17 @@ def _skeleton(
         edges,
         numbers,
         centre,
-        ribs_of(shapes, edges),
+        ribs,
         np.zeros((0, 3), np.int64),
         np.zeros((0, 2), np.int64),
+        np.array(marks, np.int64),
     )
+
+
+def _on_a_line(position: Array) -> bool:
+    """Whether points lie on one straight line."""
+    offsets = position - position.mean(axis=0)
+    return bool(np.linalg.matrix_rank(offsets, tol=1e-6 * _size(position) * len(position)) <= 1)
 
 
 def _outlined(
@@ -146,7 +161,8 @@ def _outlined(
     members = ribs_of(outline.shapes, lines, frame=True)
     ribs = Ribs(first + members.points, members.half, members.along)
     parts = name, True, shapes, edges, numbers, None, ribs
-    return Skeleton(*parts, first + triangles, first + folds)
+    none = np.zeros(0, np.int64)
+    return Skeleton(*parts, first + triangles, first + folds, none)
 
 
 def _among(pairs: np.ndarray, known: np.ndarray) -> np.ndarray:

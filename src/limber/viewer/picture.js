@@ -36,7 +36,7 @@ class Painter {
     const heaviest = Math.max(...scene.bodies.map((b) => b.mass), 1e-12);
     this.looks = scene.bodies.map((b) => ({
       colour: rgb(b.colour),
-      radius: (b.flexible ? thinness(b) : 1.3) * this.radius,
+      radius: (b.flexible ? thinness(b) : 1.3) * (b.marks.length ? 0.4 : 1) * this.radius,
       rounded: new Set(b.edges),
       centre: (1.4 + 1.6 * Math.cbrt(b.mass / heaviest)) * this.radius,
       joint: Math.min(this.radius, 0.12 * (extent(b.points) || Infinity)), // no larger than its body
@@ -99,6 +99,7 @@ class Painter {
       for (let i = 0; i < body.creases.length; i += 2)
         picture.creases.push([point(body.creases[i]), point(body.creases[i + 1]), dark, 1]);
     }
+    for (const i of body.marks) picture.balls.push([point(i), point(i), colour, 1.2 * this.radius]);
     for (const [a, b] of place.ribs) picture.tubes.push([a, b, colour, 0.35 * radius]);
     if (place.start) {
       tube(place.start, place.inboard);

@@ -118,6 +118,7 @@ def _body(s: System, item: Attachment, drawn: Skeleton, names: list[str]) -> dic
         "triangles": whole_numbers(drawn.triangles),
         "creases": whole_numbers(drawn.creases),
         "centre": drawn.centre,
+        "marks": drawn.marks.tolist(),
         "ribs": {
             "points": drawn.ribs.points.tolist(),
             "half": encoded(drawn.ribs.half),
