@@ -1,4 +1,4 @@
-"""Input decks of CalculiX and Abaqus: their node and element tables."""
+"""Input decks of CalculiX and Abaqus: their node and element tables and their node sets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from limber.checks import Array, shown
 from limber.io.elements import Element
+from limber.io.node_sets import NodeSets
 from limber.io.sources import Source, number, whole_number
 
 #: Element types by the start of their name: what they are, corners, nodes.  Longer starts are looked up first.
@@ -24,7 +25,7 @@ TYPES = {
 }  # fmt: skip
 #: Keywords that say nothing about where nodes and elements are, and that the stored matrices have in them already.
 _SILENT = {
-    "HEADING", "MATERIAL", "ELASTIC", "DENSITY", "DAMPING", "EXPANSION", "NSET", "ELSET", "SURFACE", "STEP", "FREQUENCY",
+    "HEADING", "MATERIAL", "ELASTIC", "DENSITY", "DAMPING", "EXPANSION", "ELSET", "SURFACE", "STEP", "FREQUENCY",
     "END STEP", "SOLID SECTION", "SHELL SECTION", "BEAM SECTION", "MEMBRANE SECTION", "MASS", "SPRING", "DASHPOT",
     "ORIENTATION", "NODE PRINT", "EL PRINT", "NODE FILE", "EL FILE", "NODE OUTPUT", "ELEMENT OUTPUT", "OUTPUT",
     "CONTACT FILE", "CONTACT PRINT", "RIGID BODY", "EQUATION", "MPC", "TIE", "COUPLING", "KINEMATIC",
@@ -38,11 +39,12 @@ _INCLUDES = 100
 
 @dataclass
 class Deck:
-    """What a deck says about geometry: nodes and their places, elements, rigid bodies, what is fixed."""
+    """What a deck says about geometry: nodes, their places and sets, elements, rigid bodies, what is fixed."""
 
     numbers: list[int] = field(default_factory=list)
     places: list[Array] = field(default_factory=list)
     elements: list[Element] = field(default_factory=list)
+    sets: NodeSets = field(default_factory=NodeSets)
     turning: dict[int, int] = field(default_factory=dict)  # rotation node -> its reference node
     fixed_at: int | None = None  # the line of the first *BOUNDARY
 
@@ -70,6 +72,10 @@ def read_deck(source: Source) -> Deck:
             continue
         if keyword == "NODE":
             _node(file, line, text, deck, known)
+            if "NSET" in options:
+                deck.sets.add(options["NSET"].strip("\"'"), deck.numbers[-1:])
+        elif keyword == "NSET" and "ELSET" not in options:
+            deck.sets.read_line(file, line, text, options)
         elif keyword == "ELEMENT":
             kind, corners, need = _type(file, line, options)
             rest += [x for x in text.split(",") if x.strip()]
@@ -131,6 +137,11 @@ def _start(
         return
     if keyword == "ELEMENT":
         _type(file, line, options)
+    elif keyword == "NSET":
+        if not options.get("NSET"):
+            raise file.error("*NSET needs NSET= the name of the set.", line)
+        if "ELSET" in options:
+            source.ignore(f"*NSET, NSET={options['NSET']}, ELSET={options['ELSET']}")
     elif keyword == "INSTANCE":
         raise file.error(
             "the deck is one of parts and instances: write it flat (in Abaqus, with 'Do not use parts and assemblies').",
