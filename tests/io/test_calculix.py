@@ -386,6 +386,62 @@ def test_abaqus_labels_are_checked(job):
         lb.io.read_abaqus(job / "k.mtx", job / "m.mtx", job / "job.inp")
 
 
+def coordinates(A):
+    """FORMAT=COORDINATE, as Abaqus 2021 writes it: both triangles, mirror images after each other."""
+    pairs = [(i, j) for i in range(len(A)) for j in range(i, len(A)) if A[i, j]]
+    lines = [[(i, j)] if i == j else [(i, j), (j, i)] for i, j in pairs]
+    return "".join(f"{i + 1} {j + 1}  {A[i, j]:.15e}\n" for both in lines for i, j in both)
+
+
+#: A deck of Abaqus/CAE: one part, one instance, sets in it and in the assembly.
+CAE = (
+    "*Heading\n*Part, name=block\n*End Part\n*Assembly, name=Assembly\n*Instance, name=block-1, part=block\n"
+    + DECK
+    + "*Nset, nset=Set-1, generate\n1, 4, 1\n*Solid Section, elset=E, material=steel\n,\n*End Instance\n"
+    "*Nset, nset=left, instance=block-1\n 1, 4\n*End Assembly\n*Material, name=steel\n"
+)
+
+
+def test_abaqus_matrices_by_coordinates(job):
+    """Rows without labels belong to the nodes of the deck in the order of their numbers; node 9 has no element."""
+    M, K = springs()
+    (job / "k.mtx").write_text(coordinates(K))
+    (job / "m.mtx").write_text(coordinates(M))
+    (job / "cae.inp").write_text(CAE)
+    structure = lb.io.read_structure(job / "k.mtx", mass=job / "m.mtx", nodes=job / "cae.inp")
+    np.testing.assert_allclose(structure.K.toarray(), K, rtol=1e-14, atol=1e-10)
+    np.testing.assert_allclose(structure.M.toarray(), M)
+    assert structure.groups == {"Set-1": (0, 1, 2, 3), "left": (0, 3)}
+    (job / "cae.inp").write_text(CAE + "*NODE\n9,5,5,5\n")
+    with pytest.warns(lb.ModelWarning, match="node 9 of .* belongs to no element"):
+        assert len(lb.io.read_abaqus(job / "k.mtx", job / "m.mtx", job / "cae.inp")) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "match"),
+    [
+        ("k.mtx", lambda t: t.replace("1 1 ", "1 x ", 1), r"k.mtx:1: must be row, column, value, .* got '1 x "),
+        ("k.mtx", lambda t: t.replace("\n", "\n\n5 ", 1), r"k.mtx:3: must be row, column, value"),
+        ("k.mtx", lambda t: t.replace("1 1 ", "0 1 ", 1), r"k.mtx:1: must be row, column, value, with rows and columns from 1"),
+        ("k.mtx", lambda t: t.replace("1 1 ", "1 1.5 ", 1), r"k.mtx:1: must be row, column, value"),
+        ("k.mtx", lambda t: "** nothing\n", "there are no entries in it"),
+        ("k.mtx", lambda t: "1 2\n", "must be node, direction, node, direction, value"),
+        ("m.mtx", lambda t: t + "16 16 1.0\n", r"k.mtx: has 16 rows, and the deck 4 nodes: .*FORMAT=MATRIX INPUT"),
+        ("m.mtx", lambda t: "1,1,1,1,1.0\n", r"m.mtx: has 5 columns, and .*k.mtx has 3: write both"),
+        ("cae.inp", lambda t: t.replace("*End Inst", "*Instance\n*End Inst"), "one of several parts and instances"),
+        ("cae.inp", lambda t: t.replace("*NODE", "0., 1., 0.\n*NODE"), "INSTANCE moves or turns its part"),
+    ],
+)  # fmt: skip
+def test_bad_files_of_abaqus_are_refused(job, name, change, match):
+    M, K = springs()
+    (job / "k.mtx").write_text(coordinates(K))
+    (job / "m.mtx").write_text(coordinates(M))
+    (job / "cae.inp").write_text(CAE)
+    (job / name).write_text(change((job / name).read_text()))
+    with pytest.raises(lb.FileError, match=match):
+        lb.io.read_abaqus(job / "k.mtx", job / "m.mtx", job / "cae.inp")
+
+
 @pytest.mark.parametrize(
     ("kind", "nodes", "triangles"),
     [("C3D4", 4, 4), ("C3D10", 10, 4), ("C3D8R", 8, 12), ("C3D20R", 20, 12), ("C3D6", 6, 8), ("C3D15", 15, 8),

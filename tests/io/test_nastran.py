@@ -348,7 +348,7 @@ def test_matrices_of_an_external_superelement_in_its_punch_file(component):
 
 
 def test_rows_of_nothing_are_left_out_of_superelements(component):
-    folder, M, K, labels = component
+    folder, M, K, _ = component
     size = 6 + 14 + 1
     full = {name: np.zeros((size, size)) for name in ("maa", "kaa")}
     rows = [*range(12), *range(18, 18 + 2)]

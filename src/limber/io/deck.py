@@ -30,7 +30,7 @@ _SILENT = {
     "ORIENTATION", "NODE PRINT", "EL PRINT", "NODE FILE", "EL FILE", "NODE OUTPUT", "ELEMENT OUTPUT", "OUTPUT",
     "CONTACT FILE", "CONTACT PRINT", "RIGID BODY", "EQUATION", "MPC", "TIE", "COUPLING", "KINEMATIC",
     "DISTRIBUTING COUPLING", "DISTRIBUTING", "TRANSFORM", "PARAMETER", "PREPRINT", "RESTART", "MATRIX GENERATE",
-    "MATRIX OUTPUT", "PART", "END PART", "ASSEMBLY", "END ASSEMBLY", "USER MATERIAL", "DEPVAR", "ROTARY INERTIA",
+    "MATRIX OUTPUT", "END PART", "ASSEMBLY", "END ASSEMBLY", "END INSTANCE", "USER MATERIAL", "DEPVAR", "ROTARY INERTIA",
     "BOUNDARY", "AMPLITUDE", "INITIAL CONDITIONS",
 }  # fmt: skip
 #: The most files that a deck may include, one in the other or beside each other.
@@ -47,6 +47,7 @@ class Deck:
     sets: NodeSets = field(default_factory=NodeSets)
     turning: dict[int, int] = field(default_factory=dict)  # rotation node -> its reference node
     fixed_at: int | None = None  # the line of the first *BOUNDARY
+    opened: list[str] = field(default_factory=list)  # PART and INSTANCE, as they come
 
     @property
     def position(self) -> Array:
@@ -74,6 +75,15 @@ def read_deck(source: Source) -> Deck:
             _node(file, line, text, deck, known)
             if "NSET" in options:
                 deck.sets.add(options["NSET"].strip("\"'"), deck.numbers[-1:])
+        elif keyword == "INSTANCE":
+            if any(
+                number(file, x, line, "a number of *INSTANCE") for x in text.split(",") if x.strip()
+            ):
+                raise file.error(
+                    "*INSTANCE moves or turns its part: write the deck flat (in Abaqus, with 'Do not use parts and "
+                    "assemblies'), so that its nodes are where the matrices have them.",
+                    line,
+                )
         elif keyword == "NSET" and "ELSET" not in options:
             deck.sets.read_line(file, line, text, options)
         elif keyword == "ELEMENT":
@@ -142,11 +152,14 @@ def _start(
             raise file.error("*NSET needs NSET= the name of the set.", line)
         if "ELSET" in options:
             source.ignore(f"*NSET, NSET={options['NSET']}, ELSET={options['ELSET']}")
-    elif keyword == "INSTANCE":
-        raise file.error(
-            "the deck is one of parts and instances: write it flat (in Abaqus, with 'Do not use parts and assemblies').",
-            line,
-        )
+    elif keyword in ("PART", "INSTANCE"):
+        deck.opened.append(keyword)
+        if deck.opened.count(keyword) > 1:
+            raise file.error(
+                "the deck is one of several parts and instances, whose nodes have other numbers in the matrices: write it "
+                "flat (in Abaqus, with 'Do not use parts and assemblies').",
+                line,
+            )
     elif keyword == "BOUNDARY" and deck.fixed_at is None:
         deck.fixed_at = line
     elif keyword == "RIGID BODY" and "ROT NODE" in options and "REF NODE" in options:

@@ -63,8 +63,8 @@ def read_nastran(
         for A in choose(holder, read_matrices(holder), mass, stiffness)
     )
     labels = _labels(holder, bulk, M, K)
-    labels, *both = _used(geometry, labels, *_aligned(holder, labels, M, K))
-    result = _made(holder, geometry, bulk, labels, *both, factors)
+    used = _used(geometry, labels, *_aligned(holder, labels, M, K))
+    result = _made(holder, geometry, bulk, *used, factors)
     geometry.report("Whether the matrices have them in them, the files do not say.")
     if holder is not geometry:
         holder.report()

@@ -77,7 +77,7 @@ def _from_matrices(source: Source, mass: Any, nodes: Any, units: Any) -> Structu
             "nodes (name x y z a line) or, for matrices of Abaqus, its deck (.inp)."
         )
     if str(nodes).lower().endswith(".inp"):
-        from limber.io.calculix import read_abaqus  # noqa: PLC0415
+        from limber.io.abaqus import read_abaqus  # noqa: PLC0415
 
         return read_abaqus(source.path, mass, nodes, units=units)
     from limber.io.matrix_market import read_matrix_market  # noqa: PLC0415
