@@ -9,7 +9,7 @@ import numpy as np
 from limber.bodies import FlexibleBody
 from limber.bodies.recovery import Recovery, gauge_shapes
 from limber.bodies.section_forces import SectionForces
-from limber.checks import array
+from limber.checks import array, did_you_mean
 from limber.errors import ArgumentValueError
 from limber.io.document import Where
 from limber.io.fields import Name, numbers
@@ -74,4 +74,51 @@ def recovery_data(recovery: Recovery) -> dict[str, Any]:
             if len(there):
                 station["surface"] = there
             data["stations"].append(station)
+    return data
+
+
+#: The arrays of what is recovered, in an .npz: `packed` says what they hold.
+ARRAYS = ("gauges", "strain", "stations", "forces", "strains", "surface")
+
+
+def packed(data: dict[str, Any]) -> dict[str, np.ndarray]:
+    """The data of `recovery_data` as arrays: names (g,), strain (g, m); names (s,), forces (s, 6, m), ... of stations."""
+    arrays: dict[str, np.ndarray] = {}
+    if "strain" in data:
+        arrays |= {
+            "gauges": np.array([*data["strain"]]),
+            "strain": np.array([*data["strain"].values()]),
+        }
+    if "stations" in data:
+        stations = data["stations"]
+        arrays["stations"] = np.array([x["name"] for x in stations])
+        for kind in ("forces", "strains"):
+            arrays[kind] = np.array([x[kind] for x in stations])
+        most = max(len(x.get("surface", ())) for x in stations)
+        arrays["surface"] = np.full((len(stations), most, 2), np.nan)
+        for x, points in zip(stations, arrays["surface"]):
+            points[: len(x.get("surface", ()))] = x.get("surface", np.zeros((0, 2)))
+    return arrays
+
+
+def unpacked(arrays: dict[str, Any], where: Where) -> dict[str, Any]:
+    """The data whose `packed` arrays, as lists, these are."""
+    for group in (ARRAYS[:2], ARRAYS[2:]):
+        sizes = {len(arrays[name]) if isinstance(arrays.get(name), list) else -1 for name in group}
+        if sizes != {-1} and len(sizes) > 1:
+            raise where.error(
+                f"recovery: the arrays {', '.join(group)} belong together, one row a name."
+            )
+    unknown = [name for name in arrays if name not in ARRAYS]
+    if unknown:
+        raise where.error(f"recovery/{unknown[0]} is unknown. {did_you_mean(unknown[0], ARRAYS)}")
+    data: dict[str, Any] = {}
+    if "gauges" in arrays:
+        data["strain"] = dict(zip(arrays["gauges"], arrays["strain"]))
+    if "stations" in arrays:
+        data["stations"] = []
+        for name, forces, strains, surface in zip(*(arrays[name] for name in ARRAYS[2:])):
+            there = [point for point in surface if not np.isnan(point).any()]
+            station = {"name": name, "forces": forces, "strains": strains}
+            data["stations"].append(station | ({"surface": there} if there else {}))
     return data
