@@ -22,9 +22,9 @@ from scipy.sparse.linalg import cg
 
 from limber.bodies.flexible import FlexibleBody
 from limber.checks import Array, listed
-from limber.frozen import Frozen
 from limber.structures.choice import Choice, chosen_modes
 from limber.structures.comparison import EQUAL, Comparison, assurance, static_loads
+from limber.structures.reduced_model import ReducedModel
 from limber.structures.rigid import rigid_motions
 from limber.structures.support import Support
 from limber.structures.threads import one_thread
@@ -33,34 +33,13 @@ if TYPE_CHECKING:
     from limber.structures.reduce import Reduction
 
 
-class ReducedStructure(Frozen):
-    """A structure, how it was reduced, and the shapes (N, m) of the body in its freedoms.
+class ReducedStructure(ReducedModel):
+    """A structure, and how it was reduced."""
 
-    origin : of the body frame in the axes of the structure; `axes` (3, 3) has those of the structure as columns, in the
-    body frame.
-    """
-
-    def __init__(
-        self,
-        work: Reduction,
-        choice: Choice,
-        shapes: Array,
-        origin: Array,
-        axes: Array | None = None,
-    ):
+    def __init__(self, work: Reduction, choice: Choice, shapes: Array, origin: Array):
         self.work = work
         self.choice = choice
-        self.shapes = shapes
-        self.origin = origin
-        self.axes = np.eye(3) if axes is None else axes
-        self._freeze()
-
-    def placed(self, R: Array, shift: Array) -> ReducedStructure:
-        """The same of the body in another frame, in which its old origin lies at `shift`, its old axes are those of R."""
-        axes = R @ self.axes
-        return ReducedStructure(
-            self.work, self.choice, self.shapes, self.origin - axes.T @ shift, axes
-        )
+        super().__init__(shapes, origin)
 
     def compare(
         self,
