@@ -25,7 +25,7 @@ TYPES = {
 }  # fmt: skip
 #: Keywords that say nothing about where nodes and elements are, and that the stored matrices have in them already.
 _SILENT = {
-    "HEADING", "MATERIAL", "ELASTIC", "DENSITY", "DAMPING", "EXPANSION", "ELSET", "SURFACE", "STEP", "FREQUENCY",
+    "HEADING", "MATERIAL", "DENSITY", "DAMPING", "EXPANSION", "ELSET", "SURFACE", "STEP", "FREQUENCY",
     "END STEP", "SOLID SECTION", "SHELL SECTION", "BEAM SECTION", "MEMBRANE SECTION", "MASS", "SPRING", "DASHPOT",
     "ORIENTATION", "NODE PRINT", "EL PRINT", "NODE FILE", "EL FILE", "NODE OUTPUT", "ELEMENT OUTPUT", "OUTPUT",
     "CONTACT FILE", "CONTACT PRINT", "RIGID BODY", "EQUATION", "MPC", "TIE", "COUPLING", "KINEMATIC",
@@ -46,6 +46,9 @@ class Deck:
     elements: list[Element] = field(default_factory=list)
     sets: NodeSets = field(default_factory=NodeSets)
     turning: dict[int, int] = field(default_factory=dict)  # rotation node -> its reference node
+    elastic: list[tuple[float, float] | None] = field(
+        default_factory=list
+    )  # E, nu of each; None: others
     fixed_at: int | None = None  # the line of the first *BOUNDARY
     opened: list[str] = field(default_factory=list)  # PART and INSTANCE, as they come
 
@@ -75,6 +78,8 @@ def read_deck(source: Source) -> Deck:
             _node(file, line, text, deck, known)
             if "NSET" in options:
                 deck.sets.add(options["NSET"].strip("\"'"), deck.numbers[-1:])
+        elif keyword == "ELASTIC":
+            _elastic(file, line, text, deck)
         elif keyword == "INSTANCE":
             if any(
                 number(file, x, line, "a number of *INSTANCE") for x in text.split(",") if x.strip()
@@ -160,6 +165,9 @@ def _start(
                 "flat (in Abaqus, with 'Do not use parts and assemblies').",
                 line,
             )
+    elif keyword == "ELASTIC":
+        isotropic = options.get("TYPE", "ISOTROPIC").upper() in ("ISOTROPIC", "ISO")
+        deck.elastic.append((0.0, 0.0) if isotropic else None)
     elif keyword == "BOUNDARY" and deck.fixed_at is None:
         deck.fixed_at = line
     elif keyword == "RIGID BODY" and "ROT NODE" in options and "REF NODE" in options:
@@ -201,6 +209,19 @@ def _node(file: Source, line: int, text: str, deck: Deck, known: set[int]) -> No
     known.add(node)
     deck.numbers.append(node)
     deck.places.append(np.array(place + [0.0] * (3 - len(place))))
+
+
+def _elastic(file: Source, line: int, text: str, deck: Deck) -> None:
+    """A line of *ELASTIC: E, nu, and a temperature; a material that has several lines depends on it."""
+    first = deck.elastic[-1] == (0.0, 0.0)
+    words = [*text.split(","), "", ""]
+    deck.elastic[-1] = None
+    if first and not "".join(words[2:]).strip():
+        E, nu = (
+            number(file, x, line, f"{name} of *ELASTIC") if x.strip() else 0.0
+            for name, x in zip(("E", "nu"), words)
+        )
+        deck.elastic[-1] = (E, nu)
 
 
 def _cut(file: Source, line: int, need: int, rest: list[str]):

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from limber.checks import Array
 from limber.errors import ModelWarning, warn
 from limber.io.deck import Deck
+from limber.io.deck_solid import deck_solid
 from limber.io.elements import outline
 from limber.io.sources import Source, several
 from limber.io.units import in_si
@@ -73,6 +74,7 @@ def structure_of_labels(
             edges=edges,
             triangles=triangles,
             groups=_groups(geometry, geometry_source, rows),
+            geometric=deck_solid(geometry, rows, position, scales) if freedoms == 3 else None,
         )
     if left_out:
         lost = set(left_out)
