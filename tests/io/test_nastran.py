@@ -8,6 +8,7 @@ import pytest
 import scipy.linalg
 
 import limber as lb
+from helpers.nastran import eigenvalues
 from helpers.output2 import superelement
 from helpers.straight_beam import straight_beam
 from limber.structures import Superelement
@@ -29,19 +30,6 @@ def quiet(function, *arguments, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lb.ModelWarning)
         return function(*arguments, **options)
-
-
-def eigenvalues(path, title):
-    """The last table of eigenvalues with a title in a printed output of Nastran."""
-    lines = path.read_text("latin-1").splitlines()
-    start = max(i for i, line in enumerate(lines) if title in line and "E I G E N" in lines[i - 1])
-    values = []
-    for line in lines[start + 3 :]:
-        words = line.split()
-        if len(words) != 7:
-            break
-        values.append(float(words[2]))
-    return np.array(values)
 
 
 def omega_of(body, joint, **place):
