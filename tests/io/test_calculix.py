@@ -315,6 +315,7 @@ def test_abaqus_matrices_with_labels(job):
         ("job.inp", lambda t: t.replace("*NODE", "*NODE,SYSTEM=C"), "not Cartesian"),
         ("job.inp", lambda t: "*INCLUDE,INPUT=job.inp\n", "no file may include itself"),
         ("job.inp", lambda t: "*HEADING\n", "there are no nodes in it"),
+        ("job.inp", lambda t: t + "*STEP\n*FREQUENCY\n", r"a \*STEP without its \*END STEP. Is the file cut off"),
         ("job.inp", lambda t: t + "*NSET\n1,2\n", r"job.inp:8: \*NSET needs NSET="),
         ("job.inp", lambda t: t + "*NSET,NSET=A\n1,TOP\n", r"job.inp:9: the set A must have numbers .* got 'TOP'"),
         ("job.inp", lambda t: t + "*NSET,NSET=A,GENERATE\n4,1\n", "of the set A must be first, last and step, got '4, 1'"),
@@ -428,7 +429,7 @@ def test_abaqus_matrices_by_coordinates(job):
         ("k.mtx", lambda t: "1 2\n", "must be node, direction, node, direction, value"),
         ("m.mtx", lambda t: t + "16 16 1.0\n", r"k.mtx: has 16 rows, and the deck 4 nodes: .*FORMAT=MATRIX INPUT"),
         ("m.mtx", lambda t: "1,1,1,1,1.0\n", r"m.mtx: has 5 columns, and .*k.mtx has 3: write both"),
-        ("cae.inp", lambda t: t.replace("*End Inst", "*Instance\n*End Inst"), "one of several parts and instances"),
+        ("cae.inp", lambda t: t.replace("*End Assem", "*Instance\n*End Instance\n*End Assem"), "one of several parts and instances"),
         ("cae.inp", lambda t: t.replace("*NODE", "0., 1., 0.\n*NODE"), "INSTANCE moves or turns its part"),
     ],
 )  # fmt: skip

@@ -363,6 +363,25 @@ def test_rows_of_nothing_are_left_out_of_superelements(component):
     assert se.reduce(clamped="7", modes=3).nodes.names == ("7", "8")
 
 
+def test_labels_that_are_no_freedoms_are_refused(component):
+    folder, M, K, labels = component
+    columns = [*labels[:-1], (8, 8), (101, 0), (103, 0)]
+    superelement(folder / "part.op2", M, K, columns, columns)
+    with pytest.raises(
+        lb.FileError, match=r"part.op2: rows .* the direction 8 of GRID 8: directions"
+    ):
+        lb.io.read_nastran(folder / "part.asm")
+    (folder / "part.op2").unlink()
+    op4.write(str(folder / "part.op4"), {"maa": M, "kaa": K})
+    (folder / "part.pch").write_text("$ cut off\n")
+    with pytest.raises(
+        lb.FileError, match=r"part.pch: there is no EXTRN card in it, .* Is the file cut"
+    ):
+        lb.io.read_nastran(folder / "part.asm")
+    (folder / "part.op4").unlink()
+    (folder / "part.pch").unlink()
+
+
 def test_a_card_is_told_of_once(model):
     """The matrices stand in the bulk data themselves."""
     folder = model[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -25,14 +26,16 @@ TYPES = {
 }  # fmt: skip
 #: Keywords that say nothing about where nodes and elements are, and that the stored matrices have in them already.
 _SILENT = {
-    "HEADING", "MATERIAL", "DENSITY", "DAMPING", "EXPANSION", "ELSET", "SURFACE", "STEP", "FREQUENCY",
-    "END STEP", "SOLID SECTION", "SHELL SECTION", "BEAM SECTION", "MEMBRANE SECTION", "MASS", "SPRING", "DASHPOT",
+    "HEADING", "MATERIAL", "DENSITY", "DAMPING", "EXPANSION", "ELSET", "SURFACE", "FREQUENCY",
+    "SOLID SECTION", "SHELL SECTION", "BEAM SECTION", "MEMBRANE SECTION", "MASS", "SPRING", "DASHPOT",
     "ORIENTATION", "NODE PRINT", "EL PRINT", "NODE FILE", "EL FILE", "NODE OUTPUT", "ELEMENT OUTPUT", "OUTPUT",
     "CONTACT FILE", "CONTACT PRINT", "RIGID BODY", "EQUATION", "MPC", "TIE", "COUPLING", "KINEMATIC",
     "DISTRIBUTING COUPLING", "DISTRIBUTING", "TRANSFORM", "PARAMETER", "PREPRINT", "RESTART", "MATRIX GENERATE",
-    "MATRIX OUTPUT", "END PART", "ASSEMBLY", "END ASSEMBLY", "END INSTANCE", "USER MATERIAL", "DEPVAR", "ROTARY INERTIA",
+    "MATRIX OUTPUT", "USER MATERIAL", "DEPVAR", "ROTARY INERTIA",
     "BOUNDARY", "AMPLITUDE", "INITIAL CONDITIONS",
 }  # fmt: skip
+#: Keywords that have an END.
+_ENDED = ("STEP", "PART", "INSTANCE", "ASSEMBLY")
 #: The most files that a deck may include, one in the other or beside each other.
 _INCLUDES = 100
 
@@ -50,7 +53,8 @@ class Deck:
         default_factory=list
     )  # E, nu of each; None: others
     fixed_at: int | None = None  # the line of the first *BOUNDARY
-    opened: list[str] = field(default_factory=list)  # PART and INSTANCE, as they come
+    opened: Counter[str] = field(default_factory=Counter)  # how often each of _ENDED comes
+    ended: Counter[str] = field(default_factory=Counter)  # and its END
 
     @property
     def position(self) -> Array:
@@ -107,6 +111,11 @@ def read_deck(source: Source) -> Deck:
             rest = []
     if rest:
         raise _cut(file, line, need, rest)
+    for keyword, count in deck.opened.items():
+        if count != deck.ended[keyword]:
+            raise source.error(
+                f"there is a *{keyword} without its *END {keyword}. Is the file cut off?"
+            )
     for _, _, used in deck.elements:
         missing = [node for node in used if node not in known]
         if missing:
@@ -157,14 +166,16 @@ def _start(
             raise file.error("*NSET needs NSET= the name of the set.", line)
         if "ELSET" in options:
             source.ignore(f"*NSET, NSET={options['NSET']}, ELSET={options['ELSET']}")
-    elif keyword in ("PART", "INSTANCE"):
-        deck.opened.append(keyword)
-        if deck.opened.count(keyword) > 1:
+    elif keyword in _ENDED:
+        deck.opened[keyword] += 1
+        if keyword in ("PART", "INSTANCE") and deck.opened[keyword] > 1:
             raise file.error(
                 "the deck is one of several parts and instances, whose nodes have other numbers in the matrices: write it "
                 "flat (in Abaqus, with 'Do not use parts and assemblies').",
                 line,
             )
+    elif keyword.removeprefix("END ") in _ENDED:
+        deck.ended[keyword.removeprefix("END ")] += 1
     elif keyword == "ELASTIC":
         isotropic = options.get("TYPE", "ISOTROPIC").upper() in ("ISOTROPIC", "ISO")
         deck.elastic.append((0.0, 0.0) if isotropic else None)

@@ -62,6 +62,10 @@ def read_nastran(
         _with_points(A, set(bulk.points))
         for A in choose(holder, read_matrices(holder), mass, stiffness)
     )
+    if assembly and punch.exists() and bulk.order is None and M.labels is None:
+        raise punch.error(
+            "there is no EXTRN card in it, which says what the rows of the matrices are. Is the file cut off?"
+        )
     labels = _labels(holder, bulk, M, K)
     used = _used(geometry, labels, *_aligned(holder, labels, M, K))
     result = _made(holder, geometry, bulk, *used, factors)
@@ -103,6 +107,12 @@ def _labels(holder: Source, bulk: Bulk, M: Matrix, K: Matrix) -> list[Label]:
     else:
         labels = [(g, d) for g in bulk.grids for d in range(1, 7)] + [(p, 0) for p in bulk.points]
         labels.sort()
+    wrong = [label for label in labels if not 0 <= label[1] <= 6]
+    if wrong:
+        raise holder.error(
+            f"rows of the matrices belong to the direction {wrong[0][1]} of GRID {wrong[0][0]}: directions are 1 to 6. Is the "
+            "file damaged?"
+        )
     missing = sorted({p for p, d in labels if d} - set(bulk.grids))  # points (d = 0) need no place
     if missing:
         raise holder.error(
