@@ -33,7 +33,8 @@ from limber.io.fields import (
     whole,
 )
 from limber.io.npz import from_npz
-from limber.io.recovery import RecoverySection, recovery_data
+from limber.io.recovery import ARRAYS as RECOVERY_ARRAYS
+from limber.io.recovery import RecoverySection, packed, recovery_data, unpacked
 from limber.io.rotations import RotationSection
 from limber.io.section import Section, validated
 
@@ -160,8 +161,11 @@ class NodesSection(PointsSection):
     def build(self, where: Where) -> FlexibleBody:
         """The body."""
         given = {name: getattr(self, name) for name in self.ARRAYS}
+        recovery: dict[str, Any] = {}
         if self.file is not None:
-            read = from_npz(where / "file", self.file, self.group, self.ARRAYS)
+            known = (*self.ARRAYS, *(f"recovery/{name}" for name in RECOVERY_ARRAYS))
+            read = from_npz(where / "file", self.file, self.group, known)
+            recovery = nested({key: read.pop(key) for key in known if key in read and "/" in key})
             if "names" in read:
                 read["names"] = [str(name) for name in read["names"].ravel()]
             given |= {name: x for name, x in read.items() if given[name] is None}
@@ -169,7 +173,8 @@ class NodesSection(PointsSection):
             if given[name] is None:
                 raise where.error(f"{name!r} is missing: neither here nor in an .npz.")
         with where.checked():
-            return FlexibleBody.from_nodes(**given)
+            body = FlexibleBody.from_nodes(**given)
+        return _recovering(body, recovery, where / "file")
 
 
 class NodeShapesSection(Section):
@@ -268,21 +273,22 @@ class ModalSection(Section):
     file: FileName | None = None
     group: Name | None = None
 
-    def _from_file(self, where: Where) -> ModalSection:
-        """The section whose content is in the .npz."""
+    def _from_file(self, where: Where) -> FlexibleBody:
+        """The body that is in the .npz."""
         beside = [key for key in self.model_fields_set if key not in ("file", "group")]
         if beside:
             raise where.error(
                 f"{beside[0]!r} is given beside 'file', which has all of the body. Leave one of them out.", beside[0]
             )  # fmt: skip
         assert self.file is not None
-        arrays = from_npz(where / "file", self.file, self.group, None)
-        return validated(ModalSection, nested(arrays), where / "file")
+        return body_of_arrays(
+            ModalSection, from_npz(where / "file", self.file, self.group, None), where / "file"
+        )
 
     def build(self, where: Where) -> FlexibleBody:
         """The body."""
         if self.file is not None:
-            return self._from_file(where).build(where)
+            return self._from_file(where)
         for name in ("nodes", "stiffness"):
             if getattr(self, name) is None:
                 raise where.error(f"{name!r} is missing.")
@@ -335,6 +341,26 @@ def nested(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
                 inside = {}
         inside[last] = values.tolist()
     return found
+
+
+def body_of_arrays(
+    kind: type[ModalSection | NodesSection], arrays: dict[str, np.ndarray], where: Where
+) -> FlexibleBody:
+    """The body of an .npz, with the strains and section forces there."""
+    content = nested(arrays)
+    recovery = {"recovery": content.pop("recovery")} if "recovery" in content else {}
+    return _recovering(validated(kind, content, where, "").build(where), recovery, where)
+
+
+def _recovering(body: FlexibleBody, content: dict[str, Any], where: Where) -> FlexibleBody:
+    """The body with what an .npz says about strains and section forces, if it does."""
+    recovery = content.get("recovery")
+    if recovery is None:
+        return body
+    if not isinstance(recovery, dict):
+        raise where.error("recovery must be arrays recovery/gauges, recovery/strain, ....")
+    section = validated(BodyRecoverySection, unpacked(recovery, where), where, "recovery/")
+    return section.build(body, where)
 
 
 def flattened(content: dict[str, Any], prefix: str = "") -> dict[str, np.ndarray]:
@@ -463,6 +489,15 @@ WRITERS: dict[str, Callable[[Any, bool], dict[str, Any]]] = {
     RigidBody.kind: rigid_data,
     FlexibleBody.kind: flexible_data,
 }
+
+
+def npz_data(data: dict[str, Any]) -> tuple[str, dict[str, np.ndarray]] | None:
+    """The key of the section and the arrays of a body for an .npz, from `body_data`; None for rigid bodies and beams."""
+    for kind in ("nodes", "modal"):
+        if kind in data:
+            recovery = {"recovery": packed(data["recovery"])} if "recovery" in data else {}
+            return kind, flattened(data[kind] | recovery)
+    return None
 
 
 def beam_data(recipe: Any) -> dict[str, Any]:

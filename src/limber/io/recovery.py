@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from limber.bodies import FlexibleBody
 from limber.bodies.recovery import MemberStations, Recovery, gauge_shapes
 from limber.bodies.section_forces import COMPONENTS, SectionForces
-from limber.checks import Array, array
+from limber.checks import Array, array, did_you_mean
 from limber.errors import ArgumentValueError
 from limber.io.document import Where
 from limber.io.fields import Name, numbers
@@ -151,3 +152,72 @@ def _station_data(
     missing = [name for name, gone in zip(COMPONENTS, absent) if gone]
     rest: dict[str, Any] = {"surface": points, "node": node, "stress": known, "absent": missing}
     return data | {name: value for name, value in rest.items() if len(value)}
+
+
+#: The arrays of what is recovered, in an .npz: `packed` says what they hold.
+ARRAYS = ("gauges", "strain", "forces", "strains", "surface", "about")
+
+
+def packed(data: dict[str, Any]) -> dict[str, np.ndarray]:
+    """The data of `recovery_data` as arrays: names (g,), strain (g, m); forces (s, 6, m), ... of stations.
+
+    `about` is the rest, which is small, as JSON: names of stations, members of frames, the beam.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    about = {key: value for key, value in data.items() if key not in ("strain", "stations")}
+    if "strain" in data:
+        arrays |= {
+            "gauges": np.array([*data["strain"]]),
+            "strain": np.array([*data["strain"].values()]),
+        }
+    if "stations" in data:
+        stations = data["stations"]
+        for kind in ("forces", "strains"):
+            arrays[kind] = np.array([x[kind] for x in stations])
+        most = max(len(x.get("surface", ())) for x in stations)
+        arrays["surface"] = np.full((len(stations), most, 2), np.nan)
+        for x, points in zip(stations, arrays["surface"]):
+            points[: len(x.get("surface", ()))] = x.get("surface", np.zeros((0, 2)))
+        about["stations"] = [
+            {key: value for key, value in x.items() if key not in arrays} for x in stations
+        ]
+    if about:
+        arrays["about"] = np.array(json.dumps(about, default=lambda x: x.tolist()))
+    return arrays
+
+
+def unpacked(arrays: dict[str, Any], where: Where) -> dict[str, Any]:
+    """The data whose `packed` arrays, as lists, these are."""
+    unknown = [name for name in arrays if name not in ARRAYS]
+    if unknown:
+        raise where.error(f"recovery/{unknown[0]} is unknown. {did_you_mean(unknown[0], ARRAYS)}")
+    data: dict[str, Any] = {}
+    if "about" in arrays:
+        try:
+            data = json.loads(arrays["about"])
+        except (TypeError, ValueError):
+            raise where.error("recovery/about must be text in JSON.") from None
+        if not isinstance(data, dict) or not isinstance(data.get("stations", []), list):
+            raise where.error("recovery/about must be an object, its stations a list.")
+    _check_sizes("gauges, strain", [arrays.get(name) for name in ("gauges", "strain")], where)
+    parts = [arrays.get(name) for name in ("forces", "strains", "surface")]
+    _check_sizes("about, forces, strains, surface", [data.get("stations"), *parts], where)
+    if "gauges" in arrays:
+        data["strain"] = dict(zip(arrays["gauges"], arrays["strain"]))
+    if "stations" in data:
+        for station, forces, strains, surface in zip(data["stations"], *parts):
+            if not isinstance(station, dict):
+                raise where.error(
+                    "recovery/about must be an object, its stations a list of objects."
+                )
+            there = [point for point in surface if not np.isnan(point).any()]
+            station |= {"forces": forces, "strains": strains}
+            station |= {"surface": there} if there else {}
+    return data
+
+
+def _check_sizes(names: str, parts: list[Any], where: Where) -> None:
+    """Refuse arrays of which some are missing or have other lengths."""
+    sizes = {len(part) if isinstance(part, list) else -1 for part in parts}
+    if len(sizes) > 1:
+        raise where.error(f"recovery: {names} belong together, one row a name.")

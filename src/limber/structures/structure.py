@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.nodes import node_names
 from limber.bodies.recovery import Recovery
-from limber.checks import Array, array, integer, shown, suggestion
+from limber.checks import Array, array, integer, listed, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.frozen import Frozen
 from limber.structures import matrices
 from limber.structures.modes import StructureModes, structure_modes
 from limber.structures.outline import OutlineRows, node_outline
+from limber.structures.places import Located, Places, checked_groups
 from limber.structures.reduce import reduce
 
 #: A node of a structure, by name or number.
@@ -26,7 +26,7 @@ Node = str | int | np.integer
 Geometric = Callable[[Array], Any]
 
 
-class Structure(Frozen):
+class Structure(Located):
     """An elastic structure of n nodes with the full matrices of finite elements; `reduce` makes a body of it.
 
     Parameters
@@ -37,6 +37,8 @@ class Structure(Frozen):
         not resist rigid-body motion.  Rotations that no element uses have rows and columns of zeros.
     names : n names of the nodes.  None: "0", "1", ...
     edges, triangles : (e, 2) and (t, 3) numbers of nodes, the lines and the surface that pictures show.
+    groups : {name: node numbers}, such as the nodes of a face.  The arguments of `reduce` take the name of a group for
+        that of a node: it is held as a whole, and it moves as the rigid body that fits its nodes best.
     geometric : function of the displacements u (6 n or 3 n) under some static load; it returns the geometric
         stiffness matrix of the stresses that u causes, linear in u.  Only `reduce(geometric_stiffening=True)` needs it.
 
@@ -53,6 +55,7 @@ class Structure(Frozen):
         names: Sequence[str] | None = None,
         edges: ArrayLike | None = None,
         triangles: ArrayLike | None = None,
+        groups: Mapping[str, Iterable[int]] | None = None,
         geometric: Geometric | None = None,
     ):
         self.position = array("position", position, ("n", 3), "One point per node.")
@@ -79,6 +82,7 @@ class Structure(Frozen):
         matrices.check_units(self.M, self.K, self.position)
         self.edges = _node_numbers("edges", edges, 2, n)
         self.triangles = _node_numbers("triangles", triangles, 3, n)
+        self.groups = checked_groups(groups, n)
         if geometric is not None and not callable(geometric):
             raise ArgumentTypeError(
                 f"geometric must be a function of the displacements, got {shown(geometric)}."
@@ -109,18 +113,25 @@ class Structure(Frozen):
         return self.K.diagonal() > 0.0
 
     @cached_property
-    def _numbers(self) -> dict[str, int]:
+    def numbers(self) -> dict[str, int]:
+        """The numbers of the nodes by their names."""
         return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def places(self) -> Places:
+        """Its nodes and groups, as the arguments of `reduce` name them."""
+        return Places(self)
 
     def node(self, which: Node, argument: str = "node") -> int:
         """The number of a node that is given by name or number; `argument` is for the message."""
         if isinstance(which, str):
-            if which in self._numbers:
-                return self._numbers[which]
+            if which in self.numbers:
+                return self.numbers[which]
             known = ", ".join(map(repr, self.names[:12])) + (", ..." if len(self) > 12 else "")
+            groups = f"; its groups are: {listed(self.groups)}" if self.groups else ""
             raise ArgumentValueError(
-                f"{argument}={which!r} is not a node of the structure; its nodes are: {known}."
-                f"{suggestion(which, self.names)}"
+                f"{argument}={which!r} is not a node of the structure; its nodes are: {known}{groups}."
+                f"{suggestion(which, (*self.names, *self.groups))}"
             )
         i = integer(which)
         if i is None:
@@ -155,12 +166,13 @@ class Structure(Frozen):
 
         Parameters
         ----------
-        clamped : a node or several, held in all freedoms.  The body frame is there, and so is the joint of the body.
-            With no clamped node the modes are those of the free structure: attach the body with `inboard=` the node
-            that carries its joint.
+        clamped : a node or several, or groups, held in all freedoms.  The body frame is there, in the middle of a group,
+            and so is the joint of the body.  With no clamped node the modes are those of the free structure: attach the body
+            with `inboard=` the node that carries its joint.
         pinned : a node or several whose displacements alone are held; the modes turn it.  Attach the body with
             `inboard=` that node.
-        interface : nodes at which other bodies or forces act.
+        interface : nodes or groups at which other bodies or forces act.  A group becomes one node of the body, of its
+            name and in the middle of its nodes; it moves as the rigid body that fits their displacements best (RBE3).
         modes : which normal modes are taken: the lowest, as many as the number says; {"band": (low, high)}, all
             between two frequencies in rad/s; or {"effective_mass": 0.95}, as many as have that part of the total mass in
             each of the "directions", ("x", "y", "z") if not given, of x, y, z, rx, ry, rz.
@@ -176,8 +188,8 @@ class Structure(Frozen):
             fits the displacements of these nodes best.  By default it is fitted to its neighbours in K and itself.
         nodes : which nodes the body keeps, by name, beside those that the other arguments name; "all" for all.  None
             keeps all nodes with rotations of their own if the structure has no more than 200 nodes, and no others.
-        origin : the origin of the body frame, a node or a point.  None: the (first) clamped node, or the origin of the
-            structure's axes if there is none.
+        origin : the origin of the body frame, a node, a group or a point.  None: the (first) clamped node or group, or the
+            origin of the structure's axes if there is none.
         damping : damping ratio of all modes of the body, or one each, in ascending order of frequency.
         geometric_stiffening : whether loads stiffen or soften the body; needs a structure with `geometric`.
         strain : strain gauges, {name: row} or (g, freedoms * n): the strain that each shows per displacement of every
