@@ -63,3 +63,13 @@ def test_flexible_systems_equal_the_brute_force_model(seed):
         tree=lambda rng: random_assembly(rng, 4, flexible=0.7, second=second, max_modes=3),
     )
     compare(case, BruteForce(case.assembly))
+
+
+@pytest.mark.xfail(
+    strict=False, reason="pivots of dependent rows that are rounding are taken for others"
+)
+@pytest.mark.parametrize(("seed", "fidelity"), [(3127, "full"), (3149, "full"), (5036, "ruthless")])
+def test_dependent_rows_of_small_pivots(seed, fidelity):
+    """In 3127 and 5036 earlier pivots are small, so that what is left of a dependent row is above rounding.  In 3149
+    some rows of a closure move nothing: all that they would move cancels between their ends."""
+    compare(random_closed(seed, fidelity, redundant=True, bodies=4, closures=4))
