@@ -108,8 +108,9 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    """The names of this module, with those that are not imported yet."""
-    return sorted({*globals(), *_LATER, *_LATER_NAMES})
+    """The public names and packages, whether imported yet or not; not the modules that they come from."""
+    dunders = {name for name in globals() if name.startswith("__")}
+    return sorted({*__all__, *_LATER, *dunders})
 
 
 __all__ = [

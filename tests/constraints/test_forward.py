@@ -1,5 +1,7 @@
 """Forward dynamics of closed systems equals the dense reference (`constraints.reference`)."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -25,13 +27,15 @@ def compare(case, model=None):
     expected = solve(s, q, v, tau, external, case.start, model)
     found = lb.forward_dynamics(s, q, v, tau, external=external)
     assert_close(found, expected.vdot, TOLERANCE, "vdot")
-    if hasattr(lb, "constraint_forces"):
+    with warnings.catch_warnings():
+        if expected.null.size:
+            warnings.simplefilter("ignore", lb.ModelWarning)
         forces = lb.constraint_forces(s, q, v, tau, external=external)
-        for name, force in expected.forces.items():
-            scale = max(np.abs(force).max(), 1.0)
-            ours = np.ravel(forces[name])
-            unique = expected.unique_part(name, ours), expected.unique_part(name, force)
-            assert_close(unique[0] / scale, unique[1] / scale, TOLERANCE, f"force of {name}")
+    for name, force in expected.forces.items():
+        scale = max(np.abs(force).max(), 1.0)
+        ours = np.ravel(forces[name])
+        unique = expected.unique_part(name, ours), expected.unique_part(name, force)
+        assert_close(unique[0] / scale, unique[1] / scale, TOLERANCE, f"force of {name}")
 
 
 @pytest.mark.parametrize("seed", sweep(20, 500))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
 from limber.assembly import modal
 from limber.assembly.align import aligning_basis
-from limber.assembly.closures import Closure, Relation
-from limber.assembly.pack_closures import Loops, lay_out_fronts, pack_closures
+from limber.assembly.packed import Packed, whole_rows
 from limber.bodies.base import Body
 from limber.bodies.constants import BodyConstants
 from limber.bodies.nodes import Nodes
@@ -22,7 +19,6 @@ from limber.joints import Joint
 from limber.joints.packing import Constants, flattened, lay_out_joint, pack_groups, place_blocks
 from limber.joints.physics import pack_physics
 from limber.kernels import layout as L
-from limber.native.status import NUDGE
 
 #: A bound that says nothing.
 UNKNOWN = 1e300
@@ -42,29 +38,6 @@ class Attachment:
     inboard: int | None
 
 
-@dataclass(frozen=True, eq=False)
-class Packed:
-    """The arrays of one system at one fidelity."""
-
-    topo: np.ndarray
-    const: np.ndarray
-    records: list[dict[int | None, int]]  # per row of topo: node number -> node record in const
-    #: the closures
-    loops: Loops
-    #: a bound of Omega Gamma of a ruthless system, the ratio of what its modes carry to their own mass
-    load: float = 0.0
-    #: scratch arrays for reuse, by extra size
-    pools: dict = field(default_factory=dict)
-
-    @cached_property
-    def nudged(self) -> np.ndarray:
-        """`const` with every number changed by the part NUDGE or half of it, up or down; see `native.state_checks`."""
-        steps = np.random.default_rng(0).choice([-1.0, -0.5, 0.5, 1.0], self.const.size)
-        nudged = self.const * (1.0 + NUDGE * steps)
-        nudged.setflags(write=False)
-        return nudged
-
-
 def _body_data(item: Attachment, ruthless: bool) -> BodyConstants:
     return item.body.constants(item.inboard, ruthless)
 
@@ -77,14 +50,8 @@ _WORLD = BodyConstants(
 )
 
 
-def pack(
-    items: list[Attachment],
-    gravity: Array,
-    ruthless: bool,
-    align: bool = True,
-    closures: Sequence[Closure | Relation] = (),
-) -> Packed:
-    """Pack a tree of attachments, parents before children, and its closures.
+def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = True) -> Packed:
+    """Pack a tree of attachments, parents before children.
 
     align : whether the articulated sweep may eliminate modes in aligned coordinates (`assembly.align`).
     """
@@ -93,13 +60,11 @@ def pack(
     flexible = sum(i.body.modes > 0 for i in items)
     data = [_WORLD, *(_body_data(item, ruthless) for item in items)]
     bent = 0 if ruthless else sum(body.nodes.second is not None for body in data)
-    number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
-    loops = Loops(closures, [0, *(number[item.to] for item in items)], number)
-    trees = 1 + n + groups + flexible + bent
-    topo = np.zeros((trees + loops.topo_rows, L.COLUMNS), dtype=np.int64)
+    topo = np.zeros((1 + n + groups + flexible + bent, L.COLUMNS), dtype=np.int64)
     const = Constants()
     const.add(gravity, np.zeros(3))
     assert const.size == L.CONST_START
+    number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
     records: list[dict[int | None, int]] = [{None: L.WORLD}]
     bounds = np.full(n + 1, UNKNOWN)
     if align and (ruthless or not flexible):
@@ -138,8 +103,6 @@ def pack(
                 row[L.INBOARD] = records[k][item.inboard]
         _attach(topo, k, item, data, records, ruthless)
     topo[0, [L.NQ, L.NV, L.RUTHLESS]] = q, v, int(ruthless)
-    if closures:
-        pack_closures(topo, const, loops, trees, pairs, records)
     topo[0, L.ANY_PHYSICS] = int(topo[1 : n + 1, L.PHYSICS].any())
     load = 0.0
     if ruthless:
@@ -147,9 +110,8 @@ def pack(
     elif align:
         _align(topo, const, items, data)
     _lay_out_work(topo, n)
-    pairs += [0] * (-len(pairs) % L.COLUMNS)  # whole rows
-    flat = np.concatenate([flattened(topo, n, groups), np.array(pairs, dtype=np.int64)])
-    return Packed(flat, np.concatenate(const.parts), records, loops, load)
+    flat = np.concatenate([flattened(topo, n, groups), np.array(whole_rows(pairs), dtype=np.int64)])
+    return Packed(flat, np.concatenate(const.parts), records, load)
 
 
 def _pack_modal(row, const: Constants, body: BodyConstants, ruthless: bool) -> list[int]:
@@ -390,7 +352,6 @@ def _lay_out_work(topo, n: int) -> None:
         if row[L.INBOARD]:
             row[L.W_INBOARD] = at
             at += L.I_SHAPES + 6 * m
-    at = lay_out_fronts(topo, n, at)
     topo[0, L.SPARE] = at
     at += topo[0, L.NQ]
     topo[0, L.WORK_SIZE] = at

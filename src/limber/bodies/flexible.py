@@ -270,7 +270,19 @@ class FlexibleBody(Body):
 
         if self.recovery is not None or self.recipe is None or not self.modes:
             return self.recovery
-        return Recovery(stations=self.nodes.names, forces=beam_forces(self))
+        return Recovery(forces=beam_forces(self), beam=self.recipe)
+
+    @property
+    def stations(self) -> tuple[str, ...]:
+        """Names of the sections of a beam or of a reduced frame, for `Result.section_forces`; none of other bodies."""
+        recovery = self.recovered()
+        return () if recovery is None else recovery.stations
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Names of the members of a reduced frame; none of other bodies."""
+        recovery = self.recovered()
+        return () if recovery is None else tuple(member.name for member in recovery.members)
 
     def with_recovery(self, recovery: Recovery | None) -> FlexibleBody:
         """The body with these strains and section forces by its modes."""

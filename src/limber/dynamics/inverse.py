@@ -24,8 +24,8 @@ def inverse_dynamics(
 ) -> Array:
     """tau = M(q) vdot + bias(q, v) - J^T external, by the Newton-Euler recursion in O(N).
 
-    Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).  In a closed system this is the tau that makes the
-    motion without any force of the closures.
+    Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).  Of a closed system, tau is that of the open tree:
+    the closures exert no force.
 
     actuated : bodies whose joints have motors; all other entries of tau are zero, and the closures carry the rest.
         Where several tau do that, the one with the least sum of weights * tau^2 is given.  vdot must be one that the
@@ -47,7 +47,7 @@ def inverse_dynamics(
 def bias(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     """The forces that keep vdot at zero: Coriolis, elastic, damping and gravity forces, and those of the joints.
 
-    M(q) vdot + bias(q, v) = tau.  q (..., nq), v (..., nv) -> (..., nv); O(N).
+    M(q) vdot + bias(q, v) = tau.  q (..., nq), v (..., nv) -> (..., nv); O(N).  Of a closed system, that of the tree.
     """
     try:
         answer = system._ready["bias"](q, v)
@@ -60,7 +60,7 @@ def mass_matrix(system: System, q: ArrayLike) -> Array:
     """The mass matrix M(q) by composite bodies (Jain & Rodriguez, Eq. (50)).
 
     q (..., nq) -> (..., nv, nv), symmetric, and positive definite within small deformation; O(N^2) for a
-    chain.
+    chain.  Of a closed system, that of the tree.
     """
     try:
         answer = system._ready["mass_matrix"](q)

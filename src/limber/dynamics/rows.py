@@ -46,12 +46,11 @@ class RowSpace:
     rank: int
     basis: Array
     null: Array
+    _inverse: Array  # (rows, nv), of A^T
 
     def multipliers(self, force: Array) -> Array:
         """The multipliers of least norm with A^T lambda = force."""
-        scale = np.linalg.norm(self.A, axis=0)
-        scale = np.where(scale > 0.0, 1.0 / np.where(scale > 0.0, scale, 1.0), 0.0)
-        lam = np.linalg.lstsq((self.A * scale).T, force * scale, rcond=DEPENDENT * 1e-6)[0]
+        lam = self._inverse @ force
         return lam - self.null @ (self.null.T @ lam)
 
 
@@ -63,10 +62,11 @@ def row_space(system: System, q: Array) -> RowSpace:
     L = cholesky(evaluated(system, "mass_matrix", (q,)), lower=True)
     weighed = solve_triangular(L, A.T, lower=True).T
     size = np.linalg.norm(weighed, axis=1)
-    unit = weighed / np.where(size > 0.0, size, 1.0)[:, None]
-    U, s, Vt = np.linalg.svd(unit)
+    scale = 1.0 / np.where(size > 0.0, size, 1.0)
+    U, s, Vt = np.linalg.svd(weighed * scale[:, None])
     rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
-    null = U[:, rank:] / np.where(size > 0.0, size, 1.0)[:, None]
+    null = U[:, rank:] * scale[:, None]
     null = np.linalg.qr(null)[0] if null.size else null
     basis = solve_triangular(L.T, Vt[rank:].T, lower=False)
-    return RowSpace(A, rank, basis, null)
+    inverse = (U[:, :rank] * scale[:, None] / s[:rank]) @ Vt[:rank]
+    return RowSpace(A, rank, basis, null, solve_triangular(L.T, inverse.T, lower=False).T)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -347,6 +348,27 @@ def flattened(content: dict[str, Any], prefix: str = "") -> dict[str, np.ndarray
     return arrays
 
 
+class BodyRecoverySection(RecoverySection):
+    """Strains and section forces of a body.
+
+    beam : the beam whose modes the body has, and whose section forces are its own.
+    """
+
+    beam: BeamSection | None = None
+
+    def build(self, body: Any, where: Where) -> FlexibleBody:
+        """The body with them."""
+        made = super().build(body, where)
+        if self.beam is None:
+            return made
+        beam = self.beam.build(where / "beam")
+        if (beam.modes, beam.node_set.names) != (body.modes, body.node_set.names):
+            raise where.error("the beam must have the modes and the nodes of the body.", "beam")
+        whole, given = beam.recovered(), made.recovery
+        assert whole is not None and given is not None
+        return made.with_recovery(replace(given, forces=whole.forces, beam=whole.beam))
+
+
 class BodySection(Section):
     """One body, by the key that names its kind: the table of the sections that read them."""
 
@@ -355,7 +377,7 @@ class BodySection(Section):
     beam: BeamSection | None = None
     nodes: NodesSection | None = None
     modal: ModalSection | None = None
-    recovery: RecoverySection | None = None
+    recovery: BodyRecoverySection | None = None
 
     def build_body(self, where: Where) -> Body:
         """The body."""
@@ -383,7 +405,12 @@ def body_data(body: Body, expand: bool) -> dict[str, Any]:
         )
     data = WRITERS[body.kind](body, expand)
     recovery = body.recovery if "beam" in data else body.recovered()
-    return data if recovery is None else data | {"recovery": recovery_data(recovery)}
+    if recovery is None:
+        return data
+    found = recovery_data(recovery)
+    return data | {
+        "recovery": found if recovery.beam is None else found | {"beam": beam_data(recovery.beam)}
+    }
 
 
 def rigid_data(body: RigidBody, expand: bool) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from limber.assembly import Assembly, System
 from limber.errors import FileError
 from limber.io.bodies import body_data, flattened, same
+from limber.io.closures import closure_data
 from limber.io.joints import joint_data
 from limber.io.model import FORMAT
 from limber.io.yaml_writer import emit
@@ -81,6 +82,8 @@ def model_data(model: Assembly | System, expand_beams: bool = False) -> dict[str
         if item.inboard is not None:
             entry["inboard"] = _node(item.body, item.inboard)
         data["bodies"][name] = entry
+    if model.closures:
+        data["closures"] = [closure_data(c, model.attachments) for c in model.closures.values()]
     return data
 
 

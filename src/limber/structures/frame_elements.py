@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from limber.bodies.section import Section
 from limber.bodies.section_forces import SectionForces
 from limber.checks import Array
+from limber.short_repr import short_repr
 from limber.structures.beam_element import (
     collocation,
     compliance,
@@ -30,6 +31,8 @@ Piece = tuple[Section, Section, float, float]
 class FrameElements:
     """n elements between nodes of a frame; x of the axes (columns of `axes`) leads from the first to the second."""
 
+    __repr__ = short_repr
+
     nodes: np.ndarray  # (n, 2)
     axes: Array  # (n, 3, 3)
     offset: (
@@ -39,6 +42,7 @@ class FrameElements:
     kind: np.ndarray  # (n,) which of the pieces an element is
     compliance: Array  # (pieces, 2, 6, 6) at both ends
     surface: Array  # (pieces, 2, p, 2) points of the surface at both ends
+    stress: Array  # (pieces, 2, 4) constants of stress at both ends
     end_forces: (
         Array  # (n, 6, 12) section forces at the second end, of displacements in the element's axes
     )
@@ -97,7 +101,11 @@ class FrameElements:
         both = np.stack([first, second], axis=1)  # (n, 2, 6, k)
         strains = self.compliance[self.kind] @ both
         shape = (*both.shape[:3], *columns)
-        return SectionForces(both.reshape(shape), strains.reshape(shape), self.surface[self.kind])
+        kind = self.kind
+        none = np.zeros(both.shape[:3], dtype=bool)
+        return SectionForces(
+            both.reshape(shape), strains.reshape(shape), self.surface[kind], self.stress[kind], none
+        )
 
 
 def make_elements(
@@ -123,6 +131,7 @@ def make_elements(
         for section, at in zip(row[points:], table):
             if section.surface:
                 at[: len(section.surface)] = section.surface
+    stress = np.array([[x.stress_constants for x in row[points:]] for row in stations])
 
     n = len(nodes)
     mass, stiffness, geometric = np.empty((3, n, 12, 12))
@@ -135,7 +144,17 @@ def make_elements(
         mass[chosen], stiffness[chosen] = matrices.mass, matrices.stiffness
         geometric[chosen], end_forces[chosen] = matrices.geometric, matrices.end_forces
     elements = FrameElements(
-        nodes, axes, offset, length, kind, S[:, points:], surface, end_forces, geometric, size
+        nodes,
+        axes,
+        offset,
+        length,
+        kind,
+        S[:, points:],
+        surface,
+        stress,
+        end_forces,
+        geometric,
+        size,
     )
     return elements, elements.assembled(mass), elements.assembled(stiffness)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from limber.bodies.flexible import FlexibleBody, modal_matrices
 from limber.bodies.nodes import Nodes
-from limber.bodies.recovery import Recovery, gauge_shapes
+from limber.bodies.recovery import gauge_shapes
 from limber.bodies.shapes import Shapes
 from limber.checks import Array, array, did_you_mean, flag, listed, repeated, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
@@ -228,10 +229,11 @@ def reduce(
     names = tuple(structure.names[j] for j in kept)
     node_shapes = Shapes(position[kept], translation, rotation, second)
     full = ReducedStructure(work, choice, phi, work.origin(origin))
-    stations, forces = structure.section_forces(phi)
-    recovery = None
-    if rows is not None or forces is not None:
-        recovery = Recovery(gauges, None if rows is None else rows @ phi, stations, forces)
+    recovered = structure.recovery(phi)
+    if rows is not None:
+        recovered = replace(recovered, gauges=gauges, strain=rows @ phi)
+    empty = recovered.forces is None and recovered.strain is None
+    recovery = None if empty else recovered
     found = Nodes(names, node_shapes)
     return FlexibleBody(
         integrals, found, *matrices, reduced_from=full, outline=outline, recovery=recovery

@@ -145,7 +145,15 @@ class BodyReport:
         """Write one HTML file with the tables and pictures; see `limber.viewer.body_page` for the options."""
         return registered("BodyReport.html")(self, path, **options)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
+        modes = len(self.omega)
+        lowest = f", lowest {self.frequencies[0]:.4g} Hz" if modes else ""
+        count = len(self.notes)
+        notes = f", {count} note{'s' if count > 1 else ''}" if count else ""
+        name = f"{self.name!r}, " if self.name else ""
+        return f"BodyReport({name}{self.mass:.6g} kg, {modes} modes{lowest}{notes}; print it for the tables)"
+
+    def __str__(self) -> str:
         from limber.structures.report_text import text  # noqa: PLC0415 (only to print)
 
         return text(self)

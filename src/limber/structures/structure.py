@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.nodes import node_names
-from limber.bodies.section_forces import SectionForces
+from limber.bodies.recovery import Recovery
 from limber.checks import Array, array, integer, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
@@ -210,9 +210,9 @@ class Structure(Frozen):
         """The points by which pictures show it: its nodes; None if it has neither edges nor triangles."""
         return node_outline(self)
 
-    def section_forces(self, shapes: Array) -> tuple[tuple[str, ...], SectionForces | None]:
-        """Names of stations and the section forces there by shapes (N, m), if the structure has sections."""
-        return (), None
+    def recovery(self, shapes: Array) -> Recovery:
+        """The section forces by shapes (N, m), if the structure has sections."""
+        return Recovery()
 
     def modes(
         self,
