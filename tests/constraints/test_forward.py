@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import limber as lb
-from constraints.random_closed import CUT, random_closed
+from constraints.known import KNOWN
+from constraints.random_closed import CUT, Case, random_closed
 from constraints.reference import BruteForce, solve
 from helpers.compare import assert_close
 from helpers.random_systems import random_assembly
@@ -36,6 +37,13 @@ def compare(case, model=None):
         ours = np.ravel(forces[name])
         unique = expected.unique_part(name, ours), expected.unique_part(name, force)
         assert_close(unique[0] / scale, unique[1] / scale, TOLERANCE, f"force of {name}")
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_known_systems_equal_the_block_solution(name):
+    assembly, q, v = KNOWN[name][0]()
+    s = assembly.build()
+    compare(Case(assembly, s, q, v, np.linspace(-1.0, 1.0, s.nv), {}))
 
 
 @pytest.mark.parametrize("seed", sweep(20, 500))
