@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import limber as lb
-from constraints.random_closed import CUT, random_closed
+from constraints.known import KNOWN
+from constraints.random_closed import CUT, Case, random_closed
 from constraints.reference import BruteForce, solve
 from helpers.compare import assert_close
 from helpers.random_systems import random_assembly
@@ -38,6 +39,13 @@ def compare(case, model=None):
         assert_close(unique[0] / scale, unique[1] / scale, TOLERANCE, f"force of {name}")
 
 
+@pytest.mark.parametrize("name", KNOWN)
+def test_known_systems_equal_the_block_solution(name):
+    assembly, q, v = KNOWN[name][0]()
+    s = assembly.build()
+    compare(Case(assembly, s, q, v, np.linspace(-1.0, 1.0, s.nv), {}))
+
+
 @pytest.mark.parametrize("seed", sweep(20, 500))
 def test_random_systems_equal_the_block_solution(seed):
     compare(random_closed(seed))
@@ -67,3 +75,17 @@ def test_flexible_systems_equal_the_brute_force_model(seed):
         tree=lambda rng: random_assembly(rng, 4, flexible=0.7, second=second, max_modes=3),
     )
     compare(case, BruteForce(case.assembly))
+
+
+@pytest.mark.xfail(
+    strict=False, reason="pivots of dependent rows that are rounding are taken for others"
+)
+@pytest.mark.parametrize(
+    ("seed", "fidelity"),
+    [(3127, "full"), (3149, "full"), (3310, "full"), (3358, "full"), (5036, "ruthless")],
+)
+def test_dependent_rows_of_small_pivots(seed, fidelity):
+    """In 3127 and 5036 earlier pivots are small, so that what is left of a dependent row is above rounding.  In the
+    others some rows of a closure move nothing but for rounding: what they would move cancels between their ends.
+    Accelerations of 3358 are right, its forces are not."""
+    compare(random_closed(seed, fidelity, redundant=True, bodies=4, closures=4))

@@ -46,7 +46,7 @@ def reduced_acceleration(system, q, v, tau, drive):
     def placed(x):
         p = q.copy()
         p[system.layout[drive].q_joint] += x
-        for _ in range(8):  # Newton's method
+        for _ in range(6):  # Newton's method
             found = rows(system, p, np.zeros(system.nv))
             p[others] -= np.linalg.lstsq(found.A[:, others], found.residual, rcond=1e-9)[0]
         return p
