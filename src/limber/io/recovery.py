@@ -205,14 +205,16 @@ def unpacked(arrays: dict[str, Any], where: Where) -> dict[str, Any]:
     if "gauges" in arrays:
         data["strain"] = dict(zip(arrays["gauges"], arrays["strain"]))
     if "stations" in data:
-        for station, forces, strains, surface in zip(data["stations"], *parts):
+        forces_, strains_, surfaces = (arrays[name] for name in ("forces", "strains", "surface"))
+        for station, forces, strains, surface in zip(data["stations"], forces_, strains_, surfaces):
             if not isinstance(station, dict):
                 raise where.error(
                     "recovery/about must be an object, its stations a list of objects."
                 )
             there = [point for point in surface if not np.isnan(point).any()]
-            station |= {"forces": forces, "strains": strains}
-            station |= {"surface": there} if there else {}
+            station.update({"forces": forces, "strains": strains})
+            if there:
+                station["surface"] = there
     return data
 
 
