@@ -102,7 +102,9 @@ def _of_forces(kernel):
 
 
 def _of_motion_and_forces(kernel):
-    return kernel.py_func  # it has the signature; a function that calls it would be compiled once more
+    return (
+        kernel.py_func
+    )  # it has the signature; a function that calls it would be compiled once more
 
 
 def _of_motion_and_forces_by_matrix(kernel):
