@@ -56,7 +56,8 @@ from limber.version import __version__ as __version__
 if typing.TYPE_CHECKING:
     from limber import algebra, plotting, scenarios, structures, trajectories, viewer
     from limber import symbolic as symbolic
-    from limber.algebra import Operator, Operators, denoc, operators, verify_identities
+    from limber.algebra import Operator, Operators, denoc, verify_identities
+    from limber.algebra.operators import operators
     from limber.codegen import compile, operation_count
     from limber.structures import Structure
 
