@@ -13,6 +13,8 @@ from limber.dynamics.evaluate import evaluated
 #: A singular value of the rows below this part of the largest counts as zero; each row is measured by the kinetic
 #: energy that it takes to move it, and has unit size.  The kernels (`fronts.DEPENDENT`) use its square.
 DEPENDENT = 1e-6
+#: A row whose largest entry is below this part of that of all rows moves nothing.
+NOTHING = 1e-12
 
 
 def closure_jacobian(system: System, q: Array) -> Array:
@@ -62,7 +64,10 @@ def row_space(system: System, q: Array) -> RowSpace:
     L = cholesky(evaluated(system, "mass_matrix", (q,)), lower=True)
     weighed = solve_triangular(L, A.T, lower=True).T
     size = np.linalg.norm(weighed, axis=1)
-    scale = 1.0 / np.where(size > 0.0, size, 1.0)
+    # rows that move nothing but for rounding, because what their ends move cancels
+    moves = np.abs(A).max(axis=1, initial=0.0) > NOTHING * np.abs(A).max(initial=0.0)
+    weighed[~moves] = 0.0
+    scale = np.where(moves, 1.0 / np.where(moves, size, 1.0), 1.0)
     U, s, Vt = np.linalg.svd(weighed * scale[:, None])
     rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
     null = U[:, rank:] * scale[:, None]

@@ -90,7 +90,7 @@ def condense_with_rows(topo, const, work, q, v, tau, k, still):
     front = topo[k + FRONT]
     if topo[k + INBOARD] != 0:
         rows_to_joint(topo, work, k)
-    p = condense_modes(topo, work, tau, k)
+    p = condense_modes(topo, const, work, tau, k)
     if still != 0:
         still_modes(topo, work, k)
     if topo[k + MODES] > 0:

@@ -73,6 +73,7 @@ from .layout import (
     W_N,
     W_U,
     W_UF,
+    W_US,
     WORK,
 )
 from .motion import world_place
@@ -231,6 +232,7 @@ def push(topo, const, work, q, c, side, j, n, f):
                 turn, shift = shape(const, node, r)
             work[spare + r] = dot(turn, moment) + dot(shift, f)
         at = topo[front + W_UF] + j
+        squares = topo[front + W_US] + j
         B = topo[modal + A_B]
         for r in range(m):
             x = 0.0
@@ -240,6 +242,7 @@ def push(topo, const, work, q, c, side, j, n, f):
             else:
                 x = work[spare + r]
             work[at + r * rows] += x
+            work[squares + r * rows] += x * x
     at = topo[front + W_U] + 6 * j
     accumulate3(work, at, add(n, cross(o, f)))
     accumulate3(work, at + 3, f)

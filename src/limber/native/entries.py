@@ -109,10 +109,9 @@ def _of_forces(kernel):
 
 
 def _of_motion_and_forces(kernel):
-    def function(topo, const, work, q, v, x, count, index, ext, out):
-        kernel(topo, const, work, q, v, x, count, index, ext, out)
-
-    return function
+    return (
+        kernel.py_func
+    )  # it has the signature; a function that calls it would be compiled once more
 
 
 def _of_motion_and_forces_by_matrix(kernel):
