@@ -15,6 +15,7 @@ Cost      about 300 multiplications for a closure and 60 for each of its rows
 """
 
 from .cut_joint import recover_coordinates, row_of, skew_part, store_rows
+from .fronts import add_wrench
 from .joints import along, general_joint_velocity
 from .layout import (
     A_B,
@@ -71,7 +72,6 @@ from .layout import (
     W_E,
     W_INBOARD,
     W_N,
-    W_U,
     W_UF,
     W_US,
     WORK,
@@ -81,7 +81,6 @@ from .nodes import deformed, rates, shape, shape_at, undeformed
 from .scalar import cos, kernel, sin
 from .so3 import bend, matrix, turn_rates
 from .vec import (
-    accumulate3,
     add,
     axpy,
     cross,
@@ -243,9 +242,7 @@ def push(topo, const, work, q, c, side, j, n, f):
                 x = work[spare + r]
             work[at + r * rows] += x
             work[squares + r * rows] += x * x
-    at = topo[front + W_U] + 6 * j
-    accumulate3(work, at, add(n, cross(o, f)))
-    accumulate3(work, at + 3, f)
+    add_wrench(topo, work, front, j, add(n, cross(o, f)), f)
 
 
 @kernel

@@ -63,6 +63,7 @@ from .layout import (
     W_LAMBDA,
     W_MU,
     W_NODE,
+    W_NS,
     W_PIVOTS,
     W_SIZE,
     W_U,
@@ -103,6 +104,18 @@ def clear(topo, work):
             zero(work, topo[front + W_C], n)
             zero(work, topo[front + W_SIZE], n)
             zero(work, topo[front + W_US], topo[k + MODES] * n)
+            zero(work, topo[front + W_NS], 2 * n)
+
+
+@kernel
+def add_wrench(topo, work, front, j, moment, force):
+    """Add a wrench to U of row j of a front."""
+    at = topo[front + W_U] + 6 * j
+    accumulate3(work, at, moment)
+    accumulate3(work, at + 3, force)
+    at = topo[front + W_NS] + 2 * j
+    work[at] += dot(moment, moment)
+    work[at + 1] += dot(force, force)
 
 
 @kernel
@@ -128,9 +141,12 @@ def rows_to_joint(topo, work, k):
         )
         for r in range(topo[k + MODES]):
             s = i + I_SHAPES + 6 * r
-            x = dot(moment, load3(work, s)) + dot(force, load3(work, s + 3))
-            work[topo[front + W_UF] + r * n + j] -= x
-            work[topo[front + W_US] + r * n + j] += x * x
+            turn, shift = load3(work, s), load3(work, s + 3)
+            work[topo[front + W_UF] + r * n + j] -= dot(moment, turn) + dot(force, shift)
+            squares = topo[front + W_NS] + 2 * j
+            work[topo[front + W_US] + r * n + j] += (
+                dot(turn, turn) * work[squares] + dot(shift, shift) * work[squares + 1]
+            )
         moment, force = force_to_joint(topo, work, k, moment, force)
         store3(work, at, moment)
         store3(work, at + 3, force)
@@ -267,9 +283,7 @@ def rows_to_parent(topo, work, k):
                 work[topo[onto + W_UF] + r * rows + t] += dot(load3(work, i + 6 * r), moment) + dot(
                     load3(work, i + 6 * r + 3), force
                 )
-        at = topo[onto + W_U] + 6 * t
-        accumulate3(work, at, add(moment, cross(o, force)))
-        accumulate3(work, at + 3, force)
+        add_wrench(topo, work, onto, t, add(moment, cross(o, force)), force)
         for s in range(j, n):
             work[topo[onto + W_L] + t * rows + topo[up + s]] += work[topo[front + W_L] + j * n + s]
 

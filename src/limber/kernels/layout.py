@@ -150,6 +150,7 @@ W_L = 7  # work: n n
 W_C = 8  # work: n
 W_SIZE = 9  # work: n, the sizes of the rows, see `fronts`
 W_US = 10  # work: m n, the squares of what is added up in W_UF
+W_NS = 11  # work: 2 n, the squares of the moments and of the forces that are added up in W_U
 
 #: The blocks of modal integrals: column and axes (m: a mode, 3: a component, 6: components of F and E).
 MODAL_SHAPES = {
@@ -250,7 +251,16 @@ def modal_work(m, loads):
 
 def front_work(n, m, r):
     """The work blocks of a front of n closure rows at a body with m modes and r joint speeds, as column and size."""
-    return {W_U: 6 * n, W_UF: m * n, W_E: r * n, W_L: n * n, W_C: n, W_SIZE: n, W_US: m * n}
+    return {
+        W_U: 6 * n,
+        W_UF: m * n,
+        W_E: r * n,
+        W_L: n * n,
+        W_C: n,
+        W_SIZE: n,
+        W_US: m * n,
+        W_NS: 2 * n,
+    }
 
 
 def node_second(m):
