@@ -49,6 +49,27 @@ def check_stiffening(structure: Structure) -> None:
         )
 
 
+def geometric_stiffness(structure: Structure, u: Array) -> sp.csr_array:
+    """The geometric stiffness of the stresses by the displacements u (N,), checked."""
+    assert structure.geometric is not None
+    K = structure.geometric(u)
+    size = structure.K.shape
+    if not (sp.issparse(K) or isinstance(K, np.ndarray)) or K.shape != size:
+        got = getattr(K, "shape", type(K).__name__)
+        raise ArgumentTypeError(
+            f"geometric must return a matrix of shape {size}, sparse or dense, got {got}."
+        )
+    matrix = sp.csr_array(K)
+    if not np.isfinite(matrix.data).all():
+        raise ModelError("geometric returned a matrix that is not finite.")
+    largest = np.abs(matrix.data).max(initial=0.0)
+    if abs(matrix - matrix.T).max() > 1e3 * SYMMETRY * max(largest, 1e-300):
+        raise ModelError(
+            "geometric returned a matrix that is not symmetric; the geometric stiffness of a stress is."
+        )
+    return matrix
+
+
 class UnitLoads:
     """kappa of loads on a structure with shapes (N, m)."""
 
@@ -85,24 +106,8 @@ class UnitLoads:
         return np.tensordot((rows @ u) / size, sums, axes=1)
 
     def _kappa(self, u: Array) -> Array:
-        geometric = self.structure.geometric
-        assert geometric is not None
-        K = geometric(u)
-        size = self.structure.K.shape
-        if not (sp.issparse(K) or isinstance(K, np.ndarray)) or K.shape != size:
-            got = getattr(K, "shape", type(K).__name__)
-            raise ArgumentTypeError(
-                f"geometric must return a matrix of shape {size}, sparse or dense, got {got}."
-            )
+        K = geometric_stiffness(self.structure, u)
         kappa = self.shapes.T @ (K @ self.shapes)
-        if not np.isfinite(kappa).all():
-            raise ModelError("geometric returned a matrix that is not finite.")
-        # terms may cancel, as those of a stress of both signs over the width
-        size = (np.abs(self.shapes).T @ (abs(K) @ np.abs(self.shapes))).max(initial=0.0)
-        if np.abs(kappa - kappa.T).max() > 1e3 * SYMMETRY * max(size, 1e-300):
-            raise ModelError(
-                "geometric returned a matrix that is not symmetric; the geometric stiffness of a stress is."
-            )
         return 0.5 * (kappa + kappa.T)
 
 
