@@ -100,6 +100,12 @@ class Frame(Structure):
         )
         return tuple(names), SectionForces(*flat)
 
+    knows_loads = True
+
+    def modal_stiffness(self, u: Array, shapes: Array) -> Array:
+        """As of any structure, from the elements at once."""
+        return self.elements.modal_stiffness(u, shapes)
+
     def missed_buckling(self, u: Array) -> tuple[float, str] | None:
         """Of members that are single elements and are pressed."""
         axial = self.member_forces(u).axial.min(axis=1)

@@ -25,7 +25,7 @@ from limber.structures.mode_set import LOADS, ModeSet, attachment_shapes, constr
 from limber.structures.progress import Progress
 from limber.structures.reduced import ReducedStructure
 from limber.structures.rigid import rigid_motions
-from limber.structures.stiffening import UnitLoads, check_stiffening, stiffened
+from limber.structures.stiffening import UnitLoads, check_stiffening, load_stiffness, stiffened
 from limber.structures.support import Support
 from limber.structures.threads import one_thread
 
@@ -213,11 +213,13 @@ def reduce(
         omega, phi = _coordinates(work, support, normal, own)
         integrals = modal_integrals(structure.M, position, phi)
         translation, rotation = work.shapes_of(kept, phi)
-        second = unit = None
+        second = unit = loaded = None
         if geometric_stiffening:
             unit = UnitLoads(structure, support, phi)
             integrals = stiffened(integrals, unit, position, work.progress.of("unit loads"))
             second = _node_second(work, unit, kept)
+        elif structure.knows_loads:
+            loaded = load_stiffness(structure, support, phi, position, _unit_forces(work, kept))
     drawn = structure.outline_rows()
     outline = None if drawn is None else drawn.outline(work.origin(origin), phi, unit)
     m = omega.size
@@ -234,7 +236,13 @@ def reduce(
         recovery = Recovery(gauges, None if rows is None else rows @ phi, stations, forces)
     found = Nodes(names, node_shapes)
     return FlexibleBody(
-        integrals, found, *matrices, reduced_from=full, outline=outline, recovery=recovery
+        integrals,
+        found,
+        *matrices,
+        reduced_from=full,
+        outline=outline,
+        recovery=recovery,
+        load_stiffness=loaded,
     )
 
 
@@ -264,9 +272,13 @@ def _coordinates(
 
 def _node_second(work: Reduction, unit: UnitLoads, kept: list[int]) -> Array:
     """Second-order shapes (k, 3, m, m) of nodes from unit forces there."""
-    forces = sp.vstack([work.rows.rows(j)[:3] for j in kept], format="csr").T.toarray()
-    second = unit.second_order(forces, work.progress.of("unit forces"))
+    second = unit.second_order(_unit_forces(work, kept), work.progress.of("unit forces"))
     return second.reshape(len(kept), 3, *second.shape[1:])
+
+
+def _unit_forces(work: Reduction, kept: list[int]) -> Array:
+    """(N, 3 k): unit forces at nodes."""
+    return sp.vstack([work.rows.rows(j)[:3] for j in kept], format="csr").T.toarray()
 
 
 def _user_shapes(structure: Structure, work: Reduction, shapes: ArrayLike | None) -> Array:

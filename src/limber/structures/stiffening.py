@@ -27,6 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from limber.bodies.integrals import ModalIntegrals, upper
+from limber.bodies.load_stiffness import LoadStiffness
 from limber.checks import Array
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.structures.matrices import SYMMETRY
@@ -82,11 +83,9 @@ class UnitLoads:
     def second_order(self, f: Array, advanced: Callable[[float], None]) -> Array:
         """(k, m, m): f . B for the loads f (N, k)."""
         u = self.support.elastic(f)
-        result = []
-        for i in range(f.shape[1]):
-            result.append(-self._kappa(u[:, i]))
-            advanced((i + 1) / f.shape[1])
-        found = np.array(result)
+        advanced(0.5)
+        found = -self.structure.modal_stiffness(u, self.shapes)
+        advanced(1.0)
         self._known.append((f, u, found))
         return found
 
@@ -105,10 +104,30 @@ class UnitLoads:
         sums = np.tensordot(share, work / size[:, None, None], axes=1)
         return np.tensordot((rows @ u) / size, sums, axes=1)
 
-    def _kappa(self, u: Array) -> Array:
-        K = geometric_stiffness(self.structure, u)
-        kappa = self.shapes.T @ (K @ self.shapes)
-        return 0.5 * (kappa + kappa.T)
+
+def load_stiffness(
+    structure: Structure, support: Support, shapes: Array, position: Array, forces: Array
+) -> LoadStiffness:
+    """What loads add to the stiffness of a body with shapes (N, m).
+
+    position : (n, 3) of the nodes in the body frame; forces : (N, 3 k) unit forces at the nodes that the body keeps.
+    """
+    inertial = structure.M @ unit_motions(position, structure.freedoms)
+    kappa = structure.modal_stiffness(support.elastic(np.hstack([inertial, forces])), shapes)
+    m = shapes.shape[1]
+    spin = np.zeros((3, 3, m, m))
+    for k, (i, j) in enumerate(_PRODUCTS):
+        spin[i, j] = spin[j, i] = -0.5 * kappa[6 + k]
+    return LoadStiffness(-kappa[3:6], -kappa[:3], spin, kappa[12:].reshape(-1, 3, m, m))
+
+
+def unit_motions(position: Array, freedoms: int) -> Array:
+    """(N, 12): accelerations of the nodes in three unit angular accelerations, three linear ones and six products of spin."""
+    products = np.zeros((len(position), freedoms, 6))
+    for k, (i, j) in enumerate(_PRODUCTS):
+        products[:, i, k] += position[:, j]
+        products[:, j, k] += position[:, i]
+    return np.hstack([rigid_motions(position, freedoms, np.zeros(3)), products.reshape(-1, 6)])
 
 
 def stiffened(
@@ -119,13 +138,7 @@ def stiffened(
 ) -> ModalIntegrals:
     """Modal integrals with the second-order functionals of three accelerations, three angular ones and six products."""
     structure = loads.structure
-    M, freedoms = structure.M, structure.freedoms
-    S = rigid_motions(position, freedoms, np.zeros(3))
-    products = np.zeros((len(position), freedoms, 6))
-    for k, (i, j) in enumerate(_PRODUCTS):
-        products[:, i, k] += position[:, j]
-        products[:, j, k] += position[:, i]
-    f = M @ np.hstack([S, products.reshape(-1, 6)])
+    f = structure.M @ unit_motions(position, structure.freedoms)
     B = loads.second_order(f, advanced).transpose(1, 2, 0)  # (m, m, 12)
     D = np.zeros((*B.shape[:2], 3, 3))  # sum m (l0_i B_j + l0_j B_i)
     for k, (i, j) in enumerate(_PRODUCTS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from limber.structures.buckling import Buckling, structure_buckling
 from limber.structures.modes import StructureModes, structure_modes
 from limber.structures.outline import OutlineRows, node_outline
 from limber.structures.reduce import reduce
+from limber.structures.stiffening import geometric_stiffness
 
 #: A node of a structure, by name or number.
 Node = str | int | np.integer
@@ -293,6 +294,17 @@ class Structure(Frozen):
             patches=patches,
             progress=progress,
         )
+
+    #: whether `modal_stiffness` is cheap, as elements make it; a user's function may be slow
+    knows_loads: ClassVar[bool] = False
+
+    def modal_stiffness(self, u: Array, shapes: Array) -> Array:
+        """(k, m, m): shapes^T K_g shapes, the geometric stiffness of shapes (N, m) under the displacements u (N, k)."""
+        found = []
+        for column in u.T:
+            kappa = shapes.T @ (geometric_stiffness(self, column) @ shapes)
+            found.append(0.5 * (kappa + kappa.T))
+        return np.array(found).reshape(-1, shapes.shape[1], shapes.shape[1])
 
     def missed_buckling(self, u: Array) -> tuple[float, str] | None:
         """The least factor at which parts may buckle in a way that the elements cannot show, and words about it.
