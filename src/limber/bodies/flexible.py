@@ -51,6 +51,10 @@ class FullModel(Protocol):
         """The body beside the full model."""
         ...
 
+    def buckling_force(self, node: str, direction: Array) -> float | None:
+        """The force at a node at which the full model buckles, N, if that is known."""
+        ...
+
 
 #: The most modes of a kind that a beam may have.
 MOST_MODES = 100

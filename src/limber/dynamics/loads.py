@@ -56,6 +56,8 @@ def loaded_structures(
         at_nodes = np.einsum("nij,nki->nkj", axes[:, k], at_nodes)  # body axes
         assert body.load_stiffness is not None
         kappa = body.load_stiffness.under(spins[:, k], accelerations[:, k], at_nodes)
+        joint = None if own is None else body.node_set.shapes[[own]]
+        kappa = body.load_stiffness.held_at(kappa, joint)
         least, most = relative_changes(kappa, body.stiffness)
         parts = np.where(-least > most, least, most)
         row = int(np.argmax(np.abs(parts)))

@@ -134,18 +134,19 @@ def warn_of_spins(system: System, q: Array, v: Array) -> None:
 
 
 def spread(body: Body) -> Array:
-    """(3, 3): C, the second moments of the mass of a body about its frame; the largest of them is 1."""
+    """(3, 3): the root of C, the second moments of the mass of a body about its frame, the largest of which is 1."""
     J = full(body.constants(None, False).inertia)
-    C = 0.5 * np.trace(J) * np.eye(3) - J
-    largest = float(np.linalg.eigvalsh(C)[-1])
-    return C / largest if largest > 0.0 else np.eye(3)
+    value, vector = np.linalg.eigh(0.5 * np.trace(J) * np.eye(3) - J)
+    if not value[-1] > 0.0:
+        return np.eye(3)
+    return (vector * np.sqrt(np.maximum(value / value[-1], 0.0))) @ vector.T
 
 
-def stretching_spin(spin: Array, C: Array) -> Array:
-    """The part (...,) of angular velocities (..., 3), rad/s, that pulls at a body; see the head of this file."""
+def stretching_spin(spin: Array, root: Array) -> Array:
+    """The part (...,) of angular velocities (..., 3), rad/s, that pulls at a body, from its `spread`."""
     square = np.einsum("...i,...i->...", spin, spin)[..., None, None]
-    virial = (square * np.eye(3) - spin[..., :, None] * spin[..., None, :]) @ C
-    largest = np.linalg.eigvalsh(0.5 * (virial + np.swapaxes(virial, -1, -2)))[..., -1]
+    pull = square * np.eye(3) - spin[..., :, None] * spin[..., None, :]
+    largest = np.linalg.eigvalsh(root @ pull @ root)[..., -1]
     return np.asarray(np.sqrt(np.maximum(largest, 0.0)), dtype=np.float64)
 
 

@@ -256,21 +256,24 @@ def _numbers_of_points(name: str, given: Any, width: int, count: int) -> np.ndar
 class LoadStiffnessSection(Section):
     """What loads would do to the stiffness of a body whose model leaves it out; `simulate` warns by it."""
 
-    acceleration: Annotated[Any, numbers((3, "m", "m"))]
-    angular: Annotated[Any, numbers((3, "m", "m"))]
-    spin: Annotated[Any, numbers((3, 3, "m", "m"))]
-    forces: Annotated[Any, numbers(("n", 3, "m", "m"))]
+    acceleration: Annotated[Any, numbers((3, "b", "b"))]
+    angular: Annotated[Any, numbers((3, "b", "b"))]
+    spin: Annotated[Any, numbers((3, 3, "b", "b"))]
+    forces: Annotated[Any, numbers(("n", 3, "b", "b"))]
 
     def build(self, where: Where, n: int, m: int) -> LoadStiffness:
         """That of a body of n nodes and m modes."""
-        sizes = {"acceleration": (3, m, m), "angular": (3, m, m), "spin": (3, 3, m, m)}
-        sizes["forces"] = (n, 3, m, m)
-        hint = f"The body has {n} nodes and {m} modes."
         with where.checked():
-            given = {
-                name: array(name, getattr(self, name), size, hint) for name, size in sizes.items()
-            }
-            return LoadStiffness(**given)
+            b = np.shape(self.acceleration)[-1]
+            if b not in (m, m + 6):
+                raise ArgumentValueError(
+                    f"acceleration has {b} columns; a body of {m} modes has {m}, or {m + 6} with its rigid-body motions."
+                )
+            sizes = {"acceleration": (3, b, b), "angular": (3, b, b), "spin": (3, 3, b, b)}
+            sizes["forces"] = (n, 3, b, b)
+            hint = f"The body has {n} nodes and {m} modes."
+            given = {x: array(x, getattr(self, x), size, hint) for x, size in sizes.items()}
+            return LoadStiffness(m, **given)
 
 
 class ModalSection(Section):

@@ -127,8 +127,8 @@ def warn_outside_theory(result: Result) -> None:
         told[limits.names.index(name)] = text
     if limits.turning @ fastest > SPIN * limits.lowest.min():
         spins, _, _ = evaluated(s, "motions", (q[rows], v[rows], np.zeros_like(v[rows])))
-        for body, (k, C) in enumerate(zip(limits.numbers, limits.spread)):
-            stretching = stretching_spin(spins[:, k], C)
+        for body, (k, root) in enumerate(zip(limits.numbers, limits.spread)):
+            stretching = stretching_spin(spins[:, k], root)
             row = int(np.argmax(stretching))
             if stretching[row] > SPIN * limits.lowest[body]:
                 when = f" at t = {t[rows][row]:.6g} s"

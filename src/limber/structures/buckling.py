@@ -5,19 +5,14 @@ Given     the loads f, in equilibrium with K u = f; K_g(u), the geometric stiffn
           spin w, the centrifugal forces on displacements, C = int rho (w x N)^T (w x N)
 Computes  the factors lambda by which all loads are multiplied, and the shapes phi
 
-Where the reversed loads buckle the structure far earlier, the iteration for the least positive lambda is slow.  Then K is
-replaced by K - s S, with S = C - K_g, and lambda by lambda - s.  A shift s is below the least factor as long as K - s S is
-positive definite, which its Cholesky factorization shows.
-
 C is exact for solids.  In frames and plates it is that of the displacements of the nodes without their rotations, which
 converges with the second power of the size of the elements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +23,8 @@ from limber.checks import Array, array, listed, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError, ModelWarning, warn
 from limber.frozen import read_only
 from limber.structures.choice import DIRECTIONS
-from limber.structures.cholesky import Cholesky, NotHeldError
-from limber.structures.eigen import LowestLoads
-from limber.structures.reduce import BLOCK, Reduction
+from limber.structures.load_factors import lowest_factors
+from limber.structures.reduce import Reduction
 from limber.structures.rigid import rigid_motions
 from limber.structures.stiffening import geometric_stiffness
 from limber.structures.support import Support
@@ -38,9 +32,6 @@ from limber.structures.threads import one_thread
 
 if TYPE_CHECKING:
     from limber.structures.structure import Node, Structure
-
-#: The size of a basis at which the search without a shift is given up, beside four vectors for each factor.
-PATIENCE = 120
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,41 +117,6 @@ def structure_buckling(
         "",
     )
     return _with_note(structure, u, made)
-
-
-def lowest_factors(
-    K: sp.csr_array,
-    S: sp.csr_array,
-    support: Support,
-    count: int,
-    advanced: Callable[[float], None],
-) -> tuple[Array, Array, float]:
-    """The least factors, their shapes (N, k), and the limit beyond which there may be others."""
-    start = np.random.default_rng(1).standard_normal((S.shape[0], BLOCK))
-    search = LowestLoads(support.static, K, S, start)
-    factors, shapes, _ = search.find(count, advanced, PATIENCE + 4 * count)
-    least = search.least()
-    limit = 1.0 / least if least else np.inf
-    if search.finished:
-        return factors, shapes, limit
-    shift = min(limit, 0.5 / max(search.ritz[-1], least))
-    while (factor := _definite(support, K - shift * S)) is None:
-        shift *= 0.5
-    if shift == limit:
-        return factors[:0], shapes[:, :0], limit
-    search = LowestLoads(
-        partial(support.solved, factor), K - shift * S, S, start, 1.0 / (limit - shift)
-    )
-    factors, shapes, _ = search.find(count, advanced)
-    return shift + factors, shapes, limit
-
-
-def _definite(support: Support, A: sp.csr_array) -> Cholesky | None:
-    """The factor of a matrix, if it is positive definite."""
-    try:
-        return support.factored(A)
-    except NotHeldError:
-        return None
 
 
 def _with_note(structure: Structure, u: Array, found: Buckling) -> Buckling:

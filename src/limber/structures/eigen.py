@@ -27,6 +27,8 @@ ACCURACY = 1e-8
 NEW = 1e-10
 #: A vector of unit length may have this negative mass by rounding.
 INDEFINITE = 1e-6
+#: Columns of the first block.
+BLOCK = 8
 #: Steps of verification once all modes have converged.
 VERIFY = 2
 #: Values 1/omega^2 below this part of the largest are rounding.

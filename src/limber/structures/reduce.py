@@ -17,7 +17,7 @@ from limber.bodies.shapes import Shapes
 from limber.checks import Array, array, did_you_mean, flag, listed, repeated, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.structures.choice import Choice, chosen_modes, mode_choice
-from limber.structures.eigen import LowestModes
+from limber.structures.eigen import BLOCK, LowestModes
 from limber.structures.inertia import modal_integrals
 from limber.structures.interface import NodeRows
 from limber.structures.loads import loaded_mass
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 METHODS = ("normal", "static-correction", "craig-bampton")
 #: A body keeps all nodes of a structure, unless told which, if they have rotations and are not more than this.
 MANY = 200
-#: Columns of the first block of the eigenvalue iteration.
-BLOCK = 8
 
 
 class Reduction:
@@ -110,6 +108,15 @@ class Reduction:
                 "on a line, such as all of a face, or reduce it free with interface=... and attach it with inboard=...."
             )
         return support
+
+    def support_of_loads(self, support: Support) -> Support:
+        """The structure as the joint of the body holds it: at its clamped nodes.  Other bodies act at pinned ones."""
+        if not self.pinned:
+            return support
+        s = self.structure
+        held = np.zeros((len(s), s.freedoms), bool)
+        held[self.clamped] = True
+        return Support(s, held.ravel(), self.M)
 
     def normal_modes(self, support: Support, choice: Choice) -> tuple[Array, Array, Array]:
         """omega^2, shapes and accuracy of the normal modes, with the interface nodes free or, for Craig-Bampton, held."""
@@ -219,7 +226,8 @@ def reduce(
             integrals = stiffened(integrals, unit, position, work.progress.of("unit loads"))
             second = _node_second(work, unit, kept)
         elif structure.knows_loads:
-            loaded = load_stiffness(structure, support, phi, position, _unit_forces(work, kept))
+            carried = work.support_of_loads(support)
+            loaded = load_stiffness(structure, carried, phi, position, _unit_forces(work, kept))
     drawn = structure.outline_rows()
     outline = None if drawn is None else drawn.outline(work.origin(origin), phi, unit)
     m = omega.size

@@ -106,19 +106,27 @@ class UnitLoads:
 
 
 def load_stiffness(
-    structure: Structure, support: Support, shapes: Array, position: Array, forces: Array
+    structure: Structure,
+    support: Support,
+    shapes: Array,
+    position: Array,
+    forces: Array,
 ) -> LoadStiffness:
     """What loads add to the stiffness of a body with shapes (N, m).
 
+    support : the structure with its clamped nodes held, or free.
     position : (n, 3) of the nodes in the body frame; forces : (N, 3 k) unit forces at the nodes that the body keeps.
     """
-    inertial = structure.M @ unit_motions(position, structure.freedoms)
-    kappa = structure.modal_stiffness(support.elastic(np.hstack([inertial, forces])), shapes)
-    m = shapes.shape[1]
-    spin = np.zeros((3, 3, m, m))
+    motions = unit_motions(position, structure.freedoms)
+    basis = np.hstack([shapes, motions[:, :6]]) if support.rigid.shape[1] else shapes
+    u = support.elastic(np.hstack([structure.M @ motions, forces]))
+    kappa = structure.modal_stiffness(u, basis)
+    b = basis.shape[1]
+    spin = np.zeros((3, 3, b, b))
     for k, (i, j) in enumerate(_PRODUCTS):
         spin[i, j] = spin[j, i] = -0.5 * kappa[6 + k]
-    return LoadStiffness(-kappa[3:6], -kappa[:3], spin, kappa[12:].reshape(-1, 3, m, m))
+    by_force = kappa[12:].reshape(-1, 3, b, b)
+    return LoadStiffness(shapes.shape[1], -kappa[3:6], -kappa[:3], spin, by_force)
 
 
 def unit_motions(position: Array, freedoms: int) -> Array:
