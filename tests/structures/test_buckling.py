@@ -351,6 +351,39 @@ def test_the_lowest_load_is_found_where_the_reversed_one_is_far_lower():
     np.testing.assert_allclose(found.factors, 1.0 / inverse[::-1][:2], rtol=1e-8)
 
 
+# --- reports --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stiffened", [False, True])
+def test_a_report_has_the_lowest_buckling_force(stiffened, tmp_path):
+    st = column(8)
+    body = st.reduce(clamped="bottom", interface="top", modes=6, geometric_stiffening=stiffened)
+    report = body.report()
+    exact = st.buckling(1, clamped="bottom", forces=DOWN).factors[0]
+    found = report.buckling
+    assert (found.node, found.along) == ("top", "-z")
+    assert found.full == pytest.approx(exact, rel=1e-9)
+    assert 1.0 <= found.force / exact < 1.01
+    assert f"at a force of {found.force:.5g} N along -z at 'top'; the full model at" in str(report)
+    if not stiffened:  # a file has what loads do, and no structure
+        lb.io.write_body(body, tmp_path / "body.npz")
+        read = lb.io.read_body(tmp_path / "body.npz").report().buckling
+        assert (read.along, read.full) == ("-z", None) and read.force == found.force
+
+
+def test_a_report_says_where_parts_buckle_before_the_modes_do():
+    report = lattice(4, bays=3).reduce(clamped="root", interface="tip", modes=4).report()
+    assert report.buckling.force > 1.5 * report.buckling.full
+    assert "warnings about its loads come too late" in report.notes[-1]
+
+
+def test_reports_of_beams_and_of_free_bodies():
+    turned = lb.beam(2.0, 3.0, EI=100.0, modes=2, rotation=[[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    found = turned.report().buckling
+    assert found.along == "-y" and found.force == pytest.approx(np.pi**2 * 100.0 / 16.0)
+    assert column(4).reduce(interface="top", modes=4).report().buckling is None
+
+
 # --- arguments ------------------------------------------------------------------------------------
 
 

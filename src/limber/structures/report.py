@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 CLOSE, ALIKE = 0.01, 0.9
 #: A static deflection that lacks more than this part is remarked upon.
 LACKING = 0.01
+#: A body whose buckling force exceeds that of the full model by more than this part is remarked upon.
+STIFF = 0.1
 #: Mass and inertia that are less than this part of the largest count as none.
 NONE = 1e-12
 
@@ -340,4 +342,10 @@ def _notes(r: BodyReport) -> list[str]:
             notes.append(
                 f"A {worst.load} at {worst.node!r} deflects the body {100.0 * worst.error:.3g} % too little; {c.remedy}."
             )
+    b = r.buckling
+    if b is not None and b.full is not None and b.force > (1.0 + STIFF) * b.full:
+        notes.append(
+            f"Under a force along {b.along} at {b.node!r} the full model buckles at {b.full:.4g} N, in a shape that the modes of "
+            f"the body do not have: the body buckles at {b.force:.4g} N, and warnings about its loads come too late."
+        )
     return notes
