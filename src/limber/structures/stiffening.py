@@ -84,7 +84,7 @@ class UnitLoads:
         """(k, m, m): f . B for the loads f (N, k)."""
         u = self.support.elastic(f)
         advanced(0.5)
-        found = -self.structure.modal_stiffness(u, self.shapes)
+        found = -_symmetric(self.structure.modal_stiffness(u, self.shapes))
         advanced(1.0)
         self._known.append((f, u, found))
         return found
@@ -120,13 +120,18 @@ def load_stiffness(
     motions = unit_motions(position, structure.freedoms)
     basis = np.hstack([shapes, motions[:, :6]]) if support.rigid.shape[1] else shapes
     u = support.elastic(np.hstack([structure.M @ motions, forces]))
-    kappa = structure.modal_stiffness(u, basis)
+    kappa = _symmetric(structure.modal_stiffness(u, basis))
     b = basis.shape[1]
     spin = np.zeros((3, 3, b, b))
     for k, (i, j) in enumerate(_PRODUCTS):
         spin[i, j] = spin[j, i] = -0.5 * kappa[6 + k]
     by_force = kappa[12:].reshape(-1, 3, b, b)
     return LoadStiffness(shapes.shape[1], -kappa[3:6], -kappa[:3], spin, by_force)
+
+
+def _symmetric(kappa: Array) -> Array:
+    """Without the rounding errors that are not."""
+    return 0.5 * (kappa + np.swapaxes(kappa, 1, 2))
 
 
 def unit_motions(position: Array, freedoms: int) -> Array:

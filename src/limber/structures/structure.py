@@ -300,10 +300,7 @@ class Structure(Frozen):
 
     def modal_stiffness(self, u: Array, shapes: Array) -> Array:
         """(k, m, m): shapes^T K_g shapes, the geometric stiffness of shapes (N, m) under the displacements u (N, k)."""
-        found = []
-        for column in u.T:
-            kappa = shapes.T @ (geometric_stiffness(self, column) @ shapes)
-            found.append(0.5 * (kappa + kappa.T))
+        found = [shapes.T @ (geometric_stiffness(self, column) @ shapes) for column in u.T]
         return np.array(found).reshape(-1, shapes.shape[1], shapes.shape[1])
 
     def missed_buckling(self, u: Array) -> tuple[float, str] | None:
