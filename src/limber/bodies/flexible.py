@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from limber.bodies.base import Body, Drawing, Quantity
 from limber.bodies.constants import BodyConstants
 from limber.bodies.integrals import ModalIntegrals
+from limber.bodies.load_stiffness import LoadStiffness
 from limber.bodies.nodes import Nodes, node_names
 from limber.bodies.outline import Outline
 from limber.bodies.points import MassPoints
@@ -50,6 +51,10 @@ class FullModel(Protocol):
         """The body beside the full model."""
         ...
 
+    def buckling_force(self, node: str, direction: Array) -> float | None:
+        """The force at a node at which the full model buckles, N, if that is known."""
+        ...
+
 
 #: The most modes of a kind that a beam may have.
 MOST_MODES = 100
@@ -62,7 +67,8 @@ class FlexibleBody(Body):
     places where other bodies attach, `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps its arguments
     in `recipe`, for files, a reduced structure its lines and its surface in `outline`, for pictures, and what it was reduced
     from in `reduced_from`, for its report; files and copies do not hold the latter.  `recovery` has strains and section
-    forces by its modes.  The body is immutable.
+    forces by its modes, `load_stiffness` what loads would do to its stiffness if its model had it.  The body is
+    immutable.
     """
 
     kind = "flexible"
@@ -77,6 +83,7 @@ class FlexibleBody(Body):
         reduced_from: FullModel | None = None,
         outline: Outline | None = None,
         recovery: Recovery | None = None,
+        load_stiffness: LoadStiffness | None = None,
     ):
         if not isinstance(carrier, MassPoints | ModalIntegrals) or not isinstance(nodes, Nodes):
             raise ArgumentTypeError(
@@ -90,6 +97,7 @@ class FlexibleBody(Body):
         self.reduced_from = reduced_from
         self.outline = outline
         self.recovery = recovery
+        self.load_stiffness = load_stiffness
         self.mass = carrier.total()
         self._freeze()
 
@@ -258,6 +266,7 @@ class FlexibleBody(Body):
             reduced_from=self.reduced_from,
             outline=self.outline,
             recovery=self.recovered(),
+            load_stiffness=self.load_stiffness,
         )
 
     def report(self, **options: Any) -> Any:
@@ -295,6 +304,7 @@ class FlexibleBody(Body):
             self.reduced_from,
             self.outline,
             recovery,
+            self.load_stiffness,
         )
 
     def buckling(self) -> tuple[Array, float] | None:

@@ -46,4 +46,5 @@ def placed(
         None if body.reduced_from is None else body.reduced_from.placed(R, shift),
         None if body.outline is None else body.outline.placed(R, shift),
         recovery,
+        None if body.load_stiffness is None else body.load_stiffness.placed(R, shift),
     )

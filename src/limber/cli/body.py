@@ -258,6 +258,7 @@ def described(report: Any) -> dict[str, Any]:
         "total": report.total,
         "effective_mass": report.effective_mass,
         "full": full,
+        "buckling": None if report.buckling is None else vars(report.buckling),
         "notes": report.notes,
     }
 

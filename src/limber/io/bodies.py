@@ -11,6 +11,7 @@ import numpy as np
 from limber.bodies import Body, FlexibleBody, RigidBody, beam
 from limber.bodies.flexible import MOST_MODES, modal_matrices, second_shapes
 from limber.bodies.integrals import ModalIntegrals
+from limber.bodies.load_stiffness import LoadStiffness
 from limber.bodies.nodes import Nodes
 from limber.bodies.outline import Outline
 from limber.bodies.points import MassPoints
@@ -258,6 +259,29 @@ def _numbers_of_points(name: str, given: Any, width: int, count: int) -> np.ndar
     return found
 
 
+class LoadStiffnessSection(Section):
+    """What loads would do to the stiffness of a body whose model leaves it out; `simulate` warns by it."""
+
+    acceleration: Annotated[Any, numbers((3, "b", "b"))]
+    angular: Annotated[Any, numbers((3, "b", "b"))]
+    spin: Annotated[Any, numbers((3, 3, "b", "b"))]
+    forces: Annotated[Any, numbers(("n", 3, "b", "b"))]
+
+    def build(self, where: Where, n: int, m: int) -> LoadStiffness:
+        """That of a body of n nodes and m modes."""
+        with where.checked():
+            b = np.shape(self.acceleration)[-1]
+            if b not in (m, m + 6):
+                raise ArgumentValueError(
+                    f"acceleration has {b} columns; a body of {m} modes has {m}, or {m + 6} with its rigid-body motions."
+                )
+            sizes = {"acceleration": (3, b, b), "angular": (3, b, b), "spin": (3, 3, b, b)}
+            sizes["forces"] = (n, 3, b, b)
+            hint = f"The body has {n} nodes and {m} modes."
+            given = {x: array(x, getattr(self, x), size, hint) for x, size in sizes.items()}
+            return LoadStiffness(m, **given)
+
+
 class ModalSection(Section):
     """A flexible body whose mass is not at its nodes but at points of its own or given by modal integrals.
 
@@ -270,6 +294,7 @@ class ModalSection(Section):
     stiffness: Annotated[Any, numbers(("m", "m"))] | None = None
     damping: Annotated[Any, numbers(("m", "m"))] | None = None
     outline: OutlineSection | None = None
+    load_stiffness: LoadStiffnessSection | None = None
     file: FileName | None = None
     group: Name | None = None
 
@@ -326,7 +351,12 @@ class ModalSection(Section):
             )
         outline = None if self.outline is None else self.outline.build(where / "outline", m)
         nodes = Nodes(tuple(self.nodes.names), shapes)
-        return FlexibleBody(carrier, nodes, stiffness, damping, outline=outline)
+        loaded = None
+        if self.load_stiffness is not None:
+            loaded = self.load_stiffness.build(where / "load_stiffness", n, m)
+        return FlexibleBody(
+            carrier, nodes, stiffness, damping, outline=outline, load_stiffness=loaded
+        )
 
 
 def nested(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -464,7 +494,11 @@ def flexible_data(body: FlexibleBody, expand: bool) -> dict[str, Any]:
     outline = {} if body.outline is None else {"outline": outline_data(body.outline)}
     if points is None:
         integrals = _present(body.carrier, IntegralsSection.model_fields)
-        return {"modal": {"integrals": integrals, "nodes": named} | matrices | outline}
+        content = {"integrals": integrals, "nodes": named} | matrices | outline
+        if body.load_stiffness is not None:
+            fields = LoadStiffnessSection.model_fields
+            content["load_stiffness"] = _present(body.load_stiffness, fields)
+        return {"modal": content}
     masses = _present(points, PointsSection.model_fields)
     if not outline and all(name in masses and same(shapes[name], masses[name]) for name in shapes):
         return {"nodes": {"names": list(nodes.names)} | masses | matrices}

@@ -196,10 +196,14 @@ FUNCTIONS: dict[str, Function] = {
 
 #: Functions that only other parts of Limber call.
 INTERNAL: dict[str, Function] = {
-    "spins": Function(
-        "observe.spins",
-        ("q", "v"),
-        (Quantity("spins", ("bodies",), "squares of the angular velocities of the bodies"),),
+    "motions": Function(
+        "observe.motions",
+        ("q", "v", "vdot"),
+        (
+            Quantity("spins", ("bodies", 3), "angular velocities of the bodies, body axes"),
+            Quantity("accelerations", ("bodies", 6), "their accelerations less gravity, body axes"),
+            Quantity("axes", ("bodies", 3, 3), "rotations from body to world axes"),
+        ),
         "geometry",
     ),
     "carried_wrenches": Function(

@@ -24,6 +24,7 @@ from limber.checks import (
     whole,
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.structures.buckling import missed_in_members
 from limber.structures.frame_elements import FrameElements, Piece, make_elements
 from limber.structures.member import Member, check_pins, members_of
 from limber.structures.outline import OutlineRows, frame_outline
@@ -158,6 +159,28 @@ class Frame(Structure):
 
     def _node_name(self, which: str | int) -> str:
         return which if isinstance(which, str) else self._given_names[int(which)]
+
+    knows_loads = True
+
+    def modal_stiffness(self, u: Array, shapes: Array) -> Array:
+        """As of any structure, from the elements at once."""
+        return self.elements.modal_stiffness(u, shapes)
+
+    def missed_buckling(self, u: Array) -> tuple[float, str] | None:
+        """Of members that are single elements and are pressed."""
+        axial = self.member_forces(u).axial.min(axis=1)
+        pressed = np.zeros(len(self.members))
+        np.maximum.at(pressed, self.member_of, -axial)
+        largest = np.abs(axial).max(initial=0.0)
+        length = np.zeros(len(self.members))
+        np.add.at(length, self.member_of, self.elements.length)
+        EI = np.array([min(min(section.EI) for section in m.section) for m in self.members])
+        real = pressed > 1e-9 * largest
+        euler = np.full(len(self.members), np.inf)
+        euler[real] = np.pi**2 * EI[real] / (length[real] ** 2 * pressed[real])
+        names = [f"{m.a}-{m.b}" for m in self.members]
+        single = np.array([m.divide == 1 for m in self.members])
+        return missed_in_members(names, euler, single, len(names))
 
     def __repr__(self):
         return f"Frame(members={len(self.members)}, nodes={len(self)})"

@@ -22,6 +22,8 @@ from limber.structures.beam_element import (
 
 #: Gauss points of an element, without taper (for which they are exact) and with taper.
 POINTS, POINTS_TAPERED = 4, 8
+#: Numbers in the largest array of a block of elements.
+BLOCK = 4_000_000
 
 #: Sections at both ends of a member, and the part of it that an element is.
 Piece = tuple[Section, Section, float, float]
@@ -92,6 +94,19 @@ class FrameElements:
         """The geometric stiffness of the axial forces at the displacements u of the frame, linear in u."""
         axial = (self.end_forces[:, :1] @ self.displacements(np.asarray(u, dtype=float)))[:, 0, 0]
         return self.assembled(axial[:, None, None] * self.unit_geometric)
+
+    def modal_stiffness(self, u: Array, shapes: Array) -> Array:
+        """(k, m, m): shapes^T K_g shapes for each column of displacements u (6 nodes, k), of shapes (6 nodes, m)."""
+        axial = (self.end_forces[:, :1] @ self.displacements(u))[:, 0]  # (n, k)
+        moved = self.displacements(shapes)
+        m = shapes.shape[1]
+        total = np.zeros((u.shape[1], m * m))
+        size = max(1, BLOCK // max(1, m * m))
+        for start in range(0, len(axial), size):
+            part = slice(start, start + size)
+            unit = np.swapaxes(moved[part], 1, 2) @ self.unit_geometric[part] @ moved[part]
+            total += axial[part].T @ unit.reshape(-1, m * m)
+        return total.reshape(-1, m, m)
 
     def forces(self, u: Array) -> SectionForces:
         """Forces and strains at both ends of every element, for u (6 nodes,) or (6 nodes, k)."""

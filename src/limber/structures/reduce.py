@@ -18,7 +18,7 @@ from limber.bodies.shapes import Shapes
 from limber.checks import Array, array, did_you_mean, flag, listed, repeated, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.structures.choice import Choice, chosen_modes, mode_choice
-from limber.structures.eigen import LowestModes
+from limber.structures.eigen import BLOCK, LowestModes
 from limber.structures.inertia import modal_integrals
 from limber.structures.interface import NodeRows
 from limber.structures.loads import loaded_mass
@@ -26,7 +26,7 @@ from limber.structures.mode_set import LOADS, ModeSet, attachment_shapes, constr
 from limber.structures.progress import Progress
 from limber.structures.reduced import ReducedStructure
 from limber.structures.rigid import rigid_motions
-from limber.structures.stiffening import UnitLoads, check_stiffening, stiffened
+from limber.structures.stiffening import UnitLoads, check_stiffening, load_stiffness, stiffened
 from limber.structures.support import Support
 from limber.structures.threads import one_thread
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 METHODS = ("normal", "static-correction", "craig-bampton")
 #: A body keeps all nodes of a structure, unless told which, if they have rotations and are not more than this.
 MANY = 200
-#: Columns of the first block of the eigenvalue iteration.
-BLOCK = 8
 
 
 class Reduction:
@@ -126,6 +124,15 @@ class Reduction:
                 "on a line, such as all of a face, or reduce it free with interface=... and attach it with inboard=...."
             )
         return support
+
+    def support_of_loads(self, support: Support) -> Support:
+        """The structure as the joint of the body holds it: at its clamped nodes.  Other bodies act at pinned ones."""
+        if not self.pinned:
+            return support
+        s = self.structure
+        held = np.zeros((len(s), s.freedoms), bool)
+        held[self.clamped] = True
+        return Support(s, held.ravel(), self.M)
 
     def normal_modes(self, support: Support, choice: Choice) -> tuple[Array, Array, Array]:
         """omega^2, shapes and accuracy of the normal modes, with the interface nodes free or, for Craig-Bampton, held."""
@@ -228,11 +235,14 @@ def reduce(
         omega, phi = _coordinates(work, support, normal, own)
         integrals = modal_integrals(structure.M, position, phi)
         translation, rotation = work.shapes_of(kept, phi)
-        second = unit = None
+        second = unit = loaded = None
         if geometric_stiffening:
             unit = UnitLoads(structure, support, phi)
             integrals = stiffened(integrals, unit, position, work.progress.of("unit loads"))
             second = _node_second(work, unit, kept)
+        elif structure.knows_loads:
+            carried = work.support_of_loads(support)
+            loaded = load_stiffness(structure, carried, phi, position, _unit_forces(work, kept))
     drawn = structure.outline_rows()
     outline = None if drawn is None else drawn.outline(work.origin(origin), phi, unit)
     m = omega.size
@@ -251,7 +261,13 @@ def reduce(
     recovery = None if empty else recovered
     found = Nodes(names, node_shapes)
     return FlexibleBody(
-        integrals, found, *matrices, reduced_from=full, outline=outline, recovery=recovery
+        integrals,
+        found,
+        *matrices,
+        reduced_from=full,
+        outline=outline,
+        recovery=recovery,
+        load_stiffness=loaded,
     )
 
 
@@ -284,9 +300,13 @@ def _coordinates(
 
 def _node_second(work: Reduction, unit: UnitLoads, kept: list[int]) -> Array:
     """Second-order shapes (k, 3, m, m) of nodes from unit forces there."""
-    forces = sp.vstack([work.rows.rows(j)[:3] for j in kept], format="csr").T.toarray()
-    second = unit.second_order(forces, work.progress.of("unit forces"))
+    second = unit.second_order(_unit_forces(work, kept), work.progress.of("unit forces"))
     return second.reshape(len(kept), 3, *second.shape[1:])
+
+
+def _unit_forces(work: Reduction, kept: list[int]) -> Array:
+    """(N, 3 k): unit forces at nodes."""
+    return sp.vstack([work.rows.rows(j)[:3] for j in kept], format="csr").T.toarray()
 
 
 def _user_shapes(structure: Structure, work: Reduction, shapes: ArrayLike | None) -> Array:

@@ -24,8 +24,10 @@ from limber.bodies.flexible import FlexibleBody
 from limber.checks import Array, listed
 from limber.structures.choice import Choice, chosen_modes
 from limber.structures.comparison import EQUAL, Comparison, assurance, static_loads
+from limber.structures.load_factors import lowest_factors
 from limber.structures.reduced_model import ReducedModel
 from limber.structures.rigid import rigid_motions
+from limber.structures.stiffening import geometric_stiffness
 from limber.structures.support import Support
 from limber.structures.threads import one_thread
 
@@ -68,6 +70,21 @@ class ReducedStructure(ReducedModel):
             movable=movable,
             remedy="method='static-correction' with this node in interface=... makes it exact",
         )
+
+    def buckling_force(self, node: str, direction: Array) -> float | None:
+        """The force at a node along a direction of the body frame, N, at which the structure buckles, if any does.
+
+        None also where the structure is not clamped: the joint of the body decides then how it is held.
+        """
+        s = self.work.structure
+        if not self.work.clamped:
+            return None
+        support = self.work.support_of_loads(self.work.support())
+        rows = self.work.rows.rows(s.node(node))[:3]
+        u = support.static((rows.T @ (self.axes.T @ direction))[:, None])[:, 0]
+        S = (-geometric_stiffness(s, u)).tocsr()
+        factors, _, _ = lowest_factors(s.K, S, support, 1, lambda part: None)
+        return float(factors[0]) if factors.size else None
 
     def _loaded_nodes(self, work: Reduction, body: FlexibleBody, interface: Any) -> list[int]:
         """The nodes with unit loads: those given, the interface, those that carry loads, or the tip."""

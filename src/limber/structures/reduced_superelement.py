@@ -59,6 +59,10 @@ class ReducedSuperelement(ReducedModel):
             remedy="more modes, up to all of the superelement, make it smaller",
         )
 
+    def buckling_force(self, node: str, direction: Array) -> float | None:
+        """Not known: a superelement has no geometric stiffness."""
+        return None
+
     def _loaded_nodes(self, body: FlexibleBody, interface: Any) -> list[int]:
         """The nodes with unit loads: those given, or all that are free and have six freedoms."""
         part = self.part

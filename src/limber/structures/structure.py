@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +15,12 @@ from limber.bodies.recovery import Recovery
 from limber.checks import Array, array, integer, listed, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.structures import matrices
+from limber.structures.buckling import Buckling, structure_buckling
 from limber.structures.modes import StructureModes, structure_modes
 from limber.structures.outline import OutlineRows, node_outline
 from limber.structures.places import Located, Places, checked_groups
 from limber.structures.reduce import reduce
+from limber.structures.stiffening import geometric_stiffness
 
 #: A node of a structure, by name or number.
 Node = str | int | np.integer
@@ -40,7 +42,8 @@ class Structure(Located):
     groups : {name: node numbers}, such as the nodes of a face.  The arguments of `reduce` take the name of a group for
         that of a node: it is held as a whole, and it moves as the rigid body that fits its nodes best.
     geometric : function of the displacements u (6 n or 3 n) under some static load; it returns the geometric
-        stiffness matrix of the stresses that u causes, linear in u.  Only `reduce(geometric_stiffening=True)` needs it.
+        stiffness matrix of the stresses that u causes, linear in u.  `reduce(geometric_stiffening=True)` and
+        `buckling` need it.
 
     The structure is immutable.  It is checked when it is made: sizes, symmetry, negative masses and stiffnesses,
     loose nodes and parts, supports to the ground and mixed units are refused.
@@ -249,6 +252,75 @@ class Structure(Located):
             patches=patches,
             progress=progress,
         )
+
+    def buckling(
+        self,
+        count: int = 5,
+        *,
+        clamped: Node | Iterable[Node] | None = None,
+        pinned: Node | Iterable[Node] | None = None,
+        held: Mapping[Node, Any] | None = None,
+        forces: Mapping[Node, ArrayLike] | None = None,
+        moments: Mapping[Node, ArrayLike] | None = None,
+        gravity: ArrayLike | None = None,
+        spin: ArrayLike | None = None,
+        about: Node | ArrayLike | None = None,
+        patches: Mapping[Node, Iterable[Node]] | None = None,
+        progress: bool | None = None,
+    ) -> Buckling:
+        """The factors by which loads must be multiplied for the structure to buckle, and the shapes in which it does.
+
+        Parameters
+        ----------
+        count : how many of the lowest factors are wanted.
+        clamped, pinned : nodes that are held in all freedoms, or in their displacements alone.
+        held : {node: freedoms}, of "x", "y", "z", "rx", "ry", "rz", for what else is held: {"top": ("x", "y")} lets the top
+            of a column slide along z.
+        forces, moments : {node: (x, y, z)}, N and N m, in the axes of the structure; they keep their directions.
+        gravity : (3,) m/s^2.  A structure whose support is accelerated by a feels the gravity -a.
+        spin : (3,) rad/s, a steady rotation about an axis through `about`.  Its forces grow with the square of the
+            speed, so it buckles at the square root of a factor times this speed; what the displacements change of the
+            centrifugal forces is included, gyroscopic forces are not.
+        about : a node or a point on the axis of the spin.  None: the (first) clamped node, or the origin.
+        patches : {node: nodes}; a force or a moment at a node is spread over these nodes, as by a rigid body that fits
+            their displacements.  By default a force acts on its node alone, and a moment at a node without rotations on
+            its neighbours.
+        progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
+
+        All loads act together and are multiplied by the same factor.  The structure is taken to deform linearly until it
+        buckles.  The structure must bring elements, or the function `geometric`.  In frames only axial forces count, in
+        plates stresses in their plane, in solids all stresses.  Members of frames that are single elements do not bend
+        between their nodes: a note of the result, and a warning if it may matter, says so.
+        """
+        return structure_buckling(
+            self,
+            count,
+            clamped=clamped,
+            pinned=pinned,
+            held=held,
+            forces=forces,
+            moments=moments,
+            gravity=gravity,
+            spin=spin,
+            about=about,
+            patches=patches,
+            progress=progress,
+        )
+
+    #: whether `modal_stiffness` is cheap, as elements make it; a user's function may be slow
+    knows_loads: ClassVar[bool] = False
+
+    def modal_stiffness(self, u: Array, shapes: Array) -> Array:
+        """(k, m, m): shapes^T K_g shapes, the geometric stiffness of shapes (N, m) under the displacements u (N, k)."""
+        found = [shapes.T @ (geometric_stiffness(self, column) @ shapes) for column in u.T]
+        return np.array(found).reshape(-1, shapes.shape[1], shapes.shape[1])
+
+    def missed_buckling(self, u: Array) -> tuple[float, str] | None:
+        """The least factor at which parts may buckle in a way that the elements cannot show, and words about it.
+
+        u : (N,) displacements under the loads.
+        """
+        return None
 
     def __repr__(self):
         return f"Structure(nodes={len(self)}, freedoms={len(self) * self.freedoms})"
