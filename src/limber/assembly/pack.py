@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -50,6 +50,20 @@ class Packed:
     load: float = 0.0
     #: scratch arrays for reuse, by extra size
     pools: dict = field(default_factory=dict)
+
+    #: the same system with other driven joints, by the numbers of the bodies
+    variants: dict[tuple[int, ...], Packed] = field(default_factory=dict)
+
+    def with_driven(self, bodies: tuple[int, ...]) -> Packed:
+        """The same system with prescribed motion of the joints of these bodies (`kernels.driven`); it shares `const`."""
+        if not bodies:
+            return self
+        if bodies not in self.variants:
+            topo = self.topo.copy()
+            topo[np.multiply(bodies, L.COLUMNS) + L.DRIVEN] = 1
+            topo.setflags(write=False)
+            self.variants[bodies] = replace(self, topo=topo, variants={})
+        return self.variants[bodies]
 
     @cached_property
     def nudged(self) -> np.ndarray:

@@ -125,6 +125,14 @@ SWEEPS: dict[str, Function] = {
 #: The functions with a public name.
 FUNCTIONS: dict[str, Function] = {
     "forward_dynamics": _articulated,
+    "hybrid_dynamics": replace(
+        _articulated,
+        kernel="hybrid.hybrid_dynamics",
+        outputs=(
+            Quantity("vdot", ("nv",), "rates of the speeds"),
+            Quantity("forces", ("nv",), "generalized forces, those that drive joints among them"),
+        ),
+    ),
     "inverse_dynamics": _inverse,
     "bias": replace(
         _inverse,

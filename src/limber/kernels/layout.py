@@ -49,6 +49,7 @@ SLOT = 23  # index of this body among the LOADS of its parent
 W_INBOARD = 24  # work: the inboard record, then 6 numbers per mode
 MODAL = 25  # the modal row of a body with modes; 0 for one without
 BENT = 26  # the bent row of a body with second-order shapes; 0 for one without
+DRIVEN = 31  # 1: the motion of the joint is prescribed (`driven`)
 COLUMNS = 32
 
 # --- topo, group rows -------------------------------------------------------------------------

@@ -27,6 +27,7 @@ MODULES = (
     "articulated",
     "composite",
     "energy",
+    "hybrid",
     "joints",
     "ldlt",
     "manifold",

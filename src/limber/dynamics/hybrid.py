@@ -1,0 +1,115 @@
+"""Hybrid dynamics: some joints move as prescribed, all other freedoms as their forces make them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, numbers, shown
+from limber.dynamics.evaluate import (
+    NOT_READY,
+    External,
+    check_system,
+    evaluated,
+    force_key,
+    of_batch,
+    vectors,
+)
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+#: {"body": (..., r)}: vdot of the joints whose motion is prescribed.
+Motion = Mapping[str, ArrayLike]
+
+
+def hybrid_dynamics(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    *,
+    motion: Motion,
+    external: External | None = None,
+) -> tuple[Array, Array]:
+    """vdot and tau of M(q) vdot + bias(q, v) = tau + J^T external, where some joints have given vdot, in O(N).
+
+    Parameters
+    ----------
+    q, v, tau : (..., nq), (..., nv), (..., nv), as in `forward_dynamics`.
+    motion : {"body": (..., r)}, the rates of the r speeds of the joint of each body that is driven; a number if it has
+        one.  The entries of tau for these joints have no effect.
+    external : {("body", node): (..., 6)} wrench [moment, force] at the node, world axes.
+
+    Returns (vdot, tau), both (..., nv) and complete: in tau, the entries of the driven joints are the forces that their
+    motion takes, armature, springs, dampers and friction of these joints included.
+    """
+    check_system(system)
+    driven, x = prescribed(system, tau, motion)
+    return with_motion(system, "hybrid_dynamics", "hybrid_dynamics", q, v, x, external, driven)
+
+
+def with_motion(
+    system: System,
+    name: str,
+    row: str,
+    q: ArrayLike,
+    v: ArrayLike,
+    x: Array,
+    external: External | None,
+    driven: tuple[int, ...],
+) -> Any:
+    """Evaluate a function of forward dynamics with driven joints; x is what `prescribed` gives."""
+    key: Hashable = force_key(name, external)
+    if key is not None:
+        key = (key, driven)
+        if external is None:
+            try:
+                answer = system._ready[key](q, v, x)
+            except NOT_READY:
+                answer = None
+            if answer is not None:
+                return answer
+    return evaluated(system, name, (q, v, x), external=external, row=row, key=key, driven=driven)
+
+
+def driven_bodies(system: System, motion: Any, what: str) -> dict[str, slice]:
+    """The bodies that `motion` names, in the order of the system, and where the speeds of their joints lie in v.
+
+    what : what a value of the mapping is, for the message.
+    """
+    if not isinstance(motion, Mapping):
+        raise ArgumentTypeError(
+            f"motion must map names of bodies to {what}, got {shown(motion)}."
+        )
+    for body in motion:
+        system.number(body, "motion: body")
+        if system.joints[body].dofs == 0:
+            raise ArgumentValueError(
+                f"motion[{body!r}]: the joint of body {body!r} is fixed, so it has no motion. Leave it out."
+            )
+    return {body: where.v_joint for body, where in system.layout.items() if body in motion}
+
+
+def prescribed(system: System, tau: ArrayLike, motion: Motion) -> tuple[tuple[int, ...], Array]:
+    """The numbers of the driven bodies, and tau with vdot in the places of their joints."""
+    places = driven_bodies(system, motion, "the rates of the speeds of their joints")
+    named: dict[str, tuple[ArrayLike, int]] = {"tau": (tau, system.nv)}
+    for body, place in places.items():
+        size, name = place.stop - place.start, f"motion[{body!r}]"
+        value = numbers(name, motion[body], f"(..., {size})")
+        named[name] = (value.reshape(1) if value.ndim == 0 and size == 1 else value, size)
+    batch, (first, *rates) = vectors(system, **named)
+    x = first.copy()
+    for (name, _), place, rate in zip(list(named.items())[1:], places.values(), rates):
+        if not np.isfinite(rate).all():
+            state, i = np.argwhere(~np.isfinite(rate))[0]
+            which = of_batch(int(state), len(rate))
+            raise ArgumentValueError(
+                f"{name}[{i}] is {rate[state, i]}{which}: the rate of a joint speed must be finite."
+            )
+        x[:, place] = rate
+    driven = tuple(system.number(body) for body in places)
+    return driven, x.reshape(*batch, system.nv)
