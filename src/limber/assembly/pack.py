@@ -60,9 +60,12 @@ class Packed:
             return self
         if bodies not in self.variants:
             topo = self.topo.copy()
-            topo[np.multiply(bodies, L.COLUMNS) + L.DRIVEN] = 1
+            for k in bodies:
+                row = k * L.COLUMNS
+                topo[row + L.DRIVEN] = topo[L.WORK_SIZE]
+                topo[L.WORK_SIZE] += L.DRIVE_RECORD * topo[row + L.DOFS]
             topo.setflags(write=False)
-            self.variants[bodies] = replace(self, topo=topo, variants={})
+            self.variants[bodies] = replace(self, topo=topo, pools={}, variants={})
         return self.variants[bodies]
 
     @cached_property

@@ -59,8 +59,6 @@ def vectors(system: System, **named: tuple[ArrayLike, int]) -> tuple[tuple[int, 
                 why = f"{system.name!r} has nq = {size}, and its neutral() is such a q"
             elif name.startswith("external"):
                 why = "a wrench is [moment, force] in world axes"
-            elif name.startswith("motion"):
-                why = f"the joint has {size} speed{'s' if size > 1 else ''}"
             else:
                 why = f"{system.name!r} has nv = {size}"
             raise ArgumentValueError(f"{name} must have shape (..., {size}), got {a.shape}: {why}.")

@@ -96,20 +96,44 @@ def driven_bodies(system: System, motion: Any, what: str) -> dict[str, slice]:
 def prescribed(system: System, tau: ArrayLike, motion: Motion) -> tuple[tuple[int, ...], Array]:
     """The numbers of the driven bodies, and tau with vdot in the places of their joints."""
     places = driven_bodies(system, motion, "the rates of the speeds of their joints")
-    named: dict[str, tuple[ArrayLike, int]] = {"tau": (tau, system.nv)}
+    _, (force,) = vectors(system, tau=(tau, system.nv))
+    shapes = {np.shape(tau)[:-1]: "tau"}
+    rates = {}
     for body, place in places.items():
         size, name = place.stop - place.start, f"motion[{body!r}]"
-        value = numbers(name, motion[body], f"(..., {size})")
-        named[name] = (value.reshape(1) if value.ndim == 0 and size == 1 else value, size)
-    batch, (first, *rates) = vectors(system, **named)
-    x = first.copy()
-    for (name, _), place, rate in zip(list(named.items())[1:], places.values(), rates):
-        if not np.isfinite(rate).all():
-            state, i = np.argwhere(~np.isfinite(rate))[0]
-            which = of_batch(int(state), len(rate))
+        rate = numbers(name, motion[body], f"(..., {size})")
+        if rate.ndim == 0 and size == 1:
+            rate = rate.reshape(1)
+        if rate.ndim == 0 or rate.shape[-1] != size:
             raise ArgumentValueError(
-                f"{name}[{i}] is {rate[state, i]}{which}: the rate of a joint speed must be finite."
+                f"{name} must have shape (..., {size}), got {rate.shape}: the joint has {size} "
+                f"speed{'s' if size > 1 else ''}."
             )
-        x[:, place] = rate
-    driven = tuple(system.number(body) for body in places)
-    return driven, x.reshape(*batch, system.nv)
+        shapes.setdefault(rate.shape[:-1], name)
+        rates[body] = rate
+    try:
+        batch = np.broadcast_shapes(*shapes)
+    except ValueError:
+        given = ", ".join(f"{name} {shape}" for shape, name in shapes.items())
+        raise ArgumentValueError(
+            f"the leading (batch) dimensions do not fit together: {given}. They must be equal or broadcast."
+        ) from None
+    force = force.reshape(*np.shape(tau)[:-1], system.nv)
+    x = np.array(np.broadcast_to(force, (*batch, system.nv)))
+    for body, rate in rates.items():
+        x[..., places[body]] = rate
+    if not np.isfinite(x).all():
+        _refuse_infinite(rates)
+    return tuple(system.number(body) for body in places), x
+
+
+def _refuse_infinite(rates: dict[str, Array]) -> None:
+    """Refuse rates that are not finite."""
+    for body, rate in rates.items():
+        bad = np.argwhere(~np.isfinite(rate.reshape(-1, rate.shape[-1])))
+        if bad.size:
+            state, i = bad[0]
+            which = of_batch(int(state), rate.size // rate.shape[-1])
+            raise ArgumentValueError(
+                f"motion[{body!r}][{i}] is {rate[..., i].flat[state]}{which}: the rate of a joint speed must be finite."
+            )

@@ -18,7 +18,7 @@ The modes of a body that carries others may be eliminated in coordinates zeta ot
 eta = B zeta with a constant B (`assembly.align`).  MU, DF, ZF and the node map then refer to zeta.
 """
 
-from .driven import driven_accelerations, pass_joint
+from .driven import add_hinge_force, pass_joint
 from .forces import (
     apply_external,
     bias_to_joint,
@@ -224,7 +224,7 @@ def condense(topo, const, work, q, v, tau, k):
 def joint_accelerations(topo, work, k, vdot, w, u):
     """vdot of the joint of body k; [w; u] with BIAS becomes [w; u] + H^T beta_dot (outboard axes)."""
     if topo[k + DRIVEN] != 0:
-        return driven_accelerations(topo, work, k, vdot, w, u)
+        add_hinge_force(topo, work, k, w, u)
     b = topo[k + WORK] + BIAS
     w = add(w, load3(work, b))
     u = add(u, load3(work, b + 3))

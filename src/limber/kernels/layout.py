@@ -49,7 +49,7 @@ SLOT = 23  # index of this body among the LOADS of its parent
 W_INBOARD = 24  # work: the inboard record, then 6 numbers per mode
 MODAL = 25  # the modal row of a body with modes; 0 for one without
 BENT = 26  # the bent row of a body with second-order shapes; 0 for one without
-DRIVEN = 31  # 1: the motion of the joint is prescribed (`driven`)
+DRIVEN = 31  # work: a drive record for each speed of a joint whose motion is prescribed; 0 when the joint is free
 COLUMNS = 32
 
 # --- topo, group rows -------------------------------------------------------------------------
@@ -180,6 +180,9 @@ SCRATCH = ACC  # (24,) free between the first outward and the last outward sweep
 
 # joint record, one for each speed
 J_H, J_K, J_D, J_NU, JOINT_WORK = 0, 6, 12, 13, 14
+
+# drive record, one for each speed of a driven joint: P_R H^T, and H f with f the force across the hinge (`driven`)
+D_COLUMN, D_FORCE, DRIVE_RECORD = 0, 6, 7
 
 # inboard record: E_d (9), l_d (3), bias (6), a record like TURN (7), then 6 per mode
 I_ROT, I_POS, I_BIAS, I_TURN, I_SHAPES = 0, 9, 12, 18, 25
