@@ -99,7 +99,9 @@ def test_all_joints_of_a_rigid_system_driven_is_inverse_dynamics():
 def test_ruthless_bodies_of_many_modes():
     """Those whose modes are eliminated beforehand (`kernels.precomputed`)."""
     a = lb.Assembly("beams", gravity=(0, 0, -9.81))
-    link = lb.beam(2.0, 3.0, EI=40.0, GJ=30.0, modes={"bending": 4, "torsion": 2}, polar_inertia=0.1)
+    link = lb.beam(
+        2.0, 3.0, EI=40.0, GJ=30.0, modes={"bending": 4, "torsion": 2}, polar_inertia=0.1
+    )
     to = "world"
     for name in ("l1", "l2", "l3"):
         joint = lb.Revolute("z") if name == "l2" else lb.Spherical()
@@ -158,7 +160,7 @@ def pair():
     ("motion", "error", "text"),
     [
         ({"amr": 1.0}, ArgumentValueError, r"motion: body='amr' is not in the system.*'arm'"),
-        ({"mount": 1.0}, ArgumentValueError, r"motion\['mount'\]: the joint .* is fixed"),
+        ({"mount": 1.0}, ArgumentValueError, "motion: the joint of body 'mount' is fixed"),
         ({"arm": [1.0, 2.0]}, ArgumentValueError, r"motion\['arm'\] must have shape \(..., 1\), got \(2,\): the joint has 1 speed\."),
         ({"base": 1.0}, ArgumentValueError, r"motion\['base'\] must have shape \(..., 6\).*6 speeds"),
         ({"arm": np.nan}, ArgumentValueError, r"motion\['arm'\]\[0\] is nan"),

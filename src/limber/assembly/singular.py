@@ -125,9 +125,7 @@ def regular(system: System, q: Array, sweep: str, driven: tuple[int, ...] = ()) 
     return _judged(system, q, sweep, driven)[0]
 
 
-def _judged(
-    system: System, q: Array, sweep: str, driven: tuple[int, ...]
-) -> tuple[bool, Array]:
+def _judged(system: System, q: Array, sweep: str, driven: tuple[int, ...]) -> tuple[bool, Array]:
     packed = system.dynamics.with_driven(driven)
     found, work = np.empty(S.JUDGED * system.nv), np.empty(packed.topo[L.WORK_SIZE])
     status = native.load("judge_pivots")(

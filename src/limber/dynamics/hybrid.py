@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -75,27 +75,26 @@ def with_motion(
     return evaluated(system, name, (q, v, x), external=external, row=row, key=key, driven=driven)
 
 
-def driven_bodies(system: System, motion: Any, what: str) -> dict[str, slice]:
-    """The bodies that `motion` names, in the order of the system, and where the speeds of their joints lie in v.
-
-    what : what a value of the mapping is, for the message.
-    """
-    if not isinstance(motion, Mapping):
-        raise ArgumentTypeError(
-            f"motion must map names of bodies to {what}, got {shown(motion)}."
-        )
-    for body in motion:
-        system.number(body, "motion: body")
+def driven_bodies(
+    system: System, bodies: Collection[str], argument: str = "motion"
+) -> dict[str, slice]:
+    """The driven bodies in the order of the system, and where the speeds of their joints lie in v."""
+    for body in bodies:
+        system.number(body, f"{argument}: body")
         if system.joints[body].dofs == 0:
             raise ArgumentValueError(
-                f"motion[{body!r}]: the joint of body {body!r} is fixed, so it has no motion. Leave it out."
+                f"{argument}: the joint of body {body!r} is fixed, so it has no motion. Leave it out."
             )
-    return {body: where.v_joint for body, where in system.layout.items() if body in motion}
+    return {body: where.v_joint for body, where in system.layout.items() if body in bodies}
 
 
 def prescribed(system: System, tau: ArrayLike, motion: Motion) -> tuple[tuple[int, ...], Array]:
     """The numbers of the driven bodies, and tau with vdot in the places of their joints."""
-    places = driven_bodies(system, motion, "the rates of the speeds of their joints")
+    if not isinstance(motion, Mapping):
+        raise ArgumentTypeError(
+            f"motion must map names of bodies to the rates of the speeds of their joints, got {shown(motion)}."
+        )
+    places = driven_bodies(system, motion)
     _, (force,) = vectors(system, tau=(tau, system.nv))
     shapes = {np.shape(tau)[:-1]: "tau"}
     rates = {}

@@ -125,14 +125,6 @@ SWEEPS: dict[str, Function] = {
 #: The functions with a public name.
 FUNCTIONS: dict[str, Function] = {
     "forward_dynamics": _articulated,
-    "hybrid_dynamics": replace(
-        _articulated,
-        kernel="hybrid.hybrid_dynamics",
-        outputs=(
-            Quantity("vdot", ("nv",), "rates of the speeds"),
-            Quantity("forces", ("nv",), "generalized forces, those that drive joints among them"),
-        ),
-    ),
     "inverse_dynamics": _inverse,
     "bias": replace(
         _inverse,
@@ -195,6 +187,18 @@ FUNCTIONS: dict[str, Function] = {
     ),
 }
 
+#: The function of a system with driven joints, which only they make differ from forward dynamics.
+HYBRID: dict[str, Function] = {
+    "hybrid_dynamics": replace(
+        _articulated,
+        kernel="hybrid.hybrid_dynamics",
+        outputs=(
+            Quantity("vdot", ("nv",), "rates of the speeds"),
+            Quantity("forces", ("nv",), "generalized forces, those that drive joints among them"),
+        ),
+    ),
+}
+
 #: Functions that only other parts of Limber call.
 INTERNAL: dict[str, Function] = {
     "spins": Function(
@@ -251,6 +255,7 @@ INTERNAL: dict[str, Function] = {
 ROWS: dict[str, Function] = {
     **{f"{name}_sweep": function for name, function in SWEEPS.items()},
     **{name: f for name, f in FUNCTIONS.items() if name != "forward_dynamics"},
+    **HYBRID,
     **INTERNAL,
 }
 
