@@ -224,7 +224,8 @@ def refuse_unsteady(
     """Refuse motions whose velocity jumps at a break, and functions whose results do not belong together."""
     for joint in joints:
         breaks = joint.breaks[(joint.breaks > start) & (joint.breaks < end)]
-        _refuse_jumps(joint, breaks, INSET * (end - start), start, end)
+        if breaks.size:
+            _refuse_jumps(joint, breaks, INSET * (end - start), start, end)
         if joint.path is None:
             for part in TRIED:
                 _refuse_other_slopes(joint, system, start + part * (end - start), end - start, q)
