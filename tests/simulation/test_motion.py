@@ -109,7 +109,7 @@ def test_random_trees_with_driven_joints_balance_their_energy(seed, method):
         at, speed = q[s.layout[name].q_joint], v[s.layout[name].v_joint]
         motion[name] = Together([Quintic(x, x + 0.2, 0.2, start_velocity=u) for x, u in zip(at, speed)])  # fmt: skip
     options = {"q0": q, "v0": v, "rtol": 1e-8, "atol": 1e-10, "every": 0.02}
-    r = lb.simulate(s, 0.2, motion=motion, method=method, **options)
+    r = lb.simulate(s, 0.1, motion=motion, method=method, **options)
     assert motion and r.power_audit().accuracy < 1e-6
     for name, path in motion.items():
         assert np.array_equal(r.joint(name), path(r.t).position)
@@ -145,22 +145,22 @@ def test_all_joints_driven_is_inverse_dynamics(arm):
 
 def test_stiff_modes_and_stiff_torque_laws_with_driven_joints():
     a = lb.Assembly("stiff")
-    link = lb.beam(1.0, 1.0, EI=3e4, modes={"y": 2})
+    link = lb.beam(1.0, 1.0, EI=1e4, modes={"y": 2})
     a.attach("one", link, lb.Revolute("z")).attach("two", link, lb.Revolute("z"), "one", "tip")
     s = a.build()
     free = s.layout["two"].v_joint
 
     def torque(t, q, v):
         tau = np.zeros(s.nv)
-        tau[free] = -300.0 * (q[s.layout["two"].q_joint] - 0.2) - 1e3 * v[free]
+        tau[free] = -30.0 * (q[s.layout["two"].q_joint] - 0.2) - 30.0 * v[free]
         return tau
 
-    rows = {"motion": {"one": Cycloid(1.0, 0.1)}, "torque": torque, "every": 0.02}
-    stiff = lb.simulate(s, 0.2, method="sdirk4", rtol=1e-6, atol=1e-8, **rows)
-    plain = lb.simulate(s, 0.2, method="dop853", rtol=1e-8, atol=1e-10, **rows)
+    rows = {"motion": {"one": Cycloid(0.5, 0.08)}, "torque": torque, "every": 0.02}
+    stiff = lb.simulate(s, 0.1, method="sdirk4", rtol=1e-6, atol=1e-8, **rows)
+    plain = lb.simulate(s, 0.1, method="dop853", rtol=1e-8, atol=1e-10, **rows)
     np.testing.assert_allclose(stiff.q, plain.q, rtol=0, atol=1e-5)
     assert stiff.power_audit().accuracy < 1e-4
-    auto = lb.simulate(s, 0.2, **rows)
+    auto = lb.simulate(s, 0.1, **rows)
     np.testing.assert_allclose(auto.q, plain.q, rtol=0, atol=1e-5)
 
 

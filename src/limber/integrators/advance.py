@@ -11,7 +11,14 @@ are adaptive, and knows no names.  Compiled only.
 from limber.kernels.layout import NQ, NV
 from limber.kernels.scalar import kernel
 from limber.kernels.step import normalize
-from limber.native.pointers import call_forces, call_implicit, call_rates, numbers_at, shifted, words_at
+from limber.native.pointers import (
+    call_forces,
+    call_implicit,
+    call_rates,
+    numbers_at,
+    shifted,
+    words_at,
+)
 from limber.native.state_checks import finite
 
 from .context import (

@@ -231,7 +231,9 @@ def refuse_unsteady(
                 _refuse_other_slopes(joint, system, start + part * (end - start), end - start, q)
 
 
-def _refuse_jumps(joint: DrivenJoint, breaks: Array, inset: float, start: float, end: float) -> None:
+def _refuse_jumps(
+    joint: DrivenJoint, breaks: Array, inset: float, start: float, end: float
+) -> None:
     fastest = max(np.abs(joint.parts(t)[1]).max() for t in np.linspace(start, end, 65))
     for t in breaks:
         (_, before, a), (_, after, b) = joint.parts(t - inset), joint.parts(t + inset)
