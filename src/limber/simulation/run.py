@@ -257,7 +257,8 @@ class Run:
     def cost_of(self, method: Method) -> float:
         """What an evaluation costs in a method; the unit is the dynamics of one speed in an explicit method."""
         dynamics = IMPLICIT_COST[self.settings.engine] if method.implicit else 1.0
-        called = any(s.python for s in (*self.forces.signals, *self.forces.driven))
+        called = any(s.python for s in self.forces.signals)
+        called = called or any(joint.python for joint in self.forces.driven)
         return dynamics * self.system.nv + PYTHON_COST * called
 
     def _prepare(self, method: Method) -> None:

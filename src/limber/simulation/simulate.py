@@ -183,7 +183,7 @@ def _methods(method: Any) -> tuple[Method, ...]:
     return tuple(method_named(name) for name in names)
 
 
-def _forces(system: System, torque: Any, external: Any, motion: Any) -> Forces:
+def _forces(system: System, torque: Any, external: Any, motion: Any = None) -> Forces:
     """The torque, the wrenches and the motions in the form that `Run` takes."""
     failure = Failures()
     made = torque_signal(system, torque, failure)
