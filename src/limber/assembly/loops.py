@@ -123,7 +123,9 @@ def with_closures(
     _pack_loops(topo, const, loops, len(rows), lists, tree.records)
     _lay_out_fronts(topo, n)
     flat = np.concatenate([topo.ravel(), np.array(whole_rows(lists), dtype=np.int64)])
-    return replace(tree, topo=flat, const=np.concatenate(const.parts), loops=loops, pools={})
+    return replace(
+        tree, topo=flat, const=np.concatenate(const.parts), loops=loops, pools={}, variants={}
+    )
 
 
 def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int], records) -> None:

@@ -18,6 +18,7 @@ The modes of a body that carries others may be eliminated in coordinates zeta ot
 eta = B zeta with a constant B (`assembly.align`).  MU, DF, ZF and the node map then refer to zeta.
 """
 
+from .driven import add_hinge_force, pass_joint
 from .forces import (
     apply_external,
     bias_to_joint,
@@ -37,6 +38,7 @@ from .layout import (
     D_PIVOTS,
     D_SIZE,
     DOFS,
+    DRIVEN,
     END,
     I_BIAS,
     INBOARD,
@@ -167,8 +169,12 @@ def eliminate_joint(topo, const, work, q, v, tau, k, p):
 
     Leaves P_R_plus in SCRATCH and z_plus + P_R_plus a in Z, with a the hinge's BIAS, unless the parent
     is the world.  Each speed takes one rank-one step.  An armature adds to the pivot D and not to P, so that
-    P_R_plus H^T = K armature.  This is zero, as `revolute` assumes, only without armature.
+    P_R_plus H^T = K armature.  This is zero, as `revolute` assumes, only without armature.  A joint whose motion is
+    prescribed is not eliminated (`driven`).
     """
+    if topo[k + DRIVEN] != 0:
+        pass_joint(topo, work, tau, k, p)
+        return
     if topo[k + JOINT] == REVOLUTE and topo[k + PHYSICS] == 0:
         eliminate_revolute(topo, work, tau, k, p)
         return
@@ -249,6 +255,8 @@ def condense(topo, const, work, q, v, tau, k):
 @kernel
 def joint_accelerations(topo, work, k, vdot, w, u):
     """vdot of the joint of body k; [w; u] with BIAS becomes [w; u] + H^T beta_dot (outboard axes)."""
+    if topo[k + DRIVEN] != 0:
+        add_hinge_force(topo, work, k, w, u)
     b = topo[k + WORK] + BIAS
     w = add(w, load3(work, b))
     u = add(u, load3(work, b + 3))
