@@ -236,5 +236,7 @@ def _lay_out_fronts(topo, n: int) -> None:
         if row[L.K_KIND] == L.COMPOUND:
             at = _lay_out_compound(topo, row, at)
     topo[0, L.W_LAMBDA] = at
-    topo[0, L.SPARE] = at + int(topo[0, L.ROWS])
-    topo[0, L.WORK_SIZE] = topo[0, L.SPARE] + topo[0, L.NQ]
+    at += int(topo[0, L.ROWS])
+    topo[0, L.SPARE] = at
+    at += int(topo[0, L.NQ])
+    topo[0, L.WORK_SIZE] = at
