@@ -53,10 +53,3 @@ def constraint_residual(
         for state, x in zip(states, excess.reshape(-1, system.nv))
     ]
     return position, velocity, np.array(rows).reshape(*batch, system.rows)
-
-
-def worst(system: System, violations: Array) -> str:
-    """The closure that is violated most, and by how much, in words."""
-    name = max(system.closure_rows, key=lambda n: np.abs(violations[system.closure_rows[n]]).max())
-    rows = violations[system.closure_rows[name]]
-    return f"{name!r} is off by {np.abs(rows).max():.3g} (rad or m)"

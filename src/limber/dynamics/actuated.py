@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, repeated
 from limber.dynamics.freedoms import locked_speeds
-from limber.dynamics.rows import row_space
+from limber.dynamics.rows import carried, closure_jacobian
 from limber.errors import ArgumentValueError, DynamicsError
 
 #: What may be left of forces that neither motors nor closures carry, relative to the largest force.
@@ -52,15 +52,9 @@ def _motors(system: System, actuated: Iterable[str]) -> np.ndarray:
 
 
 def _shared(system: System, q: Array, tau: Array, motors: np.ndarray, weights: Array) -> Array:
-    A = row_space(system, q).A if system.closures else np.zeros((0, system.nv))
-    # lambda = lambda_0 + N x with A_u^T lambda = tau_u, where u has no motor
-    passive = A[:, ~motors].T
-    size = np.linalg.norm(A, axis=1)
-    scale = 1.0 / np.where(size > 0.0, size, 1.0)
-    U, s, Vt = np.linalg.svd(passive * scale, full_matrices=True)
-    rank = int((s > 1e-9 * s.max(initial=0.0)).sum()) if s.size else 0
-    lam = Vt[:rank].T @ ((U[:, :rank].T @ tau[~motors]) / s[:rank])
-    left = np.abs(tau[~motors] - passive @ (scale * lam))
+    A = closure_jacobian(system, q) if system.closures else np.zeros((0, system.nv))
+    _, out = carried(A, tau, ~motors, weights)
+    left = np.abs(out[~motors])
     if left.size and left.max() > LEFT * max(np.abs(tau).max(), 1e-300):
         i = int(np.flatnonzero(~motors)[left.argmax()])
         raise DynamicsError(
@@ -68,10 +62,5 @@ def _shared(system: System, q: Array, tau: Array, motors: np.ndarray, weights: A
             f"{system.describe_v(i)} would have to come from a motor there. Actuate more joints, or give a vdot that they can "
             "cause, such as one of forward_dynamics."
         )
-    free = Vt[rank:].T
-    root = np.sqrt(weights[motors])
-    active = (A[:, motors].T * scale) * root[:, None]
-    x = np.linalg.lstsq(active @ free, root * tau[motors] - active @ lam, rcond=1e-12)[0]
-    out = tau - A.T @ (scale * (lam + free @ x))
     out[~motors] = 0.0
     return out

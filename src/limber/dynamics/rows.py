@@ -54,12 +54,18 @@ class RowSpace:
         return lam - self.null @ (self.null.T @ lam)
 
 
-def row_space(system: System, q: Array) -> RowSpace:
-    """The rows at one configuration.  O(N^3): a singular value decomposition."""
+def row_space(system: System, q: Array, moving: np.ndarray | None = None) -> RowSpace:
+    """The rows at one configuration.  O(N^3): a singular value decomposition.
+
+    moving : indices of the speeds that may move, all by default.  A, and the basis, then have these columns, and rows,
+        alone.
+    """
     from scipy.linalg import cholesky, solve_triangular  # noqa: PLC0415 (slow to import)
 
-    A = closure_jacobian(system, q)
-    L = cholesky(evaluated(system, "mass_matrix", (q,)), lower=True)
+    A, M = closure_jacobian(system, q), evaluated(system, "mass_matrix", (q,))
+    if moving is not None:
+        A, M = A[:, moving], M[np.ix_(moving, moving)]
+    L = cholesky(M, lower=True)
     weighed = solve_triangular(L, A.T, lower=True).T
     size = np.linalg.norm(weighed, axis=1)
     scale = 1.0 / np.where(size > 0.0, size, 1.0)
@@ -70,3 +76,21 @@ def row_space(system: System, q: Array) -> RowSpace:
     basis = solve_triangular(L.T, Vt[rank:].T, lower=False)
     inverse = (U[:, :rank] * scale[:, None] / s[:rank]) @ Vt[:rank]
     return RowSpace(A, rank, basis, null, solve_triangular(L.T, inverse.T, lower=False).T)
+
+
+def carried(A: Array, force: Array, exactly: np.ndarray, weights: Array) -> tuple[Array, Array]:
+    """Multipliers lambda that carry a generalized force, and what is left of it, force - A^T lambda.
+
+    Where `exactly` is True, nothing is left if that can be; of what is left elsewhere, the sum of weights times squares is
+    the least.  Among several lambda it is the one of least norm, each row having unit size.
+    """
+    size = np.linalg.norm(A, axis=1)
+    scale = 1.0 / np.where(size > 0.0, size, 1.0)
+    unit = A.T * scale
+    U, s, Vt = np.linalg.svd(unit[exactly], full_matrices=True)
+    rank = int((s > DEPENDENT * s.max(initial=0.0)).sum()) if s.size else 0
+    lam = Vt[:rank].T @ ((U[:, :rank].T @ force[exactly]) / s[:rank])
+    free, root = Vt[rank:].T, np.sqrt(weights[~exactly])
+    rest = root * (force - unit @ lam)[~exactly]
+    lam = lam + free @ np.linalg.lstsq(root[:, None] * unit[~exactly] @ free, rest, DEPENDENT)[0]
+    return scale * lam, force - unit @ lam
