@@ -64,6 +64,8 @@ LARGEST_STEP = 0.5
 STEPS, TRIALS = 200, 30
 #: A search that is so far from its start, in radians and parts of the system's size, and still without stiffness, falls.
 FARTHEST = 20.0
+#: A joint that is slower than this part of the fastest does not move far in the course of a motion.
+SLOW = 1e-6
 #: The forces of a motion that change by more than this part of those present do not belong to a steady one.
 STEADY = 1e-7
 
@@ -436,9 +438,10 @@ def refuse_broken(problem: Statics, q: Array) -> None:
     s = problem.system
     if not problem.carried:
         return
-    rates = evaluated(s, "row_rates", (q, problem.v))
+    A = closure_jacobian(s, q)
+    rates = A @ problem.v
     times = instants(s, problem.v)
-    if np.abs(rates).max() * times.max() <= STEADY * extent(s):
+    if np.abs(rates).max() <= STEADY * (np.abs(A) @ np.abs(problem.v)).max():
         off = evaluated(s, "violations", ([integrate(s, q, problem.v, t) for t in times],))
         at = int(np.abs(off).max(axis=1).argmax())
         if np.abs(off[at]).max() <= STEADY * extent(s):
@@ -466,7 +469,7 @@ def refuse_modal_speeds(system: System, v: Array) -> None:
 def instants(system: System, v: Array) -> Array:
     """Times at which a steady motion is compared with its start: after fractions of a turn of each joint."""
     rates = np.abs(v) / reach(system)
-    times = np.unique(1.0 / rates[rates > 0.0])
+    times = np.unique(1.0 / rates[rates > SLOW * rates.max()])
     return np.concatenate([0.61 * times, 1.93 * times])[:40]
 
 

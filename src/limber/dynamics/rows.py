@@ -88,9 +88,12 @@ def carried(A: Array, force: Array, exactly: np.ndarray, weights: Array) -> tupl
     scale = 1.0 / np.where(size > 0.0, size, 1.0)
     unit = A.T * scale
     U, s, Vt = np.linalg.svd(unit[exactly], full_matrices=True)
-    rank = int((s > DEPENDENT * s.max(initial=0.0)).sum()) if s.size else 0
+    rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
     lam = Vt[:rank].T @ ((U[:, :rank].T @ force[exactly]) / s[:rank])
     free, root = Vt[rank:].T, np.sqrt(weights[~exactly])
-    rest = root * (force - unit @ lam)[~exactly]
-    lam = lam + free @ np.linalg.lstsq(root[:, None] * unit[~exactly] @ free, rest, DEPENDENT)[0]
+    rest = root[:, None] * unit[~exactly]
+    U, s, Wt = np.linalg.svd(rest @ free, full_matrices=False)
+    more = s > DEPENDENT * np.linalg.norm(rest)
+    left = root * force[~exactly] - rest @ lam
+    lam = lam + free @ (Wt[more].T @ ((U[:, more].T @ left) / s[more]))
     return scale * lam, force - unit @ lam
