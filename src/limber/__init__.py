@@ -61,6 +61,7 @@ if typing.TYPE_CHECKING:
     from limber.constraints import (
         Freedoms,
         assemble,
+        constrained_inverse,
         constraint_forces,
         constraint_residual,
         freedoms,
@@ -76,6 +77,7 @@ _LATER_NAMES = {
     "Structure": "structures",
     "Freedoms": "constraints",
     "assemble": "constraints",
+    "constrained_inverse": "constraints",
     "constraint_forces": "constraints",
     "constraint_residual": "constraints",
     "freedoms": "constraints",
@@ -154,6 +156,7 @@ __all__ = [
     "beam",
     "bias",
     "compile",
+    "constrained_inverse",
     "constraint_forces",
     "constraint_residual",
     "constraints",

@@ -52,9 +52,7 @@ def test_a_sprung_linkage_balances_its_weight_and_torques():
     tau, load = np.array([0.0, 0.0, 4.0]), {("coupler", "mid"): [0, 0, 0, 3.0, -5.0, 0]}
     q = lb.equilibrium(s, [1.0, -0.7, 1.2], tau=tau, external=load)
     zero = np.zeros(s.nv)
-    power = lb.freedoms(s, q).basis.T @ (
-        lb.inverse_dynamics(s, q, zero, zero, external=load) - tau
-    )
+    power = lb.freedoms(s, q).basis.T @ (lb.inverse_dynamics(s, q, zero, zero, external=load) - tau)
     assert np.abs(power).max() < 1e-9
     assert lb.modes(s, q, tau=tau, external=load).imbalance < 1e-9
 
@@ -132,6 +130,7 @@ def truss_force(y, height=0.4, stiffness=2000.0):
     return 2.0 * stiffness * (np.hypot(1.0, height) - length) * y / length
 
 
+@pytest.mark.slow
 def test_a_truss_snaps_through_at_its_limit_load():
     s, q = truss()
     y = np.linspace(0.0, 0.4, 200001)

@@ -11,9 +11,10 @@ from limber.assembly.system import System
 from limber.checks import Array, numbers
 from limber.constraints.residual import check_closed
 from limber.dynamics.closing import MET, NEARLY_MET, assembled, worst
-from limber.dynamics.evaluate import evaluated
+from limber.dynamics.evaluate import evaluated, of_batch
 from limber.dynamics.freedoms import locked_speeds
 from limber.errors import ArgumentValueError, DynamicsError
+from limber.checks import whole
 
 #: Steps of a projection.
 STEPS = 30
@@ -28,7 +29,7 @@ def project(
     takes such steps until the closures are met.  For states that are far off use `assemble`.
     """
     check_closed(system, "project")
-    moved: Array = numbers("q", q, f"(..., {system.nq})")
+    moved: Array = numbers("q", q, f"(..., {system.nq})").copy()
     off = evaluated(system, "violations", (moved,))
     size = np.abs(off).max(initial=0.0)
     for _ in range(STEPS):
@@ -43,10 +44,11 @@ def project(
             break
         moved, off, size = following, off_next, size_next
     if not size <= NEARLY_MET:
-        i = np.unravel_index(np.abs(off).max(axis=-1).argmax(), off.shape[:-1])
+        rows = off.reshape(-1, system.rows)
+        i = int(np.abs(rows).max(axis=1).argmax())
         raise DynamicsError(
-            f"project: the closures of {system.name!r} cannot be met near this q: after {STEPS} steps "
-            f"{worst(system, off[i])}. lb.assemble(system, q) starts farther away."
+            f"project: the closures of {system.name!r} cannot be met near this q{of_batch(i, len(rows))}: after {STEPS} "
+            f"steps {worst(system, rows[i])}. lb.assemble(system, q) starts farther away."
         )
     if v is None:
         return moved
@@ -64,12 +66,13 @@ def assemble(
     """A configuration that meets the closures, from a rough guess `q`; from neutral() without one.
 
     Joints move first and modes only if that is not enough, by Levenberg and Marquardt's method with the least change
-    of coordinates.  Where it gets stuck it starts again from random changes of the guess, `trials` times, seeds fixed.
+    of coordinates, in radians and parts of the system's size.  Where it gets stuck it starts again from random changes of the guess, `trials` times, seeds fixed.
 
     locked : bodies whose joints keep their coordinates.
     """
     check_closed(system, "assemble")
-    guess = system.neutral() if q is None else numbers("q", q, f"({system.nq},)")
+    guess = system.neutral() if q is None else numbers("q", q, f"({system.nq},)").copy()
     if guess.shape != (system.nq,):
         raise ArgumentValueError(f"q must have shape ({system.nq},), got {guess.shape}.")
+    trials = whole("trials", trials, 0)
     return assembled(system, guess, locked_speeds(system, locked), trials, "assemble")

@@ -8,18 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, repeated
+from limber.checks import Array, repeated, shown
+from limber.dynamics.closing import worst
+from limber.dynamics.evaluate import of_batch, vectors
 from limber.dynamics.freedoms import locked_speeds
 from limber.dynamics.rows import carried, closure_jacobian
 from limber.errors import ArgumentValueError, DynamicsError
 
 #: What may be left of forces that neither motors nor closures carry, relative to the largest force.
 LEFT = 1e-8
+#: Accelerations that break a closure by more than this part of those of its ends are refused.
+BROKEN = 1e-6
 
 
 def shared_torques(
     system: System,
-    q: ArrayLike,
+    q: Array,
     tau: Array,
     actuated: Iterable[str] | None,
     weights: ArrayLike | None,
@@ -32,14 +36,30 @@ def shared_torques(
     if actuated is not None:
         motors = _motors(system, actuated)
     w = np.ones(system.nv) if weights is None else repeated("weights", weights, system.nv)
-    if (w < 0.0).any():
-        raise ArgumentValueError(f"weights must not be negative, got {w.min():.6g}.")
+    if not (np.isfinite(w) & (w >= 0.0)).all():
+        raise ArgumentValueError(f"weights must be finite and not negative, got {shown(weights)}.")
     batch = tau.shape[:-1]
     states = np.broadcast_to(np.asarray(q, dtype=float), (*batch, system.nq)).reshape(-1, system.nq)
-    out = np.array(
-        [_shared(system, *each, motors, w) for each in zip(states, tau.reshape(-1, system.nv))]
+    out = [_shared(system, *each, motors, w) for each in zip(states, tau.reshape(-1, system.nv))]
+    return np.reshape(out, (*batch, system.nv))
+
+
+def refuse_broken_accelerations(
+    system: System, q: ArrayLike, vdot: ArrayLike, caused: Array
+) -> None:
+    """Refuse accelerations that break closures; `caused` are those that the torques of `shared_torques` cause."""
+    batch, (states, wanted, found) = vectors(
+        system, q=(q, system.nq), vdot=(vdot, system.nv), caused=(caused, system.nv)
     )
-    return out.reshape(*batch, system.nv)
+    for i, (state, x, y) in enumerate(zip(states, wanted, found)):
+        A = closure_jacobian(system, state)
+        off, size = A @ (x - y), np.abs(A) @ (np.abs(x) + np.abs(y))
+        if np.abs(off).max() > BROKEN * size.max():
+            said = worst(system, off, "would have the acceleration {:.3g} (rad/s^2 or m/s^2)")
+            raise ArgumentValueError(
+                f"inverse_dynamics: vdot breaks a closure of {system.name!r}{of_batch(i, len(states))}: {said}, so no torques "
+                "cause it. Give a vdot that the closures allow, such as one of forward_dynamics."
+            )
 
 
 def _motors(system: System, actuated: Iterable[str]) -> np.ndarray:

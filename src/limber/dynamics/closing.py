@@ -35,13 +35,13 @@ def worst(system: System, violations: Array, said: str = "is off by {:.3g} (rad 
 
 def assembled(system: System, guess: Array, held: np.ndarray, trials: int, function: str) -> Array:
     """A configuration that meets the closures, as `lb.assemble`; `held` says which speeds do not move."""
-    modes = modal_speeds(system)
+    modes, lengths = modal_speeds(system), reach(system)
     best: tuple[float, Array] = (np.inf, guess)
     random = np.random.default_rng(0)
     for trial in range(trials + 1):
         start = guess
         if trial:
-            change = random.normal(size=system.nv) * (0.05 * 1.3**trial)
+            change = random.normal(size=system.nv) * (0.05 * 1.3**trial) * lengths
             start = evaluated(
                 system, "integrate", (guess, np.where(held | modes, 0.0, change), np.ones(1))
             )
@@ -61,22 +61,21 @@ def assembled(system: System, guess: Array, held: np.ndarray, trials: int, funct
 
 
 def _searched(system: System, q: Array, moving: np.ndarray) -> tuple[float, Array]:
-    """The largest violation and q, after steps of the `moving` speeds."""
+    """The largest violation and q, after steps of the `moving` speeds, in radians and parts of the system's size."""
     off = evaluated(system, "violations", (q,))
+    lengths = reach(system)[moving]
     damping = 1e-3
     for _ in range(STEPS):
         size = float(np.abs(off).max())
         if size <= MET:
             break
-        A = closure_jacobian(system, q)[:, moving]
-        step = np.zeros(system.nv)
+        A = closure_jacobian(system, q)[:, moving] * lengths
         square = A @ A.T
         scale = max(float(np.trace(square)) / len(square), 1e-30)
         level = damping * scale * min(1.0, float(off @ off))
-        step[moving] = (
-            -A.T @ np.linalg.lstsq(square + level * np.eye(len(square)), off, rcond=1e-14)[0]
-        )
-        step *= min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-300))
+        change = -A.T @ np.linalg.lstsq(square + level * np.eye(len(square)), off, rcond=1e-14)[0]
+        step = np.zeros(system.nv)
+        step[moving] = lengths * change / max(1.0, float(np.abs(change).max(initial=0.0)))
         q_next = evaluated(system, "integrate", (q, step, np.ones(1)))
         off_next = evaluated(system, "violations", (q_next,))
         if off_next @ off_next < off @ off:

@@ -9,6 +9,8 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import evaluated
+from limber.dynamics.forward import forward_dynamics
+from limber.errors import DynamicsError
 
 #: A singular value of the rows below this part of the largest counts as zero; each row is measured by the kinetic
 #: energy that it takes to move it, and has unit size.  The kernels (`fronts.DEPENDENT`) use its square.
@@ -60,22 +62,27 @@ def row_space(system: System, q: Array, moving: np.ndarray | None = None) -> Row
     moving : indices of the speeds that may move, all by default.  A, and the basis, then have these columns, and rows,
         alone.
     """
-    from scipy.linalg import cholesky, solve_triangular  # noqa: PLC0415 (slow to import)
-
     A, M = closure_jacobian(system, q), evaluated(system, "mass_matrix", (q,))
     if moving is not None:
         A, M = A[:, moving], M[np.ix_(moving, moving)]
-    L = cholesky(M, lower=True)
-    weighed = solve_triangular(L, A.T, lower=True).T
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        zero = np.zeros(system.nv)
+        forward_dynamics(system, q, zero, zero)  # says what has no mass
+        raise DynamicsError(
+            f"the mass matrix of {system.name!r} is not positive definite at this configuration."
+        ) from None
+    weighed = np.linalg.solve(L, A.T).T
     size = np.linalg.norm(weighed, axis=1)
     scale = 1.0 / np.where(size > 0.0, size, 1.0)
     U, s, Vt = np.linalg.svd(weighed * scale[:, None])
     rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
     null = U[:, rank:] * scale[:, None]
     null = np.linalg.qr(null)[0] if null.size else null
-    basis = solve_triangular(L.T, Vt[rank:].T, lower=False)
+    basis = np.linalg.solve(L.T, Vt[rank:].T)
     inverse = (U[:, :rank] * scale[:, None] / s[:rank]) @ Vt[:rank]
-    return RowSpace(A, rank, basis, null, solve_triangular(L.T, inverse.T, lower=False).T)
+    return RowSpace(A, rank, basis, null, np.linalg.solve(L.T, inverse.T).T)
 
 
 def carried(A: Array, force: Array, exactly: np.ndarray, weights: Array) -> tuple[Array, Array]:
