@@ -35,7 +35,7 @@ def test_chains_hang_in_a_catenary():
 def test_equilibria_are_found_from_guesses_that_break_closures():
     assembly, q, _ = four_bar()
     s = assembly.build()
-    found = lb.equilibrium(s, q + [0.3, -0.2, 0.1])
+    found = lb.equilibrium(s, q + np.array([0.3, -0.2, 0.1]))
     assert np.abs(lb.constraint_residual(s, found)).max() < 1e-11
     zero = np.zeros(s.nv)
     assert np.abs(lb.forward_dynamics(s, found, zero, zero)).max() < 1e-7

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, numbers
+from limber.checks import Array, numbers, whole
 from limber.constraints.residual import check_closed
 from limber.dynamics.closing import MET, NEARLY_MET, assembled, worst
 from limber.dynamics.evaluate import evaluated, of_batch
 from limber.dynamics.freedoms import locked_speeds
 from limber.errors import ArgumentValueError, DynamicsError
-from limber.checks import whole
 
 #: Steps of a projection.
 STEPS = 30

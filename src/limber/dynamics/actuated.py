@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, repeated, shown
 from limber.dynamics.closing import worst
-from limber.dynamics.evaluate import of_batch, vectors
+from limber.dynamics.evaluate import External, of_batch, vectors
+from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.freedoms import locked_speeds
 from limber.dynamics.rows import carried, closure_jacobian
 from limber.errors import ArgumentValueError, DynamicsError
@@ -23,7 +24,7 @@ BROKEN = 1e-6
 
 def shared_torques(
     system: System,
-    q: Array,
+    q: ArrayLike,
     tau: Array,
     actuated: Iterable[str] | None,
     weights: ArrayLike | None,
@@ -45,15 +46,22 @@ def shared_torques(
 
 
 def refuse_broken_accelerations(
-    system: System, q: ArrayLike, vdot: ArrayLike, caused: Array
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike,
+    vdot: ArrayLike,
+    tau: Array,
+    external: External | None,
 ) -> None:
-    """Refuse accelerations that break closures; `caused` are those that the torques of `shared_torques` cause."""
-    batch, (states, wanted, found) = vectors(
-        system, q=(q, system.nq), vdot=(vdot, system.nv), caused=(caused, system.nv)
-    )
-    for i, (state, x, y) in enumerate(zip(states, wanted, found)):
+    """Refuse accelerations that break closures, so that the torques of `shared_torques` cause others."""
+    caused = forward_dynamics(system, q, v, tau, external=external)
+    released = forward_dynamics(system, q, v, np.zeros(system.nv), external=external)
+    nv = system.nv
+    named = {"vdot": (vdot, nv), "caused": (caused, nv), "released": (released, nv)}
+    _, (states, *rates) = vectors(system, q=(q, system.nq), **named)
+    for i, (state, wanted, found, free) in enumerate(zip(states, *rates)):
         A = closure_jacobian(system, state)
-        off, size = A @ (x - y), np.abs(A) @ (np.abs(x) + np.abs(y))
+        off, size = A @ (wanted - found), np.abs(A) @ np.abs([wanted, found, free]).sum(axis=0)
         if np.abs(off).max() > BROKEN * size.max():
             said = worst(system, off, "would have the acceleration {:.3g} (rad/s^2 or m/s^2)")
             raise ArgumentValueError(

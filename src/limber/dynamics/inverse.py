@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import NOT_READY, External, evaluated
-from limber.dynamics.forward import force_key, forward_dynamics, ready_answer
+from limber.dynamics.forward import force_key, ready_answer
 
 
 def inverse_dynamics(
@@ -41,8 +41,7 @@ def inverse_dynamics(
         tau = inverse_dynamics(system, q, v, vdot, external=external)
         tau = shared_torques(system, q, tau, actuated, weights)
         if system.closures:
-            caused = forward_dynamics(system, q, v, tau, external=external)
-            refuse_broken_accelerations(system, q, vdot, caused)
+            refuse_broken_accelerations(system, q, v, vdot, tau, external)
         return tau
     answer = ready_answer(system, "inverse_dynamics", external, q, v, vdot)
     if answer is None:
