@@ -86,7 +86,7 @@ def modal_damping(
     Parameters
     ----------
     ratios : one ratio for all modes, or (n,) one for each mode that oscillates, by increasing frequency.
-    q : (nq,) the configuration; the neutral one unless given.
+    q : (nq,) the configuration; the neutral one unless given, or the one that `lb.assemble` finds from there.
     locked : names of bodies whose joints do not move, as in `lb.modes`.
     weights : (n,) how much each of these modes counts where not all ratios can be had; equal unless given.
     """

@@ -6,6 +6,8 @@ Descent   Where the symmetric part of K has negative eigenvalues, these are take
           the energy E, so that x goes down, and a step is accepted where its own slope dE/ds = x . r says so.
           K is raised by the imbalance of the forces, so that the step stays finite in directions without stiffness;
           it still converges quadratically, to a solution among many too (Yamashita & Fukushima 2001).
+Closures  r contains their forces -A^T lambda, those that leave the least of r; steps are in the null space of A, K is
+          that of constant lambda (`small_motions`), and after each step the closures are met again
 Scaling   Each coordinate is measured in a unit in which its elastic stiffness, or that of the loads, is 1.
 Cost      16 inverse dynamics a freedom and an eigenvalue problem of all freedoms, about ten times
 """
@@ -83,11 +85,12 @@ def equilibrium(
 
     The search starts at q and goes downhill, as the system would if it settled slowly.  If q itself is an equilibrium,
     it is returned, stable or not.  A freedom that no force acts on stays where q has it.  Friction is zero at
-    rest, so that a joint that could stick slides.
+    rest, so that a joint that could stick slides.  The closures of a closed system are met, and carry what they can.
 
     Parameters
     ----------
-    q : (nq,) where to start; the neutral configuration unless given.
+    q : (nq,) where to start; the neutral configuration unless given.  If it does not meet the closures, the search starts
+        where `lb.assemble` gets from there.
     v : (nv,) constant speeds of the joints, for an equilibrium in a steady spin; speeds of modes must be zero.  Joints
         with speed should be such that their motion changes nothing, as that of a spinning hub or of a symmetric
         rotor; a `ModelWarning` says where it does.
@@ -97,7 +100,7 @@ def equilibrium(
         Their flexible modes are free.
 
     Raises `DynamicsError` if there is none: nothing balances the weight of a free body, or the load is beyond what the
-    system carries.  The message says which freedom is out of balance, and by how much.
+    system carries.  The message says which freedom is out of balance, and by how much, or which closure cannot be met.
     """
     problem, start = stated("equilibrium", system, q, v, tau, external, locked, guess=True)
     found = settled(problem, start)

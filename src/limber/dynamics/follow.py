@@ -73,7 +73,7 @@ def follow(
 
     Each step starts at the equilibrium before it.  Where the lowest frequency falls to zero between two steps, the
     load is found to rounding, and the path ends.  A structure that is not perfectly straight, or loaded off its axis,
-    bends instead of buckling: its frequency passes a minimum and rises again.
+    bends instead of buckling: its frequency passes a minimum and rises again.  Systems may be closed.
 
     Parameters
     ----------

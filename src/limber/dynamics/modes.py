@@ -124,12 +124,19 @@ def modes(
     The modes of a body are held by no actuator.  Where their forces do not balance, q is not an equilibrium, and the
     printed table says so (`note`); `lb.equilibrium` finds one.
 
+    Of a closed system, the motions are those that the closures allow, one mode for each of `lb.freedoms`.  The forces of
+    the closures are held and count as loads, so that a string between walls is tuned by its tension.  Closures
+    may be redundant; a `ModelWarning` says where they are singular.
+
     Parameters
     ----------
-    q : (nq,) the configuration; the neutral one unless given.
+    q : (nq,) the configuration; the neutral one unless given, or the one that `lb.assemble` finds from there.  It must
+        meet the closures.
     v : (nv,) constant speeds of the joints; zero unless given.
     locked : names of bodies whose joints do not move from q, or from the motion v.
     tau : (nv,) generalized forces.  Unless given, those that the joints need; otherwise only the imbalance depends on it.
+        Of a closed system, the forces of the closures depend on it too; unless given, joints have the least torques that
+        hold q, forces counting with the size of the system as their arm.
     external : {("body", node): wrench}, constant in world axes, as in `forward_dynamics`.
     """
     problem, q = stated("modes", system, q, v, tau, external, locked)
