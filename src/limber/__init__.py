@@ -63,6 +63,7 @@ if typing.TYPE_CHECKING:
     from limber.constraints import (
         Freedoms,
         assemble,
+        constrained_inverse,
         constraint_forces,
         constraint_residual,
         freedoms,
@@ -94,6 +95,7 @@ _LATER_NAMES = {
     "verify_identities": "algebra",
     "Freedoms": "constraints",
     "assemble": "constraints",
+    "constrained_inverse": "constraints",
     "constraint_forces": "constraints",
     "constraint_residual": "constraints",
     "freedoms": "constraints",
@@ -174,6 +176,7 @@ __all__ = [
     "beam",
     "bias",
     "compile",
+    "constrained_inverse",
     "constraint_forces",
     "constraint_residual",
     "constraints",

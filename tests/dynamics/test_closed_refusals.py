@@ -9,10 +9,6 @@ from helpers.closed import four_bar, open_four_bar
 SAID = "does not take closed systems, and 'four-bar' has the closure 'pin': the answer would be"
 
 CALLS = {
-    "lb.modes": lambda s: lb.modes(s),
-    "lb.equilibrium": lambda s: lb.equilibrium(s),
-    "lb.follow": lambda s: lb.follow(s, [0.0, 1.0], gravity=True),
-    "lb.modal_damping": lambda s: lb.modal_damping(s, 0.01),
     "lb.simulate": lambda s: lb.simulate(s, 1.0),
     "lb.operators": lambda s: lb.operators(s, s.neutral()),
     "generated code of 'forward_dynamics'": lambda s: lb.compile(s, "forward_dynamics"),
@@ -69,7 +65,7 @@ def test_functions_of_the_tree_answer_for_the_tree():
 def test_several_closures_are_all_named():
     s = four_bar().gear("rocker", "crank", 1.0, name="belt").build()
     with pytest.raises(lb.LimberError, match="has the closures 'pin', 'belt'"):
-        lb.modes(s)
+        lb.simulate(s, 1.0)
 
 
 def test_scenarios_refuse_what_they_cannot_do(tmp_path):
@@ -80,7 +76,4 @@ def test_scenarios_refuse_what_they_cannot_do(tmp_path):
     )
     (tmp_path / "case.yaml").write_text(case)
     with pytest.raises(lb.FileError, match=r"case.yaml:4:.*`follow` of a scenario does not take"):
-        lb.io.load_scenario(tmp_path / "case.yaml")
-    (tmp_path / "case.yaml").write_text(case.partition("torque")[0] + "initial: equilibrium\n")
-    with pytest.raises(lb.FileError, match=r"case.yaml:4:.*lb.equilibrium does not take closed"):
         lb.io.load_scenario(tmp_path / "case.yaml")
