@@ -22,6 +22,8 @@ from limber.kernels import layout as L
 CONFIGURATIONS = 3
 #: How far one is from the next, in rad and m: tried in turn until there are enough.
 MOVES = (0.4, 0.3, 0.2, 0.1, 0.4, 0.2, 0.1, 0.05)
+#: Modal coordinates differ by this part of it.
+DEFORMATION = 0.01
 #: A twist within this of the span of the rows of a joint counts as one of them.
 WITHIN = 1e-9
 
@@ -100,12 +102,14 @@ def configurations(system: System, q: Array | None = None) -> list[Array]:
     """A few configurations that meet the closures: q, or one from `assemble`, and others along the freedoms from there."""
     found = [assemble(system) if q is None else q]
     random = np.random.default_rng(0)
+    modes = _modes(system)
     for size in MOVES:
         if len(found) == CONFIGURATIONS:
             break
         basis = row_space(system, found[-1]).basis
         change = basis @ random.normal(size=basis.shape[1])
         change *= size / max(np.abs(change).max(initial=0.0), 1e-300)
+        change = np.where(modes, DEFORMATION * change, change)
         guess = evaluated(system, "integrate", (found[-1], change, np.ones(1)))
         try:
             found.append(assemble(system, guess, trials=2))
@@ -114,14 +118,20 @@ def configurations(system: System, q: Array | None = None) -> list[Array]:
     return found
 
 
+def _modes(system: System) -> np.ndarray:
+    """Of every speed, whether it is that of a mode."""
+    found = np.zeros(system.nv, dtype=bool)
+    for where in system.layout.values():
+        found[where.v_modes] = True
+    return found
+
+
 def _rank_elsewhere(system: System) -> int:
     """The rank of the rows in random configurations, which do not meet the closures."""
     random = np.random.default_rng(1)
     ranks = []
     for _ in range(CONFIGURATIONS):
-        change = random.normal(size=system.nv)
-        for where in system.layout.values():
-            change[where.v_modes] *= 0.01
+        change = random.normal(size=system.nv) * np.where(_modes(system), DEFORMATION, 1.0)
         q = evaluated(system, "integrate", (system.neutral(), change, np.ones(1)))
         ranks.append(_rank(_scaled(system, system, q)))
     return max(ranks)
