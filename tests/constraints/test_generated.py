@@ -162,7 +162,7 @@ def test_c_package_says_which_rows(tmp_path):
 
 
 def test_numbers_of_closures_are_parameters():
-    s, q, v, tau = state(four_bar())
+    s, q, v, _ = state(four_bar())
     closure = s.closures["pin"]
     keys = ["pin.offset", "pin.offset_b"]
     p = program(s, "constraint_residual", parameters=keys, rows="all")
@@ -181,8 +181,10 @@ def _shifted(end, shift):
 
 
 def test_refusals_say_what_to_do():
-    s, q, v, tau = state(bricard())
-    with pytest.raises(lb.LimberError, match="5 of the 5 .* only 4 .* In lb.compile this is rows=q"):
+    s, q, _, _ = state(bricard())
+    with pytest.raises(
+        lb.LimberError, match=r"5 of the 5 .* only 4 .* In lb.compile this is rows=q"
+    ):
         lb.compile(s, "forward_dynamics")
     with pytest.raises(lb.LimberError, match='rows="all" has no derivatives'):
         lb.operation_count(s, "forward_dynamics", wrt="q", rows="all")
@@ -193,5 +195,7 @@ def test_refusals_say_what_to_do():
     with pytest.raises(lb.LimberError, match='rows="all" needs dtype="float64"'):
         lb.compile(s, "forward_dynamics", rows="all", dtype="float32")
     tree = s.closed_by([])
-    with pytest.raises(lb.LimberError, match="constraint_forces: the system 'Bricard' has no closures"):
+    with pytest.raises(
+        lb.LimberError, match="constraint_forces: the system 'Bricard' has no closures"
+    ):
         lb.compile(tree, "constraint_forces")

@@ -227,7 +227,7 @@ def independent(system: System, rows: str | ArrayLike) -> Independent:
         return independent_rows(system, q)
     except DynamicsError as error:
         raise DynamicsError(
-            f"rows={'...' if q is not None else repr(rows)}: {error} In lb.compile this is rows=q; rows=\"all\" "
+            f'rows={"..." if q is not None else repr(rows)}: {error} In lb.compile this is rows=q; rows="all" '
             "keeps all rows."
         ) from None
 

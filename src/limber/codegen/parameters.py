@@ -103,14 +103,19 @@ def _of_closure(system: System, key: str, name: str, quantity: str) -> Parameter
     """A parameter of a closure."""
     closure = system.closures[name]
     if isinstance(closure, Relation):
-        values = {"value": np.array(closure.value), "coefficients": np.array([*closure.terms.values()])}
+        values = {
+            "value": np.array(closure.value),
+            "coefficients": np.array([*closure.terms.values()]),
+        }
     else:
         values = {"offset": np.array(closure.a.offset), "offset_b": np.array(closure.b.offset)}
     if quantity not in values:
         raise ArgumentValueError(
             f"parameter {key!r} is unknown: closure {name!r} has {', '.join(values)}.{suggestion(quantity, values)}"
         )
-    taken = {_spelled(other).upper() for other in (*system.bodies, *system.closures) if other != name}
+    taken = {
+        _spelled(other).upper() for other in (*system.bodies, *system.closures) if other != name
+    }
     text = _spelled(name)
     while text.upper() in taken:
         text += "_closure"

@@ -140,7 +140,10 @@ def _about(request: Request) -> str:
         node = "body frame" if request.node is None else f"node {request.node!r}"
         text += f", {node} of body {request.body!r}"
     if request.function in OF_CLOSURES and request.closures:
-        rows = request.independent or f"all of its {request.system.rows} closure rows, cut off where they depend"
+        rows = (
+            request.independent
+            or f"all of its {request.system.rows} closure rows, cut off where they depend"
+        )
         text += f", with {rows}"
     return text
 
@@ -192,13 +195,12 @@ def _wrenches(s: System, ends: Sequence[tuple[str, str | int]]) -> Argument:
 def _argument(quantity: Quantity, s: System, request: Request | None = None) -> Argument:
     """An input or output of the table, with a description of each element of a vector."""
     shape = quantity.shape_in(s)
+    words: tuple[str, ...] = ()
     if request is not None and quantity.shape == ("closures", 6):
         shape = len(request.closures), 6
         axes = ("moment x", "moment y", "moment z", "force x", "force y", "force z")
         words = tuple(f"{axis} of closure {name!r}" for name in request.closures for axis in axes)
-        return Argument(quantity.name, shape, quantity.meaning, words)
-    words: tuple[str, ...] = ()
-    if quantity.shape == ("nq",):
+    elif quantity.shape == ("nq",):
         words = tuple(s.describe_q(i) for i in range(s.nq))
     elif quantity.shape == ("nv",):
         words = tuple(s.describe_v(i) for i in range(s.nv))
@@ -229,7 +231,11 @@ CLOSED = {
     "constraint_forces": Function(
         "closed.wrenches",
         ("q", "v", "tau", "forces"),
-        (Quantity("wrenches", ("closures", 6), "what the closures exert on their ends b, world axes"),),
+        (
+            Quantity(
+                "wrenches", ("closures", 6), "what the closures exert on their ends b, world axes"
+            ),
+        ),
         "dynamics",
     ),
     "constraint_residual": Function(

@@ -44,7 +44,9 @@ class Independent:
             return f"all of its {n} closure rows, which are independent"
         lost = sum(self.left_out.values())
         parts = ", ".join(f"{count} of {name!r}" for name, count in self.left_out.items())
-        return f"{n} independent closure rows of {n + lost}, fixed when it was made; left out: {parts}"
+        return (
+            f"{n} independent closure rows of {n + lost}, fixed when it was made; left out: {parts}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,7 @@ def independent_rows(system: System, q: Array | None = None) -> Independent:
         if i not in kept:
             assert row.number is not None
             out.setdefault(row.closure, []).append(row.number)
-    closures = []
+    closures: list[Closure | Relation] = []
     for closure in system.closures.values():
         numbers = tuple(out.get(closure.name, ()))
         span = system.closure_rows[closure.name]
@@ -168,9 +170,7 @@ def _changing(system: System, closure: Closure, places: list[Array]) -> list[_Ro
         # the combinations of rows that have no part in the constant ones
         combinations = np.linalg.svd(N[:, whole])[0][:, len(whole) :].T if whole else np.eye(len(N))
         others.append(_scaled(system, alone, q, combinations))
-    return found + [
-        _Row(closure.name, None, [A[j] for A in others]) for j in range(len(others[0]))
-    ]
+    return found + [_Row(closure.name, None, [A[j] for A in others]) for j in range(len(others[0]))]
 
 
 def _maps(alone: System, locked: System, q: Array) -> Array:
@@ -217,9 +217,8 @@ def _chosen(rows: list[_Row], used: list[int], rank: int) -> set[int]:
                 "configuration, so none of them can be left out for good."
             )
         kept.append(best)
-        for W in rest:
-            unit = W[best] / np.linalg.norm(W[best])
-            W -= np.outer(W @ unit, unit)
+        units = [W[best] / np.linalg.norm(W[best]) for W in rest]
+        rest = [W - np.outer(W @ unit, unit) for W, unit in zip(rest, units)]
     if pending:
         raise DynamicsError(
             f"the closure rows of {rows[pending[0]].closure!r} depend on others in a way that changes with the "
