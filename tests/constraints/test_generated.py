@@ -7,6 +7,7 @@ Programs are run as graphs where no compiler is needed for the question.  Tolera
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -168,16 +169,26 @@ def test_numbers_of_closures_are_parameters():
     p = program(s, "constraint_residual", parameters=keys, rows="all")
     assert [a.name for a in p.inputs] == ["q", "v", "pin_offset", "pin_offset_b"]
     shift = np.array([0.1, -0.2, 0.0])
-    moved = s.closed_by([lb.assembly.closures.Closure(
-        "pin", _shifted(closure.a, shift), closure.b, closure.joint
-    )])  # fmt: skip
+    end = replace(closure.a, offset=closure.a.offset + shift)
+    moved = s.closed_by([replace(closure, a=end)])
     got = evaluated(p, [q, v, closure.a.offset + shift, closure.b.offset])
     for x, y in zip(got, lb.constraint_residual(moved, q, v)):
         assert np.abs(x - y).max() < TOLERANCE
 
 
-def _shifted(end, shift):
-    return type(end)(end.body, end.node, end.offset + shift, end.rotation)
+def test_numbers_of_relations_are_parameters():
+    a = lb.Assembly("gears")
+    for name in ("motor", "wheel"):
+        a.attach(name, lb.RigidBody(1.0, inertia=np.ones(3)), lb.Revolute("z"))
+    s = a.gear("wheel", "motor", ratio=-0.25, offset=0.1, name="mesh").build()
+    keys = {"parameters": ["mesh.coefficients", "mesh.value"], "rows": "all"}
+    f = program(s, "forward_dynamics", **keys)
+    tau = np.array([1.0, 0.0])
+    coefficients, value = np.array([1.0, 0.5]), np.array(0.1)
+    (vdot,) = evaluated(f, [np.zeros(2), np.zeros(2), tau, coefficients, value])
+    assert_close(vdot, np.array([1.0, -0.5]) / 1.25, TOLERANCE)
+    with pytest.raises(lb.LimberError, match="closure 'mesh' has value, coefficients"):
+        program(s, "forward_dynamics", parameters=["mesh.ratio"])
 
 
 def test_refusals_say_what_to_do():

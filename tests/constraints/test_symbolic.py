@@ -8,9 +8,11 @@ import sympy as sp
 
 import limber as lb
 from constraints.known import four_bar, spatial_slider_crank
+from constraints.placing import close_here
 from constraints.random_closed import random_closed
 from helpers.compare import assert_close
 from helpers.random_systems import random_flexible_body, random_joint, random_rigid_body
+from helpers.symbolic_states import euler_state
 
 TOLERANCE = 1e-12
 #: Cut joints with a closed form; the others have rows that depend on coordinates which they do not have.
@@ -46,6 +48,23 @@ def test_every_cut_joint_is_the_engine(kind):
     assert_close(f.pdot(q, v, tau), vdot, 1e-11, kind)
     force = lb.inverse_dynamics(s, q, v, vdot) - tau
     assert_close(f.A(q).T @ f.multipliers(q, v, tau), force, 1e-10, f"forces of {kind}")
+
+
+def test_spherical_joints_of_the_tree_have_euler_angles():
+    """Two rods on balls, whose tips a third ball joins: speeds are those of the engine, coordinates are angles."""
+    rng = np.random.default_rng(3)
+    a = lb.Assembly("balls", gravity=(0, 0, -9.81))
+    a.attach("one", random_rigid_body(rng), lb.Spherical())
+    a.attach("two", random_rigid_body(rng), lb.Spherical(), offset=(1.0, 0, 0))
+    tree = a.build()
+    angles, q, v = euler_state(rng, tree)
+    close_here(a, tree, q, ("one", None), ("two", None), lb.Spherical(), offset=(0.3, 0.4, 0.5))
+    s = a.build()
+    _, v = lb.project(s, q, v)
+    tau = rng.normal(size=s.nv)
+    f = lb.symbolic.equations(a).lambdify()
+    assert np.abs(f.residual(angles)).max() < 1e-12
+    assert_close(f.pdot(angles, v, tau), lb.forward_dynamics(s, q, v, tau), 1e-11)
 
 
 def linkage():
