@@ -14,9 +14,10 @@ import pytest
 
 import limber as lb
 from constraints.known import bricard, four_bar, scissor_boom, spatial_slider_crank
-from constraints.random_closed import CUT, random_closed
+from constraints.random_closed import CUT, random_closed, random_tree
 from helpers.compare import assert_close
-from helpers.generated import evaluated, program
+from helpers.generated import COMPLEX, evaluated, program
+from limber.codegen import compiler
 
 TOLERANCE = 1e-12
 DIFFERENCES = 1e-7
@@ -32,7 +33,8 @@ def state(made):
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
 @pytest.mark.parametrize("kind", CUT)
 def test_traces_of_every_cut_joint_are_the_engine(kind, fidelity):
-    case = random_closed(CUT.index(kind), fidelity, (kind,), bodies=4, closures=2)
+    closures = 1 if kind == "CompoundJoint" else 2
+    case = random_closed(CUT.index(kind), fidelity, (kind,), bodies=3, closures=closures)
     s, q, v, tau = case.system, case.q, case.v, case.tau
     ends = tuple(case.external)
     wrenches = np.array([case.external[end] for end in ends])
@@ -95,6 +97,31 @@ def test_independent_rows_give_the_engine_and_right_derivatives(name):
     # accelerations by forces, along what the closures allow: (F^T M F)^{-1}
     F = lb.freedoms(s, q).basis
     assert_close(found[2], F @ F.T, 1e-10, "d vdot / d tau")
+
+
+@pytest.mark.parametrize("kind", ["Universal", "Screw", "Spherical"])
+def test_derivatives_of_cut_joints_are_complex_steps(kind):
+    """Complex steps of the program have no truncation error."""
+    case = random_closed(3, kinds=(kind,), closures=1, tree=lambda rng: random_tree(rng, 3, 0.0))
+    s, args = case.system, [case.q, case.v, case.tau]
+    p = program(s, "forward_dynamics", rows=case.q)
+    by_q, by_v = evaluated(program(s, "forward_dynamics", wrt=("q", "v"), rows=case.q), args)
+    for spot, jacobian in enumerate((by_q, by_v)):
+        rates = [lb.qdot(s, case.q, e) for e in np.eye(s.nv)] if spot == 0 else np.eye(s.nv)
+        expected = []
+        for rate in rates:
+            moved = [x.astype(complex) for x in args]
+            moved[spot] = moved[spot] + 1e-30j * rate
+            expected.append(evaluated(p, moved, COMPLEX)[0].imag / 1e-30)
+        assert_close(jacobian, np.array(expected).T, 1e-11, f"{kind}, input {spot}")
+
+
+def test_large_code_is_warned_of(monkeypatch):
+    monkeypatch.setattr(compiler, "LARGE", 100)
+    with pytest.warns(
+        lb.ModelWarning, match=r"has [0-9,]+ operations, and compiling it takes minutes"
+    ):
+        lb.compile(state(four_bar())[0], "forward_dynamics", "casadi")
 
 
 def test_derivatives_along_the_motion_are_those_of_the_engine():

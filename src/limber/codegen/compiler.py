@@ -20,10 +20,12 @@ from limber.constraints.independent import Independent, independent_rows
 from limber.constraints.projection import NEARLY_MET
 from limber.constraints.residual import worst
 from limber.dynamics.evaluate import evaluated, quaternions
-from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
+from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 from limber.native import c_compiler
 
 TARGETS = ("c", "c-package", "casadi", "cuda")
+#: Code with more operations than this takes minutes to compile.
+LARGE = 400_000
 LANES = (1, 2, 4, 8, 16, 32, 64)
 _PRECISIONS = {
     "float64": False, "double": False, "float": False, "float32": True, "single": True,
@@ -122,6 +124,7 @@ def compile(
             f'rows="all" needs dtype="float64", got {shown(dtype)}: single precision cannot tell which closure rows depend '
             'on others. Use rows="independent".'
         )
+    _warn_of_size(program)
     if target == "casadi":
         from limber.codegen.casadi import function as casadi_function  # noqa: PLC0415
 
@@ -146,6 +149,18 @@ def compile(
     f.program = program
     f.__doc__ = program.about
     return f
+
+
+def _warn_of_size(program: Program) -> None:
+    """Warn of code that compilers need minutes for."""
+    size = sum(len(p.nodes) for p in (*program.callees, program))
+    if size > LARGE:
+        warn(
+            f"the code for {program.about} has {size:,} operations, and compiling it takes minutes. Ask for fewer derivatives at a "
+            "time, or use the function itself. A cut joint whose rows change, such as a compound of a slider and a hinge, "
+            "takes 40 steps in each evaluation: cut the loop at another joint if you can.",
+            ModelWarning,
+        )
 
 
 def _rollout(system, target, wrt, parameters, rows, single) -> Any:
