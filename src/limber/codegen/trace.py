@@ -308,7 +308,7 @@ def _called(request: Request, function: str) -> Callable[..., list[Value]]:
     def call(values: Values, *arguments: list[Scalar]) -> list[Value]:
         named_values = [values[a.name] for a in inner.inputs[len(arguments) :]]
         flat = [x for part in (*arguments, *named_values) for x in part]
-        graph = next(x.graph for x in flat if type(x) is Value)
+        graph = next(x.graph for part in values.values() for x in part if type(x) is Value)
         return graph.call(inner, flat)
 
     return call
