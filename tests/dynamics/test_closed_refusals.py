@@ -11,8 +11,6 @@ SAID = "does not take closed systems, and 'four-bar' has the closure 'pin': the 
 CALLS = {
     "lb.simulate": lambda s: lb.simulate(s, 1.0),
     "lb.operators": lambda s: lb.operators(s, s.neutral()),
-    "generated code of 'forward_dynamics'": lambda s: lb.compile(s, "forward_dynamics"),
-    "generated code of 'step'": lambda s: lb.operation_count(s, "step"),
 }
 
 
@@ -30,18 +28,10 @@ def test_what_is_made_of_these_functions_is_refused_too():
     for call in (
         lambda: lb.verify_identities(s, q),
         lambda: lb.denoc(s, q),
-        lambda: lb.compile(s, "forward_dynamics", wrt="q"),
-        lambda: lb.compile(s, "rollout", target="cuda"),
         lambda: lb.forward_dynamics(s, q, zero, zero, method="fd1"),
     ):
         with pytest.raises(lb.LimberError, match="does not take closed systems"):
             call()
-
-
-def test_symbolic_equations_are_refused():
-    pytest.importorskip("sympy")
-    with pytest.raises(lb.LimberError, match=f"lb.symbolic.equations {SAID}"):
-        lb.symbolic.equations(four_bar())
 
 
 def test_functions_of_the_tree_answer_for_the_tree():
