@@ -62,10 +62,13 @@ if typing.TYPE_CHECKING:
     from limber.codegen import compile, operation_count
     from limber.constraints import (
         Freedoms,
+        OperationalSpace,
         assemble,
         constraint_forces,
         constraint_residual,
         freedoms,
+        generalized_jacobian,
+        operational_inertia,
         project,
     )
     from limber.structures import Structure
@@ -93,10 +96,13 @@ _LATER_NAMES = {
     "operators": "algebra",
     "verify_identities": "algebra",
     "Freedoms": "constraints",
+    "OperationalSpace": "constraints",
     "assemble": "constraints",
     "constraint_forces": "constraints",
     "constraint_residual": "constraints",
     "freedoms": "constraints",
+    "generalized_jacobian": "constraints",
+    "operational_inertia": "constraints",
     "project": "constraints",
 }
 
@@ -151,6 +157,7 @@ __all__ = [
     "ModalDamping",
     "ModelWarning",
     "Modes",
+    "OperationalSpace",
     "Operator",
     "Operators",
     "Planar",
@@ -182,6 +189,7 @@ __all__ = [
     "follow",
     "forward_dynamics",
     "freedoms",
+    "generalized_jacobian",
     "hybrid_dynamics",
     "integrate",
     "inverse_dynamics",
@@ -195,6 +203,7 @@ __all__ = [
     "modes",
     "momentum",
     "operation_count",
+    "operational_inertia",
     "operators",
     "plotting",
     "pose",

@@ -35,6 +35,7 @@ MODULES = (
     "newton_euler",
     "nodes",
     "observe",
+    "operational",
     "physics",
     "placement",
     "precomputed",
