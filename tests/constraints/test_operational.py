@@ -190,7 +190,7 @@ def test_what_is_wrong_is_said():
     s = lb.models.canadarm().build()
     q = s.neutral()
     for ends, words in (
-        ("link3", r"ends must be a \(\"body\", node\) or a list of them"),
+        ("link3", r"ends must be a list of \(\"body\", node\)"),
         ([], "ends must be"),
         ([("link3", "tip", 1)], "ends must be"),
         (("link9", "tip"), "ends: body='link9' is not in the system"),

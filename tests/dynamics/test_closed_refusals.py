@@ -14,7 +14,6 @@ CALLS = {
     "lb.follow": lambda s: lb.follow(s, [0.0, 1.0], gravity=True),
     "lb.modal_damping": lambda s: lb.modal_damping(s, 0.01),
     "lb.simulate": lambda s: lb.simulate(s, 1.0),
-    "lb.operators": lambda s: lb.operators(s, s.neutral()),
     "generated code of 'forward_dynamics'": lambda s: lb.compile(s, "forward_dynamics"),
     "generated code of 'step'": lambda s: lb.operation_count(s, "step"),
 }
@@ -32,8 +31,6 @@ def test_what_is_made_of_these_functions_is_refused_too():
     s = four_bar().build()
     q, zero = s.neutral(), np.zeros(s.nv)
     for call in (
-        lambda: lb.verify_identities(s, q),
-        lambda: lb.denoc(s, q),
         lambda: lb.compile(s, "forward_dynamics", wrt="q"),
         lambda: lb.compile(s, "rollout", target="cuda"),
         lambda: lb.forward_dynamics(s, q, zero, zero, method="fd1"),

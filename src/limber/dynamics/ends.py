@@ -22,7 +22,7 @@ def checked_ends(
     wrong = not isinstance(several, list | tuple) or not several
     if wrong or not all(isinstance(e, list | tuple) and len(e) == 2 for e in several):
         raise ArgumentTypeError(
-            f'{argument} must be a ("body", node) or a list of them, as in [("link", "tip")], got {shown(ends)}.'
+            f'{argument} must be a list of ("body", node), as in [("link", "tip")], or one of them, got {shown(ends)}.'
         )
     found = []
     for body, node in several:
