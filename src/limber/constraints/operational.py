@@ -15,6 +15,7 @@ from limber.assembly.system import System
 from limber.checks import Array, integer, numbers, shown
 from limber.dynamics.ends import Ends, checked_ends
 from limber.dynamics.evaluate import External, check_system, evaluated
+from limber.dynamics.forward import force_key, ready_answer
 from limber.dynamics.kinematics import jacobian
 from limber.dynamics.rows import undeformed
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -50,10 +51,8 @@ def operational_inertia(
     rows = _rows(components, len(found))
     watched = probed(system, found)
     zero = np.zeros(system.nv)
-    inverse, sizes, _ = evaluated(
-        watched, "operational_inertia", (q, zero, zero), row="operational_motion", key="motion"
-    )
-    scale = _scales(sizes, extent(system))[..., rows]
+    inverse, sizes, _ = _motion(watched, q, zero, zero)
+    scale = _scales(sizes, watched._ready["extent"])[..., rows]
     inverse = np.ascontiguousarray(inverse[..., rows[:, None], rows])
     inertia, rank = _inverted(inverse, scale)
     return OperationalSpace(
@@ -128,10 +127,7 @@ class OperationalSpace:
 
         v, tau : (..., nv).  force : (..., n) at the ends.  external : as in `forward_dynamics`.
         """
-        _, _, a = evaluated(
-            self._watched, "operational_inertia", (self.q, v, tau), external=external, row="operational_motion",
-        )  # fmt: skip
-        a = a[..., self.rows]
+        a = _motion(self._watched, self.q, v, tau, external)[2][..., self.rows]
         if force is None:
             return a
         f = numbers("force", force, f"(..., {len(self.rows)})")
@@ -169,8 +165,23 @@ def probed(system: System, ends: tuple[tuple[str, int | None], ...]) -> System:
             Probe(f"\0{i}", world, End(body, node, np.zeros(3), np.eye(3)), Fixed())
             for i, (body, node) in enumerate(ends)
         ]
-        system._ready[key] = system.closed_by([*system.closures.values(), *probes])
+        watched = system.closed_by([*system.closures.values(), *probes])
+        watched._ready["extent"] = extent(system)
+        system._ready[key] = watched
     return system._ready[key]
+
+
+def _motion(
+    watched: System, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: External | None = None
+) -> tuple[Array, Array, Array]:
+    """What `kernels.operational.motion` gives."""
+    answer = ready_answer(watched, "motion", external, q, v, tau)
+    if answer is None:
+        answer = evaluated(
+            watched, "operational_inertia", (q, v, tau), external=external, row="operational_motion",
+            key=force_key("motion", external),
+        )  # fmt: skip
+    return answer  # type: ignore[return-value]
 
 
 def _rows(components: str | Sequence[int], ends: int) -> np.ndarray:
