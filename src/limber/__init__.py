@@ -62,11 +62,14 @@ if typing.TYPE_CHECKING:
     from limber.codegen import compile, operation_count
     from limber.constraints import (
         Freedoms,
+        OperationalSpace,
         assemble,
         constrained_inverse,
         constraint_forces,
         constraint_residual,
         freedoms,
+        generalized_jacobian,
+        operational_inertia,
         project,
     )
     from limber.structures import Structure
@@ -94,11 +97,14 @@ _LATER_NAMES = {
     "operators": "algebra",
     "verify_identities": "algebra",
     "Freedoms": "constraints",
+    "OperationalSpace": "constraints",
     "assemble": "constraints",
     "constrained_inverse": "constraints",
     "constraint_forces": "constraints",
     "constraint_residual": "constraints",
     "freedoms": "constraints",
+    "generalized_jacobian": "constraints",
+    "operational_inertia": "constraints",
     "project": "constraints",
 }
 
@@ -153,6 +159,7 @@ __all__ = [
     "ModalDamping",
     "ModelWarning",
     "Modes",
+    "OperationalSpace",
     "Operator",
     "Operators",
     "Planar",
@@ -185,6 +192,7 @@ __all__ = [
     "follow",
     "forward_dynamics",
     "freedoms",
+    "generalized_jacobian",
     "hybrid_dynamics",
     "integrate",
     "inverse_dynamics",
@@ -198,6 +206,7 @@ __all__ = [
     "modes",
     "momentum",
     "operation_count",
+    "operational_inertia",
     "operators",
     "plotting",
     "pose",

@@ -52,6 +52,14 @@ class Closure:
 
 
 @dataclass(frozen=True, eq=False)
+class Probe(Closure):
+    """An end b whose six velocities the kernels of operational space watch; nothing is closed there.
+
+    It is a closure from the world by a `Fixed` joint whose rows are not eliminated.  Probes come after all closures.
+    """
+
+
+@dataclass(frozen=True, eq=False)
 class Relation:
     """A linear relation of joint coordinates, sum of coefficient * theta = value; of their speeds, = 0.
 

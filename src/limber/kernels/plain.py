@@ -36,6 +36,7 @@ MODULES = (
     "newton_euler",
     "nodes",
     "observe",
+    "operational",
     "physics",
     "placement",
     "precomputed",
