@@ -19,6 +19,8 @@ from limber.checks import Array
 COINCIDENT = 1e-7
 #: A motion without stiffness whose damping is below this part of the largest of such motions has none but rounding errors.
 UNDAMPED = 1e-14
+#: Eigenvalues below this many times the estimate of their errors are zero: the estimate is one of first order.
+BLURRED = 10.0
 #: The relative error of every number of a first-order system.
 ROUNDED = 1e-15
 #: Damping this many times the highest frequency puts the eigenvalues too far apart for one solution.
@@ -51,7 +53,9 @@ def symmetric(M: Array, D: Array, elastic: Array, gravity: Array, uncertain: Arr
         i = np.flatnonzero(group == g)
         if len(i) > 1:
             growing = int(np.count_nonzero(squares[i] < 0.0))
-            part = _first_order(C[np.ix_(i, i)], np.diag(squares[i]), coincident=False, growing=growing)
+            part = _first_order(
+                C[np.ix_(i, i)], np.diag(squares[i]), coincident=False, growing=growing
+            )
             omega[i], ratio[i], growth[i], eigenvalues[i], turn = part
             X = X.astype(complex)
             X[:, i] = X[:, i] @ (turn / np.linalg.norm(turn, axis=0))
@@ -187,9 +191,10 @@ def _first_order(
         errors = ROUNDED * np.abs(F)
         if uncertain is not None:
             errors[n:, :n] += uncertain / rate**2
-        values, X, blurred = _spectrum(F, tolerance, errors)
+        values, X, lefts = _spectrum(F, tolerance)
+        moved = _errors(F, values, X, lefts, errors)
+        rounding = rate * np.maximum(1e-12 * np.abs(values).max(), BLURRED * moved)
         values = rate * values
-        rounding = np.maximum(1e-12 * np.abs(values).max(), rate * blurred)
     values = np.where(np.abs(values) <= rounding, 0.0, values)
     values = np.where(np.abs(values.imag) <= rounding, values.real, values)
     bound = np.maximum(rounding, COINCIDENT * np.abs(values)) if coincident else rounding
@@ -255,24 +260,19 @@ def _wide_spectrum(D: Array, K: Array) -> tuple[np.ndarray, np.ndarray]:
     return np.where(real, values.real, values), vectors
 
 
-def _spectrum(
-    F: Array, tolerance: float, errors: Array
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Eigenvalues and vectors of F, the zeros first, and how far the errors of F may move each eigenvalue.
+def _spectrum(F: Array, tolerance: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues, right and left vectors of F, the zeros first; left vectors of zeros that were split off are zero.
 
     Motions that nothing drives, F Z = 0 exactly or to within the tolerance (each row of F is scaled by its size, or by 1
     if that is larger), are split off, then those that only drive these, and so on.  Together their zero eigenvalues are
     defective, and rounding would turn them into small numbers.  With x = Z a + E y, where E leaves out as many
     coordinates t as Z has columns, y' = (F_r - Z_r Z_t^{-1} F_t) y and a' = Z_t^{-1} F_t y.
-
-    With left vectors y and right vectors x, errors move an eigenvalue by up to |y|^T errors |x| / |y^H x|.  Where several
-    almost coincide this grows as their distance shrinks, so that it covers the distance itself.
     """
     from scipy.linalg import eig, qr  # noqa: PLC0415 (slow to import)
 
     n = len(F)
     if n == 0:
-        return np.zeros(0), np.zeros((0, 0)), np.zeros(0)
+        return np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0))
     Z = np.eye(n)[:, ~F.any(axis=0)]
     if not Z.size and tolerance:
         rows = F / np.maximum(np.abs(F).max(axis=1), 1.0)[:, None]
@@ -281,21 +281,28 @@ def _spectrum(
     z = Z.shape[1]
     if z == 0:
         values, left, right = eig(F, left=True, right=True)
-        overlap = np.abs(np.einsum("ki,ki->i", left.conj(), right))
-        moved = np.einsum("ki,kl,li->i", np.abs(left), errors, np.abs(right))
-        return values, right, moved / np.maximum(overlap, 1e-300)
+        return values, right, left
     t = qr(Z.T, mode="r", pivoting=True)[1][:z]
     r = np.setdiff1d(np.arange(n), t)
     inverse = np.linalg.inv(Z[t])
     back = Z[r] @ inverse
-    values, Y, moved = _spectrum(
-        F[np.ix_(r, r)] - back @ F[np.ix_(t, r)],
-        tolerance,
-        errors[np.ix_(r, r)] + np.abs(back) @ errors[np.ix_(t, r)],
-    )
+    values, Y, left = _spectrum(F[np.ix_(r, r)] - back @ F[np.ix_(t, r)], tolerance)
     moves = values != 0.0
     a = inverse @ F[np.ix_(t, r)] @ Y / np.where(moves, values, 1.0)
     X = np.hstack([Z, Z @ np.where(moves, a, 0.0)])
     X[r, z:] += Y
-    zeros = np.zeros(z)
-    return np.concatenate([zeros, values]), X, np.concatenate([zeros, moved])
+    lefts = np.zeros_like(X)
+    lefts[r, z:], lefts[t, z:] = left, -back.T @ left
+    return np.concatenate([np.zeros(z), values]), X, lefts
+
+
+def _errors(F: Array, values: np.ndarray, X: np.ndarray, lefts: np.ndarray, errors: Array) -> Array:
+    """How far the errors of F, and what F X - X values has left, may move each eigenvalue.
+
+    With left vectors y and right vectors x that is |y|^T errors |x| / |y^H x|.  Where several eigenvalues almost coincide, it
+    grows as their distance shrinks, so that it covers the distance itself.
+    """
+    left_over = np.abs(np.einsum("ki,ki->i", lefts.conj(), F @ X - X * values))
+    moved = np.einsum("ki,kl,li->i", np.abs(lefts), errors, np.abs(X))
+    overlap = np.abs(np.einsum("ki,ki->i", lefts.conj(), X))
+    return (left_over + moved) / np.where(lefts.any(axis=0), np.maximum(overlap, 1e-100), 1.0)
