@@ -8,10 +8,11 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber.assembly.closures import Closure, Relation, cut_joint, end, relation
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.bodies import Body
-from limber.checks import Array, array, free_symbols, listed, shown, suggestion
+from limber.checks import Array, array, free_symbols, listed, number, shown, suggestion
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.joints import Joint
@@ -44,6 +45,7 @@ class Assembly:
         self.gravity = gravity
         self.fidelity = fidelity
         self._attachments: dict[str, Attachment] = {}
+        self._closures: dict[str, Closure | Relation] = {}
 
     @property
     def gravity(self) -> Array:
@@ -68,6 +70,11 @@ class Assembly:
     def attachments(self) -> Mapping[str, Attachment]:
         """The attachments by body name, in order."""
         return MappingProxyType(self._attachments)
+
+    @property
+    def closures(self) -> Mapping[str, Closure | Relation]:
+        """What closes loops, by name, in order."""
+        return MappingProxyType(self._closures)
 
     def attach(
         self,
@@ -138,6 +145,83 @@ class Assembly:
         )
         return self
 
+    def close(
+        self,
+        end_a: tuple,
+        end_b: tuple,
+        joint: Joint,
+        name: str | None = None,
+        offset: ArrayLike = (0.0, 0.0, 0.0),
+        rotation: ArrayLike | None = None,
+        offset_b: ArrayLike = (0.0, 0.0, 0.0),
+        rotation_b: ArrayLike | None = None,
+    ) -> Assembly:
+        """Close a loop by a cut joint that runs from `end_a` to `end_b`, and return the assembly.
+
+        Parameters
+        ----------
+        end_a, end_b : ("body", node), where the node None is the body frame, or ("world", (x, y, z)).
+        joint : any joint without physics.  It has no coordinates in q: what it does not allow is constrained.
+        name : for messages, files and results; closure1, closure2, ... by default.
+        offset, rotation : fixed transform from the (deforming) node frame of end a to the joint's inboard frame: offset
+            in node axes, the columns of rotation are the joint axes in node axes.  World ends have world axes.
+        offset_b, rotation_b : the same from the node of end b to the joint's outboard frame.
+        """
+        name = self._closure_name(name, "closure")
+        joint = cut_joint(joint, name)
+        bodies = {key: item.body for key, item in self._attachments.items()}
+        a = end("end_a", end_a, offset, rotation, bodies, name)
+        b = end("end_b", end_b, offset_b, rotation_b, bodies, name)
+        if a.body == b.body:
+            raise ArgumentValueError(
+                f"the closure {name!r} has both ends on {a.body!r}: a body cannot move relative to itself. Give ends on two "
+                "bodies, or on a body and the world."
+            )
+        self._closures[name] = Closure(name, a, b, joint)
+        return self
+
+    def relate(self, terms: Mapping, value: float = 0.0, name: str | None = None) -> Assembly:
+        """Relate joint coordinates linearly, sum of coefficient * theta = `value`, and return the assembly.
+
+        terms : maps joints to coefficients.  A joint is the name of its body, or (name, index of the coordinate) if it
+            has several.  {"pinion": 0.1, "rack": -1.0} is a rack that moves 0.1 m for each radian.
+        """
+        name = self._closure_name(name, "relation")
+        joints = {key: item.joint for key, item in self._attachments.items()}
+        self._closures[name] = relation(name, terms, value, joints)
+        return self
+
+    def gear(
+        self,
+        driven: str | tuple[str, int],
+        driver: str | tuple[str, int],
+        ratio: float,
+        offset: float = 0.0,
+        name: str | None = None,
+    ) -> Assembly:
+        """Gear one joint to another, theta_driven = ratio * theta_driver + offset, and return the assembly.
+
+        Joints are named as in `relate`.  A ratio of 1 makes them move alike; URDF's `mimic` is the same.
+        """
+        if driven == driver:
+            raise ArgumentValueError(f"driven and driver are the same joint, {shown(driven)}.")
+        return self.relate({driven: 1.0, driver: -number("ratio", ratio)}, offset, name)
+
+    def _closure_name(self, name: str | None, kind: str) -> str:
+        """A name for the next closure, checked."""
+        if name is None:
+            count = 1
+            while f"{kind}{count}" in self._closures:
+                count += 1
+            return f"{kind}{count}"
+        if not isinstance(name, str) or not name:
+            raise ArgumentTypeError(f"name must be a non-empty string, got {shown(name)}.")
+        if name in self._closures:
+            raise ArgumentValueError(
+                f"name={name!r} is taken: every closure needs a name of its own."
+            )
+        return name
+
     def build(self, fidelity: str = OWN) -> System:
         """The immutable System, at the fidelity of the assembly unless one is given.
 
@@ -155,7 +239,13 @@ class Assembly:
             raise ModelError(
                 f"gravity of {self.name!r} has the symbols {_listed(unknown)}: {_NUMBERS}"
             )
-        return System(self.name, tuple(self._attachments.values()), self.gravity, fidelity)
+        return System(
+            self.name,
+            tuple(self._attachments.values()),
+            self.gravity,
+            fidelity,
+            tuple(self._closures.values()),
+        )
 
     def rigid(self) -> Assembly:
         """The same assembly with all modes removed: its bodies undeformed, and rigid.
@@ -167,10 +257,12 @@ class Assembly:
         for name, item in self._attachments.items():
             place = item.to, item.at, item.offset, item.rotation, item.inboard
             made.attach(name, item.body.without_modes(), item.joint, *place)
+        made._closures = dict(self._closures)
         return made
 
     def __repr__(self):
-        return f"Assembly({self.name!r}, {len(self._attachments)} bodies)"
+        closures = f", {len(self._closures)} closures" if self._closures else ""
+        return f"Assembly({self.name!r}, {len(self._attachments)} bodies{closures})"
 
 
 def _fidelity(value: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from limber.assembly import modal
 from limber.assembly.align import aligning_basis
+from limber.assembly.closures import Closure, Relation
+from limber.assembly.pack_closures import Loops, lay_out_fronts, pack_closures
 from limber.bodies.base import Body
 from limber.bodies.constants import BodyConstants
 from limber.bodies.nodes import Nodes
@@ -48,6 +51,8 @@ class Packed:
     records: list[dict[int | None, int]]  # per row of topo: node number -> node record in const
     #: a bound of Omega Gamma of a ruthless system, the ratio of what its modes carry to their own mass
     load: float = 0.0
+    #: the closures
+    loops: Loops | None = None
     #: scratch arrays for reuse, by extra size
     pools: dict = field(default_factory=dict)
 
@@ -72,8 +77,14 @@ _WORLD = BodyConstants(
 )
 
 
-def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = True) -> Packed:
-    """Pack a tree of attachments, parents before children.
+def pack(
+    items: list[Attachment],
+    gravity: Array,
+    ruthless: bool,
+    align: bool = True,
+    closures: Sequence[Closure | Relation] = (),
+) -> Packed:
+    """Pack a tree of attachments, parents before children, and its closures.
 
     align : whether the articulated sweep may eliminate modes in aligned coordinates (`assembly.align`).
     """
@@ -82,11 +93,13 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
     flexible = sum(i.body.modes > 0 for i in items)
     data = [_WORLD, *(_body_data(item, ruthless) for item in items)]
     bent = 0 if ruthless else sum(body.nodes.second is not None for body in data)
-    topo = np.zeros((1 + n + groups + flexible + bent, L.COLUMNS), dtype=np.int64)
+    number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
+    loops = Loops(closures, [0, *(number[item.to] for item in items)], number)
+    trees = 1 + n + groups + flexible + bent
+    topo = np.zeros((trees + loops.topo_rows, L.COLUMNS), dtype=np.int64)
     const = Constants()
     const.add(gravity, np.zeros(3))
     assert const.size == L.CONST_START
-    number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
     records: list[dict[int | None, int]] = [{None: L.WORLD}]
     bounds = np.full(n + 1, UNKNOWN)
     if align and (ruthless or not flexible):
@@ -125,6 +138,8 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
                 row[L.INBOARD] = records[k][item.inboard]
         _attach(topo, k, item, data, records, ruthless)
     topo[0, [L.NQ, L.NV, L.RUTHLESS]] = q, v, int(ruthless)
+    if closures:
+        pack_closures(topo, const, loops, trees, pairs, records)
     topo[0, L.ANY_PHYSICS] = int(topo[1 : n + 1, L.PHYSICS].any())
     load = 0.0
     if ruthless:
@@ -134,7 +149,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
     _lay_out_work(topo, n)
     pairs += [0] * (-len(pairs) % L.COLUMNS)  # whole rows
     flat = np.concatenate([flattened(topo, n, groups), np.array(pairs, dtype=np.int64)])
-    return Packed(flat, np.concatenate(const.parts), records, load)
+    return Packed(flat, np.concatenate(const.parts), records, load, loops)
 
 
 def _pack_modal(row, const: Constants, body: BodyConstants, ruthless: bool) -> list[int]:
@@ -375,6 +390,7 @@ def _lay_out_work(topo, n: int) -> None:
         if row[L.INBOARD]:
             row[L.W_INBOARD] = at
             at += L.I_SHAPES + 6 * m
+    at = lay_out_fronts(topo, n, at)
     topo[0, L.SPARE] = at
     at += topo[0, L.NQ]
     topo[0, L.WORK_SIZE] = at

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from limber.assembly.closures import Closure, Relation
 from limber.assembly.pack import Attachment, Packed, pack
 from limber.assembly.singular import refuse_singular
 from limber.bodies import Body
@@ -30,16 +31,23 @@ class BodyLayout:
 
 
 class System(Frozen):
-    """A tree of bodies ready for computation: immutable, safe to share between threads.
+    """A tree of bodies, with or without closed loops, ready for computation: immutable, safe to share between threads.
 
     Made by `Assembly.build`.  `nq`, `nv` are the sizes of q and v; `layout[name]` says where a body's
     freedoms lie in them; `bodies`, `joints` and `parents` map names to what was attached.  `name`, `gravity`,
-    `fidelity` and `attachments` are what the assembly had when the system was built, so `lb.save` takes either.
+    `fidelity`, `attachments` and `closures` are what the assembly had when the system was built, so `lb.save` takes either.
     """
 
     __slots__ = ("_ready",)  # every call reads it, and a slot is faster than __dict__
 
-    def __init__(self, name: str, items: tuple[Attachment, ...], gravity: Array, fidelity: str):
+    def __init__(
+        self,
+        name: str,
+        items: tuple[Attachment, ...],
+        gravity: Array,
+        fidelity: str,
+        closures: tuple[Closure | Relation, ...] = (),
+    ):
         self.name = name
         #: functions of single states, by call; `dynamics.evaluate.evaluated` puts them here
         self._ready: dict[Hashable, Any] = {}
@@ -49,10 +57,17 @@ class System(Frozen):
         self.bodies: Mapping[str, Body] = MappingProxyType({i.name: i.body for i in items})
         self.joints: Mapping[str, Joint] = MappingProxyType({i.name: i.joint for i in items})
         self.parents: Mapping[str, str] = MappingProxyType({i.name: i.to for i in items})
+        self.closures: Mapping[str, Closure | Relation] = MappingProxyType(
+            {c.name: c for c in closures}
+        )
         #: the arrays that the dynamics runs on, and those with the full geometry (for poses and Jacobians)
-        self.dynamics: Packed = pack(list(items), gravity, fidelity == "ruthless")
+        self.dynamics: Packed = pack(
+            list(items), gravity, fidelity == "ruthless", closures=closures
+        )
         self.geometry: Packed = (
-            self.dynamics if fidelity == "full" else pack(list(items), gravity, False)
+            self.dynamics
+            if fidelity == "full"
+            else pack(list(items), gravity, False, closures=closures)
         )
         for packed in (self.dynamics, self.geometry):
             packed.topo.setflags(write=False)
@@ -60,6 +75,8 @@ class System(Frozen):
         topo = self.dynamics.topo.reshape(-1, L.COLUMNS)
         self.nq = int(topo[0, L.NQ])
         self.nv = int(topo[0, L.NV])
+        #: the number of scalar closure rows
+        self.rows = int(topo[0, L.ROWS])
         self._numbers = {"world": 0} | {name: k for k, name in enumerate(self.attachments, start=1)}
         layout = {}
         for name_, k in list(self._numbers.items())[1:]:
@@ -121,7 +138,11 @@ class System(Frozen):
         raise IndexError(i)
 
     def __repr__(self):
-        return f"System({self.name!r}, {len(self.layout)} bodies, nq={self.nq}, nv={self.nv}, {self.fidelity})"
+        closures = f", {len(self.closures)} closures" if self.closures else ""
+        return f"System({self.name!r}, {len(self.layout)} bodies{closures}, nq={self.nq}, nv={self.nv}, {self.fidelity})"
 
     def __reduce__(self):
-        return System, (self.name, tuple(self.attachments.values()), self.gravity, self.fidelity)
+        closures = tuple(self.closures.values())
+        return System, (
+            self.name, tuple(self.attachments.values()), self.gravity, self.fidelity, closures,
+        )  # fmt: skip

@@ -210,4 +210,5 @@ def _with_damping(system: System, matrices: dict[str, Array]) -> System:
         replace(item, body=item.body.with_damping(matrices[name])) if name in matrices else item
         for name, item in system.attachments.items()
     )
-    return System(system.name, items, system.gravity, system.fidelity)
+    closures = tuple(system.closures.values())
+    return System(system.name, items, system.gravity, system.fidelity, closures)

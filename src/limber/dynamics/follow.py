@@ -178,7 +178,8 @@ class _Load:
         s = self.system
         if self.gravity:
             items = tuple(s.attachments.values())
-            s = System(s.name, items, factor * np.asarray(s.gravity), s.fidelity)
+            closures = tuple(s.closures.values())
+            s = System(s.name, items, factor * np.asarray(s.gravity), s.fidelity, closures)
         external = {k: factor * np.asarray(x) for k, x in (self.external or {}).items()} or None
         return s, {"tau": factor * self.tau, "external": external, "locked": self.locked}
 

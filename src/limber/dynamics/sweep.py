@@ -13,6 +13,8 @@ PRECOMPUTED_LOAD = 400.0
 
 def accurate_sweeps(system: System) -> tuple[str, ...]:
     """The O(N) sweeps that give a system's forward dynamics to full accuracy; see `kernels.functions.SWEEPS`."""
+    if system.closures:
+        return ("closed",)
     if system.fidelity == "ruthless" and system.dynamics.load <= PRECOMPUTED_LOAD:
         return "articulated", "precomputed"
     return ("articulated",)
@@ -20,6 +22,8 @@ def accurate_sweeps(system: System) -> tuple[str, ...]:
 
 def fastest_sweep(system: System) -> str:
     """The one of the accurate sweeps that is fastest when compiled."""
+    if system.closures:
+        return "closed"
     most = max(body.modes for body in system.bodies.values())
     many = most >= PRECOMPUTED_FROM
     return "precomputed" if many and "precomputed" in accurate_sweeps(system) else "articulated"

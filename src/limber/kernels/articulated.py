@@ -197,21 +197,35 @@ def eliminate_joint(topo, const, work, q, v, tau, k, p):
 
 
 @kernel
-def condense(topo, const, work, q, v, tau, k):
-    """One step of the inward sweep: eliminate the freedoms of body k and add what remains to its parent."""
+def condense_modes(topo, work, tau, k):
+    """Eliminate the modes of body k and return where in `work` its P_R is."""
     b = topo[k + WORK]
     if topo[k + INBOARD] != 0:
         bias_to_joint(topo, work, k)
         inertia_to_joint(topo, work, k)
-    p = b + P
     if topo[k + MODES] > 0:
-        p = b + SCRATCH
-        eliminate_modes(topo, work, tau, k, p)
+        eliminate_modes(topo, work, tau, k, b + SCRATCH)
+        return b + SCRATCH
+    else:
+        return b + P
+
+
+@kernel
+def condense_joint(topo, const, work, q, v, tau, k, p):
+    """Eliminate the joint of body k, whose P_R is at work[p:], and add what remains to its parent."""
     eliminate_joint(topo, const, work, q, v, tau, k, p)
     if topo[k + PARENT] != 0:
+        b = topo[k + WORK]
         inertia_to_parent(topo, work, k, topo[k + MOVED_BY])
         n, f = load3(work, b + Z), load3(work, b + Z + 3)
         force_to_parent(topo, work, k, topo[k + MOVED_BY], n, f)
+
+
+@kernel
+def condense(topo, const, work, q, v, tau, k):
+    """One step of the inward sweep: eliminate the freedoms of body k and add what remains to its parent."""
+    p = condense_modes(topo, work, tau, k)
+    condense_joint(topo, const, work, q, v, tau, k, p)
 
 
 @kernel
@@ -260,14 +274,19 @@ def modal_accelerations(topo, const, work, k, vdot, w, u):
 
 
 @kernel
-def recover(topo, const, work, vdot, k):
-    """One step of the outward sweep: vdot and acceleration of body k."""
+def recover_joint(topo, work, vdot, k):
+    """vdot of the joint of body k, and the acceleration of its outboard frame."""
     p = topo[k + PARENT]
     b = topo[p + WORK]
     w, u = load3(work, b + ACC), load3(work, b + ACC + 3)
     w, u = carry(topo, work, k, work, topo[topo[p + MODAL] + W_ZF], topo[k + MOVED_BY], w, u)
+    return joint_accelerations(topo, work, k, vdot, w, u)
+
+
+@kernel
+def recover_modes(topo, const, work, vdot, k, w, u):
+    """vdot of the modes of body k and its acceleration, given that of its joint's outboard frame."""
     b = topo[k + WORK]
-    w, u = joint_accelerations(topo, work, k, vdot, w, u)
     if topo[k + MODES] > 0:
         modal_accelerations(topo, const, work, k, vdot, w, u)
         if topo[k + INBOARD] != 0:
@@ -280,21 +299,40 @@ def recover(topo, const, work, vdot, k):
 
 
 @kernel
-def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vdot):
-    """vdot of (q, v, tau); see the head of this file."""
-    end = topo[END]
+def recover(topo, const, work, vdot, k):
+    """One step of the outward sweep: vdot and acceleration of body k."""
+    w, u = recover_joint(topo, work, vdot, k)
+    recover_modes(topo, const, work, vdot, k, w, u)
+
+
+@kernel
+def prepare(topo, const, work, q, v):
+    """The outward sweep before the elimination: places, Coriolis accelerations, masses and bias forces."""
     start_world(topo, const, work)
-    for k in range(COLUMNS, end, COLUMNS):
+    for k in range(COLUMNS, topo[END], COLUMNS):
         place_by(topo, const, work, q, k, topo[k + ALIGNED_NODE], topo[k + MOVED_BY])
         turn_and_bias(topo, const, work, q, v, k)
         mass_and_bias(topo, const, work, q, v, k, True)
+
+
+@kernel
+def align_all_forces(topo, const, work, tau):
+    """`align_forces` of all bodies that are eliminated in aligned coordinates."""
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if topo[k + MODES] > 0 and topo[topo[k + MODAL] + A_B] != 0:
+            align_forces(topo, const, work, tau, k)
+
+
+@kernel
+def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vdot):
+    """vdot of (q, v, tau); see the head of this file."""
+    end = topo[END]
+    prepare(topo, const, work, q, v)
     if ext_count > 0:
         for k in range(COLUMNS, end, COLUMNS):
             world_place(topo, work, k)
         apply_external(topo, const, work, q, ext_count, ext_index, ext)
-    for k in range(COLUMNS, end, COLUMNS):
-        if topo[k + MODES] > 0 and topo[topo[k + MODAL] + A_B] != 0:
-            align_forces(topo, const, work, tau, k)
+    align_all_forces(topo, const, work, tau)
     for k in range(end - COLUMNS, 0, -COLUMNS):
         condense(topo, const, work, q, v, tau, k)
     for k in range(COLUMNS, end, COLUMNS):

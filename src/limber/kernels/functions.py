@@ -18,6 +18,7 @@ class Sizes(Protocol):
 
     nq: int
     nv: int
+    rows: int
     bodies: Mapping[str, Any]
 
 
@@ -25,7 +26,7 @@ class Sizes(Protocol):
 class Quantity:
     """An input or output: its name, its shape and what it means, in words.
 
-    A shape consists of numbers and names of sizes: "nq", "nv", "bodies".  A vector of shape ("nq",) has the layout
+    A shape consists of numbers and names of sizes: "nq", "nv", "bodies", "rows".  A vector of shape ("nq",) has the layout
     of q, one of shape ("nv",) that of v.
     """
 
@@ -35,7 +36,9 @@ class Quantity:
 
     def shape_in(self, system: Sizes) -> tuple[int, ...]:
         """The shape in numbers."""
-        sizes = {"nq": system.nq, "nv": system.nv, "bodies": len(system.bodies)}
+        sizes = {
+            "nq": system.nq, "nv": system.nv, "bodies": len(system.bodies), "rows": system.rows,
+        }  # fmt: skip
         return tuple(sizes[n] if isinstance(n, str) else n for n in self.shape)
 
 
@@ -93,6 +96,7 @@ INPUTS = {
         Quantity("tau", ("nv",), "generalized forces"),
         Quantity("vdot", ("nv",), "rates of the speeds"),
         Quantity("dt", (), "time step, s"),
+        Quantity("rows", ("rows",), "rates of the closure rows"),
     )
 }
 
@@ -114,6 +118,7 @@ _inverse = Function(
 SWEEPS: dict[str, Function] = {
     "articulated": _articulated,
     "precomputed": replace(_articulated, kernel="precomputed.forward_dynamics"),
+    "closed": replace(_articulated, kernel="closed.forward_dynamics"),
     "composite": replace(
         _articulated,
         kernel="composite.forward_dynamics",
@@ -230,6 +235,35 @@ INTERNAL: dict[str, Function] = {
         ("q",),
         (Quantity("armature", ("nv",), "armatures of the joints"),),
         "dynamics",
+    ),
+    "multipliers": Function(
+        "closed.forces_and_dynamics",
+        ("q", "v", "tau", "forces"),
+        (
+            Quantity("vdot", ("nv",), "rates of the speeds"),
+            Quantity("multipliers", ("rows",), "what the closure rows exert"),
+        ),
+        "dynamics",
+        pivots=True,
+    ),
+    "violations": Function(
+        "closed.violations",
+        ("q",),
+        (Quantity("violations", ("rows",), "by how much the closure rows are off"),),
+        "geometry",
+    ),
+    "row_rates": Function(
+        "closed.row_rates",
+        ("q", "v"),
+        (Quantity("rates", ("rows",), "velocities of the closure rows"),),
+        "geometry",
+    ),
+    "correction": Function(
+        "closed.correction",
+        ("q", "rows"),
+        (Quantity("dv", ("nv",), "the least change of speeds that changes the rows so"),),
+        "geometry",
+        pivots=True,
     ),
     "wrench_sweep": Function(
         "wrenches.wrench_forces",

@@ -3,7 +3,8 @@
 `topo`   int64, flat, in rows of COLUMNS.  A row is identified by the index at which it starts: topo[k + PARENT]
          is the parent of body k.  Row 0 is the world and holds the sizes of the system; then come the
          bodies, a parent before its children, the groups of the general joints, one modal row for each
-         body with modes, one bent row for each body with second-order shapes, and the PAIRS.
+         body with modes, one bent row for each body with second-order shapes, the closures, their fronts, and the
+         PAIRS and other lists.
 `const`  float64, flat.  The numbers of the model: never written by a kernel.
 `work`   float64, flat.  Scratch, one block per body; a kernel reads nothing there that it has not written.
 
@@ -20,6 +21,9 @@ NQ, NV, RUTHLESS, WORK_SIZE = 9, 10, 11, 12
 SPARE = 13  # work: space for one configuration, NQ numbers
 ANY_PHYSICS = 17  # 1: some joint has PHYSICS
 BOUNDED = 18  # 1: C_BOUND is known for the bodies of this system
+CLOSURES, CLOSURES_END = 19, 20  # the rows of the closures
+ROWS = 21  # number of scalar closure rows
+W_LAMBDA = 22  # work: the multiplier of each closure row
 
 # --- topo, the rows of the bodies -------------------------------------------------------------
 PARENT = 0
@@ -49,6 +53,8 @@ SLOT = 23  # index of this body among the LOADS of its parent
 W_INBOARD = 24  # work: the inboard record, then 6 numbers per mode
 MODAL = 25  # the modal row of a body with modes; 0 for one without
 BENT = 26  # the bent row of a body with second-order shapes; 0 for one without
+FRONT = 27  # the front row of a body (or of the world) that closure rows pass through; 0 for one without
+OBSERVED = 28  # 1: the closures need the place and the velocity of this body
 COLUMNS = 32
 
 # --- topo, group rows -------------------------------------------------------------------------
@@ -104,6 +110,40 @@ B_ALONG = 7  # const: the components of their gamma along the directions, d m ea
 B_WORK = 8  # size of a record in W_CURVED
 W_CURVED = 9  # work: a record for each of them and each direction, see `curved`
 
+# --- topo, closure rows: see `closures` ------------------------------------------------------------------
+K_KIND = 0  # LOCKED, AXIAL, BALL, CROSSED, COMPOUND or RELATED
+K_ROWS = 1  # number of its scalar rows n
+K_FIRST = 2  # the first of them
+K_SCREW = 3  # 1: the last row ties the displacement along the axis to the angle about it
+K_BODY = 4, 5  # the bodies of the ends a and b
+K_NODE = 6, 7  # const: their node records
+K_FRAME = 8, 9  # const: rotation (3, 3) and arm (3,) from the node to the frame of the end
+K_AT = 10, 11  # position of the first row in the front of the body
+K_MAP = 13  # const: the rows, 6 each, axes of end b
+K_AXIS = 14  # const: AXIAL: the axis (3,); CROSSED: the axis of end a (3,), that of end b (3,), and their cosine
+K_PITCH = 15  # const: displacement along the axis per radian, of a K_SCREW
+K_JOINT = 19  # COMPOUND: its joint, a row with some columns of a body
+K_ROW = 20  # work: COMPOUND: 6 vectors of 6, see `cut_joint`
+# a RELATED closure has one row and these
+K_TERMS = 16  # number of terms
+K_TERM = 17  # topo: for each term the body, the number of the joint speed, the position of the row in the front
+K_FACTOR = 18  # const: for each term its coefficient, then the value of the sum
+
+# --- topo, the rows of COMPOUND joints: as those of bodies, but ...
+# Q_JOINT, V_JOINT and G_Q, G_V of its groups are indices in work; W_NODE has room for r r numbers
+START, START_SIZE = 30, 29  # const: coordinates to start from, and their number
+
+# --- topo, front rows: see `fronts` -------------------------------------------------------------------
+F_ROWS = 0  # number n of closure rows that pass through the body
+F_DONE = 1  # number of them, the first ones, that are eliminated here
+F_LIST = 2  # topo: which of the system's rows these are
+F_UP = 3  # topo: the positions of the others in the front of the parent
+W_U = 4  # work: 6 n, the wrench on the body by each row
+W_UF = 5  # work: m n, the force of each row on each mode
+W_E = 6  # work: r n, the force of each row on each joint speed
+W_L = 7  # work: n n
+W_C = 8  # work: n
+
 #: The blocks of modal integrals: column and axes (m: a mode, 3: a component, 6: components of F and E).
 MODAL_SHAPES = {
     "G0": (M_G0, "mm"), "K": (M_K, "mm"), "D": (M_D, "mm"), "FE0": (M_FE0, "m6"), "N0": (M_N0, "m33"),
@@ -117,6 +157,9 @@ DENSE = 8  # mode r is DENSE if the body has at least this many modes and no N1_
 FIXED, REVOLUTE, PRISMATIC, GENERAL = 0, 1, 2, 3
 # group kinds: a product of screws with a constant joint map; quaternion; quaternion and position
 SCREWS, SPHERICAL, FREE = 0, 1, 2
+# closure kinds, by the rotations that they allow: none; one axis; all; two crossing axes.  The motions of COMPOUND
+# joints form no group; RELATED is a relation
+LOCKED, AXIAL, BALL, CROSSED, COMPOUND, RELATED = 0, 1, 2, 3, 4, 5
 # attachment
 RIGIDLY, DEFORMING, CONSTANT = 0, 1, 2
 
@@ -193,6 +236,11 @@ def modal_work(m, loads):
     if loads is not None:
         sizes |= {W_GAMMA: 36 * loads * loads, W_LOAD: 6 * loads, W_LOAD_SPARE: 6 * loads}
     return sizes
+
+
+def front_work(n, m, r):
+    """The work blocks of a front of n closure rows at a body with m modes and r joint speeds, as column and size."""
+    return {W_U: 6 * n, W_UF: m * n, W_E: r * n, W_L: n * n, W_C: n}
 
 
 def node_second(m):

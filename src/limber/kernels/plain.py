@@ -25,6 +25,7 @@ _numbers = itertools.count()
 #: The kernel modules, sorted by name.
 MODULES = (
     "articulated",
+    "closed",
     "composite",
     "energy",
     "joints",

@@ -73,6 +73,13 @@ def _of_motion(kernel):
     return function
 
 
+def _of_position_and_rows(kernel):
+    def function(topo, const, work, q, v, x, count, index, ext, out):
+        kernel(topo, const, work, q, x, out)
+
+    return function
+
+
 def _of_motion_and_time(kernel):
     def function(topo, const, work, q, v, x, count, index, ext, out):
         kernel(topo, const, work, q, v, x[0], out)
@@ -120,6 +127,7 @@ def _of_motion_and_forces_by_matrix(kernel):
 _WITH_SIGNATURE = {
     ("q",): _of_position,
     ("q", "v"): _of_motion,
+    ("q", "rows"): _of_position_and_rows,
     ("q", "v", "dt"): _of_motion_and_time,
     ("q", "node"): _of_node,
     ("q", "v", "vdot", "node"): _of_moving_node,

@@ -1,0 +1,156 @@
+"""The constraints of cut joints: the complement of the motions that a joint allows.
+
+The motions of most joints form a group: the span of the joint map is the same in every position.  Such a joint allows
+no rotation, rotation about one axis, or all rotations about a point; displacements in a set of directions; or a screw.
+Its rows are constant in the axes of its outboard frame once both of its frames are moved to the axis or the point.
+Other joints, whose map changes with their coordinates, are left to the kernels (`kernels.cut_joint`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from limber.checks import Array
+from limber.errors import ModelError
+from limber.joints import Joint
+from limber.kernels import layout as L
+
+#: Relative size below which a direction counts as dependent.
+SMALL = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class CutJoint:
+    """A cut joint as closure rows.
+
+    kind : LOCKED, AXIAL, BALL, CROSSED or COMPOUND.
+    rows : (n, 6), unit rows [rotation, displacement] in the axes of the outboard frame; zero where they change.
+    shift : (3,) by which both frames are to be moved, in joint axes.
+    axis : AXIAL: the axis (3,).  CROSSED: the axis of the inboard frame, that of the outboard frame, and their cosine.
+    pitch : displacement along the axis per radian if the last row is that of a screw, else None.
+    joint : COMPOUND: the joint.
+    """
+
+    kind: int
+    rows: Array
+    shift: Array
+    axis: Array
+    pitch: float | None = None
+    joint: Joint | None = None
+
+
+def cut_joint_rows(joint: Joint, closure: str) -> CutJoint:
+    """The rows of a cut joint; `closure` is for the message."""
+    at_zero = joint.H(joint.neutral())
+    span = _basis(at_zero)
+    everywhere = np.hstack([joint.H(random_position(joint, 1.0, seed)) for seed in range(4)])
+    if _basis(np.hstack([span, everywhere])).shape[1] > span.shape[1]:
+        return _changing(joint)
+    if span.shape[1] == 6:
+        raise ModelError(
+            f"the joint of the closure {closure!r}, {joint!r}, allows all six motions, so it closes nothing."
+        )
+    turning = _basis(span[:3])
+    sliding = _basis(span[3:] @ _null(span[:3]))
+    if turning.shape[1] == 0:
+        rows = _stacked(np.eye(3), _null(sliding.T))
+        return CutJoint(L.LOCKED, rows, np.zeros(3), np.zeros(0))
+    if turning.shape[1] == 1:
+        return _axial(span, turning[:, 0], sliding)
+    return _ball(span)
+
+
+def _axial(span: Array, axis: Array, sliding: Array) -> CutJoint:
+    """A joint that turns about one axis and slides along the columns of `sliding`."""
+    axis = axis * np.sign(axis[np.argmax(np.abs(axis))])
+    t = span[3:] @ np.linalg.lstsq(span[:3], axis, rcond=None)[0]
+    t = t - sliding @ (sliding.T @ t)
+    pitch = float(axis @ t)
+    across = t - axis * pitch
+    shift = np.cross(axis, across)
+    turns = _null(axis[None])
+    if abs(pitch) <= SMALL or (sliding.size and np.linalg.norm(sliding.T @ axis) > 0.5):
+        return CutJoint(L.AXIAL, _stacked(turns, _null(sliding.T)), shift, axis)
+    across_rows = _null(np.hstack([sliding, axis[:, None]]).T)
+    screw = np.concatenate([-pitch * axis, axis]) / np.hypot(1.0, pitch)
+    rows = np.vstack([_stacked(turns, across_rows), screw])
+    return CutJoint(L.AXIAL, rows, shift, axis, pitch)
+
+
+def _ball(span: Array) -> CutJoint:
+    """A joint that turns about all axes through a point."""
+    velocity = span[3:] @ np.linalg.inv(span[:3])  # c x e_i by columns
+    shift = 0.5 * np.array(
+        [velocity[2, 1] - velocity[1, 2], velocity[0, 2] - velocity[2, 0], velocity[1, 0] - velocity[0, 1]]
+    )  # fmt: skip
+    return CutJoint(L.BALL, _stacked(np.zeros((3, 0)), np.eye(3)), shift, np.zeros(0))
+
+
+def _changing(joint: Joint) -> CutJoint:
+    """A joint whose motions form no group: two rotations about crossing axes, or any other."""
+    maps = [group.H for group in joint.groups]
+    crossing = (
+        len(maps) == 2
+        and all(g.kind == L.SCREWS and g.dofs == 1 for g in joint.groups)
+        and not any(np.any(H[3:]) for H in maps)
+    )
+    if not crossing:
+        return CutJoint(
+            L.COMPOUND, np.zeros((6 - joint.dofs, 6)), np.zeros(3), np.zeros(0), joint=joint
+        )
+    first, second = (H[:3, 0] / np.linalg.norm(H[:3, 0]) for H in maps)
+    rows = np.vstack([np.zeros(6), _stacked(np.zeros((3, 0)), np.eye(3))])
+    axis = np.concatenate([first, second, [first @ second]])
+    return CutJoint(L.CROSSED, rows, np.zeros(3), axis)
+
+
+def _stacked(turns: Array, slides: Array) -> Array:
+    """Rows of rotations along the columns of `turns` and of displacements along those of `slides`."""
+    return np.vstack(
+        [
+            np.hstack([turns.T, np.zeros((turns.shape[1], 3))]),
+            np.hstack([np.zeros((slides.shape[1], 3)), slides.T]),
+        ]
+    )
+
+
+def random_position(joint: Joint, size: float, seed: int = 0) -> Array:
+    """A position of a joint at a random distance of about `size` from its neutral one."""
+    random = np.random.default_rng(seed)
+    theta = joint.neutral() + size * random.normal(size=joint.nq)
+    for part in joint.quaternions():
+        theta[part] /= np.linalg.norm(theta[part])
+    return theta
+
+
+def _basis(A: Array) -> Array:
+    """An orthonormal basis of the columns of A; coordinate axes where they span it."""
+    if A.shape[1] == 0:
+        return A
+    U, s, _ = np.linalg.svd(A, full_matrices=False)
+    return _tidy(U[:, s > SMALL * max(1.0, s.max(initial=0.0))])
+
+
+def _null(A: Array) -> Array:
+    """An orthonormal basis of the null space of A, as columns."""
+    if A.shape[0] == 0:
+        return np.eye(A.shape[1])
+    _, s, Vt = np.linalg.svd(A)
+    rank = int((s > SMALL * max(1.0, s.max(initial=0.0))).sum())
+    return _tidy(Vt[rank:].T)
+
+
+def _tidy(Q: Array) -> Array:
+    """The same span, by coordinate axes where they lie in it; they make cheaper rows than other directions."""
+    found: list[Array] = []
+    rest = Q @ Q.T
+    for axis in np.eye(len(Q)):
+        if np.linalg.norm(rest @ axis - axis) < SMALL:
+            found.append(axis)
+    if found:
+        E = np.array(found).T
+        U, s, _ = np.linalg.svd(Q - E @ (E.T @ Q), full_matrices=False)
+        Q = np.hstack([E, U[:, s > 0.5]])
+    return Q

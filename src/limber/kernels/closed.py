@@ -1,0 +1,235 @@
+"""Closed systems: forward dynamics, corrections of states, and how far closures are from being met.
+
+Solves    M vdot + bias = tau + A^T lambda,  A vdot + a0 = 0 (Rodriguez, Jain & Kreutz-Delgado, Eq. (2.17))
+Given     q, v, tau, external wrenches
+Computes  vdot; leaves lambda in work
+Sweep     base to tip, tip to base, base to tip; the rows of closures go along (`closures`, `fronts`)
+Cost      that of the tree (`articulated`), and that of `fronts` for the bodies between the ends of closures
+"""
+
+from .articulated import (
+    align_all_forces,
+    condense,
+    condense_joint,
+    condense_modes,
+    prepare,
+    recover,
+    recover_joint,
+    recover_modes,
+)
+from .closures import add_rows, observe, store_rates, store_violations
+from .forces import apply_external
+from .fronts import (
+    clear,
+    drive_joint,
+    drive_modes,
+    eliminate_rows,
+    multipliers_at,
+    rows_past_joint,
+    rows_past_modes,
+    rows_to_joint,
+    rows_to_parent,
+    solve_at_world,
+)
+from .layout import (
+    ACC,
+    CLOSURES,
+    CLOSURES_END,
+    COLUMNS,
+    DOFS,
+    END,
+    F_DONE,
+    F_ROWS,
+    FRONT,
+    INBOARD,
+    J_NU,
+    JOINT_WORK,
+    K_AT,
+    K_BODY,
+    K_FACTOR,
+    K_FIRST,
+    K_KIND,
+    K_ROWS,
+    K_TERM,
+    K_TERMS,
+    MODAL,
+    MODES,
+    NV,
+    OBSERVED,
+    Q_JOINT,
+    RELATED,
+    ROWS,
+    V_JOINT,
+    W_C,
+    W_JOINT,
+    W_LAMBDA,
+    W_ZF,
+    WORK,
+)
+from .motion import start_world, turn_and_bias, world_place
+from .placement import place
+from .scalar import kernel
+from .vec import load3, zero
+
+
+@kernel
+def still_modes(topo, work, k):
+    """Let no force act on the modes of body k, after they were eliminated."""
+    if topo[k + MODES] > 0:
+        zero(work, topo[topo[k + MODAL] + W_ZF], topo[k + MODES])
+
+
+@kernel
+def still_joint(topo, work, k):
+    """Let no force act on the joint of body k, after it was eliminated."""
+    for r in range(topo[k + DOFS]):
+        work[topo[k + W_JOINT] + r * JOINT_WORK + J_NU] = 0.0
+
+
+@kernel
+def condense_with_rows(topo, const, work, q, v, tau, k, still):
+    """`articulated.condense` of a body that closure rows pass through; `still` is 1 if no other forces shall act."""
+    front = topo[k + FRONT]
+    if topo[k + INBOARD] != 0:
+        rows_to_joint(topo, work, k)
+    p = condense_modes(topo, work, tau, k)
+    if still != 0:
+        still_modes(topo, work, k)
+    if topo[k + MODES] > 0:
+        rows_past_modes(topo, work, k)
+    if topo[front + F_DONE] > 0:
+        eliminate_rows(topo, work, k, p)
+    condense_joint(topo, const, work, q, v, tau, k, p)
+    if still != 0:
+        still_joint(topo, work, k)
+    if topo[front + F_DONE] < topo[front + F_ROWS]:
+        rows_past_joint(topo, work, k)
+        rows_to_parent(topo, work, k)
+
+
+@kernel
+def recover_with_rows(topo, const, work, vdot, k):
+    """`articulated.recover` of a body that closure rows pass through."""
+    drive_joint(topo, work, k)
+    w, u = recover_joint(topo, work, vdot, k)
+    multipliers_at(topo, work, k, w, u)
+    if topo[k + MODES] > 0:
+        drive_modes(topo, work, k)
+    recover_modes(topo, const, work, vdot, k, w, u)
+
+
+@kernel
+def solve_outward(topo, const, work, vdot):
+    """The multipliers at the world and the last outward sweep."""
+    b = topo[WORK] + ACC
+    solve_at_world(topo, work, load3(work, b), load3(work, b + 3))
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if topo[k + FRONT] != 0:
+            recover_with_rows(topo, const, work, vdot, k)
+        else:
+            recover(topo, const, work, vdot, k)
+
+
+@kernel
+def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vdot):
+    """vdot of (q, v, tau); see the head of this file."""
+    prepare(topo, const, work, q, v)
+    observe(topo, const, work, q, v)
+    if ext_count > 0:
+        for k in range(COLUMNS, topo[END], COLUMNS):
+            world_place(topo, work, k)
+        apply_external(topo, const, work, q, ext_count, ext_index, ext)
+    clear(topo, work)
+    add_rows(topo, const, work, q, v)
+    align_all_forces(topo, const, work, tau)
+    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
+        if topo[k + FRONT] != 0:
+            condense_with_rows(topo, const, work, q, v, tau, k, 0)
+        else:
+            condense(topo, const, work, q, v, tau, k)
+    solve_outward(topo, const, work, vdot)
+
+
+@kernel
+def forces_and_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, out):
+    """out = vdot (nv), then the multipliers of the closure rows."""
+    forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, out)
+    for i in range(topo[ROWS]):
+        out[topo[NV] + i] = work[topo[W_LAMBDA] + i]
+
+
+@kernel
+def correction(topo, const, work, q, rows, out):
+    """out = M^{-1} A^T (A M^{-1} A^T)^{-1} rows: of all changes dv with A dv = rows, the one of least kinetic energy.
+
+    It is the change of vdot by accelerations `rows` of the closures, in a system without motion and forces.
+    """
+    zero(out, 0, topo[NV])  # stands for v and tau
+    prepare(topo, const, work, q, out)
+    observe(topo, const, work, q, out)
+    clear(topo, work)
+    add_rows(topo, const, work, q, out)
+    accelerate_rows(topo, work, rows)
+    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
+        if topo[k + FRONT] != 0:
+            condense_with_rows(topo, const, work, q, out, out, k, 1)
+        else:
+            condense(topo, const, work, q, out, out, k)
+            still_modes(topo, work, k)
+            still_joint(topo, work, k)
+    zero(work, topo[WORK] + ACC, 6)
+    solve_outward(topo, const, work, out)
+
+
+@kernel
+def accelerate_rows(topo, work, rows):
+    """Demand the accelerations `rows` of the closure rows."""
+    for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
+        if topo[c + K_KIND] == RELATED:
+            k, at = topo[topo[c + K_TERM]], topo[topo[c + K_TERM] + 2]
+        else:
+            k, at = topo[c + K_BODY[1]], topo[c + K_AT[1]]
+        at += topo[topo[k + FRONT] + W_C]
+        for j in range(topo[c + K_ROWS]):
+            work[at + j] -= rows[topo[c + K_FIRST] + j]
+
+
+@kernel
+def violations(topo, const, work, q, out):
+    """out = by how much each closure row is off, in m and rad, or in the units of a relation."""
+    start_world(topo, const, work)
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if topo[k + OBSERVED] != 0:
+            place(topo, const, work, q, k)
+            world_place(topo, work, k)
+    for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
+        if topo[c + K_KIND] == RELATED:
+            factor = topo[c + K_FACTOR]
+            terms = topo[c + K_TERMS]
+            x = -const[factor + terms]
+            for t in range(terms):
+                i = topo[c + K_TERM] + 3 * t
+                x += const[factor + t] * q[topo[topo[i] + Q_JOINT] + topo[i + 1]]
+            out[topo[c + K_FIRST]] = x
+        else:
+            store_violations(topo, const, work, q, c, out)
+
+
+@kernel
+def row_rates(topo, const, work, q, v, out):
+    """out = A v, the velocities of the closure rows."""
+    start_world(topo, const, work)
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if topo[k + OBSERVED] != 0:
+            place(topo, const, work, q, k)
+            turn_and_bias(topo, const, work, q, v, k)
+    observe(topo, const, work, q, v)
+    for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
+        if topo[c + K_KIND] == RELATED:
+            x = 0.0
+            for t in range(topo[c + K_TERMS]):
+                i = topo[c + K_TERM] + 3 * t
+                x += const[topo[c + K_FACTOR] + t] * v[topo[topo[i] + V_JOINT] + topo[i + 1]]
+            out[topo[c + K_FIRST]] = x
+        else:
+            store_rates(topo, const, work, q, v, c, out)

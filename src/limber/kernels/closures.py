@@ -1,0 +1,404 @@
+"""Closures: where their ends are and how they move, and the rows of the constraints.
+
+A closure joins frame O_a to frame O_b, each fixed in a (deforming) node, by a cut joint.  With V_rel the velocity of
+O_b relative to O_a, at O_b in its axes, its rows are N^T V_rel = 0, where the columns of N are the complement of the
+motions that the joint allows.  Row j pushes O_b with the wrench N_j lambda_j, and O_a with its reaction.
+
+Joints are told apart by the rotations that they allow (`layout`): LOCKED, AXIAL about one axis, BALL, and CROSSED,
+which are two axes, one fixed in each end.  Only the first row of CROSSED is not constant in the axes of O_b.  RELATED
+closures are linear relations of joint speeds.
+
+Given     q, v; PLACE, OMEGA and VEL of the bodies
+Computes  the wrenches of the rows at the fronts, U, UF, E of `fronts`, and the accelerations c that they have at
+          zero vdot and zero acceleration of the bodies
+Cost      about 300 multiplications for a closure and 60 for each of its rows
+"""
+
+from .cut_joint import recover_coordinates, row_of, skew_part, store_rows
+from .joints import along, general_joint_velocity
+from .layout import (
+    A_B,
+    ARM,
+    ATTACHED,
+    AXIAL,
+    AXIS,
+    CLOSURES,
+    CLOSURES_END,
+    COLUMNS,
+    COMPOUND,
+    CROSSED,
+    DEFORMING,
+    END,
+    F_ROWS,
+    FRONT,
+    GENERAL,
+    I_POS,
+    I_ROT,
+    INBOARD,
+    JOINT,
+    K_AT,
+    K_AXIS,
+    K_BODY,
+    K_FACTOR,
+    K_FIRST,
+    K_FRAME,
+    K_KIND,
+    K_MAP,
+    K_NODE,
+    K_PITCH,
+    K_ROWS,
+    K_SCREW,
+    K_TERM,
+    K_TERMS,
+    LOCKED,
+    MODAL,
+    MODES,
+    NODE,
+    OBSERVED,
+    OMEGA,
+    ORIGIN,
+    PARENT,
+    PLACE,
+    PRISMATIC,
+    RELATED,
+    ROT,
+    RUTHLESS,
+    TURN,
+    V_JOINT,
+    VEL,
+    W_C,
+    W_E,
+    W_INBOARD,
+    W_N,
+    W_U,
+    W_UF,
+    WORK,
+)
+from .motion import world_place
+from .nodes import deformed, rates, shape, shape_at, undeformed
+from .scalar import cos, kernel, sin
+from .so3 import bend, matrix, turn_rates
+from .vec import (
+    accumulate3,
+    add,
+    axpy,
+    cross,
+    dot,
+    load3,
+    load4,
+    load9,
+    matmul,
+    mul,
+    mul_t,
+    neg,
+    store3,
+    sub,
+    transpose,
+)
+
+
+@kernel
+def linear_velocity(topo, const, work, q, v, k):
+    """Linear part of VEL of body k from that of its parent; OMEGA must be there.
+
+    In a ruthless system it is the velocity of the hinges alone, as OMEGA is.
+    """
+    p = topo[k + PARENT]
+    b = topo[k + WORK]
+    w = load3(work, topo[p + WORK] + OMEGA)
+    u = load3(work, topo[p + WORK] + VEL + 3)
+    u = add(u, cross(w, load3(work, b + ORIGIN)))
+    if topo[k + ATTACHED] == DEFORMING:
+        xd, dv, _ = rates(topo, const, q, v, p, topo[k + NODE])
+        tb, tc, db, dc = load4(work, b + TURN + 3)
+        dw, _ = turn_rates(load3(work, b + TURN), xd, tb, tc, db, dc)
+        u = add(u, add(dv, cross(dw, load3(work, b + ARM))))
+    u = mul_t(load9(work, b + ROT), u)
+    if topo[k + JOINT] == PRISMATIC:
+        u = add(u, along(topo[k + AXIS] - 3, v[topo[k + V_JOINT]]))
+    elif topo[k + JOINT] == GENERAL:
+        _, v_rel = general_joint_velocity(topo, work, v, k)
+        u = add(u, v_rel)
+    if topo[k + INBOARD] != 0:
+        i = topo[k + W_INBOARD]
+        _, dv, _ = rates(topo, const, q, v, k, topo[k + INBOARD])
+        u = mul(load9(work, i + I_ROT), u)
+        u = sub(u, add(cross(load3(work, b + OMEGA), load3(work, i + I_POS)), dv))
+    store3(work, b + VEL + 3, u)
+
+
+@kernel
+def observe(topo, const, work, q, v):
+    """PLACE and the linear part of VEL of the bodies that the closures need."""
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if topo[k + OBSERVED] != 0:
+            world_place(topo, work, k)
+            linear_velocity(topo, const, work, q, v, k)
+
+
+@kernel
+def end_place(topo, const, work, q, c, side):
+    """The frame of an end of closure c: R, o and arm in body axes, o from the body frame and arm from the node."""
+    k = topo[c + K_BODY[side]]
+    node = topo[c + K_NODE[side]]
+    frame = topo[c + K_FRAME[side]]
+    R = load9(const, frame)
+    arm = load3(const, frame + 9)
+    if topo[k + MODES] > 0 and topo[RUTHLESS] == 0:
+        x, l = deformed(topo, const, q, k, node)
+        E, _, _, _, _ = bend(x)
+        R = matmul(E, R)
+        arm = mul(E, arm)
+    else:
+        l = undeformed(const, node)
+    return R, add(l, arm), arm
+
+
+@kernel
+def end_pose(topo, const, work, q, c, side):
+    """The frame of an end of closure c in the world: R, p."""
+    R, o, _ = end_place(topo, const, work, q, c, side)
+    b = topo[topo[c + K_BODY[side]] + WORK] + PLACE
+    turn = load9(work, b)
+    return matmul(turn, R), add(load3(work, b + 9), mul(turn, o))
+
+
+@kernel
+def end_motion(topo, const, work, q, v, c, side):
+    """How the frame of an end of closure c moves: w, u, and its acceleration at zero vdot on an unaccelerated body.
+
+    World axes.  The terms are those of `motion.turn_and_bias`.
+    """
+    k = topo[c + K_BODY[side]]
+    node = topo[c + K_NODE[side]]
+    b = topo[k + WORK]
+    _, o, arm = end_place(topo, const, work, q, c, side)
+    w = load3(work, b + OMEGA)
+    turned = cross(w, o)
+    u = add(load3(work, b + VEL + 3), turned)
+    if topo[k + MODES] > 0 and topo[RUTHLESS] == 0:
+        x, _ = deformed(topo, const, q, k, node)
+        xd, dv, drift = rates(topo, const, q, v, k, node)
+        _, tb, tc, db, dc = bend(x)
+        dw, rate = turn_rates(x, xd, tb, tc, db, dc)
+        dwa = cross(dw, arm)
+        acc_w = add(rate, cross(w, dw))
+        acc_v = cross(w, axpy(2.0, add(dv, dwa), turned))
+        acc_v = add(add(acc_v, drift), add(cross(rate, arm), cross(dw, dwa)))
+        w = add(w, dw)
+        u = add(u, add(dv, dwa))
+    else:
+        acc_w = (0.0, 0.0, 0.0)
+        acc_v = cross(w, turned)
+    R = load9(work, b + PLACE)
+    return mul(R, w), mul(R, u), mul(R, acc_w), mul(R, acc_v)
+
+
+@kernel
+def crossed(topo, const, c, Ra, Rb):
+    """The axes of a CROSSED closure in the world, the one of end a and the one of end b."""
+    i = topo[c + K_AXIS]
+    return mul(Ra, load3(const, i)), mul(Rb, load3(const, i + 3))
+
+
+@kernel
+def push(topo, const, work, q, c, side, j, n, f):
+    """Add the wrench [n; f] at the frame of an end, world axes, to row j of the front of its body: U and UF."""
+    k = topo[c + K_BODY[side]]
+    node = topo[c + K_NODE[side]]
+    front = topo[k + FRONT]
+    b = topo[k + WORK]
+    _, o, arm = end_place(topo, const, work, q, c, side)
+    R = load9(work, b + PLACE)
+    n = mul_t(R, n)
+    f = mul_t(R, f)
+    m = topo[k + MODES]
+    rows = topo[front + F_ROWS]
+    if m > 0:
+        modal = topo[k + MODAL]
+        spare = topo[modal + W_N]  # N is no longer needed
+        moment = add(n, cross(arm, f))
+        if topo[RUTHLESS] == 0:
+            x, _ = deformed(topo, const, q, k, node)
+            _, tb, tc, _, _ = bend(x)
+            moment = mul_t(matrix(tb, tc, x), moment)
+        for r in range(m):
+            if topo[RUTHLESS] == 0:
+                turn, shift = shape_at(topo, const, q, k, node, r)
+            else:
+                turn, shift = shape(const, node, r)
+            work[spare + r] = dot(turn, moment) + dot(shift, f)
+        at = topo[front + W_UF] + j
+        B = topo[modal + A_B]
+        for r in range(m):
+            x = 0.0
+            if B != 0:
+                for s in range(m):
+                    x += const[B + s * m + r] * work[spare + s]
+            else:
+                x = work[spare + r]
+            work[at + r * rows] += x
+    at = topo[front + W_U] + 6 * j
+    accumulate3(work, at, add(n, cross(o, f)))
+    accumulate3(work, at + 3, f)
+
+
+@kernel
+def add_row(topo, const, work, q, c, j, n, f, r):
+    """Row j of closure c: the wrench [n; f] at O_b, world axes, on b, and its reaction on a; r is from O_a to O_b."""
+    push(topo, const, work, q, c, 1, topo[c + K_AT[1]] + j, n, f)
+    push(topo, const, work, q, c, 0, topo[c + K_AT[0]] + j, neg(add(n, cross(r, f))), neg(f))
+
+
+@kernel
+def row_at(topo, const, work, c, j):
+    """Row j of a cut joint, axes of end b."""
+    if topo[c + K_KIND] == COMPOUND:
+        return row_of(topo, work, c, j)
+    else:
+        i = topo[c + K_MAP] + 6 * j
+        return load3(const, i), load3(const, i + 3)
+
+
+@kernel
+def relative_pose(Ra, pa, Rb, pb):
+    """The pose of O_b in O_a."""
+    return matmul(transpose(Ra), Rb), mul_t(Ra, sub(pb, pa))
+
+
+@kernel
+def add_spatial(topo, const, work, q, v, c):
+    """The rows of a cut joint."""
+    Ra, pa = end_pose(topo, const, work, q, c, 0)
+    Rb, pb = end_pose(topo, const, work, q, c, 1)
+    wa, ua, alpha_a, acc_a = end_motion(topo, const, work, q, v, c, 0)
+    wb, ub, alpha_b, acc_b = end_motion(topo, const, work, q, v, c, 1)
+    r = sub(pb, pa)
+    w = sub(wb, wa)
+    u = sub(sub(ub, ua), cross(wa, r))
+    # the rate of V_rel in the axes of O_b, turned to the world, at zero vdot
+    alpha = sub(sub(alpha_b, alpha_a), cross(wa, w))
+    acc = sub(sub(acc_b, acc_a), add(cross(alpha_a, r), cross(wa, cross(wa, r))))
+    acc = sub(acc, cross(axpy(2.0, wa, w), u))
+    at = topo[topo[topo[c + K_BODY[1]] + FRONT] + W_C] + topo[c + K_AT[1]]
+    first = 0
+    if topo[c + K_KIND] == CROSSED:
+        # w = b1 a1 + b2 a2, and in the axes of O_b the rate of a1 is -b2 a2 x a1
+        a1, a2 = crossed(topo, const, c, Ra, Rb)
+        n = cross(a1, a2)
+        s1, s2, cosine = dot(a1, w), dot(a2, w), dot(a1, a2)
+        square = dot(n, n)
+        work[at] += dot(n, alpha) - (s1 - cosine * s2) * (s2 - cosine * s1) / square
+        add_row(topo, const, work, q, c, 0, n, (0.0, 0.0, 0.0), r)
+        first = 1
+    elif topo[c + K_KIND] == COMPOUND:
+        R, p = relative_pose(Ra, pa, Rb, pb)
+        recover_coordinates(topo, const, work, c, R, p)
+        bias_w, bias_u = store_rows(topo, work, c, mul_t(Rb, w), mul_t(Rb, u))
+        alpha = sub(alpha, mul(Rb, bias_w))
+        acc = sub(acc, mul(Rb, bias_u))
+    for j in range(first, topo[c + K_ROWS]):
+        n, f = row_at(topo, const, work, c, j)
+        n = mul(Rb, n)
+        f = mul(Rb, f)
+        work[at + j] += dot(n, alpha) + dot(f, acc)
+        add_row(topo, const, work, q, c, j, n, f, r)
+
+
+@kernel
+def add_relation(topo, const, work, c):
+    """The row of a relation: its coefficients at the joint speeds."""
+    i = topo[c + K_TERM]
+    for t in range(topo[c + K_TERMS]):
+        front = topo[topo[i] + FRONT]
+        at = topo[front + W_E] + topo[i + 1] * topo[front + F_ROWS] + topo[i + 2]
+        work[at] += const[topo[c + K_FACTOR] + t]
+        i += 3
+
+
+@kernel
+def add_rows(topo, const, work, q, v):
+    """The rows of all closures; the fronts must be zero.  See the head of this file."""
+    for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
+        if topo[c + K_KIND] == RELATED:
+            add_relation(topo, const, work, c)
+        else:
+            add_spatial(topo, const, work, q, v, c)
+
+
+# --- violations ---------------------------------------------------------------------------------------------
+
+
+@kernel
+def turn_error(topo, const, c, Ra, Rb):
+    """The rotation by which O_b is off what the joint allows, as a small vector in the axes of O_b."""
+    if topo[c + K_KIND] == LOCKED:
+        return skew_part(Ra, Rb)
+    elif topo[c + K_KIND] == AXIAL:
+        axis = load3(const, topo[c + K_AXIS])
+        return cross(mul_t(Rb, mul(Ra, axis)), axis)
+    else:
+        return 0.0, 0.0, 0.0
+
+
+@kernel
+def store_violations(topo, const, work, q, c, out):
+    """The violations of the rows of a cut joint, in m and rad: first-order coordinates N^T x of the error twist x."""
+    Ra, pa = end_pose(topo, const, work, q, c, 0)
+    Rb, pb = end_pose(topo, const, work, q, c, 1)
+    at = topo[c + K_FIRST]
+    if topo[c + K_KIND] == COMPOUND:
+        R, p = relative_pose(Ra, pa, Rb, pb)
+        e, p = recover_coordinates(topo, const, work, c, R, p)
+        store_rows(topo, work, c, e, p)
+    else:
+        p = mul_t(Rb, sub(pb, pa))
+        e = turn_error(topo, const, c, Ra, Rb)
+        p = add(p, cross(e, p))
+    first = 0
+    if topo[c + K_KIND] == CROSSED:
+        a1, a2 = crossed(topo, const, c, Ra, Rb)
+        out[at] = const[topo[c + K_AXIS] + 6] - dot(a1, a2)
+        first = 1
+    last = topo[c + K_ROWS] - topo[c + K_SCREW]
+    for j in range(first, last):
+        n, f = row_at(topo, const, work, c, j)
+        out[at + j] = dot(n, e) + dot(f, p)
+    if topo[c + K_SCREW] != 0:
+        # the displacement s and the angle t about the axis: h sin(s/h - t) is zero for any number of turns
+        axis = load3(const, topo[c + K_AXIS])
+        h = const[topo[c + K_PITCH]]
+        s = dot(axis, p) / h
+        x = mul_t(Ra, mul(Rb, (1.0, 0.0, 0.0)))
+        y = mul_t(Ra, mul(Rb, (0.0, 1.0, 0.0)))
+        z = mul_t(Ra, mul(Rb, (0.0, 0.0, 1.0)))
+        sine = 0.5 * dot(axis, (y[2] - z[1], z[0] - x[2], x[1] - y[0]))
+        cosine = 0.5 * (x[0] + y[1] + z[2] - 1.0)
+        i = topo[c + K_MAP] + 6 * last
+        size = dot(load3(const, i + 3), axis)
+        out[at + last] = size * h * (sin(s) * cosine - cos(s) * sine)
+
+
+@kernel
+def store_rates(topo, const, work, q, v, c, out):
+    """The velocities N^T V_rel of the rows of a cut joint."""
+    Ra, pa = end_pose(topo, const, work, q, c, 0)
+    Rb, pb = end_pose(topo, const, work, q, c, 1)
+    wa, ua, _, _ = end_motion(topo, const, work, q, v, c, 0)
+    wb, ub, _, _ = end_motion(topo, const, work, q, v, c, 1)
+    w = sub(wb, wa)
+    u = mul_t(Rb, sub(sub(ub, ua), cross(wa, sub(pb, pa))))
+    at = topo[c + K_FIRST]
+    first = 0
+    if topo[c + K_KIND] == CROSSED:
+        a1, a2 = crossed(topo, const, c, Ra, Rb)
+        out[at] = dot(cross(a1, a2), w)
+        first = 1
+    elif topo[c + K_KIND] == COMPOUND:
+        R, p = relative_pose(Ra, pa, Rb, pb)
+        recover_coordinates(topo, const, work, c, R, p)
+        store_rows(topo, work, c, w, u)
+    w = mul_t(Rb, w)
+    for j in range(first, topo[c + K_ROWS]):
+        n, f = row_at(topo, const, work, c, j)
+        out[at + j] = dot(n, w) + dot(f, u)

@@ -1,0 +1,179 @@
+"""Cut joints whose motions form no group: their map changes with coordinates that are not part of q.
+
+The coordinates are recovered from the pose of O_b relative to O_a by STEPS steps of Levenberg's method, from the
+start that the model gives; its damping, the square of the error, goes to zero at the solution.  The number of steps is
+fixed, so that this runs on any scalar type.  The rows are an orthonormal basis of the complement of the joint map, in
+the axes of O_b, by Householder's reflections.
+
+Given     the relative pose and velocity
+Computes  coordinates and map of the joint; its rows
+Cost      about 500 multiplications for each of STEPS steps
+"""
+
+from . import ldlt
+from .joints import general_joint_bias, general_joint_pose
+from .layout import (
+    COLUMNS,
+    DOFS,
+    G_DOFS,
+    G_KIND,
+    G_Q,
+    GROUP,
+    GROUPS,
+    J_H,
+    JOINT_WORK,
+    K_JOINT,
+    K_ROW,
+    Q_JOINT,
+    SCREWS,
+    START,
+    START_SIZE,
+    V_JOINT,
+    W_JOINT,
+    W_NODE,
+)
+from .manifold import group_step, screws_rate
+from .scalar import kernel, sqrt
+from .vec import add, cross, dot, load3, mul_t, scale, store3, sub, zero
+
+#: The number of steps by which coordinates are recovered.
+STEPS = 40
+#: Added to H H^T, relative to its trace, for joints whose axes coincide in some position.
+TINY = 1e-15
+
+
+@kernel
+def skew_part(R, S):
+    """The vector of (Q - Q^T) / 2 with Q = R^T S: the rotation from R to S if it is small, in the axes of either."""
+    x = cross((R[0], R[3], R[6]), (S[0], S[3], S[6]))
+    y = cross((R[1], R[4], R[7]), (S[1], S[4], S[7]))
+    z = cross((R[2], R[5], R[8]), (S[2], S[5], S[8]))
+    return scale(0.5, mul_t(S, add(x, add(y, z))))
+
+
+@kernel
+def column(topo, work, joint, i):
+    """Column i of the joint map."""
+    h = topo[joint + W_JOINT] + i * JOINT_WORK + J_H
+    return load3(work, h), load3(work, h + 3)
+
+
+@kernel
+def factorize_map(topo, work, joint, damping):
+    """L D L^T of H H^T + damping."""
+    r = topo[joint + DOFS]
+    at = topo[joint + W_NODE]
+    trace = 0.0
+    for i in range(r):
+        w, u = column(topo, work, joint, i)
+        for s in range(i + 1):
+            w2, u2 = column(topo, work, joint, s)
+            work[at + i * r + s] = dot(w, w2) + dot(u, u2)
+        trace += work[at + i * r + i]
+    for i in range(r):
+        work[at + i * r + i] += damping + TINY * trace
+    ldlt.factorize(work, at, r)
+
+
+@kernel
+def solve_map(topo, work, joint, w, u):
+    """The speeds that fit the twist [w; u] best, at V_JOINT; `factorize_map` must have been called."""
+    at = topo[joint + V_JOINT]
+    r = topo[joint + DOFS]
+    for i in range(r):
+        hw, hu = column(topo, work, joint, i)
+        work[at + i] = dot(hw, w) + dot(hu, u)
+    ldlt.solve(work, topo[joint + W_NODE], r, work, at)
+
+
+@kernel
+def move(topo, const, work, joint):
+    """Add the speeds to the coordinates."""
+    first = topo[joint + GROUP]
+    spare = topo[joint + W_NODE]  # the factorization is no longer needed
+    for g in range(first, first + topo[joint + GROUPS] * COLUMNS, COLUMNS):
+        if topo[g + G_KIND] == SCREWS and topo[g + G_DOFS] > 1:
+            j = topo[g + G_Q]
+            for i in range(topo[g + G_DOFS]):
+                work[spare + i] = work[j + i]
+            screws_rate(topo, const, work, work, work, work, g)
+            for i in range(topo[g + G_DOFS]):
+                work[j + i] += work[spare + i]
+        else:
+            group_step(topo, const, work, work, work, 1.0, work, g)
+
+
+@kernel
+def recover_coordinates(topo, const, work, c, R, p):
+    """Coordinates and map of the joint of closure c from the pose of O_b in O_a; returns what is left of the error."""
+    joint = topo[c + K_JOINT]
+    at = topo[joint + Q_JOINT]
+    for i in range(topo[joint + START_SIZE]):
+        work[at + i] = const[topo[joint + START] + i]
+    Rj, pj = general_joint_pose(topo, const, work, work, joint)
+    for _ in range(STEPS):
+        w = skew_part(Rj, R)
+        u = mul_t(Rj, sub(p, pj))
+        square = dot(u, u)
+        factorize_map(topo, work, joint, dot(w, w) + square / (1.0 + square))
+        solve_map(topo, work, joint, w, u)
+        move(topo, const, work, joint)
+        Rj, pj = general_joint_pose(topo, const, work, work, joint)
+    return skew_part(Rj, R), mul_t(Rj, sub(p, pj))
+
+
+@kernel
+def reflect(work, mirror, x):
+    """Reflect the 6 numbers at work[x:] in the vector at work[mirror:]."""
+    square = 1e-200  # a zero vector reflects nothing
+    along = 0.0
+    for i in range(6):
+        square += work[mirror + i] * work[mirror + i]
+        along += work[mirror + i] * work[x + i]
+    s = -2.0 * along / square
+    for i in range(6):
+        work[x + i] += s * work[mirror + i]
+
+
+@kernel
+def store_mirror(work, x, first):
+    """Make the vector at work[x:] the one whose reflection leaves of it, from `first` on, only component `first`."""
+    zero(work, x, first)
+    square = 0.0
+    for i in range(first, 6):
+        square += work[x + i] * work[x + i]
+    lead = work[x + first] + 1e-100
+    sign = lead / sqrt(lead * lead)
+    work[x + first] += sign * sqrt(square)
+
+
+@kernel
+def store_rows(topo, work, c, w, u):
+    """The rows, at `row_of`, and the twist that the rate of the map adds to accelerations at the relative velocity [w; u]."""
+    joint = topo[c + K_JOINT]
+    mirrors = topo[c + K_ROW]
+    r = topo[joint + DOFS]
+    for i in range(r):
+        hw, hu = column(topo, work, joint, i)
+        x = mirrors + 6 * i
+        store3(work, x, hw)
+        store3(work, x + 3, hu)
+        for s in range(i):
+            reflect(work, mirrors + 6 * s, x)
+        store_mirror(work, x, i)
+    for j in range(r, 6):
+        row = mirrors + 6 * j
+        zero(work, row, 6)
+        work[row + j] = 1.0
+        for s in range(r - 1, -1, -1):
+            reflect(work, mirrors + 6 * s, row)
+    factorize_map(topo, work, joint, 0.0)
+    solve_map(topo, work, joint, w, u)
+    return general_joint_bias(topo, work, work, joint)
+
+
+@kernel
+def row_of(topo, work, c, j):
+    """Row j of closure c."""
+    i = topo[c + K_ROW] + 6 * (topo[topo[c + K_JOINT] + DOFS] + j)
+    return load3(work, i), load3(work, i + 3)
