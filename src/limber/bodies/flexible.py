@@ -316,8 +316,9 @@ class FlexibleBody(Body):
         return rotation, translation
 
     def _every_point(self) -> Shapes:
-        """The mass points and the nodes."""
-        return Shapes.joined([self._mass_points(), self.nodes.shapes])
+        """The mass points and the nodes, without their second-order shapes."""
+        parts = (self._mass_points(), self.nodes.shapes)
+        return Shapes.joined([replace(x, second=None) for x in parts])
 
     def _mass_points(self) -> Shapes:
         """The shapes of the mass points, if it has any."""

@@ -91,7 +91,7 @@ def equilibrium(
     problem, start = stated("equilibrium", system, q, v, tau, external, locked)
     found = settled(problem, start)
     if not found.balanced:
-        _fail(problem, found)
+        refuse_unbalanced(problem, found)
     if problem.moving:
         _warn_of_change(problem, found.q)
     warn_of_axial_loads(problem.system, found.q, problem.v, problem.external)
@@ -159,7 +159,8 @@ class Point(NamedTuple):
         return self.imbalance <= BALANCED
 
 
-def _point(problem: Statics, q: Array) -> Point:
+def point(problem: Statics, q: Array) -> Point:
+    """A configuration and what it lacks for an equilibrium."""
     r = problem.residual(q)
     free, sizes = problem.free, problem.sizes(q)
     with np.errstate(invalid="ignore"):
@@ -169,17 +170,17 @@ def _point(problem: Statics, q: Array) -> Point:
 
 def settled(problem: Statics, start: Array, farthest: float = FARTHEST) -> Point:
     """The point of least imbalance on the way that Newton's method takes, downhill."""
-    here = best = _point(problem, start)
+    here = best = point(problem, start)
     for _ in range(STEPS):
         if here.imbalance == 0.0:
             break
-        directions = _directions(problem, here)
+        directions = principal(problem, here)
         if not directions.holds and apart(problem.system, start, here.q) > farthest:
             break
         there = _stepped(problem, here, directions)
         if there is None:
             break
-        best = min(best, there, key=lambda point: point.imbalance)
+        best = min(best, there, key=lambda x: x.imbalance)
         if here.balanced and there.imbalance > 0.5 * here.imbalance:  # rounding is all that is left
             break
         here = there
@@ -196,7 +197,7 @@ def apart(system: System, a: Array, b: Array) -> float:
     return farthest
 
 
-class _Directions(NamedTuple):
+class Directions(NamedTuple):
     """The stiffness at a point and its principal directions, in units in which it is about 1.
 
     units : of the coordinates, (nv,): the elastic stiffness, or that of the loads on it, is 1 in them.
@@ -223,10 +224,13 @@ class _Directions(NamedTuple):
         return self.convex and not (~self.stiff & self.loaded).any()
 
 
-def _directions(problem: Statics, here: Point) -> _Directions:
+def principal(
+    problem: Statics, here: Point, slopes: tuple[Array, Array] | None = None
+) -> Directions:
+    """The directions at a point; `slopes` are the stiffness and its elastic part, if these are known or almost known."""
     free, lengths = problem.free, reach(problem.system)
     part = np.ix_(free, free)
-    K, elastic = problem.stiffness(here.q)
+    K, elastic = slopes or problem.stiffness(here.q)
     sizes = problem.sizes(here.q)
     own = np.abs(np.diag(elastic)) + sizes / lengths
     units = 1.0 / np.sqrt(np.where(own > 0.0, own, 1.0))
@@ -240,10 +244,10 @@ def _directions(problem: Statics, here: Point) -> _Directions:
     stiff = np.abs(values) > 10.0 * np.einsum("ki,kl,li->i", shares, error, shares)
     force = columns.T @ (units * here.residual)[free]
     loaded = np.abs(force) > BALANCED * (shares.T @ (units * sizes)[free])
-    return _Directions(units, K, columns, values, stiff, loaded)
+    return Directions(units, K, columns, values, stiff, loaded)
 
 
-def _stepped(problem: Statics, here: Point, directions: _Directions) -> Point | None:
+def _stepped(problem: Statics, here: Point, directions: Directions) -> Point | None:
     """The next configuration, or None where no step leads on."""
     step, convex = _step(problem, here, directions), directions.convex
     if not np.isfinite(step).all():
@@ -264,20 +268,20 @@ def _stepped(problem: Statics, here: Point, directions: _Directions) -> Point | 
         closer = float(np.linalg.norm((units * r)[free])) < 0.9 * norm
         new_slope = float(step @ r)
         if (convex and closer) or here.balanced or (part == 1.0 and new_slope <= 0.0 > slope):
-            return _point(problem, q)
+            return point(problem, q)
         if slope < 0.0 and new_slope <= -0.5 * slope:
             if new_slope >= 0.5 * slope:
-                return _point(problem, q)
+                return point(problem, q)
             down, lowest = part, q
         else:
             up = part
         if down > 0.8 * up:
             break
         part = 0.5 * (down + up) if down > 0.0 else 0.2 * up
-    return _point(problem, lowest) if down > 0.0 else None
+    return point(problem, lowest) if down > 0.0 else None
 
 
-def _step(problem: Statics, here: Point, found: _Directions) -> Array:
+def _step(problem: Statics, here: Point, found: Directions) -> Array:
     """Newton's step (nv,), turned downhill."""
     free, stiff, soft = problem.free, found.stiff, here.imbalance
     force = found.vectors.T @ (found.units * here.residual)[free]
@@ -298,10 +302,10 @@ def _step(problem: Statics, here: Point, found: _Directions) -> Array:
     return step
 
 
-def _fail(problem: Statics, found: Point) -> None:
+def refuse_unbalanced(problem: Statics, found: Point) -> None:
     """Say which freedom is out of balance, and what to do."""
     s, free = problem.system, problem.free
-    directions = _directions(problem, found)
+    directions = principal(problem, found)
     slack = np.flatnonzero(~directions.stiff & directions.loaded)
     if slack.size:
         V = directions.vectors[:, slack]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -132,7 +133,7 @@ def modes(
     problem, q = stated("modes", system, q, v, tau, external, locked)
     free = problem.free
     M = mass_matrix(system, q)
-    _refuse_indefinite(system, q, M)
+    refuse_indefinite(system, q, M)
     warn_of_axial_loads(system, q, problem.v, problem.external)
     warn_of_spins(system, q, problem.v)
     warn_outside_limits(
@@ -147,12 +148,12 @@ def modes(
         if note:
             warn(f"this motion of {system.name!r} is not in balance. {note}", ModelWarning)
     else:
-        found = _at_rest(problem, q, M)
+        found = matrices_at_rest(problem, q, M).solved()
     falling = (found.growth > 0.0) & (found.omega == 0.0)
     equal = np.array([float(f"{x:.9g}") for x in found.omega])  # removes rounding differences
     order = np.lexsort([-found.growth, equal, ~falling])
     shapes = np.zeros((system.nv, len(order)), dtype=found.shapes.dtype)
-    shapes[free] = found.shapes[:, order] / _roots(M, free)[:, None]
+    shapes[free] = found.shapes[:, order] / roots_of_masses(M, free)[:, None]
     return Modes(
         found.omega[order],
         found.damping[order],
@@ -165,7 +166,7 @@ def modes(
     )
 
 
-def _refuse_indefinite(system: System, q: Array, M: Array) -> None:
+def refuse_indefinite(system: System, q: Array, M: Array) -> None:
     """Refuse a configuration at which the mass matrix is not positive definite, as `forward_dynamics` does."""
     try:
         np.linalg.cholesky(M)
@@ -174,13 +175,34 @@ def _refuse_indefinite(system: System, q: Array, M: Array) -> None:
         forward_dynamics(system, q, zero, zero)
 
 
-def _roots(M: Array, free: np.ndarray) -> Array:
+def roots_of_masses(M: Array, free: np.ndarray) -> Array:
     """The roots of the diagonal of M: in units of their inverses it is 1."""
     return np.sqrt(np.diag(M))[free]
 
 
-def _at_rest(problem: Statics, q: Array, M: Array) -> eigen.Solved:
-    """The modes about q at rest, of the free freedoms in units in which the diagonal of M is 1."""
+class Matrices(NamedTuple):
+    """Those of M x'' + D x' + K x = 0 at rest, over the free freedoms, in units in which the diagonal of M is 1.
+
+    elastic, loads : the two parts of K.
+    uncertain : a bound of the errors of zeros in `loads`.
+    follows : whether a force that follows a body makes `loads` unsymmetric.
+    """
+
+    M: Array
+    D: Array
+    elastic: Array
+    loads: Array
+    uncertain: Array
+    follows: bool
+
+    def solved(self) -> eigen.Solved:
+        """The modes."""
+        solve = eigen.unsymmetric if self.follows else eigen.symmetric
+        return solve(self.M, self.D, self.elastic, self.loads, self.uncertain)
+
+
+def matrices_at_rest(problem: Statics, q: Array, M: Array) -> Matrices:
+    """The matrices of small motion about q at rest, where the mass matrix is M."""
     system, free, external = problem.system, problem.free, problem.external
     elastic, damping = own_stiffness_and_damping(system, q)
     loads = load_forces(system, q, M, external=external)
@@ -191,12 +213,12 @@ def _at_rest(problem: Statics, q: Array, M: Array) -> eigen.Solved:
     follows = moments or bool(asymmetry(system, held, loads)[part].any())
     if not follows:
         stiffness = 0.5 * (stiffness + stiffness.T)
-    size = _roots(M, free)
+    size = roots_of_masses(M, free)
     scale = np.outer(size, size)
     matrices = (M, damping, elastic, stiffness, uncertainty(system, loads))
     given = [x[part] / scale for x in matrices]
     _refuse_overflow(system, given)
-    return eigen.unsymmetric(*given) if follows else eigen.symmetric(*given)
+    return Matrices(*given, follows)
 
 
 def _refuse_overflow(system: System, matrices: Sequence[Array]) -> None:
@@ -210,9 +232,9 @@ def _refuse_overflow(system: System, matrices: Sequence[Array]) -> None:
 
 
 def _about_motion(problem: Statics, q: Array, M: Array) -> eigen.Solved:
-    """The modes about a steady motion, as `_at_rest`; a warning says if it is not steady."""
+    """The modes about a steady motion, as those at rest; a warning says if it is not steady."""
     system, free, v = problem.system, problem.free, problem.v
-    size, part = _roots(M, free), np.ix_(free, free)
+    size, part = roots_of_masses(M, free), np.ix_(free, free)
     scale = np.outer(size, size)
     loads = load_forces(system, q, M, v, problem.external)
     uncertain = uncertainty(system, loads)[part] / scale

@@ -13,6 +13,7 @@ joint's map, so that K - K^T = -c_ij^k b_k.  A force b that holds such a joint f
 from __future__ import annotations
 
 from itertools import combinations
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -60,6 +61,15 @@ def _modal(system: System, what: str) -> Array:
 
 def reach(system: System) -> Array:
     """The change of each coordinate that turns a body by about a radian or moves it by about the size of the system."""
+    if system not in _reach:
+        _reach[system] = _reached(system)
+    return _reach[system]
+
+
+_reach: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
+
+
+def _reached(system: System) -> Array:
     length = extent(system)
     result = np.ones(system.nv)
     for name, where in system.layout.items():
@@ -69,6 +79,7 @@ def reach(system: System) -> Array:
         turn, move = system.bodies[name].largest_motion()
         largest = np.maximum(turn, move / length)
         result[where.v_modes] = 1.0 / np.where(largest > 0.0, largest, 1.0)
+    result.setflags(write=False)
     return result
 
 
