@@ -12,7 +12,6 @@ from helpers.random_systems import random_assembly
 TOLERANCE = 1e-8
 
 
-
 def sweep(quick, all_seeds):
     """Seeds, of which those beyond the first `quick` are slow."""
     return [
