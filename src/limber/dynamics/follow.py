@@ -273,7 +273,9 @@ class _Load:
         if self.gravity:
             items, closures = tuple(s.attachments.values()), tuple(s.closures.values())
             s = System(s.name, items, factor * np.asarray(s.gravity), s.fidelity, closures)
-        external = {k: factor * np.asarray(x) for k, x in (self.full.external or {}).items()}
+        external: External = {
+            k: factor * np.asarray(x) for k, x in (self.full.external or {}).items()
+        }
         found = replace(
             self.full, system=s, tau=factor * self.full.tau, external=external or None, least=0.0
         )
@@ -301,8 +303,8 @@ class _Load:
 
     def reached(self, start: _State, factor: float, span: float) -> tuple[_State, str]:
         """The state at the factor, or the last one before the path ends, and how it ends there."""
-        at, q, part, slopes = start.factor, start.q, factor - start.factor, start.slopes
-        end = ""
+        at, q, part, end = start.factor, start.q, factor - start.factor, ""
+        slopes: tuple[Array, Array] | None = start.slopes
         while at < factor:
             target = min(at + part, factor)
             found = corrected(self.problem(target, q), q, JUMP, slopes)

@@ -215,10 +215,10 @@ def matrices_at_rest(problem: Statics, q: Array, M: Array) -> Matrices:
         stiffness = 0.5 * (stiffness + stiffness.T)
     size = roots_of_masses(M, free)
     scale = np.outer(size, size)
-    matrices = (M, damping, elastic, stiffness, uncertainty(system, loads))
-    given = [x[part] / scale for x in matrices]
+    every = (M, damping, elastic, stiffness, uncertainty(system, loads))
+    M_, D_, elastic_, loads_, uncertain_ = given = [x[part] / scale for x in every]
     _refuse_overflow(system, given)
-    return Matrices(*given, follows)
+    return Matrices(M_, D_, elastic_, loads_, uncertain_, follows)
 
 
 def _refuse_overflow(system: System, matrices: Sequence[Array]) -> None:
