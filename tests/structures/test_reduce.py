@@ -242,7 +242,7 @@ def test_craig_bampton_without_interior_freedoms_says_so(ends):
         {"root": (0, 0, 0), "tip": (10.0, 0, 0)}, [("root", "tip")], section, divide=1
     )
     for modes in (2, {"band": (0.0, 1e4)}):
-        with pytest.raises(lb.LimberError, match="has no modes: all of its .* Ask for modes=0"):
+        with pytest.raises(lb.LimberError, match=r"has no modes: all of its .* Ask for modes=0"):
             frame.reduce(modes=modes, method="craig-bampton", **ends)
     assert frame.reduce(modes=0, method="craig-bampton", **ends).modes == 6
 
