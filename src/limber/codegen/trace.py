@@ -18,7 +18,7 @@ from limber.codegen import graph as g
 from limber.codegen import parameters as named
 from limber.codegen.graph import Graph, Scalar
 from limber.codegen.program import Argument, Program, split
-from limber.dynamics.evaluate import node_pair
+from limber.dynamics.evaluate import node_pair, truncated_bodies
 from limber.dynamics.sweep import accurate_sweeps
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.kernels import layout as L
@@ -199,8 +199,27 @@ def _results(request: Request, function: Function, model: Model, values: Values)
     functions = [function]
     if request.function == "forward_dynamics":
         functions = [SWEEPS[name] for name in accurate_sweeps(request.system)]
+        if truncated_bodies(request.system):
+            return _positive(model, _run(request, SWEEPS["articulated"], model, values))
     found = [_run(request, f, model, values) for f in functions]
     return min(found, key=lambda out: len(g.needed(out)))
+
+
+def _positive(model: Model, vdot: list[Scalar]) -> list[Scalar]:
+    """The accelerations of the articulated sweep; NaN where the mass matrix is not positive definite.
+
+    The sweep leaves 1/D of every freedom in `work`, and the root of a negative one is NaN.
+    """
+    topo, _, work = model.dynamics
+    roots: Scalar = 0.0
+    for k in range(L.COLUMNS, topo[L.END], L.COLUMNS):
+        m = topo[k + L.MODES]
+        modes = topo[topo[k + L.MODAL] + L.W_DF] if m else 0
+        pivots = [modes + r * (m + 1) for r in range(m)]
+        pivots += [topo[k + L.W_JOINT] + r * L.JOINT_WORK + L.J_D for r in range(topo[k + L.DOFS])]
+        for i in pivots:
+            roots = roots + g.sqrt(work[i])
+    return [x * roots / roots for x in vdot]
 
 
 def _run(request: Request, function: Function, model: Model, values: Values) -> list[Scalar]:

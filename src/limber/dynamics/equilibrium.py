@@ -31,7 +31,7 @@ from limber.dynamics.evaluate import (
     vectors,
 )
 from limber.dynamics.freedoms import free_speeds
-from limber.dynamics.inverse import inverse_dynamics, mass_matrix
+from limber.dynamics.inverse import forces_at_rest, inverse_dynamics
 from limber.dynamics.kinematics import integrate
 from limber.dynamics.stiffness import (
     DIFFERENCES,
@@ -120,14 +120,14 @@ class Statics:
 
     def residual(self, q: Array) -> Array:
         """The forces (nv,), or (n, nv) for several q, that are missing for an equilibrium."""
-        zero = np.zeros(self.system.nv)
-        return inverse_dynamics(self.system, q, self.v, zero, external=self.external) - self.tau
+        return forces_at_rest(self.system, q, self.v, self.external) - self.tau
 
     def sizes(self, q: Array) -> Array:
         """The size of the forces on each freedom, of which equilibrium is the balance, (nv,)."""
         s = self.system
         v = self.v if self.moving else None
-        size = load_forces(s, q, mass_matrix(s, q), v, self.external) + np.abs(self.tau)
+        M = evaluated(s, "mass_matrix", (q,), anyhow=True)
+        size = load_forces(s, q, M, v, self.external) + np.abs(self.tau)
         size += np.abs(evaluated(s, "joint_forces", (q, self.v)))
         elastic = modal_stiffness(s)
         for where in s.layout.values():
@@ -363,7 +363,7 @@ def stated(
     if external:
         refuse_infinite(np.hstack(arrays[3:]), list(named_wrenches(external)))
     refuse_modal_speeds(system, v_)
-    inverse_dynamics(system, q_, v_, zero)  # refuses quaternions that are not unit
+    forces_at_rest(system, q_, v_)  # refuses quaternions that are not unit
     problem = Statics(system, v_, tau_, external, free)
     return replace(problem, least=VANISHED * problem.sizes(q_)), q_.copy()
 

@@ -15,7 +15,7 @@ from limber.dynamics import eigen
 from limber.dynamics.equilibrium import STEADY, Statics, instants, stated
 from limber.dynamics.evaluate import External, evaluated
 from limber.dynamics.forward import forward_dynamics
-from limber.dynamics.inverse import inverse_dynamics, mass_matrix
+from limber.dynamics.inverse import forces_at_rest, mass_matrix
 from limber.dynamics.kinematics import integrate
 from limber.dynamics.limits import warn_outside_limits
 from limber.dynamics.stiffness import (
@@ -207,7 +207,7 @@ def matrices_at_rest(problem: Statics, q: Array, M: Array) -> Matrices:
     elastic, damping = own_stiffness_and_damping(system, q)
     loads = load_forces(system, q, M, external=external)
     stiffness = load_stiffness(system, q, external=external)
-    held = inverse_dynamics(system, q, problem.v, problem.v, external=external)
+    held = forces_at_rest(system, q, problem.v, external)
     moments = any(np.any(np.asarray(wrench)[:3]) for wrench in (external or {}).values())
     part = np.ix_(free, free)
     follows = moments or bool(asymmetry(system, held, loads)[part].any())

@@ -21,7 +21,7 @@ from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import External, evaluated
-from limber.dynamics.inverse import inverse_dynamics
+from limber.dynamics.inverse import forces_at_rest
 from limber.dynamics.kinematics import integrate, jacobian
 from limber.joints import Joint
 from limber.joints.simple import bracket
@@ -112,7 +112,7 @@ def speed_slope(system: System, q: Array, v: Array) -> Array:
 def _without_joints(system: System, q: Array, v: Array, external: External | None) -> Array:
     """The force that a state needs, without the forces of the joints themselves."""
     own = evaluated(system, "joint_forces", (q, v))
-    return inverse_dynamics(system, q, v, np.zeros(system.nv), external=external) - own
+    return forces_at_rest(system, q, v, external) - own
 
 
 def load_forces(
