@@ -16,7 +16,7 @@ from limber.bodies.integrals import ModalIntegrals
 from limber.bodies.nodes import Nodes, node_names
 from limber.bodies.outline import Outline
 from limber.bodies.points import MassPoints
-from limber.bodies.recipe import BeamRecipe
+from limber.bodies.recipe import BeamRecipe, damping_matrix
 from limber.bodies.recovery import Recovery, gauge_shapes
 from limber.bodies.shapes import Shapes
 from limber.checks import (
@@ -248,16 +248,20 @@ class FlexibleBody(Body):
         )
 
     def with_damping(self, damping: Array) -> FlexibleBody:
-        """The body with this modal damping matrix; a beam keeps its section forces at its nodes, and no recipe."""
+        """The body with this modal damping matrix; a beam has it in its recipe."""
         _, checked = modal_matrices(self.stiffness, damping, self.modes)
+        recipe = self.recipe
+        if recipe is not None:
+            recipe = replace(recipe, damping=damping_matrix(checked))
         return FlexibleBody(
             self.carrier,
             self.nodes,
             self.stiffness,
             checked,
-            reduced_from=self.reduced_from,
-            outline=self.outline,
-            recovery=self.recovered(),
+            recipe,
+            self.reduced_from,
+            self.outline,
+            self.recovery,
         )
 
     def report(self, **options: Any) -> Any:
