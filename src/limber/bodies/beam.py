@@ -304,10 +304,18 @@ def _load_recipe(tip: Array) -> tuple:
 def _damping(damping, omega: Array) -> tuple[Damping, Array]:
     """The damping as the recipe has it, and the damping matrix."""
     m = omega.size
-    if np.ndim(damping) == 2:
+    if _in_rows(damping):
         D = array("damping", damping, (m, m), "One damping ratio, one per mode, or their matrix.")
         return damping_matrix(D), D
     ratios = repeated("damping", damping, m, "One damping ratio, or one per mode.")
     if ratios.min() < 0.0:
         raise ArgumentValueError(f"damping ratios must not be negative, got {shown(damping)}.")
     return tuple(ratios.tolist()), np.diag(2.0 * ratios * omega)
+
+
+def _in_rows(x) -> bool:
+    """Whether x is a matrix, or meant as one."""
+    if isinstance(x, np.ndarray):
+        return x.ndim == 2
+    nested = isinstance(x, list | tuple) and bool(x)
+    return nested and all(isinstance(row, list | tuple | np.ndarray) for row in x)
