@@ -3,11 +3,9 @@
 import importlib
 import typing
 
-from limber import algebra, io, models, registry, trajectories
-from limber.algebra import Operator, Operators, denoc, operators, verify_identities
+from limber import io, models, registry
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, Material, RigidBody, Section, beam
-from limber.codegen import compile, operation_count
 from limber.dynamics import (
     LoadPath,
     ModalDamping,
@@ -56,15 +54,50 @@ from limber.simulation import Event, Result, Table, simulate
 from limber.version import __version__ as __version__
 
 if typing.TYPE_CHECKING:
-    from limber import plotting, scenarios, structures, viewer
+    from limber import algebra, constraints, plotting, scenarios, structures, trajectories, viewer
     from limber import symbolic as symbolic
+    from limber.algebra import Operator, Operators, denoc, verify_identities
+    from limber.algebra.operators import operators
+    from limber.codegen import compile, operation_count
+    from limber.constraints import (
+        Freedoms,
+        assemble,
+        constraint_forces,
+        constraint_residual,
+        freedoms,
+        project,
+    )
     from limber.structures import Structure
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
-#: sparse matrices, and the others draw.
-_LATER = ("plotting", "scenarios", "structures", "symbolic", "viewer")
+#: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra` nor `trajectories`.
+_LATER = (
+    "algebra",
+    "constraints",
+    "plotting",
+    "scenarios",
+    "structures",
+    "symbolic",
+    "trajectories",
+    "viewer",
+)
 #: Names of such packages that are names of this one too.
-_LATER_NAMES = {"Structure": "structures"}
+_LATER_NAMES = {
+    "Operator": "algebra",
+    "Operators": "algebra",
+    "Structure": "structures",
+    "compile": "codegen",
+    "denoc": "algebra",
+    "operation_count": "codegen",
+    "operators": "algebra",
+    "verify_identities": "algebra",
+    "Freedoms": "constraints",
+    "assemble": "constraints",
+    "constraint_forces": "constraints",
+    "constraint_residual": "constraints",
+    "freedoms": "constraints",
+    "project": "constraints",
+}
 
 # Names that a lower layer offers and a higher one implements.
 registry.register(
@@ -87,13 +120,16 @@ def __getattr__(name: str):
     if name in _LATER:
         return importlib.import_module(f"limber.{name}")
     if name in _LATER_NAMES:
-        return getattr(importlib.import_module(f"limber.{_LATER_NAMES[name]}"), name)
+        value = getattr(importlib.import_module(f"limber.{_LATER_NAMES[name]}"), name)
+        globals()[name] = value  # so that this function is not called again
+        return value
     raise AttributeError(f"module 'limber' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """The names of this module, with those that are not imported yet."""
-    return sorted({*globals(), *_LATER, *_LATER_NAMES})
+    """The public names and packages, whether imported yet or not; not the modules that they come from."""
+    dunders = {name for name in globals() if name.startswith("__")}
+    return sorted({*__all__, *_LATER, *dunders})
 
 
 __all__ = [
@@ -106,6 +142,7 @@ __all__ = [
     "Fixed",
     "FlexibleBody",
     "Free",
+    "Freedoms",
     "Joint",
     "LimberError",
     "LoadPath",
@@ -132,13 +169,18 @@ __all__ = [
     "Universal",
     "acceleration",
     "algebra",
+    "assemble",
     "beam",
     "bias",
     "compile",
+    "constraint_forces",
+    "constraint_residual",
+    "constraints",
     "denoc",
     "equilibrium",
     "follow",
     "forward_dynamics",
+    "freedoms",
     "integrate",
     "inverse_dynamics",
     "io",
@@ -155,6 +197,7 @@ __all__ = [
     "plotting",
     "pose",
     "potential_energy",
+    "project",
     "qdot",
     "save",
     "scenarios",

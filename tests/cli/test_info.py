@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.closed import four_bar
 from helpers.command import limber, limber_json
 from helpers.files import EXAMPLES
 
@@ -38,6 +39,35 @@ def test_info_of_a_model_is_that_of_the_system():
     assert [b["name"] for b in found["bodies"]] == list(s.layout)
     assert found["bodies"][1]["parent"] == "link1" and found["bodies"][1]["at"] == "tip"
     assert "scenario" not in found
+
+
+def test_info_lists_closures(tmp_path):
+    made = four_bar().gear("rocker", "crank", 2.0, 0.1, name="belt")
+    made.close(("crank", None), ("world", (1, 0, 0)), lb.Planar("z"), name="plate")
+    lb.save(made, tmp_path / "model.yaml")
+    pin, belt, plate = limber_json("info", tmp_path / "model.yaml")["closures"]
+    assert (pin["name"], pin["kind"], pin["joint"], pin["rows"]) == ("pin", "joint", "Revolute", 5)
+    assert (pin["a"]["body"], pin["a"]["node"], plate["a"]["node"]) == ("coupler", "tip", None)
+    assert plate["b"]["offset"] == [1.0, 0.0, 0.0] and plate["rows"] == 3
+    assert belt["kind"] == "relation" and belt["value"] == 0.1
+    assert belt["terms"][1] == {"body": "crank", "coordinate": 0, "coefficient": -2.0}
+    text = limber("info", tmp_path / "model.yaml").stdout
+    for words in (
+        "coupler, tip to rocker, tip",
+        "crank to world (1, 0, 0)",
+        "1 rocker - 2 crank = 0.1",
+    ):
+        assert words in text
+    assert limber_json("info", EXAMPLES / "canadarm.yaml")["closures"] == []
+
+
+def test_commands_refuse_closed_systems_in_words(tmp_path):
+    lb.save(four_bar(), tmp_path / "model.yaml")
+    (tmp_path / "case.yaml").write_text("limber: 1\nmodel: model.yaml\nduration: 1\n")
+    for command, file in (("modes", "model.yaml"), ("simulate", "case.yaml")):
+        run = limber(command, tmp_path / file, code=None)
+        assert run.exit_code != 0
+        assert f"lb.{command} does not take closed systems" in " ".join(run.output.split())
 
 
 PHYSICS = """

@@ -15,6 +15,7 @@ from limber.kernels import layout
 CONVERGED = 1e-13  # of a step of the joint coordinates
 STEPS = 60
 RESTARTS = 40
+FAR = 0.2  # a twist between pose and image that may come from a false minimum
 
 
 def tilde(x) -> np.ndarray:
@@ -47,25 +48,36 @@ def left_jacobian(x) -> np.ndarray:
 def exp(twist):
     """The pose that a constant twist of own axes reaches in unit time."""
     x = np.asarray(twist, dtype=float)
-    return Rotation.from_rotvec(x[:3]).as_matrix(), left_jacobian(x[:3]) @ x[3:]
+    left = left_jacobian(x[:3])
+    return np.eye(3) + tilde(x[:3]) @ left, left @ x[3:]
+
+
+def rotation_vector(R) -> np.ndarray:
+    """x with exp(x~) = R and an angle of at most pi."""
+    x = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2.0
+    sine, cosine = np.linalg.norm(x), (np.trace(R) - 1.0) / 2.0
+    if cosine < -0.9:  # the axis is lost in rounding
+        return Rotation.from_matrix(R).as_rotvec()
+    return x if sine < 1e-9 else x * (np.arctan2(sine, cosine) / sine)
 
 
 def log(pose) -> np.ndarray:
-    """The twist whose `exp` is the pose, with an angle below pi."""
-    x = Rotation.from_matrix(pose[0]).as_rotvec()
+    """The twist whose `exp` is the pose, with an angle of at most pi."""
+    x = rotation_vector(pose[0])
     return np.concatenate([x, np.linalg.solve(left_jacobian(x), pose[1])])
 
 
 def carried(pose, twists) -> np.ndarray:
     """Twists (6, n) of a frame, as those of a second one fixed in it at `pose`, in axes of the second."""
     R, p = pose
-    X = np.block([[R.T, np.zeros((3, 3))], [-R.T @ tilde(p), R.T]])
-    return X @ twists
+    w, u = twists[:3], twists[3:]
+    return np.concatenate([R.T @ w, R.T @ (u - tilde(p) @ w)])
 
 
 def bracket(x, y) -> np.ndarray:
     """The Lie bracket of twists."""
-    return np.concatenate([np.cross(x[:3], y[:3]), np.cross(x[:3], y[3:]) + np.cross(x[3:], y[:3])])
+    turn = tilde(x[:3])
+    return np.concatenate([turn @ y[:3], turn @ y[3:] + tilde(x[3:]) @ y[:3]])
 
 
 def parts(joint, theta):
@@ -157,7 +169,7 @@ def fitted(joint, pose, start):
 def coordinates(joint, pose, start=None) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates of the joint that give this relative pose, and the twist from their image to the pose.
 
-    Without `start` the search begins where the two frames coincide, and elsewhere if that finds no image.
+    Without `start` the search begins where the two frames coincide, and elsewhere if that ends far from the pose.
     """
     if not joint.groups:
         return np.empty(0), log(pose)
@@ -165,7 +177,7 @@ def coordinates(joint, pose, start=None) -> tuple[np.ndarray, np.ndarray]:
     best = fitted(joint, pose, start)
     rng = np.random.default_rng(0)
     for _ in range(RESTARTS):
-        if np.linalg.norm(best[1]) < 1e-9 or joint.dofs == 0:
+        if np.linalg.norm(best[1]) < FAR:
             break
         tried = fitted(joint, pose, moved(joint, start, rng.normal(size=joint.dofs)))
         if np.linalg.norm(tried[1]) < 0.9 * np.linalg.norm(best[1]):

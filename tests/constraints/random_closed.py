@@ -7,40 +7,33 @@ coordinates puts it.  Speeds are projected on those that the closures allow.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
 import limber as lb
-from constraints.cut_joints import compose, inverse, joint_pose, moved
-from constraints.reference import end_pose, projected, rows, solve, undeformed
+from constraints.cut_joints import moved
+from constraints.placing import close_here
+from constraints.reference import projected, rows, solve, undeformed
 from helpers.compare import some_externals
 from helpers.random_systems import (
+    KINDS,
     choose,
-    random_assembly,
     random_attachment,
+    random_flexible_body,
     random_joint,
     random_rigid_body,
     random_state,
     rotation_matrix,
 )
-from limber.assembly.closures import Closure, End
+from limber.assembly.closures import Closure
 
 #: joints of the tree
-TREE = (
-    "Revolute",
-    "Prismatic",
-    "Screw",
-    "Cylindrical",
-    "Universal",
-    "Planar",
-    "Spherical",
-    "Free",
-    "Fixed",
-    "SimpleJoint",
-    "CompoundJoint",
-)
+TREE = KINDS
 #: cut joints
 CUT = tuple(kind for kind in TREE if kind != "Free")
+#: kinds of flexible bodies
+FLEXIBLE = ("beam", "stiffened", "points", "free-free")
 #: How a closure lies in the tree
 PLACES = ("any", "world", "ancestor", "same bodies", "nested")
 #: Singular values of the scaled rows in this range, relative to the largest, are neither zero nor safely above it
@@ -60,8 +53,15 @@ class Case:
     start: dict[str, np.ndarray] = field(default_factory=dict)  # coordinates of the cut joints
 
 
-def random_beam(rng, stiffened):
-    """A soft beam of about a metre, its root at the body frame; it has rotary inertia about every axis."""
+@cache
+def flexible_body(kind, number):
+    """One of a few flexible bodies of a kind, about a metre long.  Making them takes most of the time of a test."""
+    rng = np.random.default_rng([FLEXIBLE.index(kind), number])
+    modes = int(rng.integers(1, 4))
+    if kind == "points":
+        return random_flexible_body(rng, modes, second=bool(rng.integers(2)))
+    if kind == "free-free":
+        return random_flexible_body(rng, modes, clamped=False, second=bool(rng.integers(2)))
     kinds = {"bending": int(rng.integers(1, 3))}
     kinds |= {"torsion": 1} if rng.random() < 0.4 else {}
     kinds |= {"stretch": 1} if rng.random() < 0.3 else {}
@@ -75,24 +75,22 @@ def random_beam(rng, stiffened):
         elements=4,
         damping=rng.uniform(0.0, 0.1),
         polar_inertia=rng.uniform(0.02, 0.2),
-        geometric_stiffening=stiffened,
+        geometric_stiffening=kind == "stiffened",
     )
 
 
-def random_tree(rng, bodies, beams=0.4, points=0.25) -> lb.Assembly:
-    """A tree of rigid bodies, beams (plain or stiffened) and bodies of mass points, some of them held at a node."""
-    if rng.random() < points:
-        second = bool(rng.integers(2))
-        return random_assembly(rng, bodies, flexible=0.6, second=second, max_modes=3, kinds=TREE)
+def random_tree(rng, bodies, flexible=0.5) -> lb.Assembly:
+    """A tree of rigid and flexible bodies, some of them held at a node."""
     assembly = lb.Assembly("random", gravity=rng.normal(size=3) * 5.0)
     for i in range(bodies):
         parents = list(assembly.attachments)
         to = "world" if not parents or rng.random() < 0.1 else choose(rng, parents)
         nodes = [] if to == "world" else list(assembly.attachments[to].body.node_set.names)
         keywords = random_attachment(rng, to, nodes)
-        if rng.random() < beams:
-            body = random_beam(rng, bool(rng.integers(2)))
-            if rng.random() < 0.3:
+        if rng.random() < flexible:
+            kind = choose(rng, FLEXIBLE)
+            body = flexible_body(kind, int(rng.integers(6)))
+            if kind == "free-free" or rng.random() < 0.2:
                 keywords["inboard"] = int(rng.integers(1, len(body.node_set.names)))
         else:
             body = random_rigid_body(rng)
@@ -146,23 +144,13 @@ def random_cut_coordinates(rng, joint) -> np.ndarray:
 
 def add_closure(rng, assembly, system, q, bodies, joint, name=None) -> np.ndarray:
     """Close a loop between two bodies by the joint so that q meets it, and return the joint's coordinates."""
-    ends = {}
-    for side, body in zip("ab", bodies):
-        where = rng.normal(size=3) if body == "world" else random_node(rng, assembly, body)
-        ends[side] = body, where
+    ends = [
+        (body, rng.normal(size=3) if body == "world" else random_node(rng, assembly, body))
+        for body in bodies
+    ]
     offset, rotation = rng.uniform(-0.3, 0.3, 3), rotation_matrix(rng)
-
-    def frame(side, offset, rotation):
-        body, where = ends[side]
-        if body == "world":
-            return End("world", None, where + offset, rotation)
-        return End(body, where, offset, rotation)
-
     theta = random_cut_coordinates(rng, joint)
-    a = end_pose(system, q, frame("a", offset, rotation))
-    b = end_pose(system, q, frame("b", np.zeros(3), np.eye(3)))
-    R, p = compose(compose(inverse(b), a), joint_pose(joint, theta))
-    assembly.close(ends["a"], ends["b"], joint, name, offset, rotation, p, R)
+    close_here(assembly, system, q, *ends, joint, theta, name, offset, rotation)
     return theta
 
 

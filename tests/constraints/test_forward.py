@@ -1,10 +1,13 @@
 """Forward dynamics of closed systems equals the dense reference (`constraints.reference`)."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import limber as lb
-from constraints.random_closed import CUT, random_closed
+from constraints.known import KNOWN
+from constraints.random_closed import CUT, Case, random_closed
 from constraints.reference import BruteForce, solve
 from helpers.compare import assert_close
 from helpers.random_systems import random_assembly
@@ -25,13 +28,22 @@ def compare(case, model=None):
     expected = solve(s, q, v, tau, external, case.start, model)
     found = lb.forward_dynamics(s, q, v, tau, external=external)
     assert_close(found, expected.vdot, TOLERANCE, "vdot")
-    if hasattr(lb, "constraint_forces"):
+    with warnings.catch_warnings():
+        if expected.null.size:
+            warnings.simplefilter("ignore", lb.ModelWarning)
         forces = lb.constraint_forces(s, q, v, tau, external=external)
-        for name, force in expected.forces.items():
-            scale = max(np.abs(force).max(), 1.0)
-            ours = np.ravel(forces[name])
-            unique = expected.unique_part(name, ours), expected.unique_part(name, force)
-            assert_close(unique[0] / scale, unique[1] / scale, TOLERANCE, f"force of {name}")
+    for name, force in expected.forces.items():
+        scale = max(np.abs(force).max(), 1.0)
+        ours = np.ravel(forces[name])
+        unique = expected.unique_part(name, ours), expected.unique_part(name, force)
+        assert_close(unique[0] / scale, unique[1] / scale, TOLERANCE, f"force of {name}")
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_known_systems_equal_the_block_solution(name):
+    assembly, q, v = KNOWN[name][0]()
+    s = assembly.build()
+    compare(Case(assembly, s, q, v, np.linspace(-1.0, 1.0, s.nv), {}))
 
 
 @pytest.mark.parametrize("seed", sweep(20, 500))
@@ -63,3 +75,14 @@ def test_flexible_systems_equal_the_brute_force_model(seed):
         tree=lambda rng: random_assembly(rng, 4, flexible=0.7, second=second, max_modes=3),
     )
     compare(case, BruteForce(case.assembly))
+
+
+@pytest.mark.parametrize(
+    ("seed", "fidelity"),
+    [(3127, "full"), (3149, "full"), (3310, "full"), (3358, "full"), (5036, "ruthless")],
+)
+def test_dependent_rows_of_small_pivots(seed, fidelity):
+    """In 3127 and 5036 earlier pivots are small, so that what is left of a dependent row is above rounding.  In the
+    others some rows of a closure move nothing but for rounding: what they would move cancels between their ends.
+    Accelerations of 3358 are right, its forces are not."""
+    compare(random_closed(seed, fidelity, redundant=True, bodies=4, closures=4))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.closed import moved_four_bar
 from helpers.pictured import arm, block, craft, satellite, stiffened, swinging, yoke
 from limber.drawing.skeleton import neighbours
 from limber.viewer import geometry
@@ -45,6 +46,33 @@ def test_scale_zero_is_undeformed_and_links_keep_their_length():
     g = geometry(r.system, r.q, 0.0)
     lengths = np.linalg.norm(np.diff(g.segments("link2"), axis=-2), axis=-1).sum(axis=(-1, -2))
     assert np.abs(lengths - 7.0).max() < TOLERANCE
+
+
+def test_closures_are_where_the_dynamics_says():
+    r = moved_four_bar()
+    g = geometry(r.system, r.q)
+    assert list(g.closures) == ["pin", "tether"]  # a relation has no place
+    tip = lb.pose(r.system, r.q, "coupler", "tip")[1]
+    assert np.abs(g.closures["pin"][:, :2] - tip[:, None]).max() < TOLERANCE
+    R, middle = lb.pose(r.system, r.q, "rocker", "mid")
+    node, a, b, world = np.moveaxis(g.closures["tether"], 1, 0)
+    assert np.abs(node - middle).max() < TOLERANCE
+    assert np.abs(a - middle - R @ [0, -0.1, 0]).max() < TOLERANCE
+    assert np.array_equal(b, world) and np.allclose(b, [1.6, 0.3, 0.1])
+    assert g.closure_points().shape == (20, 4, 3) and g.closure_lines().shape == (20, 6, 2, 3)
+    assert np.allclose(g.bounds()[1][[0, 2]], [1.6, 0.1])
+    assert geometry(r.system, r.q[0]).closure_points().shape == (4, 3)
+    tree = arm()
+    assert geometry(tree.system, tree.q).closure_lines().shape == (len(tree), 0, 2, 3)
+
+
+def test_nodes_with_closures_are_drawn_among_many():
+    a = lb.Assembly("long").attach(
+        "rail", lb.beam(1.0, 1.0, EI=1.0, modes=1, elements=400), lb.Revolute("z")
+    )
+    a.close(("rail", 7), ("world", (0, 0, 0)), lb.Spherical())
+    s = a.build()
+    assert 7 in geometry(s, s.neutral()).skeletons["rail"].nodes
 
 
 def test_one_state_has_no_batch_dimension():

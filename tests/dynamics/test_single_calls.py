@@ -489,7 +489,7 @@ def test_entries_refuse_wrong_sizes(name, sizes, size):
 
 def test_every_row_has_an_entry():
     elsewhere = {
-        "spins",
+        "motions",
         "wrench_sweep",
         "carried_wrenches",
     }  # called by other parts of Limber alone

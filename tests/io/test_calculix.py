@@ -140,6 +140,36 @@ def test_a_payload_at_recovered_rotations_gives_what_calculix_gives(tmp_path):
 
 
 @needs_ccx
+def test_node_sets_are_groups_that_hold_and_carry(tmp_path):
+    """The names of the deck hold the root and carry a payload before the tip; CalculiX has a rigid face there."""
+    deck, places = block((20, 2, 2))
+    face = [n for n, place in enumerate(places, 1) if place[0] == 1.0]
+    deck += (
+        f"*NSET,NSET=Face,GENERATE\n{face[0]},{face[-1]}\n*NSET,NSET=BOTH\nROOT,FACE,{face[0]}\n"
+    )
+    payload = (
+        "*NODE\n901,1.15,0.05,0.025\n902,1.15,0.05,0.025\n"
+        "*RIGID BODY,NSET=FACE,REF NODE=901,ROT NODE=902\n"
+        "*ELEMENT,TYPE=MASS,ELSET=EMASS\n9001,901\n*MASS,ELSET=EMASS\n30.\n"
+    )
+    run_ccx(tmp_path, "loaded", deck + payload + "*BOUNDARY\nROOT,1,3\n" + modal(4))
+    run_ccx(tmp_path, "store", deck + STORE)
+    structure = lb.io.read_calculix(tmp_path / "store.inp")
+    assert [*structure.groups] == ["NALL", "ROOT", "Face", "BOTH"]
+    assert structure.group("Face") == structure.where(x=1.0) == [n - 1 for n in face]
+    assert structure.group("BOTH") == structure.group("ROOT") + structure.group("Face")
+    assert structure.nearest((1.0, 0.05, 0.025)) == face[4] - 1
+    body = structure.reduce(clamped="ROOT", interface="Face", modes=12, method="static-correction")
+    a = lb.Assembly("crane")
+    a.attach("beam", body, lb.Fixed())
+    load = lb.RigidBody(30.0, com=(0.15, 0, 0), inertia=(1e-9, 1e-9, 1e-9))
+    a.attach("load", load, lb.Fixed(), to="beam", at="Face")
+    s = a.build()
+    omega = lb.modes(s, s.neutral()).omega[:3]
+    np.testing.assert_allclose(omega, printed_omega(tmp_path / "loaded.dat")[:3], rtol=0.01)
+
+
+@needs_ccx
 def test_millimetres_and_tonnes(free_block, tmp_path):
     deck, _ = block(size=(1000.0, 100.0, 50.0))
     deck = deck.replace("2.1e11", "210000.").replace("7800.", "7.8e-9")
@@ -285,6 +315,11 @@ def test_abaqus_matrices_with_labels(job):
         ("job.inp", lambda t: t.replace("*NODE", "*NODE,SYSTEM=C"), "not Cartesian"),
         ("job.inp", lambda t: "*INCLUDE,INPUT=job.inp\n", "no file may include itself"),
         ("job.inp", lambda t: "*HEADING\n", "there are no nodes in it"),
+        ("job.inp", lambda t: t + "*STEP\n*FREQUENCY\n", r"a \*STEP without its \*END STEP. Is the file cut off"),
+        ("job.inp", lambda t: t + "*NSET\n1,2\n", r"job.inp:8: \*NSET needs NSET="),
+        ("job.inp", lambda t: t + "*NSET,NSET=A\n1,TOP\n", r"job.inp:9: the set A must have numbers .* got 'TOP'"),
+        ("job.inp", lambda t: t + "*NSET,NSET=A,GENERATE\n4,1\n", "of the set A must be first, last and step, got '4, 1'"),
+        ("job.inp", lambda t: t + "*NSET,NSET=A,GENERATE\n1,x\n", "a number of .NSET, GENERATE of the set A must be a whole"),
     ],
 )  # fmt: skip
 def test_bad_files_are_refused(job, name, change, match):
@@ -315,6 +350,26 @@ def test_missing_files_are_named(job):
         lb.io.read_calculix(job / "job.inp", geometry=job / "no.inp")
 
 
+def test_node_sets_of_decks(job):
+    sets = (
+        '*NSET, NSET="left side"\n1, 4,\n*Nset, nset=LEFT SIDE\n2\n*NSET,NSET=odd,GENERATE\n1,4,2\n'
+    )
+    (job / "job.inp").write_text(DECK + sets)
+    structure = lb.io.read_calculix(job / "job.inp")
+    assert structure.groups == {"left side": (0, 3, 1), "odd": (0, 2)}
+    (job / "job.inp").write_text(DECK + "*NSET,NSET=A\n1,9\n*NSET,NSET=B,ELSET=E\n*NSET,NSET=C\n")
+    with pytest.warns(lb.ModelWarning, match=r"ignored: .*NSET=B, ELSET=E, node 9 of the set A"):
+        assert lb.io.read_calculix(job / "job.inp").groups == {"A": (0,)}
+
+
+def test_sets_of_nodes_that_are_left_out_are_named(job):
+    (job / "job.inp").write_text(DECK + "*NODE,NSET=REF\n9,0,0,2\n*NSET,NSET=ALL\n1,2,9\n")
+    with pytest.warns(
+        lb.ModelWarning, match=r"node 9 of .* left out. The set REF, ALL is without it"
+    ):
+        assert lb.io.read_calculix(job / "job.inp").groups == {"ALL": (0, 1)}
+
+
 def test_unknown_keywords_are_named_once(job):
     (job / "job.inp").write_text(DECK + "*MODAL CONFETTI\n1,2\n*MODAL CONFETTI\n")
     with pytest.warns(
@@ -330,6 +385,62 @@ def test_abaqus_labels_are_checked(job):
         lb.FileError, match=r"k.mtx:1: must be node, direction, node, direction, value"
     ):
         lb.io.read_abaqus(job / "k.mtx", job / "m.mtx", job / "job.inp")
+
+
+def coordinates(A):
+    """FORMAT=COORDINATE, as Abaqus 2021 writes it: both triangles, mirror images after each other."""
+    pairs = [(i, j) for i in range(len(A)) for j in range(i, len(A)) if A[i, j]]
+    lines = [[(i, j)] if i == j else [(i, j), (j, i)] for i, j in pairs]
+    return "".join(f"{i + 1} {j + 1}  {A[i, j]:.15e}\n" for both in lines for i, j in both)
+
+
+#: A deck of Abaqus/CAE: one part, one instance, sets in it and in the assembly.
+CAE = (
+    "*Heading\n*Part, name=block\n*End Part\n*Assembly, name=Assembly\n*Instance, name=block-1, part=block\n"
+    + DECK
+    + "*Nset, nset=Set-1, generate\n1, 4, 1\n*Solid Section, elset=E, material=steel\n,\n*End Instance\n"
+    "*Nset, nset=left, instance=block-1\n 1, 4\n*End Assembly\n*Material, name=steel\n"
+)
+
+
+def test_abaqus_matrices_by_coordinates(job):
+    """Rows without labels belong to the nodes of the deck in the order of their numbers; node 9 has no element."""
+    M, K = springs()
+    (job / "k.mtx").write_text(coordinates(K))
+    (job / "m.mtx").write_text(coordinates(M))
+    (job / "cae.inp").write_text(CAE)
+    structure = lb.io.read_structure(job / "k.mtx", mass=job / "m.mtx", nodes=job / "cae.inp")
+    np.testing.assert_allclose(structure.K.toarray(), K, rtol=1e-14, atol=1e-10)
+    np.testing.assert_allclose(structure.M.toarray(), M)
+    assert structure.groups == {"Set-1": (0, 1, 2, 3), "left": (0, 3)}
+    (job / "cae.inp").write_text(CAE + "*NODE\n9,5,5,5\n")
+    with pytest.warns(lb.ModelWarning, match="node 9 of .* belongs to no element"):
+        assert len(lb.io.read_abaqus(job / "k.mtx", job / "m.mtx", job / "cae.inp")) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "match"),
+    [
+        ("k.mtx", lambda t: t.replace("1 1 ", "1 x ", 1), r"k.mtx:1: must be row, column, value, .* got '1 x "),
+        ("k.mtx", lambda t: t.replace("\n", "\n\n5 ", 1), r"k.mtx:3: must be row, column, value"),
+        ("k.mtx", lambda t: t.replace("1 1 ", "0 1 ", 1), r"k.mtx:1: must be row, column, value, with rows and columns from 1"),
+        ("k.mtx", lambda t: t.replace("1 1 ", "1 1.5 ", 1), r"k.mtx:1: must be row, column, value"),
+        ("k.mtx", lambda t: "** nothing\n", "there are no entries in it"),
+        ("k.mtx", lambda t: "1 2\n", "must be node, direction, node, direction, value"),
+        ("m.mtx", lambda t: t + "16 16 1.0\n", r"k.mtx: has 16 rows, and the deck 4 nodes: .*FORMAT=MATRIX INPUT"),
+        ("m.mtx", lambda t: "1,1,1,1,1.0\n", r"m.mtx: has 5 columns, and .*k.mtx has 3: write both"),
+        ("cae.inp", lambda t: t.replace("*End Assem", "*Instance\n*End Instance\n*End Assem"), "one of several parts and instances"),
+        ("cae.inp", lambda t: t.replace("*NODE", "0., 1., 0.\n*NODE"), "INSTANCE moves or turns its part"),
+    ],
+)  # fmt: skip
+def test_bad_files_of_abaqus_are_refused(job, name, change, match):
+    M, K = springs()
+    (job / "k.mtx").write_text(coordinates(K))
+    (job / "m.mtx").write_text(coordinates(M))
+    (job / "cae.inp").write_text(CAE)
+    (job / name).write_text(change((job / name).read_text()))
+    with pytest.raises(lb.FileError, match=match):
+        lb.io.read_abaqus(job / "k.mtx", job / "m.mtx", job / "cae.inp")
 
 
 @pytest.mark.parametrize(

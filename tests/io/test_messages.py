@@ -28,9 +28,9 @@ CASES = {
     "unknown key": ("mass: 1.5", "mas: 1.5", 10, "bodies.hand.rigid.mas", "Did you mean 'mass'"),
     "unknown top key": (
         "name: arm",
-        "colour: red",
+        "paint: red",
         2,
-        "colour",
+        "paint",
         "not a known key. Known here: limber",
     ),
     "duplicate key": (

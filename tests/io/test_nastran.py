@@ -5,8 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import limber as lb
+from helpers.nastran import eigenvalues
+from helpers.output2 import superelement
 from helpers.straight_beam import straight_beam
 from limber.structures import Superelement
 
@@ -27,19 +30,6 @@ def quiet(function, *arguments, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lb.ModelWarning)
         return function(*arguments, **options)
-
-
-def eigenvalues(path, title):
-    """The last table of eigenvalues with a title in a printed output of Nastran."""
-    lines = path.read_text("latin-1").splitlines()
-    start = max(i for i, line in enumerate(lines) if title in line and "E I G E N" in lines[i - 1])
-    values = []
-    for line in lines[start + 3 :]:
-        words = line.split()
-        if len(words) != 7:
-            break
-        values.append(float(words[2]))
-    return np.array(values)
 
 
 def omega_of(body, joint, **place):
@@ -136,7 +126,7 @@ def test_matrices_of_an_output2_file_are_those_of_the_punch_file():
     for name, matrix in text.items():
         other = binary[f"m{name}"]
         assert other.labels == matrix.labels
-        np.testing.assert_allclose(other.values, matrix.values, rtol=1e-8)
+        np.testing.assert_allclose(other.values.toarray(), matrix.values, rtol=1e-8)
 
 
 @needs_data
@@ -288,6 +278,124 @@ def test_bad_bulk_data_are_refused(model, tmp_path, change, match):
     path.write_text((folder / "model.bdf").read_text().replace(*change))
     with pytest.raises(lb.FileError, match=match):
         quiet(lb.io.read_nastran, path, matrices=folder / "model.op4")
+
+
+@pytest.fixture(scope="module")
+def component(tmp_path_factory):
+    """A beam reduced to its ends and two modes between them, as an .asm, with the true matrices.
+
+    One scalar point is idle, as where a model provides for more modes than there are.
+    """
+    folder = tmp_path_factory.mktemp("component")
+    position, M, K = straight_beam(4)
+    ends, inner = np.r_[:6, 24:30], np.arange(6, 24)
+    static = -np.linalg.solve(K[np.ix_(inner, inner)], K[np.ix_(inner, ends)])
+    _, shapes = scipy.linalg.eigh(K[np.ix_(inner, inner)], M[np.ix_(inner, inner)])
+    T = np.zeros((30, 14))
+    T[ends, :12], T[inner, :12], T[inner, 12:] = np.eye(12), static, shapes[:, :2]
+    cards = "".join(
+        f"GRID,{g},,{x},{y},{z}\n" for g, (x, y, z) in zip((7, 8), position[[0, 4]].tolist())
+    )
+    (folder / "part.asm").write_text(f"SPC1,1,123456,7\n{cards}SPOINT,101,THRU,103\nENDDATA\n")
+    labels = [(g, d) for g in (7, 8) for d in range(1, 7)]
+    return folder, T.T @ M @ T, T.T @ K @ T, labels
+
+
+def check_component(se, M, K):
+    assert (len(se), se.generalized) == (2, 2)
+    np.testing.assert_allclose(se.M, M, atol=1e-8 * np.abs(M).max())
+    np.testing.assert_allclose(se.K, K, atol=1e-8 * np.abs(K).max())
+
+
+def test_matrices_of_an_external_superelement_in_an_output2_file(component):
+    """EXTSEOUT with DMIGOP2: tables without names, and points whose direction is 0 in columns and 1 in rows."""
+    folder, M, K, labels = component
+    columns = [*labels, (101, 0), (103, 0)]
+    superelement(folder / "part.op2", M, K, [*labels, (101, 1), (103, 1)], columns)
+    with pytest.warns(lb.ModelWarning) as told:
+        check_component(lb.io.read_nastran(folder / "part.asm"), M, K)
+    assert len(told) == 1 and "ignored: SPC1. Whether" in str(told[0].message)
+    (folder / "part.op2").unlink()
+
+
+def test_matrices_of_an_external_superelement_in_its_punch_file(component):
+    """EXTSEOUT with DMIGPCH: all in the punch file, where a card that both files have is told of once."""
+    import pandas as pd
+
+    folder, M, K, labels = component
+    index = pd.MultiIndex.from_tuples([*labels, (101, 0), (103, 0)], names=["id", "dof"])
+    with open(folder / "part.pch", "w") as f:
+        f.write("SPC1,1,123456,7\nEXTRN,7,123456,8,123456,101,0,102,0\n,103,0\n")
+        bulk.wtdmig(
+            f, {name: pd.DataFrame(A, index, index) for name, A in (("MAAX", M), ("KAAX", K))}
+        )
+    with pytest.warns(lb.ModelWarning) as told:
+        check_component(lb.io.read_nastran(folder / "part.asm"), M, K)
+    assert len(told) == 1 and "part.asm: ignored: SPC1. Whether" in str(told[0].message)
+    (folder / "part.pch").unlink()
+
+
+def test_rows_of_nothing_are_left_out_of_superelements(component):
+    folder, M, K, _ = component
+    size = 6 + 14 + 1
+    full = {name: np.zeros((size, size)) for name in ("maa", "kaa")}
+    rows = [*range(12), *range(18, 18 + 2)]
+    for name, A in (("maa", M), ("kaa", K)):
+        full[name][np.ix_(rows, rows)] = A
+    full["kaa"][12:15, 12:15] = full["maa"][12:15, 12:15] = np.eye(
+        3
+    )  # grid 9 has translations only
+    for i in range(3):  # a spring between grid 8 and grid 9
+        full["kaa"][6 + i, 6 + i] += 1.0
+        full["kaa"][6 + i, 12 + i] = full["kaa"][12 + i, 6 + i] = -1.0
+    end = (folder / "part.asm").read_text().partition("GRID,8")[2].partition("\n")[0]
+    cards = (folder / "part.asm").read_text().replace("SPOINT", f"GRID,9{end}\nSPOINT")
+    (folder / "full.asm").write_text(cards.replace("SPC1,1,123456,7\n", ""))
+    order = "EXTRN,7,123456,8,123456,9,123456,101,0\n,102,0,103,0\n"
+    (folder / "full.pch").write_text(order)
+    op4.write(str(folder / "full.op4"), full)
+    with pytest.warns(
+        lb.ModelWarning,
+        match="ignored: SPOINT 103 without mass and stiffness, the rotations of GRID 9 without",
+    ):
+        se = lb.io.read_nastran(folder / "full.asm")
+    assert (len(se), se.generalized) == (3, 2)
+    assert se.reduce(clamped="7", modes=3).nodes.names == ("7", "8")
+
+
+def test_labels_that_are_no_freedoms_are_refused(component):
+    folder, M, K, labels = component
+    columns = [*labels[:-1], (8, 8), (101, 0), (103, 0)]
+    superelement(folder / "part.op2", M, K, columns, columns)
+    with pytest.raises(
+        lb.FileError, match=r"part.op2: rows .* the direction 8 of GRID 8: directions"
+    ):
+        lb.io.read_nastran(folder / "part.asm")
+    (folder / "part.op2").unlink()
+    op4.write(str(folder / "part.op4"), {"maa": M, "kaa": K})
+    (folder / "part.pch").write_text("$ cut off\n")
+    with pytest.raises(
+        lb.FileError, match=r"part.pch: there is no EXTRN card in it, .* Is the file cut"
+    ):
+        lb.io.read_nastran(folder / "part.asm")
+    (folder / "part.op4").unlink()
+    (folder / "part.pch").unlink()
+
+
+def test_a_card_is_told_of_once(model):
+    """The matrices stand in the bulk data themselves."""
+    folder = model[0]
+    text = (folder / "model.bdf").read_text()
+    (folder / "once.bdf").write_text(text.replace("ENDDATA\n", (folder / "model.pch").read_text()))
+    with pytest.warns(lb.ModelWarning) as told:
+        lb.io.read_nastran(folder / "once.bdf")
+    assert len(told) == 1 and "ignored: RBE2" in str(told[0].message)
+
+
+def test_files_without_matrices_say_so(model, tmp_path):
+    (tmp_path / "a.pch").write_text("GRID,1\n")
+    with pytest.raises(lb.FileError, match=r"a.pch: there are no matrices in it"):
+        quiet(lb.io.read_nastran, model[0] / "model.bdf", matrices=tmp_path / "a.pch")
 
 
 def test_missing_files_are_named(tmp_path):

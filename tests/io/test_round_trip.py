@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,6 +46,62 @@ def test_outlines_of_reduced_structures_come_back(make, arrays, tmp_path):
         if a is not None:
             assert a.shape == b.shape and a.dtype == b.dtype and np.array_equal(a, b), name
     assert (tmp_path / "model.npz").exists() == (arrays == "npz")
+
+
+def gauged_yoke():
+    """A stiffened frame with section forces at its stations, and a gauge."""
+    body = yoke().bodies["yoke"]
+    rows = np.arange(2.0 * body.modes).reshape(2, -1) / 7.0
+    old = body.recovered()
+    return body.with_recovery(replace(old, gauges=("left é", "right"), strain=rows))
+
+
+def test_all_large_arrays_go_to_the_npz(tmp_path):
+    """The model file has names only; what is recovered from modes comes back with the body, bit for bit."""
+    made = lb.Assembly("gauged")
+    made.attach("yoke", gauged_yoke(), lb.Fixed())
+    part = made.attachments["yoke"].body
+    read = again(made, tmp_path, arrays="npz").attachments["yoke"].body
+    assert len((tmp_path / "model.yaml").read_text()) < 600
+    lb.io.write_body(part, tmp_path / "body.npz")
+    alone = lb.io.read_body(tmp_path / "body.npz")
+    points = lb.FlexibleBody.from_nodes(
+        [1.0, 2.0], [[0, 0, 0], [1, 0, 0]], [[[0.0], [0], [0]], [[0], [1], [0]]], stiffness=[[9.0]],
+        strain={"gauge": [3.0]},
+    )  # fmt: skip
+    lb.io.write_body(points, tmp_path / "points.npz")
+    for ours, theirs in (
+        (part, read),
+        (part, alone),
+        (points, lb.io.read_body(tmp_path / "points.npz")),
+    ):
+        assert bits(theirs.recovered()) == bits(ours.recovered())
+    other = lb.Assembly("points")
+    other.attach("points", points, lb.Fixed())
+    found = again(other, tmp_path, arrays="npz").attachments["points"].body
+    assert bits(found.recovered()) == bits(points.recovered())
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda a: a.pop("recovery/strain"), "recovery: gauges, strain belong together"),
+        (lambda a: a.update({"recovery/forces": a["recovery/forces"][1:]}), "belong together, one row a name"),
+        (lambda a: a.update({"recovery/strain": a["recovery/strain"][:, 1:]}), "strain"),
+        (lambda a: a.update({"recovery/forces": a["recovery/forces"] * np.nan}), "recovery/stations/0/forces.*: must be finite"),
+        (lambda a: a.update({"integrals/S0": a["integrals/S0"] * np.nan}), "integrals/S0.*: must be finite"),
+        (lambda a: a.update({"recovery/gauge": a["recovery/gauges"]}), "recovery/gauge is unknown. Did you mean 'gauges'"),
+        (lambda a: a.update({"recovery/stations": np.array(3)}), "belong together"),
+        (lambda a: a.update({"recovery": np.zeros(3)}), "recovery"),
+    ],
+)  # fmt: skip
+def test_damaged_recovery_arrays_are_refused(tmp_path, change, match):
+    lb.io.write_body(gauged_yoke(), tmp_path / "body.npz")
+    arrays = dict(np.load(tmp_path / "body.npz"))
+    change(arrays)
+    np.savez(tmp_path / "body.npz", **arrays)
+    with pytest.raises(lb.FileError, match=match):
+        lb.io.read_body(tmp_path / "body.npz")
 
 
 @pytest.mark.parametrize("number", ["999", "0.5", "-1"])

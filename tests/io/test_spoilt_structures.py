@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import limber as lb
 from helpers.limits import within
+from helpers.output2 import superelement
 from helpers.straight_beam import straight_beam
 
 LIMIT = 60  # seconds for one file, far above what any takes
@@ -44,8 +45,10 @@ def files(tmp_path_factory):
     """Good files by what reads them."""
     folder = tmp_path_factory.mktemp("good")
     position, M, K = straight_beam(2)
-    structure = lb.Structure(position, M, K)
+    structure = lb.Structure(position, M, K, groups={"ends": [0, 2], "middle": [1]})
     lb.io.write_structure(structure, folder / "a.npz")
+    gauge = {"gauge": np.arange(18.0)}
+    lb.io.write_body(structure.reduce(clamped="0", modes=2, strain=gauge), folder / "b.npz")
     body = lb.beam(2.0, 3.0, EI=50.0, modes=1, elements=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lb.ModelWarning)
@@ -55,11 +58,13 @@ def files(tmp_path_factory):
     nodes = "".join(f"{j + 1},{x},{y},{z}\n" for j, (x, y, z) in enumerate(position.tolist()))
     (folder / "nodes.txt").write_text(nodes)
     (folder / "job.inp").write_text(
-        f"*NODE\n{nodes}*ELEMENT,TYPE=B31\n1,1,2\n2,2,3\n*BEAM SECTION\n"
+        f"*NODE,NSET=ALL\n{nodes}*ELEMENT,TYPE=B31\n1,1,2\n2,2,3\n*NSET,NSET=ENDS,GENERATE\n1,3,2\n"
+        "*NSET,NSET=SOME\nENDS,2\n*MATERIAL,NAME=M\n*ELASTIC\n2e11,.3\n*BEAM SECTION\n"
     )
     for name, A in (("sti", K), ("mas", M)):
         (folder / f"job.{name}").write_text(labelled(A, "calculix"))
         (folder / f"{name}.mtx").write_text(labelled(A, "abaqus"))
+        (folder / f"c_{name}.mtx").write_text(labelled(A, "calculix"))
     (folder / "job.dof").write_text("".join(f"{n}.{d}\n" for n in range(1, 4) for d in range(1, 7)))
     (folder / "a.frd").write_text(frd(position))
     return folder
@@ -74,6 +79,8 @@ def nastran(files):
         )
         system = "CORD2R,5,0,0.,0.,0.,0.,0.,1.\n,1.,0.,0.\n"
         (files / "n.bdf").write_text(f"BEGIN BULK\n{system}{grids}CBAR,1,1,1,2\nENDDATA\n")
+        labels = [(j + 1, d) for j in range(3) for d in range(1, 7)]
+        superelement(files / "n.op2", M, K, labels, labels)
         op4.write(str(files / "n.op4"), {"mgg": M, "kgg": K})
         op4.write(str(files / "t.op4"), {"mgg": M, "kgg": K}, binary=False, digits=16)
         import pandas as pd
@@ -90,6 +97,7 @@ def nastran(files):
 #: Which file is spoilt, and what reads it from its folder.
 READERS = {
     "a.npz": lambda d: lb.io.read_structure(d / "a.npz"),
+    "b.npz": lambda d: lb.io.read_body(d / "b.npz"),
     "a.sid": lambda d: lb.io.read_sid(d / "a.sid"),
     "k.mtx": lambda d: lb.io.read_matrix_market(d / "m.mtx", d / "k.mtx", d / "nodes.txt"),
     "nodes.txt": lambda d: lb.io.read_matrix_market(d / "m.mtx", d / "k.mtx", d / "nodes.txt"),
@@ -98,10 +106,12 @@ READERS = {
     "job.mas": lambda d: lb.io.read_calculix(d / "job.inp"),
     "job.dof": lambda d: lb.io.read_calculix(d / "job.inp"),
     "sti.mtx": lambda d: lb.io.read_abaqus(d / "sti.mtx", d / "mas.mtx", d / "job.inp"),
+    "c_sti.mtx": lambda d: lb.io.read_abaqus(d / "c_sti.mtx", d / "c_mas.mtx", d / "job.inp"),
     "a.frd": lambda d: lb.io.read_frd(d / "a.frd"),
     "n.bdf": lambda d: lb.io.read_nastran(d / "n.bdf", matrices=d / "n.op4"),
     "n.op4": lambda d: lb.io.read_nastran(d / "n.bdf", matrices=d / "n.op4"),
     "t.op4": lambda d: lb.io.read_nastran(d / "n.bdf", matrices=d / "t.op4"),
+    "n.op2": lambda d: lb.io.read_nastran(d / "n.bdf", matrices=d / "n.op2"),
     "n.pch": lambda d: lb.io.read_nastran(d / "n.bdf", matrices=d / "n.pch"),
     "x.op2": lambda d: lb.io.read_nastran(
         d / "n.bdf", matrices=d / "x.op2", mass="M", stiffness="K"

@@ -17,15 +17,16 @@ def example(**more):
         "names": ["root", "a", "b", "tip é"],
         "edges": [[0, 1], [1, 2], [2, 3]],
         "triangles": [[0, 1, 2]],
+        "groups": {"ends": [3, 0], "middle é": [1, 2]},
     }
     return lb.Structure(position, M, K, **(given | more))
 
 
 def test_npz_round_trip_is_exact(tmp_path):
-    for structure in (example(), example(names=None, edges=None, triangles=None)):
+    for structure in (example(), example(names=None, edges=None, triangles=None, groups=None)):
         lb.io.write_structure(structure, tmp_path / "a.npz")
         again = lb.io.read_structure(tmp_path / "a.npz")
-        assert again.names == structure.names
+        assert again.names == structure.names and again.groups == structure.groups
         assert np.array_equal(again.position, structure.position)
         for name in "MK":
             a, b = getattr(again, name), getattr(structure, name)

@@ -297,7 +297,7 @@ def test_what_is_left_out_is_said_once(tmp_path):
         joint("ah", "prismatic", "a", "h", more=limit(effort=-1.0)),
     )
     with pytest.warns(lb.ModelWarning) as caught:
-        assembly = lb.io.read_urdf(path)
+        assembly = lb.io.read_urdf(path, mimic=False)
     (warning,) = caught
     text = str(warning.message)
     for words in (
@@ -316,6 +316,86 @@ def test_what_is_left_out_is_said_once(tmp_path):
     assert (joints["ab"].lower, joints["ab"].upper) == (-1.0, 1.0)
     assert (joints["ab"].effort, joints["ab"].velocity, joints["ab"].damping) == (10.0, 2.0, 0.5)
     assert joints["ac"].mimic == ("ab", -2.0, 0.0)
+
+
+def mimic(other, multiplier=None, offset=None):
+    numbers = {"multiplier": multiplier, "offset": offset}
+    given = "".join(f' {name}="{x}"' for name, x in numbers.items() if x is not None)
+    return f'<mimic joint="{other}"{given}/>'
+
+
+def gripper(folder, more, kinds="revolute continuous prismatic fixed planar floating"):
+    """Links a to f, each on the base by a joint ja to jf of its kind, of which some mimic others."""
+    parts = [link("base", inertial(1))]
+    for name, kind in zip("abcdef", kinds.split()):
+        axis = "0 0 1" if kind != "floating" else None
+        parts += [
+            link(name, inertial(1)),
+            joint(f"j{name}", kind, "base", name, axis=axis, more=more.get(name, "")),
+        ]
+    return write(folder, *parts)
+
+
+def test_mimics_become_gears(tmp_path):
+    more = {"b": mimic("jc", -2.0, 0.5), "c": mimic("ja", 3.0, 0.25), "a": ""}
+    made = lb.io.read_urdf(gripper(tmp_path, more))
+    assert list(made.closures) == ["jb", "jc"]
+    assert dict(made.closures["jc"].terms) == {("c", 0): 1.0, ("a", 0): -3.0}
+    assert made.closures["jc"].value == 0.25
+    # jb = -2 jc + 0.5 = -2 (3 ja + 0.25) + 0.5
+    assert dict(made.closures["jb"].terms) == {("b", 0): 1.0, ("a", 0): 6.0}
+    assert made.closures["jb"].value == 0.0
+    (tmp_path / "model.yaml").write_text("limber: 1\nurdf: {file: robot.urdf, mimic: true}\n")
+    there = lb.load(tmp_path / "model.yaml")
+    assert {name: dict(x.terms) for name, x in there.closures.items()} == {
+        name: dict(x.terms) for name, x in made.closures.items()
+    }
+
+
+def test_mimics_are_alike_unless_numbers_say_otherwise(tmp_path):
+    made = lb.io.read_urdf(gripper(tmp_path, {"b": mimic("ja")}))
+    assert dict(made.closures["jb"].terms) == {("b", 0): 1.0, ("a", 0): -1.0}
+
+
+def test_mimics_are_those_of_pinocchio(tmp_path):
+    path = gripper(tmp_path, {"b": mimic("ja", 2.0, 0.1)}, "revolute revolute")
+    model = pin.buildModelFromUrdf(str(path), mimic=True)
+    assert model.nv == 1  # of two joints
+    ours = lb.io.read_urdf(path).build()
+    data = model.createData()
+    for angle in (0.3, -1.2):
+        pin.forwardKinematics(model, data, np.array([angle]))
+        q = np.array([angle, 2.0 * angle + 0.1])
+        terms = ours.closures["jb"].terms
+        assert abs(terms["b", 0] * q[1] + terms["a", 0] * q[0] - 0.1) < TOLERANCE
+        turn = lb.pose(ours, q, "b")[0]
+        assert np.abs(turn - data.oMi[model.getJointId("jb")].rotation).max() < TOLERANCE
+
+
+def test_mimics_of_fixed_joints_are_left_out_with_a_word(tmp_path):
+    with pytest.warns(lb.ModelWarning, match="'jd' is fixed and does not move: its mimic is left"):
+        made = lb.io.read_urdf(gripper(tmp_path, {"d": mimic("ja")}))
+    assert not made.closures
+
+
+@pytest.mark.parametrize(
+    "more, says",
+    [
+        ({"a": mimic("jbb")}, "mimic of joint 'ja': it mimics the unknown joint 'jbb'. Did you mean 'jb'"),
+        ({"a": mimic("ja")}, "mimic of joint 'ja': it mimics itself. Name the joint"),
+        ({"a": mimic("jb"), "b": mimic("ja")}, "mimic of joint 'jb': the joints 'ja', 'jb' mimic each other in a circle"),
+        ({"a": mimic("jb"), "b": mimic("jc"), "c": mimic("jb")}, "mimic of joint 'jc': the joints 'jb', 'jc' mimic"),
+        ({"a": mimic("jd")}, "mimic of joint 'ja': 'jd' is fixed, so it has no position and cannot be"),
+        ({"a": mimic("je")}, "'je' is planar, so it has several coordinates and cannot be mimicked"),
+        ({"f": mimic("ja")}, "'jf' is floating, so it has several coordinates and cannot mimic"),
+        ({"a": mimic("jb", "x")}, "multiplier of <mimic> must be a finite number, got 'x'"),
+        ({"a": mimic("jb", 1e200), "b": mimic("jc", 1e200)}, "mimic of joint 'ja': ratio of 'ja' is inf"),
+    ],
+)  # fmt: skip
+def test_mimics_that_cannot_work_are_refused_with_their_place(more, says, tmp_path):
+    with pytest.raises(lb.FileError, match=says) as caught:
+        lb.io.read_urdf(gripper(tmp_path, more))
+    assert caught.value.line == 1 and caught.value.key == "mimic"
 
 
 def test_negative_damping_is_refused(tmp_path):

@@ -124,6 +124,7 @@ def test_blocks_of_a_model_do_not_overlap(fidelity):
         m, row = int(topo[k + L.MODES]), topo[k + L.MODAL]
         spans.append((topo[k + L.WORK], L.WORK_BLOCK))
         spans.append((topo[k + L.W_JOINT], int(topo[k + L.DOFS]) * L.JOINT_WORK))
+        spans.append((topo[k + L.W_PIVOTS], L.D_PIVOTS + int(topo[k + L.DOFS])))
         if topo[k + L.ATTACHED] != L.RIGIDLY:
             spans.append((topo[k + L.W_NODE], 6 * int(topo[topo[k + L.PARENT] + L.MODES])))
         if m:

@@ -28,6 +28,7 @@ def test_schema_of_models_is_the_default():
         "urdf",
         "dh",
         "bodies",
+        "closures",
     }
     assert schema["additionalProperties"] is False
     joint = schema["$defs"]["JointSection"]["anyOf"]

@@ -10,6 +10,7 @@ from PIL import Image
 
 import limber as lb
 from helpers import browser
+from helpers.closed import moved_four_bar
 from helpers.pictured import arm, block, craft, satellite, stiffened, swinging, yoke
 from limber.viewer import geometry
 
@@ -177,6 +178,18 @@ def test_page_draws_surfaces_and_members_where_they_are(page, tmp_path, make, re
     page.run("limberReport.draw(1.0)")
     blue = np.abs(picture(page, f"{make.__name__}-{renderer}") - [0, 90, 150]).max(axis=2) < 60
     assert blue.sum() > (10_000 if make is block else 1000)
+    assert page.problems == []
+
+
+def test_page_draws_closures_where_they_are(page, tmp_path):
+    r = moved_four_bar()
+    page.open(r.report(tmp_path / "page.html", what="joints").as_uri())
+    page.run("limberReport.pause()")
+    g = geometry(r.system, r.q, 3.0)
+    for i in (0, 7, len(r) - 1):
+        got = np.array(page.run(f"limberReport.closures({float(r.t[i])!r}, 3.0)"))
+        assert np.abs(got - [path[i] for path in g.closures.values()]).max() < 1e-5
+    page.run("limberReport.draw(0.5)")
     assert page.problems == []
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.closed import moved_four_bar
 from helpers.pictured import arm, craft
 from limber.viewer import geometry
 from limber.viewer.scene import decoded, frames
@@ -172,3 +173,12 @@ def test_wrong_arguments_are_refused(tmp_path):
     with pytest.raises(lb.LimberError, match="not a node"):
         r.report(tmp_path / "x.html", trail=("link1", "nose"))
     assert not list(tmp_path.iterdir())
+
+
+def test_report_shows_closures(tmp_path):
+    text = moved_four_bar().report(tmp_path / "closed.html", what=["joints"]).read_text()
+    pin, tether = data_of(text)["closures"]
+    assert pin["ends"][0] == {"body": 1, "node": 10, "offset": [0.0, 0.0, 0.0]}
+    assert tether["ends"][1] == {"body": -1, "node": None, "offset": [1.6, 0.3, 0.1]}
+    assert "10" in data_of(text)["bodies"][1]["nodes"]  # the page can bend it
+    assert "pin (Revolute), belt (relation), tether (Spherical)" in text

@@ -15,6 +15,7 @@ from limber.algebra.operator import Identity, Operator, Zero
 from limber.algebra.spaces import Space
 from limber.assembly.system import System
 from limber.checks import Array, array, numbers
+from limber.dynamics.closed import refuse_closures
 from limber.dynamics.evaluate import (
     check_system,
     evaluated,
@@ -40,6 +41,7 @@ def operators(
     and f depend on vdot.
     """
     check_system(system)
+    refuse_closures(system, "lb.operators")
     zero = np.zeros(system.nv)
     batch, (q, speeds, rates) = vectors(
         system,

@@ -8,7 +8,14 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.assembly.closures import Closure, Relation, cut_joint, end, relation
+from limber.assembly.closures import (
+    Closure,
+    Relation,
+    coordinate,
+    cut_joint,
+    end,
+    relation,
+)
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.bodies import Body
@@ -169,13 +176,12 @@ class Assembly:
         """
         name = self._closure_name(name, "closure")
         joint = cut_joint(joint, name)
-        bodies = {key: item.body for key, item in self._attachments.items()}
-        a = end("end_a", end_a, offset, rotation, bodies, name)
-        b = end("end_b", end_b, offset_b, rotation_b, bodies, name)
+        a = end("end_a", end_a, offset, rotation, self._attachments, name)
+        b = end("end_b", end_b, offset_b, rotation_b, self._attachments, name)
         if a.body == b.body:
             raise ArgumentValueError(
-                f"the closure {name!r} has both ends on {a.body!r}: a body cannot move relative to itself. Give ends on two "
-                "bodies, or on a body and the world."
+                f"the closure {name!r} has both ends on {a.body!r}: a closure ties two bodies, or a body and the world. What "
+                "ties two nodes of one flexible body belongs into the structure that the body is made of."
             )
         self._closures[name] = Closure(name, a, b, joint)
         return self
@@ -187,8 +193,7 @@ class Assembly:
             has several.  {"pinion": 0.1, "rack": -1.0} is a rack that moves 0.1 m for each radian.
         """
         name = self._closure_name(name, "relation")
-        joints = {key: item.joint for key, item in self._attachments.items()}
-        self._closures[name] = relation(name, terms, value, joints)
+        self._closures[name] = relation(name, terms, value, self._joints())
         return self
 
     def gear(
@@ -203,9 +208,21 @@ class Assembly:
 
         Joints are named as in `relate`.  A ratio of 1 makes them move alike; URDF's `mimic` is the same.
         """
-        if driven == driver:
-            raise ArgumentValueError(f"driven and driver are the same joint, {shown(driven)}.")
-        return self.relate({driven: 1.0, driver: -number("ratio", ratio)}, offset, name)
+        name = self._closure_name(name, "relation")
+        wheel, motor = (
+            coordinate(f"{argument} of {name!r}", joint, self._joints())
+            for argument, joint in (("driven", driven), ("driver", driver))
+        )
+        if wheel == motor:
+            raise ArgumentValueError(
+                f"driven and driver of {name!r} are the same joint, {shown(driven)}: gear two joints."
+            )
+        ratio, offset = number(f"ratio of {name!r}", ratio), number(f"offset of {name!r}", offset)
+        return self.relate({wheel: 1.0, motor: -ratio}, offset, name)
+
+    def _joints(self) -> dict[str, Joint]:
+        """The joints by body."""
+        return {name: item.joint for name, item in self._attachments.items()}
 
     def _closure_name(self, name: str | None, kind: str) -> str:
         """A name for the next closure, checked."""
@@ -251,7 +268,7 @@ class Assembly:
         """The same assembly with all modes removed: its bodies undeformed, and rigid.
 
         Names, masses, nodes, joints and places stay, so q and v of the rigid system hold, body by body, the joint
-        parts of those of the flexible one.
+        parts of those of the flexible one.  Closures stay as they are.
         """
         made = Assembly(self.name, self.gravity, self.fidelity)
         for name, item in self._attachments.items():

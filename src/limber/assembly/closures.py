@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.bodies import Body
-from limber.checks import Array, array, listed, number, shown, suggestion
+from limber.checks import Array, array, integer, listed, number, shown, suggestion
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import Joint
+
+if TYPE_CHECKING:
+    from limber.assembly.pack import Attachment
 
 #: How an end of a closure is written.
 END = '("body", node) or ("world", (x, y, z))'
@@ -53,18 +57,26 @@ class Relation:
     terms: Mapping[tuple[str, int], float] = field(repr=False)
     value: float = 0.0
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", MappingProxyType(dict(self.terms)))
+
+    def __reduce__(self):
+        return Relation, (self.name, dict(self.terms), self.value)
+
 
 def end(
     argument: str,
     given,
     offset: ArrayLike,
     rotation: ArrayLike | None,
-    bodies: Mapping[str, Body],
+    attachments: Mapping[str, Attachment],
     closure: str,
 ) -> End:
     """An end of the closure named `closure`, checked."""
-    if not (isinstance(given, tuple | list) and len(given) == 2):
-        raise ArgumentTypeError(f"{argument} of {closure!r} must be {END}, got {shown(given)}.")
+    if not (isinstance(given, tuple | list) and len(given) == 2 and isinstance(given[0], str)):
+        raise ArgumentTypeError(
+            f"{argument} of the closure {closure!r} must be {END}, got {shown(given)}."
+        )
     body, where = given
     suffix = "_b" if argument == "end_b" else ""
     hint = f"It places the joint of the closure {closure!r} at {argument}."
@@ -72,22 +84,21 @@ def end(
     turn = rotation_matrix(
         f"rotation{suffix}", np.eye(3) if rotation is None else rotation, hint, False
     )
-    if not isinstance(body, str):
-        raise ArgumentTypeError(
-            f"{argument} of {closure!r} must be {END}, got {shown(given)}: its first part is a name."
-        )
     if body == "world":
         place = (0.0, 0.0, 0.0) if where is None else where
         hint = f"{argument} of the closure {closure!r}: the world has no nodes; give a position (x, y, z)."
-        return End("world", None, array(argument, place, (3,), hint) + shift, turn)
-    if body not in bodies:
-        known = ["world", *bodies]
+        # Adding zero makes -0.0 a zero without a sign, which files give back as it is.
+        position = array(argument, place, (3,), hint) + shift + 0.0
+        position.setflags(write=False)
+        return End("world", None, position, turn)
+    if body not in attachments:
+        known = ["world", *attachments]
         raise ArgumentValueError(
             f"{argument} of the closure {closure!r}: there is no body {body!r}.{suggestion(body, known)} Attach the bodies "
             f"before you close a loop; known so far: {listed(known)}."
         )
-    node = None if where is None else bodies[body].node_set.index(argument, where, f"body {body!r}")
-    return End(body, node, shift, turn)
+    nodes, owner = attachments[body].body.node_set, f"body {body!r} in the closure {closure!r}"
+    return End(body, None if where is None else nodes.index(argument, where, owner), shift, turn)
 
 
 def cut_joint(joint, closure: str) -> Joint:
@@ -104,12 +115,54 @@ def cut_joint(joint, closure: str) -> Joint:
         raise ArgumentValueError(
             f"joint of the closure {closure!r} allows all six motions, so it closes nothing: leave the closure out."
         )
-    if joint.physics.given:
+    if joint.physics.options:
         raise ArgumentValueError(
-            f"joint of the closure {closure!r} has {next(iter(joint.physics.given))}: a cut joint has no coordinates of its "
-            "own, so it has no springs, friction, stops or rotors. Cut the loop at another joint, and attach this one."
+            f"joint of the closure {closure!r} has {min(joint.physics.options)}: a cut joint has no coordinates of its own, so "
+            "it has no springs, dampers, friction, rotors or limits. Cut the loop at another joint, and attach this one."
         )
     return joint
+
+
+def coordinate(argument: str, given, joints: Mapping[str, Joint]) -> tuple[str, int]:
+    """The body and the index of the joint coordinate that `given` names, checked; `argument` is for the message."""
+    body, i = given if isinstance(given, tuple) and len(given) == 2 else (given, 0)
+    index = integer(i)
+    if not isinstance(body, str) or index is None:
+        raise ArgumentTypeError(
+            f"{argument}: a joint is the name of its body, or (name, index of the coordinate), got {shown(given)}."
+        )
+    if body not in joints:
+        raise ArgumentValueError(
+            f"{argument}: there is no body {body!r}.{suggestion(body, joints)} Attach the bodies before you relate their "
+            f"joints; known so far: {listed(joints) or 'none'}."
+        )
+    joint = joints[body]
+    if joint.symbolic:
+        raise ArgumentTypeError(
+            f"{argument}: the joint of {body!r} is symbolic, so its speeds need not be the rates of its coordinates. Use "
+            "joints such as Revolute or Prismatic."
+        )
+    if not all(group.has_rates for group in joint.groups):
+        raise ArgumentValueError(
+            f"{argument}: the speeds of the joint of {body!r}, {joint!r}, are not the rates of its coordinates, so a "
+            "relation of them is no relation of coordinates. Use joints such as Revolute or Prismatic."
+        )
+    if joint.dofs == 0:
+        raise ArgumentValueError(
+            f"{argument}: the joint of {body!r} is fixed and has no coordinate. Give it a joint that moves, or leave it out."
+        )
+    if not isinstance(given, tuple) and joint.dofs != 1:
+        raise ArgumentValueError(
+            f"{argument}: the joint of {body!r} has {joint.dofs} coordinates; say which one, as in ({body!r}, 0)."
+        )
+    if not 0 <= index < joint.dofs:
+        only = (
+            "only the coordinate 0" if joint.dofs == 1 else f"the coordinates 0 to {joint.dofs - 1}"
+        )
+        raise ArgumentValueError(
+            f"{argument}: the joint of {body!r} has {only}, so there is no coordinate {index}."
+        )
+    return body, index
 
 
 def relation(name: str, terms, value, joints: Mapping[str, Joint]) -> Relation:
@@ -120,33 +173,18 @@ def relation(name: str, terms, value, joints: Mapping[str, Joint]) -> Relation:
         )
     found: dict[tuple[str, int], float] = {}
     for key, coefficient in terms.items():
-        body, i = key if isinstance(key, tuple) and len(key) == 2 else (key, 0)
-        if not isinstance(body, str) or isinstance(i, bool) or not isinstance(i, int | np.integer):
-            raise ArgumentTypeError(
-                f"terms of {name!r}: a joint is the name of its body, or (name, index of the coordinate), got {shown(key)}."
-            )
-        if body not in joints:
+        at = coordinate(f"terms of {name!r}", key, joints)
+        if at in found:
             raise ArgumentValueError(
-                f"terms of {name!r}: there is no body {body!r}.{suggestion(body, joints)} Attach the bodies before you "
-                f"relate their joints; known so far: {listed(list(joints))}."
+                f"terms of {name!r}: coordinate {at[1]} of the joint of {at[0]!r} is named twice. Add up its coefficients."
             )
-        joint = joints[body]
-        if not all(group.has_rates for group in joint.groups):
-            raise ArgumentValueError(
-                f"terms of {name!r}: the speeds of the joint of {body!r}, {joint!r}, are not the rates of its "
-                "coordinates, so a relation of them is no relation of coordinates. Use joints such as Revolute or Prismatic."
-            )
-        if not -1 < i < joint.dofs:
-            raise ArgumentValueError(
-                f"terms of {name!r}: the joint of {body!r} has {joint.dofs} coordinate(s), so there is no coordinate {i}."
-            )
-        if not isinstance(key, tuple) and joint.dofs != 1:
-            raise ArgumentValueError(
-                f"terms of {name!r}: the joint of {body!r} has {joint.dofs} coordinates; say which one, as in ({body!r}, 0)."
-            )
-        found[body, int(i)] = number(f"terms[{key!r}] of {name!r}", coefficient)
+        found[at] = number(f"terms[{key!r}] of {name!r}", coefficient)
     if not any(found.values()):
         raise ArgumentValueError(
             f"terms of {name!r}: all coefficients are zero, so nothing is related."
         )
-    return Relation(name, found, number(f"value of {name!r}", value))
+    # Bodies in the order given, their coordinates in order, and nothing that has no effect: as files write them.
+    bodies = list(dict.fromkeys(body for body, _ in found))
+    order = sorted(found, key=lambda at: (bodies.index(at[0]), at[1]))
+    kept = {at: found[at] for at in order if found[at]}
+    return Relation(name, kept, number(f"value of {name!r}", value) + 0.0)

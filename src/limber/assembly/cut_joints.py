@@ -9,6 +9,7 @@ Other joints, whose map changes with their coordinates, are left to the kernels 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -41,8 +42,9 @@ class CutJoint:
     joint: Joint | None = None
 
 
-def cut_joint_rows(joint: Joint, closure: str) -> CutJoint:
-    """The rows of a cut joint; `closure` is for the message."""
+@lru_cache(maxsize=1000)
+def cut_joint_rows(joint: Joint) -> CutJoint:
+    """The rows of a cut joint."""
     at_zero = joint.H(joint.neutral())
     span = _basis(at_zero)
     everywhere = np.hstack([joint.H(random_position(joint, 1.0, seed)) for seed in range(4)])
@@ -50,7 +52,7 @@ def cut_joint_rows(joint: Joint, closure: str) -> CutJoint:
         return _changing(joint)
     if span.shape[1] == 6:
         raise ModelError(
-            f"the joint of the closure {closure!r}, {joint!r}, allows all six motions, so it closes nothing."
+            f"the joint {joint!r} of a closure allows all six motions, so it closes nothing: leave the closure out."
         )
     turning = _basis(span[:3])
     sliding = _basis(span[3:] @ _null(span[:3]))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
 from limber.assembly import modal
 from limber.assembly.align import aligning_basis
-from limber.assembly.closures import Closure, Relation
-from limber.assembly.pack_closures import Loops, lay_out_fronts, pack_closures
+from limber.assembly.packed import Packed, whole_rows
 from limber.bodies.base import Body
 from limber.bodies.constants import BodyConstants
 from limber.bodies.nodes import Nodes
@@ -22,10 +19,6 @@ from limber.joints import Joint
 from limber.joints.packing import Constants, flattened, lay_out_joint, pack_groups, place_blocks
 from limber.joints.physics import pack_physics
 from limber.kernels import layout as L
-from limber.native.status import NUDGE
-
-#: A bound that says nothing.
-UNKNOWN = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,29 +35,6 @@ class Attachment:
     inboard: int | None
 
 
-@dataclass(frozen=True, eq=False)
-class Packed:
-    """The arrays of one system at one fidelity."""
-
-    topo: np.ndarray
-    const: np.ndarray
-    records: list[dict[int | None, int]]  # per row of topo: node number -> node record in const
-    #: a bound of Omega Gamma of a ruthless system, the ratio of what its modes carry to their own mass
-    load: float = 0.0
-    #: the closures
-    loops: Loops | None = None
-    #: scratch arrays for reuse, by extra size
-    pools: dict = field(default_factory=dict)
-
-    @cached_property
-    def nudged(self) -> np.ndarray:
-        """`const` with every number changed by the part NUDGE or half of it, up or down; see `native.state_checks`."""
-        steps = np.random.default_rng(0).choice([-1.0, -0.5, 0.5, 1.0], self.const.size)
-        nudged = self.const * (1.0 + NUDGE * steps)
-        nudged.setflags(write=False)
-        return nudged
-
-
 def _body_data(item: Attachment, ruthless: bool) -> BodyConstants:
     return item.body.constants(item.inboard, ruthless)
 
@@ -77,14 +47,8 @@ _WORLD = BodyConstants(
 )
 
 
-def pack(
-    items: list[Attachment],
-    gravity: Array,
-    ruthless: bool,
-    align: bool = True,
-    closures: Sequence[Closure | Relation] = (),
-) -> Packed:
-    """Pack a tree of attachments, parents before children, and its closures.
+def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = True) -> Packed:
+    """Pack a tree of attachments, parents before children.
 
     align : whether the articulated sweep may eliminate modes in aligned coordinates (`assembly.align`).
     """
@@ -93,17 +57,13 @@ def pack(
     flexible = sum(i.body.modes > 0 for i in items)
     data = [_WORLD, *(_body_data(item, ruthless) for item in items)]
     bent = 0 if ruthless else sum(body.nodes.second is not None for body in data)
-    number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
-    loops = Loops(closures, [0, *(number[item.to] for item in items)], number)
-    trees = 1 + n + groups + flexible + bent
-    topo = np.zeros((trees + loops.topo_rows, L.COLUMNS), dtype=np.int64)
+    topo = np.zeros((1 + n + groups + flexible + bent, L.COLUMNS), dtype=np.int64)
     const = Constants()
-    const.add(gravity, np.zeros(3))
+    reach = _reach(items, data) if align and (ruthless or not flexible) else 0.0
+    const.add(gravity, np.zeros(3), reach)
     assert const.size == L.CONST_START
+    number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
     records: list[dict[int | None, int]] = [{None: L.WORLD}]
-    bounds = np.full(n + 1, UNKNOWN)
-    if align and (ruthless or not flexible):
-        bounds, topo[0, L.BOUNDED] = _pivot_bounds(items, data), 1
     group, modal_row, bent_row = 1 + n, 1 + n + groups, 1 + n + groups + flexible
     q = v = 0
     pairs: list[int] = []
@@ -121,7 +81,7 @@ def pack(
             group = pack_groups(topo, const, k, joint, group)
         pack_physics(row, const, joint)
         row[L.CONST] = const.add(
-            *_placement(item, data[row[L.PARENT]]), body.mass, body.moment, body.inertia, bounds[k]
+            *_placement(item, data[row[L.PARENT]]), body.mass, body.moment, body.inertia
         )
         directions = None
         if body.nodes.second is not None and not ruthless:
@@ -138,8 +98,7 @@ def pack(
                 row[L.INBOARD] = records[k][item.inboard]
         _attach(topo, k, item, data, records, ruthless)
     topo[0, [L.NQ, L.NV, L.RUTHLESS]] = q, v, int(ruthless)
-    if closures:
-        pack_closures(topo, const, loops, trees, pairs, records)
+    topo[0, L.BOUNDED] = int(reach > 0.0)
     topo[0, L.ANY_PHYSICS] = int(topo[1 : n + 1, L.PHYSICS].any())
     load = 0.0
     if ruthless:
@@ -147,9 +106,8 @@ def pack(
     elif align:
         _align(topo, const, items, data)
     _lay_out_work(topo, n)
-    pairs += [0] * (-len(pairs) % L.COLUMNS)  # whole rows
-    flat = np.concatenate([flattened(topo, n, groups), np.array(pairs, dtype=np.int64)])
-    return Packed(flat, np.concatenate(const.parts), records, load, loops)
+    flat = np.concatenate([flattened(topo, n, groups), np.array(whole_rows(pairs), dtype=np.int64)])
+    return Packed(flat, np.concatenate(const.parts), records, load)
 
 
 def _pack_modal(row, const: Constants, body: BodyConstants, ruthless: bool) -> list[int]:
@@ -235,6 +193,7 @@ def _align(topo, const: Constants, items, data) -> None:
         if found is None:
             continue
         B, aligned = found
+        topo[0, L.ANY_ALIGNED] = 1
         row[L.A_B], row[L.A_G0] = const.add(B), const.add(B.T @ i.G0 @ B)
         row[L.A_FE0] = const.add(B.T @ np.hstack([i.F0, i.E0]))
         row[L.A_F1] = const.add(np.einsum("pr,psi->rsi", B, i.F1))
@@ -318,27 +277,26 @@ def _carried(items, data) -> Array:
     return np.column_stack([inertia, mass])
 
 
-def _pivot_bounds(items, data) -> Array:
-    """C_BOUND of every body: a bound, whatever the configuration, of the inertias that pivots of its joint come from.
+def _reach(items, data) -> float:
+    """REACH of a system whose joints keep their distances; 0 if it is not known.
 
-    `state_checks.speed_size` adds P along the joint and the largest trace of an inertia outboard.  A trace is at most
-    three times the largest entry, so the sum is at most four times what the joint carries (`_carried`).
-    It is UNKNOWN where bodies outboard can slide away, and for joints whose map moves other than by turning.
+    It is known if no joint slides, except for joints on the world, and if no column of a joint map is longer than 1:
+    `state_checks.within_bounds` relies on both.
     """
-    carried = _carried(items, data)
-    bounds = np.full(len(items) + 1, UNKNOWN)
-    number = {item.name: k for k, item in enumerate(items, start=1)}
-    slides = np.zeros(len(items) + 1, dtype=bool)  # whether a joint outboard does
-    for k in range(len(items), 0, -1):
-        item = items[k - 1]
-        p = number.get(item.to, 0)
-        slides[p] |= slides[k] or _travel(item) > 0.0
+    number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
+    reach = np.zeros(len(items) + 1)
+    for k, item in enumerate(items, start=1):
         groups = item.joint.groups
-        turning = not any(np.any(group.H[3:]) for group in groups)
-        if not slides[k] and groups and (turning or len(groups) == 1):
-            squares = np.hstack([group.H for group in groups]).reshape(2, 3, -1) ** 2
-            bounds[k] = 4.0 * (carried[k] @ squares.sum(axis=1)).max()
-    return bounds
+        p = number[item.to]
+        slides = _travel(item) > 0.0
+        if slides and (p != 0 or len(groups) > 1):
+            return 0.0
+        if any(np.square(group.H).sum(axis=0).max() > 1.0 + 1e-12 for group in groups):
+            return 0.0
+        if p != 0:
+            distance = _placement(item, data[p])[2]
+            reach[k] = reach[p] + distance @ distance
+    return max(1.0, float(reach.max()))
 
 
 def _full(J: Array) -> Array:
@@ -390,7 +348,9 @@ def _lay_out_work(topo, n: int) -> None:
         if row[L.INBOARD]:
             row[L.W_INBOARD] = at
             at += L.I_SHAPES + 6 * m
-    at = lay_out_fronts(topo, n, at)
+    for row in topo[1 : n + 1]:  # together, for `native.state_checks`
+        row[L.W_PIVOTS] = at
+        at += L.D_PIVOTS + int(row[L.DOFS])
     topo[0, L.SPARE] = at
     at += topo[0, L.NQ]
     topo[0, L.WORK_SIZE] = at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from limber.assembly.closures import Closure, Relation
+from limber.assembly.loops import with_closures
 from limber.assembly.pack import Attachment, Packed, pack
 from limber.assembly.singular import refuse_singular
 from limber.bodies import Body
@@ -47,6 +48,8 @@ class System(Frozen):
         gravity: Array,
         fidelity: str,
         closures: tuple[Closure | Relation, ...] = (),
+        *,
+        regular: bool = True,
     ):
         self.name = name
         #: functions of single states, by call; `dynamics.evaluate.evaluated` puts them here
@@ -57,27 +60,14 @@ class System(Frozen):
         self.bodies: Mapping[str, Body] = MappingProxyType({i.name: i.body for i in items})
         self.joints: Mapping[str, Joint] = MappingProxyType({i.name: i.joint for i in items})
         self.parents: Mapping[str, str] = MappingProxyType({i.name: i.to for i in items})
-        self.closures: Mapping[str, Closure | Relation] = MappingProxyType(
-            {c.name: c for c in closures}
-        )
-        #: the arrays that the dynamics runs on, and those with the full geometry (for poses and Jacobians)
-        self.dynamics: Packed = pack(
-            list(items), gravity, fidelity == "ruthless", closures=closures
-        )
-        self.geometry: Packed = (
-            self.dynamics
-            if fidelity == "full"
-            else pack(list(items), gravity, False, closures=closures)
-        )
-        for packed in (self.dynamics, self.geometry):
-            packed.topo.setflags(write=False)
-            packed.const.setflags(write=False)
+        self._numbers = {"world": 0} | {name: k for k, name in enumerate(self.attachments, start=1)}
+        tree = pack(list(items), gravity, fidelity == "ruthless")
+        full = tree if fidelity == "full" else pack(list(items), gravity, False)
+        self._trees = tree, full
+        self._close(closures)
         topo = self.dynamics.topo.reshape(-1, L.COLUMNS)
         self.nq = int(topo[0, L.NQ])
         self.nv = int(topo[0, L.NV])
-        #: the number of scalar closure rows
-        self.rows = int(topo[0, L.ROWS])
-        self._numbers = {"world": 0} | {name: k for k, name in enumerate(self.attachments, start=1)}
         layout = {}
         for name_, k in list(self._numbers.items())[1:]:
             qm, qj, vm, vj, m, r = (
@@ -89,8 +79,40 @@ class System(Frozen):
                 slice(qm, qj), slice(qj, qj + nq), slice(vm, vm + m), slice(vj, vj + r)
             )
         self.layout: Mapping[str, BodyLayout] = MappingProxyType(layout)
-        refuse_singular(self)
+        if regular:  # forward dynamics needs it, inverse dynamics does not
+            refuse_singular(self)
         self._freeze()
+
+    def _close(self, closures: tuple[Closure | Relation, ...]) -> None:
+        """Set the closures and all that depends on them."""
+        self.closures: Mapping[str, Closure | Relation] = MappingProxyType(
+            {c.name: c for c in closures}
+        )
+        tree, full = self._trees
+        #: the arrays that the dynamics runs on, and those with the full geometry (for poses and Jacobians)
+        self.dynamics: Packed = with_closures(tree, closures, self._numbers)
+        self.geometry: Packed = (
+            self.dynamics if full is tree else with_closures(full, closures, self._numbers)
+        )
+        for packed in (self.dynamics, self.geometry):
+            packed.topo.setflags(write=False)
+            packed.const.setflags(write=False)
+        #: the number of scalar closure rows
+        self.rows = int(self.dynamics.topo[L.ROWS])
+        loops = self.dynamics.loops
+        #: the rows of each closure; the kernels take the closures in this order
+        self.closure_rows: Mapping[str, slice] = MappingProxyType(
+            {} if loops is None else loops.slices()
+        )
+
+    def closed_by(self, closures: Iterable[Closure | Relation]) -> System:
+        """The same system with other closures; its tree is shared and not built again."""
+        other = object.__new__(System)
+        vars(other).update(vars(self), _frozen=False)
+        other._ready = {}
+        other._close(tuple(closures))
+        vars(other)["_frozen"] = True
+        return other
 
     def neutral(self) -> np.ndarray:
         """The configuration q with undeformed bodies and every joint at zero."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from limber.bodies.constants import BodyConstants
+from limber.bodies.load_stiffness import LoadStiffness
 from limber.bodies.nodes import Nodes
 from limber.bodies.outline import Outline
 from limber.bodies.recovery import Recovery
@@ -58,6 +59,8 @@ class Body(Frozen, ABC):
     damping: Array
     #: strains and section forces by its modes that were given with it
     recovery: Recovery | None = None
+    #: what loads would add to its stiffness, where that is known and its model leaves it out
+    load_stiffness: LoadStiffness | None = None
 
     @property
     def modes(self) -> int:

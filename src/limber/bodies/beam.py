@@ -105,19 +105,8 @@ def beam(
     shapes = mode_shapes(length, along, tip, counts)
     most = max(counts.values())
     x, share = gauss_points(length, most)
-    inertia = np.zeros((x.size, 3, 3))
-    for i, name in enumerate(("polar", "rotary_y", "rotary_z")):
-        inertia[:, i, i] = along(name, x) * share
-    zero = np.zeros((x.size, 3))
-    bends = bool(counts["y"] or counts["z"])
-    order = 48 + 16 * most if geometric_stiffening and bends else 0
-    points = MassPoints(
-        along("mass", x) * share, _stations(shapes, x, length, order), inertia, zero
-    )
-
-    at = np.linspace(0.0, length, elements + 1)
-    names = ("root", *(f"node{i}" for i in range(1, elements)), "tip")
-    nodes = Nodes(names, _stations(shapes, at, length, order))
+    points = mass_points(along, shapes, x, share, geometric_stiffening)
+    nodes = beam_nodes(length, shapes, elements, geometric_stiffening)
 
     omega = np.array([s.omega for s in shapes])
     given_damping, D = _damping(damping, omega)
@@ -133,6 +122,35 @@ def beam(
     matrices = modal_matrices(np.diag(omega**2), D, omega.size)
     body = FlexibleBody(points, nodes, *matrices, recipe)
     return body if offset is None and rotation is None else placed(body, offset, rotation)
+
+
+def mass_points(
+    along: AlongBeam, shapes: list[BeamShape], x: Array, share: Array, geometric_stiffening: bool
+) -> MassPoints:
+    """The mass of a beam at stations x, each with its share of the length."""
+    inertia = np.zeros((x.size, 3, 3))
+    for i, name in enumerate(("polar", "rotary_y", "rotary_z")):
+        inertia[:, i, i] = along(name, x) * share
+    order = _foreshortening_order(shapes, geometric_stiffening)
+    stations = _stations(shapes, x, along.length, order)
+    return MassPoints(along("mass", x) * share, stations, inertia, np.zeros((x.size, 3)))
+
+
+def beam_nodes(
+    length: float, shapes: list[BeamShape], elements: int, geometric_stiffening: bool
+) -> Nodes:
+    """The nodes that divide a beam into elements."""
+    at = np.linspace(0.0, length, elements + 1)
+    names = ("root", *(f"node{i}" for i in range(1, elements)), "tip")
+    order = _foreshortening_order(shapes, geometric_stiffening)
+    return Nodes(names, _stations(shapes, at, length, order))
+
+
+def _foreshortening_order(shapes: list[BeamShape], geometric_stiffening: bool) -> int:
+    """The order of the quadrature that foreshortening needs; 0 for none."""
+    counts = [sum(shape.kind == kind for shape in shapes) for kind in KINDS]
+    bends = counts[0] or counts[1]
+    return 48 + 16 * max(counts) if geometric_stiffening and bends else 0
 
 
 def mode_shapes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,35 +10,68 @@ from numpy.typing import ArrayLike
 
 from limber.bodies.base import Body
 from limber.bodies.beam import shapes_of
+from limber.bodies.beam_constants import AlongBeam
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.recipe import BeamRecipe
-from limber.bodies.recovery import chosen_stations
 from limber.bodies.section import check_sections
 from limber.bodies.section_forces import SectionForces
+from limber.bodies.stations import along_beam, in_frame
 from limber.checks import Array, array, shown
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError
+
+#: The section forces and the strains that the modes of a kind have.
+COMPONENTS_OF = {"y": (1, 5), "z": (2, 4), "torsion": (3,), "stretch": (0,)}
+#: The stiffness of every component; a shear stiffness of zero stands for none of the deformation.
+STIFFNESSES = ("EA", "GAy", "GAz", "GJ", "EIy", "EIz")
 
 
 def beam_forces(body: FlexibleBody, x: ArrayLike | None = None) -> SectionForces:
     """Forces and strains in a beam by one unit of each of its modes: stations (n,), columns (m,).
 
     Those at modal coordinates eta are `beam_forces(body).forces @ eta`, in the axes of the beam.  Moments follow from
-    the curvatures of the exact shapes; shear forces carry the inertia of the mode outboard of the station.
+    the curvatures of the exact shapes; shear forces carry the inertia of the mode outboard of the station.  Components
+    of which the beam has no modes are zero here, and `absent` says so: `Result.section_forces` has them.
 
     Parameters
     ----------
     body : a beam made by `lb.beam`.
     x : (n,) stations along the beam, m.  None: those of its nodes.
     """
+    recipe = beam_of(body)
+    if recipe is None:
+        raise ArgumentTypeError(f"body must be a beam made by lb.beam, got {shown(body)}.")
+    at = None if x is None else array("x", x, ("n",))
+    return _forces(recipe, *along_beam(body.nodes.names, recipe.length, at, "the beam"))
+
+
+def beam_of(body: Body) -> BeamRecipe | None:
+    """What a beam was made from, whatever became of its damping and its place; None for other bodies."""
     recipe = getattr(body, "recipe", None)
-    if not isinstance(recipe, BeamRecipe):
+    recovery = getattr(body, "recovery", None)
+    return recovery.beam if recipe is None and recovery is not None else recipe
+
+
+def section_forces_of(body: Body, at: Any, owner: str) -> SectionForces:
+    """Section forces of a body by its modes, at some or all of its stations; `owner` is for messages."""
+    recipe = beam_of(body)
+    if recipe is not None and body.modes:
+        return _forces(recipe, *along_beam(body.node_set.names, recipe.length, at, owner))
+    recovery = body.recovered()
+    if recovery is None or recovery.forces is None:
         raise ArgumentTypeError(
-            f"body must be a beam made by lb.beam (and placed once at most), got {shown(body)}."
+            f"{owner} has no section forces: beams of lb.beam and bodies reduced from frames have them, got {shown(body)}. "
+            "Strain gauges of other bodies are given as strain=... of FlexibleBody.from_nodes or Structure.reduce."
         )
-    length = recipe.length
-    at = np.linspace(0.0, length, recipe.elements + 1) if x is None else array("x", x, ("n",))
-    if at.size and not (at.min() >= 0.0 and at.max() <= length * (1.0 + 1e-12)):
-        raise ArgumentValueError(f"x must be from 0 to the length {length:g}, got {shown(x)}.")
+    return in_frame(recovery, at, owner)
+
+
+def compliances(along: AlongBeam, x: Array) -> Array:
+    """(n, 6): the strains of unit section forces at x; zero where the beam is rigid for want of a stiffness."""
+    stiffness = np.stack([along(name, x) for name in STIFFNESSES], axis=1)
+    return np.where(stiffness > 0.0, 1.0 / np.where(stiffness > 0.0, stiffness, 1.0), 0.0)
+
+
+def _forces(recipe: BeamRecipe, at: Array, names: Sequence[str]) -> SectionForces:
     along, shapes = shapes_of(recipe)
     forces, strains = np.zeros((2, at.size, 6, len(shapes)))
     for r, shape in enumerate(shapes):
@@ -53,32 +87,19 @@ def beam_forces(body: FlexibleBody, x: ArrayLike | None = None) -> SectionForces
             forces[:, turn, r] = sign * along(EI, at) * strain
             strains[:, shear, r] = shape.slope(at) - shape.turn(at)
             forces[:, shear, r] = shape.shear_force(at)
-    return SectionForces(forces, strains, _surface(recipe.section, at / length))
+    absent = np.ones((at.size, 6), dtype=bool)
+    for kind, count in recipe.modes:
+        if count:
+            absent[:, COMPONENTS_OF[kind]] = False
+    surface, constants = _sections(recipe.section, at / recipe.length)
+    return SectionForces(forces, strains, surface, constants, absent, tuple(names))
 
 
-def section_forces_of(body: Body, at: Any, owner: str) -> SectionForces:
-    """Section forces of a body by its modes, at some or all of its stations; `owner` is for messages.
-
-    Stations of beams may also be distances along them, m.
-    """
-    recovery = body.recovered()
-    if recovery is None or recovery.forces is None:
-        raise ArgumentTypeError(
-            f"{owner} has no section forces: beams of lb.beam and bodies reduced from frames have them, got {shown(body)}. "
-            "Strain gauges of other bodies are given as strain=... of FlexibleBody.from_nodes or Structure.reduce."
-        )
-    names = isinstance(at, str) or (
-        isinstance(at, list | tuple) and any(isinstance(x, str) for x in at)
-    )
-    if getattr(body, "recipe", None) is not None and at is not None and not names:
-        return beam_forces(body, np.atleast_1d(np.asarray(at, dtype=float)))  # type: ignore[arg-type]
-    return chosen_stations(recovery, at, owner)
-
-
-def _surface(section, parts: Array) -> Array:
-    """(n, p, 2): points of the surface along the beam."""
+def _sections(section, parts: Array) -> tuple[Array, Array]:
+    """(n, p, 2) and (n, 4): points of the surface along the beam, and the constants of stress there."""
     if section is None:
-        return np.zeros((parts.size, 0, 2))
+        return np.zeros((parts.size, 0, 2)), np.full((parts.size, 4), np.nan)
     first, second = check_sections("section", section)
-    points = [first.between(second, part).surface for part in parts.tolist()]
-    return np.array(points, dtype=float).reshape(parts.size, -1, 2)
+    here = [first.between(second, part) for part in parts.tolist()]
+    points = np.array([x.surface for x in here], dtype=float).reshape(parts.size, -1, 2)
+    return points, np.array([x.stress_constants for x in here]).reshape(-1, 4)

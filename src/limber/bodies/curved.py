@@ -22,6 +22,7 @@ import numpy as np
 
 from limber.bodies.shapes import Shapes
 from limber.checks import Array
+from limber.short_repr import short_repr
 
 #: A function that differs from its projection on the basis by less than this part is in its span.
 SPANNED = 1e-13
@@ -32,6 +33,8 @@ ROUNDING = 1e-15
 @dataclass(frozen=True, eq=False)
 class CurvedPoints:
     """A few points with U = [gamma + B eta, -l~, e I]; T is the sum of weight |U V|^2 / 2."""
+
+    __repr__ = short_repr
 
     weight: Array  # (n,)
     unit: Array  # (n,) e

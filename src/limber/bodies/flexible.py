@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from limber.bodies.base import Body, Drawing, Quantity
 from limber.bodies.constants import BodyConstants
 from limber.bodies.integrals import ModalIntegrals
+from limber.bodies.load_stiffness import LoadStiffness
 from limber.bodies.nodes import Nodes, node_names
 from limber.bodies.outline import Outline
 from limber.bodies.points import MassPoints
@@ -50,6 +51,10 @@ class FullModel(Protocol):
         """The body beside the full model."""
         ...
 
+    def buckling_force(self, node: str, direction: Array) -> float | None:
+        """The force at a node at which the full model buckles, N, if that is known."""
+        ...
+
 
 #: The most modes of a kind that a beam may have.
 MOST_MODES = 100
@@ -62,7 +67,8 @@ class FlexibleBody(Body):
     places where other bodies attach, `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps its arguments
     in `recipe`, for files, a reduced structure its lines and its surface in `outline`, for pictures, and what it was reduced
     from in `reduced_from`, for its report; files and copies do not hold the latter.  `recovery` has strains and section
-    forces by its modes.  The body is immutable.
+    forces by its modes, `load_stiffness` what loads would do to its stiffness if its model had it.  The body is
+    immutable.
     """
 
     kind = "flexible"
@@ -77,6 +83,7 @@ class FlexibleBody(Body):
         reduced_from: FullModel | None = None,
         outline: Outline | None = None,
         recovery: Recovery | None = None,
+        load_stiffness: LoadStiffness | None = None,
     ):
         if not isinstance(carrier, MassPoints | ModalIntegrals) or not isinstance(nodes, Nodes):
             raise ArgumentTypeError(
@@ -90,6 +97,7 @@ class FlexibleBody(Body):
         self.reduced_from = reduced_from
         self.outline = outline
         self.recovery = recovery
+        self.load_stiffness = load_stiffness
         self.mass = carrier.total()
         self._freeze()
 
@@ -262,6 +270,7 @@ class FlexibleBody(Body):
             self.reduced_from,
             self.outline,
             self.recovery,
+            self.load_stiffness,
         )
 
     def report(self, **options: Any) -> Any:
@@ -274,7 +283,19 @@ class FlexibleBody(Body):
 
         if self.recovery is not None or self.recipe is None or not self.modes:
             return self.recovery
-        return Recovery(stations=self.nodes.names, forces=beam_forces(self))
+        return Recovery(forces=beam_forces(self), beam=self.recipe)
+
+    @property
+    def stations(self) -> tuple[str, ...]:
+        """Names of the sections of a beam or of a reduced frame, for `Result.section_forces`; none of other bodies."""
+        recovery = self.recovered()
+        return () if recovery is None else recovery.stations
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Names of the members of a reduced frame; none of other bodies."""
+        recovery = self.recovered()
+        return () if recovery is None else tuple(member.name for member in recovery.members)
 
     def with_recovery(self, recovery: Recovery | None) -> FlexibleBody:
         """The body with these strains and section forces by its modes."""
@@ -287,6 +308,7 @@ class FlexibleBody(Body):
             self.reduced_from,
             self.outline,
             recovery,
+            self.load_stiffness,
         )
 
     def buckling(self) -> tuple[Array, float] | None:

@@ -16,6 +16,7 @@ from limber.bodies.curved import CurvedPoints
 from limber.bodies.shapes import Shapes
 from limber.checks import Array
 from limber.frozen import read_only
+from limber.short_repr import short_repr
 
 #: An integral smaller than this part of its natural size is rounding error.
 ROUNDING = 64.0 * np.finfo(float).eps
@@ -71,6 +72,8 @@ class ModalIntegrals:
     out if they are zero.  N0 (m, 3, 3) and N1 (m, m, 3, 3) combine J1, F0 and J2, F1 in the matrices of
     `kernels.modal`.  The products of second-order shapes are not in these numbers but in `curved`.
     """
+
+    __repr__ = short_repr
 
     mass: float
     S0: Array  # (3,) first moment of mass

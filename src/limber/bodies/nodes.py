@@ -10,11 +10,14 @@ import numpy as np
 from limber.bodies.shapes import Shaped, Shapes
 from limber.checks import integer, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.short_repr import short_repr
 
 
 @dataclass(frozen=True, eq=False)
 class Nodes(Shaped):
     """n points with names and mode shapes."""
+
+    __repr__ = short_repr
 
     names: tuple[str, ...]
     shapes: Shapes

@@ -12,6 +12,7 @@ import numpy as np
 
 from limber.bodies.shapes import Shaped, Shapes
 from limber.checks import Array
+from limber.short_repr import short_repr
 
 #: Cells along the longest side of a body, at most, when its outline is made coarser.
 FINEST = 1000
@@ -20,6 +21,8 @@ FINEST = 1000
 @dataclass(frozen=True, eq=False)
 class Outline(Shaped):
     """Lines (e, 2) and triangles (t, 3) between p points with shapes, by their numbers."""
+
+    __repr__ = short_repr
 
     shapes: Shapes
     edges: np.ndarray

@@ -34,6 +34,9 @@ def placed(
         else:
             recipe = None  # a recipe has one placement, and this is the second
             body = body.with_recovery(body.recovered())
+    recovery = body.recovery
+    if recovery is not None and recovery.beam is not None:
+        recovery = replace(recovery, beam=recovery.beam.placed(R, shift))
     return FlexibleBody(
         body.carrier.placed(R, shift),
         replace(nodes, shapes=nodes.shapes.placed(R, shift)),
@@ -42,5 +45,6 @@ def placed(
         recipe,
         None if body.reduced_from is None else body.reduced_from.placed(R, shift),
         None if body.outline is None else body.outline.placed(R, shift),
-        body.recovery,
+        recovery,
+        None if body.load_stiffness is None else body.load_stiffness.placed(R, shift),
     )

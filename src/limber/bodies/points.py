@@ -23,11 +23,14 @@ from limber.bodies.curved import curved_points
 from limber.bodies.integrals import LEVI_CIVITA, ModalIntegrals, dyad, upper
 from limber.bodies.shapes import Shaped, Shapes
 from limber.checks import Array
+from limber.short_repr import short_repr
 
 
 @dataclass(frozen=True, eq=False)
 class MassPoints(Shaped):
     """n small rigid bodies and the mode shapes at them."""
+
+    __repr__ = short_repr
 
     mass: Array  # (n,)
     shapes: Shapes

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from limber.bodies.section import Section
 from limber.checks import Array
@@ -40,6 +42,16 @@ class BeamRecipe:
     offset: tuple[float, ...] | None = None
     rotation: tuple[tuple[float, ...], ...] | None = None
     geometric_stiffening: bool = False
+
+    def placed(self, R: Array, shift: Array) -> BeamRecipe:
+        """The same beam in another frame, in which the old origin lies at `shift` and the old axes are the columns of R."""
+        offset = np.zeros(3) if self.offset is None else np.array(self.offset)
+        rotation = np.eye(3) if self.rotation is None else np.array(self.rotation)
+        return replace(
+            self,
+            offset=tuple((R @ offset + shift).tolist()),
+            rotation=tuple(map(tuple, (R @ rotation).tolist())),
+        )
 
     def bending_stiffness(self) -> float | None:
         """The least EI of the planes with bending modes, N m^2; None without such modes."""

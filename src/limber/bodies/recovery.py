@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from limber.bodies.recipe import BeamRecipe
 from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, array, shown
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError
 from limber.frozen import read_only
+from limber.short_repr import short_repr
+
+
+@dataclass(frozen=True)
+class MemberStations:
+    """The stations of a member of a frame, in pairs: both ends of its elements, from its node a to its node b.
+
+    name : of the member, "a-b".
+    ends : the names of its nodes a and b.
+    stations : numbers of the stations.
+    distance : from its end at a to each of them, m.
+    """
+
+    name: str
+    ends: tuple[str, str]
+    stations: tuple[int, ...]
+    distance: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,16 +37,28 @@ class Recovery:
     """Linear outputs of m modes; either part may be missing.
 
     gauges, strain : names, and the strain (g, m) of each by one unit of every mode.
-    stations, forces : names (s,), and section forces and strains there by one unit of every mode, columns (m,).
+    forces : section forces and strains at named stations by one unit of every mode, columns (m,).
+    nodes : the node at which each station of a frame is.
+    members : those of a frame.
+    beam : what the beam with these stations was made from; None for frames.
     """
+
+    __repr__ = short_repr
 
     gauges: tuple[str, ...] = ()
     strain: Array | None = None
-    stations: tuple[str, ...] = ()
     forces: SectionForces | None = None
+    nodes: tuple[str, ...] = ()
+    members: tuple[MemberStations, ...] = ()
+    beam: BeamRecipe | None = None
 
     def __post_init__(self) -> None:
         read_only(self)
+
+    @property
+    def stations(self) -> tuple[str, ...]:
+        """Names of the stations."""
+        return () if self.forces is None else self.forces.names
 
 
 def gauge_shapes(strain: Any, columns: int, what: str) -> tuple[tuple[str, ...], Array | None]:
@@ -46,21 +76,3 @@ def gauge_shapes(strain: Any, columns: int, what: str) -> tuple[tuple[str, ...],
             )
     rows = [array(f"strain[{name!r}]", row, (columns,), hint) for name, row in strain.items()]
     return tuple(strain), np.array(rows).reshape(-1, columns)
-
-
-def chosen_stations(recovery: Recovery, at: Any, owner: str) -> SectionForces:
-    """The forces at some of the stations, one or several by name; None for all."""
-    assert recovery.forces is not None
-    if at is None:
-        return recovery.forces
-    wanted: Sequence = [at] if isinstance(at, str) else list(np.atleast_1d(np.asarray(at, object)))
-    numbers = []
-    for which in wanted:
-        if not isinstance(which, str) or which not in recovery.stations:
-            known = ", ".join(map(repr, recovery.stations[:8]))
-            more = ", ..." if len(recovery.stations) > 8 else ""
-            raise ArgumentValueError(
-                f"at={shown(which)} is not a station of {owner}; its stations are: {known}{more}."
-            )
-        numbers.append(recovery.stations.index(which))
-    return recovery.forces.chosen(np.array(numbers, dtype=int))

@@ -71,6 +71,9 @@ class Form:
     material: Material
     slender: bool = False
 
+    def __str__(self) -> str:
+        return f"{self.kind} {' x '.join(f'{size:.4g}' for size in self.sizes)}"
+
 
 @dataclass(frozen=True)
 class Section:
@@ -92,7 +95,10 @@ class Section:
     rhoIx : moment of inertia per length about the axis, kg m.  None: that of a homogeneous section, rhoA (EIy + EIz) / EA.
     EIyz : E times the integral of y z over the section, N m^2; zero if y and z are principal axes.
     shear_centre : (y, z) of the shear centre, m.
-    surface : points (y, z) at which strain is reported, m.
+    surface : points (y, z) at which strain and stress are reported, m.
+    E : Young's modulus of the material at the surface, Pa.  None: the section has no stress.
+    shear_stress : the largest shear stress in the section by one unit of torsion, 1/m^3, and of the shear forces along y
+        and along z, 1/m^2.  None: the section has no shear stress.
     form : what the section was made from, for tapers and files; not for users to give.
     """
 
@@ -106,6 +112,8 @@ class Section:
     EIyz: float = 0.0
     shear_centre: Any = (0.0, 0.0)
     surface: Any = ()
+    E: float | None = None
+    shear_stress: Any = None
     form: Form | None = None
 
     def __post_init__(self) -> None:
@@ -135,6 +143,16 @@ class Section:
         points = np.zeros((0, 2)) if len(self.surface) == 0 else self.surface
         surface = array("surface", points, ("n", 2), "Points (y, z) on the surface.")
         put(self, "surface", tuple(map(tuple, surface.tolist())))
+        if self.E is not None:
+            put(self, "E", number("E", self.E, above=0.0))
+        if self.shear_stress is not None:
+            hint = "By unit torsion, and by unit shear forces along y and z."
+            stresses = array("shear_stress", self.shear_stress, (3,), hint)
+            if stresses.min() < 0.0:
+                raise ArgumentValueError(
+                    f"shear_stress must not be negative, got {shown(self.shear_stress)}: it is the largest of a unit load."
+                )
+            put(self, "shear_stress", tuple(stresses.tolist()))
 
     # --- by form ------------------------------------------------------------------------------
 
@@ -221,6 +239,8 @@ class Section:
             rhoI=(rho * Iy, rho * Iz),
             rhoIx=rho * (Iy + Iz),
             surface=geometry.surface,
+            E=E,
+            shear_stress=geometry.shear_stress,
             **more,
         )
 
@@ -232,6 +252,20 @@ class Section:
         return replace(self, kGA=None, rhoI=(0.0, 0.0), form=form)
 
     @property
+    def stress_constants(self) -> tuple[float, float, float, float]:
+        """E and the largest shear stresses by unit loads; nan for those that are not known."""
+        E = np.nan if self.E is None else self.E
+        return (E, *(3 * (np.nan,) if self.shear_stress is None else self.shear_stress))
+
+    def __repr__(self) -> str:
+        made = "" if self.form is None else f"{self.form}, "
+        EI = "({:.4g}, {:.4g})".format(*self.EI)
+        return (
+            f"Section({made}EA={self.EA:.4g}, EI={EI}, GJ={self.GJ:.4g}, rhoA={self.rhoA:.4g}"
+            f"{', slender' if self.is_slender else ''})"
+        )
+
+    @property
     def is_slender(self) -> bool:
         """Whether there is neither shear deformation nor rotary inertia of bending."""
         return self.kGA is None and not any(self.rhoI)
@@ -239,7 +273,8 @@ class Section:
     def between(self, other: Section, part: float) -> Section:
         """The section at `part`, from 0 at this one to 1 at the other, of a member that tapers from one to the other.
 
-        The sizes of two sections of one form and material vary linearly; otherwise all the constants do.
+        The sizes of two sections of one form and material vary linearly; otherwise all the constants do, and there is no
+        shear stress.
         """
         if self == other:
             return self
@@ -254,8 +289,10 @@ class Section:
                 "a member cannot taper from a section with shear deformation to one without. Use section.slender() for "
                 "both ends, or give kGA of both."
             )
-        names = [x.name for x in fields(self) if x.name not in ("kGA", "surface", "form")]
+        apart = ("kGA", "surface", "E", "shear_stress", "form")
+        names = [x.name for x in fields(self) if x.name not in apart]
         mixed = {name: _mixed(getattr(self, name), getattr(other, name), part) for name in names}
+        mixed["E"] = self.E if self.E == other.E else None
         if self.kGA is not None:
             mixed["kGA"] = _mixed(self.kGA, other.kGA, part)
         if len(self.surface) == len(other.surface):

@@ -1,18 +1,25 @@
-"""Forces in the sections of beams, and the strains that go with them."""
+"""Forces in the sections of beams, and the strains and stresses that go with them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.checks import Array
+from limber.errors import ArgumentValueError
+
+#: The components of section forces, in their order.
+COMPONENTS = ("axial", "shear_y", "shear_z", "torsion", "moment_y", "moment_z")
+#: A table has at most so many rows.
+ROWS = 24
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SectionForces:
-    """Forces and strains of sections, in the axes of the member, x along it.
+    """Forces, strains and stresses of sections, in the axes of the member, x along it.
 
     They are those that the part outboard of a section, towards end 2 or larger x, exerts on the part inboard of it.
     Arrays have the shape (*stations, *columns): stations are (elements, 2) in a frame, with the ends of each element,
@@ -22,21 +29,63 @@ class SectionForces:
     forces, strains : (*stations, 6, *columns): N, Vy, Vz, Mx, My, Mz, and eps, gamma_y, gamma_z and the rates along x of
         the rotations about x, y, z.
     surface : (*stations, p, 2) points (y, z) of the surface, nan where a section has fewer.
+    constants : (*stations, 4): E and the largest shear stresses by unit torsion and unit shear forces along y and z; nan
+        where they are not known.
+    absent : (*stations, 6): which components no mode has, although loads may cause them.  In results they come from the
+        loads that a beam carries, and are nan in a frame.
+    names : of the stations, where they have names.
     """
 
     forces: Array
     strains: Array
     surface: Array
+    constants: Array
+    absent: np.ndarray
+    names: tuple[str, ...] = ()
 
-    def chosen(self, stations: np.ndarray) -> SectionForces:
-        """Those at some of the stations, by number."""
-        return SectionForces(self.forces[stations], self.strains[stations], self.surface[stations])
+    def between(
+        self, first: np.ndarray, second: np.ndarray, part: Array, names: Sequence[str]
+    ) -> SectionForces:
+        """Those at places between stations, by number: at `part`, 0 to 1, of the way from the first to the second."""
+
+        def mixed(x: Array) -> Array:
+            w = part.reshape(-1, *(1,) * (x.ndim - 1))
+            return np.where(w == 0.0, x[first], (1.0 - w) * x[first] + w * x[second])
+
+        return SectionForces(
+            mixed(self.forces),
+            mixed(self.strains),
+            mixed(self.surface),
+            mixed(self.constants),
+            self.absent[first],
+            tuple(names),
+        )
 
     def at(self, eta: Array) -> SectionForces:
-        """The forces at modal coordinates eta (n, m), of columns (m,): n times come before the stations."""
-        forces, strains = (np.moveaxis(x @ eta.T, -1, 0) for x in (self.forces, self.strains))
+        """The forces at modal coordinates eta (n, m), of columns (m,): n times come before the stations.
+
+        Components that no mode has are nan.
+        """
+        unknown = np.where(self.absent, np.nan, 0.0)
+
+        def repeated(x: np.ndarray) -> np.ndarray:
+            return np.broadcast_to(x, (len(eta), *x.shape))
+
         return SectionForces(
-            forces, strains, np.broadcast_to(self.surface, (len(eta), *self.surface.shape))
+            np.moveaxis(self.forces @ eta.T, -1, 0) + unknown,
+            np.moveaxis(self.strains @ eta.T, -1, 0) + unknown,
+            repeated(self.surface),
+            repeated(self.constants),
+            repeated(self.absent),
+            self.names,
+        )
+
+    def with_absent(self, forces: Array, strains: Array) -> SectionForces:
+        """The same with other numbers for the components that no mode has."""
+        return replace(
+            self,
+            forces=np.where(self.absent, forces, self.forces),
+            strains=np.where(self.absent, strains, self.strains),
         )
 
     @property
@@ -76,13 +125,18 @@ class SectionForces:
         """Bending moment about z, which bends in the x-y plane, N m."""
         return self._component(5)
 
+    # --- strain and stress ------------------------------------------------------------------------
+
     def strain_at(self, y: ArrayLike, z: ArrayLike) -> Array:
         """The strain along the axis at the point (y, z) of every section, eps - y theta_z' + z theta_y'."""
         eps, bend_y, bend_z = (np.take(self.strains, i, axis=self._at) for i in (0, 4, 5))
-        columns = (1,) * (eps.ndim - self._at)
         y, z = (np.asarray(v, dtype=float) for v in (y, z))
-        y, z = (v.reshape(v.shape + columns) if v.ndim else v for v in (y, z))
+        y, z = (self._of_stations(v) if v.ndim else v for v in (y, z))
         return eps - y * bend_z + z * bend_y
+
+    def stress_at(self, y: ArrayLike, z: ArrayLike) -> Array:
+        """The normal stress along the axis at the point (y, z) of every section, Pa."""
+        return self._of_stations(self._modulus()) * self.strain_at(y, z)
 
     @property
     def surface_strain(self) -> Array:
@@ -93,3 +147,96 @@ class SectionForces:
             eps = np.take(self.strains, 0, axis=self._at)
             return np.zeros((*eps.shape[: self._at], 0, *eps.shape[self._at :]))
         return np.stack(strains, axis=self._at)
+
+    @property
+    def surface_stress(self) -> Array:
+        """(*stations, p, *columns): the normal stress along the axis at the points of the surface, Pa."""
+        self._need_surface("surface_stress")
+        modulus = np.expand_dims(self._of_stations(self._modulus()), self._at)
+        return modulus * self.surface_strain
+
+    @property
+    def shear_stress(self) -> Array:
+        """(*stations, *columns): the largest shear stress in the sections, Pa, or more.
+
+        The largest stresses of torsion and of both shear forces are added, wherever in the section each of them is.
+        """
+        largest = self.constants[..., 1:]
+        if np.isnan(largest).all():
+            raise ArgumentValueError(
+                "shear stress and von Mises stress need sections made from a form, as by lb.Section.tube or lb.Section.box, "
+                "or lb.Section(..., shear_stress=...): these sections are known by their stiffness alone."
+            )
+        loads = (self.torsion, self.shear_y, self.shear_z)
+        return sum(self._of_stations(largest[..., i]) * np.abs(x) for i, x in enumerate(loads))
+
+    @property
+    def von_mises(self) -> Array:
+        """(*stations, p, *columns): the von Mises stress at the points of the surface, Pa, or more.
+
+        It is sqrt(sigma^2 + 3 tau^2) with the normal stress at the point and the largest shear stress in the section,
+        `shear_stress`, so that it is never below the stress of beam theory there.  It is not linear in the modes: take it
+        from results, or from the forces of one state.
+        """
+        shear = np.expand_dims(self.shear_stress, self._at)
+        return np.sqrt(self.surface_stress**2 + 3.0 * shear**2)
+
+    def _of_stations(self, values: Array) -> Array:
+        """Numbers of the stations, with an axis for every column."""
+        columns = self.forces.ndim - 1 - self._at
+        return values.reshape(values.shape + (1,) * columns)
+
+    def _modulus(self) -> Array:
+        E = self.constants[..., 0]
+        if np.isnan(E).all():
+            raise ArgumentValueError(
+                "stress needs Young's modulus: make the sections from a form and a material, as by lb.Section.tube, or give "
+                "lb.Section(..., E=...). These sections are known by their stiffness (EI, GJ, EA) alone; strains and forces "
+                "are there."
+            )
+        return E
+
+    def _need_surface(self, what: str) -> None:
+        if not self.surface.shape[-2]:
+            raise ArgumentValueError(
+                f"{what} needs points of the surface: make the sections from a form, as by lb.Section.tube, give "
+                "lb.Section(..., surface=[(y, z), ...]), or ask for stress_at(y, z)."
+            )
+
+    # --- in words ---------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        shape = self.forces.shape
+        before, after = shape[: self._at], shape[self._at + 1 :]
+        named = len(self.names) and len(before) - 1
+        parts = [f"{before[0]} times"] if named == 1 else []
+        if self.names:
+            few = ", ".join(self.names[:3]) + (", ..." if len(self.names) > 3 else "")
+            parts.append(f"{len(self.names)} stations: {few}")
+        else:
+            parts.append(f"stations {before}")
+        parts += [f"{after[0]} columns"] if after else []
+        return f"SectionForces({'; '.join(parts)})"
+
+    def __str__(self) -> str:
+        """A table of the largest magnitudes of every component over times or columns, a row for each station."""
+        size = np.abs(np.moveaxis(self.forces, self._at, -1))
+        stations = self.surface.shape[: self._at]
+        if self.names and len(stations) == 2:  # a result
+            size = size.reshape(len(self.forces), len(self.names), 6).max(axis=0, initial=0.0)
+            of = ", largest over time"
+        else:
+            size = size.reshape(int(np.prod(stations)), -1, 6).max(axis=1, initial=0.0)
+            of = ", largest of all columns" if self.forces.ndim > len(stations) + 1 else ", size"
+        names = self.names or tuple(
+            ", ".join(map(str, np.unravel_index(i, stations))) for i in range(len(size))
+        )
+        width = max(map(len, (*names[:ROWS], "station")))
+        units = [f"{name} ({'N' if i < 3 else 'N m'})" for i, name in enumerate(COMPONENTS)]
+        lines = [f"section forces{of}", "  ".join([f"{'station':{width}}", *units])]
+        for name, row in zip(names[:ROWS], size):
+            cells = [f"{value:{len(unit)}.4g}" for value, unit in zip(row, units)]
+            lines.append("  ".join([f"{name:{width}}", *cells]))
+        if len(size) > ROWS:
+            lines.append(f"... {len(size) - ROWS} more stations")
+        return "\n".join(lines)

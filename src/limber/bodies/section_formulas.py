@@ -1,8 +1,9 @@
 """Closed forms for cross sections: areas, second moments, torsion constants and shear coefficients.
 
 Every function returns the area A, the second moments (Iy, Iz) with Iy the integral of z^2, the torsion constant J, the
-shear coefficients (ky, kz) and points (y, z) on the surface.  Shear coefficients are those of Cowper (1966), "The
-shear coefficient in Timoshenko's beam theory".
+shear coefficients (ky, kz), points (y, z) on the surface and the largest shear stresses that unit loads cause.  Shear
+coefficients are those of Cowper (1966), "The shear coefficient in Timoshenko's beam theory"; shear stresses of shear
+forces are V Q / (I b), with Q the first moment of the part above the neutral axis and b the width there.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ class Geometry(NamedTuple):
     torsion: float
     shear: tuple[float, float]
     surface: tuple[tuple[float, float], ...]
+    #: the largest shear stress by unit torsion (1/m^3), by a unit shear force along y and along z (1/m^2)
+    shear_stress: tuple[float, float, float]
 
 
 def circle(radius: float, nu: float) -> Geometry:
@@ -41,7 +44,10 @@ def tube(radius: float, wall: float, nu: float) -> Geometry:
     angles = [i * math.pi / 4.0 for i in range(8)]
     surface = tuple((radius * math.cos(a), radius * math.sin(a)) for a in angles)
     area = math.pi * (radius**2 - inner**2)
-    return Geometry(area, (moment, moment), 2.0 * moment, (shear, shear), surface)
+    sides = radius**2 + inner**2
+    stress = 4.0 / 3.0 * (sides + radius * inner) / (sides * area)
+    stresses = 0.5 * radius / moment, stress, stress
+    return Geometry(area, (moment, moment), 2.0 * moment, (shear, shear), surface, stresses)
 
 
 def rectangle(width: float, height: float, nu: float) -> Geometry:
@@ -55,14 +61,21 @@ def rectangle(width: float, height: float, nu: float) -> Geometry:
     torsion = long * short**3 * (1.0 / 3.0 - 64.0 / math.pi**5 * short / long * series)
     shear = 10.0 * (1.0 + nu) / (12.0 + 11.0 * nu)
     moments = width * height**3 / 12.0, height * width**3 / 12.0
-    return Geometry(width * height, moments, torsion, (shear, shear), corners(width, height))
+    # in the middle of the long sides
+    steep = sum(
+        1.0 / (n**2 * math.cosh(min(0.5 * n * math.pi * long / short, 700.0)))
+        for n in range(1, 14, 2)
+    )
+    area = width * height
+    stresses = short * (1.0 - 8.0 / math.pi**2 * steep) / torsion, 1.5 / area, 1.5 / area
+    return Geometry(area, moments, torsion, (shear, shear), corners(width, height), stresses)
 
 
 def box(width: float, height: float, wall: float, nu: float) -> Geometry:
     """A hollow rectangle of these outer sizes with walls of one thickness.
 
     Torsion is Bredt's formula for one cell with the walls' own w^3 s / 3, good to a few per cent for walls below a
-    tenth of the height; shear coefficients are Cowper's for thin walls.
+    tenth of the height; shear coefficients are Cowper's for thin walls.  Stresses are those away from the inner corners.
     """
     inner = width - 2.0 * wall, height - 2.0 * wall
     moments = (
@@ -70,10 +83,16 @@ def box(width: float, height: float, wall: float, nu: float) -> Geometry:
         (height * width**3 - inner[1] * inner[0] ** 3) / 12.0,
     )
     b, h = width - wall, height - wall  # of the middle line
-    torsion = 2.0 * wall * (b * h) ** 2 / (b + h) + 2.0 * (b + h) * wall**3 / 3.0
+    cell = 2.0 * wall * (b * h) ** 2 / (b + h)
+    torsion = cell + 2.0 * (b + h) * wall**3 / 3.0
     shear = _thin_box_shear(h, b, nu), _thin_box_shear(b, h, nu)
     area = width * height - inner[0] * inner[1]
-    return Geometry(area, moments, torsion, shear, corners(width, height))
+    stresses = (
+        (0.5 * cell / (b * h * wall) + wall) / torsion,
+        (height * width**2 - inner[1] * inner[0] ** 2) / (16.0 * wall * moments[1]),
+        (width * height**2 - inner[0] * inner[1] ** 2) / (16.0 * wall * moments[0]),
+    )
+    return Geometry(area, moments, torsion, shear, corners(width, height), stresses)
 
 
 def _thin_box_shear(b: float, h: float, nu: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -72,7 +72,21 @@ def polygon_section(
         analysis.get_j() * size**4,
         (shear[0], shear[1]),
         surface,
+        _shear_stresses(analysis, size),
     )
     return kind.from_geometry(
         geometry, material, EIyz=material.E * Iyz * size**4, shear_centre=tuple(offset)
+    )
+
+
+def _shear_stresses(analysis: Any, size: float) -> tuple[float, float, float]:
+    """The largest shear stress in the mesh by unit torsion, and by unit shear forces along y and z."""
+
+    def largest(load: str, field: str, per: float) -> float:
+        return float(analysis.calculate_stress(**{load: 1.0}).get_stress()[0][field].max()) / per
+
+    return (
+        largest("mzz", "sig_zxy_mzz", size**3),
+        largest("vx", "sig_zxy_vx", size**2),
+        largest("vy", "sig_zxy_vy", size**2),
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from limber.checks import Array
+from limber.short_repr import short_repr
 
 _AXES = "xyz"
 
@@ -20,6 +21,8 @@ _AXES = "xyz"
 class Shapes:
     """n points in m modes: by eta, point j is displaced by translation[j] @ eta + 1/2 eta^T second[j] eta and turned by
     the rotation vector rotation[j] @ eta, in body axes."""
+
+    __repr__ = short_repr
 
     position: Array  # (n, 3) undeformed
     translation: Array  # (n, 3, m) gamma

@@ -44,7 +44,8 @@ def body(
     clamped: Annotated[
         list[str] | None,
         _option(
-            "A node that is held, or a plane of nodes: x=0, x=min, x=max; may be repeated.", _NODE
+            "A node or group (a node set) that is held, or a plane of nodes: x=0, x=min, x=max; may be repeated.",
+            _NODE,
         ),
     ] = None,
     pinned: Annotated[
@@ -52,11 +53,19 @@ def body(
     ] = None,
     interface: Annotated[
         list[str] | None,
-        _option("A node where other bodies or forces act; may be repeated.", _NODE),
+        _option(
+            "A node or group where other bodies or forces act; a group becomes one node; may be repeated.",
+            _NODE,
+        ),
     ] = None,
     nodes: Annotated[
         list[str] | None,
-        _option("A node to keep beside those; may be repeated.", _NODE, _STRUCTURE, "--node"),
+        _option(
+            "A node or group to keep beside those, or all; may be repeated.",
+            _NODE,
+            _STRUCTURE,
+            "--node",
+        ),
     ] = None,
     modes: Annotated[
         int | None, _option("The lowest N normal modes; 10 unless given.", "N")
@@ -84,7 +93,23 @@ def body(
             "PATCH",
         ),
     ] = None,
+    origin: Annotated[
+        str | None,
+        _option(
+            "Origin of the body frame: a node, a group or a point X,Y,Z; the first clamped node or group unless given.",
+            "POINT",
+        ),
+    ] = None,
     damping: Annotated[float | None, _option("Damping ratio of all modes.", "RATIO")] = None,
+    geometric_stiffening: Annotated[
+        bool,
+        _option(
+            "Loads stiffen or soften the body: solids of CalculiX and Abaqus decks.",
+            None,
+            _STRUCTURE,
+            "--geometric-stiffening",
+        ),
+    ] = False,
     units: Annotated[
         str | None,
         _option("Of the file: m-kg, mm-t, mm-kg, in-slinch or ft-slug.", "UNITS", _FILES),
@@ -95,7 +120,7 @@ def body(
     table_of_nodes: Annotated[
         Path | None,
         _option(
-            "The nodes of .mtx matrices: lines `name x y z`, or a deck .inp.",
+            "The nodes of .mtx matrices: lines `name x y z`, or a deck .inp; of a CalculiX job, another .inp or .frd.",
             "TABLE",
             _FILES,
             "--table",
@@ -104,6 +129,14 @@ def body(
     matrices: Annotated[
         Path | None,
         _option("The matrices of a Nastran model, if they are not beside FILE.", "OP4", _FILES),
+    ] = None,
+    matrix_names: Annotated[
+        tuple[str, str] | None,
+        _option(
+            "The mass and the stiffness matrix of a Nastran model, as MGG KGG.",
+            "MASS STIFFNESS",
+            _FILES,
+        ),
     ] = None,
     name: Annotated[
         str | None, _option("Of the body; that of the file unless given.", "NAME", _FILES)
@@ -133,16 +166,18 @@ def body(
 
       limber body boom.npz --clamped root --interface tip --modes 6 --method craig-bampton
       limber body job.inp --units mm-t --clamped x=min --interface 12 --patch 12:x=max --plot body.png
+      limber body job.inp --clamped ROOT --interface FLANGE --method static-correction --html body.html
       limber body boom.npz --clamped root --save boom_body.npz
       limber body examples/canadarm.yaml --body link2 --html link2.html
     """
     with guarded(json, debug):
         outputs = _outputs(plot, html, save)
         refuse_inputs(outputs, [file])
-        reading = Reading(units, mass, table_of_nodes, matrices)
+        reading = Reading(units, mass, table_of_nodes, matrices, matrix_names)
         reducing = Reducing(
             tuple(clamped or ()), tuple(pinned or ()), tuple(interface or ()), tuple(nodes or ()), modes, band,
-            effective_mass, method, tuple(load or ()), tuple(patch or ()), damping,
+            effective_mass, method, tuple(load or ()), tuple(patch or ()), origin, damping,
+            geometric_stiffening or None,
         )  # fmt: skip
         found = flexible_body(file, which, reading, reducing)
         refuse_inputs(outputs, found.inputs)
@@ -223,6 +258,7 @@ def described(report: Any) -> dict[str, Any]:
         "total": report.total,
         "effective_mass": report.effective_mass,
         "full": full,
+        "buckling": None if report.buckling is None else vars(report.buckling),
         "notes": report.notes,
     }
 

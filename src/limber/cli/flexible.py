@@ -35,6 +35,7 @@ class Reading:
     mass: Path | None = None
     table: Path | None = None
     matrices: Path | None = None
+    matrix_names: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,9 @@ class Reducing:
     method: str | None = None
     load: Sequence[str] = ()
     patch: Sequence[str] = ()
+    origin: str | None = None
     damping: float | None = None
+    geometric_stiffening: bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +86,8 @@ def flexible_body(file: Path, wanted: str | None, reading: Reading, reducing: Re
         given: dict[str, Any] = {
             key: value
             for key, value in (
-                ("units", reading.units), ("mass", reading.mass), ("nodes", reading.table), ("matrices", reading.matrices)
+                ("units", reading.units), ("mass", reading.mass), ("nodes", reading.table), ("matrices", reading.matrices),
+                ("matrix_names", reading.matrix_names),
             )
             if value is not None
         }  # fmt: skip
@@ -146,7 +150,11 @@ def _reduced(
         if given:
             found = [node for text in given for node in nodes_of(structure, option, text)]
             arguments["nodes" if option == "node" else option] = list(dict.fromkeys(found))
-    for name in ("method", "damping"):
+    if options.node and list(options.node) == ["all"] and "all" not in structure.names:
+        arguments["nodes"] = "all"
+    if options.origin is not None:
+        arguments["origin"] = _origin(structure, options.origin)
+    for name in ("method", "damping", "geometric_stiffening"):
         if getattr(options, name) is not None:
             arguments[name] = getattr(options, name)
     if options.load:
@@ -194,8 +202,10 @@ def _modes(options: Reducing) -> int | dict:
 
 
 def nodes_of(structure: Structure, option: str, text: str) -> list[str]:
-    """The nodes that a text names: one by its name, or all on a plane, as x=0.5, x=min or x=max."""
+    """The nodes that a text names: a node or a group by its name, or all on a plane, as x=0.5, x=min or x=max."""
     plane = re.fullmatch(r"([xyz])=(.+)", text)
+    if text in structure.groups or (option == "node" and text == "all"):
+        return [text]
     if text in structure.names or plane is None:
         return [structure.names[structure.node(text, option)]]
     along = structure.position[:, "xyz".index(plane[1])]
@@ -213,6 +223,21 @@ def nodes_of(structure: Structure, option: str, text: str) -> list[str]:
             f"--{option} {text}: no node is there; {plane[1]} goes from {along.min():g} to {along.max():g} m."
         )
     return [structure.names[j] for j in found]
+
+
+def _origin(structure: Structure, text: str) -> Any:
+    """A node or a group by its name, or a point x,y,z."""
+    if "," not in text or text in structure.names or text in structure.groups:
+        return text
+    try:
+        point = [float(x) for x in text.split(",")]
+    except ValueError:
+        point = []
+    if len(point) != 3:
+        raise ArgumentValueError(
+            f"--origin {text}: give a node, a group or a point x,y,z in m, in the axes of the structure."
+        )
+    return point
 
 
 def _load(text: str) -> tuple[str, tuple[float, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from limber.assembly import System
+from limber.assembly.closures import Closure, End, Relation
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, escape, escape_lines, pairs, print_json, show, table
 from limber.cli.subject import File, Subject, read
@@ -15,7 +16,7 @@ from limber.simulation import Table as TorqueTable
 
 
 def info(file: File, json: Json = False, debug: Debug = False) -> None:
-    """Say what is in a model, scenario or URDF file: bodies, joints and their physics, masses, modes, sizes.
+    """Say what is in a model, scenario or URDF file: bodies, joints and their physics, masses, modes, sizes, closures.
 
     Of a scenario also its duration, torques, external forces and outputs. Reading a file is checking it: the exit code is 3
     if something in it is wrong.
@@ -30,7 +31,12 @@ def info(file: File, json: Json = False, debug: Debug = False) -> None:
             print_json(found)
             return
         moving = [b for b in found["bodies"] if b["physics"]]
-        show(_head(found), _bodies(found["bodies"]), *([_physics(moving)] if moving else []))
+        tables = [_bodies(found["bodies"])]
+        if moving:
+            tables.append(_physics(moving))
+        if found["closures"]:
+            tables.append(_closures(found["closures"]))
+        show(_head(found), *tables)
 
 
 def described(subject: Subject) -> dict[str, Any]:
@@ -47,6 +53,7 @@ def described(subject: Subject) -> dict[str, Any]:
         "modes": sum(b.modes for b in s.bodies.values()),
         "mass": sum(b.mass for b in s.bodies.values()),
         "bodies": [_body(s, name) for name in s.layout],
+        "closures": [_closure(s, closure) for closure in s.closures.values()],
     }
     case = subject.scenario
     if case is not None:
@@ -122,6 +129,30 @@ def _body(s: System, name: str) -> dict[str, Any]:
     }
 
 
+def _closure(s: System, closure: Closure | Relation) -> dict[str, Any]:
+    """A closure: its ends and its joint, or its terms and their sum."""
+    if isinstance(closure, Relation):
+        terms = [
+            {"body": body, "coordinate": i, "coefficient": x}
+            for (body, i), x in closure.terms.items()
+        ]
+        return {"name": closure.name, "kind": "relation", "terms": terms, "value": closure.value}
+    return {
+        "name": closure.name,
+        "kind": "joint",
+        "a": _end(s, closure.a),
+        "b": _end(s, closure.b),
+        "joint": type(closure.joint).__name__,
+        "rows": 6 - closure.joint.dofs,
+    }
+
+
+def _end(s: System, end: End) -> dict[str, Any]:
+    """An end of a closure; `node` is None for the frame of the body, and `offset` a place for the world."""
+    node = None if end.node is None else s.bodies[end.body].node_set.names[end.node]
+    return {"body": end.body, "node": node, "offset": end.offset, "rotation": end.rotation}
+
+
 def physics_of_speeds(physics: JointPhysics) -> dict[str, Any]:
     """The options that a joint has, each with a value for every speed; pairs of limits."""
     limits = list(zip(physics.lower.tolist(), physics.upper.tolist()))
@@ -170,6 +201,34 @@ def _bodies(bodies: list[dict[str, Any]]):
             f"{b['mass']:.6g}", *ranges,
         )  # fmt: skip
     return made
+
+
+def _closures(closures: list[dict[str, Any]]):
+    made = table("Closures", "name", "kind", "between", "rows", left=3)
+    for c in closures:
+        if c["kind"] == "joint":
+            between = f"{_place(c['a'])} to {_place(c['b'])}"
+            made.add_row(escape(c["name"]), c["joint"], escape(between), str(c["rows"]))
+        else:
+            made.add_row(escape(c["name"]), "relation", escape(_sum(c)), "1")
+    return made
+
+
+def _place(end: dict[str, Any]) -> str:
+    """An end of a closure, in words."""
+    if end["body"] == "world":
+        return f"world ({', '.join(f'{x:g}' for x in end['offset'])})"
+    return end["body"] if end["node"] is None else f"{end['body']}, {end['node']}"
+
+
+def _sum(relation: dict[str, Any]) -> str:
+    """A relation as a formula of the joints of bodies."""
+    parts = []
+    for term in relation["terms"]:
+        index = f"[{term['coordinate']}]" if term["coordinate"] else ""
+        sign = "-" if term["coefficient"] < 0 else "+"
+        parts.append(f"{sign} {abs(term['coefficient']):g} {term['body']}{index}")
+    return f"{' '.join(parts).removeprefix('+ ')} = {relation['value']:g}"
 
 
 def _physics(bodies: list[dict[str, Any]]):

@@ -18,6 +18,7 @@ from limber.codegen import graph as g
 from limber.codegen import parameters as named
 from limber.codegen.graph import Graph, Scalar
 from limber.codegen.program import Argument, Program, split
+from limber.dynamics.closed import refuse_closures
 from limber.dynamics.evaluate import node_pair, truncated_bodies
 from limber.dynamics.sweep import accurate_sweeps
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -70,6 +71,8 @@ def trace(request: Request) -> Program:
         hint = " (an Assembly: build it first)" if hasattr(s, "build") else ""
         raise ArgumentTypeError(f"system must be a System, got {shown(s)}{hint}.")
     function = table_row(request.function)
+    if request.function in OF_CLOSED:
+        refuse_closures(s, f"generated code of {request.function!r}")
     _check_options(request, function)
     inputs = [_argument(INPUTS[name], s) for name in function.inputs]
     if request.external:
@@ -188,6 +191,8 @@ STEP = Function(
 
 #: The functions that can be generated.
 GENERATED = {**FUNCTIONS, "step": STEP}
+#: The functions that closures change; the others are those of the tree.
+OF_CLOSED = ("forward_dynamics", "step")
 
 Values = dict[str, list[Scalar]]
 
@@ -216,7 +221,7 @@ def _positive(model: Model, vdot: list[Scalar]) -> list[Scalar]:
         m = topo[k + L.MODES]
         modes = topo[topo[k + L.MODAL] + L.W_DF] if m else 0
         pivots = [modes + r * (m + 1) for r in range(m)]
-        pivots += [topo[k + L.W_JOINT] + r * L.JOINT_WORK + L.J_D for r in range(topo[k + L.DOFS])]
+        pivots += [topo[k + L.W_PIVOTS] + L.D_PIVOTS + r for r in range(topo[k + L.DOFS])]
         for i in pivots:
             roots = roots + g.sqrt(work[i])
     return [x * roots / roots for x in vdot]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber.assembly.closures import Closure
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.checks import Array, number, whole
@@ -20,6 +21,7 @@ from limber.drawing.skeleton import TRIANGLES, Skeleton, skeletons
 from limber.dynamics.evaluate import check_system, vectors
 from limber.dynamics.kinematics import pose
 from limber.joints import Joint
+from limber.short_repr import short_repr
 
 #: rotations (n, 3, 3) and places (n, 3)
 Frame = tuple[Array, Array]
@@ -49,12 +51,17 @@ class Geometry:
     skeletons : what the points are and which are connected.
     ribs : body name to (..., r, 2, 3), bars across it that turn as the body does there; none (r = 0) across
         bodies that do not twist.
+    closures : name of a cut joint to (..., 4, 3): the node that carries its end a, the origins of its frames a and b,
+        and the node that carries its end b.
     """
+
+    __repr__ = short_repr
 
     points: dict[str, Array]
     joints: dict[str, JointPlace]
     skeletons: dict[str, Skeleton]
     ribs: dict[str, Array]
+    closures: dict[str, Array]
 
     def node(self, body: str, node: int) -> Array:
         """(..., 3) of a node that is drawn."""
@@ -82,9 +89,26 @@ class Geometry:
         """(..., c, 2, 3): lines on the surface of a body, where it ends or bends sharply."""
         return self.points[body][..., self.skeletons[body].creases, :]
 
+    def closure_points(self) -> Array:
+        """(..., 2 c, 3): the origins of the two frames of every cut joint."""
+        return self._of_closures()[..., 1:3, :].reshape(*self._batch(), -1, 3)
+
+    def closure_lines(self) -> Array:
+        """(..., 3 c, 2, 3): from the nodes to the frames of cut joints, and between the frames where they are apart."""
+        pairs = self._of_closures()[..., [[0, 1], [1, 2], [2, 3]], :]
+        return pairs.reshape(*self._batch(), -1, 2, 3)
+
+    def _of_closures(self) -> Array:
+        """(..., c, 4, 3)."""
+        none = np.zeros((*self._batch(), 0, 4, 3))
+        return np.stack(list(self.closures.values()), axis=-3) if self.closures else none
+
+    def _batch(self) -> tuple[int, ...]:
+        return next(iter(self.points.values())).shape[:-2]
+
     def bounds(self) -> tuple[Array, Array]:
         """The lowest and highest coordinates over all points and states."""
-        parts = [*self.points.values(), *self.ribs.values()]
+        parts = [*self.points.values(), *self.ribs.values(), *self.closures.values()]
         every = np.concatenate([p.reshape(-1, 3) for p in parts])
         return every.min(axis=0), every.max(axis=0)
 
@@ -132,7 +156,29 @@ def geometry(
             None if axis is None else (R_out @ axis).reshape(*batch, 3),
             None if start is None else start.reshape(*batch, 3),
         )
-    return Geometry(points, joints, drawn, ribs)
+    closures = {
+        name: _closure(system, closure, frames, factor, states).reshape(*batch, 4, 3)
+        for name, closure in system.closures.items()
+        if isinstance(closure, Closure)
+    }
+    return Geometry(points, joints, drawn, ribs, closures)
+
+
+def _closure(
+    system: System, closure: Closure, frames: dict[str, Frame], factor: float, states: Array
+) -> Array:
+    """(n, 4, 3): node a, frame a, frame b and node b of a cut joint."""
+    places = []
+    for end in (closure.a, closure.b):
+        if end.body == "world":
+            at = np.broadcast_to(end.offset, (len(states), 3))
+            places.append((at, at))
+        else:
+            eta = factor * states[:, system.layout[end.body].q_modes]
+            R, p = _node(frames[end.body], system, end.body, end.node, eta)
+            places.append((p, p + R @ end.offset))
+    (node_a, a), (node_b, b) = places
+    return np.stack([node_a, a, b, node_b], axis=1)
 
 
 def _ribs(drawn: Skeleton, R: Array, points: Array, eta: Array) -> Array:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from limber.assembly.closures import Closure
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.bodies.outline import Outline, creases, sides_of
@@ -46,7 +47,8 @@ class Skeleton(Shaped):
 
     `nodes` maps node numbers to points; `centre` is the point at the mass centre of a rigid body; `ribs` show
     how the body twists.  A body with a surface has `triangles` (t, 3), and lines on it where it ends or bends
-    sharply, `creases` (c, 2).
+    sharply, `creases` (c, 2).  Of a body that is known by its nodes alone, as a superelement, `marks` (k,) are the points
+    at the nodes, to be drawn as dots: its edges say which nodes are near, and are no part of it.
     """
 
     name: str
@@ -58,22 +60,37 @@ class Skeleton(Shaped):
     ribs: Ribs
     triangles: np.ndarray
     creases: np.ndarray
+    marks: np.ndarray
 
 
 def skeletons(system: System, triangles: int = TRIANGLES) -> dict[str, Skeleton]:
     """The drawing of every body of a system, by name, with at most about so many triangles each."""
     items = list(system.attachments.values())
     return {
-        item.name: _skeleton(item, [x for x in items if x.to == item.name], triangles)
+        item.name: _skeleton(
+            item,
+            [x for x in items if x.to == item.name],
+            closure_nodes(system, item.name),
+            triangles,
+        )
         for item in system.attachments.values()
     }
 
 
-def _skeleton(item: Attachment, children: list[Attachment], triangles: int) -> Skeleton:
+def closure_nodes(system: System, body: str) -> set[int]:
+    """The numbers of the nodes of a body that closures sit on."""
+    closures = (c for c in system.closures.values() if isinstance(c, Closure))
+    ends = (end for closure in closures for end in (closure.a, closure.b))
+    return {end.node for end in ends if end.body == body and end.node is not None}
+
+
+def _skeleton(
+    item: Attachment, children: list[Attachment], closed: set[int], triangles: int
+) -> Skeleton:
     body = item.body
     nodes = body.node_set.shapes
     points = _Points(nodes)
-    wanted = {item.inboard, *(c.at for c in children)} - {None}
+    wanted = {item.inboard, *(c.at for c in children), *closed} - {None}
     kept = _thinned(len(nodes), {i for i in wanted if i is not None})
     numbers = {i: points.add(nodes[[i]]) for i in kept}
     joints = [numbers[i] for i in wanted if i is not None]
@@ -94,6 +111,12 @@ def _skeleton(item: Attachment, children: list[Attachment], triangles: int) -> S
     centre = None if drawing.centre is None else points.add_still(drawing.centre)
     shapes = Shapes.joined(points.found)
     edges = neighbours(shapes.position)
+    ribs = ribs_of(shapes, edges)
+    marks: list[int] = []
+    if drawing.flexible and not len(drawing.points):  # nobody knows what is between the nodes
+        marks = sorted(set(numbers.values()))
+        if not _on_a_line(shapes.position):
+            ribs = Ribs(ribs.points[:0], ribs.half[:0], ribs.along[:0])
     return Skeleton(
         item.name,
         drawing.flexible,
@@ -101,10 +124,17 @@ def _skeleton(item: Attachment, children: list[Attachment], triangles: int) -> S
         edges,
         numbers,
         centre,
-        ribs_of(shapes, edges),
+        ribs,
         np.zeros((0, 3), np.int64),
         np.zeros((0, 2), np.int64),
+        np.array(marks, np.int64),
     )
+
+
+def _on_a_line(position: Array) -> bool:
+    """Whether points lie on one straight line."""
+    offsets = position - position.mean(axis=0)
+    return bool(np.linalg.matrix_rank(offsets, tol=1e-6 * _size(position) * len(position)) <= 1)
 
 
 def _outlined(
@@ -131,7 +161,8 @@ def _outlined(
     members = ribs_of(outline.shapes, lines, frame=True)
     ribs = Ribs(first + members.points, members.half, members.along)
     parts = name, True, shapes, edges, numbers, None, ribs
-    return Skeleton(*parts, first + triangles, first + folds)
+    none = np.zeros(0, np.int64)
+    return Skeleton(*parts, first + triangles, first + folds, none)
 
 
 def _among(pairs: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.dynamics.closed import refuse_closures
 from limber.dynamics.evaluate import (
     External,
     check_system,
@@ -340,6 +341,7 @@ def stated(
 ) -> tuple[Statics, Array]:
     """The arguments of `equilibrium` or of another function like it, checked, and q."""
     check_system(system)
+    refuse_closures(system, f"lb.{function}")
     zero = np.zeros(system.nv)
     q = system.neutral() if q is None else q
     named = {

@@ -11,25 +11,32 @@ from limber.checks import shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
-def free_speeds(system: System, locked: Iterable[str]) -> np.ndarray:
-    """Indices of v that may move if the joints of the bodies in `locked` do not."""
+def locked_speeds(system: System, locked: Iterable[str], argument: str = "locked") -> np.ndarray:
+    """Of every speed, whether it belongs to the joint of one of the bodies in `locked`."""
     if isinstance(locked, str):
         raise ArgumentTypeError(
-            f"locked must be a list of body names, got the string {locked!r}: use [{locked!r}]."
+            f"{argument} must be a list of body names, got the string {locked!r}: use [{locked!r}]."
         )
     try:
         bodies = list(locked)
     except TypeError:
         raise ArgumentTypeError(
-            f"locked must be a list of body names, got {shown(locked)}."
+            f"{argument} must be a list of body names, got {shown(locked)}."
         ) from None
-    keep = np.ones(system.nv, dtype=bool)
+    held = np.zeros(system.nv, dtype=bool)
     for body in bodies:
-        system.number(body, "locked: body")
-        keep[system.layout[body].v_joint] = False
+        system.number(body, f"{argument}: body")
+        held[system.layout[body].v_joint] = True
+    return held
+
+
+def free_speeds(system: System, locked: Iterable[str]) -> np.ndarray:
+    """Indices of v that may move if the joints of the bodies in `locked` do not."""
+    locked = locked if isinstance(locked, str) else list(locked)
+    keep = ~locked_speeds(system, locked)
     if not keep.any():
         raise ArgumentValueError(
-            f"locked={shown(bodies)} leaves none of the {system.nv} speeds of {system.name!r} free to move. Lock "
+            f"locked={shown(locked)} leaves none of the {system.nv} speeds of {system.name!r} free to move. Lock "
             "fewer joints."
         )
     return np.flatnonzero(keep)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -18,11 +20,24 @@ def inverse_dynamics(
     vdot: ArrayLike,
     *,
     external: External | None = None,
+    actuated: Iterable[str] | None = None,
+    weights: ArrayLike | None = None,
 ) -> Array:
     """tau = M(q) vdot + bias(q, v) - J^T external, by the Newton-Euler recursion in O(N).
 
-    Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).
+    Arguments as in `forward_dynamics` (Jain & Rodriguez, Eq. (45)).  Of a closed system, tau is that of the open tree:
+    the closures exert no force.
+
+    actuated : bodies whose joints have motors; all other entries of tau are zero, and the closures carry the rest.
+        Where several tau do that, the one with the least sum of weights * tau^2 is given.  vdot must be one that the
+        closures allow.  O(N^3).
+    weights : one for each speed, or for all of them, not negative; 1 by default.
     """
+    if actuated is not None or weights is not None:
+        from limber.dynamics.actuated import shared_torques  # noqa: PLC0415
+
+        tau = inverse_dynamics(system, q, v, vdot, external=external)
+        return shared_torques(system, q, tau, actuated, weights)
     answer = ready_answer(system, "inverse_dynamics", external, q, v, vdot)
     if answer is None:
         key = force_key("inverse_dynamics", external)
@@ -44,7 +59,7 @@ def forces_at_rest(
 def bias(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     """The forces that keep vdot at zero: Coriolis, elastic, damping and gravity forces, and those of the joints.
 
-    M(q) vdot + bias(q, v) = tau.  q (..., nq), v (..., nv) -> (..., nv); O(N).
+    M(q) vdot + bias(q, v) = tau.  q (..., nq), v (..., nv) -> (..., nv); O(N).  Of a closed system, that of the tree.
     """
     try:
         answer = system._ready["bias"](q, v)
@@ -57,7 +72,7 @@ def mass_matrix(system: System, q: ArrayLike) -> Array:
     """The mass matrix M(q) by composite bodies (Jain & Rodriguez, Eq. (50)).
 
     q (..., nq) -> (..., nv, nv), symmetric, and positive definite within small deformation; O(N^2) for a
-    chain.  Where truncated second-order shapes make it indefinite, it is refused.
+    chain.  Of a closed system, that of the tree.  Where truncated second-order shapes make it indefinite, it is refused.
     """
     try:
         answer = system._ready["mass_matrix"](q)

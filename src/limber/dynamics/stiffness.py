@@ -148,7 +148,8 @@ def load_forces(
 def _spin_forces(system: System, q: Array, M: Array, v: Array) -> Array:
     """The largest centrifugal and gyroscopic force on each freedom, (nv,)."""
     names = list(system.layout)
-    spins = dict(zip(names, np.sqrt(evaluated(system, "spins", (q, v)))))
+    spins, _, _ = evaluated(system, "motions", (q, v, np.zeros(system.nv)))
+    speeds = dict(zip(names, np.linalg.norm(spins, axis=1)))
     moment, fastest = dict.fromkeys(("world", *names), 0.0), dict.fromkeys(("world", *names), 0.0)
     path = {"world": 0.0}
     for name in names:
@@ -158,7 +159,7 @@ def _spin_forces(system: System, q: Array, M: Array, v: Array) -> Array:
             place = place + system.bodies[parent].node_set.position[item.at]
         path[name] = path[parent] + float(np.linalg.norm(place))
         moment[name] = system.bodies[name].mass * (path[name] + system.bodies[name].extent()) ** 2
-        fastest[name] = float(spins[name])
+        fastest[name] = float(speeds[name])
     size = np.zeros(system.nv)
     for name in reversed(names):
         parent, where = system.parents[name], system.layout[name]

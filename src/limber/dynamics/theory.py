@@ -5,6 +5,11 @@ a W^2 to the square of the first bending frequency w of a beam, with a = 1.2 at 
 hub is a third of the length.  Without it, w is too low by the part 1 - (1 + a (W/w)^2)^(-1/2).  A load N along a beam
 (positive where it pulls) changes the square of its first bending frequency by the part N / P, with P = pi^2 EI / (4 L^2) the
 load at which a cantilever buckles.  A beam without geometric stiffening leaves that out: it neither buckles nor stiffens.
+
+Only what a spin pulls at is stiffened.  The centrifugal forces W^2 r_perp stretch a body as their virial W^2 C does, where
+C = int r r^T dm from the body frame and W^2 = |w|^2 1 - w w^T: so the square of the spin that counts is the largest
+eigenvalue of W^2 C over that of C.  It is |w|^2 sin^2 for a slender body at an angle to its axis of spin, and none for a
+shaft that spins about its own axis: what such a spin does to a body (whirling, critical speeds) is in every model.
 """
 
 from __future__ import annotations
@@ -17,13 +22,12 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.bodies import Body
+from limber.bodies.integrals import full
 from limber.checks import Array
 from limber.dynamics.evaluate import External, evaluated
+from limber.dynamics.loads import LOADED, described_load, loaded_structures
 from limber.errors import TheoryWarning, warn
 
-#: A beam that carries more than this part of its buckling load along its axis is told about: its first frequency of
-#: bending is off by about half of this part.
-LOADED = 0.1
 #: A body that turns faster than this part of its lowest frequency (with its root held) is told about: that is 2 %.
 SPIN = 0.2
 #: What a spin adds to the square of the first bending frequency of a cantilever, over the square of the spin.
@@ -71,7 +75,10 @@ def plain_beams(system: System) -> PlainBeams:
 def warn_of_axial_loads(
     system: System, q: Array, v: Array, external: External | None = None
 ) -> None:
-    """Warn of each plain beam whose load along its axis is not small, in equilibrium at (q, v)."""
+    """Warn of each plain beam and reduced structure whose loads are not small, in equilibrium at (q, v)."""
+    rows = (q[None], v[None], np.zeros((1, system.nv)))
+    for found in loaded_structures(system, *rows, external):
+        warn(described_load(found), TheoryWarning)
     beams = plain_beams(system)
     if not beams.names:
         return
@@ -117,23 +124,43 @@ def warn_of_spins(system: System, q: Array, v: Array) -> None:
     """Warn of each body that turns too fast for linear shapes."""
     if not np.any(v):
         return
-    spins = np.sqrt(evaluated(system, "spins", (q, v)))
+    spins, _, _ = evaluated(system, "motions", (q, v, np.zeros(system.nv)))
     for (name, body), spin in zip(system.bodies.items(), spins):
         lowest = lowest_frequency(body) if body.modes else np.inf
-        if spin > SPIN * lowest:
-            warn(spun(name, float(spin), lowest), TheoryWarning)
+        if np.linalg.norm(spin) > SPIN * lowest:
+            stretching = float(stretching_spin(spin, spread(body)))
+            if stretching > SPIN * lowest:
+                warn(spun(name, float(np.linalg.norm(spin)), stretching, lowest), TheoryWarning)
 
 
-def spun(name: str, spin: float, lowest: float, when: str = "") -> str:
-    """The warning about a body that turns too fast."""
+def spread(body: Body) -> Array:
+    """(3, 3): the root of C, the second moments of the mass of a body about its frame, the largest of which is 1."""
+    J = full(body.constants(None, False).inertia)
+    value, vector = np.linalg.eigh(0.5 * np.trace(J) * np.eye(3) - J)
+    if not value[-1] > 0.0:
+        return np.eye(3)
+    return (vector * np.sqrt(np.maximum(value / value[-1], 0.0))) @ vector.T
+
+
+def stretching_spin(spin: Array, root: Array) -> Array:
+    """The part (...,) of angular velocities (..., 3), rad/s, that pulls at a body, from its `spread`."""
+    square = np.einsum("...i,...i->...", spin, spin)[..., None, None]
+    pull = square * np.eye(3) - spin[..., :, None] * spin[..., None, :]
+    largest = np.linalg.eigvalsh(root @ pull @ root)[..., -1]
+    return np.asarray(np.sqrt(np.maximum(largest, 0.0)), dtype=np.float64)
+
+
+def spun(name: str, speed: float, spin: float, lowest: float, when: str = "") -> str:
+    """The warning about a body that turns too fast; of its speed, `spin` stretches it."""
     part = spin / lowest
+    of_which = "" if spin > 0.99 * speed else f", of which {spin:.3g} rad/s stretch it"
     if part < 1.0:
         off = 1.0 - (1.0 + SOUTHWELL * part**2) ** -0.5
         effect = f"frequencies of bending are about {100.0 * off:.0f} % too low"
     else:
         effect = "the model may diverge where the real body does not"
     return (
-        f"body {name!r} turns at {spin:.3g} rad/s{when}, {part:.2g} of its lowest frequency, "
+        f"body {name!r} turns at {speed:.3g} rad/s{when}{of_which}, {part:.2g} of its lowest frequency, "
         f"{lowest:.3g} rad/s. This model leaves out the stiffening by rotation: {effect}. "
         "Give the body second-order shapes (geometric_stiffening=True of a beam or structure, second= of "
         f"FlexibleBody.from_nodes). Below {SPIN:g} of the frequency no warning comes."

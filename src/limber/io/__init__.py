@@ -8,8 +8,9 @@ from limber.io.files import file_kind, load, save
 from limber.registry import registered
 
 if TYPE_CHECKING:
+    from limber.io.abaqus import read_abaqus
     from limber.io.body_npz import read_body, write_body
-    from limber.io.calculix import read_abaqus, read_calculix
+    from limber.io.calculix import read_calculix
     from limber.io.dh import DhRow, attach_dh
     from limber.io.frd import FrdModes, read_frd
     from limber.io.matrix_market import read_matrix_market
@@ -28,7 +29,7 @@ _LATER = {
     "Urdf": "limber.io.urdf",
     "attach_dh": "limber.io.dh",
     "parse_urdf": "limber.io.urdf",
-    "read_abaqus": "limber.io.calculix",
+    "read_abaqus": "limber.io.abaqus",
     "read_body": "limber.io.body_npz",
     "read_calculix": "limber.io.calculix",
     "read_frd": "limber.io.frd",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from limber.bodies import Body, FlexibleBody, RigidBody, beam
 from limber.bodies.flexible import MOST_MODES, modal_matrices, second_shapes
 from limber.bodies.integrals import ModalIntegrals
+from limber.bodies.load_stiffness import LoadStiffness
 from limber.bodies.nodes import Nodes
 from limber.bodies.outline import Outline
 from limber.bodies.points import MassPoints
@@ -33,7 +35,8 @@ from limber.io.fields import (
     whole,
 )
 from limber.io.npz import from_npz
-from limber.io.recovery import RecoverySection, recovery_data
+from limber.io.recovery import ARRAYS as RECOVERY_ARRAYS
+from limber.io.recovery import RecoverySection, packed, recovery_data, unpacked
 from limber.io.rotations import RotationSection
 from limber.io.section import Section, validated
 
@@ -160,8 +163,11 @@ class NodesSection(PointsSection):
     def build(self, where: Where) -> FlexibleBody:
         """The body."""
         given = {name: getattr(self, name) for name in self.ARRAYS}
+        recovery: dict[str, Any] = {}
         if self.file is not None:
-            read = from_npz(where / "file", self.file, self.group, self.ARRAYS)
+            known = (*self.ARRAYS, *(f"recovery/{name}" for name in RECOVERY_ARRAYS))
+            read = from_npz(where / "file", self.file, self.group, known)
+            recovery = nested({key: read.pop(key) for key in known if key in read and "/" in key})
             if "names" in read:
                 read["names"] = [str(name) for name in read["names"].ravel()]
             given |= {name: x for name, x in read.items() if given[name] is None}
@@ -169,7 +175,8 @@ class NodesSection(PointsSection):
             if given[name] is None:
                 raise where.error(f"{name!r} is missing: neither here nor in an .npz.")
         with where.checked():
-            return FlexibleBody.from_nodes(**given)
+            body = FlexibleBody.from_nodes(**given)
+        return _recovering(body, recovery, where / "file")
 
 
 class NodeShapesSection(Section):
@@ -253,6 +260,29 @@ def _numbers_of_points(name: str, given: Any, width: int, count: int) -> np.ndar
     return found
 
 
+class LoadStiffnessSection(Section):
+    """What loads would do to the stiffness of a body whose model leaves it out; `simulate` warns by it."""
+
+    acceleration: Annotated[Any, numbers((3, "b", "b"))]
+    angular: Annotated[Any, numbers((3, "b", "b"))]
+    spin: Annotated[Any, numbers((3, 3, "b", "b"))]
+    forces: Annotated[Any, numbers(("n", 3, "b", "b"))]
+
+    def build(self, where: Where, n: int, m: int) -> LoadStiffness:
+        """That of a body of n nodes and m modes."""
+        with where.checked():
+            b = np.shape(self.acceleration)[-1]
+            if b not in (m, m + 6):
+                raise ArgumentValueError(
+                    f"acceleration has {b} columns; a body of {m} modes has {m}, or {m + 6} with its rigid-body motions."
+                )
+            sizes = {"acceleration": (3, b, b), "angular": (3, b, b), "spin": (3, 3, b, b)}
+            sizes["forces"] = (n, 3, b, b)
+            hint = f"The body has {n} nodes and {m} modes."
+            given = {x: array(x, getattr(self, x), size, hint) for x, size in sizes.items()}
+            return LoadStiffness(m, **given)
+
+
 class ModalSection(Section):
     """A flexible body whose mass is not at its nodes but at points of its own or given by modal integrals.
 
@@ -265,24 +295,26 @@ class ModalSection(Section):
     stiffness: Annotated[Any, numbers(("m", "m"))] | None = None
     damping: Annotated[Any, numbers(("m", "m"))] | None = None
     outline: OutlineSection | None = None
+    load_stiffness: LoadStiffnessSection | None = None
     file: FileName | None = None
     group: Name | None = None
 
-    def _from_file(self, where: Where) -> ModalSection:
-        """The section whose content is in the .npz."""
+    def _from_file(self, where: Where) -> FlexibleBody:
+        """The body that is in the .npz."""
         beside = [key for key in self.model_fields_set if key not in ("file", "group")]
         if beside:
             raise where.error(
                 f"{beside[0]!r} is given beside 'file', which has all of the body. Leave one of them out.", beside[0]
             )  # fmt: skip
         assert self.file is not None
-        arrays = from_npz(where / "file", self.file, self.group, None)
-        return validated(ModalSection, nested(arrays), where / "file")
+        return body_of_arrays(
+            ModalSection, from_npz(where / "file", self.file, self.group, None), where / "file"
+        )
 
     def build(self, where: Where) -> FlexibleBody:
         """The body."""
         if self.file is not None:
-            return self._from_file(where).build(where)
+            return self._from_file(where)
         for name in ("nodes", "stiffness"):
             if getattr(self, name) is None:
                 raise where.error(f"{name!r} is missing.")
@@ -320,7 +352,12 @@ class ModalSection(Section):
             )
         outline = None if self.outline is None else self.outline.build(where / "outline", m)
         nodes = Nodes(tuple(self.nodes.names), shapes)
-        return FlexibleBody(carrier, nodes, stiffness, damping, outline=outline)
+        loaded = None
+        if self.load_stiffness is not None:
+            loaded = self.load_stiffness.build(where / "load_stiffness", n, m)
+        return FlexibleBody(
+            carrier, nodes, stiffness, damping, outline=outline, load_stiffness=loaded
+        )
 
 
 def nested(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -337,6 +374,26 @@ def nested(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     return found
 
 
+def body_of_arrays(
+    kind: type[ModalSection | NodesSection], arrays: dict[str, np.ndarray], where: Where
+) -> FlexibleBody:
+    """The body of an .npz, with the strains and section forces there."""
+    content = nested(arrays)
+    recovery = {"recovery": content.pop("recovery")} if "recovery" in content else {}
+    return _recovering(validated(kind, content, where, "").build(where), recovery, where)
+
+
+def _recovering(body: FlexibleBody, content: dict[str, Any], where: Where) -> FlexibleBody:
+    """The body with what an .npz says about strains and section forces, if it does."""
+    recovery = content.get("recovery")
+    if recovery is None:
+        return body
+    if not isinstance(recovery, dict):
+        raise where.error("recovery must be arrays recovery/gauges, recovery/strain, ....")
+    section = validated(BodyRecoverySection, unpacked(recovery, where), where, "recovery/")
+    return section.build(body, where)
+
+
 def flattened(content: dict[str, Any], prefix: str = "") -> dict[str, np.ndarray]:
     """The content of a section of a body as the arrays of an .npz."""
     arrays: dict[str, np.ndarray] = {}
@@ -348,6 +405,27 @@ def flattened(content: dict[str, Any], prefix: str = "") -> dict[str, np.ndarray
     return arrays
 
 
+class BodyRecoverySection(RecoverySection):
+    """Strains and section forces of a body.
+
+    beam : the beam whose modes the body has, and whose section forces are its own.
+    """
+
+    beam: BeamSection | None = None
+
+    def build(self, body: Any, where: Where) -> FlexibleBody:
+        """The body with them."""
+        made = super().build(body, where)
+        if self.beam is None:
+            return made
+        beam = self.beam.build(where / "beam")
+        if (beam.modes, beam.node_set.names) != (body.modes, body.node_set.names):
+            raise where.error("the beam must have the modes and the nodes of the body.", "beam")
+        whole, given = beam.recovered(), made.recovery
+        assert whole is not None and given is not None
+        return made.with_recovery(replace(given, forces=whole.forces, beam=whole.beam))
+
+
 class BodySection(Section):
     """One body, by the key that names its kind: the table of the sections that read them."""
 
@@ -356,7 +434,7 @@ class BodySection(Section):
     beam: BeamSection | None = None
     nodes: NodesSection | None = None
     modal: ModalSection | None = None
-    recovery: RecoverySection | None = None
+    recovery: BodyRecoverySection | None = None
 
     def build_body(self, where: Where) -> Body:
         """The body."""
@@ -384,7 +462,12 @@ def body_data(body: Body, expand: bool) -> dict[str, Any]:
         )
     data = WRITERS[body.kind](body, expand)
     recovery = body.recovery if "beam" in data else body.recovered()
-    return data if recovery is None else data | {"recovery": recovery_data(recovery)}
+    if recovery is None:
+        return data
+    found = recovery_data(recovery)
+    return data | {
+        "recovery": found if recovery.beam is None else found | {"beam": beam_data(recovery.beam)}
+    }
 
 
 def rigid_data(body: RigidBody, expand: bool) -> dict[str, Any]:
@@ -412,7 +495,11 @@ def flexible_data(body: FlexibleBody, expand: bool) -> dict[str, Any]:
     outline = {} if body.outline is None else {"outline": outline_data(body.outline)}
     if points is None:
         integrals = _present(body.carrier, IntegralsSection.model_fields)
-        return {"modal": {"integrals": integrals, "nodes": named} | matrices | outline}
+        content = {"integrals": integrals, "nodes": named} | matrices | outline
+        if body.load_stiffness is not None:
+            fields = LoadStiffnessSection.model_fields
+            content["load_stiffness"] = _present(body.load_stiffness, fields)
+        return {"modal": content}
     masses = _present(points, PointsSection.model_fields)
     if not outline and all(name in masses and same(shapes[name], masses[name]) for name in shapes):
         return {"nodes": {"names": list(nodes.names)} | masses | matrices}
@@ -437,6 +524,15 @@ WRITERS: dict[str, Callable[[Any, bool], dict[str, Any]]] = {
     RigidBody.kind: rigid_data,
     FlexibleBody.kind: flexible_data,
 }
+
+
+def npz_data(data: dict[str, Any]) -> tuple[str, dict[str, np.ndarray]] | None:
+    """The key of the section and the arrays of a body for an .npz, from `body_data`; None for rigid bodies and beams."""
+    for kind in ("nodes", "modal"):
+        if kind in data:
+            recovery = {"recovery": packed(data["recovery"])} if "recovery" in data else {}
+            return kind, flattened(data[kind] | recovery)
+    return None
 
 
 def beam_data(recipe: Any) -> dict[str, Any]:

@@ -9,11 +9,10 @@ import numpy as np
 from limber.bodies import FlexibleBody
 from limber.checks import shown
 from limber.errors import ArgumentTypeError
-from limber.io.bodies import ModalSection, NodesSection, flattened, flexible_data, nested
+from limber.io.bodies import ModalSection, NodesSection, body_data, body_of_arrays, npz_data
 from limber.io.document import Document
 from limber.io.files import file_path
 from limber.io.npz import from_npz
-from limber.io.section import validated
 from limber.whole import replacing
 
 
@@ -25,9 +24,8 @@ def read_body(path: str | PathLike) -> FlexibleBody:
     file = file_path(path)
     where = Document(file, text="{}").root
     arrays = from_npz(where, file.name, None, None)
-    if "nodes/names" in arrays:
-        return validated(ModalSection, nested(arrays), where).build(where)
-    return validated(NodesSection, nested(arrays), where).build(where)
+    kind = ModalSection if "nodes/names" in arrays else NodesSection
+    return body_of_arrays(kind, arrays, where)
 
 
 def write_body(body: FlexibleBody, path: str | PathLike) -> str:
@@ -41,7 +39,9 @@ def write_body(body: FlexibleBody, path: str | PathLike) -> str:
     """
     if getattr(body, "kind", None) != FlexibleBody.kind:
         raise ArgumentTypeError(f"body must be a FlexibleBody, got {shown(body)}.")
-    ((kind, content),) = flexible_data(body, expand=True).items()
+    found = npz_data(body_data(body, expand=True))
+    assert found is not None
+    kind, arrays = found
     with replacing(file_path(path)) as stream:
-        np.savez_compressed(stream, **flattened(content))  # type: ignore[arg-type]
+        np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
     return kind

@@ -1,4 +1,4 @@
-"""Structures from CalculiX and Abaqus: stored matrices with the node and element tables of the deck."""
+"""Structures from CalculiX: stored matrices with the node and element tables of the deck."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def read_calculix(
         and mass.  Times are in seconds.
 
     The deck must hold no node (*BOUNDARY): CalculiX leaves out the freedoms that are held, and their mass with them.
-    A node ROT NODE of *RIGID BODY becomes the rotations of its REF NODE.  Nodes are named by their numbers.
+    A node ROT NODE of *RIGID BODY becomes the rotations of its REF NODE.  Nodes are named by their numbers; the node sets
+    of a deck (*NSET, and NSET= of *NODE) become groups.
     """
     job, factors = Source(path), scales(units)
     stiffness, mass, order = (job.beside(s) for s in (".sti", ".mas", ".dof"))
@@ -48,50 +49,13 @@ def read_calculix(
         )
     labels = _read_order(order)
     K, M = (_read_triplets(file, len(labels)) for file in (stiffness, mass))
-    deck = _read_geometry(geometry_source)
+    deck = read_geometry(geometry_source)
     structure = structure_of_labels(stiffness, labels, M, K, deck, geometry_source, factors)
     geometry_source.report("The matrices have in them whatever these say about mass and stiffness.")
     return structure
 
 
-def read_abaqus(
-    stiffness: str | PathLike,
-    mass: str | PathLike,
-    geometry: str | PathLike,
-    *,
-    units: str | tuple[float, float] = "m-kg",
-) -> Structure:
-    """The structure of the matrices that Abaqus writes (`*MATRIX GENERATE, STIFFNESS, MASS` and `*MATRIX OUTPUT`).
-
-    Parameters
-    ----------
-    stiffness, mass : files .mtx in the format of matrix input: node, direction, node, direction, value.
-    geometry : the deck (.inp) with nodes and elements, written flat, without parts and instances.
-    units : as of `read_calculix`.
-    """
-    factors = scales(units)
-    sources = Source(stiffness, "stiffness"), Source(mass, "mass")
-    geometry_source = Source(geometry, "geometry")
-    tables = [_read_labelled(source) for source in sources]
-    labels = sorted({*tables[0][0], *tables[0][1], *tables[1][0], *tables[1][1]})
-    row = {label: i for i, label in enumerate(labels)}
-    K, M = (
-        symmetric_of_triplets(
-            source,
-            np.array([row[label] for label in first]),
-            np.array([row[label] for label in second]),
-            np.array(values),
-            len(labels),
-        )
-        for source, (first, second, values) in zip(sources, tables)
-    )
-    deck = _read_geometry(geometry_source)
-    structure = structure_of_labels(sources[0], labels, M, K, deck, geometry_source, factors)
-    geometry_source.report("The matrices have in them whatever these say about mass and stiffness.")
-    return structure
-
-
-def _read_geometry(source: Source) -> Deck:
+def read_geometry(source: Source) -> Deck:
     """Nodes and elements of a deck or of results."""
     deck = frd_geometry(source) if source.path.suffix.lower() == ".frd" else read_deck(source)
     if not deck.numbers:
@@ -143,37 +107,3 @@ def _read_triplets(source: Source, n: int) -> sp.csr_array:
             "whole?"
         )
     return symmetric_of_triplets(source, rows, columns, table[:, 2], n)
-
-
-def _read_labelled(source: Source) -> tuple[list[Label], list[Label], list[float]]:
-    """A file .mtx of Abaqus: node, direction, node, direction, value."""
-    first: list[Label] = []
-    second: list[Label] = []
-    values: list[float] = []
-    for line, text in enumerate(source.text().splitlines(), 1):
-        if not text.strip() or text.lstrip().startswith("*"):
-            continue
-        words = text.replace(",", " ").split()
-        try:
-            i, d, j, e = map(int, words[:4])
-            value = float(words[4])
-            good = (
-                len(words) == 5
-                and min(i, j) > 0
-                and {d, e} <= set(range(1, 7))
-                and np.isfinite(value)
-            )
-        except (ValueError, IndexError):
-            good = False
-        if not good:
-            raise source.error(
-                "must be node, direction, node, direction, value, with directions from 1 to 6 and no internal nodes, got "
-                f"{shown(text.strip())}. Write it with *MATRIX OUTPUT, FORMAT=MATRIX INPUT.",
-                line,
-            )
-        first.append((i, d))
-        second.append((j, e))
-        values.append(value)
-    if not values:
-        raise source.error("there are no entries in it. Is the file cut off?")
-    return first, second, values

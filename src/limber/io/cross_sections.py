@@ -85,6 +85,8 @@ class CrossSectionSection(FileSection):
     EIyz: Number | None = None
     shear_centre: Annotated[Any, numbers((2,))] | None = None
     surface: Annotated[Any, numbers(("n", 2))] | None = None
+    E: Positive | None = None
+    shear_stress: Annotated[Any, numbers((3,))] | None = None
 
     def build(self, where: Where) -> Section:
         """The cross section."""

@@ -1,7 +1,8 @@
-"""Input decks of CalculiX and Abaqus: their node and element tables."""
+"""Input decks of CalculiX and Abaqus: their node and element tables and their node sets."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from limber.checks import Array, shown
 from limber.io.elements import Element
+from limber.io.node_sets import NodeSets
 from limber.io.sources import Source, number, whole_number
 
 #: Element types by the start of their name: what they are, corners, nodes.  Longer starts are looked up first.
@@ -24,27 +26,35 @@ TYPES = {
 }  # fmt: skip
 #: Keywords that say nothing about where nodes and elements are, and that the stored matrices have in them already.
 _SILENT = {
-    "HEADING", "MATERIAL", "ELASTIC", "DENSITY", "DAMPING", "EXPANSION", "NSET", "ELSET", "SURFACE", "STEP", "FREQUENCY",
-    "END STEP", "SOLID SECTION", "SHELL SECTION", "BEAM SECTION", "MEMBRANE SECTION", "MASS", "SPRING", "DASHPOT",
+    "HEADING", "MATERIAL", "DENSITY", "DAMPING", "EXPANSION", "ELSET", "SURFACE", "FREQUENCY",
+    "SOLID SECTION", "SHELL SECTION", "BEAM SECTION", "MEMBRANE SECTION", "MASS", "SPRING", "DASHPOT",
     "ORIENTATION", "NODE PRINT", "EL PRINT", "NODE FILE", "EL FILE", "NODE OUTPUT", "ELEMENT OUTPUT", "OUTPUT",
     "CONTACT FILE", "CONTACT PRINT", "RIGID BODY", "EQUATION", "MPC", "TIE", "COUPLING", "KINEMATIC",
     "DISTRIBUTING COUPLING", "DISTRIBUTING", "TRANSFORM", "PARAMETER", "PREPRINT", "RESTART", "MATRIX GENERATE",
-    "MATRIX OUTPUT", "PART", "END PART", "ASSEMBLY", "END ASSEMBLY", "USER MATERIAL", "DEPVAR", "ROTARY INERTIA",
+    "MATRIX OUTPUT", "USER MATERIAL", "DEPVAR", "ROTARY INERTIA",
     "BOUNDARY", "AMPLITUDE", "INITIAL CONDITIONS",
 }  # fmt: skip
+#: Keywords that have an END.
+_ENDED = ("STEP", "PART", "INSTANCE", "ASSEMBLY")
 #: The most files that a deck may include, one in the other or beside each other.
 _INCLUDES = 100
 
 
 @dataclass
 class Deck:
-    """What a deck says about geometry: nodes and their places, elements, rigid bodies, what is fixed."""
+    """What a deck says about geometry: nodes, their places and sets, elements, rigid bodies, what is fixed."""
 
     numbers: list[int] = field(default_factory=list)
     places: list[Array] = field(default_factory=list)
     elements: list[Element] = field(default_factory=list)
+    sets: NodeSets = field(default_factory=NodeSets)
     turning: dict[int, int] = field(default_factory=dict)  # rotation node -> its reference node
+    elastic: list[tuple[float, float] | None] = field(
+        default_factory=list
+    )  # E, nu of each; None: others
     fixed_at: int | None = None  # the line of the first *BOUNDARY
+    opened: Counter[str] = field(default_factory=Counter)  # how often each of _ENDED comes
+    ended: Counter[str] = field(default_factory=Counter)  # and its END
 
     @property
     def position(self) -> Array:
@@ -70,6 +80,21 @@ def read_deck(source: Source) -> Deck:
             continue
         if keyword == "NODE":
             _node(file, line, text, deck, known)
+            if "NSET" in options:
+                deck.sets.add(options["NSET"].strip("\"'"), deck.numbers[-1:])
+        elif keyword == "ELASTIC":
+            _elastic(file, line, text, deck)
+        elif keyword == "INSTANCE":
+            if any(
+                number(file, x, line, "a number of *INSTANCE") for x in text.split(",") if x.strip()
+            ):
+                raise file.error(
+                    "*INSTANCE moves or turns its part: write the deck flat (in Abaqus, with 'Do not use parts and "
+                    "assemblies'), so that its nodes are where the matrices have them.",
+                    line,
+                )
+        elif keyword == "NSET" and "ELSET" not in options:
+            deck.sets.read_line(file, line, text, options)
         elif keyword == "ELEMENT":
             kind, corners, need = _type(file, line, options)
             rest += [x for x in text.split(",") if x.strip()]
@@ -86,6 +111,11 @@ def read_deck(source: Source) -> Deck:
             rest = []
     if rest:
         raise _cut(file, line, need, rest)
+    for keyword, count in deck.opened.items():
+        if count != deck.ended[keyword]:
+            raise source.error(
+                f"there is a *{keyword} without its *END {keyword}. Is the file cut off?"
+            )
     for _, _, used in deck.elements:
         missing = [node for node in used if node not in known]
         if missing:
@@ -131,11 +161,24 @@ def _start(
         return
     if keyword == "ELEMENT":
         _type(file, line, options)
-    elif keyword == "INSTANCE":
-        raise file.error(
-            "the deck is one of parts and instances: write it flat (in Abaqus, with 'Do not use parts and assemblies').",
-            line,
-        )
+    elif keyword == "NSET":
+        if not options.get("NSET"):
+            raise file.error("*NSET needs NSET= the name of the set.", line)
+        if "ELSET" in options:
+            source.ignore(f"*NSET, NSET={options['NSET']}, ELSET={options['ELSET']}")
+    elif keyword in _ENDED:
+        deck.opened[keyword] += 1
+        if keyword in ("PART", "INSTANCE") and deck.opened[keyword] > 1:
+            raise file.error(
+                "the deck is one of several parts and instances, whose nodes have other numbers in the matrices: write it "
+                "flat (in Abaqus, with 'Do not use parts and assemblies').",
+                line,
+            )
+    elif keyword.removeprefix("END ") in _ENDED:
+        deck.ended[keyword.removeprefix("END ")] += 1
+    elif keyword == "ELASTIC":
+        isotropic = options.get("TYPE", "ISOTROPIC").upper() in ("ISOTROPIC", "ISO")
+        deck.elastic.append((0.0, 0.0) if isotropic else None)
     elif keyword == "BOUNDARY" and deck.fixed_at is None:
         deck.fixed_at = line
     elif keyword == "RIGID BODY" and "ROT NODE" in options and "REF NODE" in options:
@@ -177,6 +220,19 @@ def _node(file: Source, line: int, text: str, deck: Deck, known: set[int]) -> No
     known.add(node)
     deck.numbers.append(node)
     deck.places.append(np.array(place + [0.0] * (3 - len(place))))
+
+
+def _elastic(file: Source, line: int, text: str, deck: Deck) -> None:
+    """A line of *ELASTIC: E, nu, and a temperature; a material that has several lines depends on it."""
+    first = deck.elastic[-1] == (0.0, 0.0)
+    words = [*text.split(","), "", ""]
+    deck.elastic[-1] = None
+    if first and not "".join(words[2:]).strip():
+        E, nu = (
+            number(file, x, line, f"{name} of *ELASTIC") if x.strip() else 0.0
+            for name, x in zip(("E", "nu"), words)
+        )
+        deck.elastic[-1] = (E, nu)
 
 
 def _cut(file: Source, line: int, need: int, rest: list[str]):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -123,8 +124,14 @@ class Where:
         return FileError(text, file, line, column, key)
 
     @contextmanager
-    def checked(self, *under: str) -> Iterator[None]:
-        """Add the place in the file to errors raised inside the block; `under` names sections to search for it."""
+    def checked(
+        self, *under: str, places: Mapping[str, tuple[Key, ...]] = MappingProxyType({})
+    ) -> Iterator[None]:
+        """Add the place in the file to errors raised inside the block.
+
+        under : sections in which the entry that a message names is searched.
+        places : where the file has what messages call by these names.
+        """
         try:
             with np.errstate(all="ignore"):
                 yield
@@ -135,6 +142,9 @@ class Where:
         except LimberError as error:
             # The message names the entry: by its first word, or as the option that a joint does not take.
             names = re.findall(r"^\w+|(?<= takes no )\w+", str(error))
+            for name in names:
+                if name in places:
+                    raise self.error(str(error), *places[name]) from error
             for section in (*((s,) for s in under), ()):
                 here = Where(self.document, (*self.path, *section))
                 for name in names:

@@ -10,7 +10,8 @@ import numpy as np
 
 from limber.assembly import Assembly, System
 from limber.errors import FileError
-from limber.io.bodies import body_data, flattened, same
+from limber.io.bodies import body_data, npz_data, same
+from limber.io.closures import closure_data
 from limber.io.joints import joint_data
 from limber.io.model import FORMAT
 from limber.io.yaml_writer import emit
@@ -81,6 +82,8 @@ def model_data(model: Assembly | System, expand_beams: bool = False) -> dict[str
         if item.inboard is not None:
             entry["inboard"] = _node(item.body, item.inboard)
         data["bodies"][name] = entry
+    if model.closures:
+        data["closures"] = [closure_data(c, model.attachments) for c in model.closures.values()]
     return data
 
 
@@ -91,11 +94,13 @@ def _node(body: Any, number: int) -> str:
 def _move_arrays(bodies: dict[str, Any], file: str, store: dict[str, np.ndarray]) -> None:
     """Move the arrays of bodies with mode shapes from the content of the file to `store`."""
     for i, (name, entry) in enumerate(bodies.items()):
-        for kind in ("nodes", "modal"):
-            if kind not in entry:
-                continue
-            group = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f"body {i}"
-            while f"{group}/stiffness" in store:
-                group += "'"
-            store |= flattened(entry[kind], f"{group}/")
-            entry[kind] = {"file": file, "group": group}
+        found = npz_data(entry)
+        if found is None:
+            continue
+        kind, arrays = found
+        group = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f"body {i}"
+        while f"{group}/stiffness" in store:
+            group += "'"
+        store |= {f"{group}/{key}": values for key, values in arrays.items()}
+        entry[kind] = {"file": file, "group": group}
+        entry.pop("recovery", None)

@@ -58,8 +58,8 @@ def save(
     expand_beams : True to write the numbers of a beam (mode shapes at all of its mass points) instead of its few
         arguments.  Otherwise `load` computes the beam anew: the result is the same to the bit with the same
         versions of NumPy and SciPy, and the same to rounding with others.
-    arrays : "inline", or "npz" to put the arrays of bodies with mode shapes, and the lines and surfaces that pictures show
-        of reduced structures, into an .npz beside the file.  An existing .npz of that name is replaced together with its
+    arrays : "inline", or "npz" to put the arrays of bodies with mode shapes, with strains, section forces, and the lines
+        and surfaces that pictures show of reduced structures, into an .npz beside the file.  An existing .npz of that name is replaced together with its
         model file; one without a model file is refused.
     """
     if not isinstance(assembly, (Assembly, System)):

@@ -14,6 +14,7 @@ from limber.io.deck import Deck
 from limber.io.elements import outline
 from limber.io.sources import Source, number, whole_number
 from limber.io.units import scales
+from limber.short_repr import short_repr
 
 #: Elements by their type in the file: what they are, corners, nodes.
 _TYPES = {
@@ -34,12 +35,29 @@ class FrdModes:
     edges, triangles : for pictures, numbers of rows; None where there are none.
     """
 
+    __repr__ = short_repr
+
     names: tuple[str, ...]
     position: Array
     omega: Array
     translation: Array
     edges: np.ndarray | None
     triangles: np.ndarray | None
+
+    def __str__(self) -> str:
+        """A table of the frequencies and of the node that moves most in each mode."""
+        size = np.linalg.norm(self.translation, axis=1)  # (n, m)
+        width = max(len("moves most at node"), *map(len, self.names))
+        lines = [
+            f"{len(self.names)} nodes",
+            f"mode  {'rad/s':>12}  {'Hz':>12}  {'moves most at node':>{width}}",
+        ]
+        for i, omega in enumerate(self.omega):
+            node = self.names[int(size[:, i].argmax())]
+            lines.append(
+                f"{i + 1:4d}  {omega:12.6g}  {omega / (2.0 * np.pi):12.6g}  {node:>{width}}"
+            )
+        return "\n".join(lines)
 
 
 def read_frd(path: str | PathLike, *, units: str | tuple[float, float] = "m-kg") -> FrdModes:

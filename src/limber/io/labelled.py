@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from limber.checks import Array
 from limber.errors import ModelWarning, warn
 from limber.io.deck import Deck
+from limber.io.deck_solid import deck_solid
 from limber.io.elements import outline
 from limber.io.sources import Source, several
 from limber.io.units import in_si
@@ -66,15 +67,40 @@ def structure_of_labels(
         "hold to reduce(clamped=...)."
     ):
         structure = Structure(
-            position, M, K, names=[str(n) for n in kept], edges=edges, triangles=triangles
+            position,
+            M,
+            K,
+            names=[str(n) for n in kept],
+            edges=edges,
+            triangles=triangles,
+            groups=_groups(geometry, geometry_source, rows),
+            geometric=deck_solid(geometry, rows, position, scales) if freedoms == 3 else None,
         )
     if left_out:
+        lost = set(left_out)
+        sets = [n for n, nodes in geometry.sets.by_name().items() if not lost.isdisjoint(nodes)]
+        of_sets = f" The set {several(sets)} is without it." if sets else ""
         warn(
             f"{source.path}: node {several(left_out)} of {geometry_source.path} has no freedoms in the matrices: it belongs to "
-            "no element or follows other nodes. It is left out.",
+            f"no element or follows other nodes. It is left out.{of_sets}",
             ModelWarning,
         )
     return structure
+
+
+def _groups(geometry: Deck, geometry_source: Source, rows: dict[int, int]) -> dict[str, list[int]]:
+    """The node sets of a deck in rows of nodes, without nodes that have none."""
+    groups, known = {}, set(geometry.numbers)
+    for name, nodes in geometry.sets.by_name().items():
+        missing = [node for node in nodes if node not in known]
+        if missing:
+            geometry_source.ignore(
+                f"node {several(missing)} of the set {name}, which no *NODE table has"
+            )
+        found = [rows[node] for node in nodes if node in rows]
+        if found:
+            groups[name] = found
+    return groups
 
 
 def _repeated(labels: Sequence[Label]) -> Label | None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 from limber.assembly import Assembly
 from limber.bodies import Body
 from limber.io.bodies import BodySection
+from limber.io.closures import ClosureSection
 from limber.io.dh import KINDS, DhRow, attach_dh
 from limber.io.document import Document, Where
 from limber.io.fields import (
@@ -146,6 +147,7 @@ class UrdfSection(Section):
     file: FileName
     root: Annotated[str, choice("fixed", "free")] = "fixed"
     stops: Flag = True
+    mimic: Flag = True
     flexible: dict[Name, FlexibleLinkSection] | None = None
     side_file: FileName | None = None
     attach: dict[Name, NodeName] | None = None
@@ -161,7 +163,15 @@ class UrdfSection(Section):
         with (where / "file").checked():
             robot = parse_urdf(where.folder / self.file)
         with where.checked():
-            attach_urdf(assembly, robot, bodies, root=self.root, attach=nodes, stops=self.stops)
+            attach_urdf(
+                assembly,
+                robot,
+                bodies,
+                root=self.root,
+                attach=nodes,
+                stops=self.stops,
+                mimic=self.mimic,
+            )
 
 
 def flexible_links(sections: dict, where: Where) -> dict[str, Body]:
@@ -187,6 +197,7 @@ class ModelSection(Section):
     urdf: UrdfSection | None = None
     dh: DhSection | None = None
     bodies: dict[Name, AttachedSection] | None = None
+    closures: list[ClosureSection] | None = None
 
     def build(self, where: Where, name: str) -> Assembly:
         """Build the assembly; `name` is used if the file gives none."""
@@ -200,6 +211,8 @@ class ModelSection(Section):
             self.dh.attach(assembly, where / "dh")
         for body, section in (self.bodies or {}).items():
             section.attach(assembly, body, where / "bodies" / body)
+        for i, closure in enumerate(self.closures or []):
+            closure.add(assembly, where / "closures" / i)
         return assembly
 
 

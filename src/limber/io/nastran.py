@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 
 import numpy as np
@@ -9,7 +10,7 @@ import scipy.sparse as sp
 
 from limber.errors import ArgumentValueError, ModelWarning, warn
 from limber.io.elements import outline
-from limber.io.nastran_bulk import Bulk, read_bulk
+from limber.io.nastran_bulk import Bulk, read_bulk, read_order
 from limber.io.nastran_matrices import Matrix, choose, read_matrices
 from limber.io.sources import Source, several
 from limber.io.units import in_si, scales
@@ -33,7 +34,7 @@ def read_nastran(
 
     Parameters
     ----------
-    path : the .asm file of an external superelement (EXTSEOUT with ASMBULK, EXTBULK and MATOP4 or DMIGPCH), with its
+    path : the .asm file of an external superelement (EXTSEOUT with ASMBULK, EXTBULK and MATOP4, DMIGOP2 or DMIGPCH), with its
         .pch and .op4 or .op2 beside it; or a bulk-data file (.bdf, .dat, .pch) with GRIDs, and DMIG matrices in it.
     matrices : file with the matrices: OP4, OP2, or DMIG in a punch file.  None: beside or in `path`.
     mass, stiffness : names of the matrices, such as "MGG" and "KGG".  None: the one pair MXX, KXX; MAA, KAA; ... there.
@@ -55,13 +56,22 @@ def read_nastran(
     bulk = read_bulk(geometry)
     punch = geometry.beside(".pch") if assembly else geometry
     if assembly and punch.exists():
-        bulk.order = read_bulk(punch, elements=False).order
+        bulk.order = read_order(punch)
     holder = _holder(geometry, punch, matrices)
-    M, K = choose(holder, read_matrices(holder), mass, stiffness)
+    M, K = (
+        _with_points(A, set(bulk.points))
+        for A in choose(holder, read_matrices(holder), mass, stiffness)
+    )
+    if assembly and punch.exists() and bulk.order is None and M.labels is None:
+        raise punch.error(
+            "there is no EXTRN card in it, which says what the rows of the matrices are. Is the file cut off?"
+        )
     labels = _labels(holder, bulk, M, K)
-    result = _made(holder, geometry, bulk, labels, *_aligned(holder, labels, M, K), factors)
+    used = _used(geometry, labels, *_aligned(holder, labels, M, K))
+    result = _made(holder, geometry, bulk, *used, factors)
     geometry.report("Whether the matrices have them in them, the files do not say.")
-    holder.report()
+    if holder is not geometry:
+        holder.report()
     return result
 
 
@@ -81,6 +91,13 @@ def _holder(geometry: Source, punch: Source, matrices: str | PathLike | None) ->
     )
 
 
+def _with_points(A: Matrix, points: set[int]) -> Matrix:
+    """The matrix with the direction 0 for scalar points, which is 1 in some rows and columns of real files."""
+    if A.labels is None:
+        return A
+    return replace(A, labels=tuple((p, 0 if p in points else d) for p, d in A.labels))
+
+
 def _labels(holder: Source, bulk: Bulk, M: Matrix, K: Matrix) -> list[Label]:
     """What the rows of the matrices are."""
     if M.labels is not None and K.labels is not None:
@@ -90,6 +107,12 @@ def _labels(holder: Source, bulk: Bulk, M: Matrix, K: Matrix) -> list[Label]:
     else:
         labels = [(g, d) for g in bulk.grids for d in range(1, 7)] + [(p, 0) for p in bulk.points]
         labels.sort()
+    wrong = [label for label in labels if not 0 <= label[1] <= 6]
+    if wrong:
+        raise holder.error(
+            f"rows of the matrices belong to the direction {wrong[0][1]} of GRID {wrong[0][0]}: directions are 1 to 6. Is the "
+            "file damaged?"
+        )
     missing = sorted({p for p, d in labels if d} - set(bulk.grids))  # points (d = 0) need no place
     if missing:
         raise holder.error(
@@ -110,8 +133,11 @@ def _aligned(
         values = A.values
         if A.labels is not None:
             at, entries = np.array([row[label] for label in A.labels]), values.tocoo()
+            i, j = at[entries.row], at[entries.col]
+            # the mirror image of an entry of one triangle, if a point has two directions in its labels
+            once = np.unique(i * len(row) + j, return_index=True)[1]
             values = sp.csr_array(
-                (entries.data, (at[entries.row], at[entries.col])), shape=(len(row), len(row))
+                (entries.data[once], (i[once], j[once])), shape=(len(row), len(row))
             )
         if values.shape != (len(row), len(row)):
             raise holder.error(
@@ -120,6 +146,27 @@ def _aligned(
             )
         both.append(values)
     return both[0], both[1]
+
+
+def _used(
+    geometry: Source, labels: list[Label], M: sp.csr_array, K: sp.csr_array
+) -> tuple[list[Label], sp.csr_array, sp.csr_array]:
+    """Labels and matrices of a superelement without the rows that have neither mass nor stiffness.
+
+    Nastran leaves scalar points for modes that were not found, and rotations of grids that only solids use.
+    """
+    if all(d for _, d in labels):
+        return labels, M, K
+    size = np.asarray(abs(M).sum(axis=0) + abs(K).sum(axis=0))
+    idle = [label for label, sum_of_row in zip(labels, size) if sum_of_row == 0.0]
+    points = [p for p, d in idle if d == 0]
+    grids = [p for p, d in idle if d == 4 and {(p, 5), (p, 6)} <= set(idle)]
+    for what, which in (("SPOINT", points), ("the rotations of GRID", grids)):
+        if which:
+            geometry.ignore(f"{what} {several(which)} without mass and stiffness")
+    gone = {(p, 0) for p in points} | {(p, d) for p in grids for d in (4, 5, 6)}
+    rows = [i for i, label in enumerate(labels) if label not in gone]
+    return [labels[i] for i in rows], M[rows][:, rows], K[rows][:, rows]
 
 
 def _made(

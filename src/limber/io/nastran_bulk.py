@@ -73,26 +73,15 @@ class Bulk:
     )
 
 
-def read_bulk(source: Source, elements: bool = True) -> Bulk:
+def read_bulk(source: Source) -> Bulk:
     """The geometry of a bulk-data file, and of those that it includes."""
-    bulk, n2p = pyyeti("bulk"), pyyeti("n2p")
-    source.text()  # whether it is a text file at all
-    names = (*_READ, *_CONSTRAINTS, *(_ELEMENTS if elements else ()))
-    with source.foreign("bulk data of Nastran"):
-        cards = bulk.rdcards(
-            str(source.path),
-            rf"({'|'.join(names)})\*?(?=[\s,]|$)",
-            return_var="list",
-            regex=True,
-            keep_name=True,
-            encoding="latin_1",
-        )
+    n2p = pyyeti("n2p")
+    cards = _cards(source, (*_READ, *_CONSTRAINTS, *_ELEMENTS))
     found = Bulk()
     grids: dict[int, tuple[int, list[float], int]] = {}
     systems: dict[int, list[float]] = {}
-    for card in cards or ():
-        name = str(card[0]).upper().rstrip("*").strip()
-        _add(source, found, grids, systems, name, card[1:])
+    for name, fields in cards:
+        _add(source, found, grids, systems, name, fields)
     found.grids = sorted(grids)
     if found.grids:
         _place(source, n2p, found, grids, systems)
@@ -110,6 +99,30 @@ def read_bulk(source: Source, elements: bool = True) -> Bulk:
                 f"an element uses GRID {missing[0]}, which the file does not have. Is it cut off?"
             )
     return found
+
+
+def read_order(source: Source) -> list[tuple[int, int]] | None:
+    """(grid, direction) of the rows of a superelement, from the EXTRN card of its punch file."""
+    found = Bulk()
+    for name, fields in _cards(source, ("EXTRN",)):
+        _add(source, found, {}, {}, name, fields)
+    return found.order
+
+
+def _cards(source: Source, names: Sequence[str]) -> list[tuple[str, list]]:
+    """(name, fields) of the cards of these names."""
+    bulk = pyyeti("bulk")
+    source.text()  # whether it is a text file at all
+    with source.foreign("bulk data of Nastran"):
+        cards = bulk.rdcards(
+            str(source.path),
+            rf"({'|'.join(names)})\*?(?=[\s,]|$)",
+            return_var="list",
+            regex=True,
+            keep_name=True,
+            encoding="latin_1",
+        )
+        return [(str(card[0]).upper().rstrip("*").strip(), card[1:]) for card in cards or ()]
 
 
 def _add(source: Source, found: Bulk, grids: dict, systems: dict, name: str, fields: list) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from limber.io.nastran_bulk import pyyeti
+from limber.io.nastran_op2 import read_op2
 from limber.io.sources import Source, several
 
 #: Names of mass and stiffness matrices that belong together, in the order in which they are looked for.
 PAIRS = (
     ("mxx", "kxx"), ("maax", "kaax"), ("maa", "kaa"), ("mgg", "kgg"), ("mjj", "kjj"), ("m2gg", "k2gg"), ("m2pp", "k2pp"),
+    ("matm", "matk"),
 )  # fmt: skip
 #: The most rows of a matrix.
 _MOST_ROWS = 3_000_000
@@ -34,9 +37,8 @@ def read_matrices(source: Source) -> dict[str, Matrix]:
     if kind == ".op4":
         found = _op4(source)
     elif kind == ".op2":
-        found = _op2(source) or _dmig(source)  # data blocks of matrices, or tables of DMIG
+        found = {name: Matrix(values, labels) for name, values, labels in read_op2(source)}
     else:
-        source.text()
         found = _dmig(source)
     if not found:
         raise source.error("there are no matrices in it.")
@@ -101,16 +103,10 @@ def _op4(source: Source) -> dict[str, Matrix]:
     }
 
 
-def _op2(source: Source) -> dict[str, Matrix]:
-    op2 = pyyeti("op2")
-    with source.foreign("OP2"), op2.OP2(str(source.path)) as file:
-        file.directory(verbose=False)
-        values = file.rdop2mats()
-    return {name.lower(): Matrix(matrix, None) for name, matrix in values.items()}
-
-
 def _dmig(source: Source) -> dict[str, Matrix]:
     bulk = pyyeti("bulk")
+    if not re.search(r"^DMIG", source.text(), re.MULTILINE | re.IGNORECASE):
+        return {}
     with source.foreign("DMIG"):
         given = bulk.rddmig(str(source.path), square=True, encoding="latin_1")
         found = {}

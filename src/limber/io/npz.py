@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from limber.checks import did_you_mean
+from limber.checks import did_you_mean, shown
 from limber.errors import LimberError
 from limber.io.document import Where
 from limber.io.files_read import note_read
@@ -40,7 +40,7 @@ def from_npz(where: Where, name: str, group: str | None, known: Sequence[str] | 
                     hint = did_you_mean(key, known)
                     raise where.error(f"{name} has the unknown array {full!r}. {hint}")
             return {key: data[full] for key, full in found.items()}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError, NotImplementedError) as error:
-        if isinstance(error, LimberError):
-            raise
-        raise where.error(f"{name} cannot be read as an .npz: {error}.") from None
+    except LimberError:
+        raise
+    except Exception as error:  # whatever zipfile, zlib and NumPy raise for a damaged file
+        raise where.error(f"{name} cannot be read as an .npz: {shown(error)}.") from None

@@ -56,12 +56,15 @@ class Section(BaseModel):
         return data
 
 
-def validated(section: type[S], data: Any, where: Where) -> S:
-    """Check `data`, found at `where`, and return it as a section; one FileError names everything that is wrong."""
+def validated(section: type[S], data: Any, where: Where, arrays: str | None = None) -> S:
+    """Check `data`, found at `where`, and return it as a section; one FileError names everything that is wrong.
+
+    arrays : what the names of arrays start with, for data of an .npz that `where` names; its messages name the arrays.
+    """
     try:
         return section.model_validate(data)
     except ValidationError as caught:
-        errors = [_placed(error, where) for error in caught.errors(include_url=False)]
+        errors = [_placed(error, where, arrays) for error in caught.errors(include_url=False)]
     first = errors[0]
     lines = [str(error) for error in errors[:LISTED]]
     if len(errors) > LISTED:
@@ -69,18 +72,26 @@ def validated(section: type[S], data: Any, where: Where) -> S:
     raise FileError("\n".join(lines), first.file, first.line, first.column, first.key)
 
 
-def _placed(error: Any, where: Where) -> FileError:
+def _placed(error: Any, where: Where, arrays: str | None) -> FileError:
     """One error of pydantic at its place in the file."""
+    path, text = _explained(error)
+    if arrays is None:
+        return where.error(text, *path)
+    return where.error(f"{arrays}{'/'.join(map(str, path))}: {text}")
+
+
+def _explained(error: Any) -> tuple[list[Any], str]:
+    """Where in the data an error of pydantic is, and what it says."""
     path = list(error["loc"])
     context = error.get("ctx", {})
     if error["type"] == "missing":
         *path, key = path
-        return where.error(f"{str(key)!r} is missing.", *path)
+        return path, f"{str(key)!r} is missing."
     if error["type"] == "limber":
-        return where.error(context["text"], *path, *context["at"])
+        return [*path, *context["at"]], context["text"]
     if error["type"] in ("dict_type", "list_type", "tuple_type"):
         kind = "a mapping" if error["type"] == "dict_type" else "a list"
-        return where.error(f"must be {kind}, got {named(error['input'])}.", *path)
+        return path, f"must be {kind}, got {named(error['input'])}."
     if error["type"].startswith("bool"):
-        return where.error(f"must be true or false, got {named(error['input'])}.", *path)
-    return where.error(f"{error['msg']} ({dotted(path)}).", *path)
+        return path, f"must be true or false, got {named(error['input'])}."
+    return path, f"{error['msg']} ({dotted(path)})."

@@ -19,7 +19,8 @@ from limber.whole import replacing
 _FORMAT = "limber_structure"
 _MATRIX = ("data", "indices", "indptr")
 _NEEDED = (_FORMAT, "position", "names", *(f"{A}_{part}" for A in "MK" for part in _MATRIX))
-_KNOWN = (*_NEEDED, "edges", "triangles")
+_GROUPS = ("group_names", "group_sizes", "group_nodes")
+_KNOWN = (*_NEEDED, "edges", "triangles", *_GROUPS)
 
 
 def write_structure(structure: Structure, path: str | PathLike) -> None:
@@ -40,6 +41,10 @@ def write_structure(structure: Structure, path: str | PathLike) -> None:
     for name in ("edges", "triangles"):
         if getattr(structure, name) is not None:
             arrays[name] = getattr(structure, name)
+    if structure.groups:
+        nodes = list(structure.groups.values())
+        values = np.array([*structure.groups]), np.array([*map(len, nodes)]), np.concatenate(nodes)
+        arrays |= dict(zip(_GROUPS, values))
     if structure.geometric is not None:
         warn(
             f"{file_path(path)}: the function geometric of the structure is not written: give it again after reading, for "
@@ -75,11 +80,24 @@ def read_structure_npz(source: Source) -> Structure:
         n = len(found["names"])
         M, K = (_matrix(source, found, name) for name in "MK")
         names = [str(name) for name in found["names"]]
+        groups = _groups(source, found)
     with source.checked():
         return Structure(
             found["position"], M, K, names=names if n else None,
-            edges=found.get("edges"), triangles=found.get("triangles"),
+            edges=found.get("edges"), triangles=found.get("triangles"), groups=groups,
         )  # fmt: skip
+
+
+def _groups(source: Source, found: dict[str, np.ndarray]) -> dict[str, list[int]]:
+    """Node numbers by the name of their group."""
+    if not any(name in found for name in _GROUPS):
+        return {}
+    names, sizes, nodes = (found.get(name, np.zeros(0)) for name in _GROUPS)
+    whole = all(x.ndim == 1 and x.dtype.kind in "iu" for x in (sizes, nodes))
+    if not whole or names.shape != sizes.shape or sizes.min() < 1 or sizes.sum() != nodes.size:
+        raise source.error("its groups are damaged: names, sizes and nodes do not fit together.")
+    parts = np.split(nodes, np.cumsum(sizes)[:-1])
+    return {str(name): part.tolist() for name, part in zip(names, parts)}
 
 
 def _matrix(source: Source, found: dict[str, np.ndarray], name: str) -> sp.csr_array:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
-from limber.errors import ArgumentValueError
+from limber.checks import shown
+from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.io.sources import Source
 from limber.io.units import scales
 from limber.structures import Structure
@@ -22,6 +23,7 @@ def read_structure(
     mass: str | PathLike | None = None,
     nodes: str | PathLike | None = None,
     matrices: str | PathLike | None = None,
+    matrix_names: tuple[str, str] | None = None,
 ) -> Structure | Superelement:
     """The structure or superelement of a file, whose name says what it is.
 
@@ -31,17 +33,21 @@ def read_structure(
         .op4 or .op2 of Nastran (`read_nastran`); the stiffness matrix, .mtx, of Matrix Market files
         (`read_matrix_market`) or of Abaqus (`read_abaqus`).
     units : of the numbers, as in `read_calculix`; those of an .npz are SI.
-    mass, nodes : for .mtx: the mass matrix, and the table of nodes or, of Abaqus, the deck (.inp).
+    mass : for .mtx: the mass matrix.
+    nodes : for .mtx: the table of nodes or, of Abaqus, the deck (.inp); for CalculiX the deck (.inp) or the results (.frd)
+        with the nodes, if they are not in the .inp of the job.
     matrices : for Nastran: the file with the matrices, if it is not beside or in `path`.
+    matrix_names : for Nastran: names of the mass and the stiffness matrix, such as ("MGG", "KGG").
     """
     source = Source(path)
     suffix = source.path.suffix.lower()
     is_matrix = suffix == ".mtx" or source.path.name.lower().endswith(".mtx.gz")
     for name, given, meant in (
-        ("mass", mass, is_matrix), ("nodes", nodes, is_matrix), ("matrices", matrices, suffix in _NASTRAN)
+        ("mass", mass, is_matrix), ("nodes", nodes, is_matrix or suffix in _CALCULIX),
+        ("matrices", matrices, suffix in _NASTRAN), ("matrix_names", matrix_names, suffix in _NASTRAN),
     ):  # fmt: skip
         if given is not None and not meant:
-            what = "of .mtx matrices" if name != "matrices" else "of Nastran"
+            what = "of Nastran" if name.startswith("matri") else "of .mtx matrices"
             raise ArgumentValueError(
                 f"{name} is for files {what}, and {source.path.name} is none: leave it out."
             )
@@ -58,15 +64,27 @@ def read_structure(
     if suffix in _CALCULIX:
         from limber.io.calculix import read_calculix  # noqa: PLC0415
 
-        return read_calculix(path, units=units)
+        return read_calculix(path, geometry=nodes, units=units)
     if suffix in _NASTRAN:
         from limber.io.nastran import read_nastran  # noqa: PLC0415
 
-        return read_nastran(path, matrices=matrices, units=units)
+        M, K = _names(matrix_names)
+        return read_nastran(path, matrices=matrices, mass=M, stiffness=K, units=units)
     raise source.error(
         f"files that end in {suffix or 'nothing'} are not known here. Known are .npz, {', '.join((*_CALCULIX, *_NASTRAN))} "
         "and .mtx; read_sid reads Standard Input Data."
     )
+
+
+def _names(names: Any) -> tuple[str | None, str | None]:
+    """Names of the mass and the stiffness matrix."""
+    if names is None:
+        return None, None
+    if not isinstance(names, tuple | list) or [type(name) for name in names] != [str, str]:
+        raise ArgumentTypeError(
+            f"matrix_names must be the names of the mass and the stiffness matrix, got {shown(names)}."
+        )
+    return names[0], names[1]
 
 
 def _from_matrices(source: Source, mass: Any, nodes: Any, units: Any) -> Structure:
@@ -77,7 +95,7 @@ def _from_matrices(source: Source, mass: Any, nodes: Any, units: Any) -> Structu
             "nodes (name x y z a line) or, for matrices of Abaqus, its deck (.inp)."
         )
     if str(nodes).lower().endswith(".inp"):
-        from limber.io.calculix import read_abaqus  # noqa: PLC0415
+        from limber.io.abaqus import read_abaqus  # noqa: PLC0415
 
         return read_abaqus(source.path, mass, nodes, units=units)
     from limber.io.matrix_market import read_matrix_market  # noqa: PLC0415

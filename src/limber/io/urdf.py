@@ -42,7 +42,7 @@ class UrdfLink:
 
 @dataclass(frozen=True, eq=False)
 class UrdfJoint:
-    """A joint with its limits, damping and friction, and its mimic (joint, factor, offset), which Limber does not use.
+    """A joint with its limits, damping and friction, and its mimic (joint, multiplier, offset).
 
     lower, upper, effort, velocity are None where the file does not give them, and may be infinite.
     """

@@ -13,6 +13,7 @@ from limber.bodies import Body, RigidBody
 from limber.checks import Array, did_you_mean, flag, listed, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError, ModelWarning, warn
 from limber.io.urdf import Urdf, UrdfJoint, parse_urdf
+from limber.io.urdf_mimic import gear_mimics
 from limber.io.urdf_physics import joint_physics
 from limber.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from limber.joints.physics import JointOptions
@@ -29,6 +30,7 @@ def read_urdf(
     attach: Mapping[str, str | int] | None = None,
     gravity=(0.0, 0.0, -9.81),
     stops: bool = True,
+    mimic: bool = True,
 ) -> Assembly:
     """Read the assembly of a URDF file: one body for each link, under the name of the link.
 
@@ -41,6 +43,7 @@ def read_urdf(
     attach : {joint: node}, the node of a flexible link that carries a joint; the nearest node by default.
     gravity : the acceleration of gravity in world axes, which URDF does not give.
     stops : False for joints without stops at `lower` and `upper`; their limits can still be read.
+    mimic : False for joints that move on their own where the file has a `<mimic>`.
 
     The joint coordinate is that of URDF; `floating` becomes Free, `planar` Planar(axis), and `continuous`
     and `revolute` Revolute.  Fixed joints stay as Fixed.
@@ -51,9 +54,12 @@ def read_urdf(
     joint by 1 % of its range into the stop, stop_stiffness = effort / (0.01 (upper - lower)).  Without an effort
     there are no stops (stop_stiffness=0), and the limits can still be read.
 
+    A joint that mimics another is geared to it (`Assembly.gear`), under the name of the joint: its position is
+    `multiplier` times that of the other plus `offset`.  If that one mimics a third joint, it is geared to the third.
+
     One ModelWarning names the joints with limits but no effort; those whose lower limit is not below the upper
-    one; mimics, which an Assembly does not have (`parse_urdf` returns them); dynamics and limits of planar and
-    floating joints; and links with an inertia that no distribution of mass has, which are kept as they are.
+    one; mimics of fixed joints, or all of them with mimic=False; dynamics and limits of planar and floating joints;
+    and links with an inertia that no distribution of mass has, which are kept as they are.
     """
     bodies: Mapping[str, Body] = {}
     nodes: dict[str, str | int] = {}
@@ -66,7 +72,7 @@ def read_urdf(
     robot = parse_urdf(path)
     assembly = Assembly(robot.name, gravity)
     nodes |= dict(attach or {})
-    return attach_urdf(assembly, robot, bodies, root=root, attach=nodes, stops=stops)
+    return attach_urdf(assembly, robot, bodies, root=root, attach=nodes, stops=stops, mimic=mimic)
 
 
 def attach_urdf(
@@ -77,6 +83,7 @@ def attach_urdf(
     root: str = "fixed",
     attach: Mapping[str, str | int] | None = None,
     stops: bool = True,
+    mimic: bool = True,
 ) -> Assembly:
     """Add a robot to an assembly; arguments as in `read_urdf`."""
     if root not in ("fixed", "free"):
@@ -89,7 +96,7 @@ def attach_urdf(
             raise ArgumentTypeError(f"flexible[{name!r}] must be a body, got {shown(body)}.")
     bodies = {name: _body(robot, name, flexible) for name in robot.links}
     physics, notes = joint_physics(robot.joints.values(), flag("stops", stops))
-    _report(robot, flexible, bodies, notes)
+    follows = flag("mimic", mimic)
     children: dict[str, list[UrdfJoint]] = {name: [] for name in robot.links}
     for joint in robot.joints.values():
         children[joint.parent].append(joint)
@@ -108,6 +115,8 @@ def attach_urdf(
             except LimberError as error:
                 raise inboard.element.error(f"joint {inboard.name!r}: {error}") from error
         stack += [(child.child, child) for child in reversed(children[name])]
+    notes += gear_mimics(assembly, robot.joints) if follows else _own_motions(robot)
+    _report(robot, flexible, bodies, notes)
     return assembly
 
 
@@ -120,14 +129,18 @@ def _check_names(argument: str, given: Mapping, known: Mapping, what: str) -> No
             raise ArgumentValueError(f"{argument} names the unknown {what} {shown(name)}. {hint}")
 
 
+def _own_motions(robot: Urdf) -> list[str]:
+    """What to warn of where mimics are left out."""
+    return [
+        f"joint {joint.name!r} mimics {joint.mimic[0]!r}: it moves on its own here"
+        for joint in robot.joints.values()
+        if joint.mimic is not None
+    ]
+
+
 def _report(robot: Urdf, flexible: Mapping, bodies: Mapping, of_joints: list[str]) -> None:
     """Warn of what the model leaves out and would change the motion."""
     notes = list(of_joints)
-    for joint in robot.joints.values():
-        if joint.mimic is not None:
-            notes.append(
-                f"joint {joint.name!r} mimics {joint.mimic[0]!r}: it moves on its own here"
-            )
     for name, body in flexible.items():
         mass = robot.links[name].mass
         if mass and abs(body.mass - mass) > 0.01 * mass:

@@ -69,8 +69,6 @@ def flattened(topo, n: int, groups: int) -> np.ndarray:
     """The rows of n bodies, their groups and their modal rows in one flat array, with references by starting index."""
     topo[0, [L.END, L.GROUPS_END]] = (n + 1) * L.COLUMNS, (n + 1 + groups) * L.COLUMNS
     topo[1 : n + 1, [L.PARENT, L.GROUP, L.MODAL, L.BENT]] *= L.COLUMNS
-    topo[: n + 1, L.FRONT] *= L.COLUMNS
-    topo[0, [L.CLOSURES, L.CLOSURES_END]] *= L.COLUMNS
     return topo.ravel()
 
 

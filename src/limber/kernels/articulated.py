@@ -5,7 +5,7 @@ Solves    P(k) = sum_c A(c) Gamma(c) A(c)^T + M_m(k), D_f = H_f P H_f^T, P_R = P
           (Jain & Rodriguez, Eqs. (63), (64); there z_R contains g eps_f and P_R a_mR, here the latter is
           added after the hinge is eliminated, as P_R_plus a_mR)
 Given     q, v, tau, external wrenches
-Computes  vdot; leaves P, K, 1/D, nu in work
+Computes  vdot; leaves P, its size, K, 1/D, nu in work
 Sweep     base to tip, tip to base, base to tip
 Cost      about 305 multiplications for a rigid body on a revolute joint; m^3/6 + 20 m^2 + 100 m
           + 300 more for m modes of any shape on a flexible parent.  Beams, whose integrals and shapes are
@@ -31,13 +31,15 @@ from .layout import (
     A_B,
     ACC,
     ALIGNED_NODE,
+    ANY_ALIGNED,
     BIAS,
     COLUMNS,
+    D_PIVOTS,
+    D_SIZE,
     DOFS,
     END,
     I_BIAS,
     INBOARD,
-    J_D,
     J_K,
     J_NU,
     JOINT,
@@ -47,6 +49,7 @@ from .layout import (
     MOVED_BY,
     PARENT,
     PHYSICS,
+    REACH,
     REVOLUTE,
     ROT,
     SCRATCH,
@@ -57,6 +60,7 @@ from .layout import (
     W_JOINT,
     W_MU,
     W_N,
+    W_PIVOTS,
     W_ZF,
     WORK,
     P,
@@ -181,7 +185,7 @@ def eliminate_joint(topo, const, work, q, v, tau, k, p):
         kg = scale(d, g)
         store3(work, i + J_K, ku)
         store3(work, i + J_K + 3, kg)
-        work[i + J_D] = d
+        work[topo[k + W_PIVOTS] + D_PIVOTS + r] = d
         work[i + J_NU] = eps * d
         A, B, C = downdate(A, B, C, ku, kg, u, g)
         n = axpy(eps, ku, n)
@@ -197,17 +201,31 @@ def eliminate_joint(topo, const, work, q, v, tau, k, p):
 
 
 @kernel
-def condense_modes(topo, work, tau, k):
+def note_size(topo, const, work, k):
+    """Leave in the pivot record of body k a bound of the inertia that P becomes on its way to the world.
+
+    The angular part of P, its trace a, grows by |o|^2 c at every joint, with c the trace of the linear part.
+    `native.state_checks` compares pivots with these bounds, which lie together, instead of going through all P.
+    """
+    i = topo[k + WORK] + P
+    angular = work[i] + work[i + 3] + work[i + 5]
+    linear = work[i + 15] + work[i + 18] + work[i + 20]
+    work[topo[k + W_PIVOTS] + D_SIZE] = angular + const[REACH] * linear
+
+
+@kernel
+def condense_modes(topo, const, work, tau, k):
     """Eliminate the modes of body k and return where in `work` its P_R is."""
     b = topo[k + WORK]
     if topo[k + INBOARD] != 0:
         bias_to_joint(topo, work, k)
         inertia_to_joint(topo, work, k)
+    p = b + P
     if topo[k + MODES] > 0:
-        eliminate_modes(topo, work, tau, k, b + SCRATCH)
-        return b + SCRATCH
-    else:
-        return b + P
+        p = b + SCRATCH
+        eliminate_modes(topo, work, tau, k, p)
+    note_size(topo, const, work, k)
+    return p
 
 
 @kernel
@@ -224,7 +242,7 @@ def condense_joint(topo, const, work, q, v, tau, k, p):
 @kernel
 def condense(topo, const, work, q, v, tau, k):
     """One step of the inward sweep: eliminate the freedoms of body k and add what remains to its parent."""
-    p = condense_modes(topo, work, tau, k)
+    p = condense_modes(topo, const, work, tau, k)
     condense_joint(topo, const, work, q, v, tau, k, p)
 
 
@@ -332,7 +350,8 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
         for k in range(COLUMNS, end, COLUMNS):
             world_place(topo, work, k)
         apply_external(topo, const, work, q, ext_count, ext_index, ext)
-    align_all_forces(topo, const, work, tau)
+    if topo[ANY_ALIGNED] != 0:
+        align_all_forces(topo, const, work, tau)
     for k in range(end - COLUMNS, 0, -COLUMNS):
         condense(topo, const, work, q, v, tau, k)
     for k in range(COLUMNS, end, COLUMNS):

@@ -2,7 +2,7 @@
 
 Solves    M vdot + bias = tau + A^T lambda,  A vdot + a0 = 0 (Rodriguez, Jain & Kreutz-Delgado, Eq. (2.17))
 Given     q, v, tau, external wrenches
-Computes  vdot; leaves lambda in work
+Computes  vdot
 Sweep     base to tip, tip to base, base to tip; the rows of closures go along (`closures`, `fronts`)
 Cost      that of the tree (`articulated`), and that of `fronts` for the bodies between the ends of closures
 """
@@ -17,7 +17,7 @@ from .articulated import (
     recover_joint,
     recover_modes,
 )
-from .closures import add_rows, observe, store_rates, store_violations
+from .closures import add_rows, observe, store_rates, store_violations, store_wrench
 from .forces import apply_external
 from .fronts import (
     clear,
@@ -58,11 +58,9 @@ from .layout import (
     OBSERVED,
     Q_JOINT,
     RELATED,
-    ROWS,
     V_JOINT,
     W_C,
     W_JOINT,
-    W_LAMBDA,
     W_ZF,
     WORK,
 )
@@ -92,7 +90,7 @@ def condense_with_rows(topo, const, work, q, v, tau, k, still):
     front = topo[k + FRONT]
     if topo[k + INBOARD] != 0:
         rows_to_joint(topo, work, k)
-    p = condense_modes(topo, work, tau, k)
+    p = condense_modes(topo, const, work, tau, k)
     if still != 0:
         still_modes(topo, work, k)
     if topo[k + MODES] > 0:
@@ -151,14 +149,6 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
 
 
 @kernel
-def forces_and_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, out):
-    """out = vdot (nv), then the multipliers of the closure rows."""
-    forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, out)
-    for i in range(topo[ROWS]):
-        out[topo[NV] + i] = work[topo[W_LAMBDA] + i]
-
-
-@kernel
 def correction(topo, const, work, q, rows, out):
     """out = M^{-1} A^T (A M^{-1} A^T)^{-1} rows: of all changes dv with A dv = rows, the one of least kinetic energy.
 
@@ -195,13 +185,36 @@ def accelerate_rows(topo, work, rows):
 
 
 @kernel
-def violations(topo, const, work, q, out):
-    """out = by how much each closure row is off, in m and rad, or in the units of a relation."""
+def place_ends(topo, const, work, q):
+    """PLACE of the bodies that the closures need."""
     start_world(topo, const, work)
     for k in range(COLUMNS, topo[END], COLUMNS):
         if topo[k + OBSERVED] != 0:
             place(topo, const, work, q, k)
             world_place(topo, work, k)
+
+
+@kernel
+def wrenches(topo, const, work, q, rows, out):
+    """out (6 each) = what the multipliers `rows` of the closures exert on their ends b, world axes.
+
+    A relation exerts a generalized force, its multiplier, which takes the place of the first component.
+    """
+    place_ends(topo, const, work, q)
+    at = 0
+    for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
+        if topo[c + K_KIND] == RELATED:
+            zero(out, at, 6)
+            out[at] = rows[topo[c + K_FIRST]]
+        else:
+            store_wrench(topo, const, work, q, c, rows, out, at)
+        at += 6
+
+
+@kernel
+def violations(topo, const, work, q, out):
+    """out = by how much each closure row is off, in m and rad, or in the units of a relation."""
+    place_ends(topo, const, work, q)
     for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
         if topo[c + K_KIND] == RELATED:
             factor = topo[c + K_FACTOR]

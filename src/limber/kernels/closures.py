@@ -15,6 +15,7 @@ Cost      about 300 multiplications for a closure and 60 for each of its rows
 """
 
 from .cut_joint import recover_coordinates, row_of, skew_part, store_rows
+from .fronts import add_wrench
 from .joints import along, general_joint_velocity
 from .layout import (
     A_B,
@@ -38,6 +39,7 @@ from .layout import (
     JOINT,
     K_AT,
     K_AXIS,
+    K_BACK,
     K_BODY,
     K_FACTOR,
     K_FIRST,
@@ -70,8 +72,8 @@ from .layout import (
     W_E,
     W_INBOARD,
     W_N,
-    W_U,
     W_UF,
+    W_US,
     WORK,
 )
 from .motion import world_place
@@ -79,7 +81,6 @@ from .nodes import deformed, rates, shape, shape_at, undeformed
 from .scalar import cos, kernel, sin
 from .so3 import bend, matrix, turn_rates
 from .vec import (
-    accumulate3,
     add,
     axpy,
     cross,
@@ -91,6 +92,7 @@ from .vec import (
     mul,
     mul_t,
     neg,
+    scale,
     store3,
     sub,
     transpose,
@@ -229,6 +231,7 @@ def push(topo, const, work, q, c, side, j, n, f):
                 turn, shift = shape(const, node, r)
             work[spare + r] = dot(turn, moment) + dot(shift, f)
         at = topo[front + W_UF] + j
+        squares = topo[front + W_US] + j
         B = topo[modal + A_B]
         for r in range(m):
             x = 0.0
@@ -238,9 +241,8 @@ def push(topo, const, work, q, c, side, j, n, f):
             else:
                 x = work[spare + r]
             work[at + r * rows] += x
-    at = topo[front + W_U] + 6 * j
-    accumulate3(work, at, add(n, cross(o, f)))
-    accumulate3(work, at + 3, f)
+            work[squares + r * rows] += x * x
+    add_wrench(topo, work, front, j, add(n, cross(o, f)), f)
 
 
 @kernel
@@ -402,3 +404,29 @@ def store_rates(topo, const, work, q, v, c, out):
     for j in range(first, topo[c + K_ROWS]):
         n, f = row_at(topo, const, work, c, j)
         out[at + j] = dot(n, w) + dot(f, u)
+
+
+@kernel
+def store_wrench(topo, const, work, q, c, rows, out, at):
+    """What multipliers `rows` of a cut joint exert on b: [moment, force] at the frame of end b, world axes, at out[at:]."""
+    Ra, pa = end_pose(topo, const, work, q, c, 0)
+    Rb, pb = end_pose(topo, const, work, q, c, 1)
+    first = topo[c + K_FIRST]
+    moment = (0.0, 0.0, 0.0)
+    force = (0.0, 0.0, 0.0)
+    start = 0
+    if topo[c + K_KIND] == CROSSED:
+        a1, a2 = crossed(topo, const, c, Ra, Rb)
+        moment = scale(rows[first], mul_t(Rb, cross(a1, a2)))
+        start = 1
+    elif topo[c + K_KIND] == COMPOUND:
+        R, p = relative_pose(Ra, pa, Rb, pb)
+        w, u = recover_coordinates(topo, const, work, c, R, p)
+        store_rows(topo, work, c, w, u)
+    for j in range(start, topo[c + K_ROWS]):
+        n, f = row_at(topo, const, work, c, j)
+        moment = axpy(rows[first + j], n, moment)
+        force = axpy(rows[first + j], f, force)
+    moment = sub(moment, cross(load3(const, topo[c + K_BACK]), force))
+    store3(out, at, mul(Rb, moment))
+    store3(out, at + 3, mul(Rb, force))

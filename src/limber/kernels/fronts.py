@@ -20,7 +20,9 @@ Rows of one body are thus never in the way of other bodies: the cost is linear i
 of rows that pass through each is bounded, however many loops there are.
 
 Rows may depend on each other.  Then a pivot is zero but for rounding, and c is so too; 1 / L_ii is replaced by
-`inverse`, which goes to zero there, so that the multiplier of that row is zero.
+`inverse`, which goes to zero there, so that the multiplier of that row is zero.  What is rounding follows from the
+sizes S of the rows: what L_ii would be if nothing cancelled, and, once another row is eliminated, the error that it
+leaves, S_i <- S_i + (L_ij / L_jj)^2 S_j.
 
 Cost      30 + n multiplications for each of n rows and each freedom, 42 more for each row and body
 """
@@ -32,6 +34,7 @@ from .layout import (
     ATTACHED,
     BIAS,
     COLUMNS,
+    D_PIVOTS,
     DOFS,
     END,
     F_DONE,
@@ -41,7 +44,6 @@ from .layout import (
     FRONT,
     I_BIAS,
     I_SHAPES,
-    J_D,
     J_K,
     J_NU,
     JOINT_WORK,
@@ -61,8 +63,12 @@ from .layout import (
     W_LAMBDA,
     W_MU,
     W_NODE,
+    W_NS,
+    W_PIVOTS,
+    W_SIZE,
     W_U,
     W_UF,
+    W_US,
     W_ZF,
     WORK,
     Z,
@@ -70,7 +76,7 @@ from .layout import (
 from .scalar import kernel
 from .vec import accumulate3, add, axpy, cross, dot, load3, load9, mul, scale, store3, zero
 
-#: A pivot of a row below this part of its size without the other rows counts as zero.
+#: A pivot of a row below this part of its size counts as zero.
 DEPENDENT = 1e-12
 
 
@@ -96,6 +102,20 @@ def clear(topo, work):
             zero(work, topo[front + W_E], topo[k + DOFS] * n)
             zero(work, topo[front + W_L], n * n)
             zero(work, topo[front + W_C], n)
+            zero(work, topo[front + W_SIZE], n)
+            zero(work, topo[front + W_US], topo[k + MODES] * n)
+            zero(work, topo[front + W_NS], 2 * n)
+
+
+@kernel
+def add_wrench(topo, work, front, j, moment, force):
+    """Add a wrench to U of row j of a front."""
+    at = topo[front + W_U] + 6 * j
+    accumulate3(work, at, moment)
+    accumulate3(work, at + 3, force)
+    at = topo[front + W_NS] + 2 * j
+    work[at] += dot(moment, moment)
+    work[at + 1] += dot(force, force)
 
 
 @kernel
@@ -121,8 +141,11 @@ def rows_to_joint(topo, work, k):
         )
         for r in range(topo[k + MODES]):
             s = i + I_SHAPES + 6 * r
-            work[topo[front + W_UF] + r * n + j] -= dot(moment, load3(work, s)) + dot(
-                force, load3(work, s + 3)
+            turn, shift = load3(work, s), load3(work, s + 3)
+            work[topo[front + W_UF] + r * n + j] -= dot(moment, turn) + dot(force, shift)
+            squares = topo[front + W_NS] + 2 * j
+            work[topo[front + W_US] + r * n + j] += (
+                dot(turn, turn) * work[squares] + dot(shift, shift) * work[squares + 1]
             )
         moment, force = force_to_joint(topo, work, k, moment, force)
         store3(work, at, moment)
@@ -154,6 +177,7 @@ def rows_past_modes(topo, work, k):
         d = work[row + r]
         add_mobility(work, topo[front + W_L], 0, n, x, d)
         for j in range(n):
+            work[topo[front + W_SIZE] + j] += work[topo[front + W_US] + r * n + j] * d
             work[x + j] *= d
 
 
@@ -171,6 +195,7 @@ def eliminate_among_rows(topo, work, front, i):
         store3(work, at, axpy(-g, un, load3(work, at)))
         store3(work, at + 3, axpy(-g, uf, load3(work, at + 3)))
         work[c + j] -= g * work[c + i]
+        work[topo[front + W_SIZE] + j] += g * g * work[topo[front + W_SIZE] + i]
         for s in range(j, n):
             work[topo[front + W_L] + j * n + s] -= g * work[row + s]
     for j in range(i + 1, n):
@@ -185,12 +210,11 @@ def eliminate_rows(topo, work, k, p):
     n = topo[front + F_ROWS]
     b = topo[k + WORK]
     u, c = topo[front + W_U], topo[front + W_C]
-    set_sizes(topo, work, front)
     A, B, C = load_inertia(work, p)
     moment, force = load3(work, b + Z), load3(work, b + Z + 3)
     for i in range(topo[front + F_DONE]):
         pivot = topo[front + W_L] + i * n + i
-        work[pivot] = inverse(work[pivot], size_of(topo, work, front, i))
+        work[pivot] = inverse(work[pivot], work[topo[front + W_SIZE] + i])
         d = eliminate_among_rows(topo, work, front, i)
         un, uf = load3(work, u + 6 * i), load3(work, u + 6 * i + 3)
         gn, gf = scale(d, un), scale(d, uf)
@@ -203,21 +227,6 @@ def eliminate_rows(topo, work, k, p):
     store_inertia(work, p, A, B, C)
     store3(work, b + Z, moment)
     store3(work, b + Z + 3, force)
-
-
-@kernel
-def set_sizes(topo, work, front):
-    """Keep the diagonal of L, which the pivots are compared with, below it: in the first column, which is free."""
-    n = topo[front + F_ROWS]
-    at = topo[front + W_L]
-    for i in range(topo[front + F_DONE] - 1, 0, -1):
-        work[at + i * n] = work[at + i * n + i]
-
-
-@kernel
-def size_of(topo, work, front, i):
-    """L_ii before any row of this front was eliminated."""
-    return work[topo[front + W_L] + i * topo[front + F_ROWS]]
 
 
 @kernel
@@ -239,9 +248,10 @@ def rows_past_joint(topo, work, k):
             store3(work, at, axpy(-e, kn, moment))
             store3(work, at + 3, axpy(-e, kf, force))
             work[c + j] += e * nu
-        d = work[i + J_D]
+        d = work[topo[k + W_PIVOTS] + D_PIVOTS + r]
         add_mobility(work, topo[front + W_L], first, n, x, d)
         for j in range(first, n):
+            work[topo[front + W_SIZE] + j] += work[x + j] * work[x + j] * d
             work[x + j] *= d
 
 
@@ -265,6 +275,7 @@ def rows_to_parent(topo, work, k):
         work[topo[onto + W_C] + t] += (
             work[topo[front + W_C] + j] + dot(moment, bias_n) + dot(force, bias_f)
         )
+        work[topo[onto + W_SIZE] + t] += work[topo[front + W_SIZE] + j]
         moment, force = mul(R, moment), mul(R, force)
         if topo[k + ATTACHED] != RIGIDLY:
             i = topo[k + W_NODE]
@@ -272,9 +283,7 @@ def rows_to_parent(topo, work, k):
                 work[topo[onto + W_UF] + r * rows + t] += dot(load3(work, i + 6 * r), moment) + dot(
                     load3(work, i + 6 * r + 3), force
                 )
-        at = topo[onto + W_U] + 6 * t
-        accumulate3(work, at, add(moment, cross(o, force)))
-        accumulate3(work, at + 3, force)
+        add_wrench(topo, work, onto, t, add(moment, cross(o, force)), force)
         for s in range(j, n):
             work[topo[onto + W_L] + t * rows + topo[up + s]] += work[topo[front + W_L] + j * n + s]
 
@@ -299,10 +308,9 @@ def solve_at_world(topo, work, w, u):
     front = topo[FRONT]
     if front != 0:
         n = topo[front + F_ROWS]
-        set_sizes(topo, work, front)
         for i in range(n):
             pivot = topo[front + W_L] + i * n + i
-            work[pivot] = inverse(work[pivot], size_of(topo, work, front, i))
+            work[pivot] = inverse(work[pivot], work[topo[front + W_SIZE] + i])
             d = eliminate_among_rows(topo, work, front, i)
             at = topo[front + W_U] + 6 * i
             store3(work, at, scale(d, load3(work, at)))

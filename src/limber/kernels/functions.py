@@ -20,13 +20,14 @@ class Sizes(Protocol):
     nv: int
     rows: int
     bodies: Mapping[str, Any]
+    closures: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Quantity:
     """An input or output: its name, its shape and what it means, in words.
 
-    A shape consists of numbers and names of sizes: "nq", "nv", "bodies", "rows".  A vector of shape ("nq",) has the layout
+    A shape consists of numbers and names of sizes: "nq", "nv", "bodies", "closures", "rows".  A vector of shape ("nq",) has the layout
     of q, one of shape ("nv",) that of v.
     """
 
@@ -37,7 +38,8 @@ class Quantity:
     def shape_in(self, system: Sizes) -> tuple[int, ...]:
         """The shape in numbers."""
         sizes = {
-            "nq": system.nq, "nv": system.nv, "bodies": len(system.bodies), "rows": system.rows,
+            "nq": system.nq, "nv": system.nv, "bodies": len(system.bodies),
+            "closures": len(system.closures), "rows": system.rows,
         }  # fmt: skip
         return tuple(sizes[n] if isinstance(n, str) else n for n in self.shape)
 
@@ -98,7 +100,7 @@ INPUTS = {
         Quantity("tau", ("nv",), "generalized forces"),
         Quantity("vdot", ("nv",), "rates of the speeds"),
         Quantity("dt", (), "time step, s"),
-        Quantity("rows", ("rows",), "rates of the closure rows"),
+        Quantity("rows", ("rows",), "one number for each closure row"),
     )
 }
 
@@ -203,10 +205,14 @@ FUNCTIONS: dict[str, Function] = {
 
 #: Functions that only other parts of Limber call.
 INTERNAL: dict[str, Function] = {
-    "spins": Function(
-        "observe.spins",
-        ("q", "v"),
-        (Quantity("spins", ("bodies",), "squares of the angular velocities of the bodies"),),
+    "motions": Function(
+        "observe.motions",
+        ("q", "v", "vdot"),
+        (
+            Quantity("spins", ("bodies", 3), "angular velocities of the bodies, body axes"),
+            Quantity("accelerations", ("bodies", 6), "their accelerations less gravity, body axes"),
+            Quantity("axes", ("bodies", 3, 3), "rotations from body to world axes"),
+        ),
         "geometry",
     ),
     "carried_wrenches": Function(
@@ -245,15 +251,11 @@ INTERNAL: dict[str, Function] = {
         (Quantity("armature", ("nv",), "armatures of the joints"),),
         "dynamics",
     ),
-    "multipliers": Function(
-        "closed.forces_and_dynamics",
-        ("q", "v", "tau", "forces"),
-        (
-            Quantity("vdot", ("nv",), "rates of the speeds"),
-            Quantity("multipliers", ("rows",), "what the closure rows exert"),
-        ),
-        "dynamics",
-        pivots=True,
+    "wrenches": Function(
+        "closed.wrenches",
+        ("q", "rows"),
+        (Quantity("wrenches", ("closures", 6), "what the closures exert on their ends b"),),
+        "geometry",
     ),
     "violations": Function(
         "closed.violations",

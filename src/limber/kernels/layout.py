@@ -15,46 +15,50 @@ find a block by its column and never by adding up the sizes of other blocks.
 
 # --- topo, row 0: the system ------------------------------------------------------------------
 # These use columns that mean nothing for the world, which has no joint; its MODES, DOFS, WORK and MODAL are 0.
-END = 7  # end of the bodies, start of the groups
-GROUPS_END = 8  # end of the groups
-NQ, NV, RUTHLESS, WORK_SIZE = 9, 10, 11, 12
-SPARE = 13  # work: space for one configuration, NQ numbers
-ANY_PHYSICS = 17  # 1: some joint has PHYSICS
-BOUNDED = 18  # 1: C_BOUND is known for the bodies of this system
-CLOSURES, CLOSURES_END = 19, 20  # the rows of the closures
-ROWS = 21  # number of scalar closure rows
-W_LAMBDA = 22  # work: the multiplier of each closure row
+END = 20  # end of the bodies, start of the groups
+GROUPS_END = 21  # end of the groups
+NQ, NV, RUTHLESS, WORK_SIZE = 22, 23, 24, 25
+SPARE = 26  # work: space for one configuration, NQ numbers
+ANY_PHYSICS = 27  # 1: some joint has PHYSICS
+ANY_ALIGNED = 28  # 1: some body has A_B
+BOUNDED = 29  # 1: REACH is known
+CLOSURES, CLOSURES_END = 18, 19  # the rows of the closures
+ROWS = 5  # number of scalar closure rows
+W_LAMBDA = 6  # work: the multiplier of each closure row
 
 # --- topo, the rows of the bodies -------------------------------------------------------------
+# The sweeps read only the first 14 columns of a rigid body.  They are adjacent, because the sweeps over a long system
+# wait for these rows to arrive from memory.
 PARENT = 0
 MODES = 1  # number of modes m
 DOFS = 2  # number of joint speeds r
-Q_MODES = 3  # eta in q
-Q_JOINT = 4  # theta in q
-V_MODES = 5  # eta_dot in v
+JOINT = 3  # FIXED, REVOLUTE, PRISMATIC or GENERAL
+AXIS = 4  # row of P that a REVOLUTE (0..2) or PRISMATIC (3..5) joint drives
+Q_JOINT = 5  # theta in q
 V_JOINT = 6  # beta in v
-JOINT = 7  # FIXED, REVOLUTE, PRISMATIC or GENERAL
-AXIS = 8  # row of P that a REVOLUTE (0..2) or PRISMATIC (3..5) joint drives
-GROUP = 9  # first group row of a GENERAL joint, in inboard to outboard order
-GROUPS = 10  # number of groups
-ATTACHED = 11  # how the parent's modes move the joint: RIGIDLY, DEFORMING or CONSTANT
-NODE = 12  # const: the parent's node record, when not RIGIDLY attached
-INBOARD = 13  # const: own inboard node record; 0 when the modes are clamped at the joint
-CONST = 14  # const: the fixed block below
-WORK = 15  # work: the fixed block below
-W_JOINT = 16  # work: a joint record for each speed
-PHYSICS = 17  # const: a physics record for each joint speed; 0 when the joint has none
-HAS_FRICTION = 18  # 1: some speed of the joint has friction
-HAS_STOPS = 19  # 1: some speed of the joint has stops
-W_NODE = 20  # work: 6 numbers per mode of the parent, the motion of the joint's inboard frame
-MOVED_BY = 21  # number of the parent's aligned modes, the first ones, that move the joint
-ALIGNED_NODE = 22  # const: the parent's node record in aligned coordinates (NODE if it has none)
+ATTACHED = 7  # how the parent's modes move the joint: RIGIDLY, DEFORMING or CONSTANT
+INBOARD = 8  # const: own inboard node record; 0 when the modes are clamped at the joint
+PHYSICS = 9  # const: a physics record for each joint speed; 0 when the joint has none
+CONST = 10  # const: the fixed block below
+WORK = 11  # work: the fixed block below
+W_JOINT = 12  # work: a joint record for each speed
+W_PIVOTS = 13  # work: the pivot record
+MODAL = 14  # the modal row of a body with modes; 0 for one without
+BENT = 15  # the bent row of a body with second-order shapes; 0 for one without
+Q_MODES = 16  # eta in q
+V_MODES = 17  # eta_dot in v
+NODE = 18  # const: the parent's node record, when not RIGIDLY attached
+ALIGNED_NODE = 19  # const: the parent's node record in aligned coordinates (NODE if it has none)
+MOVED_BY = 20  # number of the parent's aligned modes, the first ones, that move the joint
+W_NODE = 21  # work: 6 numbers per mode of the parent, the motion of the joint's inboard frame
+W_INBOARD = 22  # work: the inboard record, then 6 numbers per mode
 SLOT = 23  # index of this body among the LOADS of its parent
-W_INBOARD = 24  # work: the inboard record, then 6 numbers per mode
-MODAL = 25  # the modal row of a body with modes; 0 for one without
-BENT = 26  # the bent row of a body with second-order shapes; 0 for one without
-FRONT = 27  # the front row of a body (or of the world) that closure rows pass through; 0 for one without
-OBSERVED = 28  # 1: the closures need the place and the velocity of this body
+GROUP = 24  # first group row of a GENERAL joint, in inboard to outboard order
+GROUPS = 25  # number of groups
+HAS_FRICTION = 26  # 1: some speed of the joint has friction
+HAS_STOPS = 27  # 1: some speed of the joint has stops
+OBSERVED = 29  # 1: the closures need the place and the velocity of this body
+FRONT = 30  # the front row of a body (or of the world) that closure rows pass through; 0 for one without
 COLUMNS = 32
 
 # --- topo, group rows -------------------------------------------------------------------------
@@ -124,6 +128,7 @@ K_AXIS = 14  # const: AXIAL: the axis (3,); CROSSED: the axis of end a (3,), tha
 K_PITCH = 15  # const: displacement along the axis per radian, of a K_SCREW
 K_JOINT = 19  # COMPOUND: its joint, a row with some columns of a body
 K_ROW = 20  # work: COMPOUND: 6 vectors of 6, see `cut_joint`
+K_BACK = 21  # const: from the frame of end b to where it was before it was moved to the axis, axes of end b
 # a RELATED closure has one row and these
 K_TERMS = 16  # number of terms
 K_TERM = 17  # topo: for each term the body, the number of the joint speed, the position of the row in the front
@@ -143,6 +148,9 @@ W_UF = 5  # work: m n, the force of each row on each mode
 W_E = 6  # work: r n, the force of each row on each joint speed
 W_L = 7  # work: n n
 W_C = 8  # work: n
+W_SIZE = 9  # work: n, the sizes of the rows, see `fronts`
+W_US = 10  # work: m n, the squares of what is added up in W_UF
+W_NS = 11  # work: 2 n, the squares of the moments and of the forces that are added up in W_U
 
 #: The blocks of modal integrals: column and axes (m: a mode, 3: a component, 6: components of F and E).
 MODAL_SHAPES = {
@@ -166,7 +174,10 @@ RIGIDLY, DEFORMING, CONSTANT = 0, 1, 2
 # --- const ------------------------------------------------------------------------------------
 GRAVITY = 0  # (3,) world axes
 WORLD = 3  # a node record without shapes: the world origin
-CONST_START = 6
+REACH = (
+    6  # the largest sum of squared distances of successive joints on the way to a body, at least 1
+)
+CONST_START = 7
 
 # fixed block of a body
 C_ROT = 0  # (3, 3) joint axes in node axes
@@ -175,9 +186,6 @@ C_OFFSET = 12  # (3,) from the parent's body frame to the joint, undeformed
 C_MASS = 15  # mass
 C_MOMENT = 16  # (3,) mass times centre of mass
 C_INERTIA = 19  # (6,) about the body-frame origin
-C_BOUND = (
-    25  # bound of the inertias that a pivot of the joint comes from, see `native.state_checks`
-)
 
 # node record: undeformed position (3), then per mode its rotation (3) and translation (3), then B if there is BENT
 NODE_POSITION, NODE_SHAPES = 0, 3
@@ -221,7 +229,10 @@ SIZE = Z  # (2,) after a sweep: the largest angular and linear inertia of the bo
 SCRATCH = ACC  # (24,) free between the first outward and the last outward sweep: ACC, VEL, PLACE
 
 # joint record, one for each speed
-J_H, J_K, J_D, J_NU, JOINT_WORK = 0, 6, 12, 13, 14
+J_H, J_K, J_NU, JOINT_WORK = 0, 6, 12, 13
+
+# pivot record: a bound of the inertia that P gives to bodies inboard (`articulated.note_size`), 1/D of each joint speed
+D_SIZE, D_PIVOTS = 0, 1
 
 # inboard record: E_d (9), l_d (3), bias (6), a record like TURN (7), then 6 per mode
 I_ROT, I_POS, I_BIAS, I_TURN, I_SHAPES = 0, 9, 12, 18, 25
@@ -240,7 +251,16 @@ def modal_work(m, loads):
 
 def front_work(n, m, r):
     """The work blocks of a front of n closure rows at a body with m modes and r joint speeds, as column and size."""
-    return {W_U: 6 * n, W_UF: m * n, W_E: r * n, W_L: n * n, W_C: n}
+    return {
+        W_U: 6 * n,
+        W_UF: m * n,
+        W_E: r * n,
+        W_L: n * n,
+        W_C: n,
+        W_SIZE: n,
+        W_US: m * n,
+        W_NS: 2 * n,
+    }
 
 
 def node_second(m):

@@ -39,7 +39,6 @@ from .vec import (
     add,
     axpy,
     cross,
-    dot,
     load3,
     load9,
     matmul,
@@ -173,14 +172,23 @@ def node_acceleration(topo, const, work, q, v, vdot, body, node, out):
 
 
 @kernel
-def spins(topo, const, work, q, v, out):
-    """out[i] = the square of the angular velocity of body i, in rad^2/s^2.
+def motions(topo, const, work, q, v, vdot, out):
+    """out = angular velocities, accelerations [angular; linear] less gravity, and axes of all body frames.
 
+    The first two are in body axes, the last are rotation matrices to world axes.
     Sweep     base to tip
     """
     start_world(topo, const, work)
+    count = topo[END] // COLUMNS - 1
     for k in range(COLUMNS, topo[END], COLUMNS):
         place(topo, const, work, q, k)
         turn_and_bias(topo, const, work, q, v, k)
-        w = load3(work, topo[k + WORK] + OMEGA)
-        out[k // COLUMNS - 1] = dot(w, w)
+        acceleration(topo, work, vdot, k)
+        world_place(topo, work, k)
+        b = topo[k + WORK]
+        i = k // COLUMNS - 1
+        store3(out, 3 * i, load3(work, b + OMEGA))
+        store3(out, 3 * count + 6 * i, load3(work, b + ACC))
+        store3(out, 3 * count + 6 * i + 3, load3(work, b + ACC + 3))
+        for t in range(9):
+            out[9 * count + 9 * i + t] = work[b + PLACE + t]

@@ -19,7 +19,7 @@ Cost      about 1300 multiplications for a body with one such child and 3 m^2 + 
           the m^2 for K eta, D eta_dot and Lambda eps only
 """
 
-from .articulated import eliminate_joint, joint_accelerations
+from .articulated import eliminate_joint, joint_accelerations, note_size
 from .forces import apply_external, force_to_parent, inertia_to_parent
 from .inertia import (
     apply_inertia,
@@ -319,6 +319,7 @@ def condense(topo, const, work, q, v, tau, k):
     """One step of the inward sweep: eliminate the freedoms of body k and add what remains to its parent."""
     if topo[k + MODES] > 0:
         eliminate_modes(topo, const, work, tau, k)
+    note_size(topo, const, work, k)
     eliminate_joint(topo, const, work, q, v, tau, k, topo[k + WORK] + P)
     if topo[k + PARENT] != 0:
         if topo[k + ATTACHED] == RIGIDLY:

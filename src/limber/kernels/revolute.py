@@ -10,7 +10,21 @@ Cost      20 multiplications for K and the downdate, 31 for the force, 109 to tu
 """
 
 from .inertia import rotate_symmetric, store_inertia
-from .layout import AXIS, BIAS, J_D, J_K, J_NU, PARENT, ROT, SCRATCH, V_JOINT, W_JOINT, WORK, Z
+from .layout import (
+    AXIS,
+    BIAS,
+    D_PIVOTS,
+    J_K,
+    J_NU,
+    PARENT,
+    ROT,
+    SCRATCH,
+    V_JOINT,
+    W_JOINT,
+    W_PIVOTS,
+    WORK,
+    Z,
+)
 from .scalar import inlined, kernel
 from .vec import add, axpy, dot, mul, mul_sym, scale, store3
 
@@ -107,7 +121,7 @@ def eliminate_revolute(topo, work, tau, k, p):
     work[j + J_K + 3 + x] = kg[0]
     work[j + J_K + 3 + y] = kg[1]
     work[j + J_K + 3 + z] = kg[2]
-    work[j + J_D] = d
+    work[topo[k + W_PIVOTS] + D_PIVOTS] = d
     work[j + J_NU] = eps * d
     if topo[k + PARENT] == 0:
         return

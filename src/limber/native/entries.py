@@ -80,6 +80,13 @@ def _of_position_and_rows(kernel):
     return function
 
 
+def _of_accelerated_motion(kernel):
+    def function(topo, const, work, q, v, x, count, index, ext, out):
+        kernel(topo, const, work, q, v, x, out)
+
+    return function
+
+
 def _of_motion_and_time(kernel):
     def function(topo, const, work, q, v, x, count, index, ext, out):
         kernel(topo, const, work, q, v, x[0], out)
@@ -109,10 +116,9 @@ def _of_forces(kernel):
 
 
 def _of_motion_and_forces(kernel):
-    def function(topo, const, work, q, v, x, count, index, ext, out):
-        kernel(topo, const, work, q, v, x, count, index, ext, out)
-
-    return function
+    return (
+        kernel.py_func
+    )  # it has the signature; a function that calls it would be compiled once more
 
 
 def _of_motion_and_forces_by_matrix(kernel):
@@ -128,6 +134,7 @@ _WITH_SIGNATURE = {
     ("q",): _of_position,
     ("q", "v"): _of_motion,
     ("q", "rows"): _of_position_and_rows,
+    ("q", "v", "vdot"): _of_accelerated_motion,
     ("q", "v", "dt"): _of_motion_and_time,
     ("q", "node"): _of_node,
     ("q", "v", "vdot", "node"): _of_moving_node,

@@ -17,9 +17,9 @@ from limber.kernels.layout import (
     ATTACHED,
     AXIS,
     BOUNDED,
-    C_BOUND,
     COLUMNS,
-    CONST,
+    D_PIVOTS,
+    D_SIZE,
     DEFORMING,
     DOFS,
     END,
@@ -30,7 +30,6 @@ from limber.kernels.layout import (
     GROUPS_END,
     I_SHAPES,
     INBOARD,
-    J_D,
     J_H,
     JOINT,
     JOINT_WORK,
@@ -53,6 +52,7 @@ from limber.kernels.layout import (
     W_JOINT,
     W_N,
     W_NODE,
+    W_PIVOTS,
     WORK,
     WORK_SIZE,
     P,
@@ -231,13 +231,19 @@ def large(size, inverse):
 
 
 @kernel
-def within_bounds(topo, const, work):
-    """Whether every pivot is positive, and not small beside the C_BOUND of its body."""
-    for k in range(COLUMNS, topo[END], COLUMNS):
-        bound = const[topo[k + CONST] + C_BOUND]
-        j = topo[k + W_JOINT] + J_D
+def within_bounds(topo, work):
+    """Whether every pivot is positive, and not small beside bounds of the inertias it came from.
+
+    Bodies outboard have higher numbers.  If s is the largest D_SIZE from body k on, then its own P is at most s along
+    a joint speed, and what `size_to_parent` makes of P of the bodies outboard at most 2 s, since the largest angular
+    and the largest linear part may be those of different bodies.
+    """
+    size = 0.0
+    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
+        i = topo[k + W_PIVOTS]
+        size = max(size, work[i + D_SIZE])
         for r in range(topo[k + DOFS]):
-            if not large(bound, work[j + r * JOINT_WORK]):
+            if not large(3.0 * size, work[i + D_PIVOTS + r]):
                 return False
     return True
 
@@ -248,7 +254,7 @@ def large_enough(topo, const, work):
     inertias it came from: those of P of its body and of all bodies outboard, before their freedoms were
     eliminated.
     """
-    if topo[BOUNDED] != 0 and within_bounds(topo, const, work):
+    if topo[BOUNDED] != 0 and within_bounds(topo, work):
         return True
     # Returning from within the loop is fast: the processor predicts that it does not happen and goes on.
     start_sizes(topo, const, work)
@@ -258,10 +264,9 @@ def large_enough(topo, const, work):
             for r in range(m):
                 if not large(mode_size(topo, work, k, r), work[pivot_of_mode(topo, k, r)]):
                     return False
-        j = topo[k + W_JOINT] + J_D
         for r in range(topo[k + DOFS]):
             size = speed_size(topo, work, k, r) + armature(topo, const, k, r)
-            if not large(size, work[j + r * JOINT_WORK]):
+            if not large(size, work[topo[k + W_PIVOTS] + D_PIVOTS + r]):
                 return False
         if topo[k + PARENT] != 0:
             size_to_parent(topo, work, k)
@@ -277,7 +282,7 @@ def inverse_pivots(topo, work, out):
             i = pivot_of_mode(topo, k, r)
             out[topo[k + V_MODES] + r] = work[i] if topo[RUTHLESS] == 0 else 1.0
         for r in range(topo[k + DOFS]):
-            out[topo[k + V_JOINT] + r] = work[topo[k + W_JOINT] + r * JOINT_WORK + J_D]
+            out[topo[k + V_JOINT] + r] = work[topo[k + W_PIVOTS] + D_PIVOTS + r]
 
 
 @kernel

@@ -12,7 +12,7 @@ from limber.drawing.colours import colour
 from limber.drawing.geometry import geometry
 from limber.errors import ArgumentValueError
 from limber.plotting.results import pictured
-from limber.plotting.stage import joint_points, line_width, mass_centres, stage
+from limber.plotting.stage import joint_points, line_width, mass_centre, mass_markers, stage
 from limber.plotting.style import new_figure, plain, style, target
 from limber.simulation.result import Result
 from limber.whole import replacing
@@ -86,7 +86,8 @@ def _frames(
     s = rows.system
     drawn = geometry(s, rows.q, scale)
     segments = {b: drawn.segments(b) for b in s.layout}
-    parts = (*segments.values(), *drawn.points.values(), *drawn.ribs.values())
+    ties, pins = drawn.closure_lines(), drawn.closure_points()
+    parts = (*segments.values(), *drawn.points.values(), *drawn.ribs.values(), pins)
     everything = [x.reshape(-1, 3) for x in parts]
     scene = stage(np.concatenate(everything), view)
     across, up = np.diff(scene.limits, axis=1).ravel()
@@ -94,7 +95,8 @@ def _frames(
     height = float(np.clip((width - around) * up / across, 0.35 * width, 1.1 * width)) + around
     moving = [b for b in s.layout if s.joints[b].dofs]
     joints = joint_points(drawn, moving) if moving else np.zeros((len(rows), 0, 3))
-    centres = mass_centres(drawn)
+    sizes = mass_markers(s, drawn)
+    centres = {b: mass_centre(drawn, b)[:, None] for b in sizes}
     with style(font_size=9.0, xtick_labelsize=8.0, ytick_labelsize=8.0, axes_labelsize=9.0):
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
         from matplotlib.colors import to_rgb  # noqa: PLC0415
@@ -105,7 +107,7 @@ def _frames(
         axes = scene.open(figure)
         names = list(s.layout)
         colours = {b: to_rgb(colour(i)) for i, b in enumerate(names)}
-        thin = {b: line_width(segments[b].shape[-3]) for b in names}
+        thin = {b: line_width(segments[b].shape[-3], drawn.skeletons[b]) for b in names}
         lines, bars = (
             {
                 b: scene.lines(axes, of[b][0], colors=[colours[b]], linewidths=wide * thin[b])
@@ -121,13 +123,37 @@ def _frames(
         dots = scene.dots(
             axes, joints[0], marker="o", color="0.25", markersize=5.0 if len(moving) <= 20 else 1.5
         )
-        masses = scene.dots(axes, centres[0], marker="o", color="0.55", markersize=6.0, zorder=2.5)
+        marked = {
+            b: drawn.points[b][:, x.marks] for b, x in drawn.skeletons.items() if len(x.marks)
+        }
+        marks = {
+            b: scene.dots(axes, x[0], marker="o", color=colours[b], markersize=4.0)
+            for b, x in marked.items()
+        }
+        masses = {
+            b: scene.dots(
+                axes, centres[b][0], marker="s", color=colours[b], markersize=size, zorder=2.5,
+                markeredgecolor="0.25", markeredgewidth=0.6,
+            )
+            for b, size in sizes.items()
+        }  # fmt: skip
+        tied = scene.lines(axes, ties[0], colors="0.25", linewidths=1.0, zorder=2.6)
+        pinned = scene.dots(
+            axes, pins[0], marker="D", color="0.25", markerfacecolor="w", markersize=4.5, zorder=2.7
+        )
         what = plain(title or s.name) + ("" if scale == 1.0 else f", deformation × {scale:g}")
         clock = axes.set_title("", loc="left", fontsize=9)
         clock.set_text(what)
         canvas.draw()
         figure.set_layout_engine("none")  # laid out once, so that nothing jumps
-        moving_parts = [*facets.values(), *bars.values(), *lines.values(), masses, dots, clock]
+        moving_parts = [
+            *facets.values(),
+            *bars.values(),
+            *lines.values(),
+            *marks.values(),
+            *masses.values(),
+        ]
+        moving_parts += [dots, tied, pinned, clock]
         for part in moving_parts:
             part.set_animated(True)
         canvas.draw()
@@ -140,7 +166,12 @@ def _frames(
             for b, x in surfaces.items():
                 scene.move_facets(facets[b], x[k], np.array(colours[b]))
             scene.move_dots(dots, joints[k])
-            scene.move_dots(masses, centres[k])
+            for b, drawn_marks in marks.items():
+                scene.move_dots(drawn_marks, marked[b][k])
+            for b, drawn_mass in masses.items():
+                scene.move_dots(drawn_mass, centres[b][k])
+            scene.move(tied, ties[k])
+            scene.move_dots(pinned, pins[k])
             clock.set_text(f"{what}   t = {t:.2f} s")
             canvas.restore_region(still)
             for part in moving_parts:

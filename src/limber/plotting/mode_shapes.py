@@ -20,7 +20,7 @@ from limber.dynamics.kinematics import integrate, jacobian, pose
 from limber.dynamics.modes import Modes, modes
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.plotting.plot import heading_height
-from limber.plotting.stage import Stage, joint_points, line_width, stage
+from limber.plotting.stage import Stage, joint_points, line_width, mass_centre, mass_markers, stage
 from limber.plotting.style import COLUMN, library, new_figure, plain, save, style, target
 from limber.plotting.text import wrapped
 
@@ -71,7 +71,9 @@ def mode_shapes(
     path : also write the figure to this file, .png, .svg or .pdf.
 
     Displacements are those of the small motion, enlarged in proportion; grey is the configuration itself.
-    Bars across a body show how it twists.  Surfaces are bright where they move most.
+    Bars across a body show how it twists.  Surfaces are bright where they move most.  Squares are the mass centres of
+    rigid bodies; their sides grow with the cube root of the mass.  Bodies known by their nodes alone, as superelements
+    and those of SID files, are dots at the nodes, with thin lines between neighbours.
     """
     if hasattr(system, "system"):  # a Result, or a scenario
         raise ArgumentTypeError(
@@ -237,7 +239,7 @@ def _panel(figure, where, system, still: Geometry, swing: Swing, amplitude: floa
     for body, states in surfaces.items():
         _surface(scene, axes, still.skeletons[body], states, swing.points[body], swing.reach)
     for body in system.layout:
-        thin = line_width(len(straight[body]))
+        thin = line_width(len(straight[body]), still.skeletons[body])
         scene.lines(axes, straight[body], colors="0.72", linewidths=1.6 * thin)
         scene.lines(axes, bent[1][body], colors=PALE, linewidths=0.8 * thin)
         if twists:
@@ -245,9 +247,23 @@ def _panel(figure, where, system, still: Geometry, swing: Swing, amplitude: floa
             scene.lines(axes, turned[1][body], colors=PALE, linewidths=0.8 * thin)
             scene.lines(axes, turned[0][body], colors=COLOURS[0], linewidths=1.2 * thin)
         scene.lines(axes, bent[0][body], colors=COLOURS[0], linewidths=1.8 * thin)
+        marks = still.skeletons[body].marks
+        for k, look in ((0, "0.72"), (-1, PALE), (1, COLOURS[0])):
+            at = still.points[body][marks] + k * factor * swing.points[body][marks]
+            scene.dots(axes, at, marker="o", markersize=3.5, color=look, zorder=2.05)
+    for body, size in mass_markers(system, still).items():
+        centre = mass_centre(still, body)
+        move = factor * swing.points[body][still.skeletons[body].centre]
+        for k, look, order in ((0, "0.72", 2.1), (-1, PALE, 2.2), (1, COLOURS[0], 2.3)):
+            scene.dots(
+                axes, (centre + k * move)[None], marker="s", color=look, markersize=size,
+                markeredgecolor="white", markeredgewidth=0.5, zorder=order,
+            )  # fmt: skip
     moving = [b for b in system.layout if system.joints[b].dofs]
     if moving:
-        scene.dots(axes, joint_points(still, moving), marker="o", markersize=3.0, color="0.4")
+        scene.dots(
+            axes, joint_points(still, moving), marker="o", markersize=3.0, color="0.4", zorder=2.4
+        )
     return axes, factor > 0.0
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from limber.bodies.section_forces import SectionForces
 from limber.checks import Array
 from limber.drawing import coordinates as C
 from limber.dynamics import jacobian
@@ -19,12 +21,13 @@ from limber.simulation.result import Result
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What to show: a result, some of its bodies, a node of each, and maybe a reference."""
+    """What to show: a result, some of its bodies, a node of each, maybe a reference, and stations of beams and frames."""
 
     result: Result
     bodies: list[str]
     nodes: dict[str, int]
     reference: Reference | None = None
+    stations: Mapping[str, Any] = field(default_factory=dict)
 
     def key(self, body: str) -> int:
         """The number of a body in the system, which chooses its colour everywhere."""
@@ -32,7 +35,7 @@ class Selection:
 
     def of(self, result: Result) -> Selection:
         """The same of another result."""
-        return Selection(result, self.bodies, self.nodes)
+        return Selection(result, self.bodies, self.nodes, stations=self.stations)
 
 
 def _joint_panels(
@@ -173,20 +176,47 @@ def _of_nodes(selection: Selection, what: str, label: str, of: Callable) -> list
 
 
 def moments(selection: Selection) -> list[Panel]:
-    """Torsion and bending moments of beams and frames, a panel per body, where its bending moment is largest."""
+    """Torsion and bending moments of beams and frames, a panel per station; else where the bending moment is largest."""
     found = []
-    r = selection.result
-    for body in _flexible(selection, "moments"):
-        recovery = r.system.bodies[body].recovered()
-        if recovery is None or recovery.forces is None:
-            continue
-        forces = r.section_forces(body)
-        size = np.hypot(forces.moment_y, forces.moment_z).max(axis=0)
-        k = int(size.argmax())
-        parts = (("torsion", forces.torsion), ("y", forces.moment_y), ("z", forces.moment_z))
-        lines = [Line(name, r.t, x[:, k], i) for i, (name, x) in enumerate(parts)]
-        found.append(Panel("moment (N m)", lines, title=f"{body} at {recovery.stations[k]}"))
+    for body, forces in _section_forces(selection, "moments"):
+        parts = {"torsion": forces.torsion, "y": forces.moment_y, "z": forces.moment_z}
+        size = np.hypot(np.nan_to_num(parts["y"]), np.nan_to_num(parts["z"]))
+        found += _station_panels(selection, body, forces.names, "moment (N m)", parts, size)
     return found or _nothing(selection, "moments", "is a beam or a frame")
+
+
+def forces(selection: Selection) -> list[Panel]:
+    """Axial and shear forces of beams and frames, a panel per station; else where the largest of them is."""
+    found = []
+    for body, forces in _section_forces(selection, "forces"):
+        parts = {"axial": forces.axial, "y": forces.shear_y, "z": forces.shear_z}
+        size = np.max([np.nan_to_num(np.abs(x)) for x in parts.values()], axis=0)
+        found += _station_panels(selection, body, forces.names, "section force (N)", parts, size)
+    return found or _nothing(selection, "forces", "is a beam or a frame")
+
+
+def _station_panels(
+    selection: Selection,
+    body: str,
+    names: tuple[str, ...],
+    label: str,
+    parts: dict[str, Array],
+    size: Array,
+) -> list[Panel]:
+    """A panel for each station to show, of parts (n, stations) by name; those that are not known are named in its title."""
+    found = []
+    for k in _stations(selection, body, size):
+        lines = [
+            Line(name, selection.result.t, x[:, k], i)
+            for i, (name, x) in enumerate(parts.items())
+            if not np.isnan(x[:, k]).any()
+        ]
+        unknown = [name for name, x in parts.items() if np.isnan(x[:, k]).any()]
+        title = f"{body} at {names[k]}"
+        if unknown:
+            title += f" ({', '.join(unknown)}: not known)"
+        found.append(Panel(label, lines, title=title))
+    return found
 
 
 def strain(selection: Selection) -> list[Panel]:
@@ -195,22 +225,83 @@ def strain(selection: Selection) -> list[Panel]:
     r = selection.result
     for body in _flexible(selection, "strain"):
         recovery = r.system.bodies[body].recovered()
-        if recovery is not None and recovery.strain is not None:
+        if recovery is not None and recovery.strain is not None and body not in selection.stations:
             values = r.strain(body)
             lines = [Line(g, r.t, values[:, i], i) for i, g in enumerate(recovery.gauges)]
         elif recovery is not None and recovery.forces is not None:
-            surface = r.section_forces(body).surface_strain  # (n, stations, points)
-            size = np.nan_to_num(np.abs(surface)).max(axis=0, initial=0.0)
-            if not size.size:
+            forces = r.section_forces(body, selection.stations.get(body))
+            lines = _worst_points(selection, body, forces, forces.surface_strain)
+            if not lines:
                 continue
-            k, p = np.unravel_index(int(size.argmax()), size.shape)
-            y, z = recovery.forces.surface[k, p]
-            label = f"{recovery.stations[k]}, y = {y:.4g} m, z = {z:.4g} m"
-            lines = [Line(label, r.t, surface[:, k, p], 0)]
         else:
             continue
         found.append(Panel("strain", lines, title=body))
     return found or _nothing(selection, "strain", "has gauges or a section with a surface")
+
+
+def stress(selection: Selection) -> list[Panel]:
+    """Normal and von Mises stress where the latter is largest on the surface of beams and frames, a panel per station."""
+    found = []
+    refusal = None
+    for body, forces in _section_forces(selection, "stress"):
+        try:
+            normal, both = 1e-6 * forces.surface_stress, 1e-6 * forces.von_mises
+        except ArgumentValueError as error:  # it says what the sections lack
+            refusal = error
+            continue
+        size = np.nan_to_num(both)
+        for k in _stations(selection, body, size.max(axis=2, initial=0.0)):
+            p = int(size[:, k].max(axis=0, initial=0.0).argmax())
+            lines = [
+                Line("von Mises", selection.result.t, both[:, k, p], 1),
+                Line(
+                    f"normal at {_point(forces, k, p)}", selection.result.t, normal[:, k, p], 0, 1
+                ),
+            ]
+            found.append(Panel("stress (MPa)", lines, title=f"{body} at {forces.names[k]}"))
+    if not found and refusal is not None:
+        raise refusal
+    return found or _nothing(selection, "stress", "is a beam or a frame")
+
+
+def _section_forces(selection: Selection, what: str) -> list[tuple[str, SectionForces]]:
+    """The bodies that have section forces, with them at the stations that were asked for."""
+    r = selection.result
+    found = []
+    for body in _flexible(selection, what):
+        recovery = r.system.bodies[body].recovered()
+        if recovery is not None and recovery.forces is not None:
+            found.append((body, r.section_forces(body, selection.stations.get(body))))
+    return found
+
+
+def _stations(selection: Selection, body: str, size: Array) -> list[int]:
+    """The stations to show, by number: all that were asked for, or else the one where size (n, stations) is largest."""
+    if body in selection.stations:
+        return list(range(size.shape[1]))
+    return [int(np.nan_to_num(size).max(axis=0).argmax())]
+
+
+def _worst_points(
+    selection: Selection, body: str, forces: SectionForces, values: Array
+) -> list[Line]:
+    """A line for each station to show, of the point of its surface at which values (n, stations, p) are largest."""
+    size = np.nan_to_num(np.abs(values))
+    if not values.shape[2]:
+        return []
+    lines = []
+    for i, k in enumerate(_stations(selection, body, size.max(axis=2))):
+        p = int(size[:, k].max(axis=0).argmax())
+        label = f"{forces.names[k]}, {_point(forces, k, p)}"
+        lines.append(Line(label, selection.result.t, values[:, k, p], i))
+    return lines
+
+
+def _point(forces: SectionForces, station: int, point: int) -> str:
+    places = forces.surface[0, station]
+    near = 1e-9 * float(np.nanmax(np.abs(places)))
+    y, z = (0.0 if abs(x) <= near else x for x in places[point])
+    return f"y = {y:.4g} m, z = {z:.4g} m"
 
 
 def _nothing(selection: Selection, what: str, needed: str) -> list[Panel]:
@@ -287,7 +378,9 @@ PANELS: dict[str, tuple[Callable[[Selection], list[Panel]], bool]] = {
     "deflection": (deflection, True),
     "rotation": (rotation, True),
     "moments": (moments, True),
+    "forces": (forces, True),
     "strain": (strain, True),
+    "stress": (stress, True),
     "energy": (energy, True),
     "power": (power, False),
     "errors": (errors, False),

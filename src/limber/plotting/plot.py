@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from limber.assembly.system import System
+from limber.bodies.beam_forces import section_forces_of
 from limber.checks import number, shown, whole
 from limber.drawing.tip import tip
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
@@ -33,6 +34,7 @@ def plot(
     *,
     bodies: Iterable[str] | None = None,
     nodes: Mapping[str, str | int] | None = None,
+    stations: Mapping[str, Any] | None = None,
     reference: Any = None,
     title: str = "",
     width: float = COLUMN,
@@ -46,12 +48,15 @@ def plot(
     ----------
     result : a Result with at least one row.
     what : "joints", "speeds", "accelerations", "torques", "modes" (modal coordinates), "deflection" (of a
-        node of each flexible body, in body axes), "rotation" (of the same), "moments" (in beams
-        and frames, where bending is largest), "strain" (of gauges, or the largest on the surface of beams and frames), "energy", "power" (the audit: power, work against change
-        of energy, what is left), "errors" (joints less those of `reference`); or several, one below another.
+        node of each flexible body, in body axes), "rotation" (of the same), "moments" and "forces" (in sections of beams
+        and frames), "strain" (of gauges, or on the surface of beams and frames), "stress" (normal and von Mises, on
+        that surface), "energy", "power" (the audit: power, work against change of energy, what is left), "errors"
+        (joints less those of `reference`); or several, one below another.
     bodies : names of the bodies to show; all of them unless given.
     nodes : body name to the node whose deflection and rotation are shown; its tip unless given: the node "tip", else
         one that carries another body, else the one farthest from the body frame.
+    stations : body name to the stations whose moments, forces, strain and stress are shown, as `at` of
+        `Result.section_forces`; the one where they are largest unless given.
     reference : another Result, or a function of t that gives joint coordinates (alone, or first of a tuple
         whose second are their rates, as trajectories do); shown wide and pale beneath, and what "errors"
         are measured from.
@@ -67,7 +72,8 @@ def plot(
     result = pictured("plot", result, 1, "there is nothing to plot")
     chosen = chosen_bodies(result.system, bodies)
     known = None if reference is None else reference_of(result, reference, chosen)
-    selection = Selection(result, chosen, chosen_nodes(result.system, nodes), known)
+    at = chosen_stations(result.system, stations)
+    selection = Selection(result, chosen, chosen_nodes(result.system, nodes), known, at)
     panels = [panel for name in names for panel in panels_of(name, selection)]
     times = tuple(e.t for e in result.events if result.t[0] <= e.t <= result.t[-1])
     figure = figure_of(panels, times, title, width, panel_height, columns)
@@ -196,4 +202,17 @@ def chosen_nodes(system: System, nodes: Mapping[str, str | int] | None) -> dict[
         if where is None:
             raise ArgumentTypeError(f"nodes[{body!r}] must be a node name or number, got None.")
         found[body] = where
+    return found
+
+
+def chosen_stations(system: System, stations: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The stations of beams and frames that a user asked for."""
+    if stations is not None and not isinstance(stations, Mapping):
+        raise ArgumentTypeError(
+            f"stations must map body names to stations, as in {{'link1': ['root', 0.5]}}, got {shown(stations)}."
+        )
+    found = {body: at for body, at in (stations or {}).items() if at is not None}
+    for body, at in found.items():
+        system.number(body, "stations: body")
+        section_forces_of(system.bodies[body], at, f"body {body!r}")
     return found

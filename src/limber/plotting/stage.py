@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from limber.assembly.system import System
 from limber.checks import Array, shown
 from limber.drawing.geometry import Geometry
+from limber.drawing.skeleton import Skeleton
 from limber.errors import ArgumentValueError
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ VIEWS = ("auto", "xy", "xz", "yz", "3d")
 AZIMUTH, ELEVATION = -60.0, 25.0
 #: The length of the lines that show the directions of the axes, points.
 TRIAD = 11.0
+#: The sizes of the squares at the mass centres of a rigid body without mass and of the heaviest body, points.
+LIGHTEST, HEAVIEST = 3.5, 9.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,17 +190,25 @@ def joint_points(drawn: Geometry, moving: list[str]) -> Array:
     return np.stack([drawn.joints[name].outboard for name in moving], axis=-2)
 
 
-def mass_centres(drawn: Geometry) -> Array:
-    """(..., n, 3): the mass centres of the rigid bodies."""
-    found = [
-        drawn.points[b][..., s.centre, :]
-        for b, s in drawn.skeletons.items()
-        if s.centre is not None
-    ]
-    batch = next(iter(drawn.points.values())).shape[:-2]
-    return np.stack(found, axis=-2) if found else np.zeros((*batch, 0, 3))
+def mass_markers(system: System, drawn: Geometry) -> dict[str, float]:
+    """The sizes of the squares at the mass centres of rigid bodies, points, by body: they grow with the cube root of mass."""
+    heaviest = max(body.mass for body in system.bodies.values())
+    return {
+        name: LIGHTEST
+        + (HEAVIEST - LIGHTEST) * (system.bodies[name].mass / heaviest) ** (1.0 / 3.0)
+        for name, skeleton in drawn.skeletons.items()
+        if skeleton.centre is not None
+    }
 
 
-def line_width(lines: int) -> float:
-    """The width of the lines of a body beside that of a body of few: frames of many members have thin ones."""
-    return float(np.clip(np.sqrt(60.0 / max(lines, 1)), 0.3, 1.0))
+def mass_centre(drawn: Geometry, body: str) -> Array:
+    """(..., 3): the mass centre of a rigid body."""
+    return drawn.points[body][..., drawn.skeletons[body].centre, :]
+
+
+def line_width(lines: int, drawn: Skeleton) -> float:
+    """The width of the lines of a body beside that of a body of few: frames of many members have thin ones, and so have
+    bodies that are known by their nodes alone."""
+    return float(np.clip(np.sqrt(60.0 / max(lines, 1)), 0.3, 1.0)) * (
+        0.5 if len(drawn.marks) else 1.0
+    )

@@ -12,6 +12,7 @@ import numpy as np
 from limber.assembly import Assembly, System
 from limber.checks import Array
 from limber.dynamics import inverse_dynamics
+from limber.dynamics.closed import refuse_closures
 from limber.errors import ArgumentValueError
 from limber.scenarios.floating import Floating
 from limber.simulation.table import Table
@@ -75,6 +76,7 @@ def rigid_torques(
     breaks of the paths until the interpolation is right, halfway between any two samples, to within `tolerance` of
     the largest torque of the joint; `Table.error` is the largest such difference.  Modal entries are zero.
     """
+    refuse_closures(system, "`follow` of a scenario")
     arm = _Arm(assembly.rigid().build(), system, q0, paths)
     breaks = [path.breaks for path in paths.values()]
     edges = np.unique(np.clip(np.concatenate([[0.0, duration], *breaks]), 0.0, duration))

@@ -19,7 +19,9 @@ from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, array, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 from limber.registry import registered
+from limber.short_repr import short_repr
 from limber.simulation.events import Happened
+from limber.simulation.section_loads import completed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,6 +41,8 @@ class Statistics:
 class NodeMotion:
     """The motion of a node in world axes: position, velocity and acceleration (n, 3), orientation R (n, 3, 3),
     angular velocity and angular acceleration (n, 3)."""
+
+    __repr__ = short_repr
 
     position: Array
     velocity: Array
@@ -77,6 +81,9 @@ class PowerAudit:
         return largest / exchanged if exchanged > 0.0 else 0.0
 
     def __repr__(self) -> str:
+        return f"PowerAudit({len(self.energy)} rows, accuracy {self.accuracy:.3g}; print it for the table)"
+
+    def __str__(self) -> str:
         rows = {
             "energy at the start": self.energy[0],
             "energy at the end": self.energy[-1],
@@ -253,23 +260,24 @@ class Result:
         return shapes.displacements(self.modal(body))[:, 0]
 
     def section_forces(self, body: str, at: Any = None) -> SectionForces:
-        """Axial and shear forces, torsion, bending moments and surface strains of a beam or a reduced frame over time.
+        """Axial and shear forces, torsion, bending moments, strains and stresses of a beam or a reduced frame over time.
 
         Arrays are (n, stations, ...).  The forces are those of the modes: they converge with the number of modes, those at
-        the root of a beam under a force at its tip slowly, and the part of modes that the body does not have is missing,
-        as the axial force of a beam without stretch modes.  Modes that a load or a static correction shapes are exact
-        for that load at rest.
+        the root of a beam under a force at its tip slowly.  Modes that a load or a static correction shapes are exact
+        for that load at rest.  Forces of which a beam has no modes, such as the axial force of a beam without stretch
+        modes, are those of the loads, the weight and the inertia of all that is outboard of the section.  In members of
+        a frame they are nan, with a `ModelWarning`.
 
         Parameters
         ----------
         body : name of the body.
-        at : stations of a beam, nodes or distances from its root in m; stations of a frame, "a:b" for the end at node a of
-            the element to node b.  None: all.
+        at : one or several stations.  Of a beam, nodes or distances from its root in m.  Of a frame, a member "a-b", a
+            node "a", the end "a:b" at node a of the member to node b, or ("a-b", distance from a in m).  The
+            properties `stations` and `members` of the body list the names.  None: all stations.
         """
         self.system.number(body)
-        return section_forces_of(self.system.bodies[body], at, f"body {body!r}").at(
-            self.modal(body)
-        )
+        by_modes = section_forces_of(self.system.bodies[body], at, f"body {body!r}")
+        return completed(self, body, at, by_modes.at(self.modal(body)))
 
     def strain(self, body: str, gauge: str | None = None) -> Array:
         """The strain that the gauges of a body show, (n, gauges), or one of them, (n,).

@@ -12,14 +12,16 @@ from limber.assembly.singular import judge, pivots_large
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import evaluated
+from limber.dynamics.loads import LOADED, described_load, loaded_structures
 from limber.dynamics.theory import (
-    LOADED,
     ROTATION,
     SPIN,
     described,
     lowest_frequency,
     plain_beams,
+    spread,
     spun,
+    stretching_spin,
     turned,
 )
 from limber.errors import SimulationError, TheoryWarning, warn
@@ -38,6 +40,7 @@ class Limits:
         bodies = {n: b for n, b in system.bodies.items() if b.modes}
         self.names = list(bodies)
         self.numbers = [system.number(name) - 1 for name in bodies]
+        self.spread = [spread(body) for body in bodies.values()]
         self.lowest = np.array([lowest_frequency(body) for body in bodies.values()])
         # The largest rotation of any node by one unit of each mode gives a bound of the rotations of all nodes.
         steepest = [body.node_set.shapes.steepest() for body in bodies.values()]
@@ -123,11 +126,14 @@ def warn_outside_theory(result: Result) -> None:
     for name, text in _loaded(result[rows_seen], rows):
         told[limits.names.index(name)] = text
     if limits.turning @ fastest > SPIN * limits.lowest.min():
-        spins = np.sqrt(evaluated(s, "spins", (q[rows], v[rows]))[:, limits.numbers])
-        for i in np.flatnonzero(spins.max(axis=0) > SPIN * limits.lowest):
-            row = int(np.argmax(spins[:, i]))
-            when = f" at t = {t[rows][row]:.6g} s"
-            told[i] = spun(limits.names[i], spins[row, i], limits.lowest[i], when)
+        spins, _, _ = evaluated(s, "motions", (q[rows], v[rows], np.zeros_like(v[rows])))
+        for body, (k, root) in enumerate(zip(limits.numbers, limits.spread)):
+            stretching = stretching_spin(spins[:, k], root)
+            row = int(np.argmax(stretching))
+            if stretching[row] > SPIN * limits.lowest[body]:
+                when = f" at t = {t[rows][row]:.6g} s"
+                speed, part = float(np.linalg.norm(spins[row, k])), float(stretching[row])
+                told[body] = spun(limits.names[body], speed, part, limits.lowest[body], when)
     for i in np.flatnonzero(limits.turned(largest) > ROTATION):
         when_each = [f" at t = {x:.6g} s" for x in t]
         told[i] = turned(s, limits.names[i], q, when_each) or told.get(i, "")
@@ -137,14 +143,20 @@ def warn_outside_theory(result: Result) -> None:
 
 
 def _loaded(result: Result, rows: Array) -> Iterator[tuple[str, str]]:
-    """The plain beams with a large load along their axes in some of these rows, and the warnings about them."""
+    """The plain beams and reduced structures with large loads in some of these rows, and the warnings about them."""
     s = result.system
     beams = plain_beams(s)
-    if not beams.names or not len(rows):
+    structures = any(body.load_stiffness is not None for body in s.bodies.values())
+    if not (beams.names or structures) or not len(rows):
         return
     seen = result.rows(rows)
     given = (seen.q, seen.v, seen.vdot)
-    _, wrenches = evaluated(s, "carried_wrenches", given, external=dict(seen.external) or None)
+    external: Any = dict(seen.external) or None
+    for found in loaded_structures(s, *given, external):
+        yield found.name, described_load(found, f" at t = {seen.t[found.row]:.6g} s")
+    if not beams.names:
+        return
+    _, wrenches = evaluated(s, "carried_wrenches", given, external=external)
     loads = beams.loads(wrenches)
     for i in np.flatnonzero(np.abs(loads).max(axis=0) > LOADED * beams.critical):
         row = int(np.argmax(np.abs(loads[:, i])))

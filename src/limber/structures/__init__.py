@@ -1,6 +1,7 @@
 """Structures of finite elements, and their reduction to flexible bodies."""
 
 from limber.bodies.beam_forces import beam_forces
+from limber.structures.buckling import Buckling
 from limber.structures.frame import Frame, frame
 from limber.structures.member import Member
 from limber.structures.plate import Plate, plate
@@ -11,6 +12,7 @@ from limber.structures.superelement import Superelement
 
 __all__ = [
     "BodyReport",
+    "Buckling",
     "Frame",
     "Member",
     "Plate",

@@ -1,16 +1,18 @@
-r"""The lowest modes of a structure by block Lanczos iteration.
+r"""The lowest modes and buckling loads of a structure by block Lanczos iteration.
 
-Solves    K phi = omega^2 M phi for the smallest omega
-Given     the flexibility G (K G f = f for the loads f that deform the structure), and M
-Computes  omega and shapes with Phi^T M Phi = I
-Method    Rayleigh-Ritz in the Krylov space of G M, whose largest eigenvalues are 1/omega^2, with a block of start
-          vectors and full orthogonalization in M.  A block finds modes of equal frequency together.  When all have
+Solves    K phi = omega^2 M phi for the smallest omega, or K phi = lambda S phi for the smallest lambda > 0, where S, the
+          softening by a load, may be indefinite
+Given     the flexibility G (K G f = f for the loads f that deform the structure), and M or S
+Computes  omega^2 and shapes with Phi^T M Phi = I, or lambda and shapes with Phi^T K Phi = I
+Method    Rayleigh-Ritz in the Krylov space of G M, whose largest eigenvalues are 1/omega^2, or of G S, with a block of
+          start vectors and full orthogonalization in M or K.  A block finds equal values together.  When all have
           converged, random vectors are added and two more steps are made: a mode that had been missed would appear.
-Cost      about 2 to 3 solutions and M-products per mode
+Cost      about 2 to 3 solutions and products with a matrix per mode
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
@@ -25,30 +27,55 @@ ACCURACY = 1e-8
 NEW = 1e-10
 #: A vector of unit length may have this negative mass by rounding.
 INDEFINITE = 1e-6
+#: Columns of the first block.
+BLOCK = 8
 #: Steps of verification once all modes have converged.
 VERIFY = 2
+#: Values 1/omega^2 below this part of the largest are rounding.
+SMALLEST = 1e-13
+#: Load factors beyond the inverse of this, times the least factor in magnitude, are not looked for.
+SMALLEST_LOAD = 1e-3
 
 
-class LowestModes:
-    """Modes in ascending order of frequency; `find` continues where the last call of it stopped."""
+class BlockLanczos(ABC):
+    """The largest positive eigenvalues of a compact operator that is symmetric in the inner product of M."""
 
-    def __init__(self, flexibility: Callable[[Array], Array], M: sp.csr_array, start: Array):
-        self.flexibility = flexibility
+    def __init__(self, M: sp.csr_array, start: Array):
         self.M = M
         self.rng = np.random.default_rng(0)
         self.V = np.zeros((M.shape[0], 0))  # the basis, orthonormal in M
         self.MV = self.V
-        self.T = np.zeros((0, 0))  # V^T M G M V
-        self.next = self.flexibility(self.M @ start)
+        self.T = np.zeros((0, 0))  # V^T M A V for the operator A
+        self.next = self._smooth(start)
         self.exhausted = False
+        #: (k,) all approximate eigenvalues so far, ascending
+        self.ritz = np.zeros(0)
 
-    def find(self, count: int, advanced: Callable[[float], None]) -> tuple[Array, Array, Array]:
-        """omega^2 (k,), shapes (N, k) and their accuracy (k,) of the lowest modes; k < count if there are no more."""
+    @abstractmethod
+    def least(self) -> float:
+        """The least eigenvalue that is looked for."""
+
+    @abstractmethod
+    def _smooth(self, block: Array) -> Array:
+        """Vectors in the range of the operator, from any vectors."""
+
+    @abstractmethod
+    def _image(self, block: Array, Mblock: Array) -> Array:
+        """The operator applied to a block, whose product with M is at hand."""
+
+    def find(
+        self, count: int, advanced: Callable[[float], None], patience: float = np.inf
+    ) -> tuple[Array, Array, Array]:
+        """The inverse eigenvalues (k,), ascending, vectors (N, k) and their accuracy (k,); k < count if there are no more.
+
+        patience : the size of the basis at which the search is given up; `finished` says if it was not.
+        """
         verified, before = 0, np.zeros(0)
+        self.finished = True
         while True:
             self._step()
             value, part, accuracy = self._ritz(count)
-            fits = value.size == count and bool(np.all(accuracy < ACCURACY))
+            fits = (value.size == count or self.none_left) and bool(np.all(accuracy < ACCURACY))
             if self.exhausted:
                 break
             if not fits:
@@ -57,11 +84,14 @@ class LowestModes:
                 # a fresh block beside the one of the iteration
                 self.next = np.hstack([self.next, self._random()])
                 verified, before = 1, value
-            elif np.abs(value - before).max() > 1e-6 * value.min():
+            elif value.size != before.size or _changed(value, before):
                 verified, before = 1, value  # there was another mode
             else:
                 verified += 1
             if verified > VERIFY:
+                break
+            if self.V.shape[1] > patience:
+                self.finished = False
                 break
             done = np.count_nonzero(accuracy < ACCURACY) / count
             advanced(0.9 * done + 0.1 * verified / (VERIFY + 1))
@@ -69,10 +99,10 @@ class LowestModes:
 
     def _random(self) -> Array:
         size = min(4, self.next.shape[1])
-        return self.flexibility(self.M @ self.rng.standard_normal((self.M.shape[0], size)))
+        return self._smooth(self.rng.standard_normal((self.M.shape[0], size)))
 
     def _step(self) -> None:
-        """Extend the basis by what is new in `next`, and apply G M to it."""
+        """Extend the basis by what is new in `next`, and apply the operator to it."""
         new = self._orthonormal(self.next)
         if new.shape[1] == 0:
             new = self._orthonormal(self._random())
@@ -80,7 +110,7 @@ class LowestModes:
         if self.exhausted:
             return
         Mnew = self.M @ new
-        image = self.flexibility(Mnew)
+        image = self._image(new, Mnew)
         size, more = self.V.shape[1], new.shape[1]
         self.V, self.MV = np.hstack([self.V, new]), np.hstack([self.MV, Mnew])
         column = self.MV.T @ image
@@ -112,14 +142,75 @@ class LowestModes:
         return block
 
     def _ritz(self, count: int) -> tuple[Array, Array, Array]:
-        """1/omega^2, coordinates in V and accuracy of the best approximations."""
+        """Eigenvalues, coordinates in V and accuracy of the best approximations."""
         value, vector = np.linalg.eigh(self.T)
-        most = value[-1] if value.size else 0.0
-        chosen = np.flatnonzero(value > 1e-13 * most)[::-1][:count]
-        value, vector = value[chosen], vector[:, chosen]
+        self.ritz = value
+        least = self.least()
+        wanted = np.flatnonzero(value > least)[::-1]
+        chosen = wanted[:count]
         if self.exhausted:
-            return value, vector, np.zeros(value.size)
+            self.none_left = wanted.size < count
+            return value[chosen], vector[:, chosen], np.zeros(chosen.size)
         gram = self.next.T @ (self.M @ self.next)
         last = vector[-self.newest :]
         error = np.sqrt(np.maximum(np.einsum("ik,ij,jk->k", last, gram, last), 0.0))
-        return value, vector, error / value
+        # the next values are small, and will stay so
+        self.none_left = wanted.size < min(count, value.size) and bool(
+            np.all((value + error < least) | (value > least))
+        )
+        return value[chosen], vector[:, chosen], error[chosen] / value[chosen]
+
+
+def _changed(value: Array, before: Array) -> bool:
+    return bool(value.size) and bool(np.abs(value - before).max() > 1e-6 * value.min())
+
+
+class LowestModes(BlockLanczos):
+    """Modes in ascending order of frequency; `find` continues where the last call of it stopped."""
+
+    def __init__(self, flexibility: Callable[[Array], Array], M: sp.csr_array, start: Array):
+        self.flexibility = flexibility
+        super().__init__(M, start)
+
+    def least(self) -> float:
+        """Rounding."""
+        return SMALLEST * float(self.ritz.max(initial=0.0))
+
+    def _smooth(self, block: Array) -> Array:
+        return self.flexibility(self.M @ block)
+
+    def _image(self, block: Array, Mblock: Array) -> Array:
+        return self.flexibility(Mblock)
+
+
+class LowestLoads(BlockLanczos):
+    """Load factors in ascending order, of a load that takes S from the stiffness K of a structure.
+
+    least_value : inverse load factors below it are not looked for.  None: those below `SMALLEST_LOAD` of the largest in
+        magnitude; they accumulate at zero.
+    """
+
+    def __init__(
+        self,
+        flexibility: Callable[[Array], Array],
+        K: sp.csr_array,
+        S: sp.csr_array,
+        start: Array,
+        least_value: float | None = None,
+    ):
+        self.flexibility = flexibility
+        self.S = S
+        self.least_value = least_value
+        super().__init__(K, start)
+
+    def least(self) -> float:
+        """As given, or a part of the largest."""
+        if self.least_value is not None:
+            return self.least_value
+        return SMALLEST_LOAD * float(np.abs(self.ritz).max(initial=0.0))
+
+    def _smooth(self, block: Array) -> Array:
+        return self.flexibility(self.S @ block)
+
+    def _image(self, block: Array, Mblock: Array) -> Array:
+        return self.flexibility(self.S @ block)

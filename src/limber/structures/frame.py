@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from limber.bodies import Body, RigidBody, Section
+from limber.bodies.recovery import MemberStations, Recovery
 from limber.bodies.section_forces import SectionForces
 from limber.checks import (
     Array,
@@ -22,6 +24,7 @@ from limber.checks import (
     whole,
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.structures.buckling import missed_in_members
 from limber.structures.frame_elements import FrameElements, Piece, make_elements
 from limber.structures.member import Member, check_pins, members_of
 from limber.structures.outline import OutlineRows, frame_outline
@@ -29,6 +32,8 @@ from limber.structures.structure import Node, Structure
 
 #: A member whose direction differs from its `up` by less than this, rad, has no section axes.
 PARALLEL = 1e-6
+#: Section forces of a mode below this part of its largest are zero.
+NONE = 1e-9
 
 
 class Frame(Structure):
@@ -48,7 +53,9 @@ class Frame(Structure):
         members: Sequence[Member],
         elements: FrameElements,
         member_of: np.ndarray,
+        given: Sequence[str],
     ):
+        self._given_names = tuple(given)  # nodes that follow others among them
         self.members = tuple(members)
         self.elements = elements
         self.member_of = member_of
@@ -78,13 +85,68 @@ class Frame(Structure):
         divided = np.array([m.divide for m in members])
         return frame_outline(self.position, self.elements, pins, divided)
 
-    def section_forces(self, shapes: Array) -> tuple[tuple[str, ...], SectionForces]:
-        """Names of stations and the section forces there by shapes (6 n, m): both ends of every element.
+    @cached_property
+    def member_names(self) -> tuple[str, ...]:
+        """Names of the members, "a-b" for one between the nodes a and b; a second one between them is "a-b#2"."""
+        names: dict[str, None] = {}
+        for member in self.members:
+            base = name = f"{self._node_name(member.a)}-{self._node_name(member.b)}"
+            copy = 1
+            while name in names:
+                copy += 1
+                name = f"{base}#{copy}"
+            names[name] = None
+        return tuple(names)
+
+    def recovery(self, shapes: Array) -> Recovery:
+        """The section forces by shapes (6 n, m) at both ends of every element, with the names by which one finds them."""
+        forces = self.member_forces(shapes)
+
+        def flat(x: Array) -> Array:
+            return x.reshape(x.shape[0] * x.shape[1], *x.shape[2:])
+
+        members = tuple(self._member_stations(i, name) for i, name in enumerate(self.member_names))
+        found = SectionForces(
+            flat(forces.forces),
+            flat(forces.strains),
+            flat(forces.surface),
+            flat(forces.constants),
+            self._absent(flat(forces.forces), members),
+            self.stations,
+        )
+        nodes = tuple(self.names[j] for j in self.elements.nodes.ravel())
+        return Recovery(forces=found, nodes=nodes, members=members)
+
+    def _member_stations(self, i: int, name: str) -> MemberStations:
+        elements = np.flatnonzero(self.member_of == i)
+        ends = np.cumsum(self.elements.length[elements])
+        distance = np.stack([ends - self.elements.length[elements], ends], axis=1)
+        stations = 2 * elements[:, None] + np.arange(2)
+        nodes = self._node_name(self.members[i].a), self._node_name(self.members[i].b)
+        return MemberStations(
+            name, nodes, tuple(stations.ravel().tolist()), tuple(distance.ravel().tolist())
+        )
+
+    def _absent(self, forces: Array, members: tuple[MemberStations, ...]) -> np.ndarray:
+        """(stations, 6): components that are zero along a member in all modes, but not by its ball joints."""
+        absent = np.zeros(forces.shape[:2], dtype=bool)
+        lever = np.array([*3 * [1.0], *3 * [self.elements.length.max()]])[:, None]
+        least = NONE * np.abs(forces / lever).max(axis=(0, 1))  # (modes,)
+        for member, found in zip(self.members, members):
+            at = list(found.stations)
+            zero = (np.abs(forces[at] / lever) <= least).all(axis=(0, 2))
+            released = {"": [], "ab": [1, 2, 3, 4, 5]}.get(str(member.pins), [3])
+            zero[released] = False
+            absent[at] = zero
+        return absent
+
+    @cached_property
+    def stations(self) -> tuple[str, ...]:
+        """Names of the sections at both ends of every element.
 
         The end at a of an element between the nodes a and b is "a:b", the other "b:a"; those of a second element between
         the same nodes are "a:b#2" and "b:a#2".
         """
-        forces = self.member_forces(shapes)
         names: dict[str, None] = {}
         for a, b in self.elements.nodes.tolist():
             pair = self.names[a], self.names[b]
@@ -93,11 +155,32 @@ class Frame(Structure):
                 copy += 1
                 label = f"#{copy}"
             names |= dict.fromkeys((f"{pair[0]}:{pair[1]}{label}", f"{pair[1]}:{pair[0]}{label}"))
-        flat = (
-            x.reshape(x.shape[0] * x.shape[1], *x.shape[2:])
-            for x in (forces.forces, forces.strains, forces.surface)
-        )
-        return tuple(names), SectionForces(*flat)
+        return tuple(names)
+
+    def _node_name(self, which: str | int) -> str:
+        return which if isinstance(which, str) else self._given_names[int(which)]
+
+    knows_loads = True
+
+    def modal_stiffness(self, u: Array, shapes: Array) -> Array:
+        """As of any structure, from the elements at once."""
+        return self.elements.modal_stiffness(u, shapes)
+
+    def missed_buckling(self, u: Array) -> tuple[float, str] | None:
+        """Of members that are single elements and are pressed."""
+        axial = self.member_forces(u).axial.min(axis=1)
+        pressed = np.zeros(len(self.members))
+        np.maximum.at(pressed, self.member_of, -axial)
+        largest = np.abs(axial).max(initial=0.0)
+        length = np.zeros(len(self.members))
+        np.add.at(length, self.member_of, self.elements.length)
+        EI = np.array([min(min(section.EI) for section in m.section) for m in self.members])
+        real = pressed > 1e-9 * largest
+        euler = np.full(len(self.members), np.inf)
+        euler[real] = np.pi**2 * EI[real] / (length[real] ** 2 * pressed[real])
+        names = [f"{m.a}-{m.b}" for m in self.members]
+        single = np.array([m.divide == 1 for m in self.members])
+        return missed_in_members(names, euler, single, len(names))
 
     def __repr__(self):
         return f"Frame(members={len(self.members)}, nodes={len(self)})"
@@ -186,7 +269,7 @@ def frame(
         len(all_names),
     )
     M = M + _body_masses(bodies, names, numbers, leader, renumbered, position, len(all_names))
-    return Frame(all_positions, M, K, all_names, members, built, member_of)
+    return Frame(all_positions, M, K, all_names, members, built, member_of, names)
 
 
 class _Pieces:

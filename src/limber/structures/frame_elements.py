@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from limber.bodies.section import Section
 from limber.bodies.section_forces import SectionForces
 from limber.checks import Array
+from limber.short_repr import short_repr
 from limber.structures.beam_element import (
     collocation,
     compliance,
@@ -21,6 +22,8 @@ from limber.structures.beam_element import (
 
 #: Gauss points of an element, without taper (for which they are exact) and with taper.
 POINTS, POINTS_TAPERED = 4, 8
+#: Numbers in the largest array of a block of elements.
+BLOCK = 4_000_000
 
 #: Sections at both ends of a member, and the part of it that an element is.
 Piece = tuple[Section, Section, float, float]
@@ -29,6 +32,8 @@ Piece = tuple[Section, Section, float, float]
 @dataclass(frozen=True, eq=False)
 class FrameElements:
     """n elements between nodes of a frame; x of the axes (columns of `axes`) leads from the first to the second."""
+
+    __repr__ = short_repr
 
     nodes: np.ndarray  # (n, 2)
     axes: Array  # (n, 3, 3)
@@ -39,6 +44,7 @@ class FrameElements:
     kind: np.ndarray  # (n,) which of the pieces an element is
     compliance: Array  # (pieces, 2, 6, 6) at both ends
     surface: Array  # (pieces, 2, p, 2) points of the surface at both ends
+    stress: Array  # (pieces, 2, 4) constants of stress at both ends
     end_forces: (
         Array  # (n, 6, 12) section forces at the second end, of displacements in the element's axes
     )
@@ -89,6 +95,19 @@ class FrameElements:
         axial = (self.end_forces[:, :1] @ self.displacements(np.asarray(u, dtype=float)))[:, 0, 0]
         return self.assembled(axial[:, None, None] * self.unit_geometric)
 
+    def modal_stiffness(self, u: Array, shapes: Array) -> Array:
+        """(k, m, m): shapes^T K_g shapes for each column of displacements u (6 nodes, k), of shapes (6 nodes, m)."""
+        axial = (self.end_forces[:, :1] @ self.displacements(u))[:, 0]  # (n, k)
+        moved = self.displacements(shapes)
+        m = shapes.shape[1]
+        total = np.zeros((u.shape[1], m * m))
+        size = max(1, BLOCK // max(1, m * m))
+        for start in range(0, len(axial), size):
+            part = slice(start, start + size)
+            unit = np.swapaxes(moved[part], 1, 2) @ self.unit_geometric[part] @ moved[part]
+            total += axial[part].T @ unit.reshape(-1, m * m)
+        return total.reshape(-1, m, m)
+
     def forces(self, u: Array) -> SectionForces:
         """Forces and strains at both ends of every element, for u (6 nodes,) or (6 nodes, k)."""
         columns = u.shape[1:]
@@ -97,7 +116,11 @@ class FrameElements:
         both = np.stack([first, second], axis=1)  # (n, 2, 6, k)
         strains = self.compliance[self.kind] @ both
         shape = (*both.shape[:3], *columns)
-        return SectionForces(both.reshape(shape), strains.reshape(shape), self.surface[self.kind])
+        kind = self.kind
+        none = np.zeros(both.shape[:3], dtype=bool)
+        return SectionForces(
+            both.reshape(shape), strains.reshape(shape), self.surface[kind], self.stress[kind], none
+        )
 
 
 def make_elements(
@@ -123,6 +146,7 @@ def make_elements(
         for section, at in zip(row[points:], table):
             if section.surface:
                 at[: len(section.surface)] = section.surface
+    stress = np.array([[x.stress_constants for x in row[points:]] for row in stations])
 
     n = len(nodes)
     mass, stiffness, geometric = np.empty((3, n, 12, 12))
@@ -135,7 +159,17 @@ def make_elements(
         mass[chosen], stiffness[chosen] = matrices.mass, matrices.stiffness
         geometric[chosen], end_forces[chosen] = matrices.geometric, matrices.end_forces
     elements = FrameElements(
-        nodes, axes, offset, length, kind, S[:, points:], surface, end_forces, geometric, size
+        nodes,
+        axes,
+        offset,
+        length,
+        kind,
+        S[:, points:],
+        surface,
+        stress,
+        end_forces,
+        geometric,
+        size,
     )
     return elements, elements.assembled(mass), elements.assembled(stiffness)
 

@@ -5,7 +5,11 @@ rigid body which fits the displacements of a patch of nodes best, in the sense o
 
     sum_k |u_k - d - theta x (x_k - x)|^2 = min
 
-A force and a moment at such a node are spread over the patch by the transposed rows (an RBE3 element).
+A force and a moment at such a node are spread over the patch by the transposed rows (an RBE3 element).  A group of nodes
+moves in the same way, as one node in its middle.  Where the nodes lie on a line, as at the edge of a plate, and have
+rotations, these count as well, times the root mean square l of the distances from the middle:
+
+    sum_k |u_k - d - theta x (x_k - x)|^2 + l^2 |theta_k - theta|^2 = min
 """
 
 from __future__ import annotations
@@ -28,37 +32,57 @@ FLAT = 1e-6
 
 
 class NodeRows:
-    """Rows (6, N) of nodes: displacement x, y, z, then rotation about x, y, z.
+    """Rows (6, N) of nodes and groups: displacement x, y, z, then rotation about x, y, z.
 
     patches : nodes that move a node without rotations, by node; by default those that K connects it to, and itself.
     """
 
     def __init__(self, structure: Structure, patches: Mapping[int, Sequence[int]]):
         self.structure = structure
+        self.places = structure.places
         self.patches = patches
         active = structure.active.reshape(len(structure), structure.freedoms)
         #: nodes whose own freedoms include all rotations
         self.turning = active.all(axis=1) & (structure.freedoms == 6)
 
-    def rows(self, node: int) -> sp.csr_array:
-        """Displacement and rotation of a node, (6, N)."""
-        s = self.structure
-        size = s.K.shape[0]
+    def rows(self, place: int) -> sp.csr_array:
+        """Displacement and rotation of a node or group, (6, N)."""
+        members = self.places.members(place)
+        if len(members) > 1:
+            return self._fitted(place, np.array(sorted(members)))
+        node = members[0]
         if self.turning[node] and node not in self.patches:
             at = 6 * node + np.arange(6)
+            size = self.structure.K.shape[0]
             return sp.csr_array((np.ones(6), (np.arange(6), at)), shape=(6, size))
-        patch = self._patch(node)
-        fit = _rigid_fit(s.position[patch], s.position[node])
+        return self._fitted(node, self._patch(node))
+
+    def _fitted(self, place: int, patch: np.ndarray) -> sp.csr_array:
+        """The rows of the rigid body that fits the motion of the nodes of a patch best."""
+        s, name = self.structure, self.places.name(place)
+        at = self.places.position([place])[0]
+        freedoms = 3
+        fit = _rigid_fit(s.position[patch], at, freedoms)
+        if fit is None and self.turning[patch].all():
+            freedoms = 6
+            fit = _rigid_fit(s.position[patch], at, freedoms)
         if fit is None:
+            nodes = f"{listed(s.names[k] for k in patch[:8])}{', ...' if len(patch) > 8 else ''}"
+            if place < len(s):
+                raise ModelError(
+                    f"the rotation of node {name!r} cannot be determined: it has no rotation freedoms of its own, and its "
+                    f"neighbours, {nodes}, do not span a rigid body (three that are not on a line do). Give its neighbours "
+                    "in patches={node: [nodes]}."
+                )
             raise ModelError(
-                f"the rotation of node {s.names[node]!r} cannot be determined: it has no rotation freedoms of its own, and its "
-                f"neighbours, {listed(s.names[k] for k in patch[:8])}{', ...' if len(patch) > 8 else ''}, do not span a rigid body "
-                "(three that are not on a line do). Give its neighbours in patches={node: [nodes]}."
+                f"the rotation of the group {name!r} cannot be determined: its nodes, {nodes}, have no rotation freedoms of "
+                "their own and do not span a rigid body (three that are not on a line do). Make the group larger, or name "
+                f"its nodes one by one, as structure.group({name!r}) gives them."
             )
-        columns = (s.freedoms * patch[:, None] + np.arange(3)).ravel()
+        columns = (s.freedoms * patch[:, None] + np.arange(freedoms)).ravel()
         return sp.csr_array(
             (fit.ravel(), (np.repeat(np.arange(6), columns.size), np.tile(columns, 6))),
-            shape=(6, size),
+            shape=(6, s.K.shape[0]),
         )
 
     def stacked(self, nodes: Sequence[int]) -> sp.csr_array:
@@ -76,11 +100,13 @@ class NodeRows:
         return np.unique(np.append(columns // f, node))
 
 
-def _rigid_fit(position: Array, at: Array) -> Array | None:
-    """(6, 3 k): displacement and rotation at a point of the rigid body that fits k displacements; None if none does."""
-    motions = rigid_motions(position, 3, at)[:, [3, 4, 5, 0, 1, 2]]
+def _rigid_fit(position: Array, at: Array, freedoms: int) -> Array | None:
+    """(6, freedoms * k): displacement and rotation at a point of the rigid body that fits k nodes; None if none does."""
+    motions = rigid_motions(position, freedoms, at)[:, [3, 4, 5, 0, 1, 2]]
     arms = position - position.mean(axis=0)
     spread = np.linalg.eigvalsh(arms.T @ arms)
-    if spread[1] <= FLAT * max(spread[2], np.finfo(float).tiny):
+    if freedoms == 3 and spread[1] <= FLAT * max(spread[2], np.finfo(float).tiny):
         return None
-    return np.asarray(np.linalg.pinv(motions), dtype=np.float64)
+    length = np.sqrt(max(spread.sum() / len(position), np.finfo(float).tiny))
+    weight = np.tile(np.repeat([1.0, length], 3)[:freedoms], len(position))
+    return np.asarray(np.linalg.pinv(weight[:, None] * motions) * weight, dtype=np.float64)

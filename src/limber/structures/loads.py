@@ -13,22 +13,20 @@ from limber.errors import ArgumentTypeError
 from limber.structures.interface import NodeRows
 
 if TYPE_CHECKING:
-    from limber.structures.structure import Node, Structure
+    from limber.structures.structure import Node
 
 
-def loaded_mass(
-    structure: Structure, rows: NodeRows, loads: Mapping[Node, Any] | None
-) -> tuple[list[int], sp.csr_array]:
-    """The nodes with loads, and the mass matrix of the structure with the loads on it."""
+def loaded_mass(rows: NodeRows, loads: Mapping[Node, Any] | None) -> tuple[list[int], sp.csr_array]:
+    """The nodes and groups with loads, and the mass matrix of the structure with the loads on it."""
     if loads is None:
-        return [], structure.M
+        return [], rows.structure.M
     if not isinstance(loads, Mapping):
         raise ArgumentTypeError(
             f"loads must be a dict of nodes to (mass, inertia), got {shown(loads)}."
         )
-    M, nodes = structure.M, []
+    M, nodes = rows.structure.M, []
     for key, load in loads.items():
-        node, name = structure.node(key, "loads"), f"loads[{key!r}]"
+        node, name = rows.places.number(key, "loads"), f"loads[{key!r}]"
         if not isinstance(load, tuple | list) or len(load) != 2:
             raise ArgumentTypeError(f"{name} must be (mass, inertia), got {shown(load)}.")
         mass = number(f"{name}[0]", load[0], minimum=0.0)

@@ -1,4 +1,4 @@
-"""Structures that are made from meshes: places in them by name, by coordinates and by point."""
+"""Structures that are made from meshes: names of their nodes, strains at them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from limber.checks import Array, array, axis, number, shown, suggestion
+from limber.checks import Array, array, axis, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.structures.places import nearest
 from limber.structures.structure import Geometric, Node, Structure
-
-#: Points closer than this part of the size of a structure have the same coordinate.
-SAME = 1e-6
 
 
 class MeshStructure(Structure):
@@ -33,49 +31,15 @@ class MeshStructure(Structure):
         groups: Mapping[str, np.ndarray],
         geometric: Geometric,
     ):
-        self.groups = {name: tuple(nodes.tolist()) for name, nodes in groups.items()}
         super().__init__(
             position,
             M,
             K,
             names=node_names(position, names),
             triangles=triangles,
+            groups=groups,
             geometric=geometric,
         )
-
-    def nearest(self, point: ArrayLike) -> int:
-        """The number of the node that is nearest to a point."""
-        return _nearest(self.position, array("point", point, (3,)))
-
-    def where(
-        self, x: float | None = None, y: float | None = None, z: float | None = None
-    ) -> list[int]:
-        """The numbers of the nodes with these coordinates: `where(x=0)` is the face in the plane x = 0.
-
-        Parameters
-        ----------
-        x, y, z : coordinates, m, met to a millionth of the size of the structure.  None: any.
-        """
-        given = {i: number("xyz"[i], c) for i, c in enumerate((x, y, z)) if c is not None}
-        if not given:
-            raise ArgumentTypeError("where needs a coordinate, as in where(x=0.0).")
-        close = SAME * np.ptp(self.position, axis=0).max()
-        on = np.all([np.abs(self.position[:, i] - c) <= close for i, c in given.items()], axis=0)
-        if not on.any():
-            low, high = self.position.min(axis=0), self.position.max(axis=0)
-            ranges = ", ".join(f"{'xyz'[i]} from {low[i]:g} to {high[i]:g}" for i in given)
-            asked = ", ".join(f"{'xyz'[i]}={c:g}" for i, c in given.items())
-            raise ArgumentValueError(f"no node lies at {asked}: the structure has {ranges}.")
-        return np.flatnonzero(on).tolist()
-
-    def group(self, name: str) -> list[int]:
-        """The numbers of the nodes of a named part of the mesh."""
-        if name not in self.groups:
-            known = ", ".join(map(repr, self.groups)) or "none"
-            raise ArgumentValueError(
-                f"name={shown(name)} is not a group of the mesh; its groups are: {known}.{suggestion(str(name), self.groups)}"
-            )
-        return list(self.groups[name])
 
     def gauge(self, node: Node, direction: ArrayLike | str, side: str = "top") -> Array:
         """(freedoms * n,): the strain along a direction at a node, per displacement of every freedom.
@@ -123,7 +87,7 @@ def node_names(position: Array, names: Mapping[str, Any] | None) -> list[str]:
             raise ArgumentTypeError(
                 f"names: a name must be a non-empty string that is no number, got {shown(name)}."
             )
-        i = _nearest(position, array(f"names[{name!r}]", point, (3,), "A point."))
+        i = nearest(position, array(f"names[{name!r}]", point, (3,), "A point."))
         if i in taken:
             raise ArgumentValueError(
                 f"names: {taken[i]!r} and {name!r} have the same nearest node, at {position[i].tolist()}."
@@ -131,7 +95,3 @@ def node_names(position: Array, names: Mapping[str, Any] | None) -> list[str]:
         taken[i] = name
         found[i] = name
     return found
-
-
-def _nearest(position: Array, point: Array) -> int:
-    return int(np.square(position - point).sum(axis=1).argmin())

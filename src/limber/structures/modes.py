@@ -10,6 +10,7 @@ import numpy as np
 
 from limber.checks import Array
 from limber.frozen import read_only
+from limber.short_repr import short_repr
 from limber.structures.choice import DIRECTIONS, mode_choice
 from limber.structures.reduce import Reduction
 from limber.structures.threads import one_thread
@@ -28,6 +29,8 @@ class StructureModes:
         clamped node, or the origin, that react to accelerations of the frame; nan about an axis without inertia.
     accuracy : (k,) |K^-1 M phi - phi/omega^2| omega^2/|phi| in M; the frequency is more accurate than that.
     """
+
+    __repr__ = short_repr
 
     omega: Array
     shapes: Array

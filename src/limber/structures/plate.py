@@ -34,6 +34,12 @@ class Plate(MeshStructure):
             elements.position, M, K, names, triangles, groups, geometric=elements.geometric
         )
 
+    knows_loads = True
+
+    def modal_stiffness(self, u: Array, shapes: Array) -> Array:
+        """As of any structure, from the elements at once."""
+        return self.elements.modal_stiffness(u, shapes)
+
     def _strain_rows(self, side: str) -> sp.csr_array:
         return self.elements.node_strains(_height(side))
 

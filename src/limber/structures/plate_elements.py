@@ -104,6 +104,26 @@ class PlateElements:
             total = total + self._assembled(chosen, matrix)
         return total
 
+    def modal_stiffness(self, u: Array, shapes: Array) -> Array:
+        """(k, m, m): shapes^T K_g shapes for each column of displacements u (6 N, k), of shapes (6 N, m)."""
+        points, weights = quadrature(4)
+        m = shapes.shape[1]
+        total = np.zeros((u.shape[1], m * m))
+        for chosen in self._blocks():
+            triangles, fields = self._fields(chosen)
+            strain = mean_strain(triangles) @ self._local(chosen, u)[:, _MEMBRANE]
+            stress = self.plane_stress @ strain  # (e, 3, k): x, y, xy
+            moved = self._local(chosen, shapes)
+            t = (self.thickness[chosen] * self.weight[chosen])[:, None]
+            dx = triangles.area[:, None] * weights * t
+            _, slopes = fields.displacements(points)
+            unit = _unit_stressed(slopes, moved, dx)
+            thick = self.thickness[chosen][:, None] ** 2 / 12.0
+            unit += _unit_stressed(fields.turn_slopes(points), moved, dx * thick)
+            both = stress.reshape(-1, stress.shape[2]), unit.reshape(-1, m * m)
+            total += both[0].T @ both[1]
+        return total.reshape(-1, m, m)
+
     def node_strains(self, height: float, stress: bool = False) -> sp.csr_array:
         """(6 N, 6 N): the strains xx, yy, zz, yz, zx, xy of the layer at `height` half thicknesses above the middle.
 
@@ -161,9 +181,11 @@ class PlateElements:
         return np.einsum("ekaj,eij->ekai", split, self.axes[chosen]).reshape(rows.shape)
 
     def _local(self, chosen: slice, u: Array) -> Array:
-        """(e, 18, 1): freedoms of the elements in their own axes."""
-        at = u.reshape(-1, 2, 3)[self.cells[chosen]].reshape(-1, 6, 3)
-        return (at @ self.axes[chosen]).reshape(-1, 18, 1)
+        """(e, 18, k): freedoms of the elements in their own axes, of those of the structure (6 N,) or (6 N, k)."""
+        at = u.reshape(len(self.position), 2, 3, -1)[self.cells[chosen]]
+        split = at.reshape(len(at), 6, 3, -1)
+        turned = np.swapaxes(self.axes[chosen], 1, 2)[:, None] @ split
+        return turned.reshape(len(at), 18, -1)
 
     def _assembled(self, chosen: slice, matrices: Array) -> sp.csr_array:
         """The matrix of all nodes from those of elements (e, 18, 18) in their own axes."""
@@ -187,3 +209,17 @@ def _stressed(slopes: Array, stress: Array, dx: Array) -> Array:
     weighted = (stress[:, None, None] @ slopes) * dx[:, :, None, None, None]
     flat = slopes.reshape(len(slopes), -1, 18)
     return flat.transpose(0, 2, 1) @ weighted.reshape(flat.shape)
+
+
+def _unit_stressed(slopes: Array, moved: Array, dx: Array) -> Array:
+    """(e, 3, m, m): the integrals of u_k,i u_k,j of shapes, for unit stresses x, y, xy.
+
+    slopes : (e, q, k, 2, 18); moved : (e, 18, m) the freedoms of the shapes.
+    """
+    size = len(moved)
+    slope = slopes @ moved[:, None, None]  # (e, q, k, 2, m)
+    x, y = (slope[..., i, :].reshape(size, -1, moved.shape[2]) for i in range(2))
+    weight = np.repeat(dx, slope.shape[2], axis=1)[:, :, None]
+    cross = x.transpose(0, 2, 1) @ (weight * y)
+    squares = (a.transpose(0, 2, 1) @ (weight * a) for a in (x, y))
+    return np.stack([*squares, cross + cross.transpose(0, 2, 1)], axis=1)

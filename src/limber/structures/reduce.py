@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +13,12 @@ from numpy.typing import ArrayLike
 
 from limber.bodies.flexible import FlexibleBody, modal_matrices
 from limber.bodies.nodes import Nodes
-from limber.bodies.recovery import Recovery, gauge_shapes
+from limber.bodies.recovery import gauge_shapes
 from limber.bodies.shapes import Shapes
 from limber.checks import Array, array, did_you_mean, flag, listed, repeated, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.structures.choice import Choice, chosen_modes, mode_choice
-from limber.structures.eigen import LowestModes
+from limber.structures.eigen import BLOCK, LowestModes
 from limber.structures.inertia import modal_integrals
 from limber.structures.interface import NodeRows
 from limber.structures.loads import loaded_mass
@@ -25,18 +26,17 @@ from limber.structures.mode_set import LOADS, ModeSet, attachment_shapes, constr
 from limber.structures.progress import Progress
 from limber.structures.reduced import ReducedStructure
 from limber.structures.rigid import rigid_motions
-from limber.structures.stiffening import UnitLoads, check_stiffening, stiffened
+from limber.structures.stiffening import UnitLoads, check_stiffening, load_stiffness, stiffened
 from limber.structures.support import Support
 from limber.structures.threads import one_thread
 
 if TYPE_CHECKING:
+    from limber.structures.places import Places
     from limber.structures.structure import Node, Structure
 
 METHODS = ("normal", "static-correction", "craig-bampton")
 #: A body keeps all nodes of a structure, unless told which, if they have rotations and are not more than this.
 MANY = 200
-#: Columns of the first block of the eigenvalue iteration.
-BLOCK = 8
 
 
 class Reduction:
@@ -54,42 +54,56 @@ class Reduction:
         progress: bool | None,
     ):
         self.structure = structure
-        self.clamped = node_numbers(structure, "clamped", clamped)
-        self.pinned = node_numbers(structure, "pinned", pinned)
-        self.interface = node_numbers(structure, "interface", interface)
+        self.places = structure.places
+        #: nodes and groups that are held
+        self.clamped_at = self.places.numbers("clamped", clamped)
+        self.pinned_at = self.places.numbers("pinned", pinned)
+        #: the nodes that are held
+        self.clamped = self.places.nodes(self.clamped_at)
+        self.pinned = self.places.nodes(self.pinned_at)
+        self.interface = self.places.numbers("interface", interface)
         self.method = _method(method, self.interface)
-        self.rows = NodeRows(structure, _patches(structure, patches))
-        both = [j for j in self.interface if j in (*self.clamped, *self.pinned)]
-        if both:
-            raise ArgumentValueError(
-                f"interface has the node {structure.names[both[0]]!r}, which is held as well. A clamped node carries bodies "
-                "without being an interface; leave it out there."
-            )
+        self.rows = NodeRows(structure, _patches(self.places, patches))
+        self.refuse_held(
+            self.interface,
+            " as well. A clamped node carries bodies without being an interface; leave it out there.",
+        )
         twice = [j for j in self.pinned if j in self.clamped]
         if twice:
             raise ArgumentValueError(
                 f"pinned has the node {structure.names[twice[0]]!r}, which is clamped as well. Leave it out of one of them."
             )
-        self.load_nodes, self.M = loaded_mass(structure, self.rows, loads)
+        self.load_nodes, self.M = loaded_mass(self.rows, loads)
         self.progress = Progress(progress)
+
+    def refuse_held(self, interface: list[int], remedy: str) -> None:
+        """Refuse interface nodes that are held, and groups that have such nodes."""
+        held, names = {*self.clamped, *self.pinned}, self.structure.names
+        for place in interface:
+            both = [j for j in self.places.members(place) if j in held]
+            if both:
+                group = f"the group {self.places.name(place)!r} with " if both[0] != place else ""
+                raise ArgumentValueError(
+                    f"interface has {group}the node {names[both[0]]!r}, which is held{remedy}"
+                )
+
+    @property
+    def root(self) -> list[int]:
+        """The clamped node or group, if it is one; it does not move."""
+        return self.clamped_at if len(self.clamped_at) == 1 else []
 
     @property
     def named(self) -> list[int]:
-        """The nodes that the arguments name and the body must keep; of several clamped nodes none."""
-        single = self.clamped if len(self.clamped) == 1 else []
-        return [*single, *self.pinned, *self.interface, *self.load_nodes]
+        """The nodes and groups that the arguments name and the body must keep; of several clamped ones none."""
+        return [*self.root, *self.pinned_at, *self.interface, *self.load_nodes]
 
     def again(self, loads: Mapping[Node, Any] | None, progress: bool | None) -> Reduction:
         """The same, with other loads unless they are None."""
         made = copy(self)
         made.progress = Progress(progress)
         if loads is not None:
-            made.load_nodes, made.M = loaded_mass(self.structure, self.rows, loads)
+            made.load_nodes, made.M = loaded_mass(self.rows, loads)
         return made
-
-    def numbers(self, argument: str, value: Any) -> list[int]:
-        """The numbers of one node or several of the structure, given by name or number."""
-        return node_numbers(self.structure, argument, value)
 
     def held(self) -> np.ndarray:
         """(N,): which freedoms are held."""
@@ -110,6 +124,15 @@ class Reduction:
                 "on a line, such as all of a face, or reduce it free with interface=... and attach it with inboard=...."
             )
         return support
+
+    def support_of_loads(self, support: Support) -> Support:
+        """The structure as the joint of the body holds it: at its clamped nodes.  Other bodies act at pinned ones."""
+        if not self.pinned:
+            return support
+        s = self.structure
+        held = np.zeros((len(s), s.freedoms), bool)
+        held[self.clamped] = True
+        return Support(s, held.ravel(), self.M)
 
     def normal_modes(self, support: Support, choice: Choice) -> tuple[Array, Array, Array]:
         """omega^2, shapes and accuracy of the normal modes, with the interface nodes free or, for Craig-Bampton, held."""
@@ -160,22 +183,22 @@ class Reduction:
 
     def origin(self, given: Any) -> Array:
         """The origin of the body frame in the axes of the structure."""
-        s = self.structure
         if given is None:
-            return s.position[self.clamped[0]] if self.clamped else np.zeros(3)
+            first = self.clamped_at[:1]
+            return self.places.position(first)[0] if first else np.zeros(3)
         if isinstance(given, str | int | np.integer):
-            return s.position[s.node(given, "origin")]
+            return self.places.position([self.places.number(given, "origin")])[0]
         return array("origin", given, (3,), "A node, or a point in the axes of the structure.")
 
     def body_nodes(self, nodes: Any) -> list[int]:
-        """The nodes that the body keeps."""
+        """The nodes and groups that the body keeps."""
         s = self.structure
         if nodes is None:
             wanted = np.flatnonzero(self.rows.turning).tolist() if len(s) <= MANY else []
         elif isinstance(nodes, str) and nodes == "all" and "all" not in s.names:
             wanted = list(range(len(s)))
         else:
-            wanted = node_numbers(s, "nodes", nodes)
+            wanted = self.places.numbers("nodes", nodes)
         kept = sorted({*wanted, *self.named})
         if not kept:
             raise ArgumentValueError(
@@ -184,11 +207,10 @@ class Reduction:
         return kept
 
     def shapes_of(self, nodes: list[int], shapes: Array) -> tuple[Array, Array]:
-        """Translation and rotation shapes (k, 3, m) of nodes."""
-        single = self.clamped if len(self.clamped) == 1 else []
+        """Translation and rotation shapes (k, 3, m) of nodes and groups."""
         moves = np.array(
             [
-                np.zeros((6, shapes.shape[1])) if j in single else self.rows.rows(j) @ shapes
+                np.zeros((6, shapes.shape[1])) if j in self.root else self.rows.rows(j) @ shapes
                 for j in nodes
             ]
         )
@@ -228,11 +250,14 @@ def reduce(
         omega, phi = _coordinates(work, support, normal, own)
         integrals = modal_integrals(structure.M, position, phi)
         translation, rotation = work.shapes_of(kept, phi)
-        second = unit = None
+        second = unit = loaded = None
         if geometric_stiffening:
             unit = UnitLoads(structure, support, phi)
             integrals = stiffened(integrals, unit, position, work.progress.of("unit loads"))
             second = _node_second(work, unit, kept)
+        elif structure.knows_loads:
+            carried = work.support_of_loads(support)
+            loaded = load_stiffness(structure, carried, phi, position, _unit_forces(work, kept))
     drawn = structure.outline_rows()
     outline = None if drawn is None else drawn.outline(work.origin(origin), phi, unit)
     m = omega.size
@@ -240,16 +265,24 @@ def reduce(
     if ratio.min() < 0.0:
         raise ArgumentValueError(f"damping ratios must not be negative, got {shown(damping)}.")
     matrices = modal_matrices(np.diag(omega**2), np.diag(2.0 * ratio * omega), m)
-    names = tuple(structure.names[j] for j in kept)
-    node_shapes = Shapes(position[kept], translation, rotation, second)
+    names = tuple(map(work.places.name, kept))
+    at = work.places.position(kept) - work.origin(origin)
+    node_shapes = Shapes(at, translation, rotation, second)
     full = ReducedStructure(work, choice, phi, work.origin(origin))
-    stations, forces = structure.section_forces(phi)
-    recovery = None
-    if rows is not None or forces is not None:
-        recovery = Recovery(gauges, None if rows is None else rows @ phi, stations, forces)
+    recovered = structure.recovery(phi)
+    if rows is not None:
+        recovered = replace(recovered, gauges=gauges, strain=rows @ phi)
+    empty = recovered.forces is None and recovered.strain is None
+    recovery = None if empty else recovered
     found = Nodes(names, node_shapes)
     return FlexibleBody(
-        integrals, found, *matrices, reduced_from=full, outline=outline, recovery=recovery
+        integrals,
+        found,
+        *matrices,
+        reduced_from=full,
+        outline=outline,
+        recovery=recovery,
+        load_stiffness=loaded,
     )
 
 
@@ -257,14 +290,17 @@ def _coordinates(
     work: Reduction, support: Support, normal: Array, own: Array
 ) -> tuple[Array, Array]:
     """omega and shapes of all that the body has."""
-    names = work.structure.names
     modes = ModeSet(work.structure, support)
     modes.add(normal, [f"mode {i + 1}" for i in range(normal.shape[1])])
     if work.method == "static-correction":
         static = attachment_shapes(support, work.rows.stacked(work.interface))
         modes.add(
             static,
-            [f"the shape of a {x} at node {names[j]!r}" for j in work.interface for x in LOADS],
+            [
+                f"the shape of a {x} at node {work.places.name(j)!r}"
+                for j in work.interface
+                for x in LOADS
+            ],
         )
     elif work.method == "craig-bampton":
         static = constraint_shapes(support, work.rows.stacked(work.interface))
@@ -279,9 +315,13 @@ def _coordinates(
 
 def _node_second(work: Reduction, unit: UnitLoads, kept: list[int]) -> Array:
     """Second-order shapes (k, 3, m, m) of nodes from unit forces there."""
-    forces = sp.vstack([work.rows.rows(j)[:3] for j in kept], format="csr").T.toarray()
-    second = unit.second_order(forces, work.progress.of("unit forces"))
+    second = unit.second_order(_unit_forces(work, kept), work.progress.of("unit forces"))
     return second.reshape(len(kept), 3, *second.shape[1:])
+
+
+def _unit_forces(work: Reduction, kept: list[int]) -> Array:
+    """(N, 3 k): unit forces at nodes."""
+    return sp.vstack([work.rows.rows(j)[:3] for j in kept], format="csr").T.toarray()
 
 
 def _user_shapes(structure: Structure, work: Reduction, shapes: ArrayLike | None) -> Array:
@@ -304,26 +344,8 @@ def _user_shapes(structure: Structure, work: Reduction, shapes: ArrayLike | None
     return result
 
 
-def node_numbers(structure: Structure, argument: str, value: Any) -> list[int]:
-    """The numbers of one node or several, or of none; a node that is there twice is refused."""
-    if value is None:
-        return []
-    if isinstance(value, str | int | np.integer):
-        return [structure.node(value, argument)]
-    try:
-        given = list(value)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{argument} must be a node or a list of nodes, got {shown(value)}."
-        ) from None
-    numbers = [structure.node(x, argument) for x in given]
-    if len(set(numbers)) < len(numbers):
-        twice = next(j for j in numbers if numbers.count(j) > 1)
-        raise ArgumentValueError(f"{argument} has the node {structure.names[twice]!r} twice.")
-    return numbers
-
-
-def _patches(structure: Structure, patches) -> dict[int, list[int]]:
+def _patches(places: Places, patches) -> dict[int, list[int]]:
+    """The nodes of patches by the node that they move."""
     if patches is None:
         return {}
     if not isinstance(patches, Mapping):
@@ -331,7 +353,9 @@ def _patches(structure: Structure, patches) -> dict[int, list[int]]:
             f"patches must be a dict of nodes to lists of nodes, got {shown(patches)}."
         )
     return {
-        structure.node(node, "patches"): node_numbers(structure, f"patches[{node!r}]", patch)
+        places.structure.node(node, "patches"): places.nodes(
+            places.numbers(f"patches[{node!r}]", patch)
+        )
         for node, patch in patches.items()
     }
 

@@ -12,7 +12,7 @@ in span [Phi, R], where R are the rigid-body motions that the supports leave:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,11 +22,12 @@ from scipy.sparse.linalg import cg
 
 from limber.bodies.flexible import FlexibleBody
 from limber.checks import Array, listed
-from limber.errors import ArgumentValueError
-from limber.frozen import Frozen
 from limber.structures.choice import Choice, chosen_modes
 from limber.structures.comparison import EQUAL, Comparison, assurance, static_loads
+from limber.structures.load_factors import lowest_factors
+from limber.structures.reduced_model import ReducedModel
 from limber.structures.rigid import rigid_motions
+from limber.structures.stiffening import geometric_stiffness
 from limber.structures.support import Support
 from limber.structures.threads import one_thread
 
@@ -34,34 +35,13 @@ if TYPE_CHECKING:
     from limber.structures.reduce import Reduction
 
 
-class ReducedStructure(Frozen):
-    """A structure, how it was reduced, and the shapes (N, m) of the body in its freedoms.
+class ReducedStructure(ReducedModel):
+    """A structure, and how it was reduced."""
 
-    origin : of the body frame in the axes of the structure; `axes` (3, 3) has those of the structure as columns, in the
-    body frame.
-    """
-
-    def __init__(
-        self,
-        work: Reduction,
-        choice: Choice,
-        shapes: Array,
-        origin: Array,
-        axes: Array | None = None,
-    ):
+    def __init__(self, work: Reduction, choice: Choice, shapes: Array, origin: Array):
         self.work = work
         self.choice = choice
-        self.shapes = shapes
-        self.origin = origin
-        self.axes = np.eye(3) if axes is None else axes
-        self._freeze()
-
-    def placed(self, R: Array, shift: Array) -> ReducedStructure:
-        """The same of the body in another frame, in which its old origin lies at `shift`, its old axes are those of R."""
-        axes = R @ self.axes
-        return ReducedStructure(
-            self.work, self.choice, self.shapes, self.origin - axes.T @ shift, axes
-        )
+        super().__init__(shapes, origin)
 
     def compare(
         self,
@@ -73,7 +53,6 @@ class ReducedStructure(Frozen):
     ) -> Comparison:
         """The body beside the structure; `count` modes of the structure, as many as the body has if None."""
         work = self.work.again(loads, progress)
-        names = work.structure.names
         nodes = self._loaded_nodes(work, body, interface)
         with work.progress, one_thread():
             support = work.support()
@@ -87,29 +66,43 @@ class ReducedStructure(Frozen):
             omega=omega,
             own=own,
             mac=assurance(shapes.T @ (work.M @ exact), omega),
-            static=static_loads([names[j] for j in nodes], full, compliance),
+            static=static_loads([work.places.name(j) for j in nodes], full, compliance),
             movable=movable,
             remedy="method='static-correction' with this node in interface=... makes it exact",
         )
 
+    def buckling_force(self, node: str, direction: Array) -> float | None:
+        """The force at a node along a direction of the body frame, N, at which the structure buckles, if any does.
+
+        None also where the structure is not clamped: the joint of the body decides then how it is held.
+        """
+        s = self.work.structure
+        if not self.work.clamped:
+            return None
+        support = self.work.support_of_loads(self.work.support())
+        rows = self.work.rows.rows(s.node(node))[:3]
+        u = support.static((rows.T @ (self.axes.T @ direction))[:, None])[:, 0]
+        S = (-geometric_stiffness(s, u)).tocsr()
+        factors, _, _ = lowest_factors(s.K, S, support, 1, lambda part: None)
+        return float(factors[0]) if factors.size else None
+
     def _loaded_nodes(self, work: Reduction, body: FlexibleBody, interface: Any) -> list[int]:
         """The nodes with unit loads: those given, the interface, those that carry loads, or the tip."""
-        s, held = work.structure, {*work.clamped, *work.pinned}
+        places = work.places
         if interface is not None:
-            nodes = work.numbers("interface", interface)
-            for j in nodes:
-                if j in held:
-                    raise ArgumentValueError(
-                        f"interface has the node {s.names[j]!r}, which is held: a load there does not deform the structure. "
-                        "Give nodes that are free."
-                    )
+            nodes = places.numbers("interface", interface)
+            work.refuse_held(
+                nodes, ": a load there does not deform the structure. Give nodes that are free."
+            )
             return nodes
         if work.interface or work.load_nodes:
             return list(dict.fromkeys([*work.interface, *work.load_nodes]))
-        kept = [j for j in map(s.node, body.nodes.names) if j not in held]
-        if body.end_node is not None and s.node(body.end_node) in kept:
-            return [s.node(body.end_node)]
-        far = np.linalg.norm(s.position[kept] - self.origin, axis=1)
+        held = {*work.clamped, *work.pinned}
+        numbers = {name: places.number(name, "node") for name in body.nodes.names}
+        kept = [j for j in numbers.values() if not held.issuperset(places.members(j))]
+        if body.end_node is not None and numbers[body.end_node] in kept:
+            return [numbers[body.end_node]]
+        far = np.linalg.norm(places.position(kept) - self.origin, axis=1)
         return [kept[int(far.argmax())]] if kept else []
 
     def _modes(self, work: Reduction, support: Support, count: int | None) -> tuple[Array, Array]:
@@ -173,19 +166,17 @@ class ReducedStructure(Frozen):
 
 def _held(work: Reduction) -> str:
     """How the structure is held and what it carries."""
-    names = work.structure.names
     parts = [
-        f"{word} {_nodes(names, nodes)}"
-        for word, nodes in (("clamped at", work.clamped), ("pinned at", work.pinned))
-        if nodes
+        f"{word} {_named(work, places)}"
+        for word, places in (("clamped at", work.clamped_at), ("pinned at", work.pinned_at))
+        if places
     ]
     if not parts:
         parts = ["free"]
     if work.load_nodes:
-        parts.append(f"with the loads at {_nodes(names, work.load_nodes)}")
+        parts.append(f"with the loads at {_named(work, work.load_nodes)}")
     return ", ".join(parts)
 
 
-def _nodes(names: Iterable[str], nodes: list[int]) -> str:
-    names = list(names)
-    return listed(names[j] for j in nodes) if len(nodes) <= 4 else f"{len(nodes)} nodes"
+def _named(work: Reduction, places: list[int]) -> str:
+    return listed(map(work.places.name, places)) if len(places) <= 4 else f"{len(places)} nodes"

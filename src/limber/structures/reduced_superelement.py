@@ -11,41 +11,20 @@ import scipy.linalg
 from limber.bodies.flexible import FlexibleBody
 from limber.checks import Array, listed
 from limber.errors import ArgumentValueError
-from limber.frozen import Frozen
 from limber.structures.comparison import Comparison, assurance, static_loads
+from limber.structures.reduced_model import ReducedModel
 
 if TYPE_CHECKING:
     from limber.structures.superelement import Superelement
 
 
-class ReducedSuperelement(Frozen):
-    """A superelement, the numbers of the nodes that are held, and the shapes (a, m) of the body in its rows.
+class ReducedSuperelement(ReducedModel):
+    """A superelement, and the numbers of the nodes that are held."""
 
-    origin : of the body frame in the axes of the superelement; `axes` (3, 3) has those of the superelement as columns, in
-    the body frame.
-    """
-
-    def __init__(
-        self,
-        part: Superelement,
-        held: list[int],
-        shapes: Array,
-        origin: Array,
-        axes: Array | None = None,
-    ):
+    def __init__(self, part: Superelement, held: list[int], shapes: Array, origin: Array):
         self.part = part
         self.held = tuple(held)
-        self.shapes = shapes
-        self.origin = origin
-        self.axes = np.eye(3) if axes is None else axes
-        self._freeze()
-
-    def placed(self, R: Array, shift: Array) -> ReducedSuperelement:
-        """The same of the body in another frame, in which its old origin lies at `shift`, its old axes are those of R."""
-        axes = R @ self.axes
-        return ReducedSuperelement(
-            self.part, list(self.held), self.shapes, self.origin - axes.T @ shift, axes
-        )
+        super().__init__(shapes, origin)
 
     def compare(
         self,
@@ -79,6 +58,10 @@ class ReducedSuperelement(Frozen):
             movable=self._movable(motions, Z),
             remedy="more modes, up to all of the superelement, make it smaller",
         )
+
+    def buckling_force(self, node: str, direction: Array) -> float | None:
+        """Not known: a superelement has no geometric stiffness."""
+        return None
 
     def _loaded_nodes(self, body: FlexibleBody, interface: Any) -> list[int]:
         """The nodes with unit loads: those given, or all that are free and have six freedoms."""

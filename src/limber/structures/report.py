@@ -11,6 +11,7 @@ import scipy.linalg
 
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.integrals import ModalIntegrals, full, tilde
+from limber.bodies.load_stiffness import relative_changes
 from limber.checks import Array, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import read_only
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 CLOSE, ALIKE = 0.01, 0.9
 #: A static deflection that lacks more than this part is remarked upon.
 LACKING = 0.01
+#: A body whose buckling force exceeds that of the full model by more than this part is remarked upon.
+STIFF = 0.1
 #: Mass and inertia that are less than this part of the largest count as none.
 NONE = 1e-12
 
@@ -54,6 +57,21 @@ class Match:
         return self.own / self.omega - 1.0
 
 
+@dataclass(frozen=True)
+class BucklingForce:
+    """A force at a node at which a body buckles.
+
+    node, along : where it acts, and its direction in the body frame, as "-x".
+    force : N, in the shapes that the body has; its real value is lower where these shapes are not those of buckling.
+    full : N, that of the full model, parts of it included; None if it is not known.
+    """
+
+    node: str
+    along: str
+    force: float
+    full: float | None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class BodyReport:
     """How far to trust a flexible body; it prints as tables, and draws itself with `plot` and `html`.
@@ -66,6 +84,8 @@ class BodyReport:
     effective_mass : (m, 6) how much of `total` reacts to accelerations of the frame in each mode, kg and kg m^2.
     comparison : the body beside the full model (`Comparison`): a structure, a superelement or beam theory; None if the
         body does not know one.
+    buckling : the lowest force along an axis of the body, at one of the nodes with unit loads, at which it buckles;
+        None where that is not known, and where no such force buckles it.
     notes : what to heed and what cannot be known, in words.
     """
 
@@ -80,6 +100,7 @@ class BodyReport:
     total: Array
     effective_mass: Array
     comparison: Comparison | None
+    buckling: BucklingForce | None
     notes: tuple[str, ...]
 
     def __post_init__(self):
@@ -145,7 +166,15 @@ class BodyReport:
         """Write one HTML file with the tables and pictures; see `limber.viewer.body_page` for the options."""
         return registered("BodyReport.html")(self, path, **options)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
+        modes = len(self.omega)
+        lowest = f", lowest {self.frequencies[0]:.4g} Hz" if modes else ""
+        count = len(self.notes)
+        notes = f", {count} note{'s' if count > 1 else ''}" if count else ""
+        name = f"{self.name!r}, " if self.name else ""
+        return f"BodyReport({name}{self.mass:.6g} kg, {modes} modes{lowest}{notes}; print it for the tables)"
+
+    def __str__(self) -> str:
         from limber.structures.report_text import text  # noqa: PLC0415 (only to print)
 
         return text(self)
@@ -202,7 +231,8 @@ def report(
     reaction = shapes.T @ np.hstack([integrals.E0, integrals.F0])
     effective = np.where(total > 0.0, reaction**2, 0.0)
     made = BodyReport(
-        body, name, omega, damping, shapes, *_mass_properties(integrals), total, effective, comparison, ()
+        body, name, omega, damping, shapes, *_mass_properties(integrals), total, effective, comparison,
+        _buckling(body, comparison), ()
     )  # fmt: skip
     return replace(made, notes=tuple(_notes(made)))
 
@@ -224,6 +254,62 @@ def _comparison(
                 f"{argument} is for bodies that `reduce` of a structure gave: {what}. Leave {argument} out."
             )
     return None if body.recipe is None else beam_comparison(body.recipe)
+
+
+def _buckling(body: FlexibleBody, comparison: Comparison | None) -> BucklingForce | None:
+    """The lowest force at which the body buckles, and that of the full model in its direction."""
+    if body.recipe is not None:
+        EI, length = body.recipe.bending_stiffness(), body.recipe.length
+        if EI is None:
+            return None
+        x = np.eye(3)[0] if body.recipe.rotation is None else np.array(body.recipe.rotation)[:, 0]
+        return BucklingForce("tip", _along(-x), float(np.pi**2 * EI / (4.0 * length**2)), None)
+    by_force = _stiffness_by_force(body)
+    if by_force is None:
+        return None
+    names = body.nodes.names
+    nodes = _far_node(body) if comparison is None else [s.node for s in comparison.static[::6]]
+    found: list[tuple[float, str, Array]] = []
+    for node in nodes:
+        if node not in names:
+            continue
+        least, most = relative_changes(by_force[names.index(node)], body.stiffness)
+        for part, sign in ((least, 1.0), (-most, -1.0)):
+            i = int(part.argmin())
+            if part[i] < 0.0:
+                found.append((-1.0 / float(part[i]), node, sign * np.eye(3)[i]))
+    if not found:
+        return None
+    force, node, direction = min(found, key=lambda x: x[0])
+    if body.reduced_from is None:
+        return BucklingForce(node, _along(direction), force, None)
+    exact = body.reduced_from.buckling_force(node, direction)
+    return None if exact is None else BucklingForce(node, _along(direction), force, exact)
+
+
+def _stiffness_by_force(body: FlexibleBody) -> Array | None:
+    """(n, 3, m, m): the change of the modal stiffness by forces at the nodes of a clamped body, if it is known."""
+    if body.load_stiffness is not None:
+        held = body.load_stiffness.acceleration.shape[-1] == body.modes
+        return body.load_stiffness.forces if held else None
+    if body.nodes.second is None or body.reduced_from is None:
+        return None
+    return -body.nodes.second
+
+
+def _along(direction: Array) -> str:
+    """A direction in words: an axis with its sign, or a vector."""
+    i = int(np.abs(direction).argmax())
+    if abs(direction[i]) > 1.0 - 1e-9:
+        return f"{'-' if direction[i] < 0.0 else ''}{'xyz'[i]}"
+    return "(" + ", ".join(f"{x:.4g}" for x in direction) + ")"
+
+
+def _far_node(body: FlexibleBody) -> list[str]:
+    """The node "tip", or the one that is farthest from the body frame."""
+    if body.end_node is not None:
+        return [body.end_node]
+    return [body.nodes.names[int(np.linalg.norm(body.nodes.position, axis=1).argmax())]]
 
 
 def _mass_properties(integrals: ModalIntegrals) -> tuple[float, Array, Array]:
@@ -264,4 +350,10 @@ def _notes(r: BodyReport) -> list[str]:
             notes.append(
                 f"A {worst.load} at {worst.node!r} deflects the body {100.0 * worst.error:.3g} % too little; {c.remedy}."
             )
+    b = r.buckling
+    if b is not None and b.full is not None and b.force > (1.0 + STIFF) * b.full:
+        notes.append(
+            f"Under a force along {b.along} at {b.node!r} the full model buckles at {b.full:.4g} N, in a shape that the modes of "
+            f"the body do not have: the body buckles at {b.force:.4g} N, and warnings about its loads come too late."
+        )
     return notes

@@ -13,7 +13,7 @@ from limber.structures.choice import DIRECTIONS
 
 if TYPE_CHECKING:
     from limber.structures.comparison import StaticLoad
-    from limber.structures.report import BodyReport, Match
+    from limber.structures.report import BodyReport, BucklingForce, Match
 
 #: How many rows a printed table has at most.
 LISTED = 40
@@ -55,7 +55,14 @@ def summary(r: BodyReport) -> dict[str, str]:
     if r.comparison is not None:
         rows["full model"] = f"{r.comparison.full}, {r.comparison.held}"
         rows["good to"] = _good_to(r)
+    if r.buckling is not None:
+        rows["buckling"] = _buckling(r.buckling)
     return rows
+
+
+def _buckling(b: BucklingForce) -> str:
+    full = "" if b.full is None else f"; the full model at {b.full:.5g} N"
+    return f"at a force of {b.force:.5g} N along {b.along} at {printable(b.node)!r}{full}"
 
 
 def _good_to(r: BodyReport) -> str:

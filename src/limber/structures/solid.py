@@ -47,6 +47,12 @@ class Solid(MeshStructure):
     def _strains(self) -> sp.csr_array:
         return self.elements.node_strains()
 
+    knows_loads = True
+
+    def modal_stiffness(self, u: Array, shapes: Array) -> Array:
+        """As of any structure, from the elements at once."""
+        return self.elements.modal_stiffness(u, shapes)
+
     def _strain_rows(self, side: str) -> sp.csr_array:
         return self._strains
 

@@ -89,6 +89,26 @@ class SolidElements:
             )
         return sp.kron(total, np.eye(3), format="csr")
 
+    def modal_stiffness(self, u: Array, shapes: Array) -> Array:
+        """(k, m, m): shapes^T K_g shapes for each column of displacements u (3 N, k), of shapes (3 N, m)."""
+        points, weights = self.cell.quadrature(self.degree)
+        m, k = shapes.shape[1], u.shape[1]
+        loaded, moved = u.reshape(-1, 3, k), shapes.reshape(-1, 3, m)
+        total = np.zeros((k, m * m))
+        for chosen in self._blocks(9 * len(points) * m * max(m, k)):
+            slopes, dx = self._slopes(chosen, points, weights)
+            gradient = _gradients(slopes, loaded[self.cells[chosen]])
+            stress = self.stress(gradient.transpose(0, 1, 4, 2, 3)) * dx[:, :, None, None, None]
+            slope = _gradients(slopes, moved[self.cells[chosen]])  # (e, q, i, j, m)
+            for a, b in _PAIRS:
+                first, second = slope[:, :, :, a], slope[:, :, :, b]
+                product = np.swapaxes(first, 2, 3) @ second  # (e, q, m, m)
+                if a != b:
+                    product = product + np.swapaxes(product, 2, 3)
+                part = stress[..., a, b].reshape(-1, k)
+                total += part.T @ product.reshape(-1, m * m)
+        return total.reshape(k, m, m)
+
     def stress(self, gradient: Array) -> Array:
         """(..., 3, 3): stress of displacement gradients (..., 3, 3), Pa."""
         lam, mu = self.lame
@@ -163,3 +183,10 @@ class SolidElements:
 def _in_space(matrices: Array) -> Array:
     """(e, n, 3, n, 3) of (e, n, n): the same for each direction."""
     return matrices[:, :, None, :, None] * np.eye(3)[None, None, :, None, :]
+
+
+def _gradients(slopes: Array, moved: Array) -> Array:
+    """(e, q, 3, 3, k): du_i/dx_j of displacements (e, n, 3, k) of the nodes, from the slopes (e, q, n, 3)."""
+    e, q, n, _ = slopes.shape
+    flat = slopes.transpose(0, 1, 3, 2).reshape(e, 3 * q, n) @ moved.reshape(e, n, -1)
+    return flat.reshape(e, q, 3, 3, -1).transpose(0, 1, 3, 2, 4)

@@ -27,6 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from limber.bodies.integrals import ModalIntegrals, upper
+from limber.bodies.load_stiffness import LoadStiffness
 from limber.checks import Array
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.structures.matrices import SYMMETRY
@@ -49,6 +50,27 @@ def check_stiffening(structure: Structure) -> None:
         )
 
 
+def geometric_stiffness(structure: Structure, u: Array) -> sp.csr_array:
+    """The geometric stiffness of the stresses by the displacements u (N,), checked."""
+    assert structure.geometric is not None
+    K = structure.geometric(u)
+    size = structure.K.shape
+    if not (sp.issparse(K) or isinstance(K, np.ndarray)) or K.shape != size:
+        got = getattr(K, "shape", type(K).__name__)
+        raise ArgumentTypeError(
+            f"geometric must return a matrix of shape {size}, sparse or dense, got {got}."
+        )
+    matrix = sp.csr_array(K)
+    if not np.isfinite(matrix.data).all():
+        raise ModelError("geometric returned a matrix that is not finite.")
+    largest = np.abs(matrix.data).max(initial=0.0)
+    if abs(matrix - matrix.T).max() > 1e3 * SYMMETRY * max(largest, 1e-300):
+        raise ModelError(
+            "geometric returned a matrix that is not symmetric; the geometric stiffness of a stress is."
+        )
+    return matrix
+
+
 class UnitLoads:
     """kappa of loads on a structure with shapes (N, m)."""
 
@@ -61,11 +83,9 @@ class UnitLoads:
     def second_order(self, f: Array, advanced: Callable[[float], None]) -> Array:
         """(k, m, m): f . B for the loads f (N, k)."""
         u = self.support.elastic(f)
-        result = []
-        for i in range(f.shape[1]):
-            result.append(-self._kappa(u[:, i]))
-            advanced((i + 1) / f.shape[1])
-        found = np.array(result)
+        advanced(0.5)
+        found = -_symmetric(self.structure.modal_stiffness(u, self.shapes))
+        advanced(1.0)
         self._known.append((f, u, found))
         return found
 
@@ -84,26 +104,43 @@ class UnitLoads:
         sums = np.tensordot(share, work / size[:, None, None], axes=1)
         return np.tensordot((rows @ u) / size, sums, axes=1)
 
-    def _kappa(self, u: Array) -> Array:
-        geometric = self.structure.geometric
-        assert geometric is not None
-        K = geometric(u)
-        size = self.structure.K.shape
-        if not (sp.issparse(K) or isinstance(K, np.ndarray)) or K.shape != size:
-            got = getattr(K, "shape", type(K).__name__)
-            raise ArgumentTypeError(
-                f"geometric must return a matrix of shape {size}, sparse or dense, got {got}."
-            )
-        kappa = self.shapes.T @ (K @ self.shapes)
-        if not np.isfinite(kappa).all():
-            raise ModelError("geometric returned a matrix that is not finite.")
-        # terms may cancel, as those of a stress of both signs over the width
-        size = (np.abs(self.shapes).T @ (abs(K) @ np.abs(self.shapes))).max(initial=0.0)
-        if np.abs(kappa - kappa.T).max() > 1e3 * SYMMETRY * max(size, 1e-300):
-            raise ModelError(
-                "geometric returned a matrix that is not symmetric; the geometric stiffness of a stress is."
-            )
-        return 0.5 * (kappa + kappa.T)
+
+def load_stiffness(
+    structure: Structure,
+    support: Support,
+    shapes: Array,
+    position: Array,
+    forces: Array,
+) -> LoadStiffness:
+    """What loads add to the stiffness of a body with shapes (N, m).
+
+    support : the structure with its clamped nodes held, or free.
+    position : (n, 3) of the nodes in the body frame; forces : (N, 3 k) unit forces at the nodes that the body keeps.
+    """
+    motions = unit_motions(position, structure.freedoms)
+    basis = np.hstack([shapes, motions[:, :6]]) if support.rigid.shape[1] else shapes
+    u = support.elastic(np.hstack([structure.M @ motions, forces]))
+    kappa = _symmetric(structure.modal_stiffness(u, basis))
+    b = basis.shape[1]
+    spin = np.zeros((3, 3, b, b))
+    for k, (i, j) in enumerate(_PRODUCTS):
+        spin[i, j] = spin[j, i] = -0.5 * kappa[6 + k]
+    by_force = kappa[12:].reshape(-1, 3, b, b)
+    return LoadStiffness(shapes.shape[1], -kappa[3:6], -kappa[:3], spin, by_force)
+
+
+def _symmetric(kappa: Array) -> Array:
+    """Without the rounding errors that are not."""
+    return 0.5 * (kappa + np.swapaxes(kappa, 1, 2))
+
+
+def unit_motions(position: Array, freedoms: int) -> Array:
+    """(N, 12): accelerations of the nodes in three unit angular accelerations, three linear ones and six products of spin."""
+    products = np.zeros((len(position), freedoms, 6))
+    for k, (i, j) in enumerate(_PRODUCTS):
+        products[:, i, k] += position[:, j]
+        products[:, j, k] += position[:, i]
+    return np.hstack([rigid_motions(position, freedoms, np.zeros(3)), products.reshape(-1, 6)])
 
 
 def stiffened(
@@ -114,13 +151,7 @@ def stiffened(
 ) -> ModalIntegrals:
     """Modal integrals with the second-order functionals of three accelerations, three angular ones and six products."""
     structure = loads.structure
-    M, freedoms = structure.M, structure.freedoms
-    S = rigid_motions(position, freedoms, np.zeros(3))
-    products = np.zeros((len(position), freedoms, 6))
-    for k, (i, j) in enumerate(_PRODUCTS):
-        products[:, i, k] += position[:, j]
-        products[:, j, k] += position[:, i]
-    f = M @ np.hstack([S, products.reshape(-1, 6)])
+    f = structure.M @ unit_motions(position, structure.freedoms)
     B = loads.second_order(f, advanced).transpose(1, 2, 0)  # (m, m, 12)
     D = np.zeros((*B.shape[:2], 3, 3))  # sum m (l0_i B_j + l0_j B_i)
     for k, (i, j) in enumerate(_PRODUCTS):

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.bodies.flexible import FlexibleBody
 from limber.bodies.nodes import node_names
-from limber.bodies.section_forces import SectionForces
-from limber.checks import Array, array, integer, shown, suggestion
+from limber.bodies.recovery import Recovery
+from limber.checks import Array, array, integer, listed, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.frozen import Frozen
 from limber.structures import matrices
+from limber.structures.buckling import Buckling, structure_buckling
 from limber.structures.modes import StructureModes, structure_modes
 from limber.structures.outline import OutlineRows, node_outline
+from limber.structures.places import Located, Places, checked_groups
 from limber.structures.reduce import reduce
+from limber.structures.stiffening import geometric_stiffness
 
 #: A node of a structure, by name or number.
 Node = str | int | np.integer
@@ -26,7 +28,7 @@ Node = str | int | np.integer
 Geometric = Callable[[Array], Any]
 
 
-class Structure(Frozen):
+class Structure(Located):
     """An elastic structure of n nodes with the full matrices of finite elements; `reduce` makes a body of it.
 
     Parameters
@@ -37,8 +39,11 @@ class Structure(Frozen):
         not resist rigid-body motion.  Rotations that no element uses have rows and columns of zeros.
     names : n names of the nodes.  None: "0", "1", ...
     edges, triangles : (e, 2) and (t, 3) numbers of nodes, the lines and the surface that pictures show.
+    groups : {name: node numbers}, such as the nodes of a face.  The arguments of `reduce` take the name of a group for
+        that of a node: it is held as a whole, and it moves as the rigid body that fits its nodes best.
     geometric : function of the displacements u (6 n or 3 n) under some static load; it returns the geometric
-        stiffness matrix of the stresses that u causes, linear in u.  Only `reduce(geometric_stiffening=True)` needs it.
+        stiffness matrix of the stresses that u causes, linear in u.  `reduce(geometric_stiffening=True)` and
+        `buckling` need it.
 
     The structure is immutable.  It is checked when it is made: sizes, symmetry, negative masses and stiffnesses,
     loose nodes and parts, supports to the ground and mixed units are refused.
@@ -53,6 +58,7 @@ class Structure(Frozen):
         names: Sequence[str] | None = None,
         edges: ArrayLike | None = None,
         triangles: ArrayLike | None = None,
+        groups: Mapping[str, Iterable[int]] | None = None,
         geometric: Geometric | None = None,
     ):
         self.position = array("position", position, ("n", 3), "One point per node.")
@@ -79,6 +85,7 @@ class Structure(Frozen):
         matrices.check_units(self.M, self.K, self.position)
         self.edges = _node_numbers("edges", edges, 2, n)
         self.triangles = _node_numbers("triangles", triangles, 3, n)
+        self.groups = checked_groups(groups, n)
         if geometric is not None and not callable(geometric):
             raise ArgumentTypeError(
                 f"geometric must be a function of the displacements, got {shown(geometric)}."
@@ -109,18 +116,25 @@ class Structure(Frozen):
         return self.K.diagonal() > 0.0
 
     @cached_property
-    def _numbers(self) -> dict[str, int]:
+    def numbers(self) -> dict[str, int]:
+        """The numbers of the nodes by their names."""
         return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def places(self) -> Places:
+        """Its nodes and groups, as the arguments of `reduce` name them."""
+        return Places(self)
 
     def node(self, which: Node, argument: str = "node") -> int:
         """The number of a node that is given by name or number; `argument` is for the message."""
         if isinstance(which, str):
-            if which in self._numbers:
-                return self._numbers[which]
+            if which in self.numbers:
+                return self.numbers[which]
             known = ", ".join(map(repr, self.names[:12])) + (", ..." if len(self) > 12 else "")
+            groups = f"; its groups are: {listed(self.groups)}" if self.groups else ""
             raise ArgumentValueError(
-                f"{argument}={which!r} is not a node of the structure; its nodes are: {known}."
-                f"{suggestion(which, self.names)}"
+                f"{argument}={which!r} is not a node of the structure; its nodes are: {known}{groups}."
+                f"{suggestion(which, (*self.names, *self.groups))}"
             )
         i = integer(which)
         if i is None:
@@ -155,12 +169,13 @@ class Structure(Frozen):
 
         Parameters
         ----------
-        clamped : a node or several, held in all freedoms.  The body frame is there, and so is the joint of the body.
-            With no clamped node the modes are those of the free structure: attach the body with `inboard=` the node
-            that carries its joint.
+        clamped : a node or several, or groups, held in all freedoms.  The body frame is there, in the middle of a group,
+            and so is the joint of the body.  With no clamped node the modes are those of the free structure: attach the body
+            with `inboard=` the node that carries its joint.
         pinned : a node or several whose displacements alone are held; the modes turn it.  Attach the body with
             `inboard=` that node.
-        interface : nodes at which other bodies or forces act.
+        interface : nodes or groups at which other bodies or forces act.  A group becomes one node of the body, of its
+            name and in the middle of its nodes; it moves as the rigid body that fits their displacements best (RBE3).
         modes : which normal modes are taken: the lowest, as many as the number says; {"band": (low, high)}, all
             between two frequencies in rad/s; or {"effective_mass": 0.95}, as many as have that part of the total mass in
             each of the "directions", ("x", "y", "z") if not given, of x, y, z, rx, ry, rz.
@@ -176,8 +191,8 @@ class Structure(Frozen):
             fits the displacements of these nodes best.  By default it is fitted to its neighbours in K and itself.
         nodes : which nodes the body keeps, by name, beside those that the other arguments name; "all" for all.  None
             keeps all nodes with rotations of their own if the structure has no more than 200 nodes, and no others.
-        origin : the origin of the body frame, a node or a point.  None: the (first) clamped node, or the origin of the
-            structure's axes if there is none.
+        origin : the origin of the body frame, a node, a group or a point.  None: the (first) clamped node or group, or the
+            origin of the structure's axes if there is none.
         damping : damping ratio of all modes of the body, or one each, in ascending order of frequency.
         geometric_stiffening : whether loads stiffen or soften the body; needs a structure with `geometric`.
         strain : strain gauges, {name: row} or (g, freedoms * n): the strain that each shows per displacement of every
@@ -210,9 +225,9 @@ class Structure(Frozen):
         """The points by which pictures show it: its nodes; None if it has neither edges nor triangles."""
         return node_outline(self)
 
-    def section_forces(self, shapes: Array) -> tuple[tuple[str, ...], SectionForces | None]:
-        """Names of stations and the section forces there by shapes (N, m), if the structure has sections."""
-        return (), None
+    def recovery(self, shapes: Array) -> Recovery:
+        """The section forces by shapes (N, m), if the structure has sections."""
+        return Recovery()
 
     def modes(
         self,
@@ -237,6 +252,75 @@ class Structure(Frozen):
             patches=patches,
             progress=progress,
         )
+
+    def buckling(
+        self,
+        count: int = 5,
+        *,
+        clamped: Node | Iterable[Node] | None = None,
+        pinned: Node | Iterable[Node] | None = None,
+        held: Mapping[Node, Any] | None = None,
+        forces: Mapping[Node, ArrayLike] | None = None,
+        moments: Mapping[Node, ArrayLike] | None = None,
+        gravity: ArrayLike | None = None,
+        spin: ArrayLike | None = None,
+        about: Node | ArrayLike | None = None,
+        patches: Mapping[Node, Iterable[Node]] | None = None,
+        progress: bool | None = None,
+    ) -> Buckling:
+        """The factors by which loads must be multiplied for the structure to buckle, and the shapes in which it does.
+
+        Parameters
+        ----------
+        count : how many of the lowest factors are wanted.
+        clamped, pinned : nodes that are held in all freedoms, or in their displacements alone.
+        held : {node: freedoms}, of "x", "y", "z", "rx", "ry", "rz", for what else is held: {"top": ("x", "y")} lets the top
+            of a column slide along z.
+        forces, moments : {node: (x, y, z)}, N and N m, in the axes of the structure; they keep their directions.
+        gravity : (3,) m/s^2.  A structure whose support is accelerated by a feels the gravity -a.
+        spin : (3,) rad/s, a steady rotation about an axis through `about`.  Its forces grow with the square of the
+            speed, so it buckles at the square root of a factor times this speed; what the displacements change of the
+            centrifugal forces is included, gyroscopic forces are not.
+        about : a node or a point on the axis of the spin.  None: the (first) clamped node, or the origin.
+        patches : {node: nodes}; a force or a moment at a node is spread over these nodes, as by a rigid body that fits
+            their displacements.  By default a force acts on its node alone, and a moment at a node without rotations on
+            its neighbours.
+        progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
+
+        All loads act together and are multiplied by the same factor.  The structure is taken to deform linearly until it
+        buckles.  The structure must bring elements, or the function `geometric`.  In frames only axial forces count, in
+        plates stresses in their plane, in solids all stresses.  Members of frames that are single elements do not bend
+        between their nodes: a note of the result, and a warning if it may matter, says so.
+        """
+        return structure_buckling(
+            self,
+            count,
+            clamped=clamped,
+            pinned=pinned,
+            held=held,
+            forces=forces,
+            moments=moments,
+            gravity=gravity,
+            spin=spin,
+            about=about,
+            patches=patches,
+            progress=progress,
+        )
+
+    #: whether `modal_stiffness` is cheap, as elements make it; a user's function may be slow
+    knows_loads: ClassVar[bool] = False
+
+    def modal_stiffness(self, u: Array, shapes: Array) -> Array:
+        """(k, m, m): shapes^T K_g shapes, the geometric stiffness of shapes (N, m) under the displacements u (N, k)."""
+        found = [shapes.T @ (geometric_stiffness(self, column) @ shapes) for column in u.T]
+        return np.array(found).reshape(-1, shapes.shape[1], shapes.shape[1])
+
+    def missed_buckling(self, u: Array) -> tuple[float, str] | None:
+        """The least factor at which parts may buckle in a way that the elements cannot show, and words about it.
+
+        u : (N,) displacements under the loads.
+        """
+        return None
 
     def __repr__(self):
         return f"Structure(nodes={len(self)}, freedoms={len(self) * self.freedoms})"

@@ -48,16 +48,15 @@ class Support:
         free = structure.active & ~held
         free[_supports(self.rigid, free)] = False
         self.free = np.flatnonzero(free)
-        per_node = structure.freedoms
-        used, node_of = np.unique(self.free // per_node, return_inverse=True)
-        K = structure.K[self.free][:, self.free]
-        if not K.shape[0]:
+        used, self._node_of = np.unique(self.free // structure.freedoms, return_inverse=True)
+        self._position = structure.position[used]
+        if not self.free.size:
             raise ArgumentValueError(
                 "every freedom of the structure is held: nothing is left to deform. Clamp or pin fewer nodes, or use a "
                 "RigidBody."
             )
         try:
-            self.factor = Cholesky(K, node_of, structure.position[used], advanced)
+            self.factor = self.factored(structure.K, advanced)
         except NotHeldError as caught:
             where = freedom(int(self.free[caught.row]), structure.K, structure.names)
             raise ModelError(
@@ -66,12 +65,22 @@ class Support:
             ) from None
         self.rigid_mass = self.rigid.T @ (M @ self.rigid)
 
+    def factored(
+        self, A: sp.csr_array, advanced: Callable[[float], None] = lambda part: None
+    ) -> Cholesky:
+        """The factor of a matrix (N, N) like K, of the freedoms that are free; `NotHeldError` if it is not definite."""
+        return Cholesky(A[self.free][:, self.free], self._node_of, self._position, advanced)
+
     # --- flexibilities ------------------------------------------------------------------------
 
     def static(self, f: Array) -> Array:
         """Displacements (N, k) under the loads f (N, k), held and supported."""
+        return self.solved(self.factor, f)
+
+    def solved(self, factor: Cholesky, f: Array) -> Array:
+        """Displacements (N, k) under the loads f (N, k), with another stiffness, which `factored` has factored."""
         u = np.zeros(f.shape)
-        u[self.free] = self.factor.solve(f[self.free])
+        u[self.free] = factor.solve(f[self.free])
         return u
 
     def elastic(self, f: Array) -> Array:

@@ -11,6 +11,7 @@ import sympy as sp
 
 from limber.assembly import Assembly
 from limber.checks import integer, listed, number, shown, whole
+from limber.dynamics.closed import refuse_closures
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.symbolic.compact import compact, with_numbers
 from limber.symbolic.exact import expression, matrix
@@ -56,6 +57,7 @@ def equations(
         raise ArgumentTypeError(
             f"assembly must be an Assembly, not built, got {shown(assembly)}. Equations are derived from the description."
         )
+    refuse_closures(assembly, "lb.symbolic.equations")
     if not assembly.attachments:
         raise ModelError(f"assembly {assembly.name!r} is empty: attach at least one body.")
     if not any(i.joint.dofs + i.body.modes for i in assembly.attachments.values()):

@@ -13,7 +13,7 @@ from limber.plotting.body import COLUMNS, MODE_HEIGHT, mode_figure, panels_of
 from limber.plotting.style import PAGE, new_figure, style, target
 from limber.structures import report_text
 from limber.structures.report import BodyReport
-from limber.viewer.report import filled, source
+from limber.viewer.page import page
 from limber.viewer.svg import INK, THEMED, svg_of
 from limber.viewer.tables import pair_table, wide_table
 from limber.whole import replacing
@@ -39,18 +39,16 @@ def body_page(report: BodyReport, path: Any, *, title: str = "", count: int = 6)
     drawn = min(whole("count", count, 0), int((report.omega > 0.0).sum()))
     compared = report.comparison
     against = "" if compared is None else f"; compared with {compared.full}, {compared.held}"
-    parts = {
-        "title": escape(title or report.name or "Flexible body"),
-        "generator": "Limber",
-        "summary": escape(f"{report.body.modes} modes, {report.mass:.6g} kg{against}"),
-        "notes": "\n".join(f"<p>{escape(note)}</p>" for note in report.notes),
-        "shapes": _shapes(report, drawn),
-        "plots": "\n".join(_panel(report, draw, i) for i, draw in enumerate(panels_of(report))),
-        "tables": _tables(report),
-        "style": source("page.css"),
-    }
+    text = page(
+        title=title or report.name or "Flexible body",
+        summary=f"{report.body.modes} modes, {report.mass:.6g} kg{against}",
+        notes="\n".join(f"<p>{escape(note)}</p>" for note in report.notes),
+        main=f"<h2>Mode shapes</h2>\n{_shapes(report, drawn)}",
+        plots="\n".join(_panel(report, draw, i) for i, draw in enumerate(panels_of(report))),
+        tables=_tables(report),
+    )
     with replacing(file) as stream:
-        stream.write(filled(source("body_page.html"), parts).encode())
+        stream.write(text.encode())
     return file
 
 

@@ -36,7 +36,7 @@ class Painter {
     const heaviest = Math.max(...scene.bodies.map((b) => b.mass), 1e-12);
     this.looks = scene.bodies.map((b) => ({
       colour: rgb(b.colour),
-      radius: (b.flexible ? thinness(b) : 1.3) * this.radius,
+      radius: (b.flexible ? thinness(b) : 1.3) * (b.marks.length ? 0.4 : 1) * this.radius,
       rounded: new Set(b.edges),
       centre: (1.4 + 1.6 * Math.cbrt(b.mass / heaviest)) * this.radius,
       joint: Math.min(this.radius, 0.12 * (extent(b.points) || Infinity)), // no larger than its body
@@ -66,13 +66,21 @@ class Painter {
       tip[i] = 0.07 * this.size;
       picture.tubes.push([[0, 0, 0], tip, colour, 0.35 * r]);
     });
-    this.scene.at(time, scale).forEach((place, k) => this.body(picture, place, k, theme));
+    const places = this.scene.at(time, scale);
+    places.forEach((place, k) => this.body(picture, place, k, theme));
+    for (const path of this.scene.closures(places)) this.closure(picture, path, theme);
     if (trail) {
       const shade = theme.ink.map((x, i) => 0.45 * x + 0.55 * theme.background[i]);
       for (let i = 1; i < trail.length && trail[i].t <= time; i++)
         picture.tubes.push([trail[i - 1].p, trail[i].p, shade, 0.22 * r]);
     }
     return picture;
+  }
+
+  // thin lines from the nodes to the frames of a cut joint and between these, and a ball at each frame
+  closure(picture, path, theme) {
+    for (let i = 1; i < path.length; i++) picture.tubes.push([path[i - 1], path[i], theme.ink, 0.4 * this.radius]);
+    for (const p of path.slice(1, 3)) picture.balls.push([p, p, theme.ink, 1.6 * this.radius]);
   }
 
   body(picture, place, k, theme) {
@@ -91,6 +99,7 @@ class Painter {
       for (let i = 0; i < body.creases.length; i += 2)
         picture.creases.push([point(body.creases[i]), point(body.creases[i + 1]), dark, 1]);
     }
+    for (const i of body.marks) picture.balls.push([point(i), point(i), colour, 1.2 * this.radius]);
     for (const [a, b] of place.ribs) picture.tubes.push([a, b, colour, 0.35 * radius]);
     if (place.start) {
       tube(place.start, place.inboard);

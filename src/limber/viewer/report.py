@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from limber.plotting.reference import reference_of
 from limber.plotting.results import pictured
 from limber.plotting.style import target
 from limber.simulation.result import Result
+from limber.viewer.page import filled, page, source
 from limber.viewer.scene import scene
 from limber.viewer.svg import plot_html
 from limber.viewer.tables import tables
@@ -69,23 +69,25 @@ def report(
     selection = Selection(result, chosen, ends, known)
     names = fitting(selection) if what is None else what_names(what)
     followed = _trail(s, trail)
-    parts = {
-        "title": escape(title or s.name),
-        "generator": "Limber",
-        "summary": escape(_summary(result)),
-        "notes": f"<p>{escape(notes)}</p>" if notes else "",
-        "trail": escape(_named(s, followed)),
-        "plots": _plots(selection, names),
-        "tables": tables(result, ends),
-        "scene": json.dumps(scene(result, followed, number("scale", scale)), separators=(",", ":")),
-        "style": source("page.css"),
-        "script": "\n".join(source(name) for name in SCRIPTS),
-    }
-    shown_bodies = json.loads(parts["scene"])["bodies"][:40]
-    parts["bodies"] = _bodies(shown_bodies, len(s.bodies))
-    parts["scene"] = parts["scene"].replace("<", "\\u003c")
+    moving = scene(result, followed, number("scale", scale))
+    chips = _bodies(moving["bodies"][:40], len(s.bodies))
+    text = page(
+        title=title or s.name,
+        summary=_summary(result),
+        notes=f"<p>{escape(notes)}</p>" if notes else "",
+        main=filled(source("stage.html"), {"trail": escape(_named(s, followed)), "bodies": chips}),
+        plots=_plots(selection, names),
+        tables=tables(result, ends),
+        scripts=filled(
+            source("player.html"),
+            {
+                "scene": json.dumps(moving, separators=(",", ":")).replace("<", "\\u003c"),
+                "script": "\n".join(source(name) for name in SCRIPTS),
+            },
+        ),
+    )
     with replacing(file) as stream:
-        stream.write(filled(source("page.html"), parts).encode())
+        stream.write(text.encode())
     return file
 
 
@@ -146,18 +148,3 @@ def _bodies(bodies: list[dict[str, Any]], count: int) -> str:
     ]
     more = [f'<li class="soft">and {count - len(bodies)} more</li>'] if count > len(bodies) else []
     return f'<ul class="bodies">{"".join(chips + more)}</ul>'
-
-
-def source(name: str) -> str:
-    """A file of this package."""
-    return (files("limber.viewer") / name).read_text(encoding="utf-8").rstrip()
-
-
-def filled(page: str, parts: dict[str, str]) -> str:
-    """The page with its {{names}} replaced, once: what is put in is not looked at again."""
-    pieces = page.split("{{")
-    out = [pieces[0]]
-    for piece in pieces[1:]:
-        name, rest = piece.split("}}", 1)
-        out += [parts[name], rest]
-    return "".join(out)

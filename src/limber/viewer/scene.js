@@ -151,6 +151,18 @@ class Scene {
     return placedBodies;
   }
 
+  // Of every cut joint: the node that carries its end a, the origins of its frames a and b, the node that carries b.
+  closures(places) {
+    return this.data.closures.map(({ ends }) => {
+      const [a, b] = ends.map(({ body, node, offset }) => {
+        if (body < 0) return { node: offset, frame: offset };
+        const { R, p } = nodeFrame(places[body], node);
+        return { node: p, frame: placed(p, R, offset) };
+      });
+      return [a.node, a.frame, b.frame, b.node];
+    });
+  }
+
   // The path of the trail's node up to the end, a few hundred points.
   trail(scale) {
     const { body, point } = this.data.trail;

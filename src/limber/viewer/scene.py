@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from limber.assembly.closures import Closure, End
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.bodies.shapes import Shapes
 from limber.checks import Array
 from limber.drawing.colours import colour
 from limber.drawing.geometry import carried, geometry, joint_axis, joint_motion
-from limber.drawing.skeleton import Skeleton, skeletons
+from limber.drawing.skeleton import Skeleton, closure_nodes, skeletons
 from limber.simulation.result import Result
 
 #: At most so many frames, and so many bytes of motion before encoding; results beyond are thinned.
@@ -49,11 +50,22 @@ def scene(result: Result, trail: tuple[str, int], scale: float = 1.0) -> dict[st
         "start": float(t[0]),
         "motion": encoded(motion),
         "bodies": [_body(s, item, drawn[item.name], names) for item in s.attachments.values()],
+        "closures": [
+            {"name": c.name, "ends": [_end(c.a, names), _end(c.b, names)]}
+            for c in s.closures.values()
+            if isinstance(c, Closure)
+        ],
         "trail": {"body": names.index(trail[0]), "point": _nearest(s, drawn[trail[0]], trail[1])},
         "events": [{"t": e.t, "name": e.name} for e in result.events if t[0] <= e.t <= t[-1]],
         "low": low.tolist(),
         "high": high.tolist(),
     }
+
+
+def _end(end: End, names: list[str]) -> dict[str, Any]:
+    """An end of a cut joint: the number of its body (-1 for the world), its node, and its offset from there."""
+    body = -1 if end.body == "world" else names.index(end.body)
+    return {"body": body, "node": end.node, "offset": end.offset.tolist()}
 
 
 def _nearest(s: System, drawn: Skeleton, node: int) -> int:
@@ -106,6 +118,7 @@ def _body(s: System, item: Attachment, drawn: Skeleton, names: list[str]) -> dic
         "triangles": whole_numbers(drawn.triangles),
         "creases": whole_numbers(drawn.creases),
         "centre": drawn.centre,
+        "marks": drawn.marks.tolist(),
         "ribs": {
             "points": drawn.ribs.points.tolist(),
             "half": encoded(drawn.ribs.half),
@@ -116,7 +129,7 @@ def _body(s: System, item: Attachment, drawn: Skeleton, names: list[str]) -> dic
 
 
 def _nodes(s: System, body: str, products: Array) -> dict[int, dict[str, Any]]:
-    """The nodes of a body that joints sit on, as the page bends them: position, and the shapes row by row."""
+    """The nodes of a body that joints and closures sit on, as the page bends them: position, and the shapes row by row."""
     nodes = s.bodies[body].node_set.shapes
     columns = with_products(nodes, products)
     return {
@@ -130,9 +143,9 @@ def _nodes(s: System, body: str, products: Array) -> dict[int, dict[str, Any]]:
 
 
 def _joint_nodes(s: System, body: str) -> list[int]:
-    """The numbers of the nodes of a body that its own joint or those of its children sit on."""
+    """The numbers of the nodes of a body that its own joint, those of its children or closures sit on."""
     found = {item.at for item in s.attachments.values() if item.to == body}
-    found.add(s.attachments[body].inboard)
+    found |= {s.attachments[body].inboard, *closure_nodes(s, body)}
     return sorted(j for j in found if j is not None)
 
 

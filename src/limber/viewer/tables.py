@@ -7,11 +7,14 @@ from html import escape
 
 import numpy as np
 
+from limber.assembly.closures import Closure
 from limber.drawing import coordinates as C
 from limber.simulation.result import Result
 from limber.version import __version__
 
 Rows = list[tuple[str, ...]]
+#: At most so many closures are named.
+LISTED = 12
 _UNITS = {C.ANGLE: ("rad", "rad/s", "N m"), C.DISPLACEMENT: ("m", "m/s", "N")}
 
 
@@ -69,9 +72,16 @@ def model(result: Result) -> Rows:
     s = result.system
     flexible = [b for b in s.bodies.values() if b.modes]
     gravity = ", ".join(f"{x:g}" for x in s.gravity)
+    closures = [
+        f"{c.name} ({type(c.joint).__name__ if isinstance(c, Closure) else 'relation'})"
+        for c in list(s.closures.values())[:LISTED]
+    ]
+    more = [f"and {len(s.closures) - LISTED} more"] if len(s.closures) > LISTED else []
+    closed = [("closures", ", ".join([*closures, *more]))] if closures else []
     return [
         ("system", s.name),
         ("bodies", f"{len(s.bodies)}, {len(flexible)} of them flexible"),
+        *closed,
         ("freedoms", f"{s.nv}: {sum(j.dofs for j in s.joints.values())} of joints, {sum(b.modes for b in flexible)} modes"),
         ("mass", f"{sum(b.mass for b in s.bodies.values()):.6g} kg"),
         ("gravity", f"({gravity}) m/s²" if np.any(s.gravity) else "none"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from limber.assembly.closures import Closure, End, Relation
 from limber.assembly.cut_joints import CutJoint, cut_joint_rows, random_position
+from limber.assembly.packed import Packed, whole_rows
 from limber.joints import Joint
 from limber.joints.packing import Constants, lay_out_joint, pack_groups, place_blocks
 from limber.kernels import layout as L
@@ -63,6 +64,13 @@ class Loops:
         ends = {body for loop in self.order if loop.cut is not None for body in loop.bodies}
         return {k for body in ends for k in _path(body, 0, self._parents)} - {0}
 
+    def slices(self) -> dict[str, slice]:
+        """The rows of each closure, by name, in the order of elimination."""
+        return {
+            loop.closure.name: slice(first, first + loop.rows)
+            for loop, first in zip(self.order, self.first.values())
+        }
+
     @property
     def topo_rows(self) -> int:
         """How many rows of `topo` they need."""
@@ -76,7 +84,7 @@ def _loop(closure: Closure | Relation, parents, number: Mapping[str, int]) -> Lo
         bodies = tuple(number[body] for body, _ in closure.terms)
         return Loop(closure, None, bodies, _meeting([parents[k] for k in bodies], parents))
     bodies = number[closure.a.body], number[closure.b.body]
-    cut = cut_joint_rows(closure.joint, closure.name)
+    cut = cut_joint_rows(closure.joint)
     return Loop(closure, cut, bodies, _meeting(bodies, parents))
 
 
@@ -96,25 +104,45 @@ def _meeting(bodies, parents) -> int:
     return max(common)  # numbers grow outward
 
 
-def pack_closures(
-    topo, const: Constants, loops: Loops, first_row: int, lists: list[int], records
-) -> None:
-    """Fill the rows of the closures and of the fronts, from `first_row` on, and append to the lists behind `topo`."""
-    topo[0, [L.CLOSURES, L.CLOSURES_END]] = first_row, first_row + len(loops.order)
+def with_closures(
+    tree: Packed, closures: Sequence[Closure | Relation], number: Mapping[str, int]
+) -> Packed:
+    """A packed tree with closures.  Nothing of the tree is computed again.
+
+    number : the numbers of the bodies by name.
+    """
+    if not closures:
+        return tree
+    rows = tree.topo.reshape(-1, L.COLUMNS)
+    n = len(tree.records) - 1
+    loops = Loops(closures, (rows[: n + 1, L.PARENT] // L.COLUMNS).tolist(), number)
+    topo = np.zeros((len(rows) + loops.topo_rows, L.COLUMNS), dtype=np.int64)
+    topo[: len(rows)] = rows
+    const = Constants([tree.const], tree.const.size)
+    lists: list[int] = []
+    _pack_loops(topo, const, loops, len(rows), lists, tree.records)
+    _lay_out_fronts(topo, n)
+    flat = np.concatenate([topo.ravel(), np.array(whole_rows(lists), dtype=np.int64)])
+    return replace(tree, topo=flat, const=np.concatenate(const.parts), loops=loops, pools={})
+
+
+def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int], records) -> None:
+    """Fill the rows of the closures and of the fronts, from row `at` on, and append to the lists behind `topo`."""
+    spare = at + len(loops.order)
+    topo[0, [L.CLOSURES, L.CLOSURES_END]] = at * L.COLUMNS, spare * L.COLUMNS
     topo[0, L.ROWS] = loops.rows
-    for row, (k, rows) in enumerate(sorted(loops.open.items()), start=first_row + len(loops.order)):
-        _pack_front(topo, row, k, rows, loops, lists)
+    for k, rows in sorted(loops.open.items()):
+        _pack_front(topo, spare, k, rows, loops, lists)
+        spare += 1
     topo[sorted(loops.observed), L.OBSERVED] = 1
-    spare = first_row + len(loops.order) + len(loops.open)
-    for i, loop in enumerate(loops.order, start=first_row):
-        row = topo[i]
+    for row, loop in zip(topo[at:], loops.order):
         row[L.K_ROWS], row[L.K_FIRST] = loop.rows, loops.first[loop.closure.name]
         if loop.cut is None:
             _pack_relation(row, const, loop, loops, topo.size, lists)
         else:
             _pack_cut(row, const, loop, loops, records)
             if loop.cut.joint is not None:
-                row[L.K_JOINT] = spare
+                row[L.K_JOINT] = spare * L.COLUMNS
                 spare = _pack_compound(topo, const, spare, loop.cut.joint)
 
 
@@ -123,13 +151,13 @@ def _pack_front(topo, row: int, k: int, rows: list[int], loops: Loops, lists: li
     onward = [i for i in rows if loops.site[i] != k]
     assert rows == here + onward == sorted(rows)
     front = topo[row]
-    topo[k, L.FRONT] = row
+    topo[k, L.FRONT] = row * L.COLUMNS
     front[L.F_ROWS], front[L.F_DONE] = len(rows), len(here)
     front[L.F_LIST] = topo.size + len(lists)
     lists += rows
     if onward:
         front[L.F_UP] = topo.size + len(lists)
-        up = loops.open[int(topo[k, L.PARENT])]
+        up = loops.open[int(topo[k, L.PARENT]) // L.COLUMNS]
         lists += [up.index(i) for i in onward]
 
 
@@ -146,6 +174,7 @@ def _pack_cut(row, const: Constants, loop: Loop, loops: Loops, records) -> None:
         row[L.K_AT[side]] = loops.open[k].index(first)
     row[L.K_MAP] = const.add(cut.rows)
     row[L.K_AXIS] = const.add(cut.axis)
+    row[L.K_BACK] = const.add(-cut.shift)
     if cut.pitch is not None:
         row[L.K_SCREW], row[L.K_PITCH] = 1, const.add(cut.pitch)
 
@@ -162,7 +191,8 @@ def _pack_compound(topo, const: Constants, at: int, joint: Joint) -> int:
 
 def _lay_out_compound(topo, row, at: int) -> int:
     """Set the offsets of the work of a COMPOUND closure and its joint, from `at` on, and return its end."""
-    joint = topo[row[L.K_JOINT]]
+    number = int(row[L.K_JOINT]) // L.COLUMNS
+    joint = topo[number]
     row[L.K_ROW], at = at, at + 36
     joint[L.Q_JOINT], at = at, at + int(joint[L.START_SIZE])
     joint[L.V_JOINT], at = at, at + int(joint[L.DOFS])
@@ -170,10 +200,8 @@ def _lay_out_compound(topo, row, at: int) -> int:
     for group in topo[joint[L.GROUP] : joint[L.GROUP] + joint[L.GROUPS]]:
         group[L.G_Q] += joint[L.Q_JOINT]
         group[L.G_V] += joint[L.V_JOINT]
-    at = lay_out_joint(topo, int(row[L.K_JOINT]), at)
-    # `flattened` does this for the joints of bodies
-    row[L.K_JOINT] *= L.COLUMNS
-    joint[L.GROUP] *= L.COLUMNS
+    at = lay_out_joint(topo, number, at)
+    joint[L.GROUP] *= L.COLUMNS  # `flattened` does this for the joints of bodies
     return at
 
 
@@ -194,15 +222,17 @@ def _pack_relation(
     row[L.K_FACTOR] = const.add(list(closure.terms.values()), closure.value)
 
 
-def lay_out_fronts(topo, n: int, at: int) -> int:
-    """Set the offsets of the work blocks of the fronts and of the multipliers, and return their end."""
+def _lay_out_fronts(topo, n: int) -> None:
+    """Set the offsets of the work blocks of the fronts and of the multipliers, behind those of the tree."""
+    at = int(topo[0, L.SPARE])
     for k in range(n + 1):
         if topo[k, L.FRONT]:
-            front = topo[topo[k, L.FRONT]]
+            front = topo[topo[k, L.FRONT] // L.COLUMNS]
             sizes = L.front_work(int(front[L.F_ROWS]), int(topo[k, L.MODES]), int(topo[k, L.DOFS]))
             at = place_blocks(front, sizes, at)
-    for row in topo[topo[0, L.CLOSURES] : topo[0, L.CLOSURES_END]]:
+    for row in topo[topo[0, L.CLOSURES] // L.COLUMNS : topo[0, L.CLOSURES_END] // L.COLUMNS]:
         if row[L.K_KIND] == L.COMPOUND:
             at = _lay_out_compound(topo, row, at)
     topo[0, L.W_LAMBDA] = at
-    return at + int(topo[0, L.ROWS])
+    topo[0, L.SPARE] = at + int(topo[0, L.ROWS])
+    topo[0, L.WORK_SIZE] = topo[0, L.SPARE] + topo[0, L.NQ]

@@ -1,0 +1,73 @@
+"""The forces of closures."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.closures import Relation
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.constraints.mobility import loose_components
+from limber.constraints.residual import check_closed
+from limber.dynamics.evaluate import External, evaluated
+from limber.dynamics.forward import forward_dynamics
+from limber.dynamics.inverse import inverse_dynamics
+from limber.dynamics.rows import row_space, undeformed
+from limber.errors import ModelWarning, warn
+
+
+def constraint_forces(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    *,
+    external: External | None = None,
+) -> dict[str, Array]:
+    """What each closure exerts on its end b: {name: (..., 6)}, [moment, force] at that end, world axes.
+
+    End a feels the opposite, taken to where it is.  A relation exerts a generalized force (...), by which each of its
+    coefficients is multiplied.  Where closures are redundant, their forces are not unique: those of least norm are
+    given, and a ModelWarning names the components that are not unique.  O(N^3) in each state.
+    """
+    check_closed(system, "constraint_forces")
+    vdot = forward_dynamics(system, q, v, tau, external=external)
+    force = inverse_dynamics(system, q, v, vdot, external=external) - np.asarray(tau, dtype=float)
+    batch = force.shape[:-1]
+    states = np.broadcast_to(np.asarray(q, dtype=float), (*batch, system.nq)).reshape(-1, system.nq)
+    if system.fidelity == "ruthless":
+        states = undeformed(system, states)
+    found = np.zeros((len(states), len(system.closures), 6))
+    loose: dict[str, np.ndarray] = {}
+    for i, (state, f) in enumerate(zip(states, force.reshape(-1, system.nv))):
+        space = row_space(system, state)
+        found[i] = evaluated(system, "wrenches", (state, space.multipliers(f)))
+        if space.null.size:
+            for name, components in loose_components(system, state, space).items():
+                loose[name] = loose.get(name, np.zeros(6, dtype=bool)) | components
+    if loose:
+        _warn_of_loose(system, loose)
+    found = found.reshape(*batch, len(system.closures), 6)
+    order = list(system.closure_rows)
+    return {
+        name: found[..., order.index(name), 0]
+        if isinstance(closure, Relation)
+        else found[..., order.index(name), :]
+        for name, closure in system.closures.items()
+    }
+
+
+def _warn_of_loose(system: System, loose: dict[str, np.ndarray]) -> None:
+    names = np.array(["mx", "my", "mz", "fx", "fy", "fz"])
+    parts = [
+        f"{name!r} ({', '.join(names[components])})"
+        if not isinstance(system.closures[name], Relation)
+        else f"{name!r}"
+        for name, components in loose.items()
+    ]
+    warn(
+        f"the closures of {system.name!r} are redundant, so some of their forces are not unique: {', '.join(parts)}. "
+        "The ones of least norm are given; the others and all accelerations are unique.",
+        ModelWarning,
+    )

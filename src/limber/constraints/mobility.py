@@ -1,0 +1,88 @@
+"""The freedoms that closures leave, and which closures are redundant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.checks import Array, numbers
+from limber.constraints.residual import check_closed
+from limber.dynamics.evaluate import evaluated
+from limber.dynamics.rows import RowSpace, row_space
+from limber.errors import ArgumentValueError
+
+if TYPE_CHECKING:
+    from limber.assembly.system import System
+
+#: A component of a unit combination of multipliers below this counts as zero.
+NONE = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Freedoms:
+    """The freedoms of a closed system at one configuration.
+
+    number : how many there are.
+    basis : (nv, number), speeds that the closures allow, orthonormal with respect to the mass matrix.
+    jacobian : (rows, nv), the closure rows A: closures are met by speeds v with A v = 0.
+    rank : the number of independent rows.
+    redundant : names of the closures that take part in a dependence of rows, and how many of the rows of each are
+        superfluous if the others are kept.
+    """
+
+    number: int
+    basis: Array
+    jacobian: Array
+    rank: int
+    redundant: dict[str, int]
+
+    def __repr__(self):
+        return (
+            f"Freedoms(number={self.number}, rank={self.rank} of {len(self.jacobian)} closure rows)"
+        )
+
+    def __str__(self):
+        n = len(self.jacobian)
+        text = f"{self.number} freedom(s); {self.rank} of {n} closure rows are independent."
+        if self.redundant:
+            parts = ", ".join(f"{count} of {name!r}" for name, count in self.redundant.items())
+            text += f" Superfluous where the others are kept: {parts}."
+        return text
+
+
+def freedoms(system: System, q: ArrayLike) -> Freedoms:
+    """The freedoms that closures leave at q, by a singular value decomposition of their rows: O(N^3).
+
+    Rows are dependent where closures are redundant, as in a planar mechanism closed by a spatial joint, or in a
+    singular position.  Accelerations are unique nevertheless; see `constraint_forces` for the forces.
+    """
+    check_closed(system, "freedoms")
+    q = numbers("q", q, f"({system.nq},)")
+    if q.shape != (system.nq,):
+        raise ArgumentValueError(f"q must have shape ({system.nq},), got {q.shape}.")
+    space = row_space(system, q)
+    redundant = {}
+    for name, rows in system.closure_rows.items():
+        part = space.null[rows]
+        count = int(np.linalg.matrix_rank(part, NONE)) if part.size else 0
+        if count:
+            redundant[name] = count
+    order = [name for name in system.closures if name in redundant]
+    return Freedoms(
+        system.nv - space.rank, space.basis, space.A, space.rank, {n: redundant[n] for n in order}
+    )
+
+
+def loose_components(system: System, q: Array, space: RowSpace) -> dict[str, np.ndarray]:
+    """By closure, which components of its wrench on end b are not unique, for those that have any."""
+    wrenches = np.abs(evaluated(system, "wrenches", (q, space.null.T))).max(axis=0)
+    size = wrenches.max(initial=0.0)
+    found = {}
+    for name, wrench in zip(system.closure_rows, wrenches):
+        components = wrench > NONE * size
+        if components.any():
+            found[name] = components
+    return found

@@ -1,0 +1,82 @@
+"""Reduced structures under loads that their model leaves out: which part of their stiffness these loads take or add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.bodies.load_stiffness import relative_changes
+from limber.checks import Array
+from limber.dynamics.evaluate import External, evaluated
+
+#: A body whose stiffness loads change by more than this part in some shape is told about: a frequency is off by about half
+#: of this part.
+LOADED = 0.1
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A body whose loads change its stiffness, in the row of the states given in which they do so most.
+
+    part : of the stiffness in the shape that changes most; negative where the loads press, -1 where the body buckles.
+    """
+
+    name: str
+    row: int
+    part: float
+
+
+def loaded_structures(
+    system: System, q: Array, v: Array, vdot: Array, external: External | None
+) -> Iterator[Loaded]:
+    """The plain bodies that know what loads do to them, and are loaded too much in some of the states (n, ...)."""
+    known = {n: b for n, b in system.bodies.items() if b.load_stiffness is not None}
+    if not known:
+        return
+    given = (q, v, vdot)
+    _, wrenches = evaluated(system, "carried_wrenches", given, external=external)
+    spins, accelerations, axes = evaluated(system, "motions", given)
+    forces = np.einsum("nbij,nbj->nbi", axes, wrenches[..., 3:])  # of the joints, world axes
+    for name, body in known.items():
+        k = system.number(name) - 1
+        at_nodes = np.zeros((len(q), len(body.node_set.names), 3))
+        for item in system.attachments.values():
+            if item.to == name and item.at is not None:
+                at_nodes[:, item.at] -= forces[:, system.number(item.name) - 1]
+        own = system.attachments[name].inboard
+        if own is not None:
+            at_nodes[:, own] += forces[:, k]
+        for (where, node), wrench in (external or {}).items():
+            number = system.node_number(where, node)
+            if where == name and number is not None:
+                at_nodes[:, number] += np.asarray(wrench, dtype=float)[..., 3:]
+        at_nodes = np.einsum("nij,nki->nkj", axes[:, k], at_nodes)  # body axes
+        assert body.load_stiffness is not None
+        kappa = body.load_stiffness.under(spins[:, k], accelerations[:, k], at_nodes)
+        joint = None if own is None else body.node_set.shapes[[own]]
+        kappa = body.load_stiffness.held_at(kappa, joint)
+        least, most = relative_changes(kappa, body.stiffness)
+        parts = np.where(-least > most, least, most)
+        row = int(np.argmax(np.abs(parts)))
+        if abs(parts[row]) > LOADED:
+            yield Loaded(name, row, float(parts[row]))
+
+
+def described_load(found: Loaded, when: str = "") -> str:
+    """The warning about a body that is loaded too much."""
+    part = abs(found.part)
+    off = f"about {50.0 * part:.0f} %" if part < 0.5 else "far"
+    if found.part > 0.0:
+        what = f"is pulled by its loads{when}, which would stiffen it by {part:.2g} of its stiffness in some shape"
+        effect = f"a frequency is {off} too low"
+    else:
+        what = f"is pressed by its loads{when} to {part:.2g} of those at which it buckles in the shapes of its modes"
+        effect = f"a frequency is {off} too high" if part < 1.0 else "a real structure would buckle"
+    return (
+        f"body {found.name!r} {what}. Its linear shapes leave out what these loads do to its stiffness: {effect}. "
+        "Reduce the structure with geometric_stiffening=True; Structure.buckling finds the loads at which it buckles, "
+        f"parts of it included. Below {LOADED:g} no warning comes."
+    )

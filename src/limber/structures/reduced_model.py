@@ -1,0 +1,33 @@
+"""What a body was reduced from, and where its frame lies in it."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Self
+
+import numpy as np
+
+from limber.checks import Array
+from limber.frozen import Frozen
+
+
+class ReducedModel(Frozen):
+    """A full model, whose kind adds itself, with the shapes (N, m) of the body in its freedoms.
+
+    origin : of the body frame in the axes of the full model; `axes` (3, 3) has those of the full model as columns, in
+    the body frame.
+    """
+
+    def __init__(self, shapes: Array, origin: Array):
+        self.shapes = shapes
+        self.origin = origin
+        self.axes = np.eye(3)
+        self._freeze()
+
+    def placed(self, R: Array, shift: Array) -> Self:
+        """The same of the body in another frame, in which its old origin lies at `shift`, its old axes are those of R."""
+        axes = R @ self.axes
+        made = copy(self)
+        vars(made).update(axes=axes, origin=self.origin - axes.T @ shift)
+        made._freeze()
+        return made

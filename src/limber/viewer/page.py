@@ -1,0 +1,47 @@
+"""The page that all reports are: one HTML file, from which nothing is loaded."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+
+
+def page(
+    *, title: str, summary: str, notes: str, main: str, plots: str, tables: str, scripts: str = ""
+) -> str:
+    """The text of a page.
+
+    Parameters
+    ----------
+    title, summary : the heading and what stands below it, as text.
+    notes, main, plots, tables : HTML of the paragraphs below those, and of the parts of the page.
+    scripts : HTML of the scripts; a page without them does not allow any.
+    """
+    parts = {
+        "title": escape(title),
+        "generator": "Limber",
+        "summary": escape(summary),
+        "notes": notes,
+        "main": main,
+        "plots": plots,
+        "tables": tables,
+        "scripts": f"{scripts}\n" if scripts else "",
+        "policy": "script-src 'unsafe-inline'; " if scripts else "",
+        "style": source("page.css"),
+    }
+    return filled(source("page.html"), parts)
+
+
+def source(name: str) -> str:
+    """A file of this package."""
+    return (files("limber.viewer") / name).read_text(encoding="utf-8").rstrip()
+
+
+def filled(template: str, parts: dict[str, str]) -> str:
+    """The template with its {{names}} replaced, once: what is put in is not looked at again."""
+    pieces = template.split("{{")
+    out = [pieces[0]]
+    for piece in pieces[1:]:
+        name, rest = piece.split("}}", 1)
+        out += [parts[name], rest]
+    return "".join(out)

@@ -1,0 +1,86 @@
+"""Functions that do not take closed systems say so, and the functions of the tree answer."""
+
+import numpy as np
+import pytest
+
+import limber as lb
+from helpers.closed import four_bar, open_four_bar
+
+SAID = "does not take closed systems, and 'four-bar' has the closure 'pin': the answer would be"
+
+CALLS = {
+    "lb.modes": lambda s: lb.modes(s),
+    "lb.equilibrium": lambda s: lb.equilibrium(s),
+    "lb.follow": lambda s: lb.follow(s, [0.0, 1.0], gravity=True),
+    "lb.modal_damping": lambda s: lb.modal_damping(s, 0.01),
+    "lb.simulate": lambda s: lb.simulate(s, 1.0),
+    "lb.operators": lambda s: lb.operators(s, s.neutral()),
+    "generated code of 'forward_dynamics'": lambda s: lb.compile(s, "forward_dynamics"),
+    "generated code of 'step'": lambda s: lb.operation_count(s, "step"),
+}
+
+
+@pytest.mark.parametrize("what, call", CALLS.items(), ids=CALLS)
+def test_closed_systems_are_refused_in_words(what, call):
+    with pytest.raises(lb.LimberError) as caught:
+        call(four_bar().build())
+    assert str(caught.value).startswith(f"{what} {SAID}")
+    assert "Build the assembly without its closures if the open tree is meant." in str(caught.value)
+
+
+def test_what_is_made_of_these_functions_is_refused_too():
+    s = four_bar().build()
+    q, zero = s.neutral(), np.zeros(s.nv)
+    for call in (
+        lambda: lb.verify_identities(s, q),
+        lambda: lb.denoc(s, q),
+        lambda: lb.compile(s, "forward_dynamics", wrt="q"),
+        lambda: lb.compile(s, "rollout", target="cuda"),
+        lambda: lb.forward_dynamics(s, q, zero, zero, method="fd1"),
+    ):
+        with pytest.raises(lb.LimberError, match="does not take closed systems"):
+            call()
+
+
+def test_symbolic_equations_are_refused():
+    pytest.importorskip("sympy")
+    with pytest.raises(lb.LimberError, match=f"lb.symbolic.equations {SAID}"):
+        lb.symbolic.equations(four_bar())
+
+
+def test_functions_of_the_tree_answer_for_the_tree():
+    closed, tree = four_bar().build(), open_four_bar().build()
+    rng = np.random.default_rng(0)
+    q, v, vdot = rng.normal(size=(3, tree.nv))
+    for function, state in (
+        (lb.mass_matrix, (q,)),
+        (lb.bias, (q, v)),
+        (lb.inverse_dynamics, (q, v, vdot)),
+        (lb.kinetic_energy, (q, v)),
+        (lb.potential_energy, (q,)),
+        (lb.momentum, (q, v)),
+    ):
+        assert np.array_equal(function(closed, *state), function(tree, *state))
+    assert np.array_equal(
+        lb.jacobian(closed, q, "coupler", "tip"), lb.jacobian(tree, q, "coupler", "tip")
+    )
+
+
+def test_several_closures_are_all_named():
+    s = four_bar().gear("rocker", "crank", 1.0, name="belt").build()
+    with pytest.raises(lb.LimberError, match="has the closures 'pin', 'belt'"):
+        lb.modes(s)
+
+
+def test_scenarios_refuse_what_they_cannot_do(tmp_path):
+    lb.save(four_bar(), tmp_path / "model.yaml")
+    paths = ", ".join(f"{body}: {{hold: {{}}}}" for body in ("crank", "coupler", "rocker"))
+    case = (
+        f"limber: 1\nmodel: model.yaml\nduration: 1\ntorque: {{follow: {{joints: {{{paths}}}}}}}\n"
+    )
+    (tmp_path / "case.yaml").write_text(case)
+    with pytest.raises(lb.FileError, match=r"case.yaml:4:.*`follow` of a scenario does not take"):
+        lb.io.load_scenario(tmp_path / "case.yaml")
+    (tmp_path / "case.yaml").write_text(case.partition("torque")[0] + "initial: equilibrium\n")
+    with pytest.raises(lb.FileError, match=r"case.yaml:4:.*lb.equilibrium does not take closed"):
+        lb.io.load_scenario(tmp_path / "case.yaml")
