@@ -89,7 +89,7 @@ def _loop(closure: Closure | Relation, parents, number: Mapping[str, int]) -> Lo
         bodies = tuple(number[body] for body, _ in closure.terms)
         return Loop(closure, None, bodies, _meeting([parents[k] for k in bodies], parents))
     bodies = number[closure.a.body], number[closure.b.body]
-    cut = cut_joint_rows(closure.joint)
+    cut = cut_joint_rows(closure.joint).without(closure.left_out)
     if isinstance(closure, Probe):
         cut = replace(cut, kind=L.PROBED)
     return Loop(closure, cut, bodies, _meeting(bodies, parents))
@@ -151,6 +151,7 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
         else:
             _pack_cut(row, const, loop, loops, records)
             if loop.cut.joint is not None:
+                row[L.K_FREE], row[L.K_FREED] = len(loop.cut.free), const.add(loop.cut.free)
                 row[L.K_JOINT] = spare * L.COLUMNS
                 spare = _pack_compound(topo, const, spare, loop.cut.joint)
 
@@ -243,5 +244,7 @@ def _lay_out_fronts(topo, n: int) -> None:
         if row[L.K_KIND] == L.COMPOUND:
             at = _lay_out_compound(topo, row, at)
     topo[0, L.W_LAMBDA] = at
-    topo[0, L.SPARE] = at + int(topo[0, L.ROWS])
-    topo[0, L.WORK_SIZE] = topo[0, L.SPARE] + topo[0, L.NQ]
+    at += int(topo[0, L.ROWS])
+    topo[0, L.SPARE] = at
+    at += int(topo[0, L.NQ])
+    topo[0, L.WORK_SIZE] = at

@@ -2,6 +2,7 @@
 
 from limber.constraints.floating import generalized_jacobian
 from limber.constraints.forces import constraint_forces
+from limber.constraints.inverse import constrained_inverse
 from limber.constraints.mobility import Freedoms, freedoms
 from limber.constraints.operational import OperationalSpace, operational_inertia
 from limber.constraints.projection import assemble, project
@@ -11,6 +12,7 @@ __all__ = [
     "Freedoms",
     "OperationalSpace",
     "assemble",
+    "constrained_inverse",
     "constraint_forces",
     "constraint_residual",
     "freedoms",

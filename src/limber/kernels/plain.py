@@ -26,6 +26,7 @@ _numbers = itertools.count()
 MODULES = (
     "articulated",
     "closed",
+    "closures",
     "composite",
     "energy",
     "hybrid",
