@@ -34,6 +34,14 @@ def constraint_forces(
     check_closed(system, "constraint_forces")
     vdot = forward_dynamics(system, q, v, tau, external=external)
     force = inverse_dynamics(system, q, v, vdot, external=external) - np.asarray(tau, dtype=float)
+    return closure_wrenches(system, q, force)
+
+
+def closure_wrenches(system: System, q: ArrayLike, force: Array) -> dict[str, Array]:
+    """What each closure exerts on its end b if all of them together exert the generalized forces `force` (..., nv).
+
+    Forces or impulses; as `constraint_forces` gives them.
+    """
     batch = force.shape[:-1]
     states = np.broadcast_to(np.asarray(q, dtype=float), (*batch, system.nq)).reshape(-1, system.nq)
     if system.fidelity == "ruthless":
