@@ -118,6 +118,33 @@ def test_spin_up_of_a_stiffened_beam(beam, peak, when):
     assert 0.0 < after < 0.01
 
 
+def spun_path(speed, T=15.0):
+    """The angle of a joint that is taken to its speed in T, as a function for `motion`."""
+    w = 2.0 * np.pi / T
+
+    def path(t):
+        x = min(t, T)
+        rate = speed / T * (x - np.sin(w * x) / w)
+        angle = speed / T * (0.5 * x * x + (np.cos(w * x) - 1.0) / w**2) + speed * (t - x)
+        return angle, rate, speed / T * (1.0 - np.cos(w * x))
+
+    path.breaks = [T]
+    return path
+
+
+def test_spin_up_by_prescribed_motion():
+    """Problem 3 without a heavy hub: the joint of the beam itself is driven."""
+    by_torque = spin_up(10.0, 1.4e4, 1.2, 6.0, stiffened=True)
+    body = lb.beam(10.0, 12.0, EI=1.4e4, modes={"y": 3}, geometric_stiffening=True)
+    s = lb.Assembly("driven").attach("beam", body, lb.Revolute("z")).build()
+    r = lb.simulate(s, 20.0, motion={"beam": spun_path(6.0)}, t_eval=by_torque.t, rtol=1e-8)
+    tip = r.deflection("beam", "tip")[:, 1]
+    assert tip.min() == pytest.approx(-0.5744, rel=0.01)
+    assert r.t[tip.argmin()] == pytest.approx(6.76, rel=0.01)
+    np.testing.assert_allclose(tip, by_torque.deflection("beam", "tip")[:, 1], atol=2e-6)
+    assert r.power_audit().accuracy < 1e-8
+
+
 def test_spin_up_of_a_plain_beam_diverges_and_says_so():
     """The "premature linearization" of Jain & Rodriguez, Appendix B."""
     with pytest.warns(TheoryWarning) as told:

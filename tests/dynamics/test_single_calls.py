@@ -443,6 +443,7 @@ ENTRIES = {
     "articulated_sweep": ((1, 1, 1), 1),
     "precomputed_sweep": ((1, 1, 1, 6), 1),
     "composite_sweep": ((1, 1, 1), 1),
+    "hybrid_dynamics": ((1, 1, 1), 2),
     "inverse_dynamics": ((1, 1, 1), 1),
     "bias": ((1, 1), 1),
     "mass_matrix": ((1,), 1),

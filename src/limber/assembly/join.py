@@ -68,14 +68,15 @@ def joined(packed: Sequence[Packed]) -> Packed:
         modal[:, L.PAIRS] += moves[4, i] * L.COLUMNS
         if i:
             consts.append(tree.packed.const[L.CONST_START :])
-            for rows, columns in zip((bodies, groups, modal, bent), _CONST):
-                rows[:, columns] += np.where(rows[:, columns] > 0, shift, 0)
+            for part, columns in zip((bodies, groups, modal, bent), _CONST):
+                part[:, columns] += np.where(part[:, columns] > 0, shift, 0)
             records += [
                 {node: at + shift for node, at in body.items()} for body in tree.packed.records[1:]
             ]
         shift += tree.packed.const.size - L.CONST_START
         q, v = q + int(tree.head[L.NQ]), v + int(tree.head[L.NV])
-    topo = np.concatenate([np.zeros((1, L.COLUMNS), dtype=np.int64), *sum(parts[:4], [])])
+    rows = [each for kind in parts[:4] for each in kind]
+    topo = np.concatenate([np.zeros((1, L.COLUMNS), dtype=np.int64), *rows])
     const = np.concatenate(consts)
     const[L.REACH] = _reach([tree.packed.const[L.REACH] for tree in trees])
     heads = np.array([tree.head for tree in trees])

@@ -123,7 +123,9 @@ def with_closures(
     _pack_loops(topo, const, loops, len(rows), lists, tree.records)
     _lay_out_fronts(topo, n)
     flat = np.concatenate([topo.ravel(), np.array(whole_rows(lists), dtype=np.int64)])
-    return replace(tree, topo=flat, const=np.concatenate(const.parts), loops=loops, pools={})
+    return replace(
+        tree, topo=flat, const=np.concatenate(const.parts), loops=loops, pools={}, variants={}
+    )
 
 
 def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int], records) -> None:
@@ -234,5 +236,7 @@ def _lay_out_fronts(topo, n: int) -> None:
         if row[L.K_KIND] == L.COMPOUND:
             at = _lay_out_compound(topo, row, at)
     topo[0, L.W_LAMBDA] = at
-    topo[0, L.SPARE] = at + int(topo[0, L.ROWS])
-    topo[0, L.WORK_SIZE] = topo[0, L.SPARE] + topo[0, L.NQ]
+    at += int(topo[0, L.ROWS])
+    topo[0, L.SPARE] = at
+    at += int(topo[0, L.NQ])
+    topo[0, L.WORK_SIZE] = at

@@ -33,6 +33,7 @@ def compile(
     wrt: str | Sequence[str] | None = None,
     external: Sequence[tuple[str, str | int]] = (),
     parameters: Sequence[str] = (),
+    driven: Sequence[str] = (),
     dtype: Any = "float64",
     lanes: int = 1,
     threads: int | None = None,
@@ -45,7 +46,8 @@ def compile(
 
     Parameters
     ----------
-    function : "forward_dynamics" (q, v, tau), "inverse_dynamics" (q, v, vdot), "bias" (q, v),
+    function : "forward_dynamics" (q, v, tau), "inverse_dynamics" (q, v, vdot), "hybrid_dynamics" (q, v, tau) -> vdot,
+        forces, whose tau has vdot in the places of the `driven` joints, "bias" (q, v),
         "mass_matrix" (q), "kinetic_energy" (q, v), "potential_energy" (q), "momentum" (q, v),
         "pose" (q) -> R, p, "jacobian" (q) and "acceleration" (q, v, vdot) of a node, "qdot" (q, v),
         "integrate" (q, v, dt), and "step" (q, v, tau, dt) -> q, v, which is one step of the classical Runge-Kutta
@@ -62,6 +64,7 @@ def compile(
     external : (body, node) ends of external wrenches, which become an input (n, 6) in world axes.
     parameters : "gravity", "<body>.mass", ".com", ".inertia", ".stiffness", ".damping", ".offset":
         numbers of the model that become inputs, after the others.
+    driven : ("hybrid_dynamics") the names of the bodies whose joints have prescribed motion.
     dtype : "float64" or "float32".
     lanes : (c) states that one SIMD instruction handles in batches: a power of two from 1 to 64.  The width of the
         machine's registers is a good choice: 4 or 8, or twice that in float32.
@@ -93,12 +96,12 @@ def compile(
     if path is not None and target != "c-package":
         raise ArgumentValueError(f'path={shown(path)} is for target="c-package".')
     if function == "rollout":
-        if body is not None or node is not None or len(external):
+        if body is not None or node is not None or len(external) or len(driven):
             raise ArgumentValueError(
-                'function="rollout" is of the whole system: leave out body, node and external.'
+                'function="rollout" is of the whole system: leave out body, node and external, and driven.'
             )
         return _rollout(system, target, wrt, parameters, single)
-    program = programmed(system, function, body, node, wrt, external, parameters)
+    program = programmed(system, function, body, node, wrt, external, parameters, driven)
     if target == "casadi":
         from limber.codegen.casadi import function as casadi_function  # noqa: PLC0415
 
@@ -116,7 +119,7 @@ def compile(
     caller = call.Caller(program, c_compiler.loaded(source), single, threads, turns)
     caller.recipe = (system, function, {
         "body": body, "node": node, "wrt": wrt, "external": external, "parameters": parameters,
-        "dtype": "float32" if single else "float64", "lanes": lanes, "threads": threads,
+        "driven": driven, "dtype": "float32" if single else "float64", "lanes": lanes, "threads": threads,
     })  # fmt: skip
     f = call.dispatched(caller)
     f.source = source
@@ -145,22 +148,25 @@ def operation_count(
     wrt: str | Sequence[str] | None = None,
     external: Sequence[tuple[str, str | int]] = (),
     parameters: Sequence[str] = (),
+    driven: Sequence[str] = (),
 ) -> OperationCount:
     """Multiplications, additions, divisions and transcendental calls of the generated code.
 
     Arguments as in `compile`.
     """
-    return programmed(system, function, body, node, wrt, external, parameters).count()
+    return programmed(system, function, body, node, wrt, external, parameters, driven).count()
 
 
-def programmed(system, function, body, node, wrt, external, parameters) -> Program:
+def programmed(system, function, body, node, wrt, external, parameters, driven=()) -> Program:
     """The program that the arguments of `compile` ask for."""
-    for value, what in ((external, "external"), (parameters, "parameters")):
+    for value, what in ((external, "external"), (parameters, "parameters"), (driven, "driven")):
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ArgumentTypeError(f"{what} must be a list, got {shown(value)}.")
     if not isinstance(function, str):
         raise ArgumentTypeError(f"function must be a name, got {shown(function)}.")
-    request = Request(system, function, body, node, tuple(external), tuple(parameters))
+    request = Request(
+        system, function, body, node, tuple(external), tuple(parameters), tuple(driven)
+    )
     return trace(request) if wrt is None else derivative(request, wrt)
 
 

@@ -6,7 +6,7 @@ The kernels run once as plain Python on the nodes of a graph; see `limber.codege
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
 from types import SimpleNamespace
@@ -20,11 +20,12 @@ from limber.codegen.graph import Graph, Scalar
 from limber.codegen.program import Argument, Program, split
 from limber.dynamics.closed import refuse_closures
 from limber.dynamics.evaluate import node_pair
+from limber.dynamics.hybrid import driven_bodies
 from limber.dynamics.sweep import accurate_sweeps
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.kernels import layout as L
 from limber.kernels import plain
-from limber.kernels.functions import FUNCTIONS, INPUTS, SWEEPS, Function, Quantity
+from limber.kernels.functions import FUNCTIONS, HYBRID, INPUTS, SWEEPS, Function, Quantity
 
 
 @cache
@@ -43,6 +44,7 @@ class Request:
     node: str | int | None = None
     external: tuple[tuple[str, str | int], ...] = ()
     parameters: tuple[str, ...] = ()
+    driven: tuple[str, ...] = ()
 
 
 class Model:
@@ -52,10 +54,12 @@ class Model:
         self.system = request.system
         found = {key: named.find(request.system, key) for key in request.parameters}
         given = {key: (p, inputs[p.argument.name]) for key, p in found.items()}
-        self.dynamics = self._lists(request.system.dynamics, given)
+        driven = tuple(sorted(request.system.number(body) for body in request.driven))
+        packed = request.system.dynamics.with_driven(driven)
+        self.dynamics = self._lists(packed, given)
         self.geometry = (
             self.dynamics
-            if request.system.geometry is request.system.dynamics
+            if request.system.geometry is packed
             else self._lists(request.system.geometry, given)
         )
 
@@ -75,6 +79,8 @@ def trace(request: Request) -> Program:
         refuse_closures(s, f"generated code of {request.function!r}")
     _check_options(request, function)
     inputs = [_argument(INPUTS[name], s) for name in function.inputs]
+    if request.driven:
+        inputs[-1] = _with_rates(inputs[-1], s, request.driven)
     if request.external:
         inputs.append(_wrenches(s, request.external))
     inputs += [named.find(s, key).argument for key in request.parameters]
@@ -138,6 +144,16 @@ def _check_options(request: Request, function: Function) -> None:
         raise ArgumentValueError(
             f"{request.function} is of the whole system: leave out body and node."
         )
+    if request.function == "hybrid_dynamics":
+        if not request.driven:
+            raise ArgumentValueError(
+                "hybrid_dynamics needs driven=[...], the bodies whose joints have prescribed motion."
+            )
+        driven_bodies(s, request.driven, "driven")
+    elif request.driven:
+        raise ArgumentValueError(
+            f"driven={shown(list(request.driven))} is for hybrid_dynamics; {request.function} takes none."
+        )
     if request.external and not function.forced:
         raise ArgumentValueError(
             f"external={shown(request.external)}: {request.function} takes no external forces; "
@@ -151,7 +167,12 @@ def _check_options(request: Request, function: Function) -> None:
         s.node_number(*end)
     for key in request.parameters:
         named.find(s, key)
-    for values, what in ((request.external, "external"), (request.parameters, "parameters")):
+    named_once = {
+        "external": request.external,
+        "parameters": request.parameters,
+        "driven": request.driven,
+    }
+    for what, values in named_once.items():
         if len(set(values)) != len(values):
             raise ArgumentValueError(f"{what}={shown(list(values))} names one of them twice.")
 
@@ -163,6 +184,17 @@ def _wrenches(s: System, ends: Sequence[tuple[str, str | int]]) -> Argument:
     )
     meaning = "wrenches [moment, force] at the nodes, world axes"
     return Argument("external", (len(ends), 6), meaning, words)
+
+
+def _with_rates(tau: Argument, s: System, driven: tuple[str, ...]) -> Argument:
+    """The input `tau` of hybrid dynamics, whose entries for driven joints are rates of speeds."""
+    words = list(tau.elements)
+    for body in driven:
+        for i in range(s.layout[body].v_joint.start, s.layout[body].v_joint.stop):
+            words[i] = f"vdot of {words[i]}"
+    return replace(
+        tau, meaning="generalized forces, and vdot of the driven joints", elements=tuple(words)
+    )
 
 
 def _argument(quantity: Quantity, s: System) -> Argument:
@@ -190,9 +222,9 @@ STEP = Function(
 )
 
 #: The functions that can be generated.
-GENERATED = {**FUNCTIONS, "step": STEP}
+GENERATED = {**FUNCTIONS, **HYBRID, "step": STEP}
 #: The functions that closures change; the others are those of the tree.
-OF_CLOSED = ("forward_dynamics", "step")
+OF_CLOSED = ("forward_dynamics", "hybrid_dynamics", "step")
 
 Values = dict[str, list[Scalar]]
 

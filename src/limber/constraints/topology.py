@@ -22,7 +22,7 @@ from limber.constraints.residual import worst
 from limber.dynamics.evaluate import check_system, evaluated
 from limber.dynamics.kinematics import pose
 from limber.errors import ArgumentValueError, DynamicsError
-from limber.joints import Fixed, Joint, Prismatic, CompoundJoint
+from limber.joints import CompoundJoint, Fixed, Joint, Prismatic
 from limber.kernels import layout as L
 
 #: Closures whose ends are apart by more than this, in m or rad, are not attached unless in place.

@@ -146,6 +146,21 @@ def node_key(name: str, body: str, node: str | int | None) -> Hashable:
     return (name, body, node, kind) if isinstance(body, str) and kind in _NODE_TYPES else None
 
 
+def force_key(name: str, external: External | None) -> Hashable:
+    """The key of `System._ready` for a call with external forces or none; None for forces at unusual nodes."""
+    if external is None:
+        return name
+    if type(external) is not dict or not external:
+        return None
+    keys = []
+    for where in external:
+        key = node_key(name, *where) if type(where) is tuple and len(where) == 2 else None
+        if key is None:
+            return None
+        keys.append(key)
+    return keys[0] if len(keys) == 1 else tuple(keys)
+
+
 def evaluated(
     system: System,
     name: str,
@@ -155,6 +170,7 @@ def evaluated(
     external: External | None = None,
     row: str | None = None,
     key: Hashable = None,
+    driven: tuple[int, ...] = (),
 ) -> Any:
     """Evaluate a function of the table `kernels.functions` for arrays with leading batch dimensions, on all cores.
 
@@ -165,11 +181,13 @@ def evaluated(
     given : its inputs, in the order of the table.
     node : the body and node that it is about.
     row : its row of the table, if the row has another name.
+    driven : the numbers of the bodies whose joints have prescribed motion (`dynamics.hybrid`).
     """
     check_system(system)
     row = row or name
     function = ROWS[row]
     packed = system.dynamics if function.view == "dynamics" else system.geometry
+    packed = packed.with_driven(driven)
     ready = system._ready.get(key)
     if ready is not None:
         call = ready.call
@@ -185,16 +203,23 @@ def evaluated(
         inputs["external"] = np.hstack(arrays[len(named) :])
         refuse_infinite(inputs["external"], list(wrenches))
     workspace = workspaces(packed, function.scratch_in(system))
-    out = _run(system, name, row, call, inputs, workspace)
+    out = _run(system, name, row, call, inputs, workspace, driven)
     if key is not None and ready is None:
         system._ready[key] = call.single(workspace.free, workspace.size)
     return call.parts(out, batch)
 
 
 def _run(
-    system: System, name: str, row: str, call: Call, inputs: dict[str, Array], workspace
+    system: System,
+    name: str,
+    row: str,
+    call: Call,
+    inputs: dict[str, Array],
+    workspace,
+    driven: tuple[int, ...],
 ) -> Array:
     """The outputs of a call for all states, one after the other; raises the error that its status stands for."""
+    sweep = row if row.endswith("_sweep") else "articulated_sweep"
     given = [a.ravel() for a in inputs.values()]
     states = len(inputs["q"])
     out = np.empty(states * call.size)
@@ -204,7 +229,7 @@ def _run(
         status = call.run(given, work, out, start, stop)
         while status % STATES == UNSURE:
             state = status // STATES
-            if not regular(system, inputs["q"][state], row):
+            if not regular(system, inputs["q"][state], sweep, driven):
                 status = STATES * state + SINGULAR
             else:
                 status = call.run(given, work, out, state + 1, stop)
@@ -215,7 +240,7 @@ def _run(
     for status in split(part, states) if system.nq else [part(0, states)]:
         if status != OK:
             state, why = divmod(int(status), STATES)
-            refuse(system, why, state, states, inputs, name)
+            refuse(system, why, state, states, inputs, name, driven)
     return out
 
 
@@ -258,6 +283,7 @@ def refuse(
     states: int,
     inputs: dict[str, Array],
     entry: str = "the dynamics",
+    driven: tuple[int, ...] = (),
 ) -> None:
     """Raise the error that a status stands for, with the argument, the element and the body."""
     which = of_batch(state, states)
@@ -285,7 +311,7 @@ def refuse(
         )
     q = inputs["q"][state]
     largest = int(np.abs(q).argmax()) if q.size else 0
-    verdict = judge(system, q)
+    verdict = judge(system, q, driven)
     if q.size and abs(q[largest]) > HUGE:
         why = (
             f"q[{largest}] = {q[largest]:.3g}, {system.describe_q(largest)}, is so large that the equations overflow. "

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import NOT_READY, External, evaluated
-from limber.dynamics.forward import force_key, ready_answer
+from limber.dynamics.evaluate import NOT_READY, External, evaluated, force_key
+from limber.dynamics.forward import ready_answer
 
 
 def inverse_dynamics(

@@ -194,6 +194,18 @@ FUNCTIONS: dict[str, Function] = {
     ),
 }
 
+#: The function of a system with driven joints, which only they make differ from forward dynamics.
+HYBRID: dict[str, Function] = {
+    "hybrid_dynamics": replace(
+        _articulated,
+        kernel="hybrid.hybrid_dynamics",
+        outputs=(
+            Quantity("vdot", ("nv",), "rates of the speeds"),
+            Quantity("forces", ("nv",), "generalized forces, those that drive joints among them"),
+        ),
+    ),
+}
+
 #: Functions that only other parts of Limber call.
 INTERNAL: dict[str, Function] = {
     "motions": Function(
@@ -279,6 +291,7 @@ INTERNAL: dict[str, Function] = {
 ROWS: dict[str, Function] = {
     **{f"{name}_sweep": function for name, function in SWEEPS.items()},
     **{name: f for name, f in FUNCTIONS.items() if name != "forward_dynamics"},
+    **HYBRID,
     **INTERNAL,
 }
 

@@ -59,6 +59,7 @@ HAS_FRICTION = 26  # 1: some speed of the joint has friction
 HAS_STOPS = 27  # 1: some speed of the joint has stops
 OBSERVED = 29  # 1: the closures need the place and the velocity of this body
 FRONT = 30  # the front row of a body (or of the world) that closure rows pass through; 0 for one without
+DRIVEN = 31  # work: a drive record for each speed of a joint whose motion is prescribed; 0 when the joint is free
 COLUMNS = 32
 
 # --- topo, group rows -------------------------------------------------------------------------
@@ -233,6 +234,9 @@ J_H, J_K, J_NU, JOINT_WORK = 0, 6, 12, 13
 
 # pivot record: a bound of the inertia that P gives to bodies inboard (`articulated.note_size`), 1/D of each joint speed
 D_SIZE, D_PIVOTS = 0, 1
+
+# drive record, one for each speed of a driven joint: P_R H^T, and H f with f the force across the hinge (`driven`)
+D_COLUMN, D_FORCE, DRIVE_RECORD = 0, 6, 7
 
 # inboard record: E_d (9), l_d (3), bias (6), a record like TURN (7), then 6 per mode
 I_ROT, I_POS, I_BIAS, I_TURN, I_SHAPES = 0, 9, 12, 18, 25

@@ -28,6 +28,7 @@ MODULES = (
     "closed",
     "composite",
     "energy",
+    "hybrid",
     "joints",
     "ldlt",
     "manifold",
