@@ -1,8 +1,10 @@
 """Closed systems: how far closures are from being met, states that meet them, their forces and freedoms, grasps."""
 
-from limber.constraints.couple import couple
+from limber.constraints.coupling import couple
 from limber.constraints.forces import constraint_forces
-from limber.constraints.impulse import Impulse, impulse
+from limber.constraints.grasps import GraspCheck, GraspMap, check_grasps, grasp_map
+from limber.constraints.impulses import Impulse, impulse
+from limber.constraints.load_sharing import LoadShare, share_load
 from limber.constraints.mobility import Freedoms, freedoms
 from limber.constraints.projection import assemble, project
 from limber.constraints.residual import constraint_residual
@@ -12,16 +14,22 @@ __all__ = [
     "Change",
     "Changed",
     "Freedoms",
+    "GraspCheck",
+    "GraspMap",
     "Impulse",
+    "LoadShare",
     "assemble",
     "attach",
+    "check_grasps",
     "constraint_forces",
     "constraint_residual",
     "couple",
     "freedoms",
+    "grasp_map",
     "impulse",
     "lock",
     "project",
     "release",
+    "share_load",
     "unlock",
 ]

@@ -16,11 +16,11 @@ from limber.assembly.closures import Closure, End, Relation
 from limber.assembly.given_closures import given_closure
 from limber.assembly.system import System
 from limber.checks import Array, listed, number, numbers, suggestion
-from limber.constraints.impulse import impulse
+from limber.constraints.ends import end_pose, node_pose
+from limber.constraints.impulses import impulse
 from limber.constraints.projection import project
 from limber.constraints.residual import worst
 from limber.dynamics.evaluate import check_system, evaluated
-from limber.dynamics.kinematics import pose
 from limber.errors import ArgumentValueError, DynamicsError
 from limber.joints import CompoundJoint, Fixed, Joint, Prismatic
 from limber.kernels import layout as L
@@ -103,7 +103,8 @@ class Attach(Change):
         jump = impulse(closed, q, v, self.restitution)
         if self.restitution > 0.0:  # the ends part again
             return Changed(system, q, jump.v, jump.wrenches)
-        return Changed(closed, *project(closed, q, jump.v), jump.wrenches)
+        q_met, v_met = project(closed, q, jump.v)
+        return Changed(closed, q_met, v_met, jump.wrenches)
 
     def _closure(self, system: System, known: Mapping) -> Closure | Relation:
         if not isinstance(self.closure, str):
@@ -201,22 +202,10 @@ def unlock(body: str) -> Unlock:
 def placed(closure: Closure, system: System, q: Array) -> Closure:
     """The closure with its frame b where the joint, at its neutral position, puts it at q."""
     R, p = end_pose(system, q, closure.a)
-    R_node, p_node = _node_pose(system, q, closure.b)
+    R_node, p_node = node_pose(system, q, closure.b)
     # neutral frames coincide
     offset = R_node.T @ (p - p_node)
     return replace(closure, b=replace(closure.b, offset=offset, rotation=R_node.T @ R))
-
-
-def end_pose(system: System, q: Array, end: End) -> tuple[Array, Array]:
-    """Axes and origin of the frame of an end in the world."""
-    R, p = _node_pose(system, q, end)
-    return R @ end.rotation, p + np.einsum("...ij,j->...i", R, end.offset)
-
-
-def _node_pose(system: System, q: Array, end: End) -> tuple[Array, Array]:
-    if end.body == "world":
-        return np.eye(3), np.zeros(3)
-    return pose(system, q, end.body, end.node)
 
 
 def locking_closures(system: System, q: Array, body: str) -> list[Closure | Relation]:
