@@ -47,7 +47,7 @@ def box(kind: str = "rigid", gravity=DOWN) -> lb.Assembly:
 def held(grasp, flexible: bool = False, kind: str = "rigid", fidelity: str = "full", seed: int = 0):
     """(system, q, v): two arms, on the left and the right of an object, that hold it by closures `left` and `right`.
 
-    The normals point into the object.  q and v meet the closures, and everything moves.
+    The normals point from hand to hand.  q and v meet the closures, and everything moves.
     """
     arms = [arm(x, flexible).build(fidelity) for x in (-1.3, 1.3)]
     s = lb.couple({"left": arms[0], "right": arms[1]}, box(kind).build(fidelity))
@@ -59,15 +59,19 @@ def held(grasp, flexible: bool = False, kind: str = "rigid", fidelity: str = "fu
     q[s.layout["object/box"].q_joint][4:] = 0.0, 0.1, 1.0
     q = lb.integrate(s, q, 0.02 * np.random.default_rng(seed).normal(size=s.nv), 1.0)
     closures = []
+    places = [lb.pose(s, q, f"{name}/hand", "palm")[1] for name in ("left", "right")]
+    line = (places[1] - places[0]) / np.linalg.norm(places[1] - places[0])
     for name, into in (("left", 1.0), ("right", -1.0)):
         R, p = lb.pose(s, q, f"{name}/hand", "palm")
         R_box, p_box = lb.pose(s, q, "object/box", name)
-        z = into * R_box[:, 0]
-        axes = np.column_stack([np.cross(R_box[:, 1], z), R_box[:, 1], z])
-        closures.append(dict(
-            end_a=(f"{name}/hand", "palm"), end_b=("object/box", name), joint=grasp, name=name,
-            rotation=R.T @ axes, offset_b=R_box.T @ (p - p_box), rotation_b=R_box.T @ axes,
-        ))  # fmt: skip
+        z = into * line
+        y = np.cross(z, R_box[:, 0])
+        y /= np.linalg.norm(y)
+        axes = np.column_stack([np.cross(y, z), y, z])
+        closures.append({
+            "end_a": (f"{name}/hand", "palm"), "end_b": ("object/box", name), "joint": grasp, "name": name,
+            "rotation": R.T @ axes, "offset_b": R_box.T @ (p - p_box), "rotation_b": R_box.T @ axes,
+        })  # fmt: skip
     s = s.closed_by(closures)
     v = 0.5 * np.random.default_rng(seed + 1).normal(size=s.nv)
     return s, *lb.project(s, q, v)

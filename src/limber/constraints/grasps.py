@@ -150,13 +150,13 @@ def grasp_map(
         n = system.closure_rows[name].stop - system.closure_rows[name].start
         columns[name] = here = slice(start, start + n)
         start += n
-        places[i] = end_pose(system, at, closure.a)[1]
         ends_at = end_pose(system, at, closure.b)[1]
+        places[i] = _contact(system, at, closure)
         wrench = exerted[here, i].T
         if closure.b.body not in bodies:
             wrench = -wrench
         G[:, here] = _moved(wrench, ends_at - about)
-        C[i, :, here] = _moved(wrench, ends_at - places[i]).T
+        C[i, :, here] = _moved(wrench, ends_at - places[i])
     C[:, :3] *= scale
     contacts = C.reshape(-1, len(rows))
     return GraspMap(G, columns, about, _null_space(G, contacts, scale), exerted, contacts, places)
@@ -188,6 +188,12 @@ def _holding(system: System, bodies: list[str], obj: str) -> list[str]:
             f"no closure of {system.name!r} holds {obj!r}: none has one end on it and one elsewhere."
         )
     return found
+
+
+def _contact(system: System, q: Array, closure: Closure) -> Array:
+    """Where the closure touches the object."""
+    slides = isinstance(closure.joint, Grasp) and closure.joint.slides
+    return end_pose(system, q, closure.a if slides else closure.b)[1]
 
 
 def _moved(wrench: Array, arm: Array) -> Array:
@@ -244,6 +250,8 @@ def check_grasps(system: System, q: ArrayLike, forces: Mapping[str, ArrayLike]) 
             f"forces must map names of closures to wrenches, as constraint_forces gives them; got {shown(forces)}."
         )
     q = numbers("q", q, f"(..., {system.nq})")
+    if system.fidelity == "ruthless":
+        q = undeformed(system, q)
     margins = {}
     for name, closure in system.closures.items():
         if not isinstance(closure, Closure) or not isinstance(closure.joint, Grasp):
@@ -253,9 +261,9 @@ def check_grasps(system: System, q: ArrayLike, forces: Mapping[str, ArrayLike]) 
                 f"forces has no {name!r}: give the force of every grasp; it has {listed(forces)}."
             )
         wrench = numbers(f"forces[{name!r}]", forces[name], "(..., 6)")
-        _, contact = end_pose(system, q, closure.a)
         axes, end = end_pose(system, q, closure.b)
-        moment = wrench[..., :3] + np.cross(end - contact, wrench[..., 3:])
+        arm = end - _contact(system, q, closure)
+        moment = wrench[..., :3] + np.cross(arm, wrench[..., 3:])
         local = [np.einsum("...ji,...j->...i", axes, x) for x in (moment, wrench[..., 3:])]
         margins[name] = closure.joint.margin(np.concatenate(local, axis=-1))
     return GraspCheck(margins)

@@ -4,7 +4,8 @@ End a of the closure is the hand, end b the object; the z axis of frame b is the
 object.  The joint leaves free what the contact does not resist.  A closure pulls as well as it pushes: whether the contact
 would hold is checked afterwards, by the cone of wrenches that it can exert (`lb.check_grasps`).
 
-Wrenches are [moment, force] on the object at the contact, which is the origin of frame a, in the axes of frame b.
+Wrenches are [moment, force] on the object at the contact, in the axes of frame b.  The contact is the origin of frame b,
+and that of frame a if it slides.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from limber.joints.universal import Universal
 
 class Grasp(Joint):
     """Base of the grasp models."""
+
+    #: whether the contact moves over the object
+    slides = False
 
     def needed(self, wrench: Array) -> Array:
         """The least normal force with which the contact can exert the other components of `wrench` (..., 6)."""
@@ -93,6 +97,8 @@ class SoftFinger(Grasp, Universal):
 class FrictionlessPoint(Grasp, CompoundJoint):
     """A point that slides on the x-y plane of frame b without friction: a normal force alone."""
 
+    slides = True
+
     def __init__(self) -> None:
         CompoundJoint.__init__(self, [Spherical(), Prismatic("x"), Prismatic("y")])
 
@@ -112,6 +118,8 @@ class SlidingLine(Grasp, CompoundJoint):
 
     length : of the edge, whose middle is the origin of frame a; |moment| <= length / 2 * normal force.
     """
+
+    slides = True
 
     def __init__(self, length: float) -> None:
         self.length = number("length of SlidingLine", length, above=0.0)
