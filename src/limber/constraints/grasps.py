@@ -99,7 +99,8 @@ class GraspMap:
             )
         wanted = np.zeros((len(names), 6))
         wanted[i, 3:], wanted[j, 3:] = line / distance, -line / distance
-        rows: Array = np.linalg.lstsq(self._at_contacts, wanted.ravel(), rcond=1e-12)[0]
+        found = np.linalg.lstsq(self._at_contacts, wanted.ravel(), rcond=1e-12)[0]
+        rows = found.astype(np.float64)
         left = np.abs((self._at_contacts @ rows).reshape(-1, 6) - wanted).max(axis=1)
         if left.max() > 1e-9:
             raise ArgumentValueError(
