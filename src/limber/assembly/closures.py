@@ -38,12 +38,25 @@ class End:
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """A cut joint, which runs from frame a to frame b."""
+    """A cut joint, which runs from frame a to frame b.
+
+    left_out : rows that it does not constrain, by their numbers in `cut_joints.CutJoint`; generated code leaves out
+        superfluous ones.  Of a joint whose rows change, they are numbers of unit twists in the axes of end b.
+    """
 
     name: str
     a: End
     b: End
     joint: Joint
+    left_out: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Probe(Closure):
+    """An end b whose six velocities the kernels of operational space watch; nothing is closed there.
+
+    It is a closure from the world by a `Fixed` joint whose rows are not eliminated.  Probes come after all closures.
+    """
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from limber.assembly.closures import Closure, End, Relation
+from limber.assembly.closures import Closure, End, Probe, Relation
 from limber.assembly.cut_joints import CutJoint, cut_joint_rows, random_position
 from limber.assembly.packed import Packed, whole_rows
 from limber.joints import Joint
@@ -64,6 +64,11 @@ class Loops:
         ends = {body for loop in self.order if loop.cut is not None for body in loop.bodies}
         return {k for body in ends for k in _path(body, 0, self._parents)} - {0}
 
+    @property
+    def probes(self) -> int:
+        """The number of rows of probes."""
+        return sum(loop.rows for loop in self.order if isinstance(loop.closure, Probe))
+
     def slices(self) -> dict[str, slice]:
         """The rows of each closure, by name, in the order of elimination."""
         return {
@@ -84,7 +89,9 @@ def _loop(closure: Closure | Relation, parents, number: Mapping[str, int]) -> Lo
         bodies = tuple(number[body] for body, _ in closure.terms)
         return Loop(closure, None, bodies, _meeting([parents[k] for k in bodies], parents))
     bodies = number[closure.a.body], number[closure.b.body]
-    cut = cut_joint_rows(closure.joint)
+    cut = cut_joint_rows(closure.joint).without(closure.left_out)
+    if isinstance(closure, Probe):
+        cut = replace(cut, kind=L.PROBED)
     return Loop(closure, cut, bodies, _meeting(bodies, parents))
 
 
@@ -132,7 +139,7 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
     """Fill the rows of the closures and of the fronts, from row `at` on, and append to the lists behind `topo`."""
     spare = at + len(loops.order)
     topo[0, [L.CLOSURES, L.CLOSURES_END]] = at * L.COLUMNS, spare * L.COLUMNS
-    topo[0, L.ROWS] = loops.rows
+    topo[0, [L.ROWS, L.PROBES]] = loops.rows, loops.probes
     for k, rows in sorted(loops.open.items()):
         _pack_front(topo, spare, k, rows, loops, lists)
         spare += 1
@@ -144,6 +151,7 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
         else:
             _pack_cut(row, const, loop, loops, records)
             if loop.cut.joint is not None:
+                row[L.K_FREE], row[L.K_FREED] = len(loop.cut.free), const.add(loop.cut.free)
                 row[L.K_JOINT] = spare * L.COLUMNS
                 spare = _pack_compound(topo, const, spare, loop.cut.joint)
 

@@ -113,6 +113,8 @@ class System(Frozen):
             packed.const.setflags(write=False)
         #: the number of scalar closure rows
         self.rows = int(self.dynamics.topo[L.ROWS])
+        #: how many of them, the last ones, only watch ends (`closures.Probe`)
+        self.probes = int(self.dynamics.topo[L.PROBES])
         loops = self.dynamics.loops
         #: the rows of each closure; the kernels take the closures in this order
         self.closure_rows: Mapping[str, slice] = MappingProxyType(

@@ -27,11 +27,10 @@ def constraint_forces(
 ) -> dict[str, Array]:
     """What each closure exerts on its end b: {name: (..., 6)}, [moment, force] at that end, world axes.
 
+    Arguments as in `forward_dynamics`.
     End a feels the opposite, taken to where it is.  A relation exerts a generalized force (...), by which each of its
     coefficients is multiplied.  Where closures are redundant, their forces are not unique: those of least norm are
     given, and a ModelWarning names the components that are not unique.  O(N^3) in each state.
-
-    external : external forces, as in `forward_dynamics`.
     """
     check_closed(system, "constraint_forces")
     vdot = forward_dynamics(system, q, v, tau, external=external)

@@ -36,7 +36,7 @@ def symmetric(M: Array, D: Array, elastic: Array, gravity: Array, uncertain: Arr
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 (slow to import)
 
     K = elastic + gravity
-    X = _undamped(M, K)
+    X = undamped(M, K)
     squares = np.einsum("ki,kl,li->i", X, K, X)
     # squares of frequencies below this are zero up to rounding and the error of differences
     size = np.abs(X)
@@ -73,7 +73,7 @@ def _roots(damping: Array, squares: Array) -> tuple[np.ndarray, np.ndarray]:
     return slow, fast
 
 
-def _undamped(M: Array, K: Array) -> Array:
+def undamped(M: Array, K: Array) -> Array:
     """Shapes X with X^T M X = 1 and X^T K X diagonal.
 
     The accuracy of a solution is limited by the rounding of its highest frequency, so modes with far lower
@@ -99,7 +99,7 @@ def unsymmetric(
     steady : whether they are those of a steady motion, with gyroscopic terms in D.
     """
     K = elastic + loads
-    X = _undamped(M, 0.5 * (K + K.T))
+    X = undamped(M, 0.5 * (K + K.T))
     size = np.abs(X)
     noise = float((size.T @ uncertain @ size).max())
     # the slowest stiffness that is more than rounding, or that of the loads, gives the unit of time

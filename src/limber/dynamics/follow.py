@@ -73,7 +73,7 @@ def follow(
 
     Each step starts at the equilibrium before it.  Where the lowest frequency falls to zero between two steps, the
     load is found to rounding, and the path ends.  A structure that is not perfectly straight, or loaded off its axis,
-    bends instead of buckling: its frequency passes a minimum and rises again.
+    bends instead of buckling: its frequency passes a minimum and rises again.  Systems may be closed.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def follow(
     gravity : whether the factor multiplies the gravity of the system as well; otherwise it acts in full throughout.
     locked : names of bodies whose joints do not move.
     """
-    problem, start = stated("follow", system, q, None, tau, external, locked)
+    problem, start = stated("follow", system, q, None, tau, external, locked, guess=True)
     held = list(locked)
     steps = _checked(factors)
     gravity = flag("gravity", gravity)
@@ -195,7 +195,7 @@ class _Load:
         while here.factor < factor:
             target = min(here.factor + part, factor)
             s, load = self._at(target)
-            problem, q = stated("follow", s, here.q, None, **load)
+            problem, q = stated("follow", s, here.q, None, **load, guess=True)
             there = settled(problem, q, farthest=JUMP)
             if there.balanced and apart(s, here.q, there.q) <= JUMP:
                 found = modes(s, there.q, **load)

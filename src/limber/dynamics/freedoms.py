@@ -30,6 +30,14 @@ def locked_speeds(system: System, locked: Iterable[str], argument: str = "locked
     return held
 
 
+def modal_speeds(system: System) -> np.ndarray:
+    """Of every speed, whether it is that of a mode of a body."""
+    modal = np.zeros(system.nv, dtype=bool)
+    for where in system.layout.values():
+        modal[where.v_modes] = True
+    return modal
+
+
 def free_speeds(system: System, locked: Iterable[str]) -> np.ndarray:
     """Indices of v that may move if the joints of the bodies in `locked` do not."""
     locked = locked if isinstance(locked, str) else list(locked)

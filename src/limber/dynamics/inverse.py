@@ -33,10 +33,16 @@ def inverse_dynamics(
     weights : one for each speed, or for all of them, not negative; 1 by default.
     """
     if actuated is not None or weights is not None:
-        from limber.dynamics.actuated import shared_torques  # noqa: PLC0415
+        from limber.dynamics.actuated import (  # noqa: PLC0415 (it imports this module)
+            refuse_broken_accelerations,
+            shared_torques,
+        )
 
         tau = inverse_dynamics(system, q, v, vdot, external=external)
-        return shared_torques(system, q, tau, actuated, weights)
+        tau = shared_torques(system, q, tau, actuated, weights)
+        if system.closures:
+            refuse_broken_accelerations(system, q, v, vdot, tau, external)
+        return tau
     answer = ready_answer(system, "inverse_dynamics", external, q, v, vdot)
     if answer is None:
         key = force_key("inverse_dynamics", external)

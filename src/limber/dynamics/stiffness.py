@@ -12,6 +12,7 @@ joint's map, so that K - K^T = -c_ij^k b_k.  A force b that holds such a joint f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
@@ -76,18 +77,21 @@ def load_stiffness(
     system: System, q: Array, v: Array | None = None, external: External | None = None
 ) -> Array:
     """The stiffness (nv, nv) of gravity, external forces and the inertia forces of the speeds v, by differences."""
-    nv = system.nv
-    slope = np.zeros((nv, nv))
     if v is None and not external and not np.any(system.gravity):
-        return slope
+        return np.zeros((system.nv, system.nv))
+    speeds = np.zeros(system.nv) if v is None else v
+    slope = slope_by_q(system, q, lambda p: _without_joints(system, p, speeds, external))
+    return slope - modal_stiffness(system)
+
+
+def slope_by_q(system: System, q: Array, force: Callable[[Array], Array]) -> Array:
+    """The slope (nv, nv) along `integrate` of forces of q, (n, nq) -> (n, nv), by differences."""
+    slope = np.zeros((system.nv, system.nv))
     size = STEP * reach(system)
-    speeds = np.zeros(nv) if v is None else v
     for step, weight in enumerate(WEIGHTS, start=1):
         ahead, behind = (integrate(system, q, np.diag(size), sign * step) for sign in (1.0, -1.0))
-        change = _without_joints(system, ahead, speeds, external)
-        change -= _without_joints(system, behind, speeds, external)
-        slope += weight * change.T / size
-    return slope - modal_stiffness(system)
+        slope += weight * (force(ahead) - force(behind)).T / size
+    return slope
 
 
 def speed_slope(system: System, q: Array, v: Array) -> Array:

@@ -106,6 +106,18 @@ def condense_with_rows(topo, const, work, q, v, tau, k, forced):
 
 
 @kernel
+def condense_unforced(topo, const, work, q, zeros):
+    """The inward sweep of a system on which no forces act but those of its rows; `zeros` are NV of them."""
+    forget_forces(topo, work)
+    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
+        if topo[k + FRONT] != 0:
+            condense_with_rows(topo, const, work, q, zeros, zeros, k, 0)
+        else:
+            p = condense_modes(topo, const, work, zeros, k)
+            condense_unforced_joint(topo, const, work, zeros, k, p)
+
+
+@kernel
 def recover_with_rows(topo, const, work, vdot, k):
     """`articulated.recover` of a body that closure rows pass through."""
     drive_joint(topo, work, k)
@@ -160,13 +172,7 @@ def correction(topo, const, work, q, rows, out):
     clear(topo, work)
     add_rows(topo, const, work, q, out)
     accelerate_rows(topo, work, rows)
-    forget_forces(topo, work)
-    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
-        if topo[k + FRONT] != 0:
-            condense_with_rows(topo, const, work, q, out, out, k, 0)
-        else:
-            p = condense_modes(topo, const, work, out, k)
-            condense_unforced_joint(topo, const, work, out, k, p)
+    condense_unforced(topo, const, work, q, out)
     zero(work, topo[WORK] + ACC, 6)
     solve_outward(topo, const, work, out)
 

@@ -19,6 +19,7 @@ class Sizes(Protocol):
     nq: int
     nv: int
     rows: int
+    probes: int
     bodies: Mapping[str, Any]
     closures: Mapping[str, Any]
 
@@ -27,7 +28,7 @@ class Sizes(Protocol):
 class Quantity:
     """An input or output: its name, its shape and what it means, in words.
 
-    A shape consists of numbers and names of sizes: "nq", "nv", "bodies", "closures", "rows".  A vector of shape ("nq",) has the layout
+    A shape consists of numbers and names of sizes: "nq", "nv", "bodies", "closures", "rows", "probes".  A vector of shape ("nq",) has the layout
     of q, one of shape ("nv",) that of v.
     """
 
@@ -39,7 +40,7 @@ class Quantity:
         """The shape in numbers."""
         sizes = {
             "nq": system.nq, "nv": system.nv, "bodies": len(system.bodies),
-            "closures": len(system.closures), "rows": system.rows,
+            "closures": len(system.closures), "rows": system.rows, "probes": system.probes,
         }  # fmt: skip
         return tuple(sizes[n] if isinstance(n, str) else n for n in self.shape)
 
@@ -277,6 +278,24 @@ INTERNAL: dict[str, Function] = {
         ("q", "rows"),
         (Quantity("dv", ("nv",), "the least change of speeds that changes the rows so"),),
         "geometry",
+        pivots=True,
+    ),
+    "operational_motion": Function(
+        "operational.motion",
+        ("q", "v", "tau", "forces"),
+        (
+            Quantity("inverse", ("probes", "probes"), "J M^{-1} J^T of the ends"),
+            Quantity("sizes", ("probes",), "what its diagonal would be if nothing cancelled"),
+            Quantity("acceleration", ("probes",), "accelerations of the ends"),
+        ),
+        "dynamics",
+        pivots=True,
+    ),
+    "operational_responses": Function(
+        "operational.responses",
+        ("q",),
+        (Quantity("responses", ("probes", "nv"), "M^{-1} J^T of the ends, transposed"),),
+        "dynamics",
         pivots=True,
     ),
     "wrench_sweep": Function(

@@ -25,6 +25,9 @@ BOUNDED = 29  # 1: REACH is known
 CLOSURES, CLOSURES_END = 18, 19  # the rows of the closures
 ROWS = 5  # number of scalar closure rows
 W_LAMBDA = 6  # work: the multiplier of each closure row
+PROBES = (
+    7  # number of those closure rows, the last ones, that belong to PROBED ends; see `operational`
+)
 
 # --- topo, the rows of the bodies -------------------------------------------------------------
 # The sweeps read only the first 14 columns of a rigid body.  They are adjacent, because the sweeps over a long system
@@ -116,7 +119,7 @@ B_WORK = 8  # size of a record in W_CURVED
 W_CURVED = 9  # work: a record for each of them and each direction, see `curved`
 
 # --- topo, closure rows: see `closures` ------------------------------------------------------------------
-K_KIND = 0  # LOCKED, AXIAL, BALL, CROSSED, COMPOUND or RELATED
+K_KIND = 0  # LOCKED, AXIAL, BALL, CROSSED, COMPOUND, RELATED or PROBED
 K_ROWS = 1  # number of its scalar rows n
 K_FIRST = 2  # the first of them
 K_SCREW = 3  # 1: the last row ties the displacement along the axis to the angle about it
@@ -130,6 +133,8 @@ K_PITCH = 15  # const: displacement along the axis per radian, of a K_SCREW
 K_JOINT = 19  # COMPOUND: its joint, a row with some columns of a body
 K_ROW = 20  # work: COMPOUND: 6 vectors of 6, see `cut_joint`
 K_BACK = 21  # const: from the frame of end b to where it was before it was moved to the axis, axes of end b
+K_FREE = 22  # COMPOUND: number of unit twists that are free besides the motions of the joint
+K_FREED = 23  # const: these twists, 6 each, axes of end b
 # a RELATED closure has one row and these
 K_TERMS = 16  # number of terms
 K_TERM = 17  # topo: for each term the body, the number of the joint speed, the position of the row in the front
@@ -167,8 +172,8 @@ FIXED, REVOLUTE, PRISMATIC, GENERAL = 0, 1, 2, 3
 # group kinds: a product of screws with a constant joint map; quaternion; quaternion and position
 SCREWS, SPHERICAL, FREE = 0, 1, 2
 # closure kinds, by the rotations that they allow: none; one axis; all; two crossing axes.  The motions of COMPOUND
-# joints form no group; RELATED is a relation
-LOCKED, AXIAL, BALL, CROSSED, COMPOUND, RELATED = 0, 1, 2, 3, 4, 5
+# joints form no group; RELATED is a relation; PROBED ends are watched and not closed
+LOCKED, AXIAL, BALL, CROSSED, COMPOUND, RELATED, PROBED = 0, 1, 2, 3, 4, 5, 6
 # attachment
 RIGIDLY, DEFORMING, CONSTANT = 0, 1, 2
 

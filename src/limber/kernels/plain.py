@@ -26,6 +26,7 @@ _numbers = itertools.count()
 MODULES = (
     "articulated",
     "closed",
+    "closures",
     "composite",
     "energy",
     "hybrid",
@@ -35,6 +36,7 @@ MODULES = (
     "newton_euler",
     "nodes",
     "observe",
+    "operational",
     "physics",
     "placement",
     "precomputed",
