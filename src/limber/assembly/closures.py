@@ -114,6 +114,29 @@ def end(
     return End(body, None if where is None else nodes.index(argument, where, owner), shift, turn)
 
 
+def cut_closure(
+    name: str,
+    end_a,
+    end_b,
+    joint,
+    attachments: Mapping[str, Attachment],
+    offset: ArrayLike = (0.0, 0.0, 0.0),
+    rotation: ArrayLike | None = None,
+    offset_b: ArrayLike = (0.0, 0.0, 0.0),
+    rotation_b: ArrayLike | None = None,
+) -> Closure:
+    """A closure by a cut joint, checked; arguments as in `Assembly.close`."""
+    joint = cut_joint(joint, name)
+    a = end("end_a", end_a, offset, rotation, attachments, name)
+    b = end("end_b", end_b, offset_b, rotation_b, attachments, name)
+    if a.body == b.body:
+        raise ArgumentValueError(
+            f"the closure {name!r} has both ends on {a.body!r}: a closure ties two bodies, or a body and the world. What "
+            "ties two nodes of one flexible body belongs into the structure that the body is made of."
+        )
+    return Closure(name, a, b, joint)
+
+
 def cut_joint(joint, closure: str) -> Joint:
     """The joint of the closure named `closure`, checked."""
     if not isinstance(joint, Joint) or type(joint) is Joint:

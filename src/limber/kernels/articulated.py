@@ -178,6 +178,29 @@ def eliminate_joint(topo, const, work, q, v, tau, k, p):
     if topo[k + JOINT] == REVOLUTE and topo[k + PHYSICS] == 0:
         eliminate_revolute(topo, work, tau, k, p)
         return
+    for r in range(topo[k + DOFS]):
+        force = driving_force(topo, const, q, v, tau, k, r)
+        work[topo[k + W_JOINT] + r * JOINT_WORK + J_NU] = force
+    eliminate_speeds(topo, const, work, k, p)
+
+
+@kernel
+def eliminate_unforced_joint(topo, const, work, zeros, k, p):
+    """`eliminate_joint` of a joint on which no motor, spring or stop acts; `zeros` are NV of them."""
+    if topo[k + DRIVEN] != 0:
+        pass_joint(topo, work, zeros, k, p)
+        return
+    if topo[k + JOINT] == REVOLUTE and topo[k + PHYSICS] == 0:
+        eliminate_revolute(topo, work, zeros, k, p)
+        return
+    for r in range(topo[k + DOFS]):
+        work[topo[k + W_JOINT] + r * JOINT_WORK + J_NU] = 0.0
+    eliminate_speeds(topo, const, work, k, p)
+
+
+@kernel
+def eliminate_speeds(topo, const, work, k, p):
+    """The elimination of `eliminate_joint`, with the forces that drive the speeds in J_NU, where nu takes their place."""
     b = topo[k + WORK]
     A, B, C = load_inertia(work, p)
     n = load3(work, b + Z)
@@ -186,7 +209,7 @@ def eliminate_joint(topo, const, work, q, v, tau, k, p):
         i = topo[k + W_JOINT] + r * JOINT_WORK
         u, g = joint_column(topo, work, k, r, A, B, C)
         d = 1.0 / (joint_row(topo, work, k, r, u, g) + armature(topo, const, k, r))
-        eps = driving_force(topo, const, q, v, tau, k, r) - joint_row(topo, work, k, r, n, f)
+        eps = work[i + J_NU] - joint_row(topo, work, k, r, n, f)
         ku = scale(d, u)
         kg = scale(d, g)
         store3(work, i + J_K, ku)
@@ -238,6 +261,12 @@ def condense_modes(topo, const, work, tau, k):
 def condense_joint(topo, const, work, q, v, tau, k, p):
     """Eliminate the joint of body k, whose P_R is at work[p:], and add what remains to its parent."""
     eliminate_joint(topo, const, work, q, v, tau, k, p)
+    pass_to_parent(topo, work, k)
+
+
+@kernel
+def pass_to_parent(topo, work, k):
+    """Add what remains of body k, without its modes and its joint, to its parent."""
     if topo[k + PARENT] != 0:
         b = topo[k + WORK]
         inertia_to_parent(topo, work, k, topo[k + MOVED_BY])

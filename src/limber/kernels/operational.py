@@ -14,12 +14,7 @@ Kreutz-Delgado, Eq. (3.10), B^T Omega B) and c + U^T a, their acceleration.
 """
 
 from .articulated import align_all_forces, condense, prepare, recover
-from .closed import (
-    condense_with_rows,
-    recover_with_rows,
-    still_joint,
-    still_modes,
-)
+from .closed import condense_unforced, condense_with_rows, recover_with_rows
 from .closures import add_relation, add_spatial, end_motion, observe, push
 from .forces import apply_external
 from .fronts import clear, eliminate_among_rows, inverse
@@ -28,23 +23,30 @@ from .layout import (
     CLOSURES,
     CLOSURES_END,
     COLUMNS,
+    DOFS,
     END,
     F_LIST,
     F_ROWS,
     FRONT,
     GRAVITY,
+    J_NU,
+    JOINT_WORK,
     K_AT,
     K_BODY,
     K_KIND,
+    MODAL,
+    MODES,
     NV,
     PROBED,
     PROBES,
     RELATED,
     W_C,
+    W_JOINT,
     W_L,
     W_LAMBDA,
     W_SIZE,
     W_U,
+    W_ZF,
     WORK,
 )
 from .motion import world_place
@@ -114,7 +116,7 @@ def motion(topo, const, work, q, v, tau, ext_count, ext_index, ext, out):
     align_all_forces(topo, const, work, tau)
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
         if topo[k + FRONT] != 0:
-            condense_with_rows(topo, const, work, q, v, tau, k, 0)
+            condense_with_rows(topo, const, work, q, v, tau, k, 1)
         else:
             condense(topo, const, work, q, v, tau, k)
     first = eliminate_at_world(topo, work)
@@ -152,6 +154,15 @@ def load_ends(topo, work, first, end):
 
 
 @kernel
+def still(topo, work, k):
+    """Forget what the ends that came before did to the modes and the joint of body k."""
+    if topo[k + MODES] > 0:
+        zero(work, topo[topo[k + MODAL] + W_ZF], topo[k + MODES])
+    for r in range(topo[k + DOFS]):
+        work[topo[k + W_JOINT] + r * JOINT_WORK + J_NU] = 0.0
+
+
+@kernel
 def responses(topo, const, work, q, out):
     """out (n, nv) = rows of M^{-1} J^T: how the speeds change by a unit impulse along each row of the ends."""
     size = topo[NV]
@@ -160,17 +171,12 @@ def responses(topo, const, work, q, out):
     observe(topo, const, work, q, out)
     clear(topo, work)
     add_rows_and_probes(topo, const, work, q, out)
-    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
-        if topo[k + FRONT] != 0:
-            condense_with_rows(topo, const, work, q, out, out, k, 1)
-        else:
-            condense(topo, const, work, q, out, out, k)
+    condense_unforced(topo, const, work, q, out)
     first = eliminate_at_world(topo, work)
     zero(work, topo[WORK] + ACC, 6)
     for i in range(topo[PROBES] - 1, -1, -1):
         for k in range(COLUMNS, topo[END], COLUMNS):
-            still_modes(topo, work, k)
-            still_joint(topo, work, k)
+            still(topo, work, k)
         load_ends(topo, work, first, i)
         for k in range(COLUMNS, topo[END], COLUMNS):
             if topo[k + FRONT] != 0:
