@@ -151,7 +151,8 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
         else:
             _pack_cut(row, const, loop, loops, records)
             if loop.cut.joint is not None:
-                row[L.K_FREE], row[L.K_FREED] = len(loop.cut.free), const.add(loop.cut.free)
+                row[L.K_SPANNED] = loop.cut.joint.dofs + len(loop.cut.free)
+                row[L.K_FREED] = const.add(loop.cut.free)
                 row[L.K_JOINT] = spare * L.COLUMNS
                 spare = _pack_compound(topo, const, spare, loop.cut.joint)
 

@@ -22,10 +22,10 @@ from .layout import (
     GROUPS,
     J_H,
     JOINT_WORK,
-    K_FREE,
     K_FREED,
     K_JOINT,
     K_ROW,
+    K_SPANNED,
     Q_JOINT,
     SCREWS,
     START,
@@ -158,7 +158,7 @@ def store_rows(topo, const, work, c, w, u):
     joint = topo[c + K_JOINT]
     mirrors = topo[c + K_ROW]
     dofs = topo[joint + DOFS]
-    r = dofs + topo[c + K_FREE]
+    r = topo[c + K_SPANNED]
     for i in range(r):
         if i < dofs:
             hw, hu = column(topo, work, joint, i)
@@ -185,5 +185,5 @@ def store_rows(topo, const, work, c, w, u):
 @kernel
 def row_of(topo, work, c, j):
     """Row j of closure c."""
-    i = topo[c + K_ROW] + 6 * (topo[topo[c + K_JOINT] + DOFS] + topo[c + K_FREE] + j)
+    i = topo[c + K_ROW] + 6 * (topo[c + K_SPANNED] + j)
     return load3(work, i), load3(work, i + 3)

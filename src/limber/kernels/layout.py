@@ -133,8 +133,8 @@ K_PITCH = 15  # const: displacement along the axis per radian, of a K_SCREW
 K_JOINT = 19  # COMPOUND: its joint, a row with some columns of a body
 K_ROW = 20  # work: COMPOUND: 6 vectors of 6, see `cut_joint`
 K_BACK = 21  # const: from the frame of end b to where it was before it was moved to the axis, axes of end b
-K_FREE = 22  # COMPOUND: number of unit twists that are free besides the motions of the joint
-K_FREED = 23  # const: these twists, 6 each, axes of end b
+K_SPANNED = 22  # COMPOUND: number of free twists: the motions of the joint, and unit twists that are free besides
+K_FREED = 23  # const: these unit twists, 6 each, axes of end b
 # a RELATED closure has one row and these
 K_TERMS = 16  # number of terms
 K_TERM = 17  # topo: for each term the body, the number of the joint speed, the position of the row in the front
