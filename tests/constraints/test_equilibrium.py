@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from constraints.known import four_bar, pinned_chain, rod
+from constraints.known import double_four_bar, four_bar, pinned_chain, rod
 from helpers.compare import assert_close
 
 TOLERANCE = 1e-9
@@ -156,3 +156,29 @@ def test_a_guided_column_buckles_at_eulers_load():
     path = lb.follow(a.build(), euler * np.linspace(0.0, 1.2, 7), external=load)
     assert path.kind == "buckling"
     assert_close(path.critical, euler, 1e-4)
+
+
+def test_load_paths_keep_the_closures():
+    """A hanging four-bar linkage under a torque on its crank: every point is the equilibrium of its load."""
+    assembly, q, _ = four_bar()
+    s = assembly.build()
+    tau = np.array([1.0, 0.0, 0.0])
+    start = lb.equilibrium(s, q)
+    path = lb.follow(s, np.linspace(0.0, 4.0, 5), start, tau=tau)
+    assert np.abs(lb.constraint_residual(s, path.q)).max() < 1e-11
+    assert np.abs(np.diff(path.q[:, 0])).min() > 1e-3
+    for factor, there, omega in zip(path.factors, path.q, path.omega):
+        vdot = lb.forward_dynamics(s, there, np.zeros(s.nv), factor * tau)
+        assert np.abs(vdot).max() < 1e-8
+        found = lb.modes(s, there, tau=factor * tau).omega
+        assert_close(found[0], omega, TOLERANCE)
+
+
+def test_a_path_in_singular_positions_is_said_once():
+    """The double four-bar lies flat; without gravity it stays so, with a bit of it nothing balances."""
+    assembly, _, _ = double_four_bar()
+    s = assembly.build()
+    with pytest.warns(lb.ModelWarning, match="in a singular position") as said:
+        path = lb.follow(s, [0.0, 0.5, 1.0], np.zeros(s.nq), gravity=True)
+    assert len(said) == 1
+    assert path.kind == "limit point" and path.critical == 0.0

@@ -9,6 +9,9 @@ from constraints.random_closed import random_closed, random_node, random_tree
 from constraints.reference import of_joints, solve, undeformed
 from helpers.compare import assert_close, some_externals
 from helpers.random_systems import random_state
+from limber.constraints.operational import probed
+from limber.kernels import layout as L
+from limber.kernels import plain
 
 TOLERANCE = 1e-9
 
@@ -275,3 +278,22 @@ def test_bases_that_do_not_float_are_refused():
     with pytest.raises(lb.LimberError, match="the closure 'rope' ties 'hub' to 'world'"):
         held = a.build()
         lb.generalized_jacobian(held, held.neutral(), ("hub", None))
+
+
+def test_kernels_are_one_source():
+    """The kernels as plain Python give what the compiled ones give."""
+    case = random_closed(2, closures=1, bodies=3)
+    s, q = case.system, case.q
+    ends = ((list(s.layout)[-1], None),)
+    watched = probed(s, ends)
+    packed = watched.dynamics
+    k = plain.load().operational
+    work = np.full(packed.topo[L.WORK_SIZE], np.nan)  # nothing may be read before it is written
+    none, out = np.empty(0, dtype=np.int64), np.full(36 + 6 + 6, np.nan)
+    k.motion(packed.topo, packed.const, work, q, case.v, case.tau, 0, none, none, out)
+    o = lb.operational_inertia(s, q, ends)
+    assert_close(out[:36].reshape(6, 6), o.inverse, 1e-12)
+    assert_close(out[42:], o.acceleration(case.v, case.tau), 1e-11)
+    work[:], out = np.nan, np.full(6 * s.nv, np.nan)
+    k.responses(packed.topo, packed.const, work, q, out)
+    assert_close(out.reshape(6, s.nv).T, o.response, 1e-11)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.algebra.leaves import BlockDiagonal, Matrix, Named
-from limber.algebra.operator import Identity, Operator, Zero
+from limber.algebra.operator import Identity, Operator, Sum, Zero
 from limber.algebra.operators import Operators, operators
 from limber.assembly.system import System
 from limber.dynamics.ends import Ends
@@ -200,11 +200,19 @@ def identities(ops: Operators) -> dict[str, Sides]:
 
 
 def residual(left: Operator, right: Operator, rng: np.random.Generator) -> float:
-    """The largest relative difference of the two sides on a few random vectors."""
+    """The largest difference of the two sides on a few random vectors, relative to the largest term of either side.
+
+    A side may be zero as the difference of terms that are not, as psi - I is beyond a free joint that carries nothing.
+    """
     x = rng.standard_normal((left.domain.size, 3))
-    y, z = left @ x, right @ x
-    scale = max(np.abs(y).max(initial=0.0), np.abs(z).max(initial=0.0), 1e-300)
-    return float(np.abs(y - z).max(initial=0.0) / scale)
+    left_terms, right_terms = ([term @ x for term in _terms(side)] for side in (left, right))
+    scale = max(np.abs(term).max(initial=0.0) for term in (*left_terms, *right_terms))
+    error = np.abs(sum(left_terms) - sum(right_terms)).max(initial=0.0)
+    return float(error / scale) if error else 0.0
+
+
+def _terms(side: Operator) -> tuple[Operator, ...]:
+    return side.terms if isinstance(side, Sum) else (side,)
 
 
 class Residuals(dict[str, float]):

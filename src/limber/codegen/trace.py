@@ -19,7 +19,7 @@ from limber.codegen import parameters as named
 from limber.codegen.graph import Graph, Scalar, Value
 from limber.codegen.program import Argument, Program, split
 from limber.constraints.independent import Independent
-from limber.dynamics.evaluate import node_pair
+from limber.dynamics.evaluate import node_pair, truncated_bodies
 from limber.dynamics.hybrid import driven_bodies
 from limber.dynamics.sweep import accurate_sweeps
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -302,11 +302,30 @@ def _results(request: Request, function: Function, model: Model, values: Values)
     """The outputs of a function, one after the other; of several sweeps, by the one with the fewest operations."""
     if request.function in COMPOSED:
         return COMPOSED[request.function](request, model, values)
+    if function.pivots and truncated_bodies(request.system):
+        return _positive(model, _run(request, function, model, values))
     functions = [function]
     if request.function == "forward_dynamics":
         functions = [SWEEPS[name] for name in accurate_sweeps(request.system)]
     found = [_run(request, f, model, values) for f in functions]
     return min(found, key=lambda out: len(g.needed(out)))
+
+
+def _positive(model: Model, found: list[Scalar]) -> list[Scalar]:
+    """What an articulated sweep has found; NaN where the mass matrix is not positive definite.
+
+    The sweep leaves 1/D of every freedom in `work`, and the root of a negative one is NaN.
+    """
+    topo, _, work = model.dynamics
+    roots: Scalar = 0.0
+    for k in range(L.COLUMNS, topo[L.END], L.COLUMNS):
+        m = topo[k + L.MODES]
+        modes = topo[topo[k + L.MODAL] + L.W_DF] if m else 0
+        pivots = [modes + r * (m + 1) for r in range(m)]
+        pivots += [topo[k + L.W_PIVOTS] + L.D_PIVOTS + r for r in range(topo[k + L.DOFS])]
+        for i in pivots:
+            roots = roots + g.sqrt(work[i])
+    return [x * roots / roots for x in found]
 
 
 def _run(request: Request, function: Function, model: Model, values: Values) -> list[Scalar]:

@@ -24,6 +24,8 @@ from limber.joints import Fixed
 #: An eigenvalue of the inverse inertia, in units in which its entries would be about 1 if nothing cancelled, that
 #: counts as zero.  `fronts.DEPENDENT` is the same for closure rows.
 NONE = 1e-12
+#: The velocity of an end that counts as zero, relative to its turning and to the size of the system.
+NOTHING = 1e-13
 #: The rows of an end that `components` names.
 COMPONENTS = {"all": range(6), "angular": range(3), "linear": range(3, 6)}
 
@@ -52,7 +54,7 @@ def operational_inertia(
     watched = probed(system, found)
     zero = np.zeros(system.nv)
     inverse, sizes, _ = _motion(watched, q, zero, zero)
-    scale = _scales(sizes, watched._ready["extent"])[..., rows]
+    scale = _scales(inverse, sizes, watched._ready["extent"])[..., rows]
     inverse = np.ascontiguousarray(inverse[..., rows[:, None], rows])
     inertia, rank = _inverted(inverse, scale)
     return OperationalSpace(
@@ -205,37 +207,49 @@ def _rows(components: str | Sequence[int], ends: int) -> np.ndarray:
     return np.concatenate([6 * e + np.array(own, dtype=np.int64) for e in range(ends)])
 
 
-def _scales(sizes: Array, length: float) -> Array:
-    """The roots of what the diagonal of the inverse inertia would be if nothing cancelled, equal in all directions.
+def _scales(inverse: Array, sizes: Array, length: float) -> Array:
+    """The roots of what the diagonal of the inverse inertia would be if nothing cancelled, equal in all directions of a turn
+    or shift; zero for those of an end that does not turn, or does not shift, but for rounding.
 
     sizes : those of the kernels, which are blind to what cancels among the distances of an end from the axes of all
-        joints: it is bounded by the size of the system.
+        joints.  It is told by the size of the system.
     """
-    parts = sizes.reshape(*sizes.shape[:-1], -1, 2, 3).sum(axis=-1)
+    largest = np.maximum(sizes, np.diagonal(inverse, axis1=-2, axis2=-1))
+    parts = np.sqrt(largest.reshape(*sizes.shape[:-1], -1, 2, 3).sum(axis=-1))
     turn, shift = parts[..., 0], parts[..., 1]
-    turn, shift = (
-        np.maximum(turn, shift * (NONE / length) ** 2),
-        np.maximum(shift, turn * (NONE * length) ** 2),
+    roots = np.stack(
+        [
+            np.where(turn > NOTHING * shift / length, turn, 0.0),
+            np.where(shift > NOTHING * turn * length, shift, 0.0),
+        ],
+        axis=-1,
     )
-    roots = np.sqrt(np.stack([turn, shift], axis=-1))
-    roots = np.where(roots > 0.0, roots, 1.0)
     return np.repeat(roots, 3, axis=-1).reshape(sizes.shape)
 
 
 def _inverted(inverse: Array, scale: Array) -> tuple[Array, np.ndarray]:
     """The inertia and its rank."""
-    units = scale[..., :, None] * scale[..., None, :]
-    values, vectors = np.linalg.eigh(inverse / units)
+    moves = scale > 0.0
+    unit = np.where(moves, 1.0 / np.where(moves, scale, 1.0), 0.0)
+    units = unit[..., :, None] * unit[..., None, :]
+    values, vectors = np.linalg.eigh(inverse * units)
     kept = values > NONE
     rank = kept.sum(axis=-1)
-    n = inverse.shape[-1]
-    inertia = (
-        (vectors / np.where(kept, values, 1.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2) / units
-    )
-    for i in np.argwhere(rank < n):
+    halves = vectors / np.where(kept, values, 1.0)[..., None, :]
+    inertia = halves @ np.swapaxes(vectors, -1, -2) * units
+    for i in np.argwhere(rank < inverse.shape[-1]):
         at = tuple(i)
-        # forces without effect, and the complement of them
-        null = vectors[at][:, ~kept[at]] / scale[at][:, None]
-        moved = np.linalg.qr(null, mode="complete")[0][:, n - rank[at] :]
-        inertia[at] = moved @ np.linalg.solve(moved.T @ inverse[at] @ moved, moved.T)
+        rows = np.flatnonzero(moves[at])
+        inertia[at] = 0.0
+        inertia[at][np.ix_(rows, rows)] = _pseudo_inverse(
+            inverse[at][np.ix_(rows, rows)], unit[at][rows]
+        )
     return 0.5 * (inertia + np.swapaxes(inertia, -1, -2)), rank[()]
+
+
+def _pseudo_inverse(inverse: Array, unit: Array) -> Array:
+    """That of one matrix, whose rank shows in the given units."""
+    values, vectors = np.linalg.eigh(inverse * np.outer(unit, unit))
+    null = vectors[:, values <= NONE] * unit[:, None]  # forces without effect
+    moved = np.linalg.qr(null, mode="complete")[0][:, null.shape[1] :]
+    return moved @ np.linalg.solve(moved.T @ inverse @ moved, moved.T)

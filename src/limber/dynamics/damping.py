@@ -27,7 +27,7 @@ from limber.dynamics.equilibrium import Statics, stated
 from limber.dynamics.freedoms import modal_speeds
 from limber.dynamics.inverse import mass_matrix
 from limber.dynamics.modes import modes
-from limber.dynamics.small_motions import small_motions
+from limber.dynamics.small_motions import small_motions, warn_if_singular
 from limber.dynamics.stiffness import (
     load_forces,
     load_stiffness,
@@ -131,7 +131,7 @@ def modal_damping(
 def _undamped(problem: Statics, q: Array, M: Array) -> tuple[Array, Array]:
     """Frequencies, increasing, and shapes (nv, n), X^T M X = 1, of the modes that oscillate without damping."""
     system = problem.system
-    lam = problem.multipliers(q, modal_speeds(system)) if problem.carried else None
+    lam = problem.multipliers(q, modal_speeds(system))
     elastic, _ = own_stiffness_and_damping(system, q)
     stiffness = load_stiffness(system, q)
     if lam is not None:
@@ -141,6 +141,7 @@ def _undamped(problem: Statics, q: Array, M: Array) -> tuple[Array, Array]:
     given = reduced.all(M, np.zeros_like(M), elastic, stiffness, uncertain=uncertain)
     given[3] = 0.5 * (given[3] + given[3].T)
     found = reduced.whole(eigen.symmetric(*given))
+    warn_if_singular([(problem, q)])
     order = np.argsort(found.omega)
     order = order[found.omega[order] > 0.0]
     return found.omega[order], found.shapes[:, order].real

@@ -41,7 +41,7 @@ from limber.dynamics.evaluate import (
     vectors,
 )
 from limber.dynamics.freedoms import free_speeds
-from limber.dynamics.inverse import inverse_dynamics, mass_matrix
+from limber.dynamics.inverse import forces_at_rest, inverse_dynamics
 from limber.dynamics.kinematics import integrate
 from limber.dynamics.rows import carried, closure_jacobian, row_space
 from limber.dynamics.stiffness import (
@@ -105,7 +105,7 @@ def equilibrium(
     problem, start = stated("equilibrium", system, q, v, tau, external, locked, guess=True)
     found = settled(problem, start)
     if not found.balanced:
-        _fail(problem, found)
+        refuse_unbalanced(problem, found)
     if problem.moving:
         refuse_broken(problem, found.q)
         _warn_of_change(problem, found)
@@ -139,12 +139,14 @@ class Statics:
         """Whether there are closures, which carry a part of the forces."""
         return bool(self.system.closures)
 
-    def multipliers(self, q: Array, exactly: np.ndarray | None = None) -> Array:
-        """The forces of the closures, (rows,), that leave the least to balance in the free freedoms.
+    def multipliers(self, q: Array, exactly: np.ndarray | None = None) -> Array | None:
+        """The forces of the closures, (rows,), that leave the least to balance in the free freedoms; None without closures.
 
         exactly : of every speed, whether all of its force must be balanced before that of others; all by default.
         What is left is measured in units of work, forces times the reach of their freedoms.
         """
+        if not self.carried:
+            return None
         free = self.free
         first = np.ones(len(free), dtype=bool) if exactly is None else exactly[free]
         lengths = reach(self.system)[free]
@@ -154,8 +156,7 @@ class Statics:
 
     def residual(self, q: Array, lam: Array | None = None) -> Array:
         """The forces (nv,), or (n, nv) for several q, that are missing for an equilibrium, with those of closures."""
-        zero = np.zeros(self.system.nv)
-        r = inverse_dynamics(self.system, q, self.v, zero, external=self.external) - self.tau
+        r = forces_at_rest(self.system, q, self.v, self.external) - self.tau
         return r if lam is None else r - closure_forces(self.system, q, lam)
 
     def loads(self, q: Array, lam: Array | None = None) -> External | None:
@@ -166,7 +167,8 @@ class Statics:
         """The size of the forces on each freedom, of which equilibrium is the balance, (nv,)."""
         s = self.system
         v = self.v if self.moving else None
-        size = load_forces(s, q, mass_matrix(s, q), v, self.loads(q, lam)) + np.abs(self.tau)
+        M = evaluated(s, "mass_matrix", (q,), anyhow=True)
+        size = load_forces(s, q, M, v, self.loads(q, lam)) + np.abs(self.tau)
         size += np.abs(evaluated(s, "joint_forces", (q, self.v)))
         if lam is not None:
             size += np.abs(relation_forces(s, lam))
@@ -188,6 +190,11 @@ class Statics:
         if lam is not None:
             slope += closure_stiffness(self.system, q, lam)
         return slope, elastic
+
+    def started(self, q: Array) -> Statics:
+        """The same problem with the scale of the forces at q, where a search starts."""
+        here = replace(self, least=0.0)
+        return replace(here, least=VANISHED * here.sizes(q, here.multipliers(q)))
 
     def moved(self, q: Array, step: Array, part: float) -> Array:
         """q after a part of a step, where the closures are met again."""
@@ -212,8 +219,9 @@ class Point(NamedTuple):
         return self.imbalance <= BALANCED
 
 
-def _point(problem: Statics, q: Array) -> Point:
-    lam = problem.multipliers(q) if problem.carried else None
+def point(problem: Statics, q: Array) -> Point:
+    """A configuration and what it lacks for an equilibrium."""
+    lam = problem.multipliers(q)
     r = problem.residual(q, lam)
     free, sizes = problem.free, problem.sizes(q, lam)
     with np.errstate(invalid="ignore"):
@@ -223,11 +231,11 @@ def _point(problem: Statics, q: Array) -> Point:
 
 def settled(problem: Statics, start: Array, farthest: float = FARTHEST) -> Point:
     """The point of least imbalance on the way that Newton's method takes, downhill."""
-    here = best = _point(problem, start)
+    here = best = point(problem, start)
     for _ in range(STEPS):
         if here.imbalance == 0.0:
             break
-        directions = _directions(problem, here)
+        directions = principal(problem, here)
         if not directions.values.size:  # closures leave nothing to move
             break
         if not directions.holds and apart(problem.system, start, here.q) > farthest:
@@ -235,7 +243,7 @@ def settled(problem: Statics, start: Array, farthest: float = FARTHEST) -> Point
         there = _stepped(problem, here, directions)
         if there is None:
             break
-        best = min(best, there, key=lambda point: point.imbalance)
+        best = min(best, there, key=lambda x: x.imbalance)
         if here.balanced and there.imbalance > 0.5 * here.imbalance:  # rounding is all that is left
             break
         here = there
@@ -252,7 +260,7 @@ def apart(system: System, a: Array, b: Array) -> float:
     return farthest
 
 
-class _Directions(NamedTuple):
+class Directions(NamedTuple):
     """The stiffness at a point and its principal directions among those that closures allow, in units in which it is
     about 1.
 
@@ -280,10 +288,13 @@ class _Directions(NamedTuple):
         return self.convex and not (~self.stiff & self.loaded).any()
 
 
-def _directions(problem: Statics, here: Point) -> _Directions:
+def principal(
+    problem: Statics, here: Point, slopes: tuple[Array, Array] | None = None
+) -> Directions:
+    """The directions at a point; `slopes` are the stiffness and its elastic part, if these are known or almost known."""
     free, lengths = problem.free, reach(problem.system)
     part = np.ix_(free, free)
-    K, elastic = problem.stiffness(here.q, here.multipliers)
+    K, elastic = slopes or problem.stiffness(here.q, here.multipliers)
     sizes = problem.sizes(here.q, here.multipliers)
     own = np.abs(np.diag(elastic)) + sizes / lengths
     units = 1.0 / np.sqrt(np.where(own > 0.0, own, 1.0))
@@ -303,10 +314,10 @@ def _directions(problem: Statics, here: Point) -> _Directions:
     stiff = np.abs(values) > 10.0 * np.einsum("ki,kl,li->i", shares, error, shares)
     force = columns.T @ (units * here.residual)[free]
     loaded = np.abs(force) > BALANCED * (shares.T @ (units * sizes)[free])
-    return _Directions(units, K, columns, values, stiff, loaded)
+    return Directions(units, K, columns, values, stiff, loaded)
 
 
-def _stepped(problem: Statics, here: Point, directions: _Directions) -> Point | None:
+def _stepped(problem: Statics, here: Point, directions: Directions) -> Point | None:
     """The next configuration, or None where no step leads on."""
     step, convex = _step(problem, here, directions), directions.convex
     if not np.isfinite(step).all():
@@ -320,27 +331,27 @@ def _stepped(problem: Statics, here: Point, directions: _Directions) -> Point | 
     for _ in range(TRIALS):
         try:
             q = problem.moved(here.q, step, part)
-            r = problem.residual(q, problem.multipliers(q) if problem.carried else None)
+            r = problem.residual(q, problem.multipliers(q))
         except DynamicsError:
             up, part = part, 0.25 * part
             continue
         closer = float(np.linalg.norm((units * r)[free])) < 0.9 * norm
         new_slope = float(step @ r)
         if (convex and closer) or here.balanced or (part == 1.0 and new_slope <= 0.0 > slope):
-            return _point(problem, q)
+            return point(problem, q)
         if slope < 0.0 and new_slope <= -0.5 * slope:
             if new_slope >= 0.5 * slope:
-                return _point(problem, q)
+                return point(problem, q)
             down, lowest = part, q
         else:
             up = part
         if down > 0.8 * up:
             break
         part = 0.5 * (down + up) if down > 0.0 else 0.2 * up
-    return _point(problem, lowest) if down > 0.0 else None
+    return point(problem, lowest) if down > 0.0 else None
 
 
-def _step(problem: Statics, here: Point, found: _Directions) -> Array:
+def _step(problem: Statics, here: Point, found: Directions) -> Array:
     """Newton's step (nv,), turned downhill."""
     free, stiff, soft = problem.free, found.stiff, here.imbalance
     force = found.vectors.T @ (found.units * here.residual)[free]
@@ -361,10 +372,10 @@ def _step(problem: Statics, here: Point, found: _Directions) -> Array:
     return step
 
 
-def _fail(problem: Statics, found: Point) -> None:
+def refuse_unbalanced(problem: Statics, found: Point) -> None:
     """Say which freedom is out of balance, and what to do."""
     s, free = problem.system, problem.free
-    directions = _directions(problem, found)
+    directions = principal(problem, found)
     slack = np.flatnonzero(~directions.stiff & directions.loaded)
     if slack.size:
         V = directions.vectors[:, slack]
@@ -427,13 +438,11 @@ def stated(
     if external:
         refuse_infinite(np.hstack(arrays[3:]), list(named_wrenches(external)))
     refuse_modal_speeds(system, v_)
-    inverse_dynamics(system, q_, v_, zero)  # refuses quaternions that are not unit
+    forces_at_rest(system, q_, v_)  # refuses quaternions that are not unit
     problem = Statics(system, v_, tau_, external, free)
-    lam = None
     if problem.carried:
         q_ = closed_start(function, system, q_, free, guess)
-        lam = problem.multipliers(q_)
-    return replace(problem, least=VANISHED * problem.sizes(q_, lam)), q_.copy()
+    return problem.started(q_), q_.copy()
 
 
 def refuse_broken(problem: Statics, q: Array) -> None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -171,6 +172,7 @@ def evaluated(
     row: str | None = None,
     key: Hashable = None,
     driven: tuple[int, ...] = (),
+    anyhow: bool = False,
 ) -> Any:
     """Evaluate a function of the table `kernels.functions` for arrays with leading batch dimensions, on all cores.
 
@@ -182,6 +184,7 @@ def evaluated(
     node : the body and node that it is about.
     row : its row of the table, if the row has another name.
     driven : the numbers of the bodies whose joints have prescribed motion (`dynamics.hybrid`).
+    anyhow : whether an answer is wanted where the mass matrix is not positive definite too, as for forces at rest.
     """
     check_system(system)
     row = row or name
@@ -203,8 +206,11 @@ def evaluated(
         inputs["external"] = np.hstack(arrays[len(named) :])
         refuse_infinite(inputs["external"], list(wrenches))
     workspace = workspaces(packed, function.scratch_in(system))
+    truncated = function.inertial and bool(truncated_bodies(system))
+    if truncated and not anyhow:
+        _refuse_indefinite(system, inputs["q"])
     out = _run(system, name, row, call, inputs, workspace, driven)
-    if key is not None and ready is None:
+    if key is not None and ready is None and not truncated:
         system._ready[key] = call.single(workspace.free, workspace.size)
     return call.parts(out, batch)
 
@@ -242,6 +248,26 @@ def _run(
             state, why = divmod(int(status), STATES)
             refuse(system, why, state, states, inputs, name, driven)
     return out
+
+
+_truncated: WeakKeyDictionary[System, tuple[str, ...]] = WeakKeyDictionary()
+
+
+def truncated_bodies(system: System) -> tuple[str, ...]:
+    """The bodies whose second-order shapes are truncated, so that the mass matrix may become indefinite."""
+    if system not in _truncated:
+        full = system.fidelity == "full"
+        names = tuple(name for name, body in system.bodies.items() if full and body.truncated)
+        _truncated[system] = names
+    return _truncated[system]
+
+
+def _refuse_indefinite(system: System, q: Array) -> None:
+    """Refuse configurations (states, nq) at which the pivots of the articulated sweep are not positive."""
+    packed, zero = system.dynamics, np.zeros((len(q), system.nv))
+    call = Call(system, "articulated_sweep", packed.topo, packed.const)
+    inputs = {"q": q, "v": zero, "tau": zero}
+    _run(system, "the dynamics", "articulated_sweep", call, inputs, workspaces(packed), ())
 
 
 def split(part: Callable[[int, int], int], states: int) -> list[int]:
@@ -319,10 +345,15 @@ def refuse(
         )
     elif verdict.sound:
         why = "the state is so large that the equations overflow. Look for huge speeds or forces."
-    elif system.bodies[verdict.body].truncated:
+    elif (bent := _truncated_outboard(system, verdict.body)) is not None:
+        whose = (
+            "Its geometric stiffening"
+            if bent == verdict.body
+            else f"The geometric stiffening of {bent!r}"
+        )
         why = (
             f"the mass matrix is not positive definite at this configuration, by {verdict.freedom} of body "
-            f"{verdict.body!r}. Its geometric stiffening is in truncated form, all that unit loads tell of a structure, and "
+            f"{verdict.body!r}. {whose} is in truncated form, all that unit loads tell of a structure, and "
             "that form fails at deflections of a few per cent of the length. Reduce it to fewer modes, divide it into "
             "several bodies, or leave the stiffening out."
         )
@@ -334,6 +365,17 @@ def refuse(
             "line, and for deformations of a radian and more."
         )
     raise DynamicsError(f"the dynamics of {system.name!r} has no finite result{which}: {why}")
+
+
+def _truncated_outboard(system: System, body: str) -> str | None:
+    """A body with truncated second-order shapes that is this one or outboard of it."""
+    for name in truncated_bodies(system):
+        at = name
+        while at not in (body, "world"):
+            at = system.parents[at]
+        if at == body:
+            return name
+    return None
 
 
 def quaternions(system: System):

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import NOT_READY, External, evaluated, force_key
+from limber.dynamics.evaluate import (
+    NOT_READY,
+    External,
+    evaluated,
+    force_key,
+    truncated_bodies,
+)
 from limber.dynamics.forward import ready_answer
 
 
@@ -50,6 +57,17 @@ def inverse_dynamics(
     return answer
 
 
+def forces_at_rest(
+    system: System, q: ArrayLike, v: ArrayLike, external: External | None = None
+) -> Array:
+    """`inverse_dynamics` at zero vdot, also where the mass matrix is not positive definite."""
+    zero = np.zeros(system.nv)
+    if truncated_bodies(system):
+        given = (q, v, zero)
+        return evaluated(system, "inverse_dynamics", given, external=external, anyhow=True)
+    return inverse_dynamics(system, q, v, zero, external=external)
+
+
 def bias(system: System, q: ArrayLike, v: ArrayLike) -> Array:
     """The forces that keep vdot at zero: Coriolis, elastic, damping and gravity forces, and those of the joints.
 
@@ -66,7 +84,7 @@ def mass_matrix(system: System, q: ArrayLike) -> Array:
     """The mass matrix M(q) by composite bodies (Jain & Rodriguez, Eq. (50)).
 
     q (..., nq) -> (..., nv, nv), symmetric, and positive definite within small deformation; O(N^2) for a
-    chain.  Of a closed system, that of the tree.
+    chain.  Of a closed system, that of the tree.  Where truncated second-order shapes make it indefinite, it is refused.
     """
     try:
         answer = system._ready["mass_matrix"](q)

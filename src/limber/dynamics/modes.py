@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,10 +17,10 @@ from limber.dynamics.equilibrium import STEADY, Statics, instants, refuse_broken
 from limber.dynamics.evaluate import External, evaluated
 from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.freedoms import modal_speeds
-from limber.dynamics.inverse import inverse_dynamics, mass_matrix
+from limber.dynamics.inverse import forces_at_rest, mass_matrix
 from limber.dynamics.kinematics import integrate
 from limber.dynamics.limits import warn_outside_limits
-from limber.dynamics.small_motions import small_motions
+from limber.dynamics.small_motions import SmallMotions, small_motions, warn_if_singular
 from limber.dynamics.stiffness import (
     asymmetry,
     load_forces,
@@ -141,12 +142,10 @@ def modes(
     """
     problem, q = stated("modes", system, q, v, tau, external, locked)
     M = mass_matrix(system, q)
-    _refuse_indefinite(system, q, M)
-    lam = None
-    if problem.carried:
-        if problem.moving:
-            refuse_broken(problem, q)
-        lam = problem.multipliers(q, _balanced_first(system, tau is not None))
+    refuse_indefinite(system, q, M)
+    if problem.moving:
+        refuse_broken(problem, q)
+    lam = problem.multipliers(q, _balanced_first(system, tau is not None))
     warn_of_axial_loads(system, q, problem.v, problem.loads(q, lam))
     warn_of_spins(system, q, problem.v)
     warn_outside_limits(
@@ -161,7 +160,8 @@ def modes(
         if note:
             warn(f"this motion of {system.name!r} is not in balance. {note}", ModelWarning)
     else:
-        found = _at_rest(problem, q, M, lam)
+        found = matrices_at_rest(problem, q, M, lam).solved()
+    warn_if_singular([(problem, q)])
     falling = (found.growth > 0.0) & (found.omega == 0.0)
     equal = np.array([float(f"{x:.9g}") for x in found.omega])  # removes rounding differences
     order = np.lexsort([-found.growth, equal, ~falling])
@@ -178,7 +178,7 @@ def modes(
     )
 
 
-def _refuse_indefinite(system: System, q: Array, M: Array) -> None:
+def refuse_indefinite(system: System, q: Array, M: Array) -> None:
     """Refuse a configuration at which the mass matrix is not positive definite, as `forward_dynamics` does."""
     try:
         np.linalg.cholesky(M)
@@ -192,26 +192,53 @@ def _balanced_first(system: System, actuated: bool) -> np.ndarray:
     return np.full(system.nv, True) if actuated else modal_speeds(system)
 
 
-def _at_rest(problem: Statics, q: Array, M: Array, lam: Array | None) -> eigen.Solved:
-    """The modes about q at rest, with shapes (nv, n)."""
-    system = problem.system
+class Matrices(NamedTuple):
+    """Those of M y'' + D y' + K y = 0 at rest, in the coordinates y of the small motions that are allowed, and K of all
+    freedoms.
+
+    motions : the small motions; in their coordinates the diagonal of M is 1.
+    elastic, loads : the two parts of K; those of all freedoms are `slopes`, K (nv, nv) and its elastic part.
+    uncertain : a bound of the errors of zeros in `loads`.
+    follows : whether a force that follows a body makes `loads` unsymmetric.
+    """
+
+    motions: SmallMotions
+    M: Array
+    D: Array
+    elastic: Array
+    loads: Array
+    uncertain: Array
+    follows: bool
+    slopes: tuple[Array, Array]
+
+    def solved(self) -> eigen.Solved:
+        """The modes, with shapes (nv, n)."""
+        solve = eigen.unsymmetric if self.follows else eigen.symmetric
+        found = solve(self.M, self.D, self.elastic, self.loads, self.uncertain)
+        return self.motions.whole(found)
+
+
+def matrices_at_rest(problem: Statics, q: Array, M: Array, lam: Array | None) -> Matrices:
+    """The matrices of small motion about q at rest, where the mass matrix is M and the closures exert `lam`."""
+    system, external = problem.system, problem.external
     elastic, damping = own_stiffness_and_damping(system, q)
-    external = problem.loads(q, lam)
-    loads = load_forces(system, q, M, external=external)
-    stiffness = load_stiffness(system, q, external=problem.external)
-    held = inverse_dynamics(system, q, problem.v, problem.v, external=problem.external)
+    loads = load_forces(system, q, M, external=problem.loads(q, lam))
+    stiffness = load_stiffness(system, q, external=external)
+    held = forces_at_rest(system, q, problem.v, external)
     if lam is not None:
         stiffness = stiffness + closure_stiffness(system, q, lam)
         held = held - closure_forces(system, q, lam)
-    moments = any(np.any(np.asarray(x)[:3]) for x in (problem.external or {}).values())
+    moments = any(np.any(np.asarray(wrench)[:3]) for wrench in (external or {}).values())
     part = np.ix_(problem.free, problem.free)
     follows = moments or bool(asymmetry(system, held, loads)[part].any())
-    reduced = small_motions(problem, q, M, elastic + stiffness)
-    given = reduced.all(M, damping, elastic, stiffness, uncertain=uncertainty(system, loads))
+    K = elastic + stiffness
+    motions = small_motions(problem, q, M, K)
+    given = motions.all(M, damping, elastic, stiffness, uncertain=uncertainty(system, loads))
     if not follows:
         given[3] = 0.5 * (given[3] + given[3].T)
     _refuse_overflow(system, given)
-    return reduced.whole(eigen.unsymmetric(*given) if follows else eigen.symmetric(*given))
+    M_, D_, elastic_, loads_, uncertain_ = given
+    return Matrices(motions, M_, D_, elastic_, loads_, uncertain_, follows, (K, elastic))
 
 
 def _refuse_overflow(system: System, matrices: Sequence[Array]) -> None:
@@ -225,7 +252,7 @@ def _refuse_overflow(system: System, matrices: Sequence[Array]) -> None:
 
 
 def _about_motion(problem: Statics, q: Array, M: Array, lam: Array | None) -> eigen.Solved:
-    """The modes about a steady motion, as `_at_rest`; a warning says if it is not steady."""
+    """The modes about a steady motion, with shapes (nv, n); a warning says if it is not steady."""
     system, v = problem.system, problem.v
     D, elastic, stiffness = _of_motion(problem, q, M, lam)
     reduced = small_motions(problem, q, M, elastic + stiffness)
@@ -260,8 +287,8 @@ def _of_motion(
 ) -> tuple[Array, Array, Array]:
     """D, and the elastic part and the rest of K, in M x'' + D x' + K x = 0 about a steady motion.
 
-    With b the force that the state needs, constant forces of closures subtracted, and dv = x' + A x, M dv' + (db/dv) dv + (db/dq) x = 0 becomes
-    M x'' + (M A + db/dv) x' + (db/dv A + db/dq) x = 0.
+    With b the force that the state needs, constant forces of closures subtracted, and dv = x' + A x,
+    M dv' + (db/dv) dv + (db/dq) x = 0 becomes M x'' + (M A + db/dv) x' + (db/dv A + db/dq) x = 0.
     """
     system, v = problem.system, problem.v
     elastic, _ = own_stiffness_and_damping(system, q, v)

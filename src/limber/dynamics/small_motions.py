@@ -15,6 +15,7 @@ does no work.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,26 +78,38 @@ def small_motions(problem: Statics, q: Array, M: Array, K: Array) -> SmallMotion
         )
     T = np.zeros((system.nv, n))
     T[free] = space.basis
-    if space.null.size:
-        _warn_if_singular(system, q, T, space.null)
     # modes without damping, so that bounds of errors are those of each mode alone
     K = 0.5 * (K + K.T)
     return SmallMotions(system, T @ eigen.undamped(T.T @ M @ T, T.T @ K @ T))
 
 
-def _warn_if_singular(system: System, q: Array, T: Array, null: Array) -> None:
-    """Warn if closures that depend on each other at q do not do so nearby.
+def warn_if_singular(states: Iterable[tuple[Statics, Array]]) -> None:
+    """Warn, once, if closures that depend on each other at one of the configurations do not do so nearby."""
+    for problem, q in states:
+        freedoms = _freedoms_if_singular(problem, q) if problem.carried else 0
+        if freedoms:
+            warn(
+                f"{problem.system.name!r} is in a singular position: its closures allow {freedoms} freedom(s) at q, but not all "
+                "of them nearby, and the forces of the closures, on which the stiffness depends, are not unique. Take these "
+                "modes as those of q only, or move away from it.",
+                ModelWarning,
+            )
+            return
+
+
+def _freedoms_if_singular(problem: Statics, q: Array) -> int:
+    """How many freedoms the closures allow at q, if not all of them nearby; else 0.
 
     For multipliers n with A^T n = 0, T^T d(A^T n)/dq T is zero where the rank of A stays.  One combination of them tells.
     """
-    n = null @ np.random.default_rng(0).normal(size=null.shape[1])
+    system, free = problem.system, problem.free
+    space = row_space(system, q, free)
+    if not space.null.size:
+        return 0
+    T = np.zeros((system.nv, space.basis.shape[1]))
+    T[free] = space.basis
+    n = space.null @ np.random.default_rng(0).normal(size=space.null.shape[1])
     resisted = T.T @ closure_stiffness(system, q, n) @ T
     A = closure_jacobian(system, q)
     size = np.linalg.norm(n) * np.linalg.norm(A) * np.linalg.norm(T) ** 2
-    if np.abs(resisted).max() > RESISTED * size:
-        warn(
-            f"{system.name!r} is in a singular position: its closures allow {T.shape[1]} freedom(s) at q, but not all of them "
-            "nearby, and the forces of the closures, on which the stiffness depends, are not unique. Take these modes as "
-            "those of q only, or move away from it.",
-            ModelWarning,
-        )
+    return T.shape[1] if np.abs(resisted).max() > RESISTED * size else 0

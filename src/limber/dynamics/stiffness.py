@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import External, evaluated
-from limber.dynamics.inverse import inverse_dynamics
+from limber.dynamics.inverse import forces_at_rest
 from limber.dynamics.kinematics import integrate, jacobian
 from limber.joints import Joint
 from limber.joints.simple import bracket
@@ -61,6 +62,15 @@ def _modal(system: System, what: str) -> Array:
 
 def reach(system: System) -> Array:
     """The change of each coordinate that turns a body by about a radian or moves it by about the size of the system."""
+    if system not in _reach:
+        _reach[system] = _reached(system)
+    return _reach[system]
+
+
+_reach: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
+
+
+def _reached(system: System) -> Array:
     length = extent(system)
     result = np.ones(system.nv)
     for name, where in system.layout.items():
@@ -70,6 +80,7 @@ def reach(system: System) -> Array:
         turn, move = system.bodies[name].largest_motion()
         largest = np.maximum(turn, move / length)
         result[where.v_modes] = 1.0 / np.where(largest > 0.0, largest, 1.0)
+    result.setflags(write=False)
     return result
 
 
@@ -105,7 +116,7 @@ def speed_slope(system: System, q: Array, v: Array) -> Array:
 def _without_joints(system: System, q: Array, v: Array, external: External | None) -> Array:
     """The force that a state needs, without the forces of the joints themselves."""
     own = evaluated(system, "joint_forces", (q, v))
-    return inverse_dynamics(system, q, v, np.zeros(system.nv), external=external) - own
+    return forces_at_rest(system, q, v, external) - own
 
 
 def load_forces(

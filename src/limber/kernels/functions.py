@@ -58,6 +58,7 @@ class Function:
         bodies at either fidelity.
     zero : inputs of the kernel that callers do not give because they are zero.
     pivots : whether it leaves pivots in `work` that must be checked.
+    inertial : whether its answer means nothing where the mass matrix is not positive definite.
     """
 
     kernel: str
@@ -66,6 +67,7 @@ class Function:
     view: Literal["dynamics", "geometry"]
     zero: tuple[str, ...] = ()
     pivots: bool = False
+    inertial: bool = False
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -115,6 +117,7 @@ _inverse = Function(
     ("q", "v", "vdot", "forces"),
     (Quantity("tau", ("nv",), "generalized forces"),),
     "dynamics",
+    inertial=True,
 )
 
 #: The sweeps that compute forward dynamics; `limber.dynamics.sweep` picks one.
@@ -140,13 +143,18 @@ FUNCTIONS: dict[str, Function] = {
         zero=("vdot",),
     ),
     "mass_matrix": Function(
-        "composite.mass_matrix", ("q",), (Quantity("M", ("nv", "nv"), "mass matrix"),), "dynamics"
+        "composite.mass_matrix",
+        ("q",),
+        (Quantity("M", ("nv", "nv"), "mass matrix"),),
+        "dynamics",
+        inertial=True,
     ),
     "kinetic_energy": Function(
         "energy.kinetic_energy",
         ("q", "v"),
         (Quantity("energy", (), "kinetic energy, J"),),
         "dynamics",
+        inertial=True,
     ),
     "potential_energy": Function(
         "energy.potential_energy",
@@ -159,6 +167,7 @@ FUNCTIONS: dict[str, Function] = {
         ("q", "v"),
         (Quantity("momentum", (6,), "[angular, linear] about the world origin"),),
         "dynamics",
+        inertial=True,
     ),
     "pose": Function(
         "observe.pose",
