@@ -1,5 +1,7 @@
 """Systems side by side: coupled systems equal those of one assembly, and nothing is packed twice."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -129,9 +131,7 @@ def test_names():
     assert isinstance(s, System)
 
 
-def test_coupled_systems_are_simulated_as_files_and_pickles_keep_them(tmp_path):
-    import pickle
-
+def test_pickles_keep_coupled_systems():
     s, q, v = held(GRASPS["soft finger"])
     again = pickle.loads(pickle.dumps(s))
     tau = np.zeros(s.nv)
