@@ -64,7 +64,7 @@ from .context import (
     WRENCH_DATA,
     WRENCHES,
 )
-from .dense_output import dense, extra_stages
+from .dense_output import extra_stages, state_within
 from .event_search import first_crossing
 from .explicit import explicit_error, explicit_step, stability
 from .method_record import (
@@ -164,17 +164,17 @@ def begin_step(context, clock, stops, y, k, tiny):
 
 @kernel
 def try_step(context, clock, method, t, h, n, y, k, y_new, point, step):
-    """Compute y_new and all rates of a step: (whether the stages were found, the error over the tolerance)."""
+    """Compute y_new and all rates of a step: (whether it was found and meets closures, the error over the tolerance)."""
     rtol, atol = clock[RTOL], clock[ATOL]
     if method[IS_IMPLICIT] != 0.0:
         step[STEP_TIME], step[STEP_LENGTH], step[STEP_RTOL], step[STEP_ATOL] = t, h, rtol, atol
         evaluations = call_implicit(context[IMPLICIT], context, step, y, method, k, y_new)
         clock[EVALUATIONS] += abs(evaluations)
         return evaluations > 0, step[STEP_ERROR]
-    explicit_step(context, clock, method, t, h, n, y, k, y_new, point)
+    met = explicit_step(context, clock, method, t, h, n, y, k, y_new, point)
     if method[IS_ADAPTIVE] != 0.0:
-        return True, explicit_error(method, n, h, k, y, y_new, rtol, atol)
-    return True, 0.0
+        return met, explicit_error(method, n, h, k, y, y_new, rtol, atol)
+    return met, 0.0
 
 
 @kernel
@@ -252,7 +252,7 @@ def advance(
                 return NOT_FINITE
             if events > 0:
                 event, reached = first_crossing(
-                    (topo, method, n, h, k, y, t + shared[ORIGIN_TIME], w, point, context[EVENT_FUNCTION]),
+                    (context, topo, method, n, h, k, y, t + shared[ORIGIN_TIME], w, point, context[EVENT_FUNCTION]),
                     events, sides, values,
                 )  # fmt: skip
                 note_fault(context, context[WRENCHES] + 2, t, values, 5 * events, y)
@@ -262,7 +262,7 @@ def advance(
                     end = t + reached * h
             while row_due(clock, times, count, end):
                 x = min((times[int(clock[OUTPUT])] - t) / h, 1.0)
-                dense(method, n, h, k, y, x, w, point)
+                state_within(context, method, n, h, k, y, x, w, point)
                 if not write_row(context, clock, times, point, y_out, force_out):
                     return NOT_FINITE
         clock[STEPS] += 1.0
@@ -270,7 +270,7 @@ def advance(
             choose_next_step(clock, method, h, error, clipped)
         clock[TIME] = end
         if event >= 0:
-            dense(method, n, h, k, y, reached, w, point)
+            state_within(context, method, n, h, k, y, reached, w, point)
             for i in range(n):
                 y[i] = point[i]
             normalize(topo, y)

@@ -28,12 +28,17 @@ EVENT_FUNCTION, EVENTS = 17, 18
 SHARED = 19
 DAMPING_BAND = 20  # how far from their diagonals modal damping matrices reach; -1: nothing is damped, no joint has friction
 STATEFUL = 21  # 1: a signal is a function of the state
-CONTEXT = 22
+# Closures: how many rows, scratch, the deformed bodies, functions of them (`projection`).
+CLOSURE_ROWS, CLOSURE_SCRATCH = 26, 27
+GEOMETRY_TOPO, GEOMETRY_CONST, GEOMETRY_WORK = range(28, 31)
+VIOLATIONS, ROW_RATES, CORRECTION_SWEEP, PROJECTION = range(31, 35)
+CONTEXT = 35
 
 # Shared numbers: the time that the clock counts from, and the first value of a function that was not finite.  FAULT is
 # the number of the signal, counted from 1 (for events: one more than there are signals), FAULT_PART its element.
-ORIGIN_TIME, FAULT, FAULT_TIME, FAULT_PART = range(4)
-SHARED_SIZE = 4
+# GAP is by how much the closures cannot be met where the last step went, at the row GAP_ROW; 0: they can.
+ORIGIN_TIME, FAULT, FAULT_TIME, FAULT_PART, GAP, GAP_ROW = range(6)
+SHARED_SIZE = 6
 
 # Behind the state y = [q; v]: the energy that came in, by where it came from.
 TORQUE_WORK, WRENCH_WORK, DAMPING_WORK, ACTION_WORK = range(4)

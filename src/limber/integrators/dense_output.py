@@ -13,6 +13,7 @@ from .method_record import (
     EXTRA_STAGES,
     STAGES,
 )
+from .projection import close
 from .rates import evaluate
 
 
@@ -47,6 +48,13 @@ def dense(method, n, h, k, y, x, w, out):
             value = d[j * degree + p] + value * (x if p % 2 else z)
         w[j] = value * x
     combine(n, h, w, rates, k, y, out)
+
+
+@kernel
+def state_within(context, method, n, h, k, y, x, w, out):
+    """The state at the fraction x of a step; it meets the closures."""
+    dense(method, n, h, k, y, x, w, out)
+    close(context, method, out)
 
 
 @kernel

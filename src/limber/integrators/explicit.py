@@ -6,20 +6,23 @@ from limber.native.pointers import shifted
 from .context import EVALUATIONS, FLOWS
 from .dense_output import block, combine
 from .method_record import AT_A, AT_B, AT_C, AT_ERRORS, SECOND_WEIGHT, STAGES
+from .projection import close
 from .rates import evaluate, tolerance
 
 
 @kernel
 def explicit_step(context, clock, method, t, h, n, y, k, y_new, point):
-    """The stages and the end of an explicit step, with the rate there."""
+    """The stages and the end of an explicit step, with the rate there; whether the closures are met at the end."""
     s = int(method[STAGES])
     A, b, c = block(method, AT_A), block(method, AT_B), block(method, AT_C)
     for i in range(1, s):
         combine(n, h, shifted(A, i * s), i, k, y, point)
         evaluate(context, t + c[i] * h, point, shifted(k, i * n))
     combine(n, h, b, s, k, y, y_new)
+    met = close(context, method, y_new) >= 0
     evaluate(context, t + h, y_new, shifted(k, s * n))
     clock[EVALUATIONS] += s
+    return met
 
 
 @kernel

@@ -91,7 +91,8 @@ from .context import (
 from .dense_output import block, combine
 from .force_slopes import prepare_slopes, take_slopes, use_slopes
 from .method_record import AT_A, AT_C, AT_ERRORS, AT_ERRORS_A, GAMMA, STAGES
-from .rates import flow_rates, forces, tolerance
+from .projection import close
+from .rates import evaluate, flow_rates, forces, tolerance
 
 #: A stage has converged when its next correction would be smaller than the tolerance times CONVERGED times the square
 #: root of rtol; that factor is kept between FINEST and COARSEST.  The limit must be much smaller than the tolerance to
@@ -400,6 +401,12 @@ def implicit_step(context, step, y, method, k, y_new):
     step[STEP_ERROR] = implicit_error(context, memory, step, y, method, k, y_new)
     s = int(method[STAGES])
     end, final = shifted(k, s * n), shifted(k, (s - 1) * n)
+    moved = close(context, method, y_new)
+    if moved < 0:
+        return -evaluations
+    if moved > 0:
+        evaluate(context, step[STEP_TIME] + step[STEP_LENGTH], y_new, end)
+        return evaluations + 1
     for j in range(n):
         end[j] = final[j]
     return evaluations

@@ -97,6 +97,8 @@ class Run:
         self._prepare_memory(y, len(events))
         self._prepare_clock(length)
         self._prepare_context(len(events))
+        if system.closures:
+            self._prepare_closures()
         self._engine = integrators.load("simulate")
         self.crossings = Crossings(system, events, self._sides, self.rates, self._first_step)
         if events:
@@ -162,6 +164,22 @@ class Run:
         }  # fmt: skip
         self._context = np.array([context.get(i, 0) for i in range(R.CONTEXT)], dtype=np.int64)
 
+    def _prepare_closures(self) -> None:
+        """Give the compiled code what it needs to meet the closures; see `integrators.projection`."""
+        s, geometry = self.system, self.system.geometry
+        (self._scratch_of_closures, self._geometry_work), (scratch, work) = side_by_side(
+            s.rows + s.nv + max(s.nq, s.nv), int(geometry.topo[L.WORK_SIZE])
+        )
+        context = {
+            R.CLOSURE_ROWS: s.rows, R.CLOSURE_SCRATCH: scratch,
+            R.GEOMETRY_TOPO: geometry.topo.ctypes.data, R.GEOMETRY_CONST: geometry.const.ctypes.data,
+            R.GEOMETRY_WORK: work, R.VIOLATIONS: native.address("violations"),
+            R.ROW_RATES: native.address("row_rates"), R.CORRECTION_SWEEP: native.address("correction"),
+            R.PROJECTION: integrators.address("engine_projection"),
+        }  # fmt: skip
+        for place, value in context.items():
+            self._context[place] = value
+
     def _signal_records(self) -> np.ndarray:
         """The signals as `integrators.rates` reads them; their values lie behind each other."""
         nv, records = self.system.nv, []
@@ -223,7 +241,8 @@ class Run:
     def _prepare(self, method: Method) -> None:
         """Load the code that a method needs; it is compiled if this machine has not done so yet."""
         if method.implicit and not self._context[R.IMPLICIT]:
-            self._context[R.IMPLICIT_SWEEP] = native.address("articulated_sweep")
+            sweep = "closed" if self.system.closures else "articulated"
+            self._context[R.IMPLICIT_SWEEP] = native.address(f"{sweep}_sweep")
             self._context[R.IMPLICIT] = integrators.address("engine_implicit")
 
     def advance(self, method: Method, until: float, steps: int) -> int:

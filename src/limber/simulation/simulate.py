@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, unit_quaternion
 from limber.dynamics import kinetic_energy, potential_energy
-from limber.dynamics.closed import refuse_closures
 from limber.dynamics.evaluate import check_system, node_pairs, quaternions
 from limber.dynamics.limits import warn_outside_limits
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
@@ -91,7 +90,6 @@ def simulate(
     an exception that the handler of a signal raises.
     """
     check_system(system)
-    refuse_closures(system, "lb.simulate")
     start = number("t0", t0)
     end = number("t_end", t_end)
     if not end > start:

@@ -1,0 +1,149 @@
+"""States that meet the closures: where a step, dense output or an event leads to is brought back onto them.
+
+The error of a step takes q and v away from the closures by no more than the tolerance.  q takes steps of Gauss and
+Newton until the closures are met, and v loses what violates them,
+
+    q <- q (+) P^-1 A^T (A P^-1 A^T)^-1 (-violations),     v <- v - P^-1 A^T (A P^-1 A^T)^-1 A v,
+
+which are the least changes in the metric P (`kernels.closed.correction`).  P is the mass matrix M and, in implicit
+steps, M + c D + c^2 K, which leaves stiff modes where the step has put them.  A change of the size of the error keeps
+the order of the method, and there is nothing to tune.
+
+Compiled only.
+"""
+
+from limber.kernels.layout import NQ, NV
+from limber.kernels.manifold import integrate
+from limber.kernels.scalar import kernel
+from limber.kernels.step import normalize
+from limber.native.pointers import call_projection, call_sweep, numbers_at, shifted, words_at
+
+from .context import (
+    CLOSURE_ROWS,
+    CLOSURE_SCRATCH,
+    CONST,
+    CORRECTION_SWEEP,
+    GAP,
+    GAP_ROW,
+    GEOMETRY_CONST,
+    GEOMETRY_TOPO,
+    GEOMETRY_WORK,
+    MEMORY,
+    PROJECTION,
+    ROW_RATES,
+    SHARED,
+    STIFFENED_FREE,
+    TOPO,
+    VIOLATIONS,
+    WORK,
+)
+from .method_record import IS_IMPLICIT
+
+#: Rows are met if they are off by less than this, in rad, m and the units of relations; their speeds are compared with
+#: this times the largest speed, or times 1.  Steps are taken until then, or as long as they help.
+MET, STEPS = 1e-13, 20
+#: A state whose closures are farther off than this after all steps does not meet them.
+NEARLY_MET = 1e-10
+
+
+@kernel
+def largest(x, n):
+    """The largest of the absolute values of n numbers, which is not a number if one of them is not."""
+    size = 0.0
+    for i in range(n):
+        if not abs(x[i]) <= size:
+            size = abs(x[i])
+    return size
+
+
+@kernel
+def violations(context, q, out):
+    """By how much the closure rows are off at q, in `out`; returns the largest."""
+    topo, const = words_at(context[GEOMETRY_TOPO]), numbers_at(context[GEOMETRY_CONST])
+    work = numbers_at(context[GEOMETRY_WORK])
+    call_sweep(context[VIOLATIONS], topo, const, work, q, q, q, 0, topo, const, out)
+    return largest(out, context[CLOSURE_ROWS])
+
+
+@kernel
+def row_rates(context, q, v, out):
+    """The velocities of the closure rows, in `out`; returns the largest."""
+    topo, const = words_at(context[GEOMETRY_TOPO]), numbers_at(context[GEOMETRY_CONST])
+    work = numbers_at(context[GEOMETRY_WORK])
+    call_sweep(context[ROW_RATES], topo, const, work, q, v, q, 0, topo, const, out)
+    return largest(out, context[CLOSURE_ROWS])
+
+
+@kernel
+def project_coordinates(context, metric, q, off, dv, there):
+    """Move q onto the closures: (by how much they are off in the end, steps taken)."""
+    topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
+    nq, steps = topo[NQ], 0
+    size = violations(context, q, off)
+    while not size <= MET and steps < STEPS:
+        call_sweep(context[CORRECTION_SWEEP], topo, metric, work, q, q, off, 0, topo, metric, dv)
+        integrate(topo, metric, work, q, dv, -1.0, there)
+        after = violations(context, there, off)
+        if not after < size:
+            break
+        for i in range(nq):
+            q[i] = there[i]
+        size = after
+        steps += 1
+    return size, steps
+
+
+@kernel
+def project_speeds(context, metric, q, v, off, dv, there):
+    """Take from v what violates the closures; returns the number of corrections."""
+    topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
+    nv, steps = topo[NV], 0
+    size = row_rates(context, q, v, off)
+    limit = MET * max(1.0, largest(v, nv))
+    while not size <= limit and steps < STEPS:
+        call_sweep(context[CORRECTION_SWEEP], topo, metric, work, q, v, off, 0, topo, metric, dv)
+        for i in range(nv):
+            there[i] = v[i] - dv[i]
+        after = row_rates(context, q, there, off)
+        if not after < size:
+            break
+        for i in range(nv):
+            v[i] = there[i]
+        size = after
+        steps += 1
+    return steps
+
+
+@kernel
+def project(context, metric, y):
+    """Bring the state y onto the closures: 0 if it was there, 1 if it was moved, -1 if the closures cannot be met near it.
+
+    metric: the constants of the system whose mass matrix is P.  SHARED tells by how much and where closures are not met.
+    """
+    topo, shared = words_at(context[TOPO]), numbers_at(context[SHARED])
+    rows = context[CLOSURE_ROWS]
+    off = numbers_at(context[CLOSURE_SCRATCH])
+    dv = shifted(off, rows)
+    there = shifted(dv, topo[NV])
+    normalize(topo, y)
+    gap, moved = project_coordinates(context, metric, y, off, dv, there)
+    if not gap <= NEARLY_MET:
+        shared[GAP] = violations(context, y, off)
+        for i in range(rows):
+            if abs(off[i]) == shared[GAP]:
+                shared[GAP_ROW] = i
+        return -1
+    shared[GAP] = 0.0
+    moved += project_speeds(context, metric, y, shifted(y, topo[NQ]), off, dv, there)
+    return 1 if moved > 0 else 0
+
+
+@kernel
+def close(context, method, y):
+    """`project` y, if there are closures, in the metric of the last step of a method."""
+    if context[CLOSURE_ROWS] == 0:
+        return 0
+    metric = context[CONST]
+    if method[IS_IMPLICIT] != 0.0:
+        metric = words_at(context[MEMORY])[STIFFENED_FREE]
+    return call_projection(context[PROJECTION], context, numbers_at(metric), y)
