@@ -55,8 +55,8 @@ def constraint_residual(
     return position, velocity, np.array(rows).reshape(*batch, system.rows)
 
 
-def worst(system: System, violations: Array) -> str:
+def worst(system: System, violations: Array, units: str = "(rad or m)") -> str:
     """The closure that is violated most, and by how much, in words."""
     name = max(system.closure_rows, key=lambda n: np.abs(violations[system.closure_rows[n]]).max())
     rows = violations[system.closure_rows[name]]
-    return f"{name!r} is off by {np.abs(rows).max():.3g} (rad or m)"
+    return f"{name!r} is off by {np.abs(rows).max():.3g} {units}"

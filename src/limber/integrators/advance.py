@@ -16,6 +16,9 @@ from limber.native.state_checks import finite
 
 from .context import (
     ATOL,
+    AVOIDED_STEPS,
+    CLOSURE_ROWS,
+    CONDITION,
     DONE,
     END_TIME,
     EVALUATIONS,
@@ -33,12 +36,14 @@ from .context import (
     LAST_ERROR,
     MOST_STIFF_STEPS,
     NEEDS_RATE,
+    NEW_CONDITION,
     NEXT_SAMPLE,
     NEXT_STOP,
     NOT_FINITE,
     ORIGIN_TIME,
     OUTPUT,
     PAUSED,
+    PROJECTED_STEPS,
     REJECTED,
     RESOLUTION,
     RTOL,
@@ -79,6 +84,7 @@ from .method_record import (
     SAFETY,
     STAGES,
 )
+from .projection import AVOIDED, PROJECTED, SINGULAR, condition, rounding
 from .rates import call_signal, evaluate, note_fault
 
 #: Errors below this count as this large when the step after the next is chosen.
@@ -173,8 +179,17 @@ def try_step(context, clock, method, t, h, n, y, k, y_new, point, step):
         return evaluations > 0, step[STEP_ERROR]
     met = explicit_step(context, clock, method, t, h, n, y, k, y_new, point)
     if method[IS_ADAPTIVE] != 0.0:
-        return met, explicit_error(method, n, h, k, y, y_new, rtol, atol)
+        error = explicit_error(context, method, n, h, k, y, y_new, rtol, atol)
+        if clock[PROJECTED_STEPS] > 0.0:
+            error /= max(1.0, rounding(context, clock, h, y_new, rtol, atol))
+        return met, error
     return met, 0.0
+
+
+@kernel
+def ends_at_singular(clock):
+    """Whether a step ends next to a singular position and a shorter one shall be tried."""
+    return clock[NEW_CONDITION] * SINGULAR > 1.0 and clock[AVOIDED_STEPS] < AVOIDED
 
 
 @kernel
@@ -230,10 +245,18 @@ def advance(
         found, error = try_step(context, clock, method, t, h, n, y, k, y_new, point, step)
         if fault_noted(context):
             return NOT_FINITE
+        if context[CLOSURE_ROWS] > 0:
+            clock[NEW_CONDITION] = condition(context)
         stiff = counting and count_stiff(clock, method, h, n, k, y_new, point)
         usable = found and finite(y_new, n) and finite(shifted(k, s * n), n)
+        if usable and error <= 1.0 and adaptive and ends_at_singular(clock):
+            clock[REJECTED] += 1.0
+            clock[AVOIDED_STEPS] += 1.0
+            clock[STEP] = 0.8 * h
+            continue
         if not (usable and error <= 1.0):
             clock[REJECTED] += 1.0
+            clock[PROJECTED_STEPS] = PROJECTED if context[CLOSURE_ROWS] > 0 else 0.0
             if not adaptive:
                 return STUCK
             factor = method[LEAST_FACTOR]
@@ -266,6 +289,8 @@ def advance(
                 if not write_row(context, clock, times, point, y_out, force_out):
                     return NOT_FINITE
         clock[STEPS] += 1.0
+        clock[AVOIDED_STEPS], clock[CONDITION] = 0.0, clock[NEW_CONDITION]
+        clock[PROJECTED_STEPS] = max(clock[PROJECTED_STEPS] - 1.0, 0.0)
         if adaptive:
             choose_next_step(clock, method, h, error, clipped)
         clock[TIME] = end

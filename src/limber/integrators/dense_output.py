@@ -3,7 +3,7 @@
 from limber.kernels.scalar import kernel
 from limber.native.pointers import shifted
 
-from .context import EVALUATIONS
+from .context import EVALUATIONS, PROJECTED_STEPS
 from .method_record import (
     ALL_RATES,
     AT_DENSE,
@@ -65,5 +65,7 @@ def extra_stages(context, clock, method, t, h, n, y, k, point):
     A, c = block(method, AT_EXTRA_A), block(method, AT_EXTRA_C)
     for i in range(extra):
         combine(n, h, shifted(A, i * rates), s + 1 + i, k, y, point)
+        if clock[PROJECTED_STEPS] > 0.0:
+            close(context, method, point)
         evaluate(context, t + c[i] * h, point, shifted(k, (s + 1 + i) * n))
     clock[EVALUATIONS] += extra

@@ -92,7 +92,7 @@ from .dense_output import block, combine
 from .force_slopes import prepare_slopes, take_slopes, use_slopes
 from .method_record import AT_A, AT_C, AT_ERRORS, AT_ERRORS_A, GAMMA, STAGES
 from .projection import close
-from .rates import evaluate, flow_rates, forces, tolerance
+from .rates import evaluate, flow_rates, forces, independent, tolerance
 
 #: A stage has converged when its next correction would be smaller than the tolerance times CONVERGED times the square
 #: root of rtol; that factor is kept between FINEST and COARSEST.  The limit must be much smaller than the tolerance to
@@ -364,7 +364,7 @@ def implicit_error(context, memory, step, y, method, k, y_new):
         for i in range(s):
             x_q[j] += h * e[i] * k[i * n + j]
         total += (x_q[j] / tolerance(rtol, atol, y[j], y_new[j])) ** 2
-    return (total / max(nq + nv, 1)) ** 0.5
+    return (total / independent(context, nq + nv)) ** 0.5
 
 
 @kernel

@@ -9,10 +9,17 @@ which are the least changes in the metric P (`kernels.closed.correction`).  P is
 steps, M + c D + c^2 K, which leaves stiff modes where the step has put them.  A change of the size of the error keeps
 the order of the method, and there is nothing to tune.
 
+Where a mechanism is singular, two branches of its motion cross.  Accelerations are smooth along each of them, but off
+them they grow with the inverse square of the distance from the singular position, so the stages of an explicit step
+have to meet the closures as well.  An explicit method with projected stages is the same method for the rates
+f(projection(y)), which keeps its order.  It costs several times as much, and is done for PROJECTED steps after a rejected
+one.  Even so rounding grows with the third power of the inverse distance (`rounding`), so that near a singular position a
+shorter step does not have a smaller error.  Steps pass through such positions and do not end at them.
+
 Compiled only.
 """
 
-from limber.kernels.layout import NQ, NV
+from limber.kernels.layout import COLUMNS, END, F_DONE, F_ROWS, FRONT, NQ, NV, W_L
 from limber.kernels.manifold import integrate
 from limber.kernels.scalar import kernel
 from limber.kernels.step import normalize
@@ -36,14 +43,24 @@ from .context import (
     TOPO,
     VIOLATIONS,
     WORK,
+    WORST_CONDITION,
 )
 from .method_record import IS_IMPLICIT
+from .rates import tolerance
 
-#: Rows are met if they are off by less than this, in rad, m and the units of relations; their speeds are compared with
-#: this times the largest speed, or times 1.  Steps are taken until then, or as long as they help.
-MET, STEPS = 1e-13, 20
+#: Rows are met if they are off by less than MET, in rad, m and the units of relations; their speeds are compared with
+#: this times the largest speed, or times 1.  Corrections are made until then or as long as they help, and at least one if
+#: rows are off by more than FINE.
+MET, FINE, STEPS = 1e-13, 1e-15, 20
 #: A state whose closures are farther off than this after all steps does not meet them.
 NEARLY_MET = 1e-10
+#: So many steps after a rejected one have projected stages.
+PROJECTED = 10
+#: A position is singular if a pivot of a row is below this part of its size (and above that of a redundant row, where the
+#: other rows leave nothing but rounding).  Of the steps from one time, so many are rejected because they end at one.
+SINGULAR, AVOIDED = 1e-9, 8
+#: The rounding in the violations of rows, m or rad.
+ROUNDING = 1e-15
 
 
 @kernel
@@ -80,7 +97,7 @@ def project_coordinates(context, metric, q, off, dv, there):
     topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
     nq, steps = topo[NQ], 0
     size = violations(context, q, off)
-    while not size <= MET and steps < STEPS:
+    while not size <= (MET if steps > 0 else FINE) and steps < STEPS:
         call_sweep(context[CORRECTION_SWEEP], topo, metric, work, q, q, off, 0, topo, metric, dv)
         integrate(topo, metric, work, q, dv, -1.0, there)
         after = violations(context, there, off)
@@ -99,8 +116,8 @@ def project_speeds(context, metric, q, v, off, dv, there):
     topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
     nv, steps = topo[NV], 0
     size = row_rates(context, q, v, off)
-    limit = MET * max(1.0, largest(v, nv))
-    while not size <= limit and steps < STEPS:
+    scale = max(1.0, largest(v, nv))
+    while not size <= scale * (MET if steps > 0 else FINE) and steps < STEPS:
         call_sweep(context[CORRECTION_SWEEP], topo, metric, work, q, v, off, 0, topo, metric, dv)
         for i in range(nv):
             there[i] = v[i] - dv[i]
@@ -136,6 +153,37 @@ def project(context, metric, y):
     shared[GAP] = 0.0
     moved += project_speeds(context, metric, y, shifted(y, topo[NQ]), off, dv, there)
     return 1 if moved > 0 else 0
+
+
+@kernel
+def condition(context):
+    """The largest ratio of the size of a row to its pivot, at the position of the last correction; redundant rows aside.
+
+    `kernels.fronts` leaves the inverses of the pivots on the diagonals, and the sizes of all rows but the first in the
+    first column.
+    """
+    topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
+    most = 0.0
+    for k in range(0, topo[END], COLUMNS):
+        front = topo[k + FRONT]
+        if front != 0:
+            n, at = topo[front + F_ROWS], topo[front + W_L]
+            for i in range(1, topo[front + F_DONE]):
+                most = max(most, work[at + i * n] * work[at + i * n + i])
+    return most
+
+
+@kernel
+def rounding(context, clock, h, y, rtol, atol):
+    """What rounding next to a singular position adds to the error of an explicit step of length h, over the tolerance.
+
+    At the distance d from it, rows are in the condition 1 / d^2.  Coordinates are off by ROUNDING / d, speeds by
+    ROUNDING v / d^2 and accelerations by ROUNDING v^2 / d^3.
+    """
+    topo = words_at(context[TOPO])
+    speed = largest(shifted(y, topo[NQ]), topo[NV])
+    error = h * ROUNDING * speed**2 * clock[WORST_CONDITION] ** 1.5
+    return error / tolerance(rtol, atol, speed, speed)
 
 
 @kernel

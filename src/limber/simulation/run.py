@@ -294,6 +294,14 @@ class Run:
 
     def _why_stuck(self, method: Method) -> str:
         s, y = self.system, self.state
+        gap, row = self._shared[[R.GAP, R.GAP_ROW]]
+        if gap > 0.0:
+            name = next(n for n, rows in s.closure_rows.items() if rows.start <= row < rows.stop)
+            return (
+                f"the closures of {s.name!r} cannot be met any more after t = {self.t:.6g} s: {name!r} is off by {gap:.3g} (rad or m) "
+                f"where the motion goes on, however short the step. The mechanism is locked there, or lengths do not fit "
+                "together; look at the result so far (error.result)."
+            )
         step = self.clock[R.STEP]
         rates = self._k[: len(y)]
         bad = np.flatnonzero(~np.isfinite(rates))

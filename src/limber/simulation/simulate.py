@@ -19,6 +19,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
 from limber.integrators.methods import method_named, method_names
+from limber.simulation.closed_states import closed_state, warn_of_redundancy
 from limber.simulation.endless import Repetitions, endless
 from limber.simulation.events import Event, Happened
 from limber.simulation.peers import PEERS, by_peer
@@ -61,7 +62,7 @@ def simulate(
     Parameters
     ----------
     q0, v0 : the initial state; by default the neutral configuration at rest.  A ModelWarning tells of joints that start
-        far outside of their limits, where stops throw them back.
+        far outside of their limits, where stops throw them back.  Closures must be met (`assemble`, `project`).
     torque : None; a constant (nv,), or (r,) of the joints alone; a `Table`; a function (t, q, v) -> tau; a
         compiled function with an `address`, void f(double t, const double *q, const double *v, double *tau),
         such as `numba.cfunc` makes; or a callable object with a `sample_time`, called at its times and held
@@ -84,7 +85,8 @@ def simulate(
         behind it; a run that is killed leaves them there (`Result.load` finds them).  An older file stays until
         the run has ended.
 
-    Quaternions keep unit length.  A run that an event stops has the state there as its last row.  A run that is
+    Quaternions keep unit length, and closures stay met: every step, output row and event is projected onto them, in
+    position and velocity.  A run that an event stops has the state there as its last row.  A run that is
     interrupted (Ctrl-C) returns the result so far; one that gets stuck raises SimulationError.  That error holds the
     result so far in `error.result`, and so does an error of a torque function or of a file that cannot be written, and
     an exception that the handler of a signal raises.
@@ -125,6 +127,9 @@ def simulate(
         f"the configuration that {system.name!r} starts from, {'the neutral one' if q0 is None else 'q0'},",
         "stops push back from the start. Give q0 within the limits.",
     )
+    start_name = "the neutral configuration" if q0 is None else "q0"
+    q, v = closed_state(system, q, v, start_name, "q0, v0")
+    warn_of_redundancy(system, q)
     if peer:
         if listed or save is not None:
             raise ArgumentValueError(
@@ -330,7 +335,8 @@ def _acted(run: Run, event: Event) -> bool:
         raise ArgumentTypeError(f'{what} must return None, "stop" or (q, v), got {shown(answer)}.')
     q, v = answer
     before = _energy(s, y)
-    y[:] = np.concatenate([_coordinates(s, f"q of {what}", q), _speeds(s, f"v of {what}", v)])
+    q, v = _coordinates(s, f"q of {what}", q), _speeds(s, f"v of {what}", v)
+    y[:] = np.concatenate(closed_state(s, q, v, f"the state that {what} returns", "q, v"))
     run.y[len(y) + R.ACTION_WORK] += _energy(s, y) - before
     return False
 

@@ -11,6 +11,7 @@ import numpy as np
 from limber.assembly.singular import judge, pivots_large
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.dynamics.closure_loads import closure_loads
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.theory import (
     LOADED,
@@ -143,8 +144,13 @@ def _loaded(result: Result, rows: Array) -> Iterator[tuple[str, str]]:
     if not beams.names or not len(rows):
         return
     seen = result.rows(rows)
+    external = dict(seen.external)
+    for key, load in closure_loads(
+        s, seen.q, seen.v, seen.vdot, seen.tau, external or None
+    ).items():
+        external[key] = external.get(key, 0.0) + load
     given = (seen.q, seen.v, seen.vdot)
-    _, wrenches = evaluated(s, "carried_wrenches", given, external=dict(seen.external) or None)
+    _, wrenches = evaluated(s, "carried_wrenches", given, external=external or None)
     loads = beams.loads(wrenches)
     for i in np.flatnonzero(np.abs(loads).max(axis=0) > LOADED * beams.critical):
         row = int(np.argmax(np.abs(loads[:, i])))
