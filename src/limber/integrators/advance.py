@@ -84,7 +84,7 @@ from .method_record import (
     SAFETY,
     STAGES,
 )
-from .projection import AVOIDED, PROJECTED, SINGULAR, condition, rounding
+from .projection import PROJECTED, SHORTER, avoidable, condition, rounding
 from .rates import call_signal, evaluate, note_fault
 
 #: Errors below this count as this large when the step after the next is chosen.
@@ -179,17 +179,8 @@ def try_step(context, clock, method, t, h, n, y, k, y_new, point, step):
         return evaluations > 0, step[STEP_ERROR]
     met = explicit_step(context, clock, method, t, h, n, y, k, y_new, point)
     if method[IS_ADAPTIVE] != 0.0:
-        error = explicit_error(context, method, n, h, k, y, y_new, rtol, atol)
-        if clock[PROJECTED_STEPS] > 0.0:
-            error /= max(1.0, rounding(context, clock, h, y_new, rtol, atol))
-        return met, error
+        return met, explicit_error(context, method, n, h, k, y, y_new, rtol, atol)
     return met, 0.0
-
-
-@kernel
-def ends_at_singular(clock):
-    """Whether a step ends next to a singular position and a shorter one shall be tried."""
-    return clock[NEW_CONDITION] * SINGULAR > 1.0 and clock[AVOIDED_STEPS] < AVOIDED
 
 
 @kernel
@@ -249,11 +240,13 @@ def advance(
             clock[NEW_CONDITION] = condition(context)
         stiff = counting and count_stiff(clock, method, h, n, k, y_new, point)
         usable = found and finite(y_new, n) and finite(shifted(k, s * n), n)
-        if usable and error <= 1.0 and adaptive and ends_at_singular(clock):
-            clock[REJECTED] += 1.0
-            clock[AVOIDED_STEPS] += 1.0
-            clock[STEP] = 0.8 * h
-            continue
+        if adaptive and usable and context[CLOSURE_ROWS] > 0:
+            if avoidable(clock, error):
+                clock[REJECTED] += 1.0
+                clock[AVOIDED_STEPS] += 1.0
+                clock[STEP] = SHORTER * h
+                continue
+            error /= max(1.0, rounding(context, clock, h, y_new, clock[RTOL], clock[ATOL]))
         if not (usable and error <= 1.0):
             clock[REJECTED] += 1.0
             clock[PROJECTED_STEPS] = PROJECTED if context[CLOSURE_ROWS] > 0 else 0.0

@@ -26,6 +26,7 @@ from limber.kernels.step import normalize
 from limber.native.pointers import call_projection, call_sweep, numbers_at, shifted, words_at
 
 from .context import (
+    AVOIDED_STEPS,
     CLOSURE_ROWS,
     CLOSURE_SCRATCH,
     CONST,
@@ -36,6 +37,8 @@ from .context import (
     GEOMETRY_TOPO,
     GEOMETRY_WORK,
     MEMORY,
+    NEW_CONDITION,
+    PROJECTED_STEPS,
     PROJECTION,
     ROW_RATES,
     SHARED,
@@ -49,18 +52,18 @@ from .method_record import IS_IMPLICIT
 from .rates import tolerance
 
 #: Rows are met if they are off by less than MET, in rad, m and the units of relations; their speeds are compared with
-#: this times the largest speed, or times 1.  Corrections are made until then or as long as they help, and at least one if
-#: rows are off by more than FINE.
-MET, FINE, STEPS = 1e-13, 1e-15, 20
+#: this times the largest speed, or times 1.  Corrections are made until then or as long as they help.
+MET, STEPS = 1e-15, 20
 #: A state whose closures are farther off than this after all steps does not meet them.
 NEARLY_MET = 1e-10
 #: So many steps after a rejected one have projected stages.
 PROJECTED = 10
-#: A position is singular if a pivot of a row is below this part of its size (and above that of a redundant row, where the
-#: other rows leave nothing but rounding).  Of the steps from one time, so many are rejected because they end at one.
-SINGULAR, AVOIDED = 1e-9, 8
+#: A position is next to a singular one if the `condition` of the rows is beyond NEAR, and as good as singular beyond
+#: SINGULAR.  So many times a step that ends at a singular position, or has a large error and a stage next to one, is
+#: replaced by one that is SHORTER, so that its stages lie elsewhere.
+NEAR, SINGULAR, AVOIDED, SHORTER = 1e4, 1e8, 8, 0.8
 #: The rounding in the violations of rows, m or rad.
-ROUNDING = 1e-15
+ROUNDING = 2e-16
 
 
 @kernel
@@ -97,7 +100,7 @@ def project_coordinates(context, metric, q, off, dv, there):
     topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
     nq, steps = topo[NQ], 0
     size = violations(context, q, off)
-    while not size <= (MET if steps > 0 else FINE) and steps < STEPS:
+    while not size <= MET and steps < STEPS:
         call_sweep(context[CORRECTION_SWEEP], topo, metric, work, q, q, off, 0, topo, metric, dv)
         integrate(topo, metric, work, q, dv, -1.0, there)
         after = violations(context, there, off)
@@ -116,8 +119,8 @@ def project_speeds(context, metric, q, v, off, dv, there):
     topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
     nv, steps = topo[NV], 0
     size = row_rates(context, q, v, off)
-    scale = max(1.0, largest(v, nv))
-    while not size <= scale * (MET if steps > 0 else FINE) and steps < STEPS:
+    limit = MET * max(1.0, largest(v, nv))
+    while not size <= limit and steps < STEPS:
         call_sweep(context[CORRECTION_SWEEP], topo, metric, work, q, v, off, 0, topo, metric, dv)
         for i in range(nv):
             there[i] = v[i] - dv[i]
@@ -157,20 +160,33 @@ def project(context, metric, y):
 
 @kernel
 def condition(context):
-    """The largest ratio of the size of a row to its pivot, at the position of the last correction; redundant rows aside.
+    """The largest ratio of the size of a row to the pivot of another one, redundant rows aside, at the last correction.
 
     `kernels.fronts` leaves the inverses of the pivots on the diagonals, and the sizes of all rows but the first in the
-    first column.
+    first column; the pivot of the first is its size.
     """
     topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
     most = 0.0
     for k in range(0, topo[END], COLUMNS):
         front = topo[k + FRONT]
-        if front != 0:
+        if front != 0 and topo[front + F_DONE] > 0:
             n, at = topo[front + F_ROWS], topo[front + W_L]
+            inverse = work[at]
+            size = 1.0 / inverse if inverse > 0.0 else 0.0
             for i in range(1, topo[front + F_DONE]):
-                most = max(most, work[at + i * n] * work[at + i * n + i])
+                size = max(size, work[at + i * n])
+                inverse = max(inverse, work[at + i * n + i])
+            most = max(most, size * inverse)
     return most
+
+
+@kernel
+def avoidable(clock, error):
+    """Whether a step is in trouble because of a singular position, which a somewhat shorter one may avoid."""
+    if clock[AVOIDED_STEPS] >= AVOIDED:
+        return False
+    near = clock[PROJECTED_STEPS] > 0.0 and clock[WORST_CONDITION] > NEAR
+    return clock[NEW_CONDITION] > SINGULAR or (near and error > 1.0)
 
 
 @kernel
@@ -182,6 +198,8 @@ def rounding(context, clock, h, y, rtol, atol):
     """
     topo = words_at(context[TOPO])
     speed = largest(shifted(y, topo[NQ]), topo[NV])
+    if clock[PROJECTED_STEPS] == 0.0:
+        return 0.0
     error = h * ROUNDING * speed**2 * clock[WORST_CONDITION] ** 1.5
     return error / tolerance(rtol, atol, speed, speed)
 
