@@ -18,7 +18,6 @@ from .context import (
     ATOL,
     AVOIDED_STEPS,
     CLOSURE_ROWS,
-    CONDITION,
     DONE,
     END_TIME,
     EVALUATIONS,
@@ -84,7 +83,14 @@ from .method_record import (
     SAFETY,
     STAGES,
 )
-from .projection import PROJECTED, SHORTER, avoidable, condition, rounding
+from .projection import (
+    PROJECTED,
+    SHORTER,
+    avoidable,
+    condition,
+    follow_condition,
+    rounding,
+)
 from .rates import call_signal, evaluate, note_fault
 
 #: Errors below this count as this large when the step after the next is chosen.
@@ -282,8 +288,8 @@ def advance(
                 if not write_row(context, clock, times, point, y_out, force_out):
                     return NOT_FINITE
         clock[STEPS] += 1.0
-        clock[AVOIDED_STEPS], clock[CONDITION] = 0.0, clock[NEW_CONDITION]
-        clock[PROJECTED_STEPS] = max(clock[PROJECTED_STEPS] - 1.0, 0.0)
+        if context[CLOSURE_ROWS] > 0:
+            follow_condition(clock)
         if adaptive:
             choose_next_step(clock, method, h, error, clipped)
         clock[TIME] = end

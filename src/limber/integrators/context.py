@@ -59,9 +59,10 @@ MOST_STIFF_STEPS = (
 )
 PROJECTED_STEPS = 20  # so many steps to come have stages that meet the closures
 AVOIDED_STEPS = 21  # steps from here that were rejected because they end at a singular position
-# The condition of the closure rows (`projection`): at the state reached, at the end of the step in progress, the worst in it.
-CONDITION, NEW_CONDITION, WORST_CONDITION = range(22, 25)
-CLOCK = 25
+# The condition of the closure rows (`projection`): at the state reached, at the end of the step in progress, the worst in
+# that step, and the best so far.
+CONDITION, NEW_CONDITION, WORST_CONDITION, BEST_CONDITION = range(22, 26)
+CLOCK = 26
 
 # What an implicit step is given, and the error that it returns.
 STEP_TIME, STEP_LENGTH, STEP_RTOL, STEP_ATOL, STEP_ERROR = range(5)

@@ -27,8 +27,10 @@ from limber.native.pointers import call_projection, call_sweep, numbers_at, shif
 
 from .context import (
     AVOIDED_STEPS,
+    BEST_CONDITION,
     CLOSURE_ROWS,
     CLOSURE_SCRATCH,
+    CONDITION,
     CONST,
     CORRECTION_SWEEP,
     GAP,
@@ -56,12 +58,13 @@ from .rates import tolerance
 MET, STEPS = 1e-15, 20
 #: A state whose closures are farther off than this after all steps does not meet them.
 NEARLY_MET = 1e-10
-#: So many steps after a rejected one have projected stages.
-PROJECTED = 10
-#: A position is next to a singular one if the `condition` of the rows is beyond NEAR, and as good as singular beyond
-#: SINGULAR.  So many times a step that ends at a singular position, or has a large error and a stage next to one, is
-#: replaced by one that is SHORTER, so that its stages lie elsewhere.
-NEAR, SINGULAR, AVOIDED, SHORTER = 1e4, 1e8, 8, 0.8
+#: So many steps after a rejected one have projected stages, and those from where the `condition` of the rows is beyond
+#: TOWARD times the best so far.
+PROJECTED, TOWARD = 10, 10.0
+#: A position is next to a singular one if the condition is beyond NEAR times the best so far, and as good as singular
+#: beyond SINGULAR times.  So many times a step that comes from elsewhere and ends at a singular position, or has a large
+#: error and a stage next to one, is replaced by one that is SHORTER, so that its stages lie elsewhere.
+NEAR, SINGULAR, AVOIDED, SHORTER = 1e3, 1e7, 8, 0.8
 #: The rounding in the violations of rows, m or rad.
 ROUNDING = 2e-16
 
@@ -183,10 +186,21 @@ def condition(context):
 @kernel
 def avoidable(clock, error):
     """Whether a step is in trouble because of a singular position, which a somewhat shorter one may avoid."""
-    if clock[AVOIDED_STEPS] >= AVOIDED:
+    near = NEAR * clock[BEST_CONDITION]
+    if clock[AVOIDED_STEPS] >= AVOIDED or clock[CONDITION] > near:
         return False
-    near = clock[PROJECTED_STEPS] > 0.0 and clock[WORST_CONDITION] > NEAR
-    return clock[NEW_CONDITION] > SINGULAR or (near and error > 1.0)
+    if clock[NEW_CONDITION] > SINGULAR * clock[BEST_CONDITION]:
+        return True
+    return error > 1.0 and clock[PROJECTED_STEPS] > 0.0 and clock[WORST_CONDITION] > near
+
+
+@kernel
+def follow_condition(clock):
+    """Take note of the condition of the rows where a step has ended, and of whether the next one has projected stages."""
+    now = max(clock[NEW_CONDITION], 1.0)
+    best = min(now, clock[BEST_CONDITION]) if clock[BEST_CONDITION] > 0.0 else now
+    clock[CONDITION], clock[BEST_CONDITION], clock[AVOIDED_STEPS] = now, best, 0.0
+    clock[PROJECTED_STEPS] = max(clock[PROJECTED_STEPS] - 1.0, 1.0 if now > TOWARD * best else 0.0)
 
 
 @kernel

@@ -20,7 +20,7 @@ from limber.interrupts import keep_interrupts
 from limber.kernels import layout as L
 from limber.simulation.crossings import Crossings
 from limber.simulation.events import Event
-from limber.simulation.memory import implicit_sizes, side_by_side
+from limber.simulation.memory import closure_sizes, implicit_sizes, side_by_side
 from limber.simulation.signals import SIGNATURE, Failures, Signal, callback
 
 #: What an evaluation costs in an implicit method compared with an explicit one, by the engine of the latter (`make
@@ -117,14 +117,15 @@ class Run:
         arrays, addresses = side_by_side(
             n, R.CLOCK, R.SHARED_SIZE, len(const), int(packed.topo[L.WORK_SIZE]), rates * n,
             2 * n + rates + R.STEP_SIZE + 5 * events, nv + 6 * len(forces.wrenches), nv, 3 * events,
-            *(implicit_sizes(self.system, self._stateful) if implicit else ()),
+            *closure_sizes(self.system), *(implicit_sizes(self.system, self._stateful) if implicit else ()),
         )  # fmt: skip
         (
             self.y, self.clock, self._shared, self._const, self._work, self._k, self._scratch, self._forces,
-            _applied, self._sides, *memory
+            _applied, self._sides, _closures, _geometry, *memory
         ) = arrays  # fmt: skip
         (
-            _, _, self._shared_at, self._const_at, self._work_at, _, _, self._forces_at, self._applied_at, _, *_
+            _, _, self._shared_at, self._const_at, self._work_at, _, _, self._forces_at, self._applied_at, _,
+            self._closures_at, self._geometry_at, *_
         ) = addresses.tolist()  # fmt: skip
         self.y[: len(y)], self._const[:] = y, const
         self._memory = addresses[len(arrays) - len(memory) :]
@@ -167,13 +168,10 @@ class Run:
     def _prepare_closures(self) -> None:
         """Give the compiled code what it needs to meet the closures; see `integrators.projection`."""
         s, geometry = self.system, self.system.geometry
-        (self._scratch_of_closures, self._geometry_work), (scratch, work) = side_by_side(
-            s.rows + s.nv + max(s.nq, s.nv), int(geometry.topo[L.WORK_SIZE])
-        )
         context = {
-            R.CLOSURE_ROWS: s.rows, R.CLOSURE_SCRATCH: scratch,
+            R.CLOSURE_ROWS: s.rows, R.CLOSURE_SCRATCH: self._closures_at,
             R.GEOMETRY_TOPO: geometry.topo.ctypes.data, R.GEOMETRY_CONST: geometry.const.ctypes.data,
-            R.GEOMETRY_WORK: work, R.VIOLATIONS: native.address("violations"),
+            R.GEOMETRY_WORK: self._geometry_at, R.VIOLATIONS: native.address("violations"),
             R.ROW_RATES: native.address("row_rates"), R.CORRECTION_SWEEP: native.address("correction"),
             R.PROJECTION: integrators.address("engine_projection"),
         }  # fmt: skip
