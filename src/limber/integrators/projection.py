@@ -62,9 +62,11 @@ NEARLY_MET = 1e-10
 #: TOWARD times the best so far.
 PROJECTED, TOWARD = 10, 10.0
 #: A position is next to a singular one if the condition is beyond NEAR times the best so far, and as good as singular
-#: beyond SINGULAR times.  So many times a step that comes from elsewhere and ends at a singular position, or has a large
+#: beyond SINGULAR times.  So many times a step that comes from elsewhere and ends at a singular position, or has some
 #: error and a stage next to one, is replaced by one that is SHORTER, so that its stages lie elsewhere.
 NEAR, SINGULAR, AVOIDED, SHORTER = 1e3, 1e7, 8, 0.8
+#: The error of a step with a stage next to a singular position is estimated badly, and must be this small.
+SURE = 0.1
 #: The rounding in the violations of rows, m or rad.
 ROUNDING = 2e-16
 
@@ -187,11 +189,11 @@ def condition(context):
 def avoidable(clock, error):
     """Whether a step is in trouble because of a singular position, which a somewhat shorter one may avoid."""
     near = NEAR * clock[BEST_CONDITION]
-    if clock[AVOIDED_STEPS] >= AVOIDED or clock[CONDITION] > near:
+    if near == 0.0 or clock[AVOIDED_STEPS] >= AVOIDED or clock[CONDITION] > near:
         return False
     if clock[NEW_CONDITION] > SINGULAR * clock[BEST_CONDITION]:
         return True
-    return error > 1.0 and clock[PROJECTED_STEPS] > 0.0 and clock[WORST_CONDITION] > near
+    return error > SURE and clock[PROJECTED_STEPS] > 0.0 and clock[WORST_CONDITION] > near
 
 
 @kernel
