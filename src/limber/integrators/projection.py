@@ -67,8 +67,8 @@ PROJECTED, TOWARD = 10, 10.0
 NEAR, SINGULAR, AVOIDED, SHORTER = 1e3, 1e7, 8, 0.8
 #: The error of a step with a stage next to a singular position is estimated badly, and must be this small.
 SURE = 0.1
-#: The rounding in the violations of rows, m or rad.
-ROUNDING = 2e-16
+#: The rounding in the violations of rows, m or rad, and the largest error of speeds for which it is held responsible.
+ROUNDING, MOST_ROUNDING = 2e-16, 1e-9
 
 
 @kernel
@@ -217,7 +217,7 @@ def rounding(context, clock, h, y, rtol, atol):
     if clock[PROJECTED_STEPS] == 0.0:
         return 0.0
     error = h * ROUNDING * speed**2 * clock[WORST_CONDITION] ** 1.5
-    return error / tolerance(rtol, atol, speed, speed)
+    return min(error, MOST_ROUNDING * max(1.0, speed)) / tolerance(rtol, atol, speed, speed)
 
 
 @kernel
