@@ -64,11 +64,12 @@ PROJECTED, TOWARD = 10, 10.0
 #: A position is next to a singular one if the condition is beyond NEAR times the best so far, and as good as singular
 #: beyond SINGULAR times.  So many times a step that comes from elsewhere and ends at a singular position, or has some
 #: error and a stage next to one, is replaced by one that is SHORTER, so that its stages lie elsewhere.
-NEAR, SINGULAR, AVOIDED, SHORTER = 1e3, 1e7, 8, 0.8
+NEAR, SINGULAR, AVOIDED, SHORTER = 1e3, 1e7, 4, 0.8
 #: The error of a step with a stage next to a singular position is estimated badly, and must be this small.
 SURE = 0.1
-#: The rounding in the violations of rows, m or rad, and the largest error of speeds for which it is held responsible.
-ROUNDING, MOST_ROUNDING = 2e-16, 1e-9
+#: The rounding in the violations of rows, m or rad, and the largest error of speeds for which it is held responsible, as a
+#: part of them; the second is for steps that start next to a singular position, where the rate at the start is uncertain.
+ROUNDING, MOST_ROUNDING, MOST_ROUNDING_NEAR = 2e-16, 1e-9, 1e-7
 
 
 @kernel
@@ -217,7 +218,10 @@ def rounding(context, clock, h, y, rtol, atol):
     if clock[PROJECTED_STEPS] == 0.0:
         return 0.0
     error = h * ROUNDING * speed**2 * clock[WORST_CONDITION] ** 1.5
-    return min(error, MOST_ROUNDING * max(1.0, speed)) / tolerance(rtol, atol, speed, speed)
+    most = MOST_ROUNDING
+    if clock[CONDITION] > NEAR * clock[BEST_CONDITION]:
+        most = MOST_ROUNDING_NEAR
+    return min(error, most * max(1.0, speed)) / tolerance(rtol, atol, speed, speed)
 
 
 @kernel
