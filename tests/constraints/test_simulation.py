@@ -48,8 +48,8 @@ def test_closures_stay_met_and_energy_is_kept(name, method):
 @quiet
 @pytest.mark.parametrize(
     ("method", "order", "steps"),
-    [("rk4", 4, (100, 200)), ("rk45", 5, (60, 120)), ("tsit5", 5, (60, 120)), ("dop853", 8, (16, 32)),
-     ("sdirk4", 4, (60, 120))],
+    [("rk4", 4, (100, 200)), ("rk45", 5, (60, 120)), ("tsit5", 5, (60, 120)), ("dop853", 8, (8, 16)),
+     ("sdirk4", 4, (100, 200))],
 )  # fmt: skip
 @pytest.mark.parametrize("flexible", [False, True], ids=["rigid", "flexible"])
 def test_methods_keep_their_order(method, order, steps, flexible):
@@ -61,7 +61,7 @@ def test_methods_keep_their_order(method, order, steps, flexible):
     for count in steps:
         options = {"step": t / count, "max_step": t / count, "rtol": 1e-3, "atol": 1e3}
         if method == "sdirk4":  # its stages are solved to a part of the tolerance
-            options["rtol"], options["atol"] = 1e-9, 1e-6
+            options["rtol"], options["atol"] = 1e-9, 1e-4
         errors.append(np.abs(end(s, q, v, t, method=method, **options) - exact).max())
     assert np.log2(errors[0] / errors[1]) > order - 0.5
 
@@ -110,13 +110,13 @@ def test_a_hundred_seconds(name):
 
 @quiet
 def test_stiff_closed_systems_take_few_implicit_steps():
-    """The flexible coupler is a hundred thousand times as stiff; explicit steps would follow its oscillation."""
+    """Explicit steps follow the oscillations of a stiff coupler; implicit ones are as long as those of a rigid one."""
     lengths = (1.0, 2.5, 1.8, 2.2)
     a = lb.Assembly("stiff four-bar", gravity=(0, -9.81, 0))
     _, q0, v0 = four_bar(lengths)
     rod = lb.RigidBody(1.0, (0.5, 0, 0), (0.01, 0.1, 0.1), nodes={"tip": (1, 0, 0)})
     a.attach("crank", rod, lb.Revolute("z"))
-    coupler = lb.beam(2.5, 2.0, EI=5e6, modes={"y": 2}, damping=0.01)
+    coupler = lb.beam(2.5, 2.0, EI=5e6, modes={"y": 2}, damping=0.2)
     a.attach("coupler", coupler, lb.Revolute("z"), "crank", "tip")
     rocker = lb.RigidBody(1.5, (0.9, 0, 0), (0.01, 0.4, 0.4), nodes={"tip": (1.8, 0, 0)})
     a.attach("rocker", rocker, lb.Revolute("z"), offset=(2.2, 0, 0))
@@ -125,12 +125,14 @@ def test_stiff_closed_systems_take_few_implicit_steps():
     q, v = s.neutral(), np.zeros(s.nv)
     for name, angle, speed in zip(s.layout, q0, v0):
         q[s.layout[name].q_joint], v[s.layout[name].v_joint] = angle, speed
-    r = lb.simulate(s, 1.0, q0=q, v0=v, method="sdirk4", rtol=1e-5, atol=1e-7)
-    assert r.statistics.steps < 300
-    assert r.statistics.evaluations < 5000
+    r = lb.simulate(s, 1.0, q0=q, v0=v, method="sdirk4", rtol=1e-5, atol=1e-6)
+    assert r.statistics.steps < 150
+    assert r.statistics.evaluations < 14 * r.statistics.steps  # two or three corrections a stage
     assert_met(r, 10.0)
-    explicit = lb.simulate(s, 1.0, q0=q, v0=v, method="dop853", rtol=1e-8, atol=1e-10)
+    explicit = lb.simulate(s, 1.0, q0=q, v0=v, method="dop853", rtol=1e-5, atol=1e-6)
     assert explicit.statistics.steps > 10 * r.statistics.steps
+    auto = lb.simulate(s, 1.0, q0=q, v0=v, rtol=1e-5, atol=1e-6)
+    assert auto.statistics.steps < 300
     for name in ("crank", "rocker"):
         np.testing.assert_allclose(r.joint(name), explicit.joint(name), atol=1e-4)
 
@@ -201,7 +203,7 @@ def test_ruthless_systems_hold_their_closures():
 def test_start_off_the_closures_is_refused_with_name_gap_and_remedy():
     assembly, q, v = four_bar()
     s = assembly.build()
-    with pytest.raises(lb.LimberError, match=r"q0 does not meet the closures of 'four-bar': 'pin' is off by 0\.0\d+ .*lb\.assemble"):
+    with pytest.raises(lb.LimberError, match=r"q0 does not meet the closures of 'four-bar': 'pin' is off by 0\.135 .*lb\.assemble"):
         lb.simulate(s, 1.0, q0=q + [0.05, 0.0, 0.0])
     with pytest.raises(lb.LimberError, match=r"the neutral configuration does not meet the closures"):
         lb.simulate(s, 1.0)
@@ -280,9 +282,9 @@ def test_files_keep_closures(tmp_path):
 
 @quiet
 def test_axial_loads_of_closures_are_told():
-    """A weak horizontal beam between a post and a pin to the world: the closure pulls it along its axis."""
+    """A block that pulls at the end of a pinned beam loads it through the closure alone."""
     a = lb.Assembly("tie")
-    a.attach("tie", lb.beam(1.0, 1.0, EI=1.0, modes={"y": 1}), lb.Prismatic("x"))
+    a.attach("tie", lb.beam(1.0, 1.0, EI=1.0, modes={"y": 1}), lb.Revolute("z"))
     a.attach("block", lb.RigidBody(1.0, inertia=(1, 1, 1)), lb.Prismatic("x"), offset=(1, 0, 0))
     a.close(("tie", "tip"), ("block", None), lb.Spherical(), "pin")
     s = a.build()
