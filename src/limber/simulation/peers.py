@@ -112,7 +112,9 @@ class EquationsOfMotion:
         s = self.system
         basis = row_space(s, q).basis
         ahead, behind = (
-            evaluated(s, "row_rates", (evaluated(s, "integrate", (q, v, np.array([dt]))), v + dt * vdot))
+            evaluated(
+                s, "row_rates", (evaluated(s, "integrate", (q, v, np.array([dt]))), v + dt * vdot)
+            )
             for dt in (NUDGE, -NUDGE)
         )
         across = evaluated(s, "correction", (q, (ahead - behind) / (2.0 * NUDGE)))
