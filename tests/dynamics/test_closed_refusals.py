@@ -13,7 +13,6 @@ CALLS = {
     "lb.equilibrium": lambda s: lb.equilibrium(s),
     "lb.follow": lambda s: lb.follow(s, [0.0, 1.0], gravity=True),
     "lb.modal_damping": lambda s: lb.modal_damping(s, 0.01),
-    "lb.simulate": lambda s: lb.simulate(s, 1.0),
     "lb.operators": lambda s: lb.operators(s, s.neutral()),
     "generated code of 'forward_dynamics'": lambda s: lb.compile(s, "forward_dynamics"),
     "generated code of 'step'": lambda s: lb.operation_count(s, "step"),
