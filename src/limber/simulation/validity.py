@@ -144,7 +144,7 @@ def _loaded(result: Result, rows: Array) -> Iterator[tuple[str, str]]:
     if not beams.names or not len(rows):
         return
     seen = result.rows(rows)
-    external = dict(seen.external)
+    external: Any = dict(seen.external)
     for key, load in closure_loads(
         s, seen.q, seen.v, seen.vdot, seen.tau, external or None
     ).items():
