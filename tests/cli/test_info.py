@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -66,6 +67,22 @@ def test_commands_refuse_closed_systems_in_words(tmp_path):
     run = limber("modes", tmp_path / "model.yaml", code=None)
     assert run.exit_code != 0
     assert "lb.modes does not take closed systems" in " ".join(run.output.split())
+
+
+def test_simulate_takes_closed_systems(tmp_path):
+    lb.save(four_bar(), tmp_path / "model.yaml")
+    case = "limber: 1\nmodel: model.yaml\nduration: 0.1\ninitial: {assemble: true}\n"
+    (tmp_path / "case.yaml").write_text(case)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lb.ModelWarning)
+        run = limber("simulate", tmp_path / "case.yaml", code=None)
+    assert run.exit_code == 0, run.output
+    (tmp_path / "case.yaml").write_text(case.replace("assemble: true", "q: {crank: 0.5}"))
+    run = limber("simulate", tmp_path / "case.yaml", code=None)
+    assert run.exit_code != 0
+    assert "does not meet the closures of 'four-bar': 'pin' is off by" in " ".join(
+        run.output.split()
+    )
 
 
 PHYSICS = """

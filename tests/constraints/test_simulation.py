@@ -118,7 +118,7 @@ def test_a_hundred_seconds(name):
     assembly, q, v = KNOWN[name][0]()
     s = assembly.build()
     if name == "flexible slider-crank":  # 2400 turns at its own speed
-        assembly, q, v = flexible_slider_crank(speed=10.0)
+        assembly, q, v = flexible_slider_crank(speed=10.0, modes=1)
         s = assembly.build()
     r = lb.simulate(s, 100.0, q0=q, v0=v, rtol=1e-9, atol=1e-11)
     assert_met(r, 1e2)
@@ -272,6 +272,18 @@ def test_actions_must_leave_states_on_the_closures():
         0.1, lambda t, q, v: lb.project(s, q, v + np.array([1.0, 0.0, 0.0])), name="kick"
     )
     assert_met(lb.simulate(s, 0.2, q0=q, v0=v, events=right))
+
+
+@quiet
+def test_closures_that_cannot_be_met_are_named():
+    assembly, q, v = four_bar(speed=30.0)
+    s = assembly.build()
+    said = (
+        r"closures of 'four-bar' cannot be met any more after t = .*'pin' is off by .*smaller step"
+    )
+    with pytest.raises(lb.SimulationError, match=said) as caught:
+        lb.simulate(s, 5.0, q0=q, v0=v, method="rk4", step=0.5)
+    assert len(caught.value.result) > 0
 
 
 # --- results and comparison -----------------------------------------------------------------------

@@ -294,12 +294,7 @@ class Run:
         s, y = self.system, self.state
         gap, row = self._shared[[R.GAP, R.GAP_ROW]]
         if gap > 0.0:
-            name = next(n for n, rows in s.closure_rows.items() if rows.start <= row < rows.stop)
-            return (
-                f"the closures of {s.name!r} cannot be met any more after t = {self.t:.6g} s: {name!r} is off by {gap:.3g} (rad or m) "
-                f"where the motion goes on, however short the step. The mechanism is locked there, or lengths do not fit "
-                "together; look at the result so far (error.result)."
-            )
+            return self._why_open(method, float(gap), int(row))
         step = self.clock[R.STEP]
         rates = self._k[: len(y)]
         bad = np.flatnonzero(~np.isfinite(rates))
@@ -320,6 +315,23 @@ class Run:
         return (
             f"the simulation of {s.name!r} got stuck at t = {self.t:.6g} s: {what}; the largest part of the state is "
             f"{part}, which is {y[i]:.3g}. {advice}"
+        )
+
+    def _why_open(self, method: Method, gap: float, row: int) -> str:
+        s = self.system
+        name = next(n for n, rows in s.closure_rows.items() if rows.start <= row < rows.stop)
+        if method.adaptive:
+            what = "where the motion goes on, however short the step"
+            advice = (
+                "The mechanism is locked there, or its lengths do not fit together; look at the result so far "
+                "(error.result)."
+            )
+        else:
+            what = f"after the next fixed step of {self.clock[R.STEP]:.2g} s"
+            advice = 'Take a smaller step, or an adaptive method such as method="dop853".'
+        return (
+            f"the closures of {s.name!r} cannot be met any more after t = {self.t:.6g} s: {name!r} is off by {gap:.3g} (rad or m) "
+            f"{what}. {advice}"
         )
 
 
