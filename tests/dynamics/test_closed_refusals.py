@@ -9,7 +9,8 @@ from helpers.closed import four_bar, open_four_bar
 SAID = "does not take closed systems, and 'four-bar' has the closure 'pin': the answer would be"
 
 CALLS = {
-    "lb.simulate": lambda s: lb.simulate(s, 1.0),
+    "motion": lambda s: lb.simulate(s, 1.0, motion={"crank": lambda t: (0.0, 0.0, 0.0)}),
+    "driven": lambda s: lb.compile(s, "hybrid_dynamics", driven=["crank"]),
 }
 
 
@@ -49,8 +50,9 @@ def test_functions_of_the_tree_answer_for_the_tree():
 
 def test_several_closures_are_all_named():
     s = four_bar().gear("rocker", "crank", 1.0, name="belt").build()
+    zero = np.zeros(s.nv)
     with pytest.raises(lb.LimberError, match="has the closures 'pin', 'belt'"):
-        lb.simulate(s, 1.0)
+        lb.hybrid_dynamics(s, s.neutral(), zero, zero, motion={"crank": 0.0})
 
 
 def test_scenarios_refuse_what_they_cannot_do(tmp_path):

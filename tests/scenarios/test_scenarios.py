@@ -538,3 +538,51 @@ def test_motions_give_the_speeds_at_the_start(tmp_path):
 def test_motions_that_make_no_sense(tmp_path, text, message):
     with pytest.raises(lb.FileError, match=message):
         scenario(tmp_path, text)
+
+
+CLOSED = """
+limber: 1
+model:
+  name: four-bar
+  gravity: [0, -9.81, 0]
+  bodies:
+    crank: {rigid: {mass: 1, inertia: [1, 1, 1], nodes: {tip: [1, 0, 0]}}, joint: {revolute: z}}
+    coupler:
+      rigid: {mass: 1, inertia: [1, 1, 1], nodes: {tip: [2, 0, 0]}}
+      joint: {revolute: z}
+      to: crank
+      at: tip
+    rocker:
+      rigid: {mass: 1, inertia: [1, 1, 1], nodes: {tip: [1.5, 0, 0]}}
+      joint: {revolute: z}
+      offset: [2, 0, 0]
+  closures:
+    - name: pin
+      a: {body: coupler, node: tip}
+      b: {body: rocker, node: tip}
+      joint: {compound: [{revolute: z}, {prismatic: z}, {revolute: x}, {revolute: y}]}
+initial: INITIAL
+duration: 0.5
+"""
+
+
+def closed_case(tmp_path, initial):
+    file = tmp_path / "case.yaml"
+    file.write_text(CLOSED.replace("INITIAL", initial))
+    return lb.io.load_scenario(file)
+
+
+def test_closed_scenarios_start_from_a_rough_guess(tmp_path):
+    guess = "q: {crank: 1.0, rocker: 1.5}, v: {crank: 2.0}"
+    case = closed_case(tmp_path, f"{{{guess}, assemble: {{locked: [crank]}}}}")
+    assert case.q0[0] == 1.0 and case.v0[0] == 2.0
+    result = lb.simulate(case.system, case.duration, **case.settings)
+    position, velocity = result.constraint_residual()
+    assert max(np.abs(position).max(), np.abs(velocity).max()) < 1e-12
+    with pytest.raises(lb.LimberError, match=r"q0 does not meet the closures .*lb.assemble"):
+        case = closed_case(tmp_path, f"{{{guess}, assemble: false}}")
+        lb.simulate(case.system, case.duration, **case.settings)
+    with pytest.raises(lb.FileError, match=r"case.yaml:\d+.*speeds of `v` contradict the closures"):
+        closed_case(tmp_path, "{q: {crank: 1.0}, v: [1.0, 1.0, 1.0], assemble: true}")
+    with pytest.raises(lb.FileError, match=r"locked.*is not a body.*'crank'"):
+        closed_case(tmp_path, "{assemble: {locked: [crnk]}}")

@@ -30,7 +30,8 @@ def constraint_forces(
     Arguments as in `forward_dynamics`.
     End a feels the opposite, taken to where it is.  A relation exerts a generalized force (...), by which each of its
     coefficients is multiplied.  Where closures are redundant, their forces are not unique: those of least norm are
-    given, and a ModelWarning names the components that are not unique.  O(N^3) in each state.
+    given, and a ModelWarning names the components that are not unique.  `external` is as for
+    `forward_dynamics`.  O(N^3) in each state.
     """
     check_closed(system, "constraint_forces")
     vdot = forward_dynamics(system, q, v, tau, external=external)

@@ -8,8 +8,9 @@ from limber.assembly.closures import Closure, End, Relation
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import External, evaluated
+from limber.dynamics.inverse import inverse_dynamics
 from limber.dynamics.kinematics import pose
-from limber.dynamics.rows import undeformed
+from limber.dynamics.rows import row_space, undeformed
 from limber.dynamics.stiffness import slope_by_q
 
 
@@ -41,6 +42,19 @@ def closure_loads(
             at = end.body, system.node_number(end.body, end.node)
             found[at] = found.get(at, none) + sign * wrench
     return dict(found)
+
+
+def loads_in_motion(
+    system: System, q: Array, v: Array, vdot: Array, tau: Array, external: External | None = None
+) -> External:
+    """External wrenches, and those that closures exert on their ends in motions (n, ...) with the torques tau.
+
+    Where closures are redundant, their forces are those of least norm.  O(N^3) in each row.
+    """
+    force = inverse_dynamics(system, q, v, vdot, external=external) - tau
+    states = undeformed(system, q) if system.fidelity == "ruthless" else q
+    lam = np.array([row_space(system, x).multipliers(f) for x, f in zip(states, force)])
+    return closure_loads(system, q, lam, external)
 
 
 def _end(system: System, q: Array, end: End) -> tuple[Array, Array]:

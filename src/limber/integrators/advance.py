@@ -23,6 +23,8 @@ from limber.native.state_checks import finite
 
 from .context import (
     ATOL,
+    AVOIDED_STEPS,
+    CLOSURE_ROWS,
     DONE,
     END_TIME,
     EVALUATIONS,
@@ -41,12 +43,14 @@ from .context import (
     MOST_STIFF_STEPS,
     MOTIONS,
     NEEDS_RATE,
+    NEW_CONDITION,
     NEXT_SAMPLE,
     NEXT_STOP,
     NOT_FINITE,
     ORIGIN_TIME,
     OUTPUT,
     PAUSED,
+    PROJECTED_STEPS,
     RATES,
     REJECTED,
     RESOLUTION,
@@ -74,7 +78,7 @@ from .context import (
     WRENCH_DATA,
     WRENCHES,
 )
-from .dense_output import dense, extra_stages, state_within
+from .dense_output import extra_stages, state_within
 from .event_search import first_crossing
 from .explicit import explicit_error, explicit_step, stability
 from .faults import note_fault
@@ -90,19 +94,29 @@ from .method_record import (
     SAFETY,
     STAGES,
 )
+from .projection import (
+    PROJECTED,
+    SHORTER,
+    avoidable,
+    condition,
+    follow_condition,
+    rounding,
+)
 from .rates import call_signal, evaluate
 
 #: Errors below this count as this large when the step after the next is chosen.
 LEAST_ERROR = 1e-4
 #: The step h of an explicit method is taken to be limited by stability rather than by accuracy if h |lambda| of the
-#: largest eigenvalue is beyond this.  On a motion that decays, dop853 stays at 6.4; accuracy asks for 1 and less.
-STABLE = 5.0
+#: largest eigenvalue is beyond this.  On a motion that decays, dop853 stays at 6.4; accuracy asks for 1 and less.  The
+#: estimate is lower with closures, because the projection of a step moves the state in directions that are not stiff.
+STABLE, STABLE_CLOSED = 5.0, 3.0
 
 
 @kernel
-def count_stiff(clock, method, h, n, k, y_new, point):
+def count_stiff(context, clock, method, h, n, k, y_new, point):
     """Count an explicit step up if stability limits it, else down: whether there are too many of them now."""
-    if stability(method, n, h, k, y_new, point) > STABLE:
+    limit = STABLE_CLOSED if context[CLOSURE_ROWS] > 0 else STABLE
+    if stability(method, n, h, k, y_new, point) > limit:
         clock[STIFF_STEPS] += 1.0
     else:
         clock[STIFF_STEPS] = max(clock[STIFF_STEPS] - 1.0, 0.0)
@@ -179,17 +193,17 @@ def begin_step(context, clock, stops, y, k, tiny):
 
 @kernel
 def try_step(context, clock, method, t, h, n, y, k, y_new, point, step):
-    """Compute y_new and all rates of a step: (whether the stages were found, the error over the tolerance)."""
+    """Compute y_new and all rates of a step: (whether it was found and meets closures, the error over the tolerance)."""
     rtol, atol = clock[RTOL], clock[ATOL]
     if method[IS_IMPLICIT] != 0.0:
         step[STEP_TIME], step[STEP_LENGTH], step[STEP_RTOL], step[STEP_ATOL] = t, h, rtol, atol
         evaluations = call_implicit(context[IMPLICIT], context, step, y, method, k, y_new)
         clock[EVALUATIONS] += abs(evaluations)
         return evaluations > 0, step[STEP_ERROR]
-    explicit_step(context, clock, method, t, h, n, y, k, y_new, point)
+    met = explicit_step(context, clock, method, t, h, n, y, k, y_new, point)
     if method[IS_ADAPTIVE] != 0.0:
-        return True, explicit_error(context, method, n, h, k, y, y_new, rtol, atol)
-    return True, 0.0
+        return met, explicit_error(context, method, n, h, k, y, y_new, rtol, atol)
+    return met, 0.0
 
 
 @kernel
@@ -245,10 +259,20 @@ def advance(
         found, error = try_step(context, clock, method, t, h, n, y, k, y_new, point, step)
         if fault_noted(context):
             return NOT_FINITE
-        stiff = counting and count_stiff(clock, method, h, n, k, y_new, point)
+        if context[CLOSURE_ROWS] > 0:
+            clock[NEW_CONDITION] = condition(context)
+        stiff = counting and count_stiff(context, clock, method, h, n, k, y_new, point)
         usable = found and finite(y_new, n) and finite(shifted(k, s * n), n)
+        if adaptive and usable and context[CLOSURE_ROWS] > 0:
+            if avoidable(clock, error):
+                clock[REJECTED] += 1.0
+                clock[AVOIDED_STEPS] += 1.0
+                clock[STEP] = SHORTER * h
+                continue
+            error /= max(1.0, rounding(context, clock, h, y_new, clock[RTOL], clock[ATOL]))
         if not (usable and error <= 1.0):
             clock[REJECTED] += 1.0
+            clock[PROJECTED_STEPS] = PROJECTED if context[CLOSURE_ROWS] > 0 else 0.0
             if not adaptive:
                 return STUCK
             factor = method[LEAST_FACTOR]
@@ -280,10 +304,12 @@ def advance(
                     end = t + reached * h
             while row_due(clock, times, count, end):
                 x = min((times[int(clock[OUTPUT])] - t) / h, 1.0)
-                dense(method, n, h, k, y, x, w, point)
+                state_within(context, method, n, h, k, y, t + shared[ORIGIN_TIME], x, w, point)
                 if not write_row(context, clock, times, point, y_out, force_out):
                     return NOT_FINITE
         clock[STEPS] += 1.0
+        if context[CLOSURE_ROWS] > 0:
+            follow_condition(clock)
         if adaptive:
             choose_next_step(clock, method, h, error, clipped)
         clock[TIME] = end

@@ -31,7 +31,11 @@ STATEFUL = 21  # 1: a signal is a function of the state
 MOTIONS, MOTION_RECORDS = 22, 23  # how many joints are driven, and their motions
 WRENCH_PARTS = 24  # what wrenches do along the speeds of driven joints, in the layout of v
 SPARE_RATES = 25  # rates of the state and of the energy, for rows of results with driven joints
-CONTEXT = 26
+# Closures: how many rows, scratch, the deformed bodies, functions of them (`projection`).
+CLOSURE_ROWS, CLOSURE_SCRATCH = 26, 27
+GEOMETRY_TOPO, GEOMETRY_CONST, GEOMETRY_WORK = range(28, 31)
+VIOLATIONS, ROW_RATES, CORRECTION_SWEEP, PROJECTION = range(31, 35)
+CONTEXT = 35
 
 # A motion of a joint: integers.  Its values are the coordinates, the speeds and the rates of the speeds.
 M_FUNCTION = 0  # address of a function (t, q, v, values); 0 for a path
@@ -45,8 +49,9 @@ MOTION = 11
 
 # Shared numbers: the time that the clock counts from, and the first value of a function that was not finite.  FAULT is
 # the number of the signal, counted from 1 (for events: one more than there are signals), FAULT_PART its element.
-ORIGIN_TIME, FAULT, FAULT_TIME, FAULT_PART = range(4)
-SHARED_SIZE = 4
+# GAP is by how much the closures cannot be met where the last step went, at the row GAP_ROW; 0: they can.
+ORIGIN_TIME, FAULT, FAULT_TIME, FAULT_PART, GAP, GAP_ROW = range(6)
+SHARED_SIZE = 6
 
 # Behind the state y = [q; v]: the energy that came in, by where it came from.
 TORQUE_WORK, WRENCH_WORK, DAMPING_WORK, ACTION_WORK = range(4)
@@ -65,7 +70,12 @@ STIFF_STEPS = (
 MOST_STIFF_STEPS = (
     19  # `advance` returns STIFF when there are so many of them; 0: it does not count
 )
-CLOCK = 20
+PROJECTED_STEPS = 20  # so many steps to come have stages that meet the closures
+AVOIDED_STEPS = 21  # steps from here that were rejected because they end at a singular position
+# The condition of the closure rows (`projection`): at the state reached, at the end of the step in progress, the worst in
+# that step, and the best so far.
+CONDITION, NEW_CONDITION, WORST_CONDITION, BEST_CONDITION = range(22, 26)
+CLOCK = 26
 
 # What an implicit step is given, and the error that it returns.
 STEP_TIME, STEP_LENGTH, STEP_RTOL, STEP_ATOL, STEP_ERROR = range(5)

@@ -3,7 +3,7 @@
 from limber.kernels.scalar import kernel
 from limber.native.pointers import shifted
 
-from .context import EVALUATIONS, MOTIONS
+from .context import EVALUATIONS, MOTIONS, PROJECTED_STEPS
 from .method_record import (
     ALL_RATES,
     AT_DENSE,
@@ -14,6 +14,7 @@ from .method_record import (
     STAGES,
 )
 from .motions import prescribe
+from .projection import close
 from .rates import evaluate
 
 
@@ -52,10 +53,14 @@ def dense(method, n, h, k, y, x, w, out):
 
 @kernel
 def state_within(context, method, n, h, k, y, at, x, w, out):
-    """The state at the fraction x of a step from the time `at` of the simulation, driven joints as prescribed."""
+    """The state at the fraction x of a step from the time `at` of the simulation.
+
+    Driven joints are as prescribed, and the closures are met; no system has both.
+    """
     dense(method, n, h, k, y, x, w, out)
     if context[MOTIONS] > 0:
         prescribe(context, at + x * h, out)
+    close(context, method, out)
 
 
 @kernel
@@ -66,5 +71,7 @@ def extra_stages(context, clock, method, t, h, n, y, k, point):
     A, c = block(method, AT_EXTRA_A), block(method, AT_EXTRA_C)
     for i in range(extra):
         combine(n, h, shifted(A, i * rates), s + 1 + i, k, y, point)
+        if clock[PROJECTED_STEPS] > 0.0:
+            close(context, method, point)
         evaluate(context, t + c[i] * h, point, shifted(k, (s + 1 + i) * n))
     clock[EVALUATIONS] += extra

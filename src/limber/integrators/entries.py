@@ -12,7 +12,7 @@ from limber.native.decorators import (
 )
 from limber.native.vectors import pointer
 
-from . import advance, implicit, rates
+from . import advance, implicit, projection, rates
 
 
 @entry(WORDS, *[NUMBERS] * 10, WORD)
@@ -46,3 +46,9 @@ def engine_forces(context, t, y):
 def engine_implicit(context, step, y, method, k, y_new):
     """`implicit.implicit_step`."""
     return implicit.implicit_step(context, step, y, method, k, y_new)
+
+
+@called(WORDS_AT, NUMBERS_AT, NUMBERS_AT)
+def engine_projection(context, metric, y):
+    """`projection.project`."""
+    return projection.project(context, metric, y)

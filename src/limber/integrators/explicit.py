@@ -3,23 +3,38 @@
 from limber.kernels.scalar import kernel
 from limber.native.pointers import shifted
 
-from .context import EVALUATIONS, FLOWS, MOTIONS
+from .context import (
+    CONDITION,
+    EVALUATIONS,
+    FLOWS,
+    MOTIONS,
+    PROJECTED_STEPS,
+    WORST_CONDITION,
+)
 from .dense_output import block, combine
 from .method_record import AT_A, AT_B, AT_C, AT_ERRORS, SECOND_WEIGHT, STAGES
-from .rates import evaluate, tolerance
+from .projection import close, condition
+from .rates import evaluate, independent, tolerance
 
 
 @kernel
 def explicit_step(context, clock, method, t, h, n, y, k, y_new, point):
-    """The stages and the end of an explicit step, with the rate there."""
+    """The stages and the end of an explicit step, with the rate there; whether the closures are met at the end."""
     s = int(method[STAGES])
     A, b, c = block(method, AT_A), block(method, AT_B), block(method, AT_C)
+    met, worst = True, clock[CONDITION]
     for i in range(1, s):
         combine(n, h, shifted(A, i * s), i, k, y, point)
+        if clock[PROJECTED_STEPS] > 0.0:
+            met = close(context, method, point) >= 0 and met
+            worst = max(worst, condition(context))
         evaluate(context, t + c[i] * h, point, shifted(k, i * n))
     combine(n, h, b, s, k, y, y_new)
+    met = close(context, method, y_new) >= 0 and met
+    clock[WORST_CONDITION] = worst
     evaluate(context, t + h, y_new, shifted(k, s * n))
     clock[EVALUATIONS] += s
+    return met
 
 
 @kernel
@@ -45,7 +60,8 @@ def explicit_error(context, method, n, h, k, y, y_new, rtol, atol):
 
     Two estimates are combined as in Hairer, Norsett & Wanner, (10.17).  The energy that came in follows from the
     state and is not controlled, but for the work of torques where joints are driven: a path may be exact in one long step,
-    over which the power is not.
+    over which the power is not.  The mean is over the freedoms: with closures it is no smaller than that of a system
+    with fewer coordinates, which are some of these.
     """
     s, second_weight = int(method[STAGES]), method[SECOND_WEIGHT]
     weights = block(method, AT_ERRORS)
@@ -63,4 +79,5 @@ def explicit_error(context, method, n, h, k, y, y_new, rtol, atol):
         second += (b / scale) ** 2
     if first == 0.0 and second == 0.0:
         return 0.0
-    return abs(h) * first / ((first + second_weight * second) * size) ** 0.5
+    freedoms = independent(context, size)
+    return abs(h) * first / ((first + second_weight * second) * freedoms) ** 0.5

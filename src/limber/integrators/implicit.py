@@ -97,7 +97,8 @@ from .dense_output import block, combine
 from .force_slopes import prepare_slopes, take_slopes, use_slopes
 from .method_record import AT_A, AT_C, AT_ERRORS, AT_ERRORS_A, GAMMA, STAGES
 from .motions import anchor, prescribe, put_rates, put_zeros, settle
-from .rates import flow_rates, forces, tolerance
+from .projection import close
+from .rates import evaluate, flow_rates, forces, independent, tolerance
 
 #: A stage has converged when its next correction would be smaller than the tolerance times CONVERGED times the square
 #: root of rtol; that factor is kept between FINEST and COARSEST.  The limit must be much smaller than the tolerance to
@@ -380,7 +381,7 @@ def implicit_error(context, memory, step, y, method, k, y_new):
         for i in range(s):
             x_q[j] += h * e[i] * k[i * n + j]
         total += (x_q[j] / tolerance(rtol, atol, y[j], y_new[j])) ** 2
-    return (total / max(nq + nv, 1)) ** 0.5
+    return (total / independent(context, nq + nv)) ** 0.5
 
 
 @kernel
@@ -417,6 +418,12 @@ def implicit_step(context, step, y, method, k, y_new):
     step[STEP_ERROR] = implicit_error(context, memory, step, y, method, k, y_new)
     s = int(method[STAGES])
     end, final = shifted(k, s * n), shifted(k, (s - 1) * n)
+    moved = close(context, method, y_new)
+    if moved < 0:
+        return -evaluations
+    if moved > 0:
+        evaluate(context, step[STEP_TIME] + step[STEP_LENGTH], y_new, end)
+        return evaluations + 1
     for j in range(n):
         end[j] = final[j]
     return evaluations

@@ -18,6 +18,7 @@ from limber.native.pointers import call, call_rates, call_sweep, numbers_at, shi
 from .context import (
     APPLIED,
     CALLED,
+    CLOSURE_ROWS,
     CONST,
     DAMPING_BAND,
     DAMPING_WORK,
@@ -57,6 +58,13 @@ def tolerance(rtol, atol, old, new):
     It is never zero, so that an element that stays at zero counts as free of error even if atol is zero.
     """
     return max(atol + rtol * max(abs(old), abs(new)), 1e-300)
+
+
+@kernel
+def independent(context, size):
+    """How many of the `size` elements of the state are independent, at least."""
+    rows = context[CLOSURE_ROWS]
+    return max(size - 2 * rows, 2) if rows > 0 else max(size, 1)
 
 
 @kernel

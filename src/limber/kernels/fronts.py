@@ -82,12 +82,17 @@ DEPENDENT = 1e-12
 
 @kernel
 def inverse(d, size):
-    """1/d of a pivot d >= 0; zero if d is far below DEPENDENT * size, with a smooth passage: d^3 / (d^4 + small^4)."""
+    """1/d of a pivot d >= 0; zero if d is far below DEPENDENT * size, with a smooth passage: d^7 / (d^8 + small^8).
+
+    The passage is steep, so that next to singular positions pivots down to 10 DEPENDENT have their full effect.
+    """
     small = DEPENDENT * size
     square = d * d
+    fourth = square * square
     limit = small * small
+    limit = limit * limit
     # 1e-300 makes it zero where a row moves nothing at all
-    return d * square / (square * square + limit * limit + 1e-300)
+    return d * square * fourth / (fourth * fourth + limit * limit + 1e-300)
 
 
 @kernel

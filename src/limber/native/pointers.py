@@ -69,6 +69,13 @@ def call_implicit(typingctx, address, context, step, y, method, k, y_new):
 
 
 @intrinsic
+def call_projection(typingctx, address, context, metric, y):
+    """project(context, metric, y) -> whether y was moved onto the closures, see `integrators.projection`."""
+    signature = types.int64(types.int64, context, metric, y)
+    return signature, _caller(_WORD, _WORDS, _NUMBERS, _NUMBERS)
+
+
+@intrinsic
 def numbers_at(typingctx, address):
     """A pointer to numbers from an address."""
 

@@ -9,12 +9,16 @@ import numpy as np
 
 from limber.assembly import System
 from limber.checks import Array
+from limber.constraints import assemble
 from limber.dynamics import equilibrium
+from limber.dynamics.closing import worst
 from limber.dynamics.evaluate import External
+from limber.dynamics.rows import closure_jacobian
 from limber.io.document import Where
 from limber.io.fields import Name
 from limber.io.section import Section
 from limber.scenarios.states import StateSection, check_body, check_quaternions
+from limber.simulation.closed_states import SMALL
 from limber.simulation.table import Table, joint_speeds
 
 
@@ -36,31 +40,68 @@ class EquilibriumSection(Section):
         return {} if data is True else data
 
 
+class AssembleSection(Section):
+    """The closures are met from `q` as a rough guess; joints in `locked` stay where `q` has them.
+
+    The speeds that `v` gives other than zero stay as they are, and the others follow.
+    """
+
+    short: ClassVar[str] = "true"
+    locked: list[Name] = []
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """`assemble: true`."""
+        return {} if data is True else data
+
+    def build(self, system: System, q: Array, v: Array, where: Where) -> tuple[Array, Array]:
+        """q and v that meet the closures."""
+        for i, name in enumerate(self.locked):
+            check_body(system, name, where / "locked" / i)
+        with where.checked():
+            q = assemble(system, q, locked=self.locked)
+        A = closure_jacobian(system, q)
+        free = v == 0.0
+        v = v.copy()
+        v[free] = np.linalg.lstsq(A[:, free], -A @ v, rcond=1e-9)[0]
+        off = A @ v
+        if np.abs(off).max(initial=0.0) > SMALL * max(1.0, np.abs(v).max(initial=0.0)):
+            said = worst(system, off, "is off by {:.3g} (rad/s or m/s)")
+            raise where.error(
+                f"the speeds of `v` contradict the closures: {said}. Give fewer of them."
+            )
+        return q, v
+
+
 class InitialSection(Section):
     """The state at t = 0; what is not given is neutral, at rest.  `equilibrium` alone stands for one at rest."""
 
     short: ClassVar[str] = "equilibrium"
     q: StateSection | None = None
     v: StateSection | None = None
+    assemble: AssembleSection | None = None
     equilibrium: EquilibriumSection | None = None
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """`initial: equilibrium`, and `equilibrium: false`."""
+        """`initial: equilibrium`, and `equilibrium: false` or `assemble: false`."""
         if data == "equilibrium":
             return {"equilibrium": True}
-        if isinstance(data, dict) and data.get("equilibrium") is False:
-            return {key: value for key, value in data.items() if key != "equilibrium"}
+        if isinstance(data, dict):
+            off = [key for key in ("equilibrium", "assemble") if data.get(key) is False]
+            return {key: value for key, value in data.items() if key not in off}
         return data
 
     def given(self, system: System, where: Where) -> tuple[Array, Array]:
-        """q and v as the file has them."""
+        """q and v as the file has them, on the closures if it asks for that."""
         q0, v0 = system.neutral(), np.zeros(system.nv)
         if self.q is not None:
             q0 = self.q.fill(system, "q", q0, where / "q")
             check_quaternions(system, q0, where)
         if self.v is not None:
             v0 = self.v.fill(system, "v", v0, where / "v")
+        if self.assemble is not None:
+            return self.assemble.build(system, q0, v0, where / "assemble")
         return q0, v0
 
     def settled(

@@ -10,6 +10,7 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.integrators import context as R
+from limber.kernels import layout as L
 
 #: The bytes of a number, and the numbers in a cache line.
 NUMBER_BYTES, CACHE_LINE = 8, 8
@@ -35,6 +36,14 @@ def side_by_side(*sizes: int) -> tuple[list[Array], np.ndarray]:
     first = (-address // NUMBER_BYTES) % CACHE_LINE
     block = block[first:]
     return [block[place] for place in slices], address + NUMBER_BYTES * first + offsets
+
+
+def closure_sizes(system: System) -> tuple[int, int]:
+    """The sizes of the memory of `integrators.projection`: its scratch, and that of functions of the deformed bodies."""
+    if not system.closures:
+        return 0, 0
+    scratch = system.rows + system.nv + max(system.nq, system.nv)
+    return scratch, int(system.geometry.topo[L.WORK_SIZE])
 
 
 def implicit_sizes(system: System, stateful: bool) -> list[int]:

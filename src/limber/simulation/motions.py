@@ -95,6 +95,8 @@ def driven_joints(system: System, motion: Any, failure: list[BaseException]) -> 
         raise ArgumentTypeError(
             f"motion must map names of bodies to trajectories, or functions t -> {EXPECTED}, got {shown(motion)}."
         )
+    if not motion:  # a closed system may have none
+        return []
     return [_driven(system, body, motion[body], failure) for body in driven_bodies(system, motion)]
 
 

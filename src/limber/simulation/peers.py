@@ -12,8 +12,10 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.constraints import project
 from limber.dynamics import forward_dynamics, hybrid_dynamics, inverse_dynamics, jacobian, qdot
 from limber.dynamics.evaluate import evaluated, quaternions
+from limber.dynamics.rows import row_space
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
 from limber.integrators import context as R
 from limber.integrators.context import RUNAWAY
@@ -27,6 +29,9 @@ SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 SUNDIALS = ("cvode", "ida")
 PEERS = (*SCIPY, *SUNDIALS)
 
+#: The velocities of closure rows are differenced over this time, s.
+NUDGE = 1e-5
+
 #: After every step: the time reached, and a function that gives the states within that step as a function y(t).
 Steps = Iterator[tuple[float, Callable[[], Callable[[float], Array]]]]
 
@@ -36,7 +41,7 @@ class EquationsOfMotion:
 
     Times count from `origin`.  Quaternions in y may have any length: the dynamics get them as unit quaternions, and
     their rates are in proportion to their length.  Both forms are therefore smooth in the length as well, which no
-    exact solution changes.
+    exact solution changes.  States of a closed system are projected onto the closures in the same way.
     """
 
     def __init__(self, system: System, applied: Forces, origin: float):
@@ -45,7 +50,7 @@ class EquationsOfMotion:
         self._quaternions = [at for _, at in quaternions(system)]
 
     def split(self, t: float, y: Array) -> tuple[Array, Array]:
-        """q and v of a state, with unit quaternions."""
+        """q and v of a state, with unit quaternions and on the closures."""
         if not np.isfinite(y).all():
             raise self._diverged(t)
         q, v = np.array(y[: self.system.nq]), np.array(y[self.system.nq :])
@@ -53,6 +58,11 @@ class EquationsOfMotion:
             q[at] /= np.linalg.norm(q[at])
         for joint in self.applied.driven:
             joint.put(self.origin + t, q, v)
+        if self.system.closures:
+            try:
+                q, v = project(self.system, q, v)
+            except DynamicsError as error:
+                raise self._stuck(t, error) from error
         return q, v
 
     def forces(self, t: float, q: Array, v: Array) -> tuple[Array, list[Array]]:
@@ -110,11 +120,29 @@ class EquationsOfMotion:
         q, v = self.split(t, y)
         tau, wrenches = self.forces(t, q, v)
         vdot = np.array(rates[self.system.nq :])
-        left = self._evaluated(t, inverse_dynamics, wrenches, q, v, vdot) - tau
+        excess = self._evaluated(t, inverse_dynamics, wrenches, q, v, vdot) - tau
         for body, rate in self._rates(t).items():
             place = self.system.layout[body].v_joint
-            left[place] = vdot[place] - rate
-        return np.concatenate([rates[: self.system.nq] - self._qdot(q, v, y), left])
+            excess[place] = vdot[place] - rate
+        if self.system.closures:
+            excess = self._closed_residual(q, v, vdot, excess)
+        return np.concatenate([rates[: self.system.nq] - self._qdot(q, v, y), excess])
+
+    def _closed_residual(self, q: Array, v: Array, vdot: Array, excess: Array) -> Array:
+        """Accelerations too many along the freedoms, by the forces that are missing there, and across the closures.
+
+        Accelerations of closure rows are differences of their velocities along the motion.
+        """
+        s = self.system
+        basis = row_space(s, q).basis
+        ahead, behind = (
+            evaluated(
+                s, "row_rates", (evaluated(s, "integrate", (q, v, np.array([dt]))), v + dt * vdot)
+            )
+            for dt in (NUDGE, -NUDGE)
+        )
+        across = evaluated(s, "correction", (q, (ahead - behind) / (2.0 * NUDGE)))
+        return basis @ (basis.T @ excess) + across
 
     def _diverged(self, t: float) -> SimulationError:
         return SimulationError(
@@ -136,9 +164,12 @@ class EquationsOfMotion:
         try:
             return dynamics(self.system, *arguments, external=external)
         except DynamicsError as error:
-            raise SimulationError(
-                f"the simulation of {self.system.name!r} got stuck at t = {self.origin + t:.6g} s: {error}"
-            ) from error
+            raise self._stuck(t, error) from error
+
+    def _stuck(self, t: float, error: DynamicsError) -> SimulationError:
+        return SimulationError(
+            f"the simulation of {self.system.name!r} got stuck at t = {self.origin + t:.6g} s: {error}"
+        )
 
 
 class PeerRun:

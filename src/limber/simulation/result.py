@@ -17,6 +17,7 @@ from limber.assembly.system import System
 from limber.bodies.beam_forces import section_forces_of
 from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, array, shown
+from limber.constraints import constraint_forces, constraint_residual
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 from limber.registry import registered
 from limber.short_repr import short_repr
@@ -325,6 +326,23 @@ class Result:
         work, external, dissipation, actions = supplied.T
         residual = change - supplied.sum(axis=1)
         return PowerAudit(self.energy, work, external, dissipation, actions, residual)
+
+    # --- closures ---------------------------------------------------------------------------------
+
+    def constraint_forces(self, name: str | None = None) -> Any:
+        """What the closures exert on their ends b: {name: (n, 6)}, or one of them; see `lb.constraint_forces`."""
+        external: Any = dict(self.external) or None
+        if name is not None and name not in self.system.closures:
+            known = ", ".join(map(repr, self.system.closures)) or "none"
+            raise ArgumentValueError(
+                f"name={shown(name)} is not a closure of {self.system.name!r}; its closures are: {known}."
+            )
+        found = constraint_forces(self.system, self.q, self.v, self.tau, external=external)
+        return found if name is None else found[name]
+
+    def constraint_residual(self) -> tuple[Array, Array]:
+        """By how much the closures are violated, (n, rows) in position and in velocity; see `lb.constraint_residual`."""
+        return constraint_residual(self.system, self.q, self.v)  # type: ignore[return-value]
 
     # --- pictures ---------------------------------------------------------------------------------
 

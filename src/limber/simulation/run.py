@@ -21,7 +21,7 @@ from limber.interrupts import keep_interrupts
 from limber.kernels import layout as L
 from limber.simulation.crossings import Crossings
 from limber.simulation.events import Event
-from limber.simulation.memory import implicit_sizes, side_by_side
+from limber.simulation.memory import closure_sizes, implicit_sizes, side_by_side
 from limber.simulation.motions import DrivenJoint
 from limber.simulation.signals import SIGNATURE, Failures, Signal, callback
 
@@ -110,6 +110,8 @@ class Run:
         self._prepare_memory(y, len(events))
         self._prepare_clock(length)
         self._prepare_context(len(events))
+        if system.closures:
+            self._prepare_closures()
         self._engine = integrators.load("simulate")
         self.crossings = Crossings(system, events, self._sides, self.rates, self._first_step)
         if events:
@@ -131,15 +133,16 @@ class Run:
         arrays, addresses = side_by_side(
             n, R.CLOCK, R.SHARED_SIZE, len(const), int(packed.topo[L.WORK_SIZE]), rates * n,
             2 * n + rates + R.STEP_SIZE + 5 * events, nv + 6 * len(forces.wrenches), nv, 3 * events,
-            nv * moving, n * moving, sum(values), *(implicit_sizes(self.system, self._stateful) if implicit else ()),
+            nv * moving, n * moving, sum(values), *closure_sizes(self.system),
+            *(implicit_sizes(self.system, self._stateful) if implicit else ()),
         )  # fmt: skip
         (
             self.y, self.clock, self._shared, self._const, self._work, self._k, self._scratch, self._forces,
-            _applied, self._sides, _parts, _spare, _motions, *memory
+            _applied, self._sides, _parts, _spare, _motions, _closures, _geometry, *memory
         ) = arrays  # fmt: skip
         (
             _, _, self._shared_at, self._const_at, self._work_at, _, _, self._forces_at, self._applied_at, _,
-            self._parts_at, self._spare_at, self._motions_at, *_
+            self._parts_at, self._spare_at, self._motions_at, self._closures_at, self._geometry_at, *_
         ) = addresses.tolist()  # fmt: skip
         self.y[: len(y)], self._const[:] = y, const
         self._memory = addresses[len(arrays) - len(memory) :]
@@ -182,6 +185,19 @@ class Run:
             R.WRENCH_PARTS: self._parts_at, R.SPARE_RATES: self._spare_at,
         }  # fmt: skip
         self._context = np.array([context.get(i, 0) for i in range(R.CONTEXT)], dtype=np.int64)
+
+    def _prepare_closures(self) -> None:
+        """Give the compiled code what it needs to meet the closures; see `integrators.projection`."""
+        s, geometry = self.system, self.system.geometry
+        context = {
+            R.CLOSURE_ROWS: s.rows, R.CLOSURE_SCRATCH: self._closures_at,
+            R.GEOMETRY_TOPO: geometry.topo.ctypes.data, R.GEOMETRY_CONST: geometry.const.ctypes.data,
+            R.GEOMETRY_WORK: self._geometry_at, R.VIOLATIONS: native.address("violations"),
+            R.ROW_RATES: native.address("row_rates"), R.CORRECTION_SWEEP: native.address("correction"),
+            R.PROJECTION: integrators.address("engine_projection"),
+        }  # fmt: skip
+        for place, value in context.items():
+            self._context[place] = value
 
     def _signal_records(self) -> np.ndarray:
         """The signals as `integrators.rates` reads them; their values lie behind each other."""
@@ -264,7 +280,8 @@ class Run:
     def _prepare(self, method: Method) -> None:
         """Load the code that a method needs; it is compiled if this machine has not done so yet."""
         if method.implicit and not self._context[R.IMPLICIT]:
-            self._context[R.IMPLICIT_SWEEP] = native.address("articulated_sweep")
+            sweep = "closed" if self.system.closures else "articulated"
+            self._context[R.IMPLICIT_SWEEP] = native.address(f"{sweep}_sweep")
             self._context[R.IMPLICIT] = integrators.address("engine_implicit")
 
     def advance(self, method: Method, until: float, steps: int) -> int:
@@ -320,6 +337,9 @@ class Run:
 
     def _why_stuck(self, method: Method) -> str:
         s, y = self.system, self.state
+        gap, row = self._shared[[R.GAP, R.GAP_ROW]]
+        if gap > 0.0:
+            return self._why_open(method, float(gap), int(row))
         step = self.clock[R.STEP]
         rates = self._k[: len(y)]
         bad = np.flatnonzero(~np.isfinite(rates))
@@ -340,6 +360,23 @@ class Run:
         return (
             f"the simulation of {s.name!r} got stuck at t = {self.t:.6g} s: {what}; the largest part of the state is "
             f"{part}, which is {y[i]:.3g}. {advice}"
+        )
+
+    def _why_open(self, method: Method, gap: float, row: int) -> str:
+        s = self.system
+        name = next(n for n, rows in s.closure_rows.items() if rows.start <= row < rows.stop)
+        if method.adaptive:
+            what = "where the motion goes on, however short the step"
+            advice = (
+                "The mechanism is locked there, or its lengths do not fit together; look at the result so far "
+                "(error.result)."
+            )
+        else:
+            what = f"after the next fixed step of {self.clock[R.STEP]:.2g} s"
+            advice = 'Take a smaller step, or an adaptive method such as method="dop853".'
+        return (
+            f"the closures of {s.name!r} cannot be met any more after t = {self.t:.6g} s: {name!r} is off by {gap:.3g} (rad or m) "
+            f"{what}. {advice}"
         )
 
 

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, unit_quaternion
 from limber.dynamics import kinetic_energy, potential_energy
-from limber.dynamics.closed import refuse_closures
 from limber.dynamics.evaluate import check_system, node_pairs, quaternions
 from limber.dynamics.limits import warn_outside_limits
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
 from limber.integrators.methods import method_named, method_names
+from limber.simulation.closed_states import closed_state, warn_of_redundancy
 from limber.simulation.endless import Repetitions, endless
 from limber.simulation.events import Event, Happened
 from limber.simulation.motions import AGREES, driven_joints, refuse_unsteady, start_on
@@ -64,7 +64,7 @@ def simulate(
     Parameters
     ----------
     q0, v0 : the initial state; by default the neutral configuration at rest.  A ModelWarning tells of joints that start
-        far outside of their limits, where stops throw them back.
+        far outside of their limits, where stops throw them back.  Closures must be met (`assemble`, `project`).
     torque : None; a constant (nv,), or (r,) of the joints alone; a `Table`; a function (t, q, v) -> tau; a
         compiled function with an `address`, void f(double t, const double *q, const double *v, double *tau),
         such as `numba.cfunc` makes; or a callable object with a `sample_time`, called at its times and held
@@ -93,13 +93,13 @@ def simulate(
         behind it; a run that is killed leaves them there (`Result.load` finds them).  An older file stays until
         the run has ended.
 
-    Quaternions keep unit length.  A run that an event stops has the state there as its last row.  A run that is
+    Quaternions keep unit length, and closures stay met: every step, output row and event is projected onto them, in
+    position and velocity.  A run that an event stops has the state there as its last row.  A run that is
     interrupted (Ctrl-C) returns the result so far; one that gets stuck raises SimulationError.  That error holds the
     result so far in `error.result`, and so does an error of a torque function or of a file that cannot be written, and
     an exception that the handler of a signal raises.
     """
     check_system(system)
-    refuse_closures(system, "lb.simulate")
     start = number("t0", t0)
     end = number("t_end", t_end)
     if not end > start:
@@ -137,6 +137,9 @@ def simulate(
         f"the configuration that {system.name!r} starts from, {'the neutral one' if q0 is None else 'q0'},",
         "stops push back from the start. Give q0 within the limits.",
     )
+    start_name = "the neutral configuration" if q0 is None else "q0"
+    q, v = closed_state(system, q, v, start_name, "q0, v0")
+    warn_of_redundancy(system, q)
     if peer:
         if listed or save is not None:
             raise ArgumentValueError(
@@ -344,7 +347,8 @@ def _acted(run: Run, event: Event) -> bool:
         raise ArgumentTypeError(f'{what} must return None, "stop" or (q, v), got {shown(answer)}.')
     q, v = answer
     before = _energy(s, y)
-    changed = np.concatenate([_coordinates(s, f"q of {what}", q), _speeds(s, f"v of {what}", v)])
+    q, v = _coordinates(s, f"q of {what}", q), _speeds(s, f"v of {what}", v)
+    changed = np.concatenate(closed_state(s, q, v, f"the state that {what} returns", "q, v"))
     for joint in run.forces.driven:
         for part in (joint.q, slice(s.nq + joint.v.start, s.nq + joint.v.stop)):
             if not np.allclose(changed[part], y[part], rtol=AGREES, atol=AGREES):

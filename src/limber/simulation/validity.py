@@ -11,6 +11,7 @@ import numpy as np
 from limber.assembly.singular import judge, pivots_large
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.dynamics.closure_loads import loads_in_motion
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.loads import LOADED, described_load, loaded_structures
 from limber.dynamics.theory import (
@@ -152,6 +153,8 @@ def _loaded(result: Result, rows: Array) -> Iterator[tuple[str, str]]:
     seen = result.rows(rows)
     given = (seen.q, seen.v, seen.vdot)
     external: Any = dict(seen.external) or None
+    if s.closures:
+        external = loads_in_motion(s, *given, seen.tau, external)
     for found in loaded_structures(s, *given, external):
         yield found.name, described_load(found, f" at t = {seen.t[found.row]:.6g} s")
     if not beams.names:

@@ -1,0 +1,240 @@
+"""States that meet the closures: where a step, dense output or an event leads to is brought back onto them.
+
+The error of a step takes q and v away from the closures by no more than the tolerance.  q takes steps of Gauss and
+Newton until the closures are met, and v loses what violates them,
+
+    q <- q (+) P^-1 A^T (A P^-1 A^T)^-1 (-violations),     v <- v - P^-1 A^T (A P^-1 A^T)^-1 A v,
+
+which are the least changes in the metric P (`kernels.closed.correction`).  P is the mass matrix M and, in implicit
+steps, M + c D + c^2 K, which leaves stiff modes where the step has put them.  A change of the size of the error keeps
+the order of the method, and there is nothing to tune.
+
+Where a mechanism is singular, two branches of its motion cross.  Accelerations are smooth along each of them, but off
+them they grow with the inverse square of the distance from the singular position, so the stages of an explicit step
+have to meet the closures as well.  An explicit method with projected stages is the same method for the rates
+f(projection(y)), which keeps its order.  It costs several times as much, and is done for PROJECTED steps after a rejected
+one.  Even so rounding grows with the third power of the inverse distance (`rounding`), so that near a singular position a
+shorter step does not have a smaller error.  Steps pass through such positions and do not end at them.
+
+Compiled only.
+"""
+
+from limber.kernels.layout import COLUMNS, END, F_DONE, F_ROWS, FRONT, NQ, NV, W_L, W_SIZE
+from limber.kernels.manifold import integrate
+from limber.kernels.scalar import kernel
+from limber.kernels.step import normalize
+from limber.native.pointers import call_projection, call_sweep, numbers_at, shifted, words_at
+
+from .context import (
+    AVOIDED_STEPS,
+    BEST_CONDITION,
+    CLOSURE_ROWS,
+    CLOSURE_SCRATCH,
+    CONDITION,
+    CONST,
+    CORRECTION_SWEEP,
+    GAP,
+    GAP_ROW,
+    GEOMETRY_CONST,
+    GEOMETRY_TOPO,
+    GEOMETRY_WORK,
+    MEMORY,
+    NEW_CONDITION,
+    PROJECTED_STEPS,
+    PROJECTION,
+    ROW_RATES,
+    SHARED,
+    STIFFENED_FREE,
+    TOPO,
+    VIOLATIONS,
+    WORK,
+    WORST_CONDITION,
+)
+from .method_record import IS_IMPLICIT
+from .rates import tolerance
+
+#: Rows are met if they are off by less than MET, in rad, m and the units of relations; their speeds are compared with
+#: this times the largest speed, or times 1.  Corrections are made until then or as long as they help.
+MET, STEPS = 1e-15, 20
+#: A state whose closures are farther off than this after all steps does not meet them.
+NEARLY_MET = 1e-10
+#: So many steps after a rejected one have projected stages, and those from where the `condition` of the rows is beyond
+#: TOWARD times the best so far.
+PROJECTED, TOWARD = 10, 10.0
+#: A position is next to a singular one if the condition is beyond NEAR times the best so far, and as good as singular
+#: beyond SINGULAR times.  So many times a step that comes from elsewhere and ends at a singular position, or has some
+#: error and a stage next to one, is replaced by one that is SHORTER, so that its stages lie elsewhere.
+NEAR, SINGULAR, AVOIDED, SHORTER = 1e3, 1e7, 4, 0.8
+#: The error of a step with a stage next to a singular position is estimated badly, and must be this small.
+SURE = 0.1
+#: The rounding in the violations of rows, m or rad, and the largest error of speeds for which it is held responsible, as a
+#: part of them; the second is for steps that start next to a singular position, where the rate at the start is uncertain.
+ROUNDING, MOST_ROUNDING, MOST_ROUNDING_NEAR = 2e-16, 1e-9, 1e-7
+
+
+@kernel
+def largest(x, n):
+    """The largest of the absolute values of n numbers, which is not a number if one of them is not."""
+    size = 0.0
+    for i in range(n):
+        if not abs(x[i]) <= size:
+            size = abs(x[i])
+    return size
+
+
+@kernel
+def violations(context, q, out):
+    """By how much the closure rows are off at q, in `out`; returns the largest."""
+    topo, const = words_at(context[GEOMETRY_TOPO]), numbers_at(context[GEOMETRY_CONST])
+    work = numbers_at(context[GEOMETRY_WORK])
+    call_sweep(context[VIOLATIONS], topo, const, work, q, q, q, 0, topo, const, out)
+    return largest(out, context[CLOSURE_ROWS])
+
+
+@kernel
+def row_rates(context, q, v, out):
+    """The velocities of the closure rows, in `out`; returns the largest."""
+    topo, const = words_at(context[GEOMETRY_TOPO]), numbers_at(context[GEOMETRY_CONST])
+    work = numbers_at(context[GEOMETRY_WORK])
+    call_sweep(context[ROW_RATES], topo, const, work, q, v, q, 0, topo, const, out)
+    return largest(out, context[CLOSURE_ROWS])
+
+
+@kernel
+def project_coordinates(context, metric, q, off, dv, there):
+    """Move q onto the closures: (by how much they are off in the end, steps taken)."""
+    topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
+    nq, steps = topo[NQ], 0
+    size = violations(context, q, off)
+    while not size <= MET and steps < STEPS:
+        call_sweep(context[CORRECTION_SWEEP], topo, metric, work, q, q, off, 0, topo, metric, dv)
+        integrate(topo, metric, work, q, dv, -1.0, there)
+        after = violations(context, there, off)
+        if not after < size:
+            break
+        for i in range(nq):
+            q[i] = there[i]
+        size = after
+        steps += 1
+    return size, steps
+
+
+@kernel
+def project_speeds(context, metric, q, v, off, dv, there):
+    """Take from v what violates the closures; returns the number of corrections."""
+    topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
+    nv, steps = topo[NV], 0
+    size = row_rates(context, q, v, off)
+    limit = MET * max(1.0, largest(v, nv))
+    while not size <= limit and steps < STEPS:
+        call_sweep(context[CORRECTION_SWEEP], topo, metric, work, q, v, off, 0, topo, metric, dv)
+        for i in range(nv):
+            there[i] = v[i] - dv[i]
+        after = row_rates(context, q, there, off)
+        if not after < size:
+            break
+        for i in range(nv):
+            v[i] = there[i]
+        size = after
+        steps += 1
+    return steps
+
+
+@kernel
+def project(context, metric, y):
+    """Bring the state y onto the closures: 0 if it was there, 1 if it was moved, -1 if the closures cannot be met near it.
+
+    metric: the constants of the system whose mass matrix is P.  SHARED tells by how much and where closures are not met.
+    """
+    topo, shared = words_at(context[TOPO]), numbers_at(context[SHARED])
+    rows = context[CLOSURE_ROWS]
+    off = numbers_at(context[CLOSURE_SCRATCH])
+    dv = shifted(off, rows)
+    there = shifted(dv, topo[NV])
+    normalize(topo, y)
+    gap, moved = project_coordinates(context, metric, y, off, dv, there)
+    if not gap <= NEARLY_MET:
+        shared[GAP] = violations(context, y, off)
+        for i in range(rows):
+            if abs(off[i]) == shared[GAP]:
+                shared[GAP_ROW] = i
+        return -1
+    shared[GAP] = 0.0
+    moved += project_speeds(context, metric, y, shifted(y, topo[NQ]), off, dv, there)
+    return 1 if moved > 0 else 0
+
+
+@kernel
+def condition(context):
+    """The largest ratio of the size of a row to the pivot of another one, redundant rows aside, at the last correction.
+
+    `kernels.fronts` leaves the inverses of the pivots on the diagonals and the gains g beside them.  The size of row i
+    is L_ii before any row was eliminated, which is the sum of its pivot and of g_ji^2 times the pivots of the rows j before.
+    """
+    topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
+    most = 0.0
+    for k in range(0, topo[END], COLUMNS):
+        front = topo[k + FRONT]
+        if front != 0:
+            n, at = topo[front + F_ROWS], topo[front + W_L]
+            inverse, largest_size = 0.0, 0.0
+            for i in range(topo[front + F_DONE]):
+                d, size = work[at + i * n + i], 0.0
+                if d * work[topo[front + W_SIZE] + i] >= 1.0:  # it is not redundant
+                    size = 1.0 / d
+                for j in range(i):
+                    before = work[at + j * n + j]
+                    if before > 0.0:
+                        size += work[at + j * n + i] ** 2 / before
+                inverse, largest_size = max(inverse, d), max(largest_size, size)
+            most = max(most, largest_size * inverse)
+    return most
+
+
+@kernel
+def avoidable(clock, error):
+    """Whether a step is in trouble because of a singular position, which a somewhat shorter one may avoid."""
+    near = NEAR * clock[BEST_CONDITION]
+    if near == 0.0 or clock[AVOIDED_STEPS] >= AVOIDED or clock[CONDITION] > near:
+        return False
+    if clock[NEW_CONDITION] > SINGULAR * clock[BEST_CONDITION]:
+        return True
+    return error > SURE and clock[PROJECTED_STEPS] > 0.0 and clock[WORST_CONDITION] > near
+
+
+@kernel
+def follow_condition(clock):
+    """Take note of the condition of the rows where a step has ended, and of whether the next one has projected stages."""
+    now = max(clock[NEW_CONDITION], 1.0)
+    best = min(now, clock[BEST_CONDITION]) if clock[BEST_CONDITION] > 0.0 else now
+    clock[CONDITION], clock[BEST_CONDITION], clock[AVOIDED_STEPS] = now, best, 0.0
+    clock[PROJECTED_STEPS] = max(clock[PROJECTED_STEPS] - 1.0, 1.0 if now > TOWARD * best else 0.0)
+
+
+@kernel
+def rounding(context, clock, h, y, rtol, atol):
+    """What rounding next to a singular position adds to the error of an explicit step of length h, over the tolerance.
+
+    At the distance d from it, rows are in the condition 1 / d^2.  Coordinates are off by ROUNDING / d, speeds by
+    ROUNDING v / d^2 and accelerations by ROUNDING v^2 / d^3.
+    """
+    topo = words_at(context[TOPO])
+    speed = largest(shifted(y, topo[NQ]), topo[NV])
+    if clock[PROJECTED_STEPS] == 0.0:
+        return 0.0
+    error = h * ROUNDING * speed**2 * clock[WORST_CONDITION] ** 1.5
+    most = MOST_ROUNDING
+    if clock[CONDITION] > NEAR * clock[BEST_CONDITION]:
+        most = MOST_ROUNDING_NEAR
+    return min(error, most * max(1.0, speed)) / tolerance(rtol, atol, speed, speed)
+
+
+@kernel
+def close(context, method, y):
+    """`project` y, if there are closures, in the metric of the last step of a method."""
+    if context[CLOSURE_ROWS] == 0:
+        return 0
+    metric = context[CONST]
+    if method[IS_IMPLICIT] != 0.0:
+        metric = words_at(context[MEMORY])[STIFFENED_FREE]
+    return call_projection(context[PROJECTION], context, numbers_at(metric), y)

@@ -1,0 +1,66 @@
+"""States that a simulation of a closed system is given: they meet the closures, or are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.constraints import freedoms, project
+from limber.dynamics.closing import worst
+from limber.dynamics.evaluate import evaluated
+from limber.errors import ArgumentValueError, ModelWarning, warn
+
+#: Closures that are off by less than this, in rad and m, or whose speeds are by this part of the largest speed or of 1,
+#: are met by projection.
+SMALL = 1e-6
+#: Rows are independent if random demands on them are met to this part.
+MET = 1e-6
+
+
+def closed_state(
+    system: System, q: Array, v: Array, what: str, instead: str
+) -> tuple[Array, Array]:
+    """(q, v) on the closures of a system, which must be off by no more than a small error.
+
+    what, instead : the state in words, and the names (q, v) of what to give instead.
+    """
+    if not system.closures:
+        return q, v
+    off = evaluated(system, "violations", (q,))
+    if not np.abs(off).max(initial=0.0) <= SMALL:
+        name = instead.split(", ", maxsplit=1)[0]
+        raise ArgumentValueError(
+            f"{what} does not meet the closures of {system.name!r}: {worst(system, off)}. Take "
+            f"{name} = lb.assemble(system, guess), or lb.project(system, q) for one that is nearly right."
+        )
+    rates = evaluated(system, "row_rates", (q, v))
+    if not np.abs(rates).max(initial=0.0) <= SMALL * max(1.0, np.abs(v).max(initial=0.0)):
+        said = worst(system, rates, "is off by {:.3g} (rad/s or m/s)")
+        raise ArgumentValueError(
+            f"the speeds of {what} violate the closures of {system.name!r}: {said}. Take "
+            f"{instead} = lb.project(system, {instead}), which changes them as little as possible."
+        )
+    q, v = project(system, q, v)
+    return q, v
+
+
+def warn_of_redundancy(system: System, q: Array) -> None:
+    """Warn of closures whose rows depend on each other, with the rank and their names.
+
+    Rows are independent if a correction meets random demands on all of them, which takes O(N) to see.
+    """
+    if not system.closures:
+        return
+    demands = np.random.default_rng(0).normal(size=system.rows)
+    answer = evaluated(system, "row_rates", (q, evaluated(system, "correction", (q, demands))))
+    if np.abs(answer - demands).max() > MET:
+        found = freedoms(system, q)
+        if found.redundant:
+            parts = ", ".join(f"{count} of {name!r}" for name, count in found.redundant.items())
+            warn(
+                f"the closures of {system.name!r} are redundant where the simulation starts: {found.rank} of {system.rows} rows "
+                f"are independent, and {found.number} freedom(s) remain. Superfluous where the others are kept: {parts}. The "
+                "motion is unique nevertheless; not all of their forces are (lb.constraint_forces).",
+                ModelWarning,
+            )
