@@ -142,6 +142,7 @@ registry.register(
         "FlexibleBody.report": "limber.structures:report",
         "BodyReport.plot": "limber.plotting:plot_body",
         "BodyReport.html": "limber.viewer:body_page",
+        "forward_dynamics.methods": "limber.algebra.algorithms:METHODS",
         "io.Scenario": "limber.scenarios:Scenario",
         "io.load_scenario": "limber.scenarios:load_scenario",
         "io.schema": "limber.scenarios:schema",

@@ -19,7 +19,7 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.closed import refuse_closures
 from limber.dynamics.evaluate import External
-from limber.dynamics.forward import MORE_METHODS
+from limber.dynamics.forward import Method
 from limber.errors import DynamicsError
 
 
@@ -242,4 +242,7 @@ def _as_method(name: str, algorithm: Callable[[Operators, Array, Array], Array])
     return method
 
 
-MORE_METHODS.update({name: _as_method(name, algorithm) for name, algorithm in ALGORITHMS.items()})
+#: The algorithms as methods of `lb.forward_dynamics`, which finds them through `limber.registry`.
+METHODS: dict[str, Method] = {
+    name: _as_method(name, algorithm) for name, algorithm in ALGORITHMS.items()
+}

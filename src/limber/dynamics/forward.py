@@ -21,11 +21,12 @@ from limber.dynamics.evaluate import (
 from limber.dynamics.hybrid import Motion, prescribed, with_motion
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import ArgumentValueError, ModelWarning, warn
+from limber.registry import registered
 
 METHODS = ("articulated", "composite")
 
-#: Further methods, f(system, q, v, tau, external) -> vdot of one state; `limber.algebra` adds its own.
-MORE_METHODS: dict[str, Callable[[System, Array, Array, Array, External], Array]] = {}
+#: A further method, f(system, q, v, tau, external) -> vdot of one state.
+Method = Callable[[System, Array, Array, Array, External], Array]
 
 #: A method whose answer differs from that of the articulated sweep by more than this has lost half of its digits.
 LOSS = 1e-8
@@ -66,8 +67,8 @@ def forward_dynamics(
         if answer is not None:
             return answer
     check_system(system)
-    if not isinstance(method, str) or method not in (*METHODS, *MORE_METHODS):
-        known = ", ".join(map(repr, [*METHODS, *MORE_METHODS]))
+    if not isinstance(method, str) or (method not in METHODS and method not in _more_methods()):
+        known = ", ".join(map(repr, [*METHODS, *_more_methods()]))
         raise ArgumentValueError(f"method must be one of {known}, got {shown(method)}.")
     if motion is not None:
         if method != "articulated":
@@ -80,6 +81,11 @@ def forward_dynamics(
     if method != "articulated":
         return _compared(system, q, v, tau, external, method)
     return _swept(system, q, v, tau, external, method)
+
+
+def _more_methods() -> dict[str, Method]:
+    """Further methods by name, those of `limber.algebra`, which is imported when they are first used."""
+    return registered("forward_dynamics.methods")
 
 
 def _swept(system: System, q, v, tau, external: External | None, method: str) -> Array:
@@ -98,8 +104,8 @@ def _compared(system: System, q, v, tau, external: External | None, method: str)
     lose.
     """
     exact = forward_dynamics(system, q, v, tau, external=external)
-    if method in MORE_METHODS:
-        answer = _one_by_one(system, q, v, tau, external, MORE_METHODS[method])
+    if method not in METHODS:
+        answer = _one_by_one(system, q, v, tau, external, _more_methods()[method])
     else:
         found = ready_answer(system, method, external, q, v, tau)
         answer = _swept(system, q, v, tau, external, method) if found is None else found

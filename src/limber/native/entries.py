@@ -116,9 +116,8 @@ def _of_forces(kernel):
 
 
 def _of_motion_and_forces(kernel):
-    return (
-        kernel.py_func
-    )  # it has the signature; a function that calls it would be compiled once more
+    # it has the signature; a function that calls it would be compiled once more
+    return getattr(kernel, "py_func", kernel)
 
 
 def _of_motion_and_forces_by_matrix(kernel):
