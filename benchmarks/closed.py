@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pinocchio as pin
+from measure import RESULTS, best, record
 
 import limber as lb
 from limber.dynamics.rows import closure_jacobian
-from measure import RESULTS, best, record
 
 #: Largest difference of accelerations from Pinocchio's, relative to the largest acceleration.
 EQUAL = 1e-5
@@ -60,7 +60,11 @@ class Twin:
 
         redundant : closure rows depend on each other, so that `constraintDynamics` needs a proximal term as well.
         """
-        direct = pin.ProximalSettings(1e-10, 1e-8, 20) if redundant else pin.ProximalSettings(1e-12, 0.0, 1)
+        direct = (
+            pin.ProximalSettings(1e-10, 1e-8, 20)
+            if redundant
+            else pin.ProximalSettings(1e-12, 0.0, 1)
+        )
         data, *closed = self._started()
         pin.initConstraintDynamics(self.model, data, *closed)
         given = self.model, data, q, v, tau, *closed, direct
@@ -210,9 +214,7 @@ def compare(group, what, twin, q, redundant=False, solve_densely=False):
 def linear(group, what, per, small, large, limit=1.3):
     """Record how much more a unit costs in a large system than in a small one."""
     ratio = per[large] / per[small]
-    record(
-        group, f"per {what}, {large:,} over {small:,}", ratio, "", f"<= {limit}", ratio <= limit
-    )
+    record(group, f"per {what}, {large:,} over {small:,}", ratio, "", f"<= {limit}", ratio <= limit)
 
 
 def chains():

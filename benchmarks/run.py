@@ -15,13 +15,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+import closed
 import numba
 import numpy as np
 import pinocchio as pin
+from measure import RESULTS, best, record
 from rich.console import Console
 from rich.table import Table
 
-import closed
 import limber as lb
 from limber import native
 from limber.dynamics import sweep
@@ -32,8 +33,6 @@ from limber.native.decorators import NUMBERS, WORD, WORDS, entry
 from limber.native.pointers import shifted
 from limber.native.record import PIVOTS
 from limber.native.vectors import pointer
-from measure import RESULTS, best, record
-
 
 # --- systems --------------------------------------------------------------------------------------
 

@@ -39,13 +39,13 @@ from .layout import (
     DOFS,
     END,
     F_DONE,
+    F_ON,
     F_ROWS,
     FRONT,
     INBOARD,
     J_NU,
     JOINT_WORK,
-    K_AT,
-    K_BODY,
+    K_C,
     K_FACTOR,
     K_FIRST,
     K_KIND,
@@ -59,7 +59,6 @@ from .layout import (
     Q_JOINT,
     RELATED,
     V_JOINT,
-    W_C,
     W_JOINT,
     W_ZF,
     WORK,
@@ -100,7 +99,7 @@ def condense_with_rows(topo, const, work, q, v, tau, k, still):
     condense_joint(topo, const, work, q, v, tau, k, p)
     if still != 0:
         still_joint(topo, work, k)
-    if topo[front + F_DONE] < topo[front + F_ROWS]:
+    if topo[front + F_ON] < topo[front + F_ROWS]:
         rows_past_joint(topo, work, k)
         rows_to_parent(topo, work, k)
 
@@ -175,13 +174,8 @@ def correction(topo, const, work, q, rows, out):
 def accelerate_rows(topo, work, rows):
     """Demand the accelerations `rows` of the closure rows."""
     for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
-        if topo[c + K_KIND] == RELATED:
-            k, at = topo[topo[c + K_TERM]], topo[topo[c + K_TERM] + 2]
-        else:
-            k, at = topo[c + K_BODY[1]], topo[c + K_AT[1]]
-        at += topo[topo[k + FRONT] + W_C]
         for j in range(topo[c + K_ROWS]):
-            work[at + j] -= rows[topo[c + K_FIRST] + j]
+            work[topo[c + K_C] + j] -= rows[topo[c + K_FIRST] + j]
 
 
 @kernel

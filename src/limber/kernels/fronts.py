@@ -17,7 +17,18 @@ eliminated, L therefore has the rank of A, and the rows of the closure are elimi
     lambda_i = -(U_i . a + c_i + sum_j L_ij lambda_j) / L_ii,   P <- P + U_i U_i^T / L_ii, ...
 
 Rows of one body are thus never in the way of other bodies: the cost is linear in the number of bodies if the number
-of rows that pass through each is bounded, however many loops there are.
+of rows that pass through each is bounded, however many loops there are.  Rows that meet nowhere outboard of the body
+where they are eliminated have L_ij = 0 there, which is neither stored nor computed.
+
+Many rows may end on one body, as those of arms that hold one object do.  What they do to this hub are combinations C of
+its 6 + m motions, and these take the place of the rows from the hub inward: row b of a hub has a unit wrench, or a
+unit force on a mode.  Where row i is eliminated, its other end has brought its own U_i, c_i and L_ij.  It then takes the
+hub's part over (`take_over`):
+
+    row_i <- row_i + sum_b C_ib row_b   of U, c and L (its rows and columns),     lambda_b <- lambda_b + C_ib lambda_i
+
+A row of a hub is not eliminated: its multiplier is the sum of what the rows on this hub exert.  The pivots are those that
+the rows would have without it, but k arms on one object cost k times as much as one.
 
 Rows may depend on each other.  Then a pivot is zero but for rounding, and c is so too; 1 / L_ii is replaced by
 `inverse`, which goes to zero there, so that the multiplier of that row is zero.  What is rounding follows from the
@@ -38,8 +49,14 @@ from .layout import (
     DOFS,
     END,
     F_DONE,
+    F_HUB,
     F_LIST,
+    F_MOBILITY,
+    F_MOTIONS,
+    F_ON,
+    F_ROW,
     F_ROWS,
+    F_STRIDE,
     F_UP,
     FRONT,
     I_BIAS,
@@ -52,8 +69,13 @@ from .layout import (
     MOVED_BY,
     ORIGIN,
     PARENT,
+    R_END,
+    R_HUB,
+    R_OWN,
+    R_TAIL,
     RIGIDLY,
     ROT,
+    ROW_RECORD,
     W_C,
     W_DF,
     W_E,
@@ -61,6 +83,7 @@ from .layout import (
     W_JOINT,
     W_L,
     W_LAMBDA,
+    W_MOBILITY,
     W_MU,
     W_NODE,
     W_NS,
@@ -100,11 +123,29 @@ def clear(topo, work):
             zero(work, topo[front + W_U], 6 * n)
             zero(work, topo[front + W_UF], topo[k + MODES] * n)
             zero(work, topo[front + W_E], topo[k + DOFS] * n)
-            zero(work, topo[front + W_L], n * n)
+            zero(work, topo[front + W_MOBILITY], topo[front + F_MOBILITY])
             zero(work, topo[front + W_C], n)
             zero(work, topo[front + W_SIZE], n)
             zero(work, topo[front + W_US], topo[k + MODES] * n)
             zero(work, topo[front + W_NS], 2 * n)
+            if topo[front + F_MOTIONS] != 0:
+                start_hub(topo, work, k)
+
+
+@kernel
+def start_hub(topo, work, k):
+    """The rows of a hub, body k, in its own front, which must be zero; their multipliers are zero so far."""
+    front = topo[k + FRONT]
+    n = topo[front + F_ROWS]
+    j = topo[front + F_HUB]
+    for i in range(6):
+        work[topo[front + W_U] + 6 * (j + i) + i] = 1.0
+        work[topo[front + W_NS] + 2 * (j + i) + i // 3] = 1.0
+    for r in range(topo[k + MODES]):
+        work[topo[front + W_UF] + r * n + j + 6 + r] = 1.0
+        work[topo[front + W_US] + r * n + j + 6 + r] = 1.0
+    for i in range(j, j + topo[front + F_MOTIONS]):
+        work[topo[W_LAMBDA] + topo[topo[front + F_LIST] + i]] = 0.0
 
 
 @kernel
@@ -119,12 +160,14 @@ def add_wrench(topo, work, front, j, moment, force):
 
 
 @kernel
-def add_mobility(work, at, first, n, x, d):
-    """L_ij += x_i x_j d for i <= j from `first` on."""
+def add_mobility(topo, work, front, first, x, d):
+    """L_ij += x_i x_j d for i <= j from `first` on; all these rows must be in one part (`assembly.loops`)."""
+    n = topo[front + F_ROWS]
     for i in range(first, n):
         s = work[x + i] * d
+        row = topo[front + W_L] + i * topo[front + F_STRIDE]
         for j in range(i, n):
-            work[at + i * n + j] += s * work[x + j]
+            work[row + j] += s * work[x + j]
 
 
 @kernel
@@ -175,46 +218,108 @@ def rows_past_modes(topo, work, k):
             store3(work, at + 3, axpy(-e, kf, load3(work, at + 3)))
             work[c + j] += e * nu
         d = work[row + r]
-        add_mobility(work, topo[front + W_L], 0, n, x, d)
+        add_mobility(topo, work, front, 0, x, d)
         for j in range(n):
             work[topo[front + W_SIZE] + j] += work[topo[front + W_US] + r * n + j] * d
             work[x + j] *= d
 
 
 @kernel
+def take_over(topo, work, front, i):
+    """Add to row i of a front, which is eliminated here, what it does by the hubs on which it ends."""
+    row = topo[front + F_ROW] + i * ROW_RECORD
+    for side in range(2):
+        if topo[row + R_HUB[side]] != 0:
+            add_hub(topo, work, front, i, row + R_HUB[side])
+
+
+@kernel
+def add_hub(topo, work, front, i, record):
+    """Add to row i of a front what it does by one hub."""
+    n, first = topo[front + F_ROWS], topo[front + F_DONE]
+    u, c, size = topo[front + W_U], topo[front + W_C], topo[front + W_SIZE]
+    row = topo[front + F_ROW] + i * ROW_RECORD
+    end, own, tail = topo[row + R_END], topo[row + R_OWN], topo[row + R_TAIL]
+    at, hub = topo[record + 1], topo[record + 2]
+    for b in range(topo[record]):
+        x = work[at + b]
+        h = hub + b
+        store3(work, u + 6 * i, axpy(x, load3(work, u + 6 * h), load3(work, u + 6 * i)))
+        store3(work, u + 6 * i + 3, axpy(x, load3(work, u + 6 * h + 3), load3(work, u + 6 * i + 3)))
+        work[c + i] += x * work[c + h]
+        work[size + i] += x * x * work[size + h]
+        # the column of i, then its row; L_ii changes with both
+        work[own + i] += x * work[tail + h]
+        for j in range(i + 1, end):
+            work[own + j] += x * work[topo[row + (j - i) * ROW_RECORD + R_TAIL] + h]
+        for j in range(first, h):
+            work[tail + j] += x * work[topo[topo[front + F_ROW] + j * ROW_RECORD + R_OWN] + h]
+        other = topo[topo[front + F_ROW] + h * ROW_RECORD + R_OWN]
+        for j in range(h, n):
+            work[tail + j] += x * work[other + j]
+        work[own + i] += x * work[tail + h]
+
+
+@kernel
+def eliminate_from(topo, work, front, i, j, g):
+    """Subtract g times row i of a front from U, c of row j, and what this leaves of errors from its size."""
+    u, c, size = topo[front + W_U], topo[front + W_C], topo[front + W_SIZE]
+    at = u + 6 * j
+    store3(work, at, axpy(-g, load3(work, u + 6 * i), load3(work, at)))
+    store3(work, at + 3, axpy(-g, load3(work, u + 6 * i + 3), load3(work, at + 3)))
+    work[c + j] -= g * work[c + i]
+    work[size + j] += g * g * work[size + i]
+
+
+@kernel
 def eliminate_among_rows(topo, work, front, i):
-    """Eliminate row i from c, L and U of the rows after it.  Row i of L and its U and c end as the gains; returns 1/D."""
-    n = topo[front + F_ROWS]
-    u, c, row = topo[front + W_U], topo[front + W_C], topo[front + W_L] + i * n
-    d = work[row + i]
-    un, uf = load3(work, u + 6 * i), load3(work, u + 6 * i + 3)
-    for j in range(i + 1, n):
-        x = work[row + j]
-        g = x * d
-        at = u + 6 * j
-        store3(work, at, axpy(-g, un, load3(work, at)))
-        store3(work, at + 3, axpy(-g, uf, load3(work, at + 3)))
-        work[c + j] -= g * work[c + i]
-        work[topo[front + W_SIZE] + j] += g * g * work[topo[front + W_SIZE] + i]
+    """Eliminate row i, with 1/D in place of L_ii, from c, L and U of the rows after it.
+
+    Row i of L ends as the gains; U and c of row i are left as they are.  Returns 1/D.
+    """
+    n, first = topo[front + F_ROWS], topo[front + F_DONE]
+    row = topo[front + F_ROW] + i * ROW_RECORD
+    end, own, tail = topo[row + R_END], topo[row + R_OWN], topo[row + R_TAIL]
+    d = work[own + i]
+    for j in range(i + 1, end):
+        g = work[own + j] * d
+        eliminate_from(topo, work, front, i, j, g)
+        row += ROW_RECORD
+        for s in range(j, end):
+            work[topo[row + R_OWN] + s] -= g * work[own + s]
+        for s in range(first, n):
+            work[topo[row + R_TAIL] + s] -= g * work[tail + s]
+    for j in range(first, n):
+        g = work[tail + j] * d
+        eliminate_from(topo, work, front, i, j, g)
+        row = topo[front + W_L] + j * topo[front + F_STRIDE]
         for s in range(j, n):
-            work[topo[front + W_L] + j * n + s] -= g * work[row + s]
-    for j in range(i + 1, n):
-        work[row + j] *= d
+            work[row + s] -= g * work[tail + s]
+    for j in range(i + 1, end):
+        work[own + j] *= d
+    for j in range(first, n):
+        work[tail + j] *= d
     return d
+
+
+@kernel
+def invert_pivot(topo, work, front, i):
+    """Put 1/D of row i of a front in place of its pivot, once all rows before it are eliminated."""
+    take_over(topo, work, front, i)
+    at = topo[topo[front + F_ROW] + i * ROW_RECORD + R_OWN] + i
+    work[at] = inverse(work[at], work[topo[front + W_SIZE] + i])
 
 
 @kernel
 def eliminate_rows(topo, work, k, p):
     """Eliminate the rows that end at body k from P_R at work[p:], z_R in Z and its other rows."""
     front = topo[k + FRONT]
-    n = topo[front + F_ROWS]
     b = topo[k + WORK]
     u, c = topo[front + W_U], topo[front + W_C]
     A, B, C = load_inertia(work, p)
     moment, force = load3(work, b + Z), load3(work, b + Z + 3)
     for i in range(topo[front + F_DONE]):
-        pivot = topo[front + W_L] + i * n + i
-        work[pivot] = inverse(work[pivot], work[topo[front + W_SIZE] + i])
+        invert_pivot(topo, work, front, i)
         d = eliminate_among_rows(topo, work, front, i)
         un, uf = load3(work, u + 6 * i), load3(work, u + 6 * i + 3)
         gn, gf = scale(d, un), scale(d, uf)
@@ -233,7 +338,7 @@ def eliminate_rows(topo, work, k, p):
 def rows_past_joint(topo, work, k):
     """What the elimination of the joint of body k does to its rows.  E ends as e / D."""
     front = topo[k + FRONT]
-    n, first = topo[front + F_ROWS], topo[front + F_DONE]
+    n, first = topo[front + F_ROWS], topo[front + F_ON]
     u, c = topo[front + W_U], topo[front + W_C]
     for r in range(topo[k + DOFS]):
         i = topo[k + W_JOINT] + r * JOINT_WORK
@@ -249,7 +354,7 @@ def rows_past_joint(topo, work, k):
             store3(work, at + 3, axpy(-e, kf, force))
             work[c + j] += e * nu
         d = work[topo[k + W_PIVOTS] + D_PIVOTS + r]
-        add_mobility(work, topo[front + W_L], first, n, x, d)
+        add_mobility(topo, work, front, first, x, d)
         for j in range(first, n):
             work[topo[front + W_SIZE] + j] += work[x + j] * work[x + j] * d
             work[x + j] *= d
@@ -259,7 +364,7 @@ def rows_past_joint(topo, work, k):
 def rows_to_parent(topo, work, k):
     """Carry the rows that go on from body k to the front of its parent."""
     front = topo[k + FRONT]
-    n, first = topo[front + F_ROWS], topo[front + F_DONE]
+    n, first = topo[front + F_ROWS], topo[front + F_ON]
     p = topo[k + PARENT]
     onto = topo[p + FRONT]
     rows = topo[onto + F_ROWS]
@@ -284,8 +389,15 @@ def rows_to_parent(topo, work, k):
                     load3(work, i + 6 * r + 3), force
                 )
         add_wrench(topo, work, onto, t, add(moment, cross(o, force)), force)
+        row = topo[onto + F_ROW] + t * ROW_RECORD
+        own, tail = topo[row + R_OWN], topo[row + R_TAIL]
+        at = topo[front + W_L] + j * topo[front + F_STRIDE]
         for s in range(j, n):
-            work[topo[onto + W_L] + t * rows + topo[up + s]] += work[topo[front + W_L] + j * n + s]
+            t = topo[up + s]
+            if t < topo[row + R_END]:
+                work[own + t] += work[at + s]
+            else:
+                work[tail + t] += work[at + s]
 
 
 @kernel
@@ -294,12 +406,22 @@ def multipliers_at(topo, work, k, w, u):
     front = topo[k + FRONT]
     n = topo[front + F_ROWS]
     lam = topo[W_LAMBDA]
-    for i in range(topo[front + F_DONE] - 1, -1, -1):
+    slots = topo[front + F_LIST]
+    first = topo[front + F_DONE]
+    for i in range(first - 1, -1, -1):
         at = topo[front + W_U] + 6 * i
         x = work[topo[front + W_C] + i] + dot(load3(work, at), w) + dot(load3(work, at + 3), u)
-        for j in range(i + 1, n):
-            x += work[topo[front + W_L] + i * n + j] * work[lam + topo[topo[front + F_LIST] + j]]
-        work[lam + topo[topo[front + F_LIST] + i]] = -x
+        row = topo[front + F_ROW] + i * ROW_RECORD
+        for j in range(i + 1, topo[row + R_END]):
+            x += work[topo[row + R_OWN] + j] * work[lam + topo[slots + j]]
+        for j in range(first, n):
+            x += work[topo[row + R_TAIL] + j] * work[lam + topo[slots + j]]
+        work[lam + topo[slots + i]] = -x
+        for side in range(2):
+            record = row + R_HUB[side]
+            hub = slots + topo[record + 2]
+            for b in range(topo[record]):
+                work[lam + topo[hub + b]] -= work[topo[record + 1] + b] * x
 
 
 @kernel
@@ -307,10 +429,8 @@ def solve_at_world(topo, work, w, u):
     """lambda of the rows that are eliminated at the world, which has the acceleration [w; u]."""
     front = topo[FRONT]
     if front != 0:
-        n = topo[front + F_ROWS]
-        for i in range(n):
-            pivot = topo[front + W_L] + i * n + i
-            work[pivot] = inverse(work[pivot], work[topo[front + W_SIZE] + i])
+        for i in range(topo[front + F_DONE]):
+            invert_pivot(topo, work, front, i)
             d = eliminate_among_rows(topo, work, front, i)
             at = topo[front + W_U] + 6 * i
             store3(work, at, scale(d, load3(work, at)))
@@ -326,7 +446,7 @@ def drive_joint(topo, work, k):
     n = topo[front + F_ROWS]
     for r in range(topo[k + DOFS]):
         x = 0.0
-        for j in range(topo[front + F_DONE], n):
+        for j in range(topo[front + F_ON], n):
             x += (
                 work[topo[front + W_E] + r * n + j]
                 * work[topo[W_LAMBDA] + topo[topo[front + F_LIST] + j]]
