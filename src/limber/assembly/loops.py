@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -63,7 +63,7 @@ class Loops:
         found = [_loop(closure, parents, number) for closure in closures]
         self.hubs = _hubs(found, modes)
         through = {loop.closure.name: self._bodies(loop) for loop in found}
-        parts = _parts(found, through, modes)
+        parts = _parts(self._meets(found, through, modes))
         self.order = sorted(found, key=lambda loop: (-loop.site, parts[loop.closure.name]))
         self.first: dict[str, int] = {}
         self.slot: dict[str | int, int] = {}
@@ -101,12 +101,36 @@ class Loops:
 
     def _hub_ends(self) -> dict[int, list[int]]:
         """The hubs that are needed up to a body, but not farther inboard, for each such body."""
+        last: dict[int, int] = {}
+        for loop in self.order:  # those farther inboard come later
+            last.update({k: loop.site for k in loop.bodies if self.on_hub(loop, k)})
         found: dict[int, list[int]] = {}
-        for hub in self.hubs:
-            sites = [
-                loop.site for loop in self.order if hub in loop.bodies and self.on_hub(loop, hub)
-            ]
-            found.setdefault(min(sites), []).append(hub)
+        for hub, site in last.items():
+            found.setdefault(site, []).append(hub)
+        return found
+
+    @cached_property
+    def sites_of_hubs(self) -> set[int]:
+        """Where rows on hubs are eliminated."""
+        return {loop.site for loop in self.order for k in loop.bodies if self.on_hub(loop, k)}
+
+    def _meets(self, loops, through: Mapping[str, set[int]], modes) -> dict[str, set]:
+        """Where the rows of each closure meet others that are eliminated at the same body, by its name.
+
+        These are the bodies outboard of it, and itself if it has modes.  The rows on a hub meet if the rows of any closure
+        pass through a body that the motions of the hub pass through.
+        """
+        ways = {hub: set(_path(hub, 0, self._parents)) for hub in self.hubs}
+        found: dict[str, set] = {}
+        for loop in loops:
+            outboard = {k for k in through[loop.closure.name] if k != loop.site or modes[k] > 0}
+            crossed = [hub for hub, way in ways.items() if way & outboard]
+            found[loop.closure.name] = {(loop.site, k) for k in outboard}
+            found[loop.closure.name] |= {(loop.site, "hub", hub) for hub in crossed}
+        joined = {place for places in found.values() for place in places if "hub" in place}
+        for loop in loops:
+            on = {(loop.site, "hub", k) for k in loop.bodies if self.on_hub(loop, k)}
+            found[loop.closure.name] |= on & joined
         return found
 
     @cached_property
@@ -140,26 +164,17 @@ def _hubs(loops: list[Loop], modes: Sequence[int]) -> dict[int, int]:
     return {k: 6 + modes[k] for k, n in rows.items() if n > HUB * (6 + modes[k])}
 
 
-def _parts(loops: list[Loop], through: Mapping[str, set[int]], modes) -> dict[str, int]:
-    """A number for each closure, by name, equal for closures whose rows meet outboard of where they are eliminated.
-
-    The modes of a body where closures are eliminated let all their rows meet.
-    """
+def _parts(meets: Mapping[str, set]) -> dict[str, int]:
+    """A number for each closure, by name, equal for closures that meet somewhere, or that others join."""
     parts: dict[str, int] = {}
-    of: dict[tuple[int, int], int] = {}  # site and body -> part
-    for number, loop in enumerate(loops):
-        keys = [
-            (loop.site, k)
-            for k in through[loop.closure.name]
-            if k != loop.site or modes[loop.site] > 0
-        ]
-        met = {of[key] for key in keys if key in of}
-        parts[loop.closure.name] = number
-        for key in keys:
-            of[key] = number
+    at: dict[Hashable, int] = {}  # the part of each place
+    for number, (name, places) in enumerate(meets.items()):
+        met = {at[place] for place in places if place in at}
+        parts[name] = number
+        at.update(dict.fromkeys(places, number))
         if met:
-            of = {key: number if part in met else part for key, part in of.items()}
-            parts = {name: number if part in met else part for name, part in parts.items()}
+            at = {place: number if part in met else part for place, part in at.items()}
+            parts = {each: number if part in met else part for each, part in parts.items()}
     return parts
 
 
@@ -269,6 +284,9 @@ def _pack_front(topo, row: int, k: int, loops: Loops, lists: list[int], work: in
     front[L.W_MOBILITY] = work
     records, work = _lay_out_mobility(front, [loops.part[i] for i in slots[:done]], n, work)
     front[L.F_MOBILITY] = work - int(front[L.W_MOBILITY])
+    if k in loops.sites_of_hubs:
+        front[[L.W_ERRORS, L.F_ERRORS]] = work, (n - done) ** 2
+        work += (n - done) ** 2
     front[L.F_ROW] = topo.size + len(lists)
     for record in records:
         lists += record + [0] * (L.ROW_RECORD - len(record))

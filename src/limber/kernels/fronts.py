@@ -49,6 +49,7 @@ from .layout import (
     DOFS,
     END,
     F_DONE,
+    F_ERRORS,
     F_HUB,
     F_LIST,
     F_MOBILITY,
@@ -79,6 +80,7 @@ from .layout import (
     W_C,
     W_DF,
     W_E,
+    W_ERRORS,
     W_INBOARD,
     W_JOINT,
     W_L,
@@ -124,6 +126,7 @@ def clear(topo, work):
             zero(work, topo[front + W_UF], topo[k + MODES] * n)
             zero(work, topo[front + W_E], topo[k + DOFS] * n)
             zero(work, topo[front + W_MOBILITY], topo[front + F_MOBILITY])
+            zero(work, topo[front + W_ERRORS], topo[front + F_ERRORS])
             zero(work, topo[front + W_C], n)
             zero(work, topo[front + W_SIZE], n)
             zero(work, topo[front + W_US], topo[k + MODES] * n)
@@ -247,7 +250,13 @@ def add_hub(topo, work, front, i, record):
         store3(work, u + 6 * i, axpy(x, load3(work, u + 6 * h), load3(work, u + 6 * i)))
         store3(work, u + 6 * i + 3, axpy(x, load3(work, u + 6 * h + 3), load3(work, u + 6 * i + 3)))
         work[c + i] += x * work[c + h]
-        work[size + i] += x * x * work[size + h]
+        error = x * work[size + h]
+        if topo[front + F_ERRORS] != 0:
+            e = topo[front + W_ERRORS] + (h - first) * (n - first) + h - first
+            error += x * work[e]
+            for s in range(b + 1, topo[record]):
+                error += 2.0 * work[at + s] * work[e + s - b]
+        work[size + i] += x * error
         # the column of i, then its row; L_ii changes with both
         work[own + i] += x * work[tail + h]
         for j in range(i + 1, end):
@@ -262,13 +271,35 @@ def add_hub(topo, work, front, i, record):
 
 @kernel
 def eliminate_from(topo, work, front, i, j, g):
-    """Subtract g times row i of a front from U, c of row j, and what this leaves of errors from its size."""
-    u, c, size = topo[front + W_U], topo[front + W_C], topo[front + W_SIZE]
+    """Subtract g times row i of a front from U and c of row j."""
+    u, c = topo[front + W_U], topo[front + W_C]
     at = u + 6 * j
     store3(work, at, axpy(-g, load3(work, u + 6 * i), load3(work, at)))
     store3(work, at + 3, axpy(-g, load3(work, u + 6 * i + 3), load3(work, at + 3)))
     work[c + j] -= g * work[c + i]
-    work[size + j] += g * g * work[size + i]
+
+
+@kernel
+def add_errors(topo, work, front, tail, d, error):
+    """The errors that a row with the entries tail[j] of L, the pivot 1/d and its own size `error` leaves in hubs.
+
+    They are a matrix, because the row leaves one error in all motions of a hub: other rows on it have sums of these.
+    """
+    n, first = topo[front + F_ROWS], topo[front + F_DONE]
+    for j in range(first, n):
+        g = work[tail + j] * d * d * error
+        e = topo[front + W_ERRORS] + (j - first) * (n - first) - first
+        for s in range(j, n):
+            work[e + s] += g * work[tail + s]
+
+
+@kernel
+def settle_errors(topo, work, front):
+    """Add to the sizes of the rows that are not eliminated the errors that those that are have left."""
+    t = topo[front + F_ROWS] - topo[front + F_DONE]
+    at = topo[front + W_SIZE] + topo[front + F_DONE]
+    for j in range(t):
+        work[at + j] += work[topo[front + W_ERRORS] + j * (t + 1)]
 
 
 @kernel
@@ -281,9 +312,14 @@ def eliminate_among_rows(topo, work, front, i):
     row = topo[front + F_ROW] + i * ROW_RECORD
     end, own, tail = topo[row + R_END], topo[row + R_OWN], topo[row + R_TAIL]
     d = work[own + i]
+    size = topo[front + W_SIZE]
+    error = work[size + i]
+    if topo[front + F_ERRORS] != 0:
+        add_errors(topo, work, front, tail, d, error)
     for j in range(i + 1, end):
         g = work[own + j] * d
         eliminate_from(topo, work, front, i, j, g)
+        work[size + j] += g * g * error
         row += ROW_RECORD
         for s in range(j, end):
             work[topo[row + R_OWN] + s] -= g * work[own + s]
@@ -292,6 +328,8 @@ def eliminate_among_rows(topo, work, front, i):
     for j in range(first, n):
         g = work[tail + j] * d
         eliminate_from(topo, work, front, i, j, g)
+        if topo[front + F_ERRORS] == 0:
+            work[size + j] += g * g * error
         row = topo[front + W_L] + j * topo[front + F_STRIDE]
         for s in range(j, n):
             work[row + s] -= g * work[tail + s]
@@ -329,6 +367,8 @@ def eliminate_rows(topo, work, k, p):
         store3(work, u + 6 * i, gn)
         store3(work, u + 6 * i + 3, gf)
         work[c + i] *= d
+    if topo[front + F_ERRORS] != 0:
+        settle_errors(topo, work, front)
     store_inertia(work, p, A, B, C)
     store3(work, b + Z, moment)
     store3(work, b + Z + 3, force)

@@ -153,6 +153,7 @@ F_ROW = 13  # topo: a row record for each
 F_STRIDE = 14  # L_ij of rows that are not eliminated here is at W_L + i F_STRIDE + j
 F_MOBILITY = 16  # size of the block at W_MOBILITY
 F_HUB = 17  # the position of the first row of this body as a hub
+F_ERRORS = 19  # the square of the number of rows that are not eliminated here, if rows on hubs are; else 0
 F_MOTIONS = 18  # number of these rows: 6 and the modes; 0 if the body is no hub
 W_U = 4  # work: 6 n, the wrench on the body by each row
 W_UF = 5  # work: m n, the force of each row on each mode
@@ -163,6 +164,7 @@ W_SIZE = 9  # work: n, the sizes of the rows, see `fronts`
 W_US = 10  # work: m n, the squares of what is added up in W_UF
 W_NS = 11  # work: 2 n, the squares of the moments and of the forces that are added up in W_U
 W_MOBILITY = 15  # work: L
+W_ERRORS = 20  # work: F_ERRORS numbers, see `fronts.add_errors`
 
 # row record: L_ij, j >= i, of row i is at R_OWN + j for j < R_END, and at R_TAIL + j for j >= F_DONE; others are zero
 R_END, R_OWN, R_TAIL = 0, 1, 2
