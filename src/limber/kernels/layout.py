@@ -153,7 +153,9 @@ F_ROW = 13  # topo: a row record for each
 F_STRIDE = 14  # L_ij of rows that are not eliminated here is at W_L + i F_STRIDE + j
 F_MOBILITY = 16  # size of the block at W_MOBILITY
 F_HUB = 17  # the position of the first row of this body as a hub
-F_ERRORS = 19  # the square of the number of rows that are not eliminated here, if rows on hubs are; else 0
+F_ERRORS = (
+    19  # the square of the number of rows that are not eliminated here, if rows on hubs are; else 0
+)
 F_MOTIONS = 18  # number of these rows: 6 and the modes; 0 if the body is no hub
 W_U = 4  # work: 6 n, the wrench on the body by each row
 W_UF = 5  # work: m n, the force of each row on each mode
