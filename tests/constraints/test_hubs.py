@@ -101,8 +101,10 @@ def test_mechanisms_that_share_nothing_are_eliminated_apart():
         one, qi, vi = four_bar(angle=1.0 + 0.2 * i)
         for item in one.attachments.values():
             on = {} if item.to == "world" else {"to": f"{item.to}{i}", "at": "tip"}
-            offset = item.offset + (0.0, 0.0, float(i)) if item.to == "world" else item.offset
-            a.attach(f"{item.name}{i}", item.body, item.joint, offset=offset, **on)
+            shift = (0.0, 0.0, float(i)) if item.to == "world" else (0.0, 0.0, 0.0)
+            a.attach(
+                f"{item.name}{i}", item.body, item.joint, offset=np.add(item.offset, shift), **on
+            )
         a.close((f"coupler{i}", "tip"), (f"rocker{i}", "tip"), lb.Revolute("z"), f"pin{i}")
         q.append(qi)
         v.append(vi)

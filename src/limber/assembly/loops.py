@@ -233,6 +233,7 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
     work = int(topo[0, L.SPARE])
     for row, loop in zip(topo[at:], loops.order):
         work = _lay_out_hub_ends(row, loop, loops, work)
+    topo[0, L.W_FRONTS] = work
     for k in sorted(loops.open):
         work = _pack_front(topo, spare, k, loops, lists, work)
         spare += 1
@@ -248,9 +249,12 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
             if loop.cut.joint is not None:
                 row[L.K_JOINT] = spare * L.COLUMNS
                 spare = _pack_compound(topo, const, spare, loop.cut.joint)
-                work = _lay_out_compound(topo, row, work)
     topo[0, L.W_LAMBDA] = work
-    topo[0, L.SPARE] = work + len(loops.site)
+    work += len(loops.site)
+    for row in topo[at : at + len(loops.order)]:
+        if row[L.K_KIND] == L.COMPOUND:
+            work = _lay_out_compound(topo, row, work)
+    topo[0, L.SPARE] = work
     topo[0, L.WORK_SIZE] = topo[0, L.SPARE] + topo[0, L.NQ]
 
 
@@ -281,9 +285,8 @@ def _pack_front(topo, row: int, k: int, loops: Loops, lists: list[int], work: in
         front[L.F_UP] = topo.size + len(lists)
         lists += [up[i] for i in slots[ended:]]
     work = place_blocks(front, L.front_work(n, int(topo[k, L.MODES]), int(topo[k, L.DOFS])), work)
-    front[L.W_MOBILITY] = work
+    front[L.F_SQUARES] = topo[k, L.INBOARD] != 0
     records, work = _lay_out_mobility(front, [loops.part[i] for i in slots[:done]], n, work)
-    front[L.F_MOBILITY] = work - int(front[L.W_MOBILITY])
     if k in loops.sites_of_hubs:
         front[[L.W_ERRORS, L.F_ERRORS]] = work, (n - done) ** 2
         work += (n - done) ** 2

@@ -25,7 +25,6 @@ from .fronts import (
     drive_modes,
     eliminate_rows,
     multipliers_at,
-    rows_past_joint,
     rows_past_modes,
     rows_to_joint,
     rows_to_parent,
@@ -100,7 +99,6 @@ def condense_with_rows(topo, const, work, q, v, tau, k, still):
     if still != 0:
         still_joint(topo, work, k)
     if topo[front + F_ON] < topo[front + F_ROWS]:
-        rows_past_joint(topo, work, k)
         rows_to_parent(topo, work, k)
 
 

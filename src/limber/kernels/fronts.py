@@ -52,11 +52,11 @@ from .layout import (
     F_ERRORS,
     F_HUB,
     F_LIST,
-    F_MOBILITY,
     F_MOTIONS,
     F_ON,
     F_ROW,
     F_ROWS,
+    F_SQUARES,
     F_STRIDE,
     F_UP,
     FRONT,
@@ -81,11 +81,11 @@ from .layout import (
     W_DF,
     W_E,
     W_ERRORS,
+    W_FRONTS,
     W_INBOARD,
     W_JOINT,
     W_L,
     W_LAMBDA,
-    W_MOBILITY,
     W_MU,
     W_NODE,
     W_NS,
@@ -117,22 +117,11 @@ def inverse(d, size):
 
 @kernel
 def clear(topo, work):
-    """Zero the fronts."""
-    for k in range(0, topo[END], COLUMNS):
-        front = topo[k + FRONT]
-        if front != 0:
-            n = topo[front + F_ROWS]
-            zero(work, topo[front + W_U], 6 * n)
-            zero(work, topo[front + W_UF], topo[k + MODES] * n)
-            zero(work, topo[front + W_E], topo[k + DOFS] * n)
-            zero(work, topo[front + W_MOBILITY], topo[front + F_MOBILITY])
-            zero(work, topo[front + W_ERRORS], topo[front + F_ERRORS])
-            zero(work, topo[front + W_C], n)
-            zero(work, topo[front + W_SIZE], n)
-            zero(work, topo[front + W_US], topo[k + MODES] * n)
-            zero(work, topo[front + W_NS], 2 * n)
-            if topo[front + F_MOTIONS] != 0:
-                start_hub(topo, work, k)
+    """Zero the fronts, and start those of the hubs."""
+    zero(work, topo[W_FRONTS], topo[W_LAMBDA] - topo[W_FRONTS])
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if topo[k + FRONT] != 0 and topo[topo[k + FRONT] + F_MOTIONS] != 0:
+            start_hub(topo, work, k)
 
 
 @kernel
@@ -143,7 +132,8 @@ def start_hub(topo, work, k):
     j = topo[front + F_HUB]
     for i in range(6):
         work[topo[front + W_U] + 6 * (j + i) + i] = 1.0
-        work[topo[front + W_NS] + 2 * (j + i) + i // 3] = 1.0
+        if topo[front + F_SQUARES] != 0:
+            work[topo[front + W_NS] + 2 * (j + i) + i // 3] = 1.0
     for r in range(topo[k + MODES]):
         work[topo[front + W_UF] + r * n + j + 6 + r] = 1.0
         work[topo[front + W_US] + r * n + j + 6 + r] = 1.0
@@ -157,16 +147,17 @@ def add_wrench(topo, work, front, j, moment, force):
     at = topo[front + W_U] + 6 * j
     accumulate3(work, at, moment)
     accumulate3(work, at + 3, force)
-    at = topo[front + W_NS] + 2 * j
-    work[at] += dot(moment, moment)
-    work[at + 1] += dot(force, force)
+    if topo[front + F_SQUARES] != 0:
+        at = topo[front + W_NS] + 2 * j
+        work[at] += dot(moment, moment)
+        work[at + 1] += dot(force, force)
 
 
 @kernel
-def add_mobility(topo, work, front, first, x, d):
-    """L_ij += x_i x_j d for i <= j from `first` on; all these rows must be in one part (`assembly.loops`)."""
+def add_mobility(topo, work, front, x, d):
+    """L_ij += x_i x_j d for i <= j; all rows must be in one part (`assembly.loops`)."""
     n = topo[front + F_ROWS]
-    for i in range(first, n):
+    for i in range(n):
         s = work[x + i] * d
         row = topo[front + W_L] + i * topo[front + F_STRIDE]
         for j in range(i, n):
@@ -221,7 +212,7 @@ def rows_past_modes(topo, work, k):
             store3(work, at + 3, axpy(-e, kf, load3(work, at + 3)))
             work[c + j] += e * nu
         d = work[row + r]
-        add_mobility(topo, work, front, 0, x, d)
+        add_mobility(topo, work, front, x, d)
         for j in range(n):
             work[topo[front + W_SIZE] + j] += work[topo[front + W_US] + r * n + j] * d
             work[x + j] *= d
@@ -375,41 +366,19 @@ def eliminate_rows(topo, work, k, p):
 
 
 @kernel
-def rows_past_joint(topo, work, k):
-    """What the elimination of the joint of body k does to its rows.  E ends as e / D."""
-    front = topo[k + FRONT]
-    n, first = topo[front + F_ROWS], topo[front + F_ON]
-    u, c = topo[front + W_U], topo[front + W_C]
-    for r in range(topo[k + DOFS]):
-        i = topo[k + W_JOINT] + r * JOINT_WORK
-        kn, kf = load3(work, i + J_K), load3(work, i + J_K + 3)
-        nu = work[i + J_NU]
-        x = topo[front + W_E] + r * n
-        for j in range(first, n):
-            at = u + 6 * j
-            moment, force = load3(work, at), load3(work, at + 3)
-            e = work[x + j] + joint_row(topo, work, k, r, moment, force)
-            work[x + j] = e
-            store3(work, at, axpy(-e, kn, moment))
-            store3(work, at + 3, axpy(-e, kf, force))
-            work[c + j] += e * nu
-        d = work[topo[k + W_PIVOTS] + D_PIVOTS + r]
-        add_mobility(topo, work, front, first, x, d)
-        for j in range(first, n):
-            work[topo[front + W_SIZE] + j] += work[x + j] * work[x + j] * d
-            work[x + j] *= d
-
-
-@kernel
 def rows_to_parent(topo, work, k):
-    """Carry the rows that go on from body k to the front of its parent."""
+    """Carry the rows that go on from body k past its joint, which was eliminated, to the front of its parent.
+
+    E ends as e / D.  U, c, L and the sizes of body k stay those before the joint.
+    """
     front = topo[k + FRONT]
     n, first = topo[front + F_ROWS], topo[front + F_ON]
-    p = topo[k + PARENT]
-    onto = topo[p + FRONT]
+    onto = topo[topo[k + PARENT] + FRONT]
     rows = topo[onto + F_ROWS]
     b = topo[k + WORK]
     up = topo[front + F_UP] - first
+    e, dofs = topo[front + W_E], topo[k + DOFS]
+    pivots = topo[k + W_PIVOTS] + D_PIVOTS
     R = load9(work, b + ROT)
     bias_n, bias_f = load3(work, b + BIAS), load3(work, b + BIAS + 3)
     o = load3(work, b + ORIGIN)
@@ -417,10 +386,17 @@ def rows_to_parent(topo, work, k):
         t = topo[up + j]
         at = topo[front + W_U] + 6 * j
         moment, force = load3(work, at), load3(work, at + 3)
-        work[topo[onto + W_C] + t] += (
-            work[topo[front + W_C] + j] + dot(moment, bias_n) + dot(force, bias_f)
-        )
-        work[topo[onto + W_SIZE] + t] += work[topo[front + W_SIZE] + j]
+        c, size = work[topo[front + W_C] + j], work[topo[front + W_SIZE] + j]
+        for r in range(dofs):
+            i = topo[k + W_JOINT] + r * JOINT_WORK
+            x = work[e + r * n + j] + joint_row(topo, work, k, r, moment, force)
+            work[e + r * n + j] = x
+            moment = axpy(-x, load3(work, i + J_K), moment)
+            force = axpy(-x, load3(work, i + J_K + 3), force)
+            c += x * work[i + J_NU]
+            size += x * x * work[pivots + r]
+        work[topo[onto + W_C] + t] += c + dot(moment, bias_n) + dot(force, bias_f)
+        work[topo[onto + W_SIZE] + t] += size
         moment, force = mul(R, moment), mul(R, force)
         if topo[k + ATTACHED] != RIGIDLY:
             i = topo[k + W_NODE]
@@ -429,15 +405,21 @@ def rows_to_parent(topo, work, k):
                     load3(work, i + 6 * r + 3), force
                 )
         add_wrench(topo, work, onto, t, add(moment, cross(o, force)), force)
-        row = topo[onto + F_ROW] + t * ROW_RECORD
-        own, tail = topo[row + R_OWN], topo[row + R_TAIL]
+    for j in range(first, n):
+        row = topo[onto + F_ROW] + topo[up + j] * ROW_RECORD
         at = topo[front + W_L] + j * topo[front + F_STRIDE]
         for s in range(j, n):
+            x = work[at + s]
+            for r in range(dofs):
+                x += work[e + r * n + j] * work[pivots + r] * work[e + r * n + s]
             t = topo[up + s]
             if t < topo[row + R_END]:
-                work[own + t] += work[at + s]
+                work[topo[row + R_OWN] + t] += x
             else:
-                work[tail + t] += work[at + s]
+                work[topo[row + R_TAIL] + t] += x
+    for r in range(dofs):
+        for j in range(first, n):
+            work[e + r * n + j] *= work[pivots + r]
 
 
 @kernel

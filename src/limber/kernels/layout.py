@@ -25,6 +25,7 @@ BOUNDED = 29  # 1: REACH is known
 CLOSURES, CLOSURES_END = 18, 19  # the rows of the closures
 ROWS = 5  # number of scalar closure rows
 W_LAMBDA = 6  # work: the multipliers of the rows of the fronts, by slot (`assembly.loops`)
+W_FRONTS = 7  # work: start of the fronts, which end at W_LAMBDA
 
 # --- topo, the rows of the bodies -------------------------------------------------------------
 # The sweeps read only the first 14 columns of a rigid body.  They are adjacent, because the sweeps over a long system
@@ -151,7 +152,7 @@ F_UP = 3  # topo: the positions in the front of the parent of those that go on
 F_ON = 12  # the first one that goes on; those between are rows of hubs that end here
 F_ROW = 13  # topo: a row record for each
 F_STRIDE = 14  # L_ij of rows that are not eliminated here is at W_L + i F_STRIDE + j
-F_MOBILITY = 16  # size of the block at W_MOBILITY
+F_SQUARES = 16  # 1: W_NS is needed, because modes move the joint of this body
 F_HUB = 17  # the position of the first row of this body as a hub
 F_ERRORS = (
     19  # the square of the number of rows that are not eliminated here, if rows on hubs are; else 0
@@ -165,7 +166,6 @@ W_C = 8  # work: n
 W_SIZE = 9  # work: n, the sizes of the rows, see `fronts`
 W_US = 10  # work: m n, the squares of what is added up in W_UF
 W_NS = 11  # work: 2 n, the squares of the moments and of the forces that are added up in W_U
-W_MOBILITY = 15  # work: L
 W_ERRORS = 20  # work: F_ERRORS numbers, see `fronts.add_errors`
 
 # row record: L_ij, j >= i, of row i is at R_OWN + j for j < R_END, and at R_TAIL + j for j >= F_DONE; others are zero
