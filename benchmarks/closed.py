@@ -261,28 +261,35 @@ def arms():
     record(group, "faster than the dense solution from", crossover, "arms")
 
 
-def exchange():
-    """Two flexible arms that put one object down and take another."""
-    group = "exchange of the object that two flexible arms hold"
+def two_arms_and_two_panels():
+    """Two arms of seven flexible links, and two panels that both can hold."""
     a = lb.Assembly("two objects")
-    panel = lb.beam(3.0, 6.0, EI=(80.0, 800.0), modes=4, polar_inertia=0.5)
-    link = lb.beam(1.0, 2.0, EI=400.0, modes=4, polar_inertia=0.01)
     for name in ("panel", "other panel"):
+        panel = lb.beam(3.0, 6.0, EI=(80.0, 800.0), modes=4, polar_inertia=0.5)
         a.attach(name, panel, lb.Free())
     for arm in ("left", "right"):
         for i in range(7):
+            link = lb.beam(1.0, 2.0, EI=400.0, modes=4, polar_inertia=0.01)
             on = {"to": f"{arm}{i - 1}", "at": "tip"} if i else {}
             a.attach(f"{arm}{i}", link, lb.Revolute("zyyxyxz"[i]), **on)
     for name in ("panel", "other panel"):
         for arm, node in (("left", "root"), ("right", "tip")):
             a.close((f"{arm}6", "tip"), (name, node), lb.Fixed(), f"{arm} on {name}")
+    return a
+
+
+def exchange():
+    group = "exchange of the panel that two flexible arms of 7 joints hold"
+    a = two_arms_and_two_panels()
     s = a.build()
-    holds = [[c for c in s.closures.values() if c.name.endswith(f"on {x}")] for x in a.attachments]
-    exchanged, built = best(lambda: s.closed_by(holds[0]), a.build, seconds=0.05)
+    held = [c for c in s.closures.values() if c.name.endswith("on other panel")]
+    exchanged, built, anew = best(
+        lambda: s.closed_by(held), a.build, lambda: two_arms_and_two_panels().build(), seconds=0.02
+    )
     record(group, "exchange", 1e3 * exchanged, "ms")
-    record(group, "rebuild", 1e3 * built, "ms")
-    ratio = exchanged / built
-    record(group, "exchange over rebuild", ratio, "", "< 0.01", ratio < 0.01)
+    record(group, "over building the system from its bodies", exchanged / built, "")
+    ratio = exchanged / anew
+    record(group, "over making all anew", ratio, "", "< 0.01", ratio < 0.01)
 
 
 def measure():
