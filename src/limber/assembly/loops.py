@@ -109,6 +109,26 @@ class Loops:
             found.setdefault(site, []).append(hub)
         return found
 
+    def continued(self, k: int) -> int | None:
+        """The only body from which rows come to body k, if all of them do and go on as they are; else None."""
+        outboard = self._outboard.get(k, [])
+        alone = len(outboard) == 1 and k not in self._entered
+        return outboard[0] if alone and self.open[outboard[0]] == self.open[k] else None
+
+    @cached_property
+    def _outboard(self) -> dict[int, list[int]]:
+        """The bodies on each body that rows pass through."""
+        found: dict[int, list[int]] = {}
+        for k in self.open:
+            if k != 0:
+                found.setdefault(self._parents[k], []).append(k)
+        return found
+
+    @cached_property
+    def _entered(self) -> set[int]:
+        """The bodies on which cut joints end."""
+        return {k for loop in self.order if loop.cut is not None for k in loop.bodies}
+
     @cached_property
     def sites_of_hubs(self) -> set[int]:
         """Where rows on hubs are eliminated."""
@@ -234,7 +254,7 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
     for row, loop in zip(topo[at:], loops.order):
         work = _lay_out_hub_ends(row, loop, loops, work)
     topo[0, L.W_FRONTS] = work
-    for k in sorted(loops.open):
+    for k in sorted(loops.open, reverse=True):
         work = _pack_front(topo, spare, k, loops, lists, work)
         spare += 1
     _link_rows(topo, at, loops, lists)
@@ -284,9 +304,21 @@ def _pack_front(topo, row: int, k: int, loops: Loops, lists: list[int], work: in
         up = {i: t for t, i in enumerate(loops.open[int(topo[k, L.PARENT]) // L.COLUMNS])}
         front[L.F_UP] = topo.size + len(lists)
         lists += [up[i] for i in slots[ended:]]
-    work = place_blocks(front, L.front_work(n, int(topo[k, L.MODES]), int(topo[k, L.DOFS])), work)
     front[L.F_SQUARES] = topo[k, L.INBOARD] != 0
-    records, work = _lay_out_mobility(front, [loops.part[i] for i in slots[:done]], n, work)
+    modes, dofs = int(topo[k, L.MODES]), int(topo[k, L.DOFS])
+    work = place_blocks(front, L.front_work(n, modes, dofs), work)
+    alone = loops.continued(k)
+    if alone is None:
+        work = place_blocks(front, L.shared_work(n), work)
+    else:
+        outboard = topo[int(topo[alone, L.FRONT]) // L.COLUMNS]
+        columns = [*L.shared_work(n), L.W_L]
+        front[columns] = outboard[columns]
+        front[L.F_SHARED] = 1
+    parts = [loops.part[i] for i in slots[:done]]
+    start = work if alone is None else int(front[L.W_L])
+    records, end = _lay_out_mobility(front, parts, n, start)
+    work = end if alone is None else work
     if k in loops.sites_of_hubs:
         front[[L.W_ERRORS, L.F_ERRORS]] = work, (n - done) ** 2
         work += (n - done) ** 2

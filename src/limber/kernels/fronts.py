@@ -56,6 +56,7 @@ from .layout import (
     F_ON,
     F_ROW,
     F_ROWS,
+    F_SHARED,
     F_SQUARES,
     F_STRIDE,
     F_UP,
@@ -369,7 +370,7 @@ def eliminate_rows(topo, work, k, p):
 def rows_to_parent(topo, work, k):
     """Carry the rows that go on from body k past its joint, which was eliminated, to the front of its parent.
 
-    E ends as e / D.  U, c, L and the sizes of body k stay those before the joint.
+    E ends as e / D.  Fronts that share their blocks need no copies.
     """
     front = topo[k + FRONT]
     n, first = topo[front + F_ROWS], topo[front + F_ON]
@@ -395,8 +396,7 @@ def rows_to_parent(topo, work, k):
             force = axpy(-x, load3(work, i + J_K + 3), force)
             c += x * work[i + J_NU]
             size += x * x * work[pivots + r]
-        work[topo[onto + W_C] + t] += c + dot(moment, bias_n) + dot(force, bias_f)
-        work[topo[onto + W_SIZE] + t] += size
+        c += dot(moment, bias_n) + dot(force, bias_f)
         moment, force = mul(R, moment), mul(R, force)
         if topo[k + ATTACHED] != RIGIDLY:
             i = topo[k + W_NODE]
@@ -404,7 +404,35 @@ def rows_to_parent(topo, work, k):
                 work[topo[onto + W_UF] + r * rows + t] += dot(load3(work, i + 6 * r), moment) + dot(
                     load3(work, i + 6 * r + 3), force
                 )
-        add_wrench(topo, work, onto, t, add(moment, cross(o, force)), force)
+        moment = add(moment, cross(o, force))
+        if topo[onto + F_SHARED] != 0:
+            zero(work, at, 6)
+            zero(work, topo[onto + W_NS] + 2 * j, 2)
+            work[topo[onto + W_C] + j] = c
+            work[topo[onto + W_SIZE] + j] = size
+        else:
+            work[topo[onto + W_C] + t] += c
+            work[topo[onto + W_SIZE] + t] += size
+        add_wrench(topo, work, onto, t, moment, force)
+    if topo[onto + F_SHARED] != 0:
+        for r in range(dofs):
+            add_mobility(topo, work, front, e + r * n, work[pivots + r])
+    else:
+        mobility_to_parent(topo, work, k)
+    for r in range(dofs):
+        for j in range(first, n):
+            work[e + r * n + j] *= work[pivots + r]
+
+
+@kernel
+def mobility_to_parent(topo, work, k):
+    """Add L of the rows that go on from body k, with what its joint adds, to that of its parent."""
+    front = topo[k + FRONT]
+    n, first = topo[front + F_ROWS], topo[front + F_ON]
+    onto = topo[topo[k + PARENT] + FRONT]
+    up = topo[front + F_UP] - first
+    e, dofs = topo[front + W_E], topo[k + DOFS]
+    pivots = topo[k + W_PIVOTS] + D_PIVOTS
     for j in range(first, n):
         row = topo[onto + F_ROW] + topo[up + j] * ROW_RECORD
         at = topo[front + W_L] + j * topo[front + F_STRIDE]
@@ -417,9 +445,6 @@ def rows_to_parent(topo, work, k):
                 work[topo[row + R_OWN] + t] += x
             else:
                 work[topo[row + R_TAIL] + t] += x
-    for r in range(dofs):
-        for j in range(first, n):
-            work[e + r * n + j] *= work[pivots + r]
 
 
 @kernel

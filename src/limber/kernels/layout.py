@@ -158,6 +158,7 @@ F_ERRORS = (
     19  # the square of the number of rows that are not eliminated here, if rows on hubs are; else 0
 )
 F_MOTIONS = 18  # number of these rows: 6 and the modes; 0 if the body is no hub
+F_SHARED = 15  # 1: all rows come from one body, and U, L, c, sizes and squares take the place of those of its front
 W_U = 4  # work: 6 n, the wrench on the body by each row
 W_UF = 5  # work: m n, the force of each row on each mode
 W_E = 6  # work: r n, the force of each row on each joint speed
@@ -273,16 +274,13 @@ def modal_work(m, loads):
 
 
 def front_work(n, m, r):
-    """The work blocks of a front of n rows at a body with m modes and r joint speeds but for L, as column and size."""
-    return {
-        W_U: 6 * n,
-        W_UF: m * n,
-        W_E: r * n,
-        W_C: n,
-        W_SIZE: n,
-        W_US: m * n,
-        W_NS: 2 * n,
-    }
+    """The work blocks of a front of n rows of its own, at a body with m modes and r joint speeds, as column and size."""
+    return {W_UF: m * n, W_E: r * n, W_US: m * n}
+
+
+def shared_work(n):
+    """The other work blocks of a front of n rows but for L, as column and size; see F_SHARED."""
+    return {W_U: 6 * n, W_C: n, W_SIZE: n, W_NS: 2 * n}
 
 
 def node_second(m):
