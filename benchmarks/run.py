@@ -179,9 +179,28 @@ def over_bodies(rng):
     record(group, "per body, 10,000 over 200", ratio, "", "<= 1.5", ratio <= 1.5)
 
 
-def bare_dynamics(s, sweep, q, v, tau):
+def driven_joints(rng):
+    """Forward dynamics with prescribed motion of all joints, or of every second one, forces of the motion included."""
+    group = "hybrid dynamics: driven joints over free ones"
+    for n, m in ((100, 0), (1000, 0), (1000, 4)):
+        s = bending_chain(n, False) if m else rigid_chain(n, rng)[0]
+        q, v, tau = state(s, rng)
+        everyone = tuple(range(1, n + 1))
+        sweeps = [
+            bare_dynamics(s, "articulated", q, v, tau, driven)
+            for driven in ((), everyone[::2], everyone)
+        ]
+        free, half, driven = best(*sweeps)
+        what = f"{n} {'beams of 4 modes' if m else 'rigid bodies'}"
+        record(group, f"{what}: all free", 1e6 * free, "us")
+        record(group, f"{what}: half of the joints driven, ratio", half / free, "")
+        ratio = driven / free
+        record(group, f"{what}: all joints driven, ratio", ratio, "", "<= 1.05", ratio <= 1.05)
+
+
+def bare_dynamics(s, sweep, q, v, tau, driven=()):
     """A function that runs a sweep over states as Python calls it, unforced, no pivots looked at."""
-    topo, const = s.dynamics.topo, s.dynamics.const
+    topo, const = s.dynamics.with_driven(driven).topo, s.dynamics.const
     call = Call(s, f"{sweep}_sweep", topo, const)
     call.record[PIVOTS] = 0
     given = [np.ravel(x) for x in (q, v, tau)]
@@ -593,6 +612,7 @@ def main():
         lambda: against_pinocchio(rng),
         lambda: other_functions(rng),
         lambda: over_bodies(rng),
+        lambda: driven_joints(rng),
         lambda: over_modes(rng),
         lambda: stiffening(rng),
         lambda: batches(rng),

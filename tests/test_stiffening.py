@@ -118,6 +118,33 @@ def test_spin_up_of_a_stiffened_beam(beam, peak, when):
     assert 0.0 < after < 0.01
 
 
+def spun_path(speed, T=15.0):
+    """The angle of a joint that is taken to its speed in T, as a function for `motion`."""
+    w = 2.0 * np.pi / T
+
+    def path(t):
+        x = min(t, T)
+        rate = speed / T * (x - np.sin(w * x) / w)
+        angle = speed / T * (0.5 * x * x + (np.cos(w * x) - 1.0) / w**2) + speed * (t - x)
+        return angle, rate, speed / T * (1.0 - np.cos(w * x))
+
+    path.breaks = [T]
+    return path
+
+
+def test_spin_up_by_prescribed_motion():
+    """Problem 3 without a heavy hub: the joint of the beam itself is driven."""
+    by_torque = spin_up(10.0, 1.4e4, 1.2, 6.0, stiffened=True)
+    body = lb.beam(10.0, 12.0, EI=1.4e4, modes={"y": 3}, geometric_stiffening=True)
+    s = lb.Assembly("driven").attach("beam", body, lb.Revolute("z")).build()
+    r = lb.simulate(s, 20.0, motion={"beam": spun_path(6.0)}, t_eval=by_torque.t, rtol=1e-8)
+    tip = r.deflection("beam", "tip")[:, 1]
+    assert tip.min() == pytest.approx(-0.5744, rel=0.01)
+    assert r.t[tip.argmin()] == pytest.approx(6.76, rel=0.01)
+    np.testing.assert_allclose(tip, by_torque.deflection("beam", "tip")[:, 1], atol=2e-6)
+    assert r.power_audit().accuracy < 1e-8
+
+
 def test_spin_up_of_a_plain_beam_diverges_and_says_so():
     """The "premature linearization" of Jain & Rodriguez, Appendix B."""
     with pytest.warns(TheoryWarning) as told:
@@ -393,6 +420,69 @@ def test_a_truncated_mass_matrix_that_is_indefinite_is_refused_by_name(framed):
                 DynamicsError, match=r"not positive definite .* of body 'boom'. Its geometric"
             ):
                 lb.forward_dynamics(framed, q, zero, zero, method=method)
+
+
+def test_no_function_of_an_indefinite_mass_matrix_answers(framed):
+    """Nor do batches with one such state, nor what was called before; forces at rest do not depend on it."""
+    zero = np.zeros(framed.nv)
+    q = np.array([framed.neutral(), framed.neutral()])
+    q[1, 0] = 2.0
+    calls = {
+        lb.mass_matrix: (),
+        lb.kinetic_energy: (zero,),
+        lb.momentum: (zero,),
+        lb.bias: (zero,),
+        lb.inverse_dynamics: (zero, zero),
+    }
+    for function, rest in calls.items():
+        for _ in range(2):
+            function(framed, q[0], *rest)
+        for state in (q[1], q):
+            with pytest.raises(DynamicsError, match=r"not positive definite .* of body 'boom'"):
+                function(framed, state, *rest)
+    force = {("boom", "tip"): [0, 0, 0, 0, 500.0, 0]}
+    bent = lb.equilibrium(framed, locked=["boom"], external=force)
+    with pytest.raises(DynamicsError, match="not positive definite"):
+        lb.mass_matrix(framed, bent)
+
+
+def test_the_truncated_body_is_named_on_the_joint_of_another(framed):
+    hub = lb.RigidBody(0.01, inertia=1e-3 * np.eye(3))
+    a = lb.Assembly("hub").attach("hub", hub, lb.Revolute("z"))
+    s = a.attach("boom", framed.bodies["boom"], lb.Fixed(), "hub").build()
+    q = s.neutral()
+    q[s.layout["boom"].q_modes][0] = 2.0
+    with pytest.raises(
+        DynamicsError, match=r"'boom'\. Its geometric stiffening is in truncated form"
+    ):
+        lb.mass_matrix(s, q)
+
+
+def test_generated_accelerations_of_an_indefinite_state_are_nan(framed):
+    f = lb.compile(framed, "forward_dynamics")
+    q, zero = framed.neutral(), np.zeros(framed.nv)
+    tau = np.linspace(1.0, 2.0, framed.nv)
+    q[:6] = 0.05
+    close(f(q, zero, tau), lb.forward_dynamics(framed, q, zero, tau), 1e-10)
+    q[0] = 2.0
+    assert np.isnan(f(q, zero, tau)).all()
+    both = f(np.array([framed.neutral(), q]), zero, tau)
+    assert np.isfinite(both[0]).all() and np.isnan(both[1]).all()
+
+
+def test_generated_hybrid_dynamics_of_an_indefinite_state_is_nan(framed):
+    a = lb.Assembly("hub").attach("hub", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Revolute("z"))
+    s = a.attach("boom", framed.bodies["boom"], framed.joints["boom"], "hub").build()
+    f = lb.compile(s, "hybrid_dynamics", driven=["hub"])
+    q, zero = s.neutral(), np.zeros(s.nv)
+    x = np.linspace(1.0, 2.0, s.nv)
+    rates = {"hub": x[s.layout["hub"].v_joint]}
+    for part, right in zip(f(q, zero, x), lb.hybrid_dynamics(s, q, zero, x, motion=rates)):
+        close(part, right, 1e-10)
+    q[s.layout["boom"].q_modes][0] = 2.0
+    with pytest.raises(DynamicsError, match=r"not positive definite .* of body 'boom'"):
+        lb.hybrid_dynamics(s, q, zero, x, motion=rates)
+    assert all(np.isnan(part).all() for part in f(q, zero, x))
 
 
 @pytest.mark.parametrize("method", ["auto", "sdirk4", "DOP853"])

@@ -78,6 +78,16 @@ def test_verify_identities_reports_residuals():
     assert dict(found) == found == pickle.loads(pickle.dumps(found))
 
 
+@pytest.mark.parametrize("base", [lb.Revolute("z"), lb.Free()])
+def test_residuals_of_zero_sides_are_rounding(base):
+    """Beyond a free joint that carries nothing, psi - I and Psi Delta_psi are zero: (a.8) compares rounding errors."""
+    body = lb.RigidBody(2.0, com=(0.1, 0.2, 0.3), inertia=np.diag([0.3, 0.4, 0.5]))
+    a = lb.Assembly("two").attach("base", body, base)
+    s = a.attach("loose", body, lb.Free(), "base", offset=(1.0, 0.5, 0.2)).build()
+    q = lb.integrate(s, s.neutral(), np.linspace(0.1, 0.9, s.nv), 1.0)
+    assert max(lb.verify_identities(s, q).values()) < TOLERANCE
+
+
 def test_residuals_are_printed_beside_their_formulas():
     s, (q, _, _) = SYSTEMS["rotary"]
     found = lb.verify_identities(s, q)

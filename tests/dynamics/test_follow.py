@@ -1,5 +1,7 @@
 """Loads that grow in steps: buckling of chains and columns with known critical loads."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -106,6 +108,56 @@ def test_a_stiffened_beam_buckles_from_above(modes):
     error = path.critical / (np.pi**2 * 30.0 / (4.0 * 2.0**2)) - 1.0
     assert 0.0 < error < (0.079, 0.006, 0.003)[modes - 1]
     assert np.abs(path.shape).argmax() == 1  # it bends in the x-z plane, which is softer
+
+
+def cantilever(modes, **options):
+    """A cantilever along x, softer in the x-z plane, its tip, and the load of Euler."""
+    b = lb.beam(2.0, 3.0, EI=(30.0, 60.0), modes=modes, **options)
+    s = lb.Assembly("column").attach("column", b, lb.Fixed()).build()
+    return s, ("column", "tip"), np.pi**2 * 30.0 / (4.0 * 2.0**2)
+
+
+def test_a_bent_column_of_many_modes_buckles_out_of_its_plane():
+    """A load off the axis bends it in the stiff plane; it buckles in the soft one, which no force leads it into."""
+    s, tip, euler = cantilever(12, geometric_stiffening=True)
+    path = lb.follow(s, [0.0, 10.0, 20.0], external={tip: [0, 0, 0, -1.0, 0.02, 0]})
+    assert path.kind == "buckling" and path.bracket is None
+    assert 0.0 < path.critical / euler - 1.0 < 0.002
+    assert np.abs(path.shape).argmax() == 1
+    again = {tip: path.critical * np.array([0, 0, 0, -1.0, 0.02, 0])}
+    rest = np.zeros(s.nv)
+    close(lb.inverse_dynamics(s, path.q[-1], rest, rest, external=again), 0.0, 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("last", "why"), [(20.0, "bodies deform"), (40.0, "no equilibrium is found between them")]
+)
+def test_a_column_that_bends_without_bound_is_unresolved(last, why):
+    """One body under a load off its axis in the soft plane: its deflection grows as 1/(1 - P/P_E), beyond any limit.
+
+    Far beyond that load, there is a small deflection to the other side.
+    """
+    s, tip, euler = cantilever(3, geometric_stiffening=True)
+    with (
+        pytest.warns(lb.ModelWarning, match=f"lies between the factors .* was given up: {why}"),
+        pytest.warns(lb.TheoryWarning, match="node 'tip' turns by .* rad at the load factor 1"),
+    ):
+        path = lb.follow(s, [0.0, 10.0, last], external={tip: [0, 0, 0, -1.0, 0, 0.02]})
+    low, high = path.bracket
+    assert path.kind == "unresolved" and path.critical == low == path.factors[-1]
+    assert 0.9 * euler < low < euler < high == last
+    assert str(path).endswith(f"unresolved between {low:.8g} and {last:g}")
+
+
+def test_warnings_come_once_for_a_path():
+    """Of a plain beam under a load along it, and of nodes that turn too far, at the load where that is worst."""
+    s, tip, _ = cantilever(2)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        lb.follow(s, np.linspace(0.0, 15.0, 16), external={tip: [0, 0, 0, -1.0, 0, 0.3]})
+    texts = [str(x.message) for x in said]
+    assert len(texts) == 2
+    assert "pressed by 15 N" in texts[0] and "at the load factor 15." in texts[1]
 
 
 def test_a_column_off_its_axis_bends_and_does_not_buckle():

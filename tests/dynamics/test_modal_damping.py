@@ -109,3 +109,42 @@ def test_wrong_ratios_are_refused():
     rigid = lb.Assembly("rigid").attach("b", lb.RigidBody(1.0, (1, 0, 0)), lb.Revolute("z")).build()
     with pytest.raises(ValueError, match="no flexible bodies"):
         lb.modal_damping(rigid, 0.1)
+
+
+def test_damped_beams_stay_beams_in_files(tmp_path):
+    """Their damping matrices are part of what makes them; a placed beam keeps its place."""
+    s, _ = arm()
+    turned = lb.beam(1.0, 2.0, EI=50.0, modes=1, offset=(0.1, 0, 0), rotation=np.eye(3)[[1, 2, 0]])
+    a = lb.Assembly("arm")
+    for name, item in s.attachments.items():
+        a.attach(name, item.body, item.joint, item.to, item.at)
+    s = a.attach("rod", turned, lb.Fixed(), "two", "tip").build()
+    q = s.neutral()
+    with pytest.warns(lb.ModelWarning, match="was asked for"):
+        damped = lb.modal_damping(s, 0.01, q, locked=BOTH).system
+    lb.save(damped, tmp_path / "arm.yaml")
+    back = lb.load(tmp_path / "arm.yaml").build()
+    assert "modal:" not in (tmp_path / "arm.yaml").read_text()
+    for name, body in damped.bodies.items():
+        assert np.array_equal(back.bodies[name].damping, body.damping)
+        assert np.array_equal(back.bodies[name].stiffness, body.stiffness)
+    close(lb.modes(back, q, locked=BOTH).damping, lb.modes(damped, q, locked=BOTH).damping, 1e-12)
+    assert damped.bodies["one"].recipe is not None
+
+
+def test_damping_matrices_of_beams_are_checked(tmp_path):
+    D = np.array([[0.2, 0.1], [0.1, 0.3]])
+    b = lb.beam(2.0, 3.0, EI=400.0, modes=1, damping=D)
+    assert np.array_equal(b.damping, D)
+    with pytest.raises(ValueError, match=r"damping must have shape \(2, 2\)"):
+        lb.beam(2.0, 3.0, EI=400.0, modes=1, damping=np.eye(3))
+    with pytest.raises(ValueError, match="damping"):
+        lb.beam(2.0, 3.0, EI=400.0, modes=1, damping=-D)
+    text = "limber: 1\nbodies:\n  b: {beam: {length: 2, mass: 3, EI: 400, modes: 1, damping: DAMPING}, joint: fixed}\n"
+    file = tmp_path / "beam.yaml"
+    for damping in ("[[0.2, 0.1], [0.1, 0.3]]", "[0.01, 0.02]", "0.01"):
+        file.write_text(text.replace("DAMPING", damping))
+        lb.load(file).build()
+    file.write_text(text.replace("DAMPING", "[[0.2, 0.1], [0.1, much]]"))
+    with pytest.raises(lb.LimberError, match=r"beam\.yaml:3.*damping.*much"):
+        lb.load(file)

@@ -592,3 +592,54 @@ def stiffness_of_gravity(s, q):
     steps = h * np.eye(s.nv)
     K = np.array([(lb.bias(s, q + x, zero) - lb.bias(s, q - x, zero)) / (2.0 * h) for x in steps])
     return 0.5 * (K + K.T)
+
+
+# --- growth that is none ----------------------------------------------------------------------------------------
+
+
+def some(rng, low, high):
+    """Six positive numbers of very different size, about half of them zero."""
+    return (10.0 ** rng.uniform(low, high, 6) * (rng.random(6) < 0.5)).tolist()
+
+
+def lump(rng, com):
+    spread = rng.standard_normal((3, 3))
+    inertia = np.eye(3) * np.sum(spread**2) - spread @ spread.T + 0.1 * np.eye(3)
+    mass = 10.0 ** rng.uniform(-1, 3)
+    return lb.RigidBody(mass, com, inertia=mass * 10.0 ** rng.uniform(-2, 1) * inertia)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_floating_systems_with_friction_never_grow(seed):
+    """Friction in some freedoms of joints that nothing holds: motions with neither stiffness nor damping stay zero modes."""
+    rng = np.random.default_rng(seed)
+    a = lb.Assembly("floating")
+    a.attach("base", lump(rng, rng.standard_normal(3)), lb.Free(friction=some(rng, -3, 3)))
+    arm = lb.beam(2.0, 5.0, EI=300.0, GJ=100.0, modes=1, polar_inertia=0.1)
+    a.attach("arm", arm, lb.Revolute("z", friction=0.1), "base", offset=rng.standard_normal(3))
+    a.attach(
+        "loose", lump(rng, rng.standard_normal(3)), lb.Free(damping=some(rng, -3, 3)), "arm", "tip"
+    )
+    s = a.build()
+    q = lb.integrate(s, s.neutral(), 0.3 * rng.standard_normal(s.nv), 1.0)
+    for where in s.layout.values():
+        q[where.q_modes] = 0.0
+    found = lb.modes(s, q)
+    assert not found.growth.any()
+    oscillating = found.omega[found.omega > 0.0]
+    assert oscillating.size <= 2 and oscillating.min() > 1e-3  # those of the beam
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_floating_body_held_at_its_centre_never_grows(seed):
+    """The force that holds it follows it, so that the stiffness is not symmetric, and defective with its zeros.
+
+    About the mass centre nothing but damping acts.
+    """
+    rng = np.random.default_rng(seed)
+    damping = some(rng, -4, -1) if seed % 2 else 10.0 ** rng.uniform(-4, -1)
+    a = lb.Assembly("held", gravity=9.81 * rng.standard_normal(3))
+    a.attach("body", lump(rng, np.zeros(3)), lb.Free(damping=damping))
+    s = a.build()
+    q = lb.integrate(s, s.neutral(), rng.standard_normal(6), 1.0)
+    assert not lb.modes(s, q).growth.any()

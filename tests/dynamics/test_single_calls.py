@@ -42,6 +42,13 @@ def one_freedom():
     return lb.Assembly("wheel").attach("b", body, lb.Revolute([0, 0, 1])).build()
 
 
+def one_closure():
+    """Two wheels, one geared to the other."""
+    body = lb.RigidBody(1.0, inertia=np.eye(3))
+    a = lb.Assembly("gear").attach("pinion", body, lb.Revolute([0, 0, 1]))
+    return a.attach("wheel", body, lb.Revolute([0, 0, 1])).gear("wheel", "pinion", -0.5).build()
+
+
 SYSTEMS = {
     "rigid": lambda: random_system(1, flexible=0.0, kinds=["Revolute", "Prismatic"]),
     "quaternions": lambda: random_system(2, flexible=0.3, kinds=["Spherical", "Free"]),
@@ -443,6 +450,7 @@ ENTRIES = {
     "articulated_sweep": ((1, 1, 1), 1),
     "precomputed_sweep": ((1, 1, 1, 6), 1),
     "composite_sweep": ((1, 1, 1), 1),
+    "hybrid_dynamics": ((1, 1, 1), 2),
     "inverse_dynamics": ((1, 1, 1), 1),
     "bias": ((1, 1), 1),
     "mass_matrix": ((1,), 1),
@@ -459,13 +467,24 @@ ENTRIES = {
     "joint_slopes": ((1, 1), 2),
     "armatures": ((1,), 1),
 }
+#: The same for a system of two freedoms and one closure of one row.
+CLOSED_ENTRIES = {
+    "closed_sweep": ((2, 2, 2), 2),
+    "violations": ((2,), 1),
+    "row_rates": ((2, 2), 1),
+    "correction": ((2, 1), 2),
+    "wrenches": ((2, 1), 6),
+}
 #: These need a node or constants that they have not here: they are not run.
 NOT_RUN = ("precomputed_sweep", "pose", "jacobian", "acceleration")
 
 
-@parametrize("name, sizes, size", {name: (name, *sizes) for name, sizes in ENTRIES.items()})
+@parametrize(
+    "name, sizes, size",
+    {name: (name, *sizes) for name, sizes in (ENTRIES | CLOSED_ENTRIES).items()},
+)
 def test_entries_refuse_wrong_sizes(name, sizes, size):
-    s = one_freedom()
+    s = one_closure() if name in CLOSED_ENTRIES else one_freedom()
     packed = s.dynamics
     room = int(packed.topo[WORK_SIZE]) + 2
     nodes = np.zeros(2 if name in NOT_RUN else 0, dtype=np.int64)
@@ -488,13 +507,13 @@ def test_entries_refuse_wrong_sizes(name, sizes, size):
 
 
 def test_every_row_has_an_entry():
-    elsewhere = {
-        "motions",
-        "wrench_sweep",
-        "carried_wrenches",
-    }  # called by other parts of Limber alone
+    # called by other parts of Limber alone
+    elsewhere = {"motions", "wrench_sweep", "carried_wrenches"}
+    # of closed systems and of ends, which the system of one freedom has not
+    elsewhere |= {"closed_sweep", "wrenches", "violations", "row_rates", "correction"}
+    elsewhere |= {"operational_motion", "operational_responses"}
     assert all(native.address(name) > 0 for name in elsewhere)
-    assert set(ENTRIES) == set(ROWS) - elsewhere
+    assert set(ENTRIES | CLOSED_ENTRIES) == set(ROWS) - elsewhere
 
 
 NO_VECTORS = {

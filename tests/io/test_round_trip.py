@@ -91,7 +91,7 @@ def test_all_large_arrays_go_to_the_npz(tmp_path):
         (lambda a: a.update({"recovery/forces": a["recovery/forces"] * np.nan}), "recovery/stations/0/forces.*: must be finite"),
         (lambda a: a.update({"integrals/S0": a["integrals/S0"] * np.nan}), "integrals/S0.*: must be finite"),
         (lambda a: a.update({"recovery/gauge": a["recovery/gauges"]}), "recovery/gauge is unknown. Did you mean 'gauges'"),
-        (lambda a: a.update({"recovery/stations": np.array(3)}), "belong together"),
+        (lambda a: a.update({"recovery/about": np.array("[]")}), "must be an object"),
         (lambda a: a.update({"recovery": np.zeros(3)}), "recovery"),
     ],
 )  # fmt: skip

@@ -505,3 +505,36 @@ model:
     start = "initial: {v: {rotor: 5}, equilibrium: {locked: [rotor]}}"
     s = scenario(tmp_path, start, model)
     assert np.array_equal(s.q0, lb.equilibrium(s.system, v=s.v0, locked=["rotor"])) and s.q0[0] > 0
+
+
+def test_motions_of_joints(tmp_path):
+    """`motion` has the paths that joints follow exactly, and `torque` acts on the others."""
+    s = scenario(
+        tmp_path,
+        "initial: {q: {arm: 0.2}, equilibrium: {locked: [base]}}\nmotion: {arm: {quintic: {end: 1, duration: 1.5}}}\n"
+        "torque: {constant: {base: [0, 0, 0, 0, 0, 1]}}\nexternal: [{body: arm, node: tip, force: [0, 1, 0]}]",
+    )
+    assert s.motion["arm"](0.0).position == 0.2 and s.settings["motion"] == s.motion
+    r = lb.simulate(s.system, s.duration, **s.settings)
+    assert np.array_equal(r.joint("arm"), s.motion["arm"](r.t).position)
+    assert r.driven == ("arm",) and r.power_audit().accuracy < 1e-5
+
+
+def test_motions_give_the_speeds_at_the_start(tmp_path):
+    path = "motion: {arm: {quintic: {end: 1, duration: 1.5, start_velocity: 0.4}}}"
+    assert scenario(tmp_path, path).v0[-1] == 0.4
+    with pytest.raises(lb.FileError, match=r"motion\.arm.* starts with the speed 0.3 of `initial`, but its motion with 0.4"):  # fmt: skip
+        scenario(tmp_path, f"{path}\ninitial: {{v: {{arm: 0.3}}}}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("motion: {amr: {hold: {}}}", "is not a body of 'case'.*'arm'"),
+        ("motion: {base: {hold: {}}}", "needs a joint whose speeds are rates of its coordinates"),
+        ("motion: {arm: {hold: {}}}\ntorque: {follow: {joints: {arm: {hold: {}}}}}", "give one of the two"),
+    ],
+)  # fmt: skip
+def test_motions_that_make_no_sense(tmp_path, text, message):
+    with pytest.raises(lb.FileError, match=message):
+        scenario(tmp_path, text)

@@ -232,6 +232,21 @@ def test_craig_bampton_frequencies_come_from_above_and_fall(free):
     assert before == pytest.approx(EXACT[:6], rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    "ends", [{"clamped": "root", "interface": "tip"}, {"interface": ["root", "tip"]}]
+)
+def test_craig_bampton_without_interior_freedoms_says_so(ends):
+    """Held at both ends, a single element has no modes; the static shapes of its ends are all that it has."""
+    section = lb.Section(EA=2.8e7, EI=1.4e4, GJ=1e4, rhoA=1.2)
+    frame = lb.structures.frame(
+        {"root": (0, 0, 0), "tip": (10.0, 0, 0)}, [("root", "tip")], section, divide=1
+    )
+    for modes in (2, {"band": (0.0, 1e4)}):
+        with pytest.raises(lb.LimberError, match=r"has no modes: all of its .* Ask for modes=0"):
+            frame.reduce(modes=modes, method="craig-bampton", **ends)
+    assert frame.reduce(modes=0, method="craig-bampton", **ends).modes == 6
+
+
 def test_free_and_clamped_craig_bampton_bodies_are_the_same_body():
     clamped = BEAM_STRUCTURE.reduce(
         clamped="root", interface="tip", method="craig-bampton", modes=4

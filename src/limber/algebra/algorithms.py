@@ -17,6 +17,7 @@ from limber.algebra.operator import Identity, Operator
 from limber.algebra.operators import Operators, operators
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.dynamics.closed import refuse_closures
 from limber.dynamics.evaluate import External
 from limber.dynamics.forward import MORE_METHODS
 from limber.errors import DynamicsError
@@ -227,10 +228,11 @@ ALGORITHMS: dict[str, Callable[[Operators, Array, Array], Array]] = {
 }
 
 
-def _as_method(algorithm: Callable[[Operators, Array, Array], Array]) -> Callable:
+def _as_method(name: str, algorithm: Callable[[Operators, Array, Array], Array]) -> Callable:
     """Make an algorithm a method of `forward_dynamics`."""
 
     def method(system: System, q: Array, v: Array, tau: Array, external: External) -> Array:
+        refuse_closures(system, f"forward_dynamics with method={name!r}")
         ops = operators(system, q, v)
         b = ops.b
         if external:
@@ -240,4 +242,4 @@ def _as_method(algorithm: Callable[[Operators, Array, Array], Array]) -> Callabl
     return method
 
 
-MORE_METHODS.update({name: _as_method(algorithm) for name, algorithm in ALGORITHMS.items()})
+MORE_METHODS.update({name: _as_method(name, algorithm) for name, algorithm in ALGORITHMS.items()})

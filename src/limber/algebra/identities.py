@@ -16,10 +16,13 @@ from types import SimpleNamespace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.algebra.leaves import BlockDiagonal, Named
-from limber.algebra.operator import Identity, Operator, Zero
+from limber.algebra.leaves import BlockDiagonal, Matrix, Named
+from limber.algebra.operator import Identity, Operator, Sum, Zero
 from limber.algebra.operators import Operators, operators
 from limber.assembly.system import System
+from limber.dynamics.ends import Ends
+from limber.dynamics.kinematics import jacobian
+from limber.dynamics.rows import closure_jacobian
 
 Sides = tuple[Operator, Operator]
 
@@ -52,6 +55,49 @@ def siblings(ops: Operators) -> Operator:
         blocks.append(own)
     diagonal = BlockDiagonal.from_blocks("X", ops.bodies, ops.bodies, blocks)
     return Named("siblings", ops.psi.T @ (full - diagonal) @ ops.psi)
+
+
+def some_ends(ops: Operators) -> list[tuple[str, None]]:
+    """The frames of up to three bodies that carry no other."""
+    carriers = set(ops.system.parents.values())
+    return [(body, None) for body in ops.bodies.labels if body not in carriers][-3:]
+
+
+def end_identities(ops: Operators) -> dict[str, Sides]:
+    """Those of ends: the ends that the operators were given, or tips of the tree."""
+    o = _letters(ops)
+    e = ops.at(some_ends(ops)) if ops._ends is None else ops.ends
+    kinematic = np.vstack([jacobian(ops.system, ops.geometry, *end) for end in e.ends])
+    inverse = ops.mass.inv()
+    return {
+        "2.14": (
+            Matrix("J", e.space, ops.speeds, kinematic, meaning=e.J),
+            e.B.T @ o.phi.T @ o.H.T,
+        ),
+        "3.10": (e.J @ inverse @ e.J.T, e.B.T @ o.Omega @ e.B),
+        "A.5": (e.Lambda_recursive, e.B.T @ o.Omega @ e.B),
+        "3.12": (inverse @ e.J.T, o.W.T @ o.Di @ o.H @ o.psi @ e.B),
+        # with z = psi B f and eps = H z; as printed, its z has K in place of the identity
+        "A.6": (
+            inverse @ e.J.T,
+            o.Di @ o.H @ o.psi @ e.B - o.K.T @ o.psi.T @ o.H.T @ o.Di @ o.H @ o.psi @ e.B,
+        ),
+    }
+
+
+def closure_identities(ops: Operators) -> dict[str, Sides]:
+    """Those of the closures of a closed system, where rows may depend on each other."""
+    c, inverse = ops.loops, ops.mass.inv()
+    rows = closure_jacobian(ops.system, ops.geometry)
+    admittance = c.admittance
+    reaction = inverse @ c.rows.T @ admittance.inv() @ c.rows @ inverse
+    return {
+        "2.16": (Matrix("rows", c.row_space, ops.speeds, rows, meaning=c.rows), c.rows),
+        "2.17": (c.rows @ inverse @ c.rows.T, admittance),
+        "2.17b": (admittance @ admittance.inv() @ c.rows @ inverse, c.rows @ inverse),
+        # b is D^{-1/2} H psi B A^T; the paper prints it without D^{-1/2}
+        "3.13": (c.inverse, inverse - reaction),
+    }
 
 
 def identities(ops: Operators) -> dict[str, Sides]:
@@ -146,16 +192,27 @@ def identities(ops: Operators) -> dict[str, Sides]:
             o.Upsilon + o.psi_.T @ o.Upsilon + o.Upsilon @ o.psi_ + siblings(ops),
         ),
     }
+    framework |= end_identities(ops)
+    if ops.system.closures:
+        framework |= closure_identities(ops)
     named = {"report": report, "patent": patent, "framework": framework}
     return {f"{who} ({eq})": sides for who, table in named.items() for eq, sides in table.items()}
 
 
 def residual(left: Operator, right: Operator, rng: np.random.Generator) -> float:
-    """The largest relative difference of the two sides on a few random vectors."""
+    """The largest difference of the two sides on a few random vectors, relative to the largest term of either side.
+
+    A side may be zero as the difference of terms that are not, as psi - I is beyond a free joint that carries nothing.
+    """
     x = rng.standard_normal((left.domain.size, 3))
-    y, z = left @ x, right @ x
-    scale = max(np.abs(y).max(initial=0.0), np.abs(z).max(initial=0.0), 1e-300)
-    return float(np.abs(y - z).max(initial=0.0) / scale)
+    left_terms, right_terms = ([term @ x for term in _terms(side)] for side in (left, right))
+    scale = max(np.abs(term).max(initial=0.0) for term in (*left_terms, *right_terms))
+    error = np.abs(sum(left_terms) - sum(right_terms)).max(initial=0.0)
+    return float(error / scale) if error else 0.0
+
+
+def _terms(side: Operator) -> tuple[Operator, ...]:
+    return side.terms if isinstance(side, Sum) else (side,)
 
 
 class Residuals(dict[str, float]):
@@ -175,13 +232,15 @@ class Residuals(dict[str, float]):
         return Residuals, (dict(self), self.formulas)
 
 
-def verify_identities(system: System, q: ArrayLike) -> Residuals:
+def verify_identities(system: System, q: ArrayLike, *, ends: Ends | None = None) -> Residuals:
     """Check every operator identity of the sources on a system: {source (equation): relative residual}.
 
-    Each side is applied to random vectors by its sweeps; nothing dense is formed.  `formulas` of the result
-    holds the equations.  The result prints as a table of keys, residuals and formulas.
+    Each side is applied to random vectors by its sweeps; nothing dense is formed but what small matrices ends and closures
+    have.  `formulas` of the result holds the equations.  The result prints as a table of keys, residuals and formulas.
+
+    ends : ("body", node), or a list of them, for the equations of ends; by default up to three tips.
     """
     rng = np.random.default_rng(0)
-    sides = identities(operators(system, q))
+    sides = identities(operators(system, q, ends=ends))
     found = {name: residual(left, right, rng) for name, (left, right) in sides.items()}
     return Residuals(found, {name: f"{left} = {right}" for name, (left, right) in sides.items()})

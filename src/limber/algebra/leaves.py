@@ -12,6 +12,7 @@ from limber import native
 from limber.algebra.operator import (
     ANTICAUSAL,
     CAUSAL,
+    FULL,
     MEMORYLESS,
     Identity,
     Operator,
@@ -168,9 +169,8 @@ class BlockDiagonal(Leaf):
         return BlockDiagonal.from_blocks(name, self.codomain, self.domain, blocks)
 
     def latex(self):
-        if self.name.endswith("^-1"):
-            return f"{latex_name(self.name[:-3])}^{{-1}}"
-        return super().latex()
+        head, power, exponent = self.name.partition("^")
+        return f"{latex_name(head)}^{{{exponent}}}" if power else super().latex()
 
 
 class Shift(Leaf):
@@ -249,6 +249,52 @@ class EndMap(Leaf):
         for e, (k, block) in enumerate(zip(self.body, self.end_blocks)):
             y[6 * e : 6 * e + 6] = block.T @ x[self.codomain.part(k)]
         return y
+
+
+class Matrix(Leaf):
+    """A small dense operator, between ends or closure rows.
+
+    inverse : its inverse if it is known, such as a pseudo-inverse.
+    meaning : the expression that it equals, for simplification.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        codomain: Space,
+        domain: Space,
+        data: Array,
+        inverse: Array | None = None,
+        meaning: Operator | None = None,
+    ):
+        super().__init__(name, codomain, domain, FULL)
+        self.data, self.meaning = data, meaning
+        self._inverse = inverse
+        data.setflags(write=False)
+
+    def apply(self, x):
+        return self.data @ x
+
+    def apply_transposed(self, x):
+        return self.data.T @ x
+
+    def inv(self):
+        """The inverse; a pseudo-inverse if it was made with one."""
+        if self.data.shape[0] != self.data.shape[1]:
+            return super().inv()  # which refuses it
+        known = self._inverse
+        found = np.linalg.inv(self.data).astype(np.float64) if known is None else known
+        name = f"({self.name})^-1" if " " in self.name else f"{self.name}^-1"
+        return Matrix(name, self.domain, self.codomain, found, self.data)
+
+    def latex(self):
+        inner = self.name.removesuffix("^-1").strip("()")
+        text = r"\,".join(
+            f"{latex_name(x[:-2])}^T" if x.endswith("^T") else latex_name(x) for x in inner.split()
+        )
+        if not self.name.endswith("^-1"):
+            return text
+        return rf"\left({text}\right)^{{-1}}" if " " in inner else f"{text}^{{-1}}"
 
 
 class Named(Leaf):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from limber.algebra.leaves import Named, Transposed
+from limber.algebra.leaves import Matrix, Named, Transposed
 from limber.algebra.operator import Identity, Operator, Product, Scaled, Sum, Zero
 
 SYMMETRIC = ("D", "D^-1", "P", "M", "R", "Upsilon", "Omega", "mass", "X", "J_a")
@@ -47,6 +47,7 @@ RELATIONS = {
     "H P": "D G^T",
     "D^-1 D": "I",
     "D D^-1": "I",
+    "D^-1/2^T D^-1/2": "D^-1",
     "S Delta_phi": "E_phi",
     "S L": "K",
     "Delta_phi G": "L",
@@ -134,6 +135,8 @@ def words(expression: Operator) -> Words:
         return dict(_DEFINED[name])
     if isinstance(expression, Named) and name in ("mass", "J", "Lambda", "siblings"):
         return words(expression.expression)
+    if isinstance(expression, Matrix) and expression.meaning is not None:
+        return words(expression.meaning)
     return {(name,): 1.0}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber import native
+from limber.algebra.ends import ClosureOperators, EndOperators
 from limber.algebra.leaves import BlockDiagonal, EndMap, Named, Shift, Transition
 from limber.algebra.operator import Identity, Operator, Zero
 from limber.algebra.spaces import Space
 from limber.assembly.system import System
 from limber.checks import Array, array, numbers
-from limber.dynamics.closed import refuse_closures
+from limber.dynamics.ends import Ends, checked_ends
 from limber.dynamics.evaluate import (
     check_system,
     evaluated,
@@ -23,25 +24,29 @@ from limber.dynamics.evaluate import (
     vectors,
     workspaces,
 )
-from limber.dynamics.kinematics import jacobian, pose
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.dynamics.rows import undeformed
+from limber.errors import ArgumentValueError
 from limber.frozen import Frozen
 from limber.kernels import layout as L
 from limber.native.status import OK, STATES
 
-End = tuple[str, "str | int | None"]
-
 
 def operators(
-    system: System, q: ArrayLike, v: ArrayLike | None = None, vdot: ArrayLike | None = None
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    vdot: ArrayLike | None = None,
+    *,
+    ends: Ends | None = None,
 ) -> Operators:
     """The spatial operators of `system` at (q, v, vdot), v and vdot zero if left out.
 
     The result is a namespace of lazy operators and stacked vectors, see `Operators`.  Only the vectors alpha
-    and f depend on vdot.
+    and f depend on vdot.  The operators of a closed system are those of its tree; `loops` has those of its closures.
+
+    ends : ("body", node), or a list of them, for `ends` of the result.
     """
     check_system(system)
-    refuse_closures(system, "lb.operators")
     zero = np.zeros(system.nv)
     batch, (q, speeds, rates) = vectors(
         system,
@@ -53,7 +58,8 @@ def operators(
         raise ArgumentValueError(
             f"q, v and vdot must be one state, got a batch of shape {batch}. Make operators once per state."
         )
-    return Operators(system, q[0], speeds[0], rates[0])
+    found = None if ends is None else checked_ends(system, ends)
+    return Operators(system, q[0], speeds[0], rates[0], found)
 
 
 class Operators(Frozen):
@@ -65,13 +71,15 @@ class Operators(Frozen):
     H, phi, M are the patent's script H, capital Phi and M_m, rotations included; E_phi, R, P, D, G, K,
     tau, tau_bar, E_psi, psi are as in the patent.  S, L, Delta_phi, Delta_psi and Phi = phi S, Psi = psi S are the
     report's, S with identities at (parent, child).  A is the patent's A, with Delta_phi = A B_hinge.
-    Upsilon, Omega, Lambda(ends), B(ends), J(ends) are the framework paper's.  a, b, V, alpha, f are
+    Upsilon, Omega and, of a set of ends, B, J, Lambda are the framework paper's: `at(ends)` has them, and B(ends), J(ends),
+    Lambda(ends) are short for it.  `loops` has its A, B, J, Lambda of the closures of a closed system.  a, b, V, alpha, f are
     stacked vectors; `a` includes gravity at the bodies on the world, `b` includes K eta + D eta_dot.
     `armature` is J_a, the contribution of the rotors of the joints to the mass operator,
     `mass` = H phi M phi^T H^T + J_a; `joint_force` holds the forces of springs, dampers, friction and stops.
     """
 
-    def __init__(self, system: System, q: Array, v: Array, vdot: Array):
+    def __init__(self, system: System, q: Array, v: Array, vdot: Array, ends: Ends | None = None):
+        self._ends = ends
         self.system, self.q, self.v, self.vdot = system, q.copy(), v.copy(), vdot.copy()
         names = list(system.layout)
         topo = system.dynamics.topo.reshape(-1, L.COLUMNS)[1 : len(names) + 1]
@@ -243,48 +251,46 @@ class Operators(Frozen):
         return Named("Psi", self.psi @ self.S)
 
     # --- ends -----------------------------------------------------------------------------------------
-    def B(self, ends: Sequence[End]) -> EndMap:
-        """Wrenches [moment, force] at nodes ("body", node), world axes, carried to their bodies."""
-        ends = list(ends)
-        if not ends or not all(isinstance(e, tuple) and len(e) == 2 for e in ends):
-            raise ArgumentTypeError(
-                f'ends must be a list of ("body", node), as in [("link", "tip")], got {ends!r:.80}.'
+    def at(self, ends: Ends) -> EndOperators:
+        """B, J and Lambda of ends, ("body", node) or a list of them, between the same spaces."""
+        return EndOperators(self, checked_ends(self.system, ends))
+
+    @cached_property
+    def ends(self) -> EndOperators:
+        """B, J and Lambda of the ends that `operators` was given."""
+        if self._ends is None:
+            raise ArgumentValueError(
+                'these operators were made without ends: use operators(..., ends=[("link", "tip")]), or `at(ends)`.'
             )
-        body, blocks = [], []
-        system, q = self.system, self._geometry()
-        for name, node in ends:
-            k = system.number(name) - 1
-            modes = system.layout[name].v_modes
-            frame = self._frame_node(name)
-            R, p = pose(system, q, name, frame)
-            x = pose(system, q, name, node)[1] - p
-            tilde = np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])
-            carry = np.block([[np.eye(3), tilde], [np.zeros((3, 3)), np.eye(3)]])
-            # the motion of the node per modal rate: its Jacobian minus the motion of the frame
-            shapes = jacobian(system, q, name, node) - carry.T @ jacobian(system, q, name, frame)
-            body.append(k)
-            blocks.append(np.vstack([shapes[:, modes].T, np.kron(np.eye(2), R.T) @ carry]))
-        space = Space("ends", [f"{n}/{t}" for n, t in ends], [6] * len(ends))
-        space.family = self
-        return EndMap(self.bodies, space, body, blocks)
+        return self.at(self._ends)
 
-    def _geometry(self) -> Array:
+    @cached_property
+    def loops(self) -> ClosureOperators:
+        """A, B, J, Lambda of the closures of the system, and the inverse that they leave."""
+        if not self.system.closures:
+            raise ArgumentValueError(
+                f"the system {self.system.name!r} has no closures. Close a loop with Assembly.close(...) before build()."
+            )
+        return ClosureOperators(self)
+
+    def B(self, ends: Ends) -> EndMap:
+        """Wrenches [moment, force] at nodes ("body", node), world axes, carried to their bodies."""
+        return self.at(ends).B
+
+    @cached_property
+    def geometry(self) -> Array:
         """The configuration of the geometry in the dynamics, which is undeformed if the system is ruthless."""
-        q = self.q.copy()
-        if self.system.fidelity == "ruthless":
-            for where in self.system.layout.values():
-                q[where.q_modes] = 0.0
-        return q
+        return undeformed(self.system, self.q) if self.system.fidelity == "ruthless" else self.q
 
-    def _frame_node(self, name: str) -> int | None:
+    def frame_node(self, name: str) -> int | None:
         """The node whose frame the blocks of a body refer to; None for the body frame."""
         item = self.system.attachments[name]
         held = self.system.fidelity == "ruthless" or not item.body.modes
         return item.inboard if held else None
 
-    def J(self, ends: Sequence[End]) -> Operator:
+    def J(self, ends: Ends) -> Operator:
         """The Jacobian operator B^T phi^T H^T (framework paper, Eq. (2.14))."""
-        return Named("J", self.B(ends).T @ self.phi.T @ self.H.T)
+        return self.at(ends).J
 
     @cached_property
     def Upsilon(self) -> BlockDiagonal:
@@ -304,10 +310,9 @@ class Operators(Frozen):
         """psi^T H^T D^{-1} H psi (framework paper, Eq. (3.10))."""
         return Named("Omega", self.psi.T @ self.H.T @ self.D.inv() @ self.H @ self.psi)
 
-    def Lambda(self, ends: Sequence[End]) -> Operator:
+    def Lambda(self, ends: Ends) -> Operator:
         """J M^{-1} J^T = B^T Omega B: the admittance at the ends."""
-        B = self.B(ends)
-        return Named("Lambda", B.T @ self.Omega @ B)
+        return self.at(ends).Lambda
 
     # --- vectors ----------------------------------------------------------------------------------------
     @cached_property
@@ -343,6 +348,11 @@ class Operators(Frozen):
     def log_det(self) -> float:
         """The log-determinant of the mass matrix, the sum of those of D, in O(N)."""
         return float(sum(np.linalg.slogdet(block)[1] for block in self.D.blocks))
+
+    @cached_property
+    def D_root(self) -> BlockDiagonal:
+        """D^{-1/2}, the inverse of the Cholesky factor of D: D^{-1} = (D^{-1/2})^T D^{-1/2}."""
+        return self.D.map("D^-1/2", lambda block: np.linalg.inv(np.linalg.cholesky(block)))
 
     @cached_property
     def sqrt(self) -> Operator:

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limber.algebra.leaves import BlockDiagonal, EndMap, Leaf, Named, Shift, Transition, Transposed
+from limber.algebra.leaves import (
+    BlockDiagonal,
+    EndMap,
+    Leaf,
+    Matrix,
+    Named,
+    Shift,
+    Transition,
+    Transposed,
+)
 from limber.algebra.operator import Identity, Inverse, Operator, Product, Scaled, Sum, Zero
 from limber.algebra.simplify import simplify
 
@@ -96,6 +105,9 @@ def _leaf_steps(leaf: Leaf, transposed: bool) -> list[Step]:
     if isinstance(leaf, Shift):
         size = 0 if transposed else int(leaf.domain.sizes[leaf.parent >= 0].sum())
         return [Step(name, way, 0, size)]
+    if isinstance(leaf, Matrix):
+        full = int(np.count_nonzero(leaf.data))
+        return [Step(name, "in place", full, full)]
     assert isinstance(leaf, EndMap)
     full = int(sum(np.count_nonzero(b) for b in leaf.end_blocks))
     return [Step(name, "in place", full, full)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from limber.algebra.leaves import Named, Transposed
+from limber.algebra.leaves import Matrix, Named, Transposed
 from limber.algebra.normal import Letters, TooManyWords, is_zero, normal_form, parse, turn
 from limber.algebra.operator import (
     Identity,
@@ -43,6 +43,7 @@ RULES: list[tuple[str, str, str]] = [
     ("P H^T D^-1", "G", "patent (52)"),
     ("D^-1 D", "", ""),
     ("D D^-1", "", ""),
+    ("D^-1/2^T D^-1/2", "D^-1", ""),
     ("G H", "tau", "framework (3.2)"),
     ("Delta_phi G", "L", "a.12"),
     ("E_phi G", "K", "patent (52)"),
@@ -230,6 +231,8 @@ class _Simplifier:
         if isinstance(leaf, Named) and leaf.name in ("J", "mass", "Lambda"):
             inner = leaf.expression if leaf is expression else leaf.expression.T
             return self.flat(inner)
+        if isinstance(leaf, Matrix) and isinstance(leaf.meaning, Product):
+            return self.flat(leaf.meaning if leaf is expression else leaf.meaning.T)
         return [expression]
 
     def letter(self, factor: Operator) -> str:

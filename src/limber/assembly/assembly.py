@@ -12,8 +12,7 @@ from limber.assembly.closures import (
     Closure,
     Relation,
     coordinate,
-    cut_joint,
-    end,
+    cut_closure,
     relation,
 )
 from limber.assembly.pack import Attachment
@@ -175,15 +174,8 @@ class Assembly:
         offset_b, rotation_b : the same from the node of end b to the joint's outboard frame.
         """
         name = self._closure_name(name, "closure")
-        joint = cut_joint(joint, name)
-        a = end("end_a", end_a, offset, rotation, self._attachments, name)
-        b = end("end_b", end_b, offset_b, rotation_b, self._attachments, name)
-        if a.body == b.body:
-            raise ArgumentValueError(
-                f"the closure {name!r} has both ends on {a.body!r}: a closure ties two bodies, or a body and the world. What "
-                "ties two nodes of one flexible body belongs into the structure that the body is made of."
-            )
-        self._closures[name] = Closure(name, a, b, joint)
+        places = offset, rotation, offset_b, rotation_b
+        self._closures[name] = cut_closure(name, end_a, end_b, joint, self._attachments, *places)
         return self
 
     def relate(self, terms: Mapping, value: float = 0.0, name: str | None = None) -> Assembly:

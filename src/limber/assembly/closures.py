@@ -38,12 +38,25 @@ class End:
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """A cut joint, which runs from frame a to frame b."""
+    """A cut joint, which runs from frame a to frame b.
+
+    left_out : rows that it does not constrain, by their numbers in `cut_joints.CutJoint`; generated code leaves out
+        superfluous ones.  Of a joint whose rows change, they are numbers of unit twists in the axes of end b.
+    """
 
     name: str
     a: End
     b: End
     joint: Joint
+    left_out: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Probe(Closure):
+    """An end b whose six velocities the kernels of operational space watch; nothing is closed there.
+
+    It is a closure from the world by a `Fixed` joint whose rows are not eliminated.  Probes come after all closures.
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +112,29 @@ def end(
         )
     nodes, owner = attachments[body].body.node_set, f"body {body!r} in the closure {closure!r}"
     return End(body, None if where is None else nodes.index(argument, where, owner), shift, turn)
+
+
+def cut_closure(
+    name: str,
+    end_a,
+    end_b,
+    joint,
+    attachments: Mapping[str, Attachment],
+    offset: ArrayLike = (0.0, 0.0, 0.0),
+    rotation: ArrayLike | None = None,
+    offset_b: ArrayLike = (0.0, 0.0, 0.0),
+    rotation_b: ArrayLike | None = None,
+) -> Closure:
+    """A closure by a cut joint, checked; arguments as in `Assembly.close`."""
+    joint = cut_joint(joint, name)
+    a = end("end_a", end_a, offset, rotation, attachments, name)
+    b = end("end_b", end_b, offset_b, rotation_b, attachments, name)
+    if a.body == b.body:
+        raise ArgumentValueError(
+            f"the closure {name!r} has both ends on {a.body!r}: a closure ties two bodies, or a body and the world. What "
+            "ties two nodes of one flexible body belongs into the structure that the body is made of."
+        )
+    return Closure(name, a, b, joint)
 
 
 def cut_joint(joint, closure: str) -> Joint:

@@ -8,7 +8,7 @@ Other joints, whose map changes with their coordinates, are left to the kernels 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -32,6 +32,7 @@ class CutJoint:
     axis : AXIAL: the axis (3,).  CROSSED: the axis of the inboard frame, that of the outboard frame, and their cosine.
     pitch : displacement along the axis per radian if the last row is that of a screw, else None.
     joint : COMPOUND: the joint.
+    free : (s, 6) COMPOUND: unit twists in the axes of the outboard frame that are free besides those of the joint.
     """
 
     kind: int
@@ -40,6 +41,21 @@ class CutJoint:
     axis: Array
     pitch: float | None = None
     joint: Joint | None = None
+    free: Array = field(default_factory=lambda: np.zeros((0, 6)))
+
+    def without(self, left_out: tuple[int, ...]) -> CutJoint:
+        """The same joint without some rows; see `Closure.left_out`."""
+        if not left_out:
+            return self
+        if self.kind == L.COMPOUND:
+            free = np.eye(6)[list(left_out)]
+            return replace(self, rows=self.rows[len(left_out) :], free=free)
+        kind, axis = self.kind, self.axis
+        if kind == L.CROSSED and 0 in left_out:
+            kind, axis = L.BALL, np.zeros(0)
+        pitch = None if len(self.rows) - 1 in left_out else self.pitch
+        rows = np.delete(self.rows, left_out, axis=0)
+        return replace(self, kind=kind, rows=rows, axis=axis, pitch=pitch)
 
 
 @lru_cache(maxsize=1000)

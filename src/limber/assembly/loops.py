@@ -9,7 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
-from limber.assembly.closures import Closure, End, Relation
+from limber.assembly.closures import Closure, End, Probe, Relation
 from limber.assembly.cut_joints import CutJoint, cut_joint_rows, random_position
 from limber.assembly.packed import Packed, whole_rows
 from limber.joints import Joint
@@ -34,6 +34,11 @@ class Loop:
         """The number of its scalar rows."""
         return 1 if self.cut is None else len(self.cut.rows)
 
+    @property
+    def watches(self) -> bool:
+        """Whether its rows are carried to the world and not eliminated."""
+        return isinstance(self.closure, Probe)
+
 
 class Loops:
     """The closures of a system, their rows in the order of elimination, and the way of these rows through the tree.
@@ -41,7 +46,8 @@ class Loops:
     A hub is a body on which many rows end, such as an object that many arms hold.  All that these rows do inboard of
     it, they do by moving the hub.  From the hub inward, the fronts therefore have one row for each of its motions (6,
     and its modes) in their place; see `limber.kernels.fronts`.  Rows of closures and of hubs have slots: for each body
-    where closures are eliminated, farthest out first, those of its closures, then those of the hubs that end there.
+    where closures are eliminated, farthest out first, those of its closures, then those of the hubs that end there; the
+    slots of probes are last.
 
     order : the closures, those first whose rows are eliminated first.
     first : the first row of each closure, by name.
@@ -49,7 +55,7 @@ class Loops:
     slot : the first slot of each closure, by name, and of each hub, by number.
     open : for each body that rows pass through, their slots.
     part : the part of the rows that are eliminated at the same body to which a slot belongs; rows of different parts
-        never meet on their way there.  None for the slots of hubs.
+        never meet on their way there.  None for the slots of hubs and probes, which are not eliminated.
     """
 
     def __init__(
@@ -61,25 +67,31 @@ class Loops:
     ):
         self._parents = parents
         found = [_loop(closure, parents, number) for closure in closures]
+        probes = [loop for loop in found if loop.watches]
+        found = [loop for loop in found if not loop.watches]
         self.hubs = _hubs(found, modes)
         through = {loop.closure.name: self._bodies(loop) for loop in found}
         parts = _parts(self._meets(found, through, modes))
         self.order = sorted(found, key=lambda loop: (-loop.site, parts[loop.closure.name]))
+        self.order += probes
         self.first: dict[str, int] = {}
         self.slot: dict[str | int, int] = {}
         self.open: dict[int, list[int]] = {}
         self.site: list[int] = []  # of each slot
         self.part: list[int | None] = []
         self.rows = 0
+        for loop in self.order:
+            self.first[loop.closure.name] = self.rows
+            self.rows += loop.rows
         ends = self._hub_ends()
-        for site, loops in groupby(self.order, key=lambda loop: loop.site):
+        for site, loops in groupby(self.order[: len(found)], key=lambda loop: loop.site):
             for loop in loops:
                 name = loop.closure.name
-                self.first[name] = self.rows
-                self.rows += loop.rows
                 self._add(name, loop.rows, site, parts[name], through[name])
             for hub in ends.get(site, ()):
                 self._add(hub, self.hubs[hub], site, None, _path(hub, site, parents))
+        for loop in probes:
+            self._add(loop.closure.name, loop.rows, 0, None, self._bodies(loop))
 
     def _add(self, what: str | int, n: int, site: int, part: int | None, bodies: Iterable[int]):
         at = self.slot[what] = len(self.site)
@@ -90,7 +102,7 @@ class Loops:
 
     def on_hub(self, loop: Loop, k: int) -> bool:
         """Whether the rows of a closure that enter at body k do so by the motions of a hub."""
-        return loop.cut is not None and k in self.hubs and k != loop.site
+        return loop.cut is not None and not loop.watches and k in self.hubs and k != loop.site
 
     def _bodies(self, loop: Loop) -> set[int]:
         """The bodies that the rows of a closure pass through themselves."""
@@ -159,6 +171,11 @@ class Loops:
         ends = {body for loop in self.order if loop.cut is not None for body in loop.bodies}
         return {k for body in ends for k in _path(body, 0, self._parents)} - {0}
 
+    @property
+    def probes(self) -> int:
+        """The number of rows of probes."""
+        return sum(loop.rows for loop in self.order if loop.watches)
+
     def slices(self) -> dict[str, slice]:
         """The rows of each closure, by name, in the order of elimination."""
         return {
@@ -203,7 +220,9 @@ def _loop(closure: Closure | Relation, parents, number: Mapping[str, int]) -> Lo
         bodies = tuple(number[body] for body, _ in closure.terms)
         return Loop(closure, None, bodies, _meeting([parents[k] for k in bodies], parents))
     bodies = number[closure.a.body], number[closure.b.body]
-    cut = cut_joint_rows(closure.joint)
+    cut = cut_joint_rows(closure.joint).without(closure.left_out)
+    if isinstance(closure, Probe):
+        cut = replace(cut, kind=L.PROBED)
     return Loop(closure, cut, bodies, _meeting(bodies, parents))
 
 
@@ -242,14 +261,16 @@ def with_closures(
     lists: list[int] = []
     _pack_loops(topo, const, loops, len(rows), lists, tree.records)
     flat = np.concatenate([topo.ravel(), np.array(whole_rows(lists), dtype=np.int64)])
-    return replace(tree, topo=flat, const=np.concatenate(const.parts), loops=loops, pools={})
+    return replace(
+        tree, topo=flat, const=np.concatenate(const.parts), loops=loops, pools={}, variants={}
+    )
 
 
 def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int], records) -> None:
     """Fill the rows of the closures and of the fronts, from row `at` on, and append to the lists behind `topo`."""
     spare = at + len(loops.order)
     topo[0, [L.CLOSURES, L.CLOSURES_END]] = at * L.COLUMNS, spare * L.COLUMNS
-    topo[0, L.ROWS] = loops.rows
+    topo[0, [L.ROWS, L.PROBES]] = loops.rows, loops.probes
     work = int(topo[0, L.SPARE])
     for row, loop in zip(topo[at:], loops.order):
         work = _lay_out_hub_ends(row, loop, loops, work)
@@ -267,6 +288,8 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
         else:
             _pack_cut(row, const, loop, loops, records)
             if loop.cut.joint is not None:
+                row[L.K_SPANNED] = loop.cut.joint.dofs + len(loop.cut.free)
+                row[L.K_FREED] = const.add(loop.cut.free)
                 row[L.K_JOINT] = spare * L.COLUMNS
                 spare = _pack_compound(topo, const, spare, loop.cut.joint)
     topo[0, L.W_LAMBDA] = work

@@ -105,7 +105,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
         load = _precompute(topo, const, items, data, records)
     elif align:
         _align(topo, const, items, data)
-    _lay_out_work(topo, n)
+    lay_out_work(topo, n)
     flat = np.concatenate([flattened(topo, n, groups), np.array(whole_rows(pairs), dtype=np.int64)])
     return Packed(flat, np.concatenate(const.parts), records, load)
 
@@ -325,7 +325,7 @@ def _root(S: Array) -> Array:
     return columns
 
 
-def _lay_out_work(topo, n: int) -> None:
+def lay_out_work(topo, n: int) -> None:
     """Set the offsets of the work blocks body by body, so that a sweep goes through memory in order."""
     at = L.WORK_BLOCK  # row 0, the world, has its block at 0
     for k in range(1, n + 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,22 @@ class Packed:
     loops: Loops | None = None
     #: scratch arrays for reuse, by extra size
     pools: dict = field(default_factory=dict)
+    #: the same system with other driven joints, by the numbers of the bodies
+    variants: dict[tuple[int, ...], Packed] = field(default_factory=dict)
+
+    def with_driven(self, bodies: tuple[int, ...]) -> Packed:
+        """The same system with prescribed motion of the joints of these bodies (`kernels.driven`); it shares `const`."""
+        if not bodies:
+            return self
+        if bodies not in self.variants:
+            topo = self.topo.copy()
+            for k in bodies:
+                row = k * L.COLUMNS
+                topo[row + L.DRIVEN] = topo[L.WORK_SIZE]
+                topo[L.WORK_SIZE] += L.DRIVE_RECORD * topo[row + L.DOFS]
+            topo.setflags(write=False)
+            self.variants[bodies] = replace(self, topo=topo, pools={}, variants={})
+        return self.variants[bodies]
 
     @cached_property
     def nudged(self) -> np.ndarray:

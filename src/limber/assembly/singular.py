@@ -103,9 +103,12 @@ class Verdict:
     loss: float
 
 
-def judge(system: System, q: Array) -> Verdict:
-    """The verdict on one configuration; see `native.state_checks`."""
-    sound, found = _judged(system, q, "articulated_sweep")
+def judge(system: System, q: Array, driven: tuple[int, ...] = ()) -> Verdict:
+    """The verdict on one configuration; see `native.state_checks`.
+
+    driven : the numbers of the bodies whose joints have prescribed motion.
+    """
+    sound, found = _judged(system, q, "articulated_sweep", driven)
     order = _elimination_order(system)
     vectors = found.reshape(S.JUDGED, system.nv)[:, order]
     changes, responses = vectors[S.CHANGES], vectors[S.RESPONSES]
@@ -117,13 +120,13 @@ def judge(system: System, q: Array) -> Verdict:
     return Verdict(sound, *_freedom(system, order[worst]), float(loss.max()))
 
 
-def regular(system: System, q: Array, sweep: str) -> bool:
+def regular(system: System, q: Array, sweep: str, driven: tuple[int, ...] = ()) -> bool:
     """Whether the mass matrix is regular at q, judged by the pivots of a sweep."""
-    return _judged(system, q, sweep)[0]
+    return _judged(system, q, sweep, driven)[0]
 
 
-def _judged(system: System, q: Array, sweep: str) -> tuple[bool, Array]:
-    packed = system.dynamics
+def _judged(system: System, q: Array, sweep: str, driven: tuple[int, ...]) -> tuple[bool, Array]:
+    packed = system.dynamics.with_driven(driven)
     found, work = np.empty(S.JUDGED * system.nv), np.empty(packed.topo[L.WORK_SIZE])
     status = native.load("judge_pivots")(
         native.address(sweep), packed.topo, packed.const, packed.nudged, q, work, found

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from limber.assembly.closures import Closure, Relation
+from limber.assembly.given_closures import given_closures
+from limber.assembly.join import joined, renamed_body, renamed_closure
 from limber.assembly.loops import with_closures
 from limber.assembly.pack import Attachment, Packed, pack
 from limber.assembly.singular import refuse_singular
@@ -51,6 +53,23 @@ class System(Frozen):
         *,
         regular: bool = True,
     ):
+        tree = pack(list(items), gravity, fidelity == "ruthless")
+        full = tree if fidelity == "full" else pack(list(items), gravity, False)
+        self._describe(name, items, gravity, fidelity, (tree, full))
+        self._close(closures)
+        if regular:  # forward dynamics needs it, inverse dynamics does not
+            refuse_singular(self)
+        self._freeze()
+
+    def _describe(
+        self,
+        name: str,
+        items: tuple[Attachment, ...],
+        gravity: Array,
+        fidelity: str,
+        trees: tuple[Packed, Packed],
+    ) -> None:
+        """Set all that does not depend on closures."""
         self.name = name
         #: functions of single states, by call; `dynamics.evaluate.evaluated` puts them here
         self._ready: dict[Hashable, Any] = {}
@@ -61,11 +80,9 @@ class System(Frozen):
         self.joints: Mapping[str, Joint] = MappingProxyType({i.name: i.joint for i in items})
         self.parents: Mapping[str, str] = MappingProxyType({i.name: i.to for i in items})
         self._numbers = {"world": 0} | {name: k for k, name in enumerate(self.attachments, start=1)}
-        tree = pack(list(items), gravity, fidelity == "ruthless")
-        full = tree if fidelity == "full" else pack(list(items), gravity, False)
-        self._trees = tree, full
-        self._close(closures)
-        topo = self.dynamics.topo.reshape(-1, L.COLUMNS)
+        #: packed without closures, at the fidelity of the system and at full fidelity
+        self._trees = trees
+        topo = trees[0].topo.reshape(-1, L.COLUMNS)
         self.nq = int(topo[0, L.NQ])
         self.nv = int(topo[0, L.NV])
         layout = {}
@@ -79,9 +96,6 @@ class System(Frozen):
                 slice(qm, qj), slice(qj, qj + nq), slice(vm, vm + m), slice(vj, vj + r)
             )
         self.layout: Mapping[str, BodyLayout] = MappingProxyType(layout)
-        if regular:  # forward dynamics needs it, inverse dynamics does not
-            refuse_singular(self)
-        self._freeze()
 
     def _close(self, closures: tuple[Closure | Relation, ...]) -> None:
         """Set the closures and all that depends on them."""
@@ -99,20 +113,66 @@ class System(Frozen):
             packed.const.setflags(write=False)
         #: the number of scalar closure rows
         self.rows = int(self.dynamics.topo[L.ROWS])
+        #: how many of them, the last ones, only watch ends (`closures.Probe`)
+        self.probes = int(self.dynamics.topo[L.PROBES])
         loops = self.dynamics.loops
         #: the rows of each closure; the kernels take the closures in this order
         self.closure_rows: Mapping[str, slice] = MappingProxyType(
             {} if loops is None else loops.slices()
         )
 
-    def closed_by(self, closures: Iterable[Closure | Relation]) -> System:
-        """The same system with other closures; its tree is shared and not built again."""
-        other = object.__new__(System)
-        vars(other).update(vars(self), _frozen=False)
-        other._ready = {}
-        other._close(tuple(closures))
-        vars(other)["_frozen"] = True
-        return other
+    @classmethod
+    def side_by_side(
+        cls, name: str, parts: Mapping[str, System], closures: Iterable[Closure | Relation] = ()
+    ) -> System:
+        """Several systems of one gravity and fidelity as one; nothing of their trees is built again.
+
+        Bodies and closures of a part get its name and a slash before theirs.  `closures` are added to them.
+        """
+        first = next(iter(parts.values()))
+        items = [
+            renamed_body(item, part)
+            for part, system in parts.items()
+            for item in system.attachments.values()
+        ]
+        own = [
+            renamed_closure(closure, part)
+            for part, system in parts.items()
+            for closure in system.closures.values()
+        ]
+        tree = joined([system._trees[0] for system in parts.values()])
+        full = tree
+        if first.fidelity != "full":
+            full = joined([system._trees[1] for system in parts.values()])
+        made = object.__new__(cls)
+        made._describe(name, tuple(items), first.gravity, first.fidelity, (tree, full))
+        made._close((*own, *closures))
+        made._freeze()
+        return made
+
+    def closed_by(self, closures: Iterable) -> System:
+        """The same system with other closures; its tree is shared and not built again.
+
+        closures : each one of another system of the same bodies, (end_a, end_b, joint), (end_a, end_b, joint, name), or a
+            dict with the arguments of `Assembly.close` or `Assembly.relate`.
+        """
+        return self._with(given_closures(closures, self.attachments))
+
+    def with_full_fidelity(self) -> System:
+        """The same system at full fidelity; its bodies are not packed again."""
+        if self.fidelity == "full":
+            return self
+        full = self._trees[1]
+        return self._with(tuple(self.closures.values()), fidelity="full", _trees=(full, full))
+
+    def _with(self, closures: tuple[Closure | Relation, ...], **others: Any) -> System:
+        """A copy with these closures and other attributes."""
+        copy = object.__new__(System)
+        vars(copy).update(vars(self), _frozen=False, **others)
+        copy._ready = {}
+        copy._close(closures)
+        vars(copy)["_frozen"] = True
+        return copy
 
     def neutral(self) -> np.ndarray:
         """The configuration q with undeformed bodies and every joint at zero."""

@@ -21,7 +21,7 @@ from limber.bodies.foreshortening import foreshortening
 from limber.bodies.nodes import Nodes
 from limber.bodies.placed import placed
 from limber.bodies.points import MassPoints
-from limber.bodies.recipe import BeamRecipe
+from limber.bodies.recipe import BeamRecipe, Damping, damping_matrix
 from limber.bodies.section import Section, check_sections
 from limber.bodies.shapes import Shapes
 from limber.checks import Array, array, inertias, integer, number, repeated, shown, whole
@@ -65,7 +65,7 @@ def beam(
     modes : modes per bending plane, or {"bending": 2, "torsion": 1, "stretch": 1}.  {"y": 2} has bending modes in
         the x-y plane alone, {"z": 1} in x-z.
     elements : the number of parts into which the nodes "root", "node1", ..., "tip" divide the beam.
-    damping : damping ratio of all modes, or one per mode in their order.
+    damping : damping ratio of all modes, or one per mode in their order, or their damping matrix (m, m).
     polar_inertia : moment of inertia of the whole beam about its axis, kg m^2.  None stands for the sum of
         `rotary_inertia`, if that is given; else for that of a homogeneous section, mass (EIy + EIz) / EA, if there are
         torsion modes, and for zero otherwise.
@@ -109,17 +109,17 @@ def beam(
     nodes = beam_nodes(length, shapes, elements, geometric_stiffening)
 
     omega = np.array([s.omega for s in shapes])
-    ratio = _damping_ratios(damping, omega.size)
+    given_damping, D = _damping(damping, omega)
     recipe = BeamRecipe(
         length=length,
         **_recipe_numbers(along, section, given),
         modes=tuple(counts.items()),
         elements=int(elements),
-        damping=tuple(ratio.tolist()),
+        damping=given_damping,
         load=None if load is None else _load_recipe(tip),
         geometric_stiffening=geometric_stiffening,
     )
-    matrices = modal_matrices(np.diag(omega**2), np.diag(2.0 * ratio * omega), omega.size)
+    matrices = modal_matrices(np.diag(omega**2), D, omega.size)
     body = FlexibleBody(points, nodes, *matrices, recipe)
     return body if offset is None and rotation is None else placed(body, offset, rotation)
 
@@ -319,8 +319,21 @@ def _load_recipe(tip: Array) -> tuple:
     return (mass, moments[0]) if len(set(moments)) == 1 else (mass, tuple(moments))
 
 
-def _damping_ratios(damping, count: int) -> Array:
-    ratios = repeated("damping", damping, count, "One damping ratio, or one per mode.")
+def _damping(damping, omega: Array) -> tuple[Damping, Array]:
+    """The damping as the recipe has it, and the damping matrix."""
+    m = omega.size
+    if _in_rows(damping):
+        D = array("damping", damping, (m, m), "One damping ratio, one per mode, or their matrix.")
+        return damping_matrix(D), D
+    ratios = repeated("damping", damping, m, "One damping ratio, or one per mode.")
     if ratios.min() < 0.0:
         raise ArgumentValueError(f"damping ratios must not be negative, got {shown(damping)}.")
-    return ratios
+    return tuple(ratios.tolist()), np.diag(2.0 * ratios * omega)
+
+
+def _in_rows(x) -> bool:
+    """Whether x is a matrix, or meant as one."""
+    if isinstance(x, np.ndarray):
+        return x.ndim == 2
+    nested = isinstance(x, list | tuple) and bool(x)
+    return nested and all(isinstance(row, list | tuple | np.ndarray) for row in x)

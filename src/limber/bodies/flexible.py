@@ -17,7 +17,7 @@ from limber.bodies.load_stiffness import LoadStiffness
 from limber.bodies.nodes import Nodes, node_names
 from limber.bodies.outline import Outline
 from limber.bodies.points import MassPoints
-from limber.bodies.recipe import BeamRecipe
+from limber.bodies.recipe import BeamRecipe, damping_matrix
 from limber.bodies.recovery import Recovery, gauge_shapes
 from limber.bodies.shapes import Shapes
 from limber.checks import (
@@ -256,17 +256,21 @@ class FlexibleBody(Body):
         )
 
     def with_damping(self, damping: Array) -> FlexibleBody:
-        """The body with this modal damping matrix; a beam keeps its section forces at its nodes, and no recipe."""
+        """The body with this modal damping matrix; a beam has it in its recipe."""
         _, checked = modal_matrices(self.stiffness, damping, self.modes)
+        recipe = self.recipe
+        if recipe is not None:
+            recipe = replace(recipe, damping=damping_matrix(checked))
         return FlexibleBody(
             self.carrier,
             self.nodes,
             self.stiffness,
             checked,
-            reduced_from=self.reduced_from,
-            outline=self.outline,
-            recovery=self.recovered(),
-            load_stiffness=self.load_stiffness,
+            recipe,
+            self.reduced_from,
+            self.outline,
+            self.recovery,
+            self.load_stiffness,
         )
 
     def report(self, **options: Any) -> Any:
@@ -338,8 +342,9 @@ class FlexibleBody(Body):
         return rotation, translation
 
     def _every_point(self) -> Shapes:
-        """The mass points and the nodes."""
-        return Shapes.joined([self._mass_points(), self.nodes.shapes])
+        """The mass points and the nodes, without their second-order shapes."""
+        parts = (self._mass_points(), self.nodes.shapes)
+        return Shapes.joined([replace(x, second=None) for x in parts])
 
     def _mass_points(self) -> Shapes:
         """The shapes of the mass points, if it has any."""

@@ -9,6 +9,14 @@ import numpy as np
 from limber.bodies.section import Section
 from limber.checks import Array
 
+#: Ratios of the modes, or the rows of their damping matrix.
+Damping = tuple[float, ...] | tuple[tuple[float, ...], ...]
+
+
+def damping_matrix(D: Array) -> Damping:
+    """A damping matrix (m, m) as a recipe has it."""
+    return tuple(tuple(row) for row in D.tolist())
+
 
 @dataclass(frozen=True)
 class BeamRecipe:
@@ -26,7 +34,7 @@ class BeamRecipe:
     GA: tuple[float, float] | None
     modes: tuple[tuple[str, int], ...]
     elements: int
-    damping: tuple[float, ...]
+    damping: Damping
     polar_inertia: float | None
     rotary_inertia: tuple[float, float] | None
     load: tuple[float, float | tuple[float, ...]] | None

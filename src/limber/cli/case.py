@@ -46,6 +46,7 @@ class Case:
     v0: Array
     torque: Any
     external: Mapping[tuple, Any]
+    motion: Mapping[str, Trajectory]
     duration: float
     times: Array
     paths: Mapping[str, Trajectory]
@@ -72,7 +73,7 @@ def prepared(subject: Subject, options: Options) -> Case:
                 "from its neutral state, at rest."
             )
         case = Case(
-            subject.name, "free motion from the neutral state", s, s.neutral(), np.zeros(s.nv), None, {},
+            subject.name, "free motion from the neutral state", s, s.neutral(), np.zeros(s.nv), None, {}, {},
             options.duration, _times(options.duration, options.every), {}, {},
         )  # fmt: skip
         settings: dict[str, Any] = {"method": "auto"}
@@ -86,7 +87,7 @@ def prepared(subject: Subject, options: Options) -> Case:
                 )
         case = Case(
             scenario.name, scenario.description, s, scenario.q0, scenario.v0, scenario.torque, scenario.external,
-            duration, _scenario_times(scenario, duration, options.every), scenario.paths, {},
+            scenario.motion, duration, _scenario_times(scenario, duration, options.every), scenario.paths, {},
         )  # fmt: skip
         settings = {key: getattr(scenario, key) for key in ("method", "rtol", "atol", "step")}
     given = {key: getattr(options, key) for key in ("method", "rtol", "atol", "step", "engine")}

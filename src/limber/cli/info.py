@@ -18,7 +18,7 @@ from limber.simulation import Table as TorqueTable
 def info(file: File, json: Json = False, debug: Debug = False) -> None:
     """Say what is in a model, scenario or URDF file: bodies, joints and their physics, masses, modes, sizes, closures.
 
-    Of a scenario also its duration, torques, external forces and outputs. Reading a file is checking it: the exit code is 3
+    Of a scenario also its duration, torques, external forces, prescribed motions and outputs. Reading a file is checking it: the exit code is 3
     if something in it is wrong.
 
       limber info examples/canadarm.yaml
@@ -64,6 +64,7 @@ def described(subject: Subject) -> dict[str, Any]:
             "torque": torque_kind(subject),
             "paths": list(case.paths),
             "external": [_wrench(*item) for item in case.external.items()],
+            "motion": list(case.motion),
             "output_times": None if times is None else len(times),
             "output_every": case.every,
             "method": case.method,
@@ -185,6 +186,7 @@ def _head(found: dict[str, Any]):
             + (", in equilibrium" if case["in_equilibrium"] else ""),
             "torques": escape(case["torque"] + paths),
             "external": escape_lines("\n".join(map(_external, case["external"]))) or "none",
+            "motion": escape(", ".join(case["motion"])) or "none",
             "outputs": outputs if every is None else f"every {every:g} s",
             "method": escape(case["method"]),
         }

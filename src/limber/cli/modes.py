@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from limber import dynamics
+from limber import constraints, dynamics
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, escape, note, print_json, show, table
 from limber.cli.subject import File, read
@@ -48,7 +48,7 @@ def modes(
 ) -> None:
     """Print natural frequencies (Hz) and damping ratios of small motion.
 
-    About the neutral configuration of a model, or the initial one of a scenario with its external forces at t = 0.
+    About the neutral configuration of a model (of a closed one, the one that closes it nearby), or the initial one of a scenario with its external forces at t = 0.
     It is taken at rest: a spin that the scenario starts with is left out, and a note says so, unless
     --motion takes it in. A note also says where the configuration is not an equilibrium. A rigid-body
     motion has frequency zero; so has a direction in which the configuration falls, which comes first and has
@@ -63,6 +63,8 @@ def modes(
         if plot is not None:
             refuse_inputs([("--plot", plot)], subject.inputs)
         s, q = subject.system, subject.q0
+        if subject.scenario is None and s.closures:
+            q = constraints.assemble(s, q)
         held = list(s.layout) if all_locked else list(locked or ())
         from limber.scenarios.initial import external_at_start  # noqa: PLC0415 (pydantic)
 

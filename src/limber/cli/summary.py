@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from limber.assembly.extent import extent
 from limber.cli.case import Case
 from limber.cli.output import escape, escape_lines, pairs, table
 from limber.drawing.coordinates import ANGLE, DISPLACEMENT, coordinates
@@ -15,6 +16,9 @@ from limber.drawing.tip import tip
 from limber.errors import DynamicsError
 from limber.joints import Free
 from limber.simulation import Result
+
+#: A system whose energies change by less than this part of them is at rest: the changes are rounding errors.
+REST = 1e-13
 
 UNITS = {ANGLE: "rad", DISPLACEMENT: "m"}  # a quaternion has none
 
@@ -62,7 +66,8 @@ def _finite(of: Callable[[Result], Any], result: Result) -> Any:
 
 def _energy(result: Result) -> dict[str, Any]:
     """Energy and where its change came from. `error` is what work and dissipation leave unexplained, at
-    its largest; of a system without either, the largest change."""
+    its largest; of a system without either, the largest change.  `relative_error` is its part of the energy that was turned
+    over: the largest that came or went by motion, height and deformation, work or dissipation; None for a system at rest."""
     change = result.energy - result.energy[0]
     kinetic = float(np.abs(result.kinetic_energy).max())
     found: dict[str, Any] = {
@@ -75,14 +80,23 @@ def _energy(result: Result) -> dict[str, Any]:
         "dissipation": 0.0,
         "actions": 0.0,
     }
-    error, size = float(np.abs(change).max()), kinetic
+    error = float(np.abs(change).max())
+    turnover = max(kinetic, float(np.ptp(result.energy - result.kinetic_energy)))
     if not found["conserved"]:
         audit = result.power_audit()
         parts = {n: getattr(audit, n) for n in ("work", "external", "dissipation", "actions")}
         found |= {name: x[-1] for name, x in parts.items()}
         error = float(np.abs(audit.residual).max())
-        size = max(size, *(float(np.abs(x).max()) for x in parts.values()))
-    return found | {"error": error, "relative_error": error / size if size else 0.0}
+        turnover = max(turnover, *(float(np.abs(x).max()) for x in parts.values()))
+    moved = turnover > REST * _size_of_energy(result)
+    return found | {"error": error, "relative_error": error / turnover if moved else None}
+
+
+def _size_of_energy(result: Result) -> float:
+    """A size of the energies of which the computed one is the sum: that of the weight is counted over the system's size."""
+    s = result.system
+    weight = float(np.linalg.norm(s.gravity)) * sum(body.mass for body in s.bodies.values())
+    return float(np.abs(result.energy).max()) + weight * extent(s)
 
 
 def _momentum(result: Result) -> dict[str, Any] | None:
@@ -184,7 +198,9 @@ def _lines(found: dict[str, Any]) -> dict[str, str]:
                 rows["work of external forces"] = f"{energy['external']:.6g} J"
             rows["work of dampers, friction, stops"] = f"{energy['dissipation']:.6g} J"
         label = "energy drift" if energy["conserved"] else "unexplained energy"
-        rows[label] = f"{energy['error']:.2e} J at most, {energy['relative_error']:.1e} relative"
+        relative = energy["relative_error"]
+        part = "of a system at rest" if relative is None else f"{relative:.1e} relative"
+        rows[label] = f"{energy['error']:.2e} J at most, {part}"
     elif reached is not None:
         rows["energy"] = "not finite: the motion diverged"
     for part, drift in (found.get("momentum") or {}).items():

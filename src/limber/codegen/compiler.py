@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from limber.assembly.system import System
-from limber.checks import integer, shown, whole
+from limber.checks import integer, numbers, shown, whole
 from limber.codegen import c, call
 from limber.codegen.derivatives import derivative
 from limber.codegen.program import OperationCount, Program
-from limber.codegen.trace import Request, trace
-from limber.dynamics.evaluate import quaternions
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.codegen.trace import OF_CLOSURES, Request, trace
+from limber.constraints.independent import Independent, independent_rows
+from limber.constraints.projection import NEARLY_MET
+from limber.dynamics.closing import worst
+from limber.dynamics.evaluate import evaluated, quaternions
+from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 from limber.native import c_compiler
 
 TARGETS = ("c", "c-package", "casadi", "cuda")
+#: Code with more operations than this takes minutes to compile.
+LARGE = 400_000
 LANES = (1, 2, 4, 8, 16, 32, 64)
 _PRECISIONS = {
     "float64": False, "double": False, "float": False, "float32": True, "single": True,
@@ -33,6 +42,8 @@ def compile(
     wrt: str | Sequence[str] | None = None,
     external: Sequence[tuple[str, str | int]] = (),
     parameters: Sequence[str] = (),
+    driven: Sequence[str] = (),
+    rows: str | ArrayLike = "independent",
     dtype: Any = "float64",
     lanes: int = 1,
     threads: int | None = None,
@@ -45,12 +56,15 @@ def compile(
 
     Parameters
     ----------
-    function : "forward_dynamics" (q, v, tau), "inverse_dynamics" (q, v, vdot), "bias" (q, v),
+    function : "forward_dynamics" (q, v, tau), "inverse_dynamics" (q, v, vdot), "hybrid_dynamics" (q, v, tau) -> vdot,
+        forces, whose tau has vdot in the places of the `driven` joints, "bias" (q, v),
         "mass_matrix" (q), "kinetic_energy" (q, v), "potential_energy" (q), "momentum" (q, v),
         "pose" (q) -> R, p, "jacobian" (q) and "acceleration" (q, v, vdot) of a node, "qdot" (q, v),
         "integrate" (q, v, dt), and "step" (q, v, tau, dt) -> q, v, which is one step of the classical Runge-Kutta
         method with tau held constant; with target "cuda" also "rollout", many steps on the device (see
-        `codegen.cuda.CudaRollout`).
+        `codegen.cuda.CudaRollout`).  Of closed systems also "constraint_forces" (q, v, tau) -> wrenches at the ends b,
+        a row for each closure, "constraint_residual" (q, v) -> position, velocity of the closure rows, and "project"
+        (q, v) -> q, v, which is one step of `lb.project`; "step" ends with it.
     target : "c" compiles with the system's compiler and returns a function of NumPy arrays;
         "c-package" writes a folder to take away and returns its path; "casadi" returns a
         `casadi.Function`; "cuda" returns a function of arrays on the GPU, shape (size, states).
@@ -58,10 +72,19 @@ def compile(
     wrt : the Jacobian with respect to an input ("q", "v", "tau", ...) or parameter instead of the
         function itself; or a list of them, for a tuple of Jacobians.  Derivatives with respect to q are on
         the tangent space (nv columns: the derivative along q_dot = N(q) v), and so are those of
-        coordinates (the q of "step": nv rows).
+        coordinates (the q of "step": nv rows).  In a closed system they are derivatives of a function of all q and v,
+        with A(q) vdot + a0(q, v) = 0 also where the closures are not met; along changes that the closures allow,
+        they are those of the mechanism.
     external : (body, node) ends of external wrenches, which become an input (n, 6) in world axes.
     parameters : "gravity", "<body>.mass", ".com", ".inertia", ".stiffness", ".damping", ".offset":
         numbers of the model that become inputs, after the others.
+    driven : ("hybrid_dynamics") the names of the bodies whose joints have prescribed motion.
+    rows : closed systems: which closure rows the code has.  "independent" leaves out those that are superfluous
+        wherever the closures are met, for good; the forces of these rows are zero.  They are found in a configuration
+        from `lb.assemble`; if that is not enough, give a configuration q that meets the closures instead of the
+        word.  Where the other rows lose rank, in singular positions, the results are infinite or NaN.  "all" keeps all
+        rows and cuts off those that depend on others as `lb.forward_dynamics` does, in singular positions too; it has no
+        derivatives and needs float64.  The result says in words which rows it has.
     dtype : "float64" or "float32".
     lanes : (c) states that one SIMD instruction handles in batches: a power of two from 1 to 64.  The width of the
         machine's registers is a good choice: 4 or 8, or twice that in float32.
@@ -93,12 +116,18 @@ def compile(
     if path is not None and target != "c-package":
         raise ArgumentValueError(f'path={shown(path)} is for target="c-package".')
     if function == "rollout":
-        if body is not None or node is not None or len(external):
+        if body is not None or node is not None or len(external) or len(driven):
             raise ArgumentValueError(
-                'function="rollout" is of the whole system: leave out body, node and external.'
+                'function="rollout" is of the whole system: leave out body, node and external, and driven.'
             )
-        return _rollout(system, target, wrt, parameters, single)
-    program = programmed(system, function, body, node, wrt, external, parameters)
+        return _rollout(system, target, wrt, parameters, rows, single)
+    program = programmed(system, function, body, node, wrt, external, parameters, driven, rows)
+    if single and function in OF_CLOSURES and system.closures and is_all(rows):
+        raise ArgumentValueError(
+            f'rows="all" needs dtype="float64", got {shown(dtype)}: single precision cannot tell which closure rows depend '
+            'on others. Use rows="independent".'
+        )
+    _warn_of_size(program)
     if target == "casadi":
         from limber.codegen.casadi import function as casadi_function  # noqa: PLC0415
 
@@ -116,7 +145,7 @@ def compile(
     caller = call.Caller(program, c_compiler.loaded(source), single, threads, turns)
     caller.recipe = (system, function, {
         "body": body, "node": node, "wrt": wrt, "external": external, "parameters": parameters,
-        "dtype": "float32" if single else "float64", "lanes": lanes, "threads": threads,
+        "driven": driven, "rows": rows, "dtype": "float32" if single else "float64", "lanes": lanes, "threads": threads,
     })  # fmt: skip
     f = call.dispatched(caller)
     f.source = source
@@ -125,7 +154,19 @@ def compile(
     return f
 
 
-def _rollout(system, target, wrt, parameters, single) -> Any:
+def _warn_of_size(program: Program) -> None:
+    """Warn of code that compilers need minutes for."""
+    size = sum(len(p.nodes) for p in (*program.callees, program))
+    if size > LARGE:
+        warn(
+            f"the code for {program.about} has {size:,} operations, and compiling it takes minutes. Ask for fewer derivatives at a "
+            "time, or use the function itself. A cut joint whose rows change, such as a compound of a slider and a hinge, "
+            "takes 40 steps in each evaluation: cut the loop at another joint if you can.",
+            ModelWarning,
+        )
+
+
+def _rollout(system, target, wrt, parameters, rows, single) -> Any:
     if target != "cuda" or wrt is not None:
         raise ArgumentValueError(
             'function="rollout" is a whole simulation on the GPU: it has target="cuda" only, and no derivatives. '
@@ -133,7 +174,9 @@ def _rollout(system, target, wrt, parameters, single) -> Any:
         )
     from limber.codegen.cuda import CudaRollout  # noqa: PLC0415
 
-    return CudaRollout(programmed(system, "step", None, None, None, (), parameters), single)
+    return CudaRollout(
+        programmed(system, "step", None, None, None, (), parameters, rows=rows), single
+    )
 
 
 def operation_count(
@@ -145,23 +188,79 @@ def operation_count(
     wrt: str | Sequence[str] | None = None,
     external: Sequence[tuple[str, str | int]] = (),
     parameters: Sequence[str] = (),
+    driven: Sequence[str] = (),
+    rows: str | ArrayLike = "independent",
 ) -> OperationCount:
     """Multiplications, additions, divisions and transcendental calls of the generated code.
 
     Arguments as in `compile`.
     """
-    return programmed(system, function, body, node, wrt, external, parameters).count()
+    return programmed(system, function, body, node, wrt, external, parameters, driven, rows).count()
 
 
-def programmed(system, function, body, node, wrt, external, parameters) -> Program:
+def programmed(
+    system,
+    function,
+    body,
+    node,
+    wrt,
+    external,
+    parameters,
+    driven=(),
+    rows: str | ArrayLike = "independent",
+) -> Program:
     """The program that the arguments of `compile` ask for."""
-    for value, what in ((external, "external"), (parameters, "parameters")):
+    for value, what in ((external, "external"), (parameters, "parameters"), (driven, "driven")):
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ArgumentTypeError(f"{what} must be a list, got {shown(value)}.")
     if not isinstance(function, str):
         raise ArgumentTypeError(f"function must be a name, got {shown(function)}.")
-    request = Request(system, function, body, node, tuple(external), tuple(parameters))
+    request = Request(
+        system, function, body, node, tuple(external), tuple(parameters), tuple(driven)
+    )
+    if function in OF_CLOSURES and isinstance(system, System) and system.closures:
+        if is_all(rows) and wrt is not None:
+            raise ArgumentValueError(
+                f'rows="all" has no derivatives, got wrt={shown(wrt)}: closure rows that depend on others where the closures '
+                'are met do not do so elsewhere. Use rows="independent".'
+            )
+        if not is_all(rows):
+            found = independent(system, rows)
+            request = replace(request, system=found.system, independent=found)
     return trace(request) if wrt is None else derivative(request, wrt)
+
+
+def is_all(rows: str | ArrayLike) -> bool:
+    """Whether code shall have all closure rows."""
+    if isinstance(rows, str) and rows not in ("independent", "all"):
+        raise ArgumentValueError(
+            f'rows={rows!r} must be "independent", "all" or a configuration q that meets the closures.'
+        )
+    return isinstance(rows, str) and rows == "all"
+
+
+def independent(system: System, rows: str | ArrayLike) -> Independent:
+    """The independent closure rows of a system, found at the configuration `rows` if it is one."""
+    q = None
+    if not isinstance(rows, str):
+        q = numbers("rows", rows, f"({system.nq},)")
+        if q.shape != (system.nq,):
+            raise ArgumentValueError(
+                f'rows must be "independent", "all" or a configuration of shape ({system.nq},), got shape {q.shape}.'
+            )
+        off = evaluated(system, "violations", (q,))
+        if np.abs(off).max() > NEARLY_MET:
+            raise ArgumentValueError(
+                f"rows must be a configuration that meets the closures, but there {worst(system, off)}. Use "
+                "lb.project or lb.assemble first."
+            )
+    try:
+        return independent_rows(system, q)
+    except DynamicsError as error:
+        raise DynamicsError(
+            f'rows={"..." if q is not None else repr(rows)}: {error} In lb.compile this is rows=q; rows="all" '
+            "keeps all rows."
+        ) from None
 
 
 def _precision(dtype: Any) -> bool:

@@ -2,11 +2,12 @@
 
 Every node has derivatives only along the directions that reach it, so zeros cost nothing.  The
 directions of q are those of the tangent space: q_dot = N(q) e_j, column j of the kinematic matrix.
-Forward dynamics is differentiated as the solution of inverse dynamics ID(q, v, vdot) = tau:
+Forward dynamics of trees is differentiated as the solution of inverse dynamics ID(q, v, vdot) = tau:
 
     d vdot/dx = -M^{-1} d ID/dx at vdot,        d vdot/dtau = M^{-1}
 
-which costs far less than the derivative of the articulated-body sweeps.
+which costs far less than the derivative of the articulated-body sweeps.  That of closed systems is differentiated as
+it stands, with A(q) vdot + a0(q, v) = 0 at every q and v: also along changes that the closures do not allow.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def derivative(request: Request, wrt: str | Sequence[str]) -> Program:
     spots = [
         places[n if n in inputs else named.find(request.system, n).argument.name] for n in names
     ]
-    if request.function == "forward_dynamics":
+    if request.function == "forward_dynamics" and not request.system.closures:
         columns = _of_forward_dynamics(request, program, spots)
     else:
         columns = _jacobians(request.system, program, spots)
@@ -224,7 +225,8 @@ def _callee_jacobian(callee: Program, active: tuple[int, ...]) -> Program:
         where = [bisect_right(ends, i) for i in active]  # the input each of them belongs to
         spots = sorted(set(where))
         request = callee.origin
-        if request.function == "forward_dynamics" and not _has_quaternions(request.system):
+        of_tree = request.function == "forward_dynamics" and not request.system.closures
+        if of_tree and not _has_quaternions(request.system):
             (matrices,) = _of_forward_dynamics(request, callee, spots, tangent=False)
         else:
             # off the unit sphere, articulated bodies and inverse dynamics are not exact inverses of each other

@@ -4,7 +4,9 @@
 (flexible ones) and `.offset` (where the joint sits on its parent).  Of a joint that was made with the option, be
 it zero, `<body>.joint_armature`, `.joint_stiffness`, `.joint_rest`, `.joint_damping`, `.joint_friction`,
 `.joint_static_friction`, `.joint_stop_stiffness`, `.joint_lower` and `.joint_upper`, with one number for every speed
-that has it: springs and armatures need coordinates, stops need limits.  A traced model has a value instead of a
+that has it: springs and armatures need coordinates, stops need limits.  Of closures `<closure>.offset` and
+`.offset_b` (where the cut joint sits on its ends; on the world, its position), `.value` and `.coefficients` of
+relations.  A traced model has a value instead of a
 number in every constant that depends on them; a body says itself which those are.
 """
 
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from limber.assembly import modal
+from limber.assembly.closures import Relation
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
 from limber.bodies.base import Quantity
@@ -57,13 +60,14 @@ _IN_PHYSICS = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """One named parameter: its argument, its value in the model, and its body."""
+    """One named parameter: its argument, its value in the model, and its body or closure."""
 
     key: str
     argument: Argument
     value: np.ndarray
     body: str | None
     quantity: str
+    closure: str | None = None
 
 
 def find(system: System, key: str) -> Parameter:
@@ -79,6 +83,8 @@ def find(system: System, key: str) -> Parameter:
             f'parameter {key!r} is unknown: give "gravity" or "<body>.<quantity>", such as '
             f'"{next(iter(system.bodies), "body")}.mass".'
         )
+    if name in system.closures and name not in system.bodies:
+        return _of_closure(system, key, name, quantity)
     system.number(name, f"parameter {key!r}: body")
     values = _quantities(system, name)
     if quantity not in values:
@@ -91,6 +97,31 @@ def find(system: System, key: str) -> Parameter:
     meaning = f"{quantity} of body {name!r}{found.meaning}"
     argument = Argument(identifier, found.value.shape, meaning)
     return Parameter(key, argument, found.value, name, quantity)
+
+
+def _of_closure(system: System, key: str, name: str, quantity: str) -> Parameter:
+    """A parameter of a closure."""
+    closure = system.closures[name]
+    if isinstance(closure, Relation):
+        values = {
+            "value": np.array(closure.value),
+            "coefficients": np.array([*closure.terms.values()]),
+        }
+    else:
+        values = {"offset": np.array(closure.a.offset), "offset_b": np.array(closure.b.offset)}
+    if quantity not in values:
+        raise ArgumentValueError(
+            f"parameter {key!r} is unknown: closure {name!r} has {', '.join(values)}.{suggestion(quantity, values)}"
+        )
+    taken = {
+        _spelled(other).upper() for other in (*system.bodies, *system.closures) if other != name
+    }
+    text = _spelled(name)
+    while text.upper() in taken:
+        text += "_closure"
+    found = values[quantity]
+    argument = Argument(f"{text}_{quantity}", found.shape, f"{quantity} of closure {name!r}")
+    return Parameter(key, argument, found, None, quantity, name)
 
 
 def _advice(joint: Joint, quantity: str, known: Mapping[str, Quantity]) -> str:
@@ -176,6 +207,8 @@ def constants(
     for parameter, values in given.values():
         if parameter.key == "gravity":
             const[L.GRAVITY : L.GRAVITY + 3] = values
+        if parameter.closure is not None:
+            _set_closure(const, packed, system, parameter, values)
     for body in dict.fromkeys(p.body for p, _ in given.values() if p.body is not None):
         mine = {p.quantity: v for p, v in given.values() if p.body == body}
         k = system.number(body) * L.COLUMNS
@@ -190,6 +223,22 @@ def constants(
                 const[c + L.C_OFFSET + i] = x + base
                 const[c + L.C_ARM + i] = x
     return const
+
+
+def _set_closure(const, packed: Packed, system: System, parameter: Parameter, values: list) -> None:
+    """Put a parameter of a closure into its constants."""
+    topo = packed.topo
+    number = list(system.closure_rows).index(parameter.closure or "")
+    c = int(topo[L.CLOSURES]) + number * L.COLUMNS
+    if parameter.quantity == "coefficients":
+        at = int(topo[c + L.K_FACTOR])
+        const[at : at + len(values)] = values
+    elif parameter.quantity == "value":
+        const[int(topo[c + L.K_FACTOR]) + int(topo[c + L.K_TERMS])] = values[0]
+    else:
+        arm = int(topo[c + L.K_FRAME[parameter.quantity == "offset_b"]]) + 9
+        for i, x in enumerate(values):
+            const[arm + i] = x + (const[arm + i] - float(parameter.value[i]))
 
 
 def _place(packed: Packed, k: int, name: str) -> slice:

@@ -10,27 +10,60 @@ from limber.codegen import statements
 from limber.codegen.c import HEAD, functions
 from limber.codegen.statements import written
 from limber.codegen.trace import Request, trace
-from limber.integrators.context import APPLIED, FORCES
+from limber.integrators.context import APPLIED, FORCES, TAU, WRENCH_PARTS
 from limber.native import c_compiler
 
 _RATES = """\
-void limber_rates(const long long *context, double t, const double *y, double *dy)
+void limber_rates(const long long *context, double t, double *y, double *dy)
 {{
-    typedef void (*forces)(const long long *, double, const double *);
+    typedef void (*forces)(const long long *, double, double *);
+    double *applied = (double *)(size_t)context[{applied}];
     ((forces)(size_t)context[{forces}])(context, t, y);
     qdot(y, y + {nq}, dy);
-    forward_dynamics(y, y + {nq}, (const double *)(size_t)context[{applied}], dy + {nq});
+{dynamics}
 }}
 """
+_FREE = "    forward_dynamics(y, y + {nq}, applied, dy + {nq});"
+#: As `integrators.motions.settle`.
+_DRIVEN = """\
+    double found[{nv}];
+    double *tau = (double *)(size_t)context[{tau}];
+    const double *parts = (const double *)(size_t)context[{parts}];
+    static const int driven[] = {{{driven}}};
+    hybrid_dynamics(y, y + {nq}, applied, dy + {nq}, found);
+    for (size_t i = 0; i < sizeof driven / sizeof *driven; ++i) {{
+        const int j = driven[i];
+        applied[j] = found[j];
+        tau[j] = found[j] - parts[j];
+    }}"""
 
-_loaded: WeakKeyDictionary[System, ctypes.CDLL] = WeakKeyDictionary()
+_loaded: WeakKeyDictionary[System, dict[tuple[str, ...], ctypes.CDLL]] = WeakKeyDictionary()
 
 
-def address(system: System) -> int:
-    """The address of rates(context, t, y, dy) of a system, which is compiled if necessary."""
-    if system not in _loaded:
-        programs = [trace(Request(system, name)) for name in ("qdot", "forward_dynamics")]
-        parts = [HEAD, *(functions(written(p), statements.DOUBLE) for p in programs)]
-        parts.append(_RATES.format(forces=FORCES, applied=APPLIED, nq=system.nq))
-        _loaded[system] = c_compiler.loaded("\n".join(parts))
-    return ctypes.cast(_loaded[system].limber_rates, ctypes.c_void_p).value or 0
+def address(system: System, driven: tuple[str, ...] = ()) -> int:
+    """The address of rates(context, t, y, dy) of a system, which is compiled if necessary.
+
+    driven : the bodies whose joints have prescribed motion.
+    """
+    libraries = _loaded.setdefault(system, {})
+    if driven not in libraries:
+        libraries[driven] = c_compiler.loaded(_source(system, driven))
+    return ctypes.cast(libraries[driven].limber_rates, ctypes.c_void_p).value or 0
+
+
+def _source(system: System, driven: tuple[str, ...]) -> str:
+    """The C code."""
+    if driven:
+        dynamics, template = Request(system, "hybrid_dynamics", driven=driven), _DRIVEN
+    else:
+        dynamics, template = Request(system, "forward_dynamics"), _FREE
+    places = [system.layout[body].v_joint for body in driven]
+    speeds = [str(i) for place in places for i in range(place.start, place.stop)]
+    known = {
+        "nq": system.nq, "nv": system.nv, "forces": FORCES, "applied": APPLIED, "tau": TAU,
+        "parts": WRENCH_PARTS, "driven": ", ".join(speeds),
+    }  # fmt: skip
+    programs = [trace(Request(system, "qdot")), trace(dynamics)]
+    parts = [HEAD, *(functions(written(p), statements.DOUBLE) for p in programs)]
+    parts.append(_RATES.format(dynamics=template.format(**known), **known))
+    return "\n".join(parts)

@@ -27,6 +27,7 @@ def constraint_forces(
 ) -> dict[str, Array]:
     """What each closure exerts on its end b: {name: (..., 6)}, [moment, force] at that end, world axes.
 
+    Arguments as in `forward_dynamics`.
     End a feels the opposite, taken to where it is.  A relation exerts a generalized force (...), by which each of its
     coefficients is multiplied.  Where closures are redundant, their forces are not unique: those of least norm are
     given, and a ModelWarning names the components that are not unique.  O(N^3) in each state.
@@ -34,6 +35,14 @@ def constraint_forces(
     check_closed(system, "constraint_forces")
     vdot = forward_dynamics(system, q, v, tau, external=external)
     force = inverse_dynamics(system, q, v, vdot, external=external) - np.asarray(tau, dtype=float)
+    return closure_wrenches(system, q, force)
+
+
+def closure_wrenches(system: System, q: ArrayLike, force: Array) -> dict[str, Array]:
+    """What each closure exerts on its end b if all of them together exert the generalized forces `force` (..., nv).
+
+    Forces or impulses; as `constraint_forces` gives them.
+    """
     batch = force.shape[:-1]
     states = np.broadcast_to(np.asarray(q, dtype=float), (*batch, system.nq)).reshape(-1, system.nq)
     if system.fidelity == "ruthless":

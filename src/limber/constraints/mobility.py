@@ -45,11 +45,11 @@ class Freedoms:
         )
 
     def __str__(self):
-        n = len(self.jacobian)
-        text = f"{self.number} freedom(s); {self.rank} of {n} closure rows are independent."
+        count = "1 freedom" if self.number == 1 else f"{self.number} freedoms"
+        text = f"{count}; {self.rank} of {len(self.jacobian)} closure rows are independent."
         if self.redundant:
-            parts = ", ".join(f"{count} of {name!r}" for name, count in self.redundant.items())
-            text += f" Superfluous where the others are kept: {parts}."
+            parts = ", ".join(f"{rows} of {name!r}" for name, rows in self.redundant.items())
+            text += f" Rows that are superfluous if the others are kept: {parts}."
         return text
 
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import check_system, evaluated
+from limber.dynamics.evaluate import check_system, evaluated, vectors
 from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.rows import closure_jacobian
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -43,20 +43,8 @@ def constraint_residual(
     velocity = evaluated(system, "row_rates", (q, v))
     if vdot is None:
         return position, velocity
-    q, v, vdot = (np.asarray(x, dtype=float) for x in (q, v, vdot))
-    met = forward_dynamics(system, q, v, np.zeros(system.nv))
-    excess = np.broadcast_to(vdot, met.shape) - met
-    batch = met.shape[:-1]
-    states = np.broadcast_to(q, (*batch, system.nq)).reshape(-1, system.nq)
-    rows = [
-        closure_jacobian(system, state) @ x
-        for state, x in zip(states, excess.reshape(-1, system.nv))
-    ]
-    return position, velocity, np.array(rows).reshape(*batch, system.rows)
-
-
-def worst(system: System, violations: Array) -> str:
-    """The closure that is violated most, and by how much, in words."""
-    name = max(system.closure_rows, key=lambda n: np.abs(violations[system.closure_rows[n]]).max())
-    rows = violations[system.closure_rows[name]]
-    return f"{name!r} is off by {np.abs(rows).max():.3g} (rad or m)"
+    named = {"q": (q, system.nq), "v": (v, system.nv), "vdot": (vdot, system.nv)}
+    batch, (states, speeds, rates) = vectors(system, **named)
+    excess = rates - forward_dynamics(system, states, speeds, np.zeros(system.nv))
+    rows = [closure_jacobian(system, state) @ x for state, x in zip(states, excess)]
+    return position, velocity, np.reshape(rows, (*batch, system.rows))

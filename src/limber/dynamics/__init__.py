@@ -5,6 +5,7 @@ from limber.dynamics.energy import kinetic_energy, momentum, potential_energy
 from limber.dynamics.equilibrium import equilibrium
 from limber.dynamics.follow import LoadPath, follow
 from limber.dynamics.forward import forward_dynamics
+from limber.dynamics.hybrid import hybrid_dynamics
 from limber.dynamics.inverse import bias, inverse_dynamics, mass_matrix
 from limber.dynamics.kinematics import acceleration, integrate, jacobian, pose, qdot
 from limber.dynamics.modes import Modes, modes
@@ -18,6 +19,7 @@ __all__ = [
     "equilibrium",
     "follow",
     "forward_dynamics",
+    "hybrid_dynamics",
     "integrate",
     "inverse_dynamics",
     "jacobian",

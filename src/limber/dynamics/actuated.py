@@ -8,13 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, repeated
+from limber.checks import Array, repeated, shown
+from limber.dynamics.closing import worst
+from limber.dynamics.evaluate import External, of_batch, vectors
+from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.freedoms import locked_speeds
-from limber.dynamics.rows import row_space
+from limber.dynamics.rows import carried, closure_jacobian
 from limber.errors import ArgumentValueError, DynamicsError
 
 #: What may be left of forces that neither motors nor closures carry, relative to the largest force.
 LEFT = 1e-8
+#: Accelerations that break a closure by more than this part of those of its ends are refused.
+BROKEN = 1e-6
 
 
 def shared_torques(
@@ -32,14 +37,37 @@ def shared_torques(
     if actuated is not None:
         motors = _motors(system, actuated)
     w = np.ones(system.nv) if weights is None else repeated("weights", weights, system.nv)
-    if (w < 0.0).any():
-        raise ArgumentValueError(f"weights must not be negative, got {w.min():.6g}.")
+    if not (np.isfinite(w) & (w >= 0.0)).all():
+        raise ArgumentValueError(f"weights must be finite and not negative, got {shown(weights)}.")
     batch = tau.shape[:-1]
     states = np.broadcast_to(np.asarray(q, dtype=float), (*batch, system.nq)).reshape(-1, system.nq)
-    out = np.array(
-        [_shared(system, *each, motors, w) for each in zip(states, tau.reshape(-1, system.nv))]
-    )
-    return out.reshape(*batch, system.nv)
+    out = [_shared(system, *each, motors, w) for each in zip(states, tau.reshape(-1, system.nv))]
+    return np.reshape(out, (*batch, system.nv))
+
+
+def refuse_broken_accelerations(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike,
+    vdot: ArrayLike,
+    tau: Array,
+    external: External | None,
+) -> None:
+    """Refuse accelerations that break closures, so that the torques of `shared_torques` cause others."""
+    caused = forward_dynamics(system, q, v, tau, external=external)
+    released = forward_dynamics(system, q, v, np.zeros(system.nv), external=external)
+    nv = system.nv
+    named = {"vdot": (vdot, nv), "caused": (caused, nv), "released": (released, nv)}
+    _, (states, *rates) = vectors(system, q=(q, system.nq), **named)
+    for i, (state, wanted, found, free) in enumerate(zip(states, *rates)):
+        A = closure_jacobian(system, state)
+        off, size = A @ (wanted - found), np.abs(A) @ np.abs([wanted, found, free]).sum(axis=0)
+        if np.abs(off).max() > BROKEN * size.max():
+            said = worst(system, off, "would have the acceleration {:.3g} (rad/s^2 or m/s^2)")
+            raise ArgumentValueError(
+                f"inverse_dynamics: vdot breaks a closure of {system.name!r}{of_batch(i, len(states))}: {said}, so no torques "
+                "cause it. Give a vdot that the closures allow, such as one of forward_dynamics."
+            )
 
 
 def _motors(system: System, actuated: Iterable[str]) -> np.ndarray:
@@ -52,15 +80,9 @@ def _motors(system: System, actuated: Iterable[str]) -> np.ndarray:
 
 
 def _shared(system: System, q: Array, tau: Array, motors: np.ndarray, weights: Array) -> Array:
-    A = row_space(system, q).A if system.closures else np.zeros((0, system.nv))
-    # lambda = lambda_0 + N x with A_u^T lambda = tau_u, where u has no motor
-    passive = A[:, ~motors].T
-    size = np.linalg.norm(A, axis=1)
-    scale = 1.0 / np.where(size > 0.0, size, 1.0)
-    U, s, Vt = np.linalg.svd(passive * scale, full_matrices=True)
-    rank = int((s > 1e-9 * s.max(initial=0.0)).sum()) if s.size else 0
-    lam = Vt[:rank].T @ ((U[:, :rank].T @ tau[~motors]) / s[:rank])
-    left = np.abs(tau[~motors] - passive @ (scale * lam))
+    A = closure_jacobian(system, q) if system.closures else np.zeros((0, system.nv))
+    _, out = carried(A, tau, ~motors, weights)
+    left = np.abs(out[~motors])
     if left.size and left.max() > LEFT * max(np.abs(tau).max(), 1e-300):
         i = int(np.flatnonzero(~motors)[left.argmax()])
         raise DynamicsError(
@@ -68,10 +90,5 @@ def _shared(system: System, q: Array, tau: Array, motors: np.ndarray, weights: A
             f"{system.describe_v(i)} would have to come from a motor there. Actuate more joints, or give a vdot that they can "
             "cause, such as one of forward_dynamics."
         )
-    free = Vt[rank:].T
-    root = np.sqrt(weights[motors])
-    active = (A[:, motors].T * scale) * root[:, None]
-    x = np.linalg.lstsq(active @ free, root * tau[motors] - active @ lam, rcond=1e-12)[0]
-    out = tau - A.T @ (scale * (lam + free @ x))
     out[~motors] = 0.0
     return out

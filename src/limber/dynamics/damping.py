@@ -22,9 +22,12 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, numbers
 from limber.dynamics import eigen
-from limber.dynamics.equilibrium import stated
+from limber.dynamics.closure_loads import closure_stiffness
+from limber.dynamics.equilibrium import Statics, stated
+from limber.dynamics.freedoms import modal_speeds
 from limber.dynamics.inverse import mass_matrix
 from limber.dynamics.modes import modes
+from limber.dynamics.small_motions import small_motions, warn_if_singular
 from limber.dynamics.stiffness import (
     load_forces,
     load_stiffness,
@@ -83,19 +86,19 @@ def modal_damping(
     Parameters
     ----------
     ratios : one ratio for all modes, or (n,) one for each mode that oscillates, by increasing frequency.
-    q : (nq,) the configuration; the neutral one unless given.
+    q : (nq,) the configuration; the neutral one unless given, or the one that `lb.assemble` finds from there.
     locked : names of bodies whose joints do not move, as in `lb.modes`.
     weights : (n,) how much each of these modes counts where not all ratios can be had; equal unless given.
     """
     problem, q = stated("modal_damping", system, q, None, None, None, locked)
-    held, free = list(locked), problem.free
+    held = list(locked)
     flexible = [name for name in system.layout if system.bodies[name].modes]
     if not flexible:
         raise ArgumentValueError(
             f"{system.name!r} has no flexible bodies whose modes could be damped."
         )
     M = mass_matrix(system, q)
-    omega, X = _undamped(system, q, M, free)
+    omega, X = _undamped(problem, q, M)
     asked, counts = _checked(ratios, weights, omega)
     rates = 2.0 * asked * omega
     Y = X / np.sqrt(rates)
@@ -125,19 +128,23 @@ def modal_damping(
     return result
 
 
-def _undamped(system: System, q: Array, M: Array, free: np.ndarray) -> tuple[Array, Array]:
+def _undamped(problem: Statics, q: Array, M: Array) -> tuple[Array, Array]:
     """Frequencies, increasing, and shapes (nv, n), X^T M X = 1, of the modes that oscillate without damping."""
+    system = problem.system
+    lam = problem.multipliers(q, modal_speeds(system))
     elastic, _ = own_stiffness_and_damping(system, q)
     stiffness = load_stiffness(system, q)
-    uncertain = uncertainty(system, load_forces(system, q, M))
-    size, part = np.sqrt(np.diag(M))[free], np.ix_(free, free)
-    matrices = (M, np.zeros_like(M), elastic, 0.5 * (stiffness + stiffness.T), uncertain)
-    found = eigen.symmetric(*(x[part] / np.outer(size, size) for x in matrices))
+    if lam is not None:
+        stiffness = stiffness + closure_stiffness(system, q, lam)
+    uncertain = uncertainty(system, load_forces(system, q, M, external=problem.loads(q, lam)))
+    reduced = small_motions(problem, q, M, elastic + stiffness)
+    given = reduced.all(M, np.zeros_like(M), elastic, stiffness, uncertain=uncertain)
+    given[3] = 0.5 * (given[3] + given[3].T)
+    found = reduced.whole(eigen.symmetric(*given))
+    warn_if_singular([(problem, q)])
     order = np.argsort(found.omega)
     order = order[found.omega[order] > 0.0]
-    shapes = np.zeros((system.nv, len(order)))
-    shapes[free] = found.shapes[:, order].real / size[:, None]
-    return found.omega[order], shapes
+    return found.omega[order], found.shapes[:, order].real
 
 
 def _checked(ratios: ArrayLike, weights: ArrayLike | None, omega: Array) -> tuple[Array, Array]:

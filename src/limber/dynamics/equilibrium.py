@@ -6,6 +6,8 @@ Descent   Where the symmetric part of K has negative eigenvalues, these are take
           the energy E, so that x goes down, and a step is accepted where its own slope dE/ds = x . r says so.
           K is raised by the imbalance of the forces, so that the step stays finite in directions without stiffness;
           it still converges quadratically, to a solution among many too (Yamashita & Fukushima 2001).
+Closures  r contains their forces -A^T lambda, those that leave the least of r; steps are in the null space of A, K is
+          that of constant lambda (`small_motions`), and after each step the closures are met again
 Scaling   Each coordinate is measured in a unit in which its elastic stiffness, or that of the loads, is 1.
 Cost      16 inverse dynamics a freedom and an eigenvalue problem of all freedoms, about ten times
 """
@@ -19,9 +21,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.closed import refuse_closures
+from limber.dynamics.closing import closed_start, restored, worst
+from limber.dynamics.closure_loads import (
+    closure_forces,
+    closure_loads,
+    closure_stiffness,
+    relation_forces,
+)
 from limber.dynamics.evaluate import (
     External,
     check_system,
@@ -32,8 +41,9 @@ from limber.dynamics.evaluate import (
     vectors,
 )
 from limber.dynamics.freedoms import free_speeds
-from limber.dynamics.inverse import inverse_dynamics, mass_matrix
+from limber.dynamics.inverse import forces_at_rest, inverse_dynamics
 from limber.dynamics.kinematics import integrate
+from limber.dynamics.rows import carried, closure_jacobian, row_space
 from limber.dynamics.stiffness import (
     DIFFERENCES,
     load_forces,
@@ -56,6 +66,8 @@ LARGEST_STEP = 0.5
 STEPS, TRIALS = 200, 30
 #: A search that is so far from its start, in radians and parts of the system's size, and still without stiffness, falls.
 FARTHEST = 20.0
+#: A joint that is slower than this part of the fastest does not move far in the course of a motion.
+SLOW = 1e-6
 #: The forces of a motion that change by more than this part of those present do not belong to a steady one.
 STEADY = 1e-7
 
@@ -73,11 +85,12 @@ def equilibrium(
 
     The search starts at q and goes downhill, as the system would if it settled slowly.  If q itself is an equilibrium,
     it is returned, stable or not.  A freedom that no force acts on stays where q has it.  Friction is zero at
-    rest, so that a joint that could stick slides.
+    rest, so that a joint that could stick slides.  The closures of a closed system are met, and carry what they can.
 
     Parameters
     ----------
-    q : (nq,) where to start; the neutral configuration unless given.
+    q : (nq,) where to start; the neutral configuration unless given.  If it does not meet the closures, the search starts
+        where `lb.assemble` gets from there.
     v : (nv,) constant speeds of the joints, for an equilibrium in a steady spin; speeds of modes must be zero.  Joints
         with speed should be such that their motion changes nothing, as that of a spinning hub or of a symmetric
         rotor; a `ModelWarning` says where it does.
@@ -87,15 +100,17 @@ def equilibrium(
         Their flexible modes are free.
 
     Raises `DynamicsError` if there is none: nothing balances the weight of a free body, or the load is beyond what the
-    system carries.  The message says which freedom is out of balance, and by how much.
+    system carries.  The message says which freedom is out of balance, and by how much, or which closure cannot be met.
     """
-    problem, start = stated("equilibrium", system, q, v, tau, external, locked)
+    problem, start = stated("equilibrium", system, q, v, tau, external, locked, guess=True)
     found = settled(problem, start)
     if not found.balanced:
-        _fail(problem, found)
+        refuse_unbalanced(problem, found)
     if problem.moving:
-        _warn_of_change(problem, found.q)
-    warn_of_axial_loads(problem.system, found.q, problem.v, problem.external)
+        refuse_broken(problem, found.q)
+        _warn_of_change(problem, found)
+    loads = problem.loads(found.q, found.multipliers)
+    warn_of_axial_loads(problem.system, found.q, problem.v, loads)
     warn_of_rotations(problem.system, found.q)
     return found.q
 
@@ -119,17 +134,44 @@ class Statics:
         """Whether there are speeds."""
         return bool(np.any(self.v))
 
-    def residual(self, q: Array) -> Array:
-        """The forces (nv,), or (n, nv) for several q, that are missing for an equilibrium."""
-        zero = np.zeros(self.system.nv)
-        return inverse_dynamics(self.system, q, self.v, zero, external=self.external) - self.tau
+    @property
+    def carried(self) -> bool:
+        """Whether there are closures, which carry a part of the forces."""
+        return bool(self.system.closures)
 
-    def sizes(self, q: Array) -> Array:
+    def multipliers(self, q: Array, exactly: np.ndarray | None = None) -> Array | None:
+        """The forces of the closures, (rows,), that leave the least to balance in the free freedoms; None without closures.
+
+        exactly : of every speed, whether all of its force must be balanced before that of others; all by default.
+        What is left is measured in units of work, forces times the reach of their freedoms.
+        """
+        if not self.carried:
+            return None
+        free = self.free
+        first = np.ones(len(free), dtype=bool) if exactly is None else exactly[free]
+        lengths = reach(self.system)[free]
+        A = closure_jacobian(self.system, q)[:, free] * lengths
+        lam, _ = carried(A, lengths * self.residual(q)[free], first, np.ones(len(free)))
+        return lam
+
+    def residual(self, q: Array, lam: Array | None = None) -> Array:
+        """The forces (nv,), or (n, nv) for several q, that are missing for an equilibrium, with those of closures."""
+        r = forces_at_rest(self.system, q, self.v, self.external) - self.tau
+        return r if lam is None else r - closure_forces(self.system, q, lam)
+
+    def loads(self, q: Array, lam: Array | None = None) -> External | None:
+        """The external wrenches, and those of closures."""
+        return self.external if lam is None else closure_loads(self.system, q, lam, self.external)
+
+    def sizes(self, q: Array, lam: Array | None = None) -> Array:
         """The size of the forces on each freedom, of which equilibrium is the balance, (nv,)."""
         s = self.system
         v = self.v if self.moving else None
-        size = load_forces(s, q, mass_matrix(s, q), v, self.external) + np.abs(self.tau)
+        M = evaluated(s, "mass_matrix", (q,), anyhow=True)
+        size = load_forces(s, q, M, v, self.loads(q, lam)) + np.abs(self.tau)
         size += np.abs(evaluated(s, "joint_forces", (q, self.v)))
+        if lam is not None:
+            size += np.abs(relation_forces(s, lam))
         elastic = modal_stiffness(s)
         for where in s.layout.values():
             size[where.v_modes] += np.abs(elastic[where.v_modes, where.v_modes]) @ np.abs(
@@ -140,19 +182,36 @@ class Statics:
         work = (size * lengths)[self.free].max(initial=0.0)
         return np.maximum(size + 1e-5 * work / lengths, self.least)
 
-    def stiffness(self, q: Array) -> tuple[Array, Array]:
-        """The slope (nv, nv) of the residual, and its elastic part."""
+    def stiffness(self, q: Array, lam: Array | None = None) -> tuple[Array, Array]:
+        """The slope (nv, nv) of the residual at constant multipliers, and its elastic part."""
         v = self.v if self.moving else None
         elastic, _ = own_stiffness_and_damping(self.system, q, self.v)
-        return elastic + load_stiffness(self.system, q, v, self.external), elastic
+        slope = elastic + load_stiffness(self.system, q, v, self.external)
+        if lam is not None:
+            slope += closure_stiffness(self.system, q, lam)
+        return slope, elastic
+
+    def started(self, q: Array) -> Statics:
+        """The same problem with the scale of the forces at q, where a search starts."""
+        here = replace(self, least=0.0)
+        return replace(here, least=VANISHED * here.sizes(q, here.multipliers(q)))
+
+    def moved(self, q: Array, step: Array, part: float) -> Array:
+        """q after a part of a step, where the closures are met again."""
+        there = integrate(self.system, q, step, part)
+        return restored(self.system, there, self.free) if self.carried else there
 
 
 class Point(NamedTuple):
-    """A configuration on the way, the forces that are missing, and their largest part of those present."""
+    """A configuration on the way, the forces that are missing, and their largest part of those present.
+
+    multipliers : of the closures, where there are any.
+    """
 
     q: Array
     residual: Array
     imbalance: float
+    multipliers: Array | None = None
 
     @property
     def balanced(self) -> bool:
@@ -160,27 +219,31 @@ class Point(NamedTuple):
         return self.imbalance <= BALANCED
 
 
-def _point(problem: Statics, q: Array) -> Point:
-    r = problem.residual(q)
-    free, sizes = problem.free, problem.sizes(q)
+def point(problem: Statics, q: Array) -> Point:
+    """A configuration and what it lacks for an equilibrium."""
+    lam = problem.multipliers(q)
+    r = problem.residual(q, lam)
+    free, sizes = problem.free, problem.sizes(q, lam)
     with np.errstate(invalid="ignore"):
         parts = np.where(r[free] == 0.0, 0.0, np.abs(r[free]) / sizes[free])
-    return Point(q, r, float(parts.max()))
+    return Point(q, r, float(parts.max()), lam)
 
 
 def settled(problem: Statics, start: Array, farthest: float = FARTHEST) -> Point:
     """The point of least imbalance on the way that Newton's method takes, downhill."""
-    here = best = _point(problem, start)
+    here = best = point(problem, start)
     for _ in range(STEPS):
         if here.imbalance == 0.0:
             break
-        directions = _directions(problem, here)
+        directions = principal(problem, here)
+        if not directions.values.size:  # closures leave nothing to move
+            break
         if not directions.holds and apart(problem.system, start, here.q) > farthest:
             break
         there = _stepped(problem, here, directions)
         if there is None:
             break
-        best = min(best, there, key=lambda point: point.imbalance)
+        best = min(best, there, key=lambda x: x.imbalance)
         if here.balanced and there.imbalance > 0.5 * here.imbalance:  # rounding is all that is left
             break
         here = there
@@ -197,8 +260,9 @@ def apart(system: System, a: Array, b: Array) -> float:
     return farthest
 
 
-class _Directions(NamedTuple):
-    """The stiffness at a point and its principal directions, in units in which it is about 1.
+class Directions(NamedTuple):
+    """The stiffness at a point and its principal directions among those that closures allow, in units in which it is
+    about 1.
 
     units : of the coordinates, (nv,): the elastic stiffness, or that of the loads on it, is 1 in them.
     stiffness : over the free freedoms, (n, n).
@@ -224,27 +288,36 @@ class _Directions(NamedTuple):
         return self.convex and not (~self.stiff & self.loaded).any()
 
 
-def _directions(problem: Statics, here: Point) -> _Directions:
+def principal(
+    problem: Statics, here: Point, slopes: tuple[Array, Array] | None = None
+) -> Directions:
+    """The directions at a point; `slopes` are the stiffness and its elastic part, if these are known or almost known."""
     free, lengths = problem.free, reach(problem.system)
     part = np.ix_(free, free)
-    K, elastic = problem.stiffness(here.q)
-    sizes = problem.sizes(here.q)
+    K, elastic = slopes or problem.stiffness(here.q, here.multipliers)
+    sizes = problem.sizes(here.q, here.multipliers)
     own = np.abs(np.diag(elastic)) + sizes / lengths
     units = 1.0 / np.sqrt(np.where(own > 0.0, own, 1.0))
     scale = np.outer(units[free], units[free])
     K = K[part] * scale
     each = np.outer(sizes[free], 1.0 / lengths[free])
     error = (1e-13 * np.abs(elastic[part]) + DIFFERENCES * (each + each.T)) * scale
-    values, columns = np.linalg.eigh(0.5 * (K + K.T))
+    if problem.carried:
+        allowed = row_space(problem.system, here.q, free).basis / units[free, None]
+        Z = np.linalg.qr(allowed)[0]
+        values, columns = np.linalg.eigh(Z.T @ (0.5 * (K + K.T)) @ Z)
+        columns = Z @ columns
+    else:
+        values, columns = np.linalg.eigh(0.5 * (K + K.T))
     shares = np.abs(columns)
     # ten times the errors: they also reach the directions
     stiff = np.abs(values) > 10.0 * np.einsum("ki,kl,li->i", shares, error, shares)
     force = columns.T @ (units * here.residual)[free]
     loaded = np.abs(force) > BALANCED * (shares.T @ (units * sizes)[free])
-    return _Directions(units, K, columns, values, stiff, loaded)
+    return Directions(units, K, columns, values, stiff, loaded)
 
 
-def _stepped(problem: Statics, here: Point, directions: _Directions) -> Point | None:
+def _stepped(problem: Statics, here: Point, directions: Directions) -> Point | None:
     """The next configuration, or None where no step leads on."""
     step, convex = _step(problem, here, directions), directions.convex
     if not np.isfinite(step).all():
@@ -257,32 +330,32 @@ def _stepped(problem: Statics, here: Point, directions: _Directions) -> Point | 
     lowest = here.q
     for _ in range(TRIALS):
         try:
-            q = integrate(problem.system, here.q, step, part)
-            r = problem.residual(q)
+            q = problem.moved(here.q, step, part)
+            r = problem.residual(q, problem.multipliers(q))
         except DynamicsError:
             up, part = part, 0.25 * part
             continue
         closer = float(np.linalg.norm((units * r)[free])) < 0.9 * norm
         new_slope = float(step @ r)
         if (convex and closer) or here.balanced or (part == 1.0 and new_slope <= 0.0 > slope):
-            return _point(problem, q)
+            return point(problem, q)
         if slope < 0.0 and new_slope <= -0.5 * slope:
             if new_slope >= 0.5 * slope:
-                return _point(problem, q)
+                return point(problem, q)
             down, lowest = part, q
         else:
             up = part
         if down > 0.8 * up:
             break
         part = 0.5 * (down + up) if down > 0.0 else 0.2 * up
-    return _point(problem, lowest) if down > 0.0 else None
+    return point(problem, lowest) if down > 0.0 else None
 
 
-def _step(problem: Statics, here: Point, found: _Directions) -> Array:
+def _step(problem: Statics, here: Point, found: Directions) -> Array:
     """Newton's step (nv,), turned downhill."""
     free, stiff, soft = problem.free, found.stiff, here.imbalance
     force = found.vectors.T @ (found.units * here.residual)[free]
-    amount = np.zeros(len(free))
+    amount = np.zeros(found.vectors.shape[1])
     if found.convex:
         V = found.vectors[:, stiff]
         K = V.T @ found.stiffness @ V
@@ -299,10 +372,10 @@ def _step(problem: Statics, here: Point, found: _Directions) -> Array:
     return step
 
 
-def _fail(problem: Statics, found: Point) -> None:
+def refuse_unbalanced(problem: Statics, found: Point) -> None:
     """Say which freedom is out of balance, and what to do."""
     s, free = problem.system, problem.free
-    directions = _directions(problem, found)
+    directions = principal(problem, found)
     slack = np.flatnonzero(~directions.stiff & directions.loaded)
     if slack.size:
         V = directions.vectors[:, slack]
@@ -310,7 +383,7 @@ def _fail(problem: Statics, found: Point) -> None:
         i = int(free[np.abs(force).argmax()])
         why = "nothing holds it, and a force acts on it"
     else:
-        parts = np.abs(found.residual[free]) / problem.sizes(found.q)[free]
+        parts = np.abs(found.residual[free]) / problem.sizes(found.q, found.multipliers)[free]
         i = int(free[parts.argmax()])
         why = "the search ends there without a balance"
     locking = next(name for name, w in s.layout.items() if w.v_modes.start <= i < w.v_joint.stop)
@@ -334,11 +407,15 @@ def stated(
     tau: ArrayLike | None,
     external: External | None,
     locked: Iterable[str],
+    guess: bool = False,
 ) -> tuple[Statics, Array]:
-    """The arguments of `equilibrium` or of another function like it, checked, and q."""
+    """The arguments of `equilibrium` or of another function like it, checked, and q.
+
+    guess : whether q is where a search starts, so that it need not meet the closures: one that does so is found from it.
+    """
     check_system(system)
-    refuse_closures(system, f"lb.{function}")
     zero = np.zeros(system.nv)
+    guess = guess or q is None
     q = system.neutral() if q is None else q
     named = {
         "q": (q, system.nq),
@@ -361,9 +438,33 @@ def stated(
     if external:
         refuse_infinite(np.hstack(arrays[3:]), list(named_wrenches(external)))
     refuse_modal_speeds(system, v_)
-    inverse_dynamics(system, q_, v_, zero)  # refuses quaternions that are not unit
+    forces_at_rest(system, q_, v_)  # refuses quaternions that are not unit
     problem = Statics(system, v_, tau_, external, free)
-    return replace(problem, least=VANISHED * problem.sizes(q_)), q_.copy()
+    if problem.carried:
+        q_ = closed_start(function, system, q_, free, guess)
+    return problem.started(q_), q_.copy()
+
+
+def refuse_broken(problem: Statics, q: Array) -> None:
+    """Refuse speeds that break a closure, at q or in the course of the motion."""
+    s = problem.system
+    if not problem.carried:
+        return
+    A = closure_jacobian(s, q)
+    rates = A @ problem.v
+    times = instants(s, problem.v)
+    if np.abs(rates).max() <= STEADY * (np.abs(A) @ np.abs(problem.v)).max():
+        off = evaluated(s, "violations", ([integrate(s, q, problem.v, t) for t in times],))
+        at = int(np.abs(off).max(axis=1).argmax())
+        if np.abs(off[at]).max() <= STEADY * extent(s):
+            return
+        what = f"after {times[at]:.3g} s {worst(s, off[at])}"
+    else:
+        what = worst(s, rates, "has the velocity {:.3g} (rad/s or m/s)")
+    raise ArgumentValueError(
+        f"v breaks a closure of {s.name!r}: {what}. A closed system moves steadily only if constant speeds keep its closures, "
+        "as the spin of a hub that carries the whole loop does."
+    )
 
 
 def refuse_modal_speeds(system: System, v: Array) -> None:
@@ -380,17 +481,17 @@ def refuse_modal_speeds(system: System, v: Array) -> None:
 def instants(system: System, v: Array) -> Array:
     """Times at which a steady motion is compared with its start: after fractions of a turn of each joint."""
     rates = np.abs(v) / reach(system)
-    times = np.unique(1.0 / rates[rates > 0.0])
+    times = np.unique(1.0 / rates[rates > SLOW * rates.max()])
     return np.concatenate([0.61 * times, 1.93 * times])[:40]
 
 
-def _warn_of_change(problem: Statics, q: Array) -> None:
+def _warn_of_change(problem: Statics, found: Point) -> None:
     """Warn if the forces do not stay as they are in the course of the motion."""
-    s, free = problem.system, problem.free
-    sizes = problem.sizes(q)
+    s, free, lam = problem.system, problem.free, found.multipliers
+    sizes = problem.sizes(found.q, lam)
     times = instants(s, problem.v)
-    ahead = np.array([integrate(s, q, problem.v, t) for t in times])
-    change = np.abs(problem.residual(ahead) - problem.residual(q))[:, free] / sizes[free]
+    ahead = np.array([integrate(s, found.q, problem.v, t) for t in times])
+    change = np.abs(problem.residual(ahead, lam) - found.residual)[:, free] / sizes[free]
     if change.max() > STEADY:
         at, i = np.unravel_index(int(change.argmax()), change.shape)
         warn(

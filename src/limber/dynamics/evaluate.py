@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -146,6 +147,21 @@ def node_key(name: str, body: str, node: str | int | None) -> Hashable:
     return (name, body, node, kind) if isinstance(body, str) and kind in _NODE_TYPES else None
 
 
+def force_key(name: str, external: External | None) -> Hashable:
+    """The key of `System._ready` for a call with external forces or none; None for forces at unusual nodes."""
+    if external is None:
+        return name
+    if type(external) is not dict or not external:
+        return None
+    keys = []
+    for where in external:
+        key = node_key(name, *where) if type(where) is tuple and len(where) == 2 else None
+        if key is None:
+            return None
+        keys.append(key)
+    return keys[0] if len(keys) == 1 else tuple(keys)
+
+
 def evaluated(
     system: System,
     name: str,
@@ -155,6 +171,8 @@ def evaluated(
     external: External | None = None,
     row: str | None = None,
     key: Hashable = None,
+    driven: tuple[int, ...] = (),
+    anyhow: bool = False,
 ) -> Any:
     """Evaluate a function of the table `kernels.functions` for arrays with leading batch dimensions, on all cores.
 
@@ -165,11 +183,14 @@ def evaluated(
     given : its inputs, in the order of the table.
     node : the body and node that it is about.
     row : its row of the table, if the row has another name.
+    driven : the numbers of the bodies whose joints have prescribed motion (`dynamics.hybrid`).
+    anyhow : whether an answer is wanted where the mass matrix is not positive definite too, as for forces at rest.
     """
     check_system(system)
     row = row or name
     function = ROWS[row]
     packed = system.dynamics if function.view == "dynamics" else system.geometry
+    packed = packed.with_driven(driven)
     ready = system._ready.get(key)
     if ready is not None:
         call = ready.call
@@ -185,16 +206,26 @@ def evaluated(
         inputs["external"] = np.hstack(arrays[len(named) :])
         refuse_infinite(inputs["external"], list(wrenches))
     workspace = workspaces(packed, function.scratch_in(system))
-    out = _run(system, name, row, call, inputs, workspace)
-    if key is not None and ready is None:
+    truncated = function.inertial and bool(truncated_bodies(system))
+    if truncated and not anyhow:
+        _refuse_indefinite(system, inputs["q"])
+    out = _run(system, name, row, call, inputs, workspace, driven)
+    if key is not None and ready is None and not truncated:
         system._ready[key] = call.single(workspace.free, workspace.size)
     return call.parts(out, batch)
 
 
 def _run(
-    system: System, name: str, row: str, call: Call, inputs: dict[str, Array], workspace
+    system: System,
+    name: str,
+    row: str,
+    call: Call,
+    inputs: dict[str, Array],
+    workspace,
+    driven: tuple[int, ...],
 ) -> Array:
     """The outputs of a call for all states, one after the other; raises the error that its status stands for."""
+    sweep = row if row.endswith("_sweep") else "articulated_sweep"
     given = [a.ravel() for a in inputs.values()]
     states = len(inputs["q"])
     out = np.empty(states * call.size)
@@ -204,7 +235,7 @@ def _run(
         status = call.run(given, work, out, start, stop)
         while status % STATES == UNSURE:
             state = status // STATES
-            if not regular(system, inputs["q"][state], row):
+            if not regular(system, inputs["q"][state], sweep, driven):
                 status = STATES * state + SINGULAR
             else:
                 status = call.run(given, work, out, state + 1, stop)
@@ -215,8 +246,28 @@ def _run(
     for status in split(part, states) if system.nq else [part(0, states)]:
         if status != OK:
             state, why = divmod(int(status), STATES)
-            refuse(system, why, state, states, inputs, name)
+            refuse(system, why, state, states, inputs, name, driven)
     return out
+
+
+_truncated: WeakKeyDictionary[System, tuple[str, ...]] = WeakKeyDictionary()
+
+
+def truncated_bodies(system: System) -> tuple[str, ...]:
+    """The bodies whose second-order shapes are truncated, so that the mass matrix may become indefinite."""
+    if system not in _truncated:
+        full = system.fidelity == "full"
+        names = tuple(name for name, body in system.bodies.items() if full and body.truncated)
+        _truncated[system] = names
+    return _truncated[system]
+
+
+def _refuse_indefinite(system: System, q: Array) -> None:
+    """Refuse configurations (states, nq) at which the pivots of the articulated sweep are not positive."""
+    packed, zero = system.dynamics, np.zeros((len(q), system.nv))
+    call = Call(system, "articulated_sweep", packed.topo, packed.const)
+    inputs = {"q": q, "v": zero, "tau": zero}
+    _run(system, "the dynamics", "articulated_sweep", call, inputs, workspaces(packed), ())
 
 
 def split(part: Callable[[int, int], int], states: int) -> list[int]:
@@ -258,6 +309,7 @@ def refuse(
     states: int,
     inputs: dict[str, Array],
     entry: str = "the dynamics",
+    driven: tuple[int, ...] = (),
 ) -> None:
     """Raise the error that a status stands for, with the argument, the element and the body."""
     which = of_batch(state, states)
@@ -285,7 +337,7 @@ def refuse(
         )
     q = inputs["q"][state]
     largest = int(np.abs(q).argmax()) if q.size else 0
-    verdict = judge(system, q)
+    verdict = judge(system, q, driven)
     if q.size and abs(q[largest]) > HUGE:
         why = (
             f"q[{largest}] = {q[largest]:.3g}, {system.describe_q(largest)}, is so large that the equations overflow. "
@@ -293,10 +345,15 @@ def refuse(
         )
     elif verdict.sound:
         why = "the state is so large that the equations overflow. Look for huge speeds or forces."
-    elif system.bodies[verdict.body].truncated:
+    elif (bent := _truncated_outboard(system, verdict.body)) is not None:
+        whose = (
+            "Its geometric stiffening"
+            if bent == verdict.body
+            else f"The geometric stiffening of {bent!r}"
+        )
         why = (
             f"the mass matrix is not positive definite at this configuration, by {verdict.freedom} of body "
-            f"{verdict.body!r}. Its geometric stiffening is in truncated form, all that unit loads tell of a structure, and "
+            f"{verdict.body!r}. {whose} is in truncated form, all that unit loads tell of a structure, and "
             "that form fails at deflections of a few per cent of the length. Reduce it to fewer modes, divide it into "
             "several bodies, or leave the stiffening out."
         )
@@ -308,6 +365,17 @@ def refuse(
             "line, and for deformations of a radian and more."
         )
     raise DynamicsError(f"the dynamics of {system.name!r} has no finite result{which}: {why}")
+
+
+def _truncated_outboard(system: System, body: str) -> str | None:
+    """A body with truncated second-order shapes that is this one or outboard of it."""
+    for name in truncated_bodies(system):
+        at = name
+        while at not in (body, "world"):
+            at = system.parents[at]
+        if at == body:
+            return name
+    return None
 
 
 def quaternions(system: System):

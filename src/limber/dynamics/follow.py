@@ -1,28 +1,43 @@
-"""Following a load in steps: equilibria, their lowest frequency, and the load at which they become unstable."""
+"""Following a load in steps: equilibria, their lowest frequency, and the load at which they become unstable.
+
+Each equilibrium comes from the one before it by Newton's method along the branch.  Between a stable and an unstable one,
+the lowest eigenvalue of the stiffness is a smooth function of the load, whose zero a search of superlinear convergence
+finds.  Where forces follow the bodies, and for oscillations that grow, the eigenvalues of the motion decide instead.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, flag, numbers
-from limber.dynamics.equilibrium import apart, equilibrium, settled, stated
+from limber.dynamics import eigen
+from limber.dynamics.equilibrium import Point, Statics, refuse_unbalanced, settled, stated
 from limber.dynamics.evaluate import External
 from limber.dynamics.inverse import mass_matrix
-from limber.dynamics.modes import Modes, modes
-from limber.errors import ArgumentValueError
+from limber.dynamics.limits import warn_outside_limits
+from limber.dynamics.modes import Matrices, matrices_at_rest, refuse_indefinite
+from limber.dynamics.newton import corrected
+from limber.dynamics.small_motions import warn_if_singular
+from limber.dynamics.stiffness import reach
+from limber.dynamics.theory import turned, warn_of_axial_loads
+from limber.errors import ArgumentValueError, ModelWarning, TheoryWarning, warn
 
 #: A change of a coordinate by more than this, in radians and parts of the system's size, is no step along a path.
 JUMP = 0.3
+#: Bodies that deform by more than this between two factors, in radians and parts of the system's size, do so without bound.
+RUNAWAY = 3.0
 #: A load that is found by halving is exact to this part of the range of factors.
 HALVED = 1e-9
 #: A load at which the lowest frequency is zero is exact to this part of itself.
 EXACT = 1e-12
+#: The kind of a critical load that is not found exactly.
+UNRESOLVED = "unresolved"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,8 +50,10 @@ class LoadPath:
     growth : (n,) the largest growth rate, 1/s; zero where the equilibrium is stable.
     critical : the load factor at which the equilibrium becomes unstable, or None if it stays stable.
     kind : what happens there: "buckling" (a frequency falls to zero), "flutter" (an oscillation begins to grow),
-        "limit point" (there is no equilibrium nearby beyond it), or "" if it stays stable.
+        "limit point" (there is no equilibrium nearby beyond it), "unresolved" (the search for it was given up, and
+        `critical` is the last factor of the path), or "" if it stays stable.
     shape : (nv,) the direction in which it buckles or swings, v^T M v = 1, or None.
+    bracket : the two factors between which the critical one lies, if that is unresolved; else None.
     """
 
     factors: Array
@@ -46,6 +63,7 @@ class LoadPath:
     critical: float | None
     kind: str
     shape: np.ndarray | None
+    bracket: tuple[float, float] | None = None
 
     def __repr__(self):
         lines = [f"{'load factor':>12}  {'lowest Hz':>10}  {'growth 1/s':>10}"]
@@ -54,6 +72,8 @@ class LoadPath:
             lines.append(f"{factor:12.6g}  {omega / (2 * np.pi):10.5g}  {grows}".rstrip())
         if self.critical is None:
             lines.append("stable throughout")
+        elif self.bracket is not None:
+            lines.append("unresolved between {:.8g} and {:.8g}".format(*self.bracket))
         else:
             lines.append(f"{self.kind} at {self.critical:.8g}")
         return "\n".join(lines)
@@ -73,7 +93,11 @@ def follow(
 
     Each step starts at the equilibrium before it.  Where the lowest frequency falls to zero between two steps, the
     load is found to rounding, and the path ends.  A structure that is not perfectly straight, or loaded off its axis,
-    bends instead of buckling: its frequency passes a minimum and rises again.
+    bends instead of buckling: its frequency passes a minimum and rises again.  Systems may be closed.
+
+    Where the search for the critical load has to be given up, a `ModelWarning` says so, and the path up to there is
+    returned with the factors between which that load lies.  `TheoryWarning` tells once, for the whole path, of bodies that
+    leave the range of their theory.
 
     Parameters
     ----------
@@ -83,32 +107,45 @@ def follow(
     gravity : whether the factor multiplies the gravity of the system as well; otherwise it acts in full throughout.
     locked : names of bodies whose joints do not move.
     """
-    problem, start = stated("follow", system, q, None, tau, external, locked)
-    held = list(locked)
+    problem, start = stated("follow", system, q, None, tau, external, locked, guess=True)
     steps = _checked(factors)
     gravity = flag("gravity", gravity)
     if not (gravity and np.any(system.gravity)) and not np.any(problem.tau) and not external:
         raise ArgumentValueError(
             "there is no load to follow: give tau or external, or gravity=True for a system with gravity."
         )
-    load = _Load(system, problem.tau, external, gravity, held)
-    rows = [load.state(steps[0], start)]
-    critical, kind, shape = None, "", None
+    load = _Load(problem, gravity)
+    rows = [load.first(steps[0], start)]
+    critical, kind, shape, bracket = None, "", None, None
     if rows[0].unstable:
         critical, kind, shape = rows[0].factor, rows[0].kind, rows[0].shape
         steps = steps[:1]
     for factor in steps[1:]:
-        there = load.reached(rows[-1], factor, steps[-1] - steps[0])
-        if there.factor < factor:  # the path ends
-            rows.append(there)
-            critical, kind, shape = there.factor, "limit point", there.shape
-            break
+        there, end = load.reached(rows[-1], factor, steps[-1] - steps[0])
         if there.unstable:
-            rows.append(load.crossing(rows[-1], there))
-            critical, kind, shape = rows[-1].factor, there.kind, rows[-1].like(there.shape)
-            break
-        rows.append(there)
-    return LoadPath(
+            found, bracket = load.crossing(rows[-1], there)
+            rows.append(found)
+            critical, kind, shape = found.factor, there.kind, found.like(there.shape)
+            why = "no equilibrium is found between them"
+        elif end:
+            rows.append(there)
+            critical, kind, shape = there.factor, end, there.shape
+            if end == UNRESOLVED:
+                bracket = (there.factor, factor)
+                why = "bodies deform without bound on the way, as their model does near the load at which it buckles"
+        else:
+            rows.append(there)
+            continue
+        break
+    if bracket is not None:
+        kind = UNRESOLVED
+        warn(
+            f"the load at which {system.name!r} becomes unstable lies between the factors {bracket[0]:.8g} and "
+            f"{bracket[1]:.8g}, but the search for it was given up: {why}. The path ends at the first of them. Give "
+            "factors between the two, or divide flexible bodies into several.",
+            ModelWarning,
+        )
+    path = LoadPath(
         np.array([row.factor for row in rows]),
         np.array([row.q for row in rows]),
         np.array([row.omega for row in rows]),
@@ -116,111 +153,204 @@ def follow(
         critical,
         kind,
         shape,
+        bracket,
+    )
+    _warn_of_theory(path, rows[int(np.abs(path.factors).argmax())])
+    warn_if_singular((row.problem, row.q) for row in rows)
+    return path
+
+
+def _warn_of_theory(path: LoadPath, worst: _State) -> None:
+    """Warn of what is outside of the theory on a path, once; `worst` has the largest load."""
+    problem, q = worst.problem, worst.q
+    system = problem.system
+    warn_of_axial_loads(system, q, problem.v, problem.loads(q, worst.multipliers))
+    when = [f" at the load factor {factor:.6g}" for factor in path.factors]
+    for name, body in system.bodies.items():
+        text = turned(system, name, path.q, when) if body.modes else ""
+        if text:
+            warn(text, TheoryWarning)
+    warn_outside_limits(
+        system,
+        q,
+        f"the equilibrium of {system.name!r} under the largest load",
+        "the stops push it back, and its stiffness is theirs.",
     )
 
 
-class _State(NamedTuple):
-    """An equilibrium on the path and its modes."""
+@dataclass(frozen=True, eq=False)
+class _State:
+    """An equilibrium on the path, and the matrices of small motion about it."""
 
     factor: float
     q: Array
-    modes: Modes
+    problem: Statics
+    multipliers: Array | None
     mass: Array
+    matrices: Matrices
+
+    @cached_property
+    def solved(self) -> eigen.Solved:
+        return self.matrices.solved()
 
     @property
     def unstable(self) -> bool:
-        return bool(self.modes.growth.any())
+        return bool(self.solved.growth.any())
 
     @property
     def growth(self) -> float:
-        return float(self.modes.growth.max())
+        return float(self.solved.growth.max())
 
     @property
     def omega(self) -> float:
         """The lowest frequency that is not zero; zero if the state is unstable."""
-        above = self.modes.omega[self.modes.omega > 0.0]
-        return 0.0 if self.unstable or not above.size else float(above[0])
-
-    @property
-    def square(self) -> float:
-        """omega^2, or -growth^2: it changes its sign where the state becomes unstable."""
-        return self.omega**2 - self.growth**2
+        above = self.solved.omega[self.solved.omega > 0.0]
+        return 0.0 if self.unstable or not above.size else float(above.min())
 
     @property
     def kind(self) -> str:
-        return "flutter" if self.modes.omega[self.modes.growth.argmax()] > 0.0 else "buckling"
+        return "flutter" if self.solved.omega[self.solved.growth.argmax()] > 0.0 else "buckling"
+
+    @cached_property
+    def squares(self) -> Array:
+        """The squares of the frequencies without damping, of a symmetric stiffness."""
+        given = self.matrices
+        return eigen.natural(given.M, given.elastic, given.loads, given.uncertain)[1]
+
+    def margin(self, zeros: int) -> float:
+        """A number that changes its sign where the state becomes unstable; `zeros` modes have no stiffness anywhere."""
+        if self.matrices.follows:
+            return self.omega**2 - self.growth**2
+        squares = self.squares
+        if (squares < 0.0).any():
+            return float(squares.min())
+        if np.count_nonzero(squares == 0.0) > zeros:
+            return 0.0
+        return float(squares[squares > 0.0].min(initial=np.inf))
 
     def like(self, shape: np.ndarray) -> np.ndarray:
         """The one of its shapes that is nearest to another shape."""
-        overlap = self.modes.shapes.conj().T @ self.mass @ shape
-        return self.modes.shapes[:, np.abs(overlap).argmax()]
+        shapes = self.solved.shapes
+        overlap = shapes.conj().T @ self.mass @ shape
+        return shapes[:, np.abs(overlap).argmax()]
 
     @property
     def shape(self) -> np.ndarray:
         """The shape that grows most, or the lowest that is not of frequency zero."""
+        omega, shapes = self.solved.omega, self.solved.shapes
         if self.unstable:
-            return self.modes.shapes[:, self.modes.growth.argmax()]
-        return self.modes.shapes[:, int(np.argmax(self.modes.omega > 0.0))]
+            return shapes[:, self.solved.growth.argmax()]
+        return shapes[:, np.where(omega > 0.0, omega, np.inf).argmin()]
+
+
+class _LostError(Exception):
+    """There is no equilibrium where one should be."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Load:
-    """A system and the load that a factor multiplies."""
+    """The load that a factor multiplies, and whether it multiplies gravity too."""
 
-    system: System
-    tau: Array
-    external: External | None
+    full: Statics
     gravity: bool
-    locked: list[str]
 
-    def _at(self, factor: float) -> tuple[System, dict[str, Any]]:
-        """The system and the load at a factor."""
-        s = self.system
+    def problem(self, factor: float, q: Array) -> Statics:
+        """What must balance at a factor; q is where the search starts, and meets the closures."""
+        s = self.full.system
         if self.gravity:
-            items = tuple(s.attachments.values())
-            closures = tuple(s.closures.values())
+            items, closures = tuple(s.attachments.values()), tuple(s.closures.values())
             s = System(s.name, items, factor * np.asarray(s.gravity), s.fidelity, closures)
-        external = {k: factor * np.asarray(x) for k, x in (self.external or {}).items()} or None
-        return s, {"tau": factor * self.tau, "external": external, "locked": self.locked}
+        external: External = {
+            k: factor * np.asarray(x) for k, x in (self.full.external or {}).items()
+        }
+        found = replace(self.full, system=s, tau=factor * self.full.tau, external=external or None)
+        return found.started(q)
 
-    def state(self, factor: float, q: Array) -> _State:
+    def state(self, factor: float, found: Point, problem: Statics) -> _State:
+        """The state at an equilibrium."""
+        q, lam = found.q, found.multipliers
+        M = mass_matrix(problem.system, q)
+        refuse_indefinite(problem.system, q, M)
+        return _State(factor, q, problem, lam, M, matrices_at_rest(problem, q, M, lam))
+
+    def first(self, factor: float, q: Array) -> _State:
         """The equilibrium that is found from q; a `DynamicsError` says that there is none."""
-        s, load = self._at(factor)
-        q = equilibrium(s, q, **load)
-        return _State(factor, q, modes(s, q, **load), mass_matrix(s, q))
+        problem = self.problem(factor, q)
+        found = settled(problem, q)
+        if not found.balanced:
+            refuse_unbalanced(problem, found)
+        return self.state(factor, found, problem)
 
-    def reached(self, here: _State, factor: float, span: float) -> _State:
-        """The state at the factor, or the last one before the path ends."""
-        part = factor - here.factor
-        while here.factor < factor:
-            target = min(here.factor + part, factor)
-            s, load = self._at(target)
-            problem, q = stated("follow", s, here.q, None, **load)
-            there = settled(problem, q, farthest=JUMP)
-            if there.balanced and apart(s, here.q, there.q) <= JUMP:
-                found = modes(s, there.q, **load)
-                here = _State(target, there.q, found, mass_matrix(s, there.q))
+    def near(self, here: _State, factor: float) -> _State | None:
+        """The state at another factor, if it is so near that one search finds it."""
+        problem = self.problem(factor, here.q)
+        found = corrected(problem, here.q, JUMP, here.matrices.slopes)
+        return None if found is None else self.state(factor, found, problem)
+
+    def reached(self, start: _State, factor: float, span: float) -> tuple[_State, str]:
+        """The state at the factor, or the last one before the path ends, and how it ends there."""
+        at, q, part, end = start.factor, start.q, factor - start.factor, ""
+        slopes: tuple[Array, Array] | None = start.matrices.slopes
+        last: Point | None = None
+        while at < factor:
+            target = min(at + part, factor)
+            found = corrected(self.problem(target, q), q, JUMP, slopes)
+            if found is not None:
+                at, q, last, slopes = target, found.q, found, None
                 part *= 2.0
+                if _deformed(self.full.system, start.q, q) > RUNAWAY:
+                    end = UNRESOLVED
+                    break
             elif part > HALVED * span:
                 part *= 0.5
             else:
+                end = "limit point"
                 break
-        return here
+        return (start if last is None else self.state(at, last, self.problem(at, q))), end
 
-    def crossing(self, stable: _State, unstable: _State) -> _State:
-        """The state at which the frequency falls to zero, or an oscillation begins to grow, between two."""
+    def crossing(
+        self, stable: _State, unstable: _State
+    ) -> tuple[_State, tuple[float, float] | None]:
+        """The state at which the frequency falls to zero, or an oscillation begins to grow, between two.
+
+        If the search fails, it is the last stable one, and the bracket says between which factors the critical one lies.
+        """
         from scipy.optimize import brentq  # noqa: PLC0415 (slow to import)
 
-        found = [stable]
+        zeros = 0 if stable.matrices.follows else int(np.count_nonzero(stable.squares == 0.0))
+        found = [stable, unstable]
 
-        def square(factor: float) -> float:
-            found.append(self.state(factor, stable.q))
-            return found[-1].square
+        def margin(factor: float) -> float:
+            known = [state for state in found if state.factor == factor]
+            if not known:
+                nearest = min(found, key=lambda state: abs(state.factor - factor))
+                there = self.near(nearest, factor)
+                if there is None:
+                    there, end = self.reached(stable, factor, factor - stable.factor)
+                    if end:
+                        raise _LostError
+                found.append(there)
+                known = [there]
+            return known[0].margin(zeros)
 
-        brentq(
-            square, stable.factor, unstable.factor, xtol=EXACT * abs(unstable.factor), rtol=EXACT
-        )
-        return min(found[1:], key=lambda state: abs(state.square))
+        low, high = stable.factor, unstable.factor
+        try:
+            brentq(margin, low, high, xtol=EXACT * abs(high), rtol=EXACT)
+        except _LostError:
+            grows = [state for state in found if state.margin(zeros) <= 0.0]
+            holds = [state for state in found if state.margin(zeros) > 0.0]
+            last = max(holds, key=lambda state: state.factor)
+            return last, (last.factor, min(state.factor for state in grows))
+        return min(found, key=lambda state: abs(state.margin(zeros))), None
+
+
+def _deformed(system: System, a: Array, b: Array) -> float:
+    """How far the deformations of two configurations are apart, in radians and parts of the system's size."""
+    lengths = reach(system)
+    return max(
+        float(np.abs((b - a)[where.q_modes] / lengths[where.v_modes]).max(initial=0.0))
+        for where in system.layout.values()
+    )
 
 
 def _checked(factors: ArrayLike) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,10 +14,11 @@ from limber.dynamics.evaluate import (
     External,
     check_system,
     evaluated,
+    force_key,
     named_wrenches,
-    node_key,
     vectors,
 )
+from limber.dynamics.hybrid import Motion, prescribed, with_motion
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import ArgumentValueError, ModelWarning, warn
 
@@ -37,6 +38,7 @@ def forward_dynamics(
     tau: ArrayLike,
     *,
     external: External | None = None,
+    motion: Motion | None = None,
     method: str = "articulated",
 ) -> Array:
     """vdot from M(q) vdot + bias(q, v) = tau + J^T external (ruthless: J of the undeformed geometry).
@@ -45,6 +47,9 @@ def forward_dynamics(
     ----------
     q, v, tau : (..., nq), (..., nv), (..., nv); leading dimensions are a batch, run on all cores.
     external : {("body", node): (..., 6)} wrench [moment, force] at the node, world axes.
+    motion : {"body": (..., r)}, the rates of the r speeds of joints whose motion is prescribed.  All other freedoms
+        follow their forces; the entries of tau for these joints have no effect.  `hybrid_dynamics` gives the forces that
+        the motion takes as well.
     method : "articulated", O(N): modes and joints eliminated body by body (Jain & Rodriguez, Eqs. (63),
         (64); in a ruthless system of many modes D_f is inverted beforehand, (77), (78)); or "composite",
         O(N^3): the mass matrix (50) solved by L D L^T (46).  The algorithms of the sources over the spatial
@@ -56,7 +61,7 @@ def forward_dynamics(
     condition number of the mass matrix has; "articulated" does not.  For example, they lose seven digits if a screw
     with a pitch of 1000 m carries a body far away.  A ModelWarning says so if half of the digits are lost.
     """
-    if method == "articulated":
+    if method == "articulated" and motion is None:
         answer = ready_answer(system, method, external, q, v, tau)
         if answer is not None:
             return answer
@@ -64,6 +69,14 @@ def forward_dynamics(
     if not isinstance(method, str) or method not in (*METHODS, *MORE_METHODS):
         known = ", ".join(map(repr, [*METHODS, *MORE_METHODS]))
         raise ArgumentValueError(f"method must be one of {known}, got {shown(method)}.")
+    if motion is not None:
+        if method != "articulated":
+            raise ArgumentValueError(
+                f'motion needs method="articulated", which passes over driven joints; got method={method!r}.'
+            )
+        driven, x = prescribed(system, tau, motion)
+        row = f"{fastest_sweep(system)}_sweep"
+        return with_motion(system, "forward_dynamics", row, q, v, x, external, driven)
     if method != "articulated":
         return _compared(system, q, v, tau, external, method)
     return _swept(system, q, v, tau, external, method)
@@ -116,21 +129,6 @@ def _warn_of_loss(system: System, q, v, tau, external, method: str, error, exact
             'method="articulated".',
             ModelWarning,
         )
-
-
-def force_key(name: str, external: External | None) -> Hashable:
-    """The key of `System._ready` for a call with external forces or none; None for forces at unusual nodes."""
-    if external is None:
-        return name
-    if type(external) is not dict or not external:
-        return None
-    keys = []
-    for where in external:
-        key = node_key(name, *where) if type(where) is tuple and len(where) == 2 else None
-        if key is None:
-            return None
-        keys.append(key)
-    return keys[0] if len(keys) == 1 else tuple(keys)
 
 
 def ready_answer(system: System, name: str, external: External | None, q, v, x) -> Array | None:

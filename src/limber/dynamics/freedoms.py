@@ -11,28 +11,40 @@ from limber.checks import shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
-def locked_speeds(system: System, locked: Iterable[str], argument: str = "locked") -> np.ndarray:
-    """Of every speed, whether it belongs to the joint of one of the bodies in `locked`."""
+def _named(locked: Iterable[str], argument: str) -> list[str]:
+    """The names of bodies, in a list."""
     if isinstance(locked, str):
         raise ArgumentTypeError(
             f"{argument} must be a list of body names, got the string {locked!r}: use [{locked!r}]."
         )
     try:
-        bodies = list(locked)
+        return list(locked)
     except TypeError:
         raise ArgumentTypeError(
             f"{argument} must be a list of body names, got {shown(locked)}."
         ) from None
+
+
+def locked_speeds(system: System, locked: Iterable[str], argument: str = "locked") -> np.ndarray:
+    """Of every speed, whether it belongs to the joint of one of the bodies in `locked`."""
     held = np.zeros(system.nv, dtype=bool)
-    for body in bodies:
+    for body in _named(locked, argument):
         system.number(body, f"{argument}: body")
         held[system.layout[body].v_joint] = True
     return held
 
 
+def modal_speeds(system: System) -> np.ndarray:
+    """Of every speed, whether it is that of a mode of a body."""
+    modal = np.zeros(system.nv, dtype=bool)
+    for where in system.layout.values():
+        modal[where.v_modes] = True
+    return modal
+
+
 def free_speeds(system: System, locked: Iterable[str]) -> np.ndarray:
     """Indices of v that may move if the joints of the bodies in `locked` do not."""
-    locked = locked if isinstance(locked, str) else list(locked)
+    locked = _named(locked, "locked")
     keep = ~locked_speeds(system, locked)
     if not keep.any():
         raise ArgumentValueError(

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import NOT_READY, External, evaluated
-from limber.dynamics.forward import force_key, ready_answer
+from limber.dynamics.evaluate import (
+    NOT_READY,
+    External,
+    evaluated,
+    force_key,
+    truncated_bodies,
+)
+from limber.dynamics.forward import ready_answer
 
 
 def inverse_dynamics(
@@ -33,15 +40,32 @@ def inverse_dynamics(
     weights : one for each speed, or for all of them, not negative; 1 by default.
     """
     if actuated is not None or weights is not None:
-        from limber.dynamics.actuated import shared_torques  # noqa: PLC0415
+        from limber.dynamics.actuated import (  # noqa: PLC0415 (it imports this module)
+            refuse_broken_accelerations,
+            shared_torques,
+        )
 
         tau = inverse_dynamics(system, q, v, vdot, external=external)
-        return shared_torques(system, q, tau, actuated, weights)
+        tau = shared_torques(system, q, tau, actuated, weights)
+        if system.closures:
+            refuse_broken_accelerations(system, q, v, vdot, tau, external)
+        return tau
     answer = ready_answer(system, "inverse_dynamics", external, q, v, vdot)
     if answer is None:
         key = force_key("inverse_dynamics", external)
         answer = evaluated(system, "inverse_dynamics", (q, v, vdot), external=external, key=key)
     return answer
+
+
+def forces_at_rest(
+    system: System, q: ArrayLike, v: ArrayLike, external: External | None = None
+) -> Array:
+    """`inverse_dynamics` at zero vdot, also where the mass matrix is not positive definite."""
+    zero = np.zeros(system.nv)
+    if truncated_bodies(system):
+        given = (q, v, zero)
+        return evaluated(system, "inverse_dynamics", given, external=external, anyhow=True)
+    return inverse_dynamics(system, q, v, zero, external=external)
 
 
 def bias(system: System, q: ArrayLike, v: ArrayLike) -> Array:
@@ -60,7 +84,7 @@ def mass_matrix(system: System, q: ArrayLike) -> Array:
     """The mass matrix M(q) by composite bodies (Jain & Rodriguez, Eq. (50)).
 
     q (..., nq) -> (..., nv, nv), symmetric, and positive definite within small deformation; O(N^2) for a
-    chain.  Of a closed system, that of the tree.
+    chain.  Of a closed system, that of the tree.  Where truncated second-order shapes make it indefinite, it is refused.
     """
     try:
         answer = system._ready["mass_matrix"](q)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, number
+from limber.checks import Array, number, shown
+from limber.dynamics.ends import End, checked_ends
 from limber.dynamics.evaluate import NOT_READY, check_system, evaluated, node_key
+from limber.errors import ArgumentTypeError
 
 
 def pose(
@@ -25,17 +29,34 @@ def pose(
     return _of_node(system, "pose", (q,), body, node) if answer is None else answer
 
 
-def jacobian(system: System, q: ArrayLike, body: str, node: str | int | None = None) -> Array:
+def jacobian(
+    system: System, q: ArrayLike, body: str | Sequence[End], node: str | int | None = None
+) -> Array:
     """The Jacobian (..., 6, nv) of a node: its velocity [angular; linear], world axes, is J v.
 
-    Without `node`, it is that of the body frame.  J is the derivative of `pose`, so the geometry is deformed at
-    either fidelity.
+    Without `node`, it is that of the body frame.  With a list [("body", node), ...] instead of a body, it is that of
+    all these ends, (..., 6 ends, nv), one below the other.  J is the derivative of `pose`, so the geometry is deformed
+    at either fidelity.
     """
     try:
         answer = system._ready["jacobian", body, node, type(node)](q)
     except NOT_READY:
         answer = None
-    return _of_node(system, "jacobian", (q,), body, node) if answer is None else answer
+    if answer is None and isinstance(body, list | tuple):
+        return _stacked_jacobian(system, q, body, node)
+    return _of_node(system, "jacobian", (q,), body, node) if answer is None else answer  # type: ignore[arg-type]
+
+
+def _stacked_jacobian(system: System, q: ArrayLike, ends: Sequence[End], node) -> Array:
+    """The Jacobian of several ends, one below the other."""
+    check_system(system)
+    if node is not None:
+        raise ArgumentTypeError(
+            f"node={shown(node)} is given beside a list of ends: the nodes belong in that list, as in "
+            '[("link", "tip")].'
+        )
+    parts = [jacobian(system, q, *end) for end in checked_ends(system, ends, "body")]
+    return np.concatenate(parts, axis=-2)
 
 
 def acceleration(

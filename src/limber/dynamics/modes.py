@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +12,15 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics import eigen
-from limber.dynamics.equilibrium import STEADY, Statics, instants, stated
+from limber.dynamics.closure_loads import closure_forces, closure_stiffness
+from limber.dynamics.equilibrium import STEADY, Statics, instants, refuse_broken, stated
 from limber.dynamics.evaluate import External, evaluated
 from limber.dynamics.forward import forward_dynamics
-from limber.dynamics.inverse import inverse_dynamics, mass_matrix
+from limber.dynamics.freedoms import modal_speeds
+from limber.dynamics.inverse import forces_at_rest, mass_matrix
 from limber.dynamics.kinematics import integrate
 from limber.dynamics.limits import warn_outside_limits
+from limber.dynamics.small_motions import SmallMotions, small_motions, warn_if_singular
 from limber.dynamics.stiffness import (
     asymmetry,
     load_forces,
@@ -121,19 +125,28 @@ def modes(
     The modes of a body are held by no actuator.  Where their forces do not balance, q is not an equilibrium, and the
     printed table says so (`note`); `lb.equilibrium` finds one.
 
+    Of a closed system, the motions are those that the closures allow, one mode for each of `lb.freedoms`.  The forces of
+    the closures are held and count as loads, so that a string between walls is tuned by its tension.  Closures
+    may be redundant; a `ModelWarning` says where they are singular.
+
     Parameters
     ----------
-    q : (nq,) the configuration; the neutral one unless given.
+    q : (nq,) the configuration; the neutral one unless given, or the one that `lb.assemble` finds from there.  It must
+        meet the closures.
     v : (nv,) constant speeds of the joints; zero unless given.
     locked : names of bodies whose joints do not move from q, or from the motion v.
     tau : (nv,) generalized forces.  Unless given, those that the joints need; otherwise only the imbalance depends on it.
+        Of a closed system, the forces of the closures depend on it too; unless given, joints have the least torques that
+        hold q, forces counting with the size of the system as their arm.
     external : {("body", node): wrench}, constant in world axes, as in `forward_dynamics`.
     """
     problem, q = stated("modes", system, q, v, tau, external, locked)
-    free = problem.free
     M = mass_matrix(system, q)
-    _refuse_indefinite(system, q, M)
-    warn_of_axial_loads(system, q, problem.v, problem.external)
+    refuse_indefinite(system, q, M)
+    if problem.moving:
+        refuse_broken(problem, q)
+    lam = problem.multipliers(q, _balanced_first(system, tau is not None))
+    warn_of_axial_loads(system, q, problem.v, problem.loads(q, lam))
     warn_of_spins(system, q, problem.v)
     warn_outside_limits(
         system,
@@ -141,18 +154,18 @@ def modes(
         f"the configuration of {system.name!r} whose modes are asked for",
         "these modes have the stiffness of the stops. Give q within the limits.",
     )
-    worst, note = _imbalance(problem, q, tau is not None)
+    worst, note = _imbalance(problem, q, lam, tau is not None)
     if problem.moving:
-        found = _about_motion(problem, q, M)
+        found = _about_motion(problem, q, M, lam)
         if note:
             warn(f"this motion of {system.name!r} is not in balance. {note}", ModelWarning)
     else:
-        found = _at_rest(problem, q, M)
+        found = matrices_at_rest(problem, q, M, lam).solved()
+    warn_if_singular([(problem, q)])
     falling = (found.growth > 0.0) & (found.omega == 0.0)
     equal = np.array([float(f"{x:.9g}") for x in found.omega])  # removes rounding differences
     order = np.lexsort([-found.growth, equal, ~falling])
-    shapes = np.zeros((system.nv, len(order)), dtype=found.shapes.dtype)
-    shapes[free] = found.shapes[:, order] / _roots(M, free)[:, None]
+    shapes = found.shapes[:, order]
     return Modes(
         found.omega[order],
         found.damping[order],
@@ -165,7 +178,7 @@ def modes(
     )
 
 
-def _refuse_indefinite(system: System, q: Array, M: Array) -> None:
+def refuse_indefinite(system: System, q: Array, M: Array) -> None:
     """Refuse a configuration at which the mass matrix is not positive definite, as `forward_dynamics` does."""
     try:
         np.linalg.cholesky(M)
@@ -174,29 +187,58 @@ def _refuse_indefinite(system: System, q: Array, M: Array) -> None:
         forward_dynamics(system, q, zero, zero)
 
 
-def _roots(M: Array, free: np.ndarray) -> Array:
-    """The roots of the diagonal of M: in units of their inverses it is 1."""
-    return np.sqrt(np.diag(M))[free]
+def _balanced_first(system: System, actuated: bool) -> np.ndarray:
+    """Of every speed, whether no actuator acts on it: all of them if the forces of actuators are given, or the modes."""
+    return np.full(system.nv, True) if actuated else modal_speeds(system)
 
 
-def _at_rest(problem: Statics, q: Array, M: Array) -> eigen.Solved:
-    """The modes about q at rest, of the free freedoms in units in which the diagonal of M is 1."""
-    system, free, external = problem.system, problem.free, problem.external
+class Matrices(NamedTuple):
+    """Those of M y'' + D y' + K y = 0 at rest, in the coordinates y of the small motions that are allowed, and K of all
+    freedoms.
+
+    motions : the small motions; in their coordinates the diagonal of M is 1.
+    elastic, loads : the two parts of K; those of all freedoms are `slopes`, K (nv, nv) and its elastic part.
+    uncertain : a bound of the errors of zeros in `loads`.
+    follows : whether a force that follows a body makes `loads` unsymmetric.
+    """
+
+    motions: SmallMotions
+    M: Array
+    D: Array
+    elastic: Array
+    loads: Array
+    uncertain: Array
+    follows: bool
+    slopes: tuple[Array, Array]
+
+    def solved(self) -> eigen.Solved:
+        """The modes, with shapes (nv, n)."""
+        solve = eigen.unsymmetric if self.follows else eigen.symmetric
+        found = solve(self.M, self.D, self.elastic, self.loads, self.uncertain)
+        return self.motions.whole(found)
+
+
+def matrices_at_rest(problem: Statics, q: Array, M: Array, lam: Array | None) -> Matrices:
+    """The matrices of small motion about q at rest, where the mass matrix is M and the closures exert `lam`."""
+    system, external = problem.system, problem.external
     elastic, damping = own_stiffness_and_damping(system, q)
-    loads = load_forces(system, q, M, external=external)
+    loads = load_forces(system, q, M, external=problem.loads(q, lam))
     stiffness = load_stiffness(system, q, external=external)
-    held = inverse_dynamics(system, q, problem.v, problem.v, external=external)
+    held = forces_at_rest(system, q, problem.v, external)
+    if lam is not None:
+        stiffness = stiffness + closure_stiffness(system, q, lam)
+        held = held - closure_forces(system, q, lam)
     moments = any(np.any(np.asarray(wrench)[:3]) for wrench in (external or {}).values())
-    part = np.ix_(free, free)
+    part = np.ix_(problem.free, problem.free)
     follows = moments or bool(asymmetry(system, held, loads)[part].any())
+    K = elastic + stiffness
+    motions = small_motions(problem, q, M, K)
+    given = motions.all(M, damping, elastic, stiffness, uncertain=uncertainty(system, loads))
     if not follows:
-        stiffness = 0.5 * (stiffness + stiffness.T)
-    size = _roots(M, free)
-    scale = np.outer(size, size)
-    matrices = (M, damping, elastic, stiffness, uncertainty(system, loads))
-    given = [x[part] / scale for x in matrices]
+        given[3] = 0.5 * (given[3] + given[3].T)
     _refuse_overflow(system, given)
-    return eigen.unsymmetric(*given) if follows else eigen.symmetric(*given)
+    M_, D_, elastic_, loads_, uncertain_ = given
+    return Matrices(motions, M_, D_, elastic_, loads_, uncertain_, follows, (K, elastic))
 
 
 def _refuse_overflow(system: System, matrices: Sequence[Array]) -> None:
@@ -209,15 +251,14 @@ def _refuse_overflow(system: System, matrices: Sequence[Array]) -> None:
         )
 
 
-def _about_motion(problem: Statics, q: Array, M: Array) -> eigen.Solved:
-    """The modes about a steady motion, as `_at_rest`; a warning says if it is not steady."""
-    system, free, v = problem.system, problem.free, problem.v
-    size, part = _roots(M, free), np.ix_(free, free)
-    scale = np.outer(size, size)
-    loads = load_forces(system, q, M, v, problem.external)
-    uncertain = uncertainty(system, loads)[part] / scale
-    D, elastic, stiffness = _of_motion(problem, q, M)
-    given = [x[part] / scale for x in (M, D, elastic, stiffness)]
+def _about_motion(problem: Statics, q: Array, M: Array, lam: Array | None) -> eigen.Solved:
+    """The modes about a steady motion, with shapes (nv, n); a warning says if it is not steady."""
+    system, v = problem.system, problem.v
+    D, elastic, stiffness = _of_motion(problem, q, M, lam)
+    reduced = small_motions(problem, q, M, elastic + stiffness)
+    loads = load_forces(system, q, M, v, problem.loads(q, lam))
+    given = reduced.all(M, D, elastic, stiffness, uncertain=uncertainty(system, loads))
+    uncertain = given.pop()
     _refuse_overflow(system, given)
     square = max(np.abs(given[2]).max(), np.abs(given[3]).max(), 1e7 * uncertain.max())
     largest = (1.0, max(np.abs(given[1]).max(), np.sqrt(square)), square, square)
@@ -225,10 +266,11 @@ def _about_motion(problem: Statics, q: Array, M: Array) -> eigen.Solved:
     for t in instants(system, v):
         there = integrate(system, q, v, t)
         mass = mass_matrix(system, there)
-        later = [x[part] / scale for x in (mass, *_of_motion(problem, there, mass))]
+        later = reduced.all(mass, *_of_motion(problem, there, mass, lam))
         changes += [
             float(np.abs(x - y).max() / most) for x, y, most in zip(later, given, largest) if most
         ]
+        changes.append(reduced.broken(there))
     if max(changes) > STEADY:
         warn(
             f"this motion of {system.name!r} is not steady: in its course the equations of small motion change by "
@@ -237,14 +279,16 @@ def _about_motion(problem: Statics, q: Array, M: Array) -> eigen.Solved:
             "at q.",
             ModelWarning,
         )
-    return eigen.unsymmetric(*[*given, uncertain], steady=True)
+    return reduced.whole(eigen.unsymmetric(*[*given, uncertain], steady=True))
 
 
-def _of_motion(problem: Statics, q: Array, M: Array) -> tuple[Array, Array, Array]:
+def _of_motion(
+    problem: Statics, q: Array, M: Array, lam: Array | None
+) -> tuple[Array, Array, Array]:
     """D, and the elastic part and the rest of K, in M x'' + D x' + K x = 0 about a steady motion.
 
-    With b the force that the state needs and dv = x' + A x, M dv' + (db/dv) dv + (db/dq) x = 0 becomes
-    M x'' + (M A + db/dv) x' + (db/dv A + db/dq) x = 0.
+    With b the force that the state needs, constant forces of closures subtracted, and dv = x' + A x,
+    M dv' + (db/dv) dv + (db/dq) x = 0 becomes M x'' + (M A + db/dv) x' + (db/dv A + db/dq) x = 0.
     """
     system, v = problem.system, problem.v
     elastic, _ = own_stiffness_and_damping(system, q, v)
@@ -252,20 +296,19 @@ def _of_motion(problem: Statics, q: Array, M: Array) -> tuple[Array, Array, Arra
     by_speed = speed_slope(system, q, v) + np.diag(by_v)
     A = turned_with(system, v)
     stiffness = load_stiffness(system, q, v, problem.external)
+    if lam is not None:
+        stiffness = stiffness + closure_stiffness(system, q, lam)
     return M @ A + by_speed, elastic, by_speed @ A + stiffness
 
 
-def _imbalance(problem: Statics, q: Array, actuated: bool) -> tuple[float, str]:
+def _imbalance(problem: Statics, q: Array, lam: Array | None, actuated: bool) -> tuple[float, str]:
     """The largest part of the forces present that is not balanced, and a note on it if that is not rounding.
 
     The forces of joints count if those of actuators were given.
     """
     system, free = problem.system, problem.free
-    r, sizes = problem.residual(q), problem.sizes(q)
-    counts = np.full(system.nv, actuated)
-    for where in system.layout.values():
-        counts[where.v_modes] = True
-    at = free[counts[free]]
+    r, sizes = problem.residual(q, lam), problem.sizes(q, lam)
+    at = free[_balanced_first(system, actuated)[free]]
     if not at.size:
         return 0.0, ""
     parts = np.where(r[at] == 0.0, 0.0, np.abs(r[at]) / np.where(sizes[at] > 0.0, sizes[at], 1.0))

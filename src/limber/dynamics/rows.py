@@ -9,6 +9,8 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import evaluated
+from limber.dynamics.forward import forward_dynamics
+from limber.errors import DynamicsError
 
 #: A singular value of the rows below this part of the largest counts as zero; each row is measured by the kinetic
 #: energy that it takes to move it, and has unit size.  The kernels (`fronts.DEPENDENT`) use its square.
@@ -56,13 +58,24 @@ class RowSpace:
         return lam - self.null @ (self.null.T @ lam)
 
 
-def row_space(system: System, q: Array) -> RowSpace:
-    """The rows at one configuration.  O(N^3): a singular value decomposition."""
-    from scipy.linalg import cholesky, solve_triangular  # noqa: PLC0415 (slow to import)
+def row_space(system: System, q: Array, moving: np.ndarray | None = None) -> RowSpace:
+    """The rows at one configuration.  O(N^3): a singular value decomposition.
 
-    A = closure_jacobian(system, q)
-    L = cholesky(evaluated(system, "mass_matrix", (q,)), lower=True)
-    weighed = solve_triangular(L, A.T, lower=True).T
+    moving : indices of the speeds that may move, all by default.  A, and the basis, then have these columns, and rows,
+        alone.
+    """
+    A, M = closure_jacobian(system, q), evaluated(system, "mass_matrix", (q,))
+    if moving is not None:
+        A, M = A[:, moving], M[np.ix_(moving, moving)]
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        zero = np.zeros(system.nv)
+        forward_dynamics(system, q, zero, zero)  # says what has no mass
+        raise DynamicsError(
+            f"the mass matrix of {system.name!r} is not positive definite at this configuration."
+        ) from None
+    weighed = np.linalg.solve(L, A.T).T
     size = np.linalg.norm(weighed, axis=1)
     # rows that move nothing but for rounding, because what their ends move cancels
     moves = np.abs(A).max(axis=1, initial=0.0) > NOTHING * np.abs(A).max(initial=0.0)
@@ -72,6 +85,27 @@ def row_space(system: System, q: Array) -> RowSpace:
     rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
     null = U[:, rank:] * scale[:, None]
     null = np.linalg.qr(null)[0] if null.size else null
-    basis = solve_triangular(L.T, Vt[rank:].T, lower=False)
+    basis = np.linalg.solve(L.T, Vt[rank:].T)
     inverse = (U[:, :rank] * scale[:, None] / s[:rank]) @ Vt[:rank]
-    return RowSpace(A, rank, basis, null, solve_triangular(L.T, inverse.T, lower=False).T)
+    return RowSpace(A, rank, basis, null, np.linalg.solve(L.T, inverse.T).T)
+
+
+def carried(A: Array, force: Array, exactly: np.ndarray, weights: Array) -> tuple[Array, Array]:
+    """Multipliers lambda that carry a generalized force, and what is left of it, force - A^T lambda.
+
+    Where `exactly` is True, nothing is left if that can be; of what is left elsewhere, the sum of weights times squares is
+    the least.  Among several lambda it is the one of least norm, each row having unit size.
+    """
+    size = np.linalg.norm(A, axis=1)
+    scale = 1.0 / np.where(size > 0.0, size, 1.0)
+    unit = A.T * scale
+    U, s, Vt = np.linalg.svd(unit[exactly], full_matrices=True)
+    rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
+    lam = Vt[:rank].T @ ((U[:, :rank].T @ force[exactly]) / s[:rank])
+    free, root = Vt[rank:].T, np.sqrt(weights[~exactly])
+    rest = root[:, None] * unit[~exactly]
+    U, s, Wt = np.linalg.svd(rest @ free, full_matrices=False)
+    more = s > DEPENDENT * np.linalg.norm(rest)
+    left = root * force[~exactly] - rest @ lam
+    lam = lam + free @ (Wt[more].T @ ((U[:, more].T @ left) / s[more]))
+    return scale * lam, force - unit @ lam

@@ -12,7 +12,9 @@ joint's map, so that K - K^T = -c_ij^k b_k.  A force b that holds such a joint f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import External, evaluated
-from limber.dynamics.inverse import inverse_dynamics
+from limber.dynamics.inverse import forces_at_rest
 from limber.dynamics.kinematics import integrate, jacobian
 from limber.joints import Joint
 from limber.joints.simple import bracket
@@ -60,6 +62,15 @@ def _modal(system: System, what: str) -> Array:
 
 def reach(system: System) -> Array:
     """The change of each coordinate that turns a body by about a radian or moves it by about the size of the system."""
+    if system not in _reach:
+        _reach[system] = _reached(system)
+    return _reach[system]
+
+
+_reach: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
+
+
+def _reached(system: System) -> Array:
     length = extent(system)
     result = np.ones(system.nv)
     for name, where in system.layout.items():
@@ -69,6 +80,7 @@ def reach(system: System) -> Array:
         turn, move = system.bodies[name].largest_motion()
         largest = np.maximum(turn, move / length)
         result[where.v_modes] = 1.0 / np.where(largest > 0.0, largest, 1.0)
+    result.setflags(write=False)
     return result
 
 
@@ -76,18 +88,21 @@ def load_stiffness(
     system: System, q: Array, v: Array | None = None, external: External | None = None
 ) -> Array:
     """The stiffness (nv, nv) of gravity, external forces and the inertia forces of the speeds v, by differences."""
-    nv = system.nv
-    slope = np.zeros((nv, nv))
     if v is None and not external and not np.any(system.gravity):
-        return slope
+        return np.zeros((system.nv, system.nv))
+    speeds = np.zeros(system.nv) if v is None else v
+    slope = slope_by_q(system, q, lambda p: _without_joints(system, p, speeds, external))
+    return slope - modal_stiffness(system)
+
+
+def slope_by_q(system: System, q: Array, force: Callable[[Array], Array]) -> Array:
+    """The slope (nv, nv) along `integrate` of forces of q, (n, nq) -> (n, nv), by differences."""
+    slope = np.zeros((system.nv, system.nv))
     size = STEP * reach(system)
-    speeds = np.zeros(nv) if v is None else v
     for step, weight in enumerate(WEIGHTS, start=1):
         ahead, behind = (integrate(system, q, np.diag(size), sign * step) for sign in (1.0, -1.0))
-        change = _without_joints(system, ahead, speeds, external)
-        change -= _without_joints(system, behind, speeds, external)
-        slope += weight * change.T / size
-    return slope - modal_stiffness(system)
+        slope += weight * (force(ahead) - force(behind)).T / size
+    return slope
 
 
 def speed_slope(system: System, q: Array, v: Array) -> Array:
@@ -101,7 +116,7 @@ def speed_slope(system: System, q: Array, v: Array) -> Array:
 def _without_joints(system: System, q: Array, v: Array, external: External | None) -> Array:
     """The force that a state needs, without the forces of the joints themselves."""
     own = evaluated(system, "joint_forces", (q, v))
-    return inverse_dynamics(system, q, v, np.zeros(system.nv), external=external) - own
+    return forces_at_rest(system, q, v, external) - own
 
 
 def load_forces(

@@ -11,7 +11,14 @@ are adaptive, and knows no names.  Compiled only.
 from limber.kernels.layout import NQ, NV
 from limber.kernels.scalar import kernel
 from limber.kernels.step import normalize
-from limber.native.pointers import call_forces, call_implicit, numbers_at, shifted, words_at
+from limber.native.pointers import (
+    call_forces,
+    call_implicit,
+    call_rates,
+    numbers_at,
+    shifted,
+    words_at,
+)
 from limber.native.state_checks import finite
 
 from .context import (
@@ -32,6 +39,7 @@ from .context import (
     LARGEST,
     LAST_ERROR,
     MOST_STIFF_STEPS,
+    MOTIONS,
     NEEDS_RATE,
     NEXT_SAMPLE,
     NEXT_STOP,
@@ -39,6 +47,7 @@ from .context import (
     ORIGIN_TIME,
     OUTPUT,
     PAUSED,
+    RATES,
     REJECTED,
     RESOLUTION,
     RTOL,
@@ -47,6 +56,7 @@ from .context import (
     SAMPLES,
     SHARED,
     SIGNALS,
+    SPARE_RATES,
     STEP,
     STEP_ATOL,
     STEP_ERROR,
@@ -64,9 +74,10 @@ from .context import (
     WRENCH_DATA,
     WRENCHES,
 )
-from .dense_output import dense, extra_stages
+from .dense_output import dense, extra_stages, state_within
 from .event_search import first_crossing
 from .explicit import explicit_error, explicit_step, stability
+from .faults import note_fault
 from .method_record import (
     ALL_RATES,
     ERROR_EXPONENT,
@@ -79,7 +90,7 @@ from .method_record import (
     SAFETY,
     STAGES,
 )
-from .rates import call_signal, evaluate, note_fault
+from .rates import call_signal, evaluate
 
 #: Errors below this count as this large when the step after the next is chosen.
 LEAST_ERROR = 1e-4
@@ -109,7 +120,11 @@ def write_row(context, clock, times, y, y_out, force_out):
     for i in range(n):
         out[i] = y[i]
     normalize(topo, out)
-    call_forces(context[FORCES], context, times[row], out)
+    if context[MOTIONS] > 0:  # the forces of driven joints follow from the dynamics
+        spare = numbers_at(context[SPARE_RATES])
+        call_rates(context[RATES], context, times[row], out, spare)
+    else:
+        call_forces(context[FORCES], context, times[row], out)
     if fault_noted(context):
         return False
     tau, wrench = numbers_at(context[TAU]), numbers_at(context[WRENCH_DATA])
@@ -173,7 +188,7 @@ def try_step(context, clock, method, t, h, n, y, k, y_new, point, step):
         return evaluations > 0, step[STEP_ERROR]
     explicit_step(context, clock, method, t, h, n, y, k, y_new, point)
     if method[IS_ADAPTIVE] != 0.0:
-        return True, explicit_error(method, n, h, k, y, y_new, rtol, atol)
+        return True, explicit_error(context, method, n, h, k, y, y_new, rtol, atol)
     return True, 0.0
 
 
@@ -252,7 +267,10 @@ def advance(
                 return NOT_FINITE
             if events > 0:
                 event, reached = first_crossing(
-                    (topo, method, n, h, k, y, t + shared[ORIGIN_TIME], w, point, context[EVENT_FUNCTION]),
+                    (
+                        context, topo, method, n, h, k, y, t + shared[ORIGIN_TIME], w, point,
+                        context[EVENT_FUNCTION],
+                    ),
                     events, sides, values,
                 )  # fmt: skip
                 note_fault(context, context[WRENCHES] + 2, t, values, 5 * events, y)
@@ -270,7 +288,7 @@ def advance(
             choose_next_step(clock, method, h, error, clipped)
         clock[TIME] = end
         if event >= 0:
-            dense(method, n, h, k, y, reached, w, point)
+            state_within(context, method, n, h, k, y, t + shared[ORIGIN_TIME], reached, w, point)
             for i in range(n):
                 y[i] = point[i]
             normalize(topo, y)

@@ -28,7 +28,20 @@ EVENT_FUNCTION, EVENTS = 17, 18
 SHARED = 19
 DAMPING_BAND = 20  # how far from their diagonals modal damping matrices reach; -1: nothing is damped, no joint has friction
 STATEFUL = 21  # 1: a signal is a function of the state
-CONTEXT = 22
+MOTIONS, MOTION_RECORDS = 22, 23  # how many joints are driven, and their motions
+WRENCH_PARTS = 24  # what wrenches do along the speeds of driven joints, in the layout of v
+SPARE_RATES = 25  # rates of the state and of the energy, for rows of results with driven joints
+CONTEXT = 26
+
+# A motion of a joint: integers.  Its values are the coordinates, the speeds and the rates of the speeds.
+M_FUNCTION = 0  # address of a function (t, q, v, values); 0 for a path
+M_KNOTS, M_KNOTS_COUNT, M_PIECES = 1, 2, 3  # the path, see `kernels.paths`
+M_VALUE = 4  # address of the values
+M_NUMBER = 5  # as that of a signal; those of motions come after those of signals and events
+M_BODY = 6  # row of the body in topo
+M_Q, M_COORDINATES = 7, 8  # first coordinate in q, how many
+M_V, M_SPEEDS = 9, 10  # first speed in v, how many
+MOTION = 11
 
 # Shared numbers: the time that the clock counts from, and the first value of a function that was not finite.  FAULT is
 # the number of the signal, counted from 1 (for events: one more than there are signals), FAULT_PART its element.

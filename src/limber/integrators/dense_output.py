@@ -3,7 +3,7 @@
 from limber.kernels.scalar import kernel
 from limber.native.pointers import shifted
 
-from .context import EVALUATIONS
+from .context import EVALUATIONS, MOTIONS
 from .method_record import (
     ALL_RATES,
     AT_DENSE,
@@ -13,6 +13,7 @@ from .method_record import (
     EXTRA_STAGES,
     STAGES,
 )
+from .motions import prescribe
 from .rates import evaluate
 
 
@@ -47,6 +48,14 @@ def dense(method, n, h, k, y, x, w, out):
             value = d[j * degree + p] + value * (x if p % 2 else z)
         w[j] = value * x
     combine(n, h, w, rates, k, y, out)
+
+
+@kernel
+def state_within(context, method, n, h, k, y, at, x, w, out):
+    """The state at the fraction x of a step from the time `at` of the simulation, driven joints as prescribed."""
+    dense(method, n, h, k, y, x, w, out)
+    if context[MOTIONS] > 0:
+        prescribe(context, at + x * h, out)
 
 
 @kernel

@@ -18,7 +18,7 @@ from limber.kernels.scalar import kernel
 from limber.native.pointers import call, shifted
 
 from .context import RESOLUTION
-from .dense_output import dense
+from .dense_output import state_within
 
 #: Parts of a step at whose ends event functions are evaluated, and the fraction of a step over which slopes are taken.
 PARTS, NEAR = 4, 1e-6
@@ -27,8 +27,8 @@ PARTS, NEAR = 4, 1e-6
 @kernel
 def event_values(step, x, values):
     """The event functions at the fraction x of a step."""
-    topo, method, n, h, k, y, t, w, point, address = step
-    dense(method, n, h, k, y, x, w, point)
+    context, topo, method, n, h, k, y, t, w, point, address = step
+    state_within(context, method, n, h, k, y, t, x, w, point)
     call(address, t + x * h, point, shifted(point, topo[NQ]), values)
 
 

@@ -3,7 +3,7 @@
 from limber.kernels.scalar import kernel
 from limber.native.pointers import shifted
 
-from .context import EVALUATIONS, FLOWS
+from .context import EVALUATIONS, FLOWS, MOTIONS
 from .dense_output import block, combine
 from .method_record import AT_A, AT_B, AT_C, AT_ERRORS, SECOND_WEIGHT, STAGES
 from .rates import evaluate, tolerance
@@ -40,16 +40,17 @@ def stability(method, n, h, k, y_new, point):
 
 
 @kernel
-def explicit_error(method, n, h, k, y, y_new, rtol, atol):
+def explicit_error(context, method, n, h, k, y, y_new, rtol, atol):
     """Root mean square of the estimated error over the tolerance.
 
     Two estimates are combined as in Hairer, Norsett & Wanner, (10.17).  The energy that came in follows from the
-    state and is not controlled.
+    state and is not controlled, but for the work of torques where joints are driven: a path may be exact in one long step,
+    over which the power is not.
     """
     s, second_weight = int(method[STAGES]), method[SECOND_WEIGHT]
     weights = block(method, AT_ERRORS)
     first, second = 0.0, 0.0
-    size = n - FLOWS
+    size = n - FLOWS + (1 if context[MOTIONS] > 0 else 0)
     for i in range(size):
         a, b = 0.0, 0.0
         for j in range(s + 1):

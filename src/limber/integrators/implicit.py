@@ -15,6 +15,8 @@ T a correction is one articulated-body sweep of that system,
 T contains the slopes of the torque functions (`force_slopes`).  The matrix leaves out Coriolis, gyroscopic and
 gravity terms, which are not stiff; converged stages are exact all the same.
 
+The accelerations of driven joints (`motions`) are no unknowns: the sweep takes them as they are.
+
 The error of a step is that of the embedded formula, e, times (1 - c J)^-1.  Without this factor it is far too large
 in stiff directions (Hairer & Wanner II, IV.8).  Along the speeds, with e_q = h^2 sum_i (e A)_i a_i,
 
@@ -71,8 +73,11 @@ from .context import (
     FORCE,
     IMPLICIT_SWEEP,
     MEMORY,
+    MOTIONS,
+    ORIGIN_TIME,
     POINT,
     RATE,
+    SHARED,
     SLOPED_ROWS,
     SLOPES_STATE,
     SPARE,
@@ -91,6 +96,7 @@ from .context import (
 from .dense_output import block, combine
 from .force_slopes import prepare_slopes, take_slopes, use_slopes
 from .method_record import AT_A, AT_C, AT_ERRORS, AT_ERRORS_A, GAMMA, STAGES
+from .motions import anchor, prescribe, put_rates, put_zeros, settle
 from .rates import flow_rates, forces, tolerance
 
 #: A stage has converged when its next correction would be smaller than the tolerance times CONVERGED times the square
@@ -232,6 +238,11 @@ def solve_stage(context, memory, step, c, at, y, y_new, rate):
     a, v_new = shifted(rate, nq), shifted(y_new, nq)
     for j in range(nq + nv):
         y_new[j] = base[j] + c * rate[j]
+    if context[MOTIONS] > 0:
+        prescribe(context, at + numbers_at(context[SHARED])[ORIGIN_TIME], y_new)
+        put_rates(context, a)
+        coordinate_rates(topo, const, work, y_new, v_new, rate)
+        anchor(context, c, a, base, y_new, rate)
     # The coordinates must belong to these speeds, here and after every correction.
     coordinates(context, c, rtol, atol, base, y, v_new, y_new, rate)
     last, slowest = 0.0, 0.0
@@ -242,6 +253,8 @@ def solve_stage(context, memory, step, c, at, y, y_new, rate):
         add_modal_forces(topo, const, c, a, c * c, a, force)
         stiffen_joints(topo, const, c, y_new, v_new, hat)
         add_joint_terms(topo, const, hat, a, force)
+        if context[MOTIONS] > 0:
+            put_rates(context, force)
         call_sweep(
             context[IMPLICIT_SWEEP], topo, hat, work, y_new, v_new, force, 0, topo, hat, found
         )
@@ -309,6 +322,8 @@ def solve_stages(context, memory, step, y, method, k, y_new):
         slowest = max(slowest, slow)
         if used < 0:
             return used - evaluations, slowest
+        if context[MOTIONS] > 0:
+            settle(context, y_new)
         flow_rates(context, y_new, rate)
         for j in range(n - FLOWS, n):
             y_new[j] = base[j] + gamma_h * rate[j]
@@ -348,6 +363,8 @@ def implicit_error(context, memory, step, y, method, k, y_new):
         row = int(rows[i])
         for j in range(nv):
             force[row] -= c * by_v[row * nv + j] * e_v[j] + by_q[row * nv + j] * u[j]
+    if context[MOTIONS] > 0:
+        put_zeros(context, force)
     rest = numbers_at(memory[ZERO_SPEEDS])
     call_sweep(context[IMPLICIT_SWEEP], topo, free, work, y_new, rest, force, 0, topo, free, found)
     if count > 0:

@@ -14,7 +14,6 @@ from limber.kernels.layout import NQ, NV
 from limber.kernels.manifold import coordinate_rates
 from limber.kernels.scalar import kernel
 from limber.native.pointers import call, call_rates, call_sweep, numbers_at, shifted, words_at
-from limber.native.state_checks import finite
 
 from .context import (
     APPLIED,
@@ -22,17 +21,14 @@ from .context import (
     CONST,
     DAMPING_BAND,
     DAMPING_WORK,
-    FAULT,
-    FAULT_PART,
-    FAULT_TIME,
     FUNCTION,
     KIND,
+    MOTIONS,
     NODES,
     NUMBER,
     ORIGIN_TIME,
     RATES,
     ROWS,
-    RUNAWAY,
     SHARED,
     SIGNAL,
     SIGNALS,
@@ -50,6 +46,8 @@ from .context import (
     WRENCH_WORK,
     WRENCHES,
 )
+from .faults import note_fault
+from .motions import keep_wrench_parts, prescribe, put_rates, settle
 
 
 @kernel
@@ -91,26 +89,6 @@ def interpolated(table, rows, width, t, out):
 
 
 @kernel
-def bounded(y, n):
-    """Whether a state is finite and belongs to a motion that does not diverge."""
-    largest = 0.0
-    for i in range(n):
-        largest = max(largest, abs(y[i]))
-    return finite(y, n) and largest < RUNAWAY
-
-
-@kernel
-def note_fault(context, number, t, values, count, y):
-    """Note when and where values of function `number` are not finite although the state is."""
-    shared, topo = numbers_at(context[SHARED]), words_at(context[TOPO])
-    if shared[FAULT] == 0.0 and not finite(values, count) and bounded(y, topo[NQ] + topo[NV]):
-        shared[FAULT], shared[FAULT_TIME] = number, t
-        for i in range(count - 1, -1, -1):
-            if not finite(shifted(values, i), 1):
-                shared[FAULT_PART] = i
-
-
-@kernel
 def call_signal(context, signal, t, y):
     """Call the function of a signal at (t, y) and check that its values are finite."""
     topo, out = words_at(context[TOPO]), numbers_at(signal[VALUE])
@@ -131,19 +109,31 @@ def evaluate_signal(context, signal, t, y):
 
 @kernel
 def forces(context, t, y):
-    """Compute tau at (t, y) in the context's TAU, and its sum with the forces of the wrenches in APPLIED."""
+    """Compute tau at (t, y) in the context's TAU, and its sum with the forces of the wrenches in APPLIED.
+
+    Driven joints in y are set to their motion; APPLIED has the rates of their speeds (`motions`).
+    """
     topo, signals, count = words_at(context[TOPO]), words_at(context[SIGNALS]), context[WRENCHES]
+    tau, applied = numbers_at(context[TAU]), numbers_at(context[APPLIED])
+    if context[MOTIONS] > 0:
+        prescribe(context, t + numbers_at(context[SHARED])[ORIGIN_TIME], y)
     for i in range(count + 1):
         evaluate_signal(context, shifted(signals, SIGNAL * i), t, y)
     if count > 0:
         const, work = numbers_at(context[CONST]), numbers_at(context[WORK])
-        tau, applied = numbers_at(context[TAU]), numbers_at(context[APPLIED])
         call_sweep(
             context[WRENCH_FORCES], topo, const, work, y, y, y, count, words_at(context[NODES]),
             numbers_at(context[WRENCH_DATA]), applied,
         )  # fmt: skip
+        if context[MOTIONS] > 0:
+            keep_wrench_parts(context)
         for i in range(topo[NV]):
             applied[i] += tau[i]
+    elif context[MOTIONS] > 0:
+        for i in range(topo[NV]):
+            applied[i] = tau[i]
+    if context[MOTIONS] > 0:
+        put_rates(context, applied)
 
 
 @kernel
@@ -155,6 +145,8 @@ def rates(context, t, y, dy):
     forces(context, t, y)
     coordinate_rates(topo, const, work, y, v, dy)
     call_sweep(context[SWEEP], topo, const, work, y, v, applied, 0, topo, const, vdot)
+    if context[MOTIONS] > 0:
+        settle(context, y)
 
 
 @kernel

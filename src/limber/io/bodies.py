@@ -28,6 +28,7 @@ from limber.io.fields import (
     Name,
     Number,
     Vector,
+    modal_damping,
     moments,
     number,
     numbers,
@@ -101,7 +102,7 @@ class BeamSection(Section):
     section: TaperSection | None = None
     modes: ModesSection = ModesSection(bending=2)
     elements: Annotated[int, whole(1, MAX_ELEMENTS)] = 10
-    damping: Annotated[Any, numbers(("m",), scalar=True)] = 0.0
+    damping: Annotated[Any, modal_damping()] = 0.0
     polar_inertia: Number | None = None
     rotary_inertia: Annotated[Any, numbers((2,), scalar=True)] | None = None
     load: Annotated[Any, Check(_load, _LOAD_SCHEMA)] | None = None
@@ -553,7 +554,7 @@ def beam_data(recipe: Any) -> dict[str, Any]:
     data["elements"] = recipe.elements
     if recipe.geometric_stiffening:
         data["geometric_stiffening"] = True
-    if any(recipe.damping):
-        equal = len(set(recipe.damping)) == 1
+    if np.any(recipe.damping):
+        equal = np.ndim(recipe.damping) == 1 and len(set(recipe.damping)) == 1
         data["damping"] = recipe.damping[0] if equal else recipe.damping
     return {name: data[name] for name in BeamSection.model_fields if name in data}

@@ -191,6 +191,17 @@ def moments(*batch: str) -> Check:
     return Check(check, {"anyOf": [full.schema, short.schema]})
 
 
+def modal_damping() -> Check:
+    """A damping ratio, one for each mode, or a damping matrix."""
+    ratios, matrix = numbers(("m",), scalar=True), numbers(("m", "m"))
+
+    def check(value: Any) -> Any:
+        nested = isinstance(value, list) and value and isinstance(value[0], list)
+        return (matrix if nested else ratios).check(value)
+
+    return Check(check, {"anyOf": [*ratios.schema["anyOf"], matrix.schema]})
+
+
 def choice(*words: str) -> Check:
     """One of a few words."""
 

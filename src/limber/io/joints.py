@@ -16,6 +16,16 @@ from limber.joints.physics import OPTIONS, JointOptions, JointPhysics
 
 #: Joints that need no numbers may be given by their names alone.
 BARE = {"spherical": J.Spherical, "free": J.Free, "fixed": J.Fixed}
+#: Grasp models, which have no physics of joints.
+GRASPS: dict[str, Any] = {
+    "rigid_grasp": J.RigidGrasp,
+    "hard_point": J.HardPoint,
+    "soft_finger": J.SoftFinger,
+    "frictionless_point": J.FrictionlessPoint,
+    "sliding_line": J.SlidingLine,
+}
+#: Those that need no numbers.
+BARE_GRASPS = ("rigid_grasp", "frictionless_point")
 
 
 class ScrewSection(Section):
@@ -42,6 +52,25 @@ class UniversalSection(Section):
 
 class NothingSection(Section):
     """A section without entries: {} or nothing."""
+
+
+class HardPointSection(Section):
+    """A hard finger tip: the coefficient of friction."""
+
+    friction: Number
+
+
+class SoftFingerSection(Section):
+    """A soft finger tip: the coefficients of friction of forces, and of the moment about the normal in metres."""
+
+    friction: Number
+    torsion: Number
+
+
+class SlidingLineSection(Section):
+    """A sliding edge: its length in metres."""
+
+    length: Number
 
 
 class PhysicsSection(Section):
@@ -88,6 +117,7 @@ class JointSection(PhysicsSection):
         "fixed",
         "simple",
         "compound",
+        *GRASPS,
     )
     short: ClassVar[str] = "free, fixed or spherical"
     revolute: Axis | None = None
@@ -101,18 +131,24 @@ class JointSection(PhysicsSection):
     fixed: NothingSection | None = None
     simple: Annotated[Any, numbers((6, "r"))] | None = None
     compound: list[JointSection] | None = None
+    rigid_grasp: NothingSection | None = None
+    hard_point: HardPointSection | None = None
+    soft_finger: SoftFingerSection | None = None
+    frictionless_point: NothingSection | None = None
+    sliding_line: SlidingLineSection | None = None
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
         """The bare word `free`, `fixed` or `spherical`."""
         if isinstance(data, str):
-            if data not in BARE:
+            if data not in (*BARE, *BARE_GRASPS):
                 if data in cls.one_of:
                     raise problem(f"{data} needs numbers, as in {{revolute: [0, 0, 1]}}.")
                 raise problem(f"{named(data)} is not a joint. {did_you_mean(data, cls.one_of)}")
             return {data: {}}
         if isinstance(data, dict):
-            return {k: {} if k in BARE and x is None else x for k, x in data.items()}
+            bare = (*BARE, *BARE_GRASPS)
+            return {k: {} if k in bare and x is None else x for k, x in data.items()}
         return data
 
     def build(self, where: Where) -> J.Joint:
@@ -124,6 +160,14 @@ class JointSection(PhysicsSection):
         for kind, make in BARE.items():
             if getattr(self, kind) is not None:
                 return make(**options)
+        for kind, grasp in GRASPS.items():
+            section = getattr(self, kind)
+            if section is not None:
+                if options:
+                    raise ArgumentTypeError(
+                        f"{next(iter(options))} does not go with {kind}: a grasp model has no physics of joints. Remove it."
+                    )
+                return grasp(**section.model_dump())
         if self.screw is not None:
             return J.Screw(self.screw.axis, self.screw.pitch, **options)
         if self.universal is not None:
@@ -198,4 +242,8 @@ def kind_data(joint: J.Joint) -> Any:
         return {"simple": joint.groups[0].H}
     if isinstance(joint, J.CompoundJoint) and kind is J.CompoundJoint:
         return {"compound": [joint_data(part) for part in joint.joints]}
+    for word, grasp in GRASPS.items():
+        if kind is grasp:
+            names = [x for x in ("friction", "torsion", "length") if hasattr(joint, x)]
+            return {word: {x: getattr(joint, x) for x in names}} if names else word
     raise ArgumentTypeError(f"joint {shown(joint)} is of a kind that files do not have.")

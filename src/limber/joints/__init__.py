@@ -5,6 +5,14 @@ from limber.joints.compound import CompoundJoint
 from limber.joints.cylindrical import Cylindrical
 from limber.joints.fixed import Fixed
 from limber.joints.free import Free
+from limber.joints.grasps import (
+    FrictionlessPoint,
+    Grasp,
+    HardPoint,
+    RigidGrasp,
+    SlidingLine,
+    SoftFinger,
+)
 from limber.joints.planar import Planar
 from limber.joints.prismatic import Prismatic
 from limber.joints.revolute import Revolute
@@ -18,12 +26,18 @@ __all__ = [
     "Cylindrical",
     "Fixed",
     "Free",
+    "FrictionlessPoint",
+    "Grasp",
+    "HardPoint",
     "Joint",
     "Planar",
     "Prismatic",
     "Revolute",
+    "RigidGrasp",
     "Screw",
     "SimpleJoint",
+    "SlidingLine",
+    "SoftFinger",
     "Spherical",
     "Universal",
 ]

@@ -18,6 +18,7 @@ The modes of a body that carries others may be eliminated in coordinates zeta ot
 eta = B zeta with a constant B (`assembly.align`).  MU, DF, ZF and the node map then refer to zeta.
 """
 
+from .driven import add_hinge_force, pass_joint
 from .forces import (
     apply_external,
     bias_to_joint,
@@ -37,6 +38,7 @@ from .layout import (
     D_PIVOTS,
     D_SIZE,
     DOFS,
+    DRIVEN,
     END,
     I_BIAS,
     INBOARD,
@@ -167,11 +169,38 @@ def eliminate_joint(topo, const, work, q, v, tau, k, p):
 
     Leaves P_R_plus in SCRATCH and z_plus + P_R_plus a in Z, with a the hinge's BIAS, unless the parent
     is the world.  Each speed takes one rank-one step.  An armature adds to the pivot D and not to P, so that
-    P_R_plus H^T = K armature.  This is zero, as `revolute` assumes, only without armature.
+    P_R_plus H^T = K armature.  This is zero, as `revolute` assumes, only without armature.  A joint whose motion is
+    prescribed is not eliminated (`driven`).
     """
+    if topo[k + DRIVEN] != 0:
+        pass_joint(topo, work, tau, k, p)
+        return
     if topo[k + JOINT] == REVOLUTE and topo[k + PHYSICS] == 0:
         eliminate_revolute(topo, work, tau, k, p)
         return
+    for r in range(topo[k + DOFS]):
+        force = driving_force(topo, const, q, v, tau, k, r)
+        work[topo[k + W_JOINT] + r * JOINT_WORK + J_NU] = force
+    eliminate_speeds(topo, const, work, k, p)
+
+
+@kernel
+def eliminate_unforced_joint(topo, const, work, zeros, k, p):
+    """`eliminate_joint` of a joint on which no motor, spring or stop acts; `zeros` are NV of them."""
+    if topo[k + DRIVEN] != 0:
+        pass_joint(topo, work, zeros, k, p)
+        return
+    if topo[k + JOINT] == REVOLUTE and topo[k + PHYSICS] == 0:
+        eliminate_revolute(topo, work, zeros, k, p)
+        return
+    for r in range(topo[k + DOFS]):
+        work[topo[k + W_JOINT] + r * JOINT_WORK + J_NU] = 0.0
+    eliminate_speeds(topo, const, work, k, p)
+
+
+@kernel
+def eliminate_speeds(topo, const, work, k, p):
+    """The elimination of `eliminate_joint`, with the forces that drive the speeds in J_NU, where nu takes their place."""
     b = topo[k + WORK]
     A, B, C = load_inertia(work, p)
     n = load3(work, b + Z)
@@ -180,7 +209,7 @@ def eliminate_joint(topo, const, work, q, v, tau, k, p):
         i = topo[k + W_JOINT] + r * JOINT_WORK
         u, g = joint_column(topo, work, k, r, A, B, C)
         d = 1.0 / (joint_row(topo, work, k, r, u, g) + armature(topo, const, k, r))
-        eps = driving_force(topo, const, q, v, tau, k, r) - joint_row(topo, work, k, r, n, f)
+        eps = work[i + J_NU] - joint_row(topo, work, k, r, n, f)
         ku = scale(d, u)
         kg = scale(d, g)
         store3(work, i + J_K, ku)
@@ -232,6 +261,12 @@ def condense_modes(topo, const, work, tau, k):
 def condense_joint(topo, const, work, q, v, tau, k, p):
     """Eliminate the joint of body k, whose P_R is at work[p:], and add what remains to its parent."""
     eliminate_joint(topo, const, work, q, v, tau, k, p)
+    pass_to_parent(topo, work, k)
+
+
+@kernel
+def pass_to_parent(topo, work, k):
+    """Add what remains of body k, without its modes and its joint, to its parent."""
     if topo[k + PARENT] != 0:
         b = topo[k + WORK]
         inertia_to_parent(topo, work, k, topo[k + MOVED_BY])
@@ -249,6 +284,8 @@ def condense(topo, const, work, q, v, tau, k):
 @kernel
 def joint_accelerations(topo, work, k, vdot, w, u):
     """vdot of the joint of body k; [w; u] with BIAS becomes [w; u] + H^T beta_dot (outboard axes)."""
+    if topo[k + DRIVEN] != 0:
+        add_hinge_force(topo, work, k, w, u)
     b = topo[k + WORK] + BIAS
     w = add(w, load3(work, b))
     u = add(u, load3(work, b + 3))

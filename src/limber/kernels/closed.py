@@ -12,6 +12,8 @@ from .articulated import (
     condense,
     condense_joint,
     condense_modes,
+    eliminate_unforced_joint,
+    pass_to_parent,
     prepare,
     recover,
     recover_joint,
@@ -35,15 +37,12 @@ from .layout import (
     CLOSURES,
     CLOSURES_END,
     COLUMNS,
-    DOFS,
     END,
     F_DONE,
     F_ON,
     F_ROWS,
     FRONT,
     INBOARD,
-    J_NU,
-    JOINT_WORK,
     K_C,
     K_FACTOR,
     K_FIRST,
@@ -58,9 +57,9 @@ from .layout import (
     Q_JOINT,
     RELATED,
     V_JOINT,
-    W_JOINT,
     W_ZF,
     WORK,
+    Z,
 )
 from .motion import start_world, turn_and_bias, world_place
 from .placement import place
@@ -69,37 +68,50 @@ from .vec import load3, zero
 
 
 @kernel
-def still_modes(topo, work, k):
-    """Let no force act on the modes of body k, after they were eliminated."""
-    if topo[k + MODES] > 0:
-        zero(work, topo[topo[k + MODAL] + W_ZF], topo[k + MODES])
+def forget_forces(topo, work):
+    """Let no forces act on the bodies and their modes."""
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        zero(work, topo[k + WORK] + Z, 6)
+        if topo[k + MODES] > 0:
+            zero(work, topo[topo[k + MODAL] + W_ZF], topo[k + MODES])
 
 
 @kernel
-def still_joint(topo, work, k):
-    """Let no force act on the joint of body k, after it was eliminated."""
-    for r in range(topo[k + DOFS]):
-        work[topo[k + W_JOINT] + r * JOINT_WORK + J_NU] = 0.0
+def condense_unforced_joint(topo, const, work, zeros, k, p):
+    """`articulated.condense_joint` of a joint on which no force acts."""
+    eliminate_unforced_joint(topo, const, work, zeros, k, p)
+    pass_to_parent(topo, work, k)
 
 
 @kernel
-def condense_with_rows(topo, const, work, q, v, tau, k, still):
-    """`articulated.condense` of a body that closure rows pass through; `still` is 1 if no other forces shall act."""
+def condense_with_rows(topo, const, work, q, v, tau, k, forced):
+    """`articulated.condense` of a body that closure rows pass through; `forced` is 0 if no force acts on its joint."""
     front = topo[k + FRONT]
     if topo[k + INBOARD] != 0:
         rows_to_joint(topo, work, k)
     p = condense_modes(topo, const, work, tau, k)
-    if still != 0:
-        still_modes(topo, work, k)
     if topo[k + MODES] > 0:
         rows_past_modes(topo, work, k)
     if topo[front + F_DONE] > 0:
         eliminate_rows(topo, work, k, p)
-    condense_joint(topo, const, work, q, v, tau, k, p)
-    if still != 0:
-        still_joint(topo, work, k)
+    if forced != 0:
+        condense_joint(topo, const, work, q, v, tau, k, p)
+    else:
+        condense_unforced_joint(topo, const, work, tau, k, p)
     if topo[front + F_ON] < topo[front + F_ROWS]:
         rows_to_parent(topo, work, k)
+
+
+@kernel
+def condense_unforced(topo, const, work, q, zeros):
+    """The inward sweep of a system on which no forces act but those of its rows; `zeros` are NV of them."""
+    forget_forces(topo, work)
+    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
+        if topo[k + FRONT] != 0:
+            condense_with_rows(topo, const, work, q, zeros, zeros, k, 0)
+        else:
+            p = condense_modes(topo, const, work, zeros, k)
+            condense_unforced_joint(topo, const, work, zeros, k, p)
 
 
 @kernel
@@ -139,7 +151,7 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     align_all_forces(topo, const, work, tau)
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
         if topo[k + FRONT] != 0:
-            condense_with_rows(topo, const, work, q, v, tau, k, 0)
+            condense_with_rows(topo, const, work, q, v, tau, k, 1)
         else:
             condense(topo, const, work, q, v, tau, k)
     solve_outward(topo, const, work, vdot)
@@ -157,13 +169,7 @@ def correction(topo, const, work, q, rows, out):
     clear(topo, work)
     add_rows(topo, const, work, q, out)
     accelerate_rows(topo, work, rows)
-    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
-        if topo[k + FRONT] != 0:
-            condense_with_rows(topo, const, work, q, out, out, k, 1)
-        else:
-            condense(topo, const, work, q, out, out, k)
-            still_modes(topo, work, k)
-            still_joint(topo, work, k)
+    condense_unforced(topo, const, work, q, out)
     zero(work, topo[WORK] + ACC, 6)
     solve_outward(topo, const, work, out)
 

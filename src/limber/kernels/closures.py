@@ -313,7 +313,7 @@ def add_spatial(topo, const, work, q, v, c):
     elif topo[c + K_KIND] == COMPOUND:
         R, p = relative_pose(Ra, pa, Rb, pb)
         recover_coordinates(topo, const, work, c, R, p)
-        bias_w, bias_u = store_rows(topo, work, c, mul_t(Rb, w), mul_t(Rb, u))
+        bias_w, bias_u = store_rows(topo, const, work, c, mul_t(Rb, w), mul_t(Rb, u))
         alpha = sub(alpha, mul(Rb, bias_w))
         acc = sub(acc, mul(Rb, bias_u))
     for j in range(first, topo[c + K_ROWS]):
@@ -369,7 +369,7 @@ def store_violations(topo, const, work, q, c, out):
     if topo[c + K_KIND] == COMPOUND:
         R, p = relative_pose(Ra, pa, Rb, pb)
         e, p = recover_coordinates(topo, const, work, c, R, p)
-        store_rows(topo, work, c, e, p)
+        store_rows(topo, const, work, c, e, p)
     else:
         p = mul_t(Rb, sub(pb, pa))
         e = turn_error(topo, const, c, Ra, Rb)
@@ -416,7 +416,7 @@ def store_rates(topo, const, work, q, v, c, out):
     elif topo[c + K_KIND] == COMPOUND:
         R, p = relative_pose(Ra, pa, Rb, pb)
         recover_coordinates(topo, const, work, c, R, p)
-        store_rows(topo, work, c, w, u)
+        store_rows(topo, const, work, c, w, u)
     w = mul_t(Rb, w)
     for j in range(first, topo[c + K_ROWS]):
         n, f = row_at(topo, const, work, c, j)
@@ -439,7 +439,7 @@ def store_wrench(topo, const, work, q, c, rows, out, at):
     elif topo[c + K_KIND] == COMPOUND:
         R, p = relative_pose(Ra, pa, Rb, pb)
         w, u = recover_coordinates(topo, const, work, c, R, p)
-        store_rows(topo, work, c, w, u)
+        store_rows(topo, const, work, c, w, u)
     for j in range(start, topo[c + K_ROWS]):
         n, f = row_at(topo, const, work, c, j)
         moment = axpy(rows[first + j], n, moment)

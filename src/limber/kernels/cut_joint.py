@@ -22,8 +22,10 @@ from .layout import (
     GROUPS,
     J_H,
     JOINT_WORK,
+    K_FREED,
     K_JOINT,
     K_ROW,
+    K_SPANNED,
     Q_JOINT,
     SCREWS,
     START,
@@ -148,13 +150,21 @@ def store_mirror(work, x, first):
 
 
 @kernel
-def store_rows(topo, work, c, w, u):
-    """The rows, at `row_of`, and the twist that the rate of the map adds to accelerations at the relative velocity [w; u]."""
+def store_rows(topo, const, work, c, w, u):
+    """The rows, at `row_of`, and the twist that the rate of the map adds to accelerations at the relative velocity [w; u].
+
+    They are the complement of the map and of the twists that are free besides it, by Householder's reflections.
+    """
     joint = topo[c + K_JOINT]
     mirrors = topo[c + K_ROW]
-    r = topo[joint + DOFS]
+    dofs = topo[joint + DOFS]
+    r = topo[c + K_SPANNED]
     for i in range(r):
-        hw, hu = column(topo, work, joint, i)
+        if i < dofs:
+            hw, hu = column(topo, work, joint, i)
+        else:
+            at = topo[c + K_FREED] + 6 * (i - dofs)
+            hw, hu = load3(const, at), load3(const, at + 3)
         x = mirrors + 6 * i
         store3(work, x, hw)
         store3(work, x + 3, hu)
@@ -175,5 +185,5 @@ def store_rows(topo, work, c, w, u):
 @kernel
 def row_of(topo, work, c, j):
     """Row j of closure c."""
-    i = topo[c + K_ROW] + 6 * (topo[topo[c + K_JOINT] + DOFS] + j)
+    i = topo[c + K_ROW] + 6 * (topo[c + K_SPANNED] + j)
     return load3(work, i), load3(work, i + 3)

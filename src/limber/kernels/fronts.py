@@ -138,8 +138,15 @@ def start_hub(topo, work, k):
     for r in range(topo[k + MODES]):
         work[topo[front + W_UF] + r * n + j + 6 + r] = 1.0
         work[topo[front + W_US] + r * n + j + 6 + r] = 1.0
-    for i in range(j, j + topo[front + F_MOTIONS]):
-        work[topo[W_LAMBDA] + topo[topo[front + F_LIST] + i]] = 0.0
+    release_hub(topo, work, front)
+
+
+@kernel
+def release_hub(topo, work, front):
+    """The multipliers of the hub with this front, zero."""
+    slots = topo[front + F_LIST] + topo[front + F_HUB]
+    for i in range(topo[front + F_MOTIONS]):
+        work[topo[W_LAMBDA] + topo[slots + i]] = 0.0
 
 
 @kernel
@@ -448,41 +455,53 @@ def mobility_to_parent(topo, work, k):
 
 
 @kernel
+def multiplier_at(topo, work, front, i, x):
+    """lambda of row i of a front, eliminated there, with what is left of its acceleration, x / D; those after it are known."""
+    n, first = topo[front + F_ROWS], topo[front + F_DONE]
+    lam, slots = topo[W_LAMBDA], topo[front + F_LIST]
+    row = topo[front + F_ROW] + i * ROW_RECORD
+    for j in range(i + 1, topo[row + R_END]):
+        x += work[topo[row + R_OWN] + j] * work[lam + topo[slots + j]]
+    for j in range(first, n):
+        x += work[topo[row + R_TAIL] + j] * work[lam + topo[slots + j]]
+    work[lam + topo[slots + i]] = -x
+    for side in range(2):
+        record = row + R_HUB[side]
+        hub = slots + topo[record + 2]
+        for b in range(topo[record]):
+            work[lam + topo[hub + b]] -= work[topo[record + 1] + b] * x
+
+
+@kernel
 def multipliers_at(topo, work, k, w, u):
     """lambda of the rows that are eliminated at body k, given its acceleration [w; u] and the other multipliers."""
     front = topo[k + FRONT]
-    n = topo[front + F_ROWS]
-    lam = topo[W_LAMBDA]
-    slots = topo[front + F_LIST]
-    first = topo[front + F_DONE]
-    for i in range(first - 1, -1, -1):
+    for i in range(topo[front + F_DONE] - 1, -1, -1):
         at = topo[front + W_U] + 6 * i
         x = work[topo[front + W_C] + i] + dot(load3(work, at), w) + dot(load3(work, at + 3), u)
-        row = topo[front + F_ROW] + i * ROW_RECORD
-        for j in range(i + 1, topo[row + R_END]):
-            x += work[topo[row + R_OWN] + j] * work[lam + topo[slots + j]]
-        for j in range(first, n):
-            x += work[topo[row + R_TAIL] + j] * work[lam + topo[slots + j]]
-        work[lam + topo[slots + i]] = -x
-        for side in range(2):
-            record = row + R_HUB[side]
-            hub = slots + topo[record + 2]
-            for b in range(topo[record]):
-                work[lam + topo[hub + b]] -= work[topo[record + 1] + b] * x
+        multiplier_at(topo, work, front, i, x)
+
+
+@kernel
+def eliminate_at_world(topo, work):
+    """Eliminate the rows that end at the world."""
+    front = topo[FRONT]
+    for i in range(topo[front + F_DONE]):
+        invert_pivot(topo, work, front, i)
+        d = eliminate_among_rows(topo, work, front, i)
+        at = topo[front + W_U] + 6 * i
+        store3(work, at, scale(d, load3(work, at)))
+        store3(work, at + 3, scale(d, load3(work, at + 3)))
+        work[topo[front + W_C] + i] *= d
+    if topo[front + F_ERRORS] != 0:
+        settle_errors(topo, work, front)
 
 
 @kernel
 def solve_at_world(topo, work, w, u):
     """lambda of the rows that are eliminated at the world, which has the acceleration [w; u]."""
-    front = topo[FRONT]
-    if front != 0:
-        for i in range(topo[front + F_DONE]):
-            invert_pivot(topo, work, front, i)
-            d = eliminate_among_rows(topo, work, front, i)
-            at = topo[front + W_U] + 6 * i
-            store3(work, at, scale(d, load3(work, at)))
-            store3(work, at + 3, scale(d, load3(work, at + 3)))
-            work[topo[front + W_C] + i] *= d
+    if topo[FRONT] != 0:
+        eliminate_at_world(topo, work)
         multipliers_at(topo, work, 0, w, u)
 
 

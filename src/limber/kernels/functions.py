@@ -19,6 +19,7 @@ class Sizes(Protocol):
     nq: int
     nv: int
     rows: int
+    probes: int
     bodies: Mapping[str, Any]
     closures: Mapping[str, Any]
 
@@ -27,7 +28,7 @@ class Sizes(Protocol):
 class Quantity:
     """An input or output: its name, its shape and what it means, in words.
 
-    A shape consists of numbers and names of sizes: "nq", "nv", "bodies", "closures", "rows".  A vector of shape ("nq",) has the layout
+    A shape consists of numbers and names of sizes: "nq", "nv", "bodies", "closures", "rows", "probes".  A vector of shape ("nq",) has the layout
     of q, one of shape ("nv",) that of v.
     """
 
@@ -39,7 +40,7 @@ class Quantity:
         """The shape in numbers."""
         sizes = {
             "nq": system.nq, "nv": system.nv, "bodies": len(system.bodies),
-            "closures": len(system.closures), "rows": system.rows,
+            "closures": len(system.closures), "rows": system.rows, "probes": system.probes,
         }  # fmt: skip
         return tuple(sizes[n] if isinstance(n, str) else n for n in self.shape)
 
@@ -57,6 +58,7 @@ class Function:
         bodies at either fidelity.
     zero : inputs of the kernel that callers do not give because they are zero.
     pivots : whether it leaves pivots in `work` that must be checked.
+    inertial : whether its answer means nothing where the mass matrix is not positive definite.
     """
 
     kernel: str
@@ -65,6 +67,7 @@ class Function:
     view: Literal["dynamics", "geometry"]
     zero: tuple[str, ...] = ()
     pivots: bool = False
+    inertial: bool = False
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -114,6 +117,7 @@ _inverse = Function(
     ("q", "v", "vdot", "forces"),
     (Quantity("tau", ("nv",), "generalized forces"),),
     "dynamics",
+    inertial=True,
 )
 
 #: The sweeps that compute forward dynamics; `limber.dynamics.sweep` picks one.
@@ -139,13 +143,18 @@ FUNCTIONS: dict[str, Function] = {
         zero=("vdot",),
     ),
     "mass_matrix": Function(
-        "composite.mass_matrix", ("q",), (Quantity("M", ("nv", "nv"), "mass matrix"),), "dynamics"
+        "composite.mass_matrix",
+        ("q",),
+        (Quantity("M", ("nv", "nv"), "mass matrix"),),
+        "dynamics",
+        inertial=True,
     ),
     "kinetic_energy": Function(
         "energy.kinetic_energy",
         ("q", "v"),
         (Quantity("energy", (), "kinetic energy, J"),),
         "dynamics",
+        inertial=True,
     ),
     "potential_energy": Function(
         "energy.potential_energy",
@@ -158,6 +167,7 @@ FUNCTIONS: dict[str, Function] = {
         ("q", "v"),
         (Quantity("momentum", (6,), "[angular, linear] about the world origin"),),
         "dynamics",
+        inertial=True,
     ),
     "pose": Function(
         "observe.pose",
@@ -191,6 +201,18 @@ FUNCTIONS: dict[str, Function] = {
         ("q", "v", "dt"),
         (Quantity("q_new", ("nq",), "coordinates after dt"),),
         "geometry",
+    ),
+}
+
+#: The function of a system with driven joints, which only they make differ from forward dynamics.
+HYBRID: dict[str, Function] = {
+    "hybrid_dynamics": replace(
+        _articulated,
+        kernel="hybrid.hybrid_dynamics",
+        outputs=(
+            Quantity("vdot", ("nv",), "rates of the speeds"),
+            Quantity("forces", ("nv",), "generalized forces, those that drive joints among them"),
+        ),
     ),
 }
 
@@ -267,6 +289,24 @@ INTERNAL: dict[str, Function] = {
         "geometry",
         pivots=True,
     ),
+    "operational_motion": Function(
+        "operational.motion",
+        ("q", "v", "tau", "forces"),
+        (
+            Quantity("inverse", ("probes", "probes"), "J M^{-1} J^T of the ends"),
+            Quantity("sizes", ("probes",), "what its diagonal would be if nothing cancelled"),
+            Quantity("acceleration", ("probes",), "accelerations of the ends"),
+        ),
+        "dynamics",
+        pivots=True,
+    ),
+    "operational_responses": Function(
+        "operational.responses",
+        ("q",),
+        (Quantity("responses", ("probes", "nv"), "M^{-1} J^T of the ends, transposed"),),
+        "dynamics",
+        pivots=True,
+    ),
     "wrench_sweep": Function(
         "wrenches.wrench_forces",
         ("q", "forces"),
@@ -279,6 +319,7 @@ INTERNAL: dict[str, Function] = {
 ROWS: dict[str, Function] = {
     **{f"{name}_sweep": function for name, function in SWEEPS.items()},
     **{name: f for name, f in FUNCTIONS.items() if name != "forward_dynamics"},
+    **HYBRID,
     **INTERNAL,
 }
 

@@ -25,7 +25,10 @@ BOUNDED = 29  # 1: REACH is known
 CLOSURES, CLOSURES_END = 18, 19  # the rows of the closures
 ROWS = 5  # number of scalar closure rows
 W_LAMBDA = 6  # work: the multipliers of the rows of the fronts, by slot (`assembly.loops`)
-W_FRONTS = 7  # work: start of the fronts, which end at W_LAMBDA
+W_FRONTS = 9  # work: start of the fronts, which end at W_LAMBDA
+PROBES = (
+    7  # number of those closure rows, the last ones, that belong to PROBED ends; see `operational`
+)
 
 # --- topo, the rows of the bodies -------------------------------------------------------------
 # The sweeps read only the first 14 columns of a rigid body.  They are adjacent, because the sweeps over a long system
@@ -60,6 +63,7 @@ HAS_FRICTION = 26  # 1: some speed of the joint has friction
 HAS_STOPS = 27  # 1: some speed of the joint has stops
 OBSERVED = 29  # 1: the closures need the place and the velocity of this body
 FRONT = 30  # the front row of a body (or of the world) that closure rows pass through; 0 for one without
+DRIVEN = 31  # work: a drive record for each speed of a joint whose motion is prescribed; 0 when the joint is free
 COLUMNS = 32
 
 # --- topo, group rows -------------------------------------------------------------------------
@@ -116,7 +120,7 @@ B_WORK = 8  # size of a record in W_CURVED
 W_CURVED = 9  # work: a record for each of them and each direction, see `curved`
 
 # --- topo, closure rows: see `closures` ------------------------------------------------------------------
-K_KIND = 0  # LOCKED, AXIAL, BALL, CROSSED, COMPOUND or RELATED
+K_KIND = 0  # LOCKED, AXIAL, BALL, CROSSED, COMPOUND, RELATED or PROBED
 K_ROWS = 1  # number of its scalar rows n
 K_FIRST = 2  # the first of them
 K_SCREW = 3  # 1: the last row ties the displacement along the axis to the angle about it
@@ -132,9 +136,11 @@ K_ROW = 20  # work: COMPOUND: 6 vectors of 6, see `cut_joint`
 K_HUB = (
     24,
     25,
-)  # work: what the rows do to the motions of the bodies of the ends, if these are hubs; 0 if not
+)  # work: what the rows do to the motions of the bodies of the ends that are hubs; 0 for other ends
 K_C = 26  # work: c of the first row
 K_BACK = 21  # const: from the frame of end b to where it was before it was moved to the axis, axes of end b
+K_SPANNED = 22  # COMPOUND: number of free twists: the motions of the joint, and unit twists that are free besides
+K_FREED = 23  # const: these unit twists, 6 each, axes of end b
 # a RELATED closure has one row and these
 K_TERMS = 16  # number of terms
 K_TERM = 17  # topo: for each term the body, the number of the joint speed, the position of the row in the front
@@ -190,8 +196,8 @@ FIXED, REVOLUTE, PRISMATIC, GENERAL = 0, 1, 2, 3
 # group kinds: a product of screws with a constant joint map; quaternion; quaternion and position
 SCREWS, SPHERICAL, FREE = 0, 1, 2
 # closure kinds, by the rotations that they allow: none; one axis; all; two crossing axes.  The motions of COMPOUND
-# joints form no group; RELATED is a relation
-LOCKED, AXIAL, BALL, CROSSED, COMPOUND, RELATED = 0, 1, 2, 3, 4, 5
+# joints form no group; RELATED is a relation; PROBED ends are watched and not closed
+LOCKED, AXIAL, BALL, CROSSED, COMPOUND, RELATED, PROBED = 0, 1, 2, 3, 4, 5, 6
 # attachment
 RIGIDLY, DEFORMING, CONSTANT = 0, 1, 2
 
@@ -257,6 +263,9 @@ J_H, J_K, J_NU, JOINT_WORK = 0, 6, 12, 13
 
 # pivot record: a bound of the inertia that P gives to bodies inboard (`articulated.note_size`), 1/D of each joint speed
 D_SIZE, D_PIVOTS = 0, 1
+
+# drive record, one for each speed of a driven joint: P_R H^T, and H f with f the force across the hinge (`driven`)
+D_COLUMN, D_FORCE, DRIVE_RECORD = 0, 6, 7
 
 # inboard record: E_d (9), l_d (3), bias (6), a record like TURN (7), then 6 per mode
 I_ROT, I_POS, I_BIAS, I_TURN, I_SHAPES = 0, 9, 12, 18, 25

@@ -20,6 +20,8 @@ _NO_NODES = np.empty(0, dtype=np.int64)
 _NO_WRENCHES = np.empty(0)
 #: Other threads run during calls with more scratch than this, of some 30 us and more.
 UNLOCKED_FROM = 20_000
+#: The most numbers that the dispatcher gives in several outputs (dispatch.c).
+JOINED = 64
 
 
 class Call:
@@ -87,7 +89,7 @@ class Call:
         AttributeError, KeyError or TypeError.  Its attribute `call` is this Call.
         """
         compiled = dispatcher()
-        if compiled is None:
+        if compiled is None or (len(self._outputs) > 1 and self.size > JOINED):
             return self._single_by_numba(scratch, scratch_size)
         inputs = [x if isinstance(x, tuple) else x.ctypes.data for x in self._inputs]
         function = compiled(

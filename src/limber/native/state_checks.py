@@ -22,6 +22,7 @@ from limber.kernels.layout import (
     D_SIZE,
     DEFORMING,
     DOFS,
+    DRIVEN,
     END,
     FREE,
     G_KIND,
@@ -305,6 +306,10 @@ def steady(function, topo, const, nudged, work, q, found):
         w = 0.5 + phase - int(phase)
         force[i] = root[i] * (w if i % 2 == 0 else -w)
         rest[i] = 0.0
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if topo[k + DRIVEN] != 0:
+            for i in range(topo[k + V_JOINT], topo[k + V_JOINT] + topo[k + DOFS]):
+                force[i] = 0.0
     call_sweep(function, topo, const, work, q, rest, force, 0, topo, const, z)
     inverse_pivots(topo, work, inverse)
     for i in range(n):

@@ -61,7 +61,7 @@ def mode_shapes(
     v, external : speeds of a steady motion, and external forces, as in `modes`.
     locked : names of bodies whose joints do not move, as in `modes`.
     count : how many modes, by rising frequency; those without a frequency (rigid motions, unstable
-        directions) are passed over.
+        directions) are passed over.  They keep the numbers that they have in the table of `modes`.
     amplitude : of the largest displacement, as a part of the size of the system; a body that twists is not
         turned further than 1 rad.
     view : "auto" (the world plane in which the mode moves, or space), "xy", "xz", "yz" or "3d".
@@ -129,12 +129,12 @@ def draw_modes(
     view: str,
     width: float,
 ) -> None:
-    """Draw modes in the places of a grid of rows and columns, counted from 1 and so many inches wide."""
+    """Draw modes in the places of a grid of rows and columns, so many inches wide, with their numbers in the table."""
     still = geometry(system, q)
     for k, i in enumerate(which):
         swing = displacement(system, q, found.shapes[:, i], still)
         axes, seen = _panel(figure, (*grid, k + 1), system, still, swing, amplitude, view)
-        label = f"mode {k + 1}: {_hertz(found.frequencies[i])} Hz"
+        label = f"mode {i + 1}: {_hertz(found.frequencies[i])} Hz"
         if abs(found.damping[i]) > ROUNDING:
             label += f", damping {found.damping[i]:.2g}"
         label = label if seen else f"{label}; turns in place"

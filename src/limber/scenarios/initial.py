@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -72,15 +72,21 @@ class InitialSection(Section):
         external: Mapping[Any, Array | Table],
         where: Where,
         all_locked: bool = False,
+        held: Collection[str] = (),
     ) -> Array:
-        """The equilibrium that is asked for, or q0; `all_locked` says that all joints are held in any case."""
+        """The equilibrium that is asked for, or q0.
+
+        all_locked, held : whether all joints are held in any case, or the bodies whose joints are.
+        """
         section = self.equilibrium
         if section is None:
             return q0
         here = where / "equilibrium"
         for i, name in enumerate(section.locked):
             check_body(system, name, here / "locked" / i)
-        locked = list(system.layout) if all_locked or section.all_locked else section.locked
+        locked = [*section.locked, *held]
+        if all_locked or section.all_locked:
+            locked = list(system.layout)
         if all(name in locked for name in system.layout) and not any(
             body.modes for body in system.bodies.values()
         ):

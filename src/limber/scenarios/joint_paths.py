@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
+from limber.assembly import System
+from limber.checks import Array
+from limber.errors import ModelWarning, warn
 from limber.io.document import Where
 from limber.io.fields import Flag, Number, number, numbers
 from limber.io.section import Section
+from limber.scenarios.states import check_body
 from limber.trajectories import (
     Cycloid,
     Hold,
     Quintic,
     Sequence,
+    Together,
     Trajectory,
     Trapezoid,
     Waypoints,
@@ -128,3 +134,47 @@ class PathsSection(Section):
     def shorthand(cls, data: Any) -> Any:
         """One path or a list of them."""
         return {"parts": data if isinstance(data, list) else [data]}
+
+
+def joint_paths(
+    system: System, sections: Mapping[str, PathsSection], q0: Array, where: Where
+) -> dict[str, Trajectory]:
+    """The path of each named body's joint, from q0."""
+    found: dict[str, Trajectory] = {}
+    for name, section in sections.items():
+        here = where / name
+        check_body(system, name, here)
+        joint, start = system.joints[name], q0[system.layout[name].q_joint]
+        plain = joint.nq == joint.dofs and all(g.dofs == 1 for g in joint.groups)
+        if not plain or len(section.parts) != joint.nq:
+            need = (
+                f"{joint.nq} paths"
+                if plain
+                else "a joint whose speeds are rates of its coordinates"
+            )
+            raise here.error(f"{joint!r} needs {need}, got {len(section.parts)} paths.")
+        parts = [
+            part.build(float(start[i]), here / i if len(section.parts) > 1 else here)
+            for i, part in enumerate(section.parts)
+        ]
+        with here.checked():
+            found[name] = Together(parts)
+    return found
+
+
+def warn_of_cuts(paths: Mapping[str, Trajectory], duration: float, where: Where) -> None:
+    """Say which paths are cut off by the end of the scenario."""
+    for name, path in paths.items():
+        if path.duration > duration * (1.0 + 1e-9):
+            reached, end = path(duration).position.tolist(), path.end.tolist()
+            text = (
+                f"the path of {name!r} takes {path.duration:g} s, but the scenario ends after {duration:g} s: its last "
+                f"{path.duration - duration:g} s are cut off, at {few(reached)} on the way to {few(end)}. Raise "
+                "the duration, or shorten the path."
+            )
+            warn(str(where.error(text, name)), ModelWarning)
+
+
+def few(values: list[float]) -> str:
+    """Joint coordinates in a message."""
+    return ", ".join(f"{x:.4g}" for x in values)

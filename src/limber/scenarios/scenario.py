@@ -20,6 +20,7 @@ from limber.io.document import Document, Where
 from limber.io.fields import (
     Check,
     FileName,
+    Name,
     Text,
     choice,
     did_you_mean,
@@ -33,6 +34,8 @@ from limber.io.model import FORMAT, ModelSection, check_format
 from limber.io.section import Section, validated
 from limber.scenarios.external import WrenchSection, external_forces
 from limber.scenarios.initial import InitialSection
+from limber.scenarios.joint_paths import PathsSection
+from limber.scenarios.motion import motions
 from limber.scenarios.torques import TorqueSection
 from limber.simulation.peers import PEERS
 from limber.simulation.table import Table
@@ -61,6 +64,7 @@ class Scenario:
     q0, v0 : the state at t = 0.
     torque : None, one (nv,) array, or a `Table` over time.
     external : {("body", node): wrench}, each one (6,) array or a `Table`.
+    motion : {"body": trajectory}, the joints that move as prescribed.
     in_equilibrium : whether q0 is an equilibrium that was asked for.
     duration : s.
     times, every : output times, or their distance, as `simulate` takes them for t_eval and every; None where the
@@ -78,6 +82,7 @@ class Scenario:
     v0: Array
     torque: Array | Table | None
     external: Mapping[tuple[str, str | int | None], Array | Table]
+    motion: Mapping[str, Trajectory]
     in_equilibrium: bool
     duration: float
     times: Array | None
@@ -92,7 +97,12 @@ class Scenario:
     @property
     def settings(self) -> dict[str, Any]:
         """What the file says, as `simulate` takes it: lb.simulate(case.system, case.duration, **case.settings)."""
-        said = {"t_eval": self.times, "torque": self.torque, "external": self.external or None} | {
+        said = {
+            "t_eval": self.times,
+            "torque": self.torque,
+            "external": self.external or None,
+            "motion": self.motion or None,
+        } | {
             name: getattr(self, name)
             for name in ("q0", "v0", "every", "method", "rtol", "atol", "step")
         }
@@ -189,6 +199,7 @@ class ScenarioSection(Section):
     initial: InitialSection | None = None
     torque: TorqueSection | None = None
     external: list[WrenchSection] = []
+    motion: dict[Name, PathsSection] = {}
     duration: Positive
     output: OutputSection | None = None
     method: Method = "auto"
@@ -198,9 +209,9 @@ class ScenarioSection(Section):
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:
-        """`torque: none`, `external: none`."""
+        """`torque: none`, `external: none`, `motion: none`."""
         if isinstance(data, dict):
-            none = [key for key in ("torque", "external") if data.get(key) == "none"]
+            none = [key for key in ("torque", "external", "motion") if data.get(key) == "none"]
             return {key: value for key, value in data.items() if key not in none}
         return data
 
@@ -215,14 +226,20 @@ class ScenarioSection(Section):
         external = external_forces(system, self.external, where / "external")
         torque: Array | Table | None = None
         paths: Mapping[str, Trajectory] = {}
+        motion = motions(system, self.motion, q0, v0, self.duration, where / "motion")
         follows = self.torque is not None and self.torque.follow is not None
+        if follows and motion:
+            raise where.error(
+                "the torques of `torque: follow` move the arm along paths, and so does `motion`: give one of the two.",
+                "motion",
+            )
         if follows:  # the paths hold the joints where they start
             q0 = initial.settled(system, q0, v0, None, external, here, all_locked=True)
         if self.torque is not None:
             there = where / "torque"
             torque, paths = self.torque.build(assembly, system, q0, v0, self.duration, there)
         if not follows:
-            q0 = initial.settled(system, q0, v0, torque, external, here)
+            q0 = initial.settled(system, q0, v0, torque, external, here, held=list(motion))
         times, every = None, None
         if self.output is not None:
             self.output.check(self.duration, where / "output")
@@ -241,6 +258,7 @@ class ScenarioSection(Section):
             v0,
             torque,
             external,
+            motion,
             initial.equilibrium is not None,
             self.duration,
             times,

@@ -17,11 +17,11 @@ from limber.io.document import Where, read_text
 from limber.io.fields import FileName, Name, array_of, number, numbers, problem
 from limber.io.section import Section
 from limber.scenarios.floating import floats
-from limber.scenarios.joint_paths import PathsSection
+from limber.scenarios.joint_paths import PathsSection, few, joint_paths, warn_of_cuts
 from limber.scenarios.path_torques import rigid_torques
 from limber.scenarios.states import StateSection, check_body
 from limber.simulation.table import Table
-from limber.trajectories import Together, Trajectory
+from limber.trajectories import Trajectory
 
 
 class TableSection(Section):
@@ -143,29 +143,6 @@ class FollowSection(Section):
     joints: dict[Name, PathsSection]
     tolerance: Annotated[float, number(above=0.0)] = 1e-6
 
-    def paths(self, system: System, q0: np.ndarray, where: Where) -> dict[str, Trajectory]:
-        """The path of each named body's joint."""
-        found: dict[str, Trajectory] = {}
-        for name, section in self.joints.items():
-            here = where / "joints" / name
-            check_body(system, name, here)
-            joint, start = system.joints[name], q0[system.layout[name].q_joint]
-            plain = joint.nq == joint.dofs and all(g.dofs == 1 for g in joint.groups)
-            if not plain or len(section.parts) != joint.nq:
-                need = (
-                    f"{joint.nq} paths"
-                    if plain
-                    else "a joint whose speeds are rates of its coordinates"
-                )
-                raise here.error(f"{joint!r} needs {need}, got {len(section.parts)} paths.")
-            parts = [
-                part.build(float(start[i]), here / i if len(section.parts) > 1 else here)
-                for i, part in enumerate(section.parts)
-            ]
-            with here.checked():
-                found[name] = Together(parts)
-        return found
-
     def warn_of_the_rest(
         self, system: System, v0: np.ndarray, paths: Mapping[str, Trajectory], where: Where
     ) -> None:
@@ -184,32 +161,14 @@ class FollowSection(Section):
             if (np.abs(given - wanted) > 1e-9 * (1.0 + np.abs(wanted))).any():
                 what = "its path starts" if name in paths else "it is held,"
                 text = (
-                    f"the joint of {name!r} starts with the speed {_few(given.tolist())} of `initial`, but {what} with "
-                    f"{_few(wanted.tolist())}: the torques are made for the latter, and the arm will not follow. Let the two "
+                    f"the joint of {name!r} starts with the speed {few(given.tolist())} of `initial`, but {what} with "
+                    f"{few(wanted.tolist())}: the torques are made for the latter, and the arm will not follow. Let the two "
                     "agree."
                 )
                 warn(
                     str(where.error(text, "joints", *([name] if name in paths else []))),
                     ModelWarning,
                 )
-
-    def warn_of_cuts(self, paths: Mapping[str, Trajectory], duration: float, where: Where) -> None:
-        """Say which paths are cut off by the end of the scenario."""
-        for name, path in paths.items():
-            if path.duration > duration * (1.0 + 1e-9):
-                reached, end = path(duration).position.tolist(), path.end.tolist()
-                text = (
-                    f"the path of {name!r} takes {path.duration:g} s, but the scenario ends after {duration:g} s: its last "
-                    f"{path.duration - duration:g} s are cut off, at {_few(reached)} on the way to {_few(end)}. Raise "
-                    "the duration, or shorten the path."
-                )
-                place = where.error(text, "joints", name)
-                warn(str(place), ModelWarning)
-
-
-def _few(values: list[float]) -> str:
-    """Joint coordinates in a message."""
-    return ", ".join(f"{x:.4g}" for x in values)
 
 
 class TorqueSection(Section):
@@ -242,8 +201,8 @@ class TorqueSection(Section):
             here = where / "follow"
             if not math.isfinite(duration):
                 raise here.error("needs a finite duration.")
-            paths = self.follow.paths(system, q0, here)
-            self.follow.warn_of_cuts(paths, duration, here)
+            paths = joint_paths(system, self.follow.joints, q0, here / "joints")
+            warn_of_cuts(paths, duration, here / "joints")
             self.follow.warn_of_the_rest(system, v0, paths, here)
             with here.checked():
                 tolerance = self.follow.tolerance

@@ -70,13 +70,17 @@ def rows_of(result: Result) -> dict[str, Array]:
 
 
 def _known_of(result: Result) -> dict[str, Any]:
-    """The part of the heading that determines the shapes of the rows."""
+    """The part of the heading that determines the shapes of the rows and what they mean."""
     supplied = 0 if result.supplied is None else R.FLOWS
-    return {"external": json.dumps(list(result.external), default=int), "supplied": supplied}
+    return {
+        "external": json.dumps(list(result.external), default=int),
+        "supplied": supplied,
+        "driven": json.dumps(list(result.driven)),
+    }
 
 
 def heading(result: Result) -> dict[str, Any]:
-    """The heading, known before the first row: version, model (the text of a model file), and where wrenches act."""
+    """The heading, known before the first row: version, model (the text of a model file), where wrenches act, driven joints."""
     from limber.io.export import model_data, model_text  # noqa: PLC0415
 
     model = model_text(model_data(result.system), "model.yaml")
@@ -120,6 +124,7 @@ def result_of(
         message,
         external,
         supplied if known["supplied"] else None,
+        tuple(json.loads(known["driven"])),
     )
 
 

@@ -83,7 +83,8 @@ def read(stream: BinaryIO, path: Path) -> Result:
         if lacking:
             raise FileError(f"{path}: this result file lacks {', '.join(lacking)}.", str(path))
         known = {name: file.attrs[name] for name in needed} | {
-            "supplied": int(file.attrs["supplied"])
+            "supplied": int(file.attrs["supplied"]),
+            "driven": file.attrs.get("driven", "[]"),  # older files have none
         }
         system = system_of(known["model"], path)
         rows = {name: np.array(file[name][...], dtype=float) for name in ROWS}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics import forward_dynamics, inverse_dynamics, jacobian, qdot
+from limber.dynamics import forward_dynamics, hybrid_dynamics, inverse_dynamics, jacobian, qdot
 from limber.dynamics.evaluate import evaluated, quaternions
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
 from limber.integrators import context as R
@@ -50,6 +51,8 @@ class EquationsOfMotion:
         q, v = np.array(y[: self.system.nq]), np.array(y[self.system.nq :])
         for at in self._quaternions:
             q[at] /= np.linalg.norm(q[at])
+        for joint in self.applied.driven:
+            joint.put(self.origin + t, q, v)
         return q, v
 
     def forces(self, t: float, q: Array, v: Array) -> tuple[Array, list[Array]]:
@@ -69,7 +72,7 @@ class EquationsOfMotion:
         """The power of the torque, the wrenches, and of dampers and friction (0 for actions of events)."""
         s = self.system
         q, v = self.split(t, y)
-        tau, wrenches = self.forces(t, q, v)
+        tau, wrenches = self.all_forces(t, q, v)
         rates = np.zeros(R.FLOWS)
         rates[R.TORQUE_WORK] = tau @ v
         for (body, node), wrench in zip(self.applied.keys, wrenches):
@@ -81,16 +84,37 @@ class EquationsOfMotion:
         """y' = [qdot(q, v); vdot] by forward dynamics."""
         q, v = self.split(t, y)
         tau, wrenches = self.forces(t, q, v)
-        vdot = self._evaluated(t, forward_dynamics, wrenches, q, v, tau)
+        vdot, _ = self._moved(t, q, v, tau, wrenches)
         return np.concatenate([self._qdot(q, v, y), vdot])
+
+    def all_forces(self, t: float, q: Array, v: Array) -> tuple[Array, list[Array]]:
+        """`forces`, with the torques that prescribed motions take."""
+        tau, wrenches = self.forces(t, q, v)
+        if self.applied.driven:
+            _, tau = self._moved(t, q, v, tau, wrenches)
+        return tau, wrenches
+
+    def _moved(self, t: float, q: Array, v: Array, tau: Array, wrenches) -> tuple[Array, Array]:
+        """vdot, and tau with the torques that prescribed motions take."""
+        if not self.applied.driven:
+            return self._evaluated(t, forward_dynamics, wrenches, q, v, tau), tau
+        rates = self._rates(t)
+        return self._evaluated(t, partial(hybrid_dynamics, motion=rates), wrenches, q, v, tau)
+
+    def _rates(self, t: float) -> dict[str, Array]:
+        """The rates of the speeds of driven joints."""
+        return {joint.body: joint.parts(self.origin + t)[2] for joint in self.applied.driven}
 
     def residual(self, t: float, y: Array, rates: Array) -> Array:
         """[q' - qdot(q, v); tau that the motion needs - tau], which is zero for a motion; by inverse dynamics, O(N)."""
         q, v = self.split(t, y)
         tau, wrenches = self.forces(t, q, v)
         vdot = np.array(rates[self.system.nq :])
-        needed = self._evaluated(t, inverse_dynamics, wrenches, q, v, vdot)
-        return np.concatenate([rates[: self.system.nq] - self._qdot(q, v, y), needed - tau])
+        left = self._evaluated(t, inverse_dynamics, wrenches, q, v, vdot) - tau
+        for body, rate in self._rates(t).items():
+            place = self.system.layout[body].v_joint
+            left[place] = vdot[place] - rate
+        return np.concatenate([rates[: self.system.nq] - self._qdot(q, v, y), left])
 
     def _diverged(self, t: float) -> SimulationError:
         return SimulationError(
@@ -106,7 +130,7 @@ class EquationsOfMotion:
 
     def _evaluated(
         self, t: float, dynamics: Callable, wrenches: list[Array], *arguments: Array
-    ) -> Array:
+    ) -> Any:
         self.evaluations += 1
         external = dict(zip(self.applied.keys, wrenches)) or None
         try:
@@ -157,7 +181,7 @@ class PeerRun:
     def _keep(self, t: float, at: Callable[[float], Array]) -> None:
         while len(self._rows) < len(self.times) and self.times[len(self._rows)] == t:
             q, v = self.equations.split(t, at(t))
-            tau, wrenches = self.equations.forces(t, q, v)
+            tau, wrenches = self.equations.all_forces(t, q, v)
             self._rows.append(
                 (np.concatenate([q, v, self._flows]), np.concatenate([tau, *wrenches]))
             )
@@ -171,7 +195,7 @@ class PeerRun:
         return Result.of_rows(
             s, self.equations.origin + self.times[:rows], np.reshape(y, (rows, s.nq + s.nv + R.FLOWS)),
             np.reshape(forces, (rows, s.nv + 6 * len(applied.keys))), applied.keys,
-            (), Statistics(self.steps, 0, self.equations.evaluations, seconds), message,
+            (), Statistics(self.steps, 0, self.equations.evaluations, seconds), message, applied.names,
         )  # fmt: skip
 
 

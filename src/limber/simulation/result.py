@@ -57,7 +57,7 @@ class PowerAudit:
     """The energy balance since the first row; every array is (n,), in J.  Printing it gives a table of the totals.
 
     energy : kinetic and potential energy.
-    work, external : the work of the torques, and of the external wrenches.
+    work, external : the work of the torques, those that prescribed motions take among them, and of the external wrenches.
     dissipation : the work of the dampers, the friction and the stops of modes and joints, which is negative.
     actions : the energy that the actions of events added in an instant.
     residual : the change of `energy` less all of these, which is the error of the integration.
@@ -105,6 +105,7 @@ class Result:
     external : {("body", node): (n, 6)}, the external wrenches.
     supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches, by dampers, friction and stops
         (negative) and by the actions of events.  It is integrated along the steps.
+    driven : the bodies whose joints moved as prescribed; tau has the torques that it took, and `driving` shows them.
 
     A slice selects rows and gives a Result again: result[10:20].
     """
@@ -119,6 +120,7 @@ class Result:
     message: str = ""
     external: Mapping[tuple[str, str | int | None], Array] = field(default_factory=dict)
     supplied: Array | None = None
+    driven: tuple[str, ...] = ()
 
     @staticmethod
     def of_rows(
@@ -130,13 +132,14 @@ class Result:
         events: tuple[Happened, ...] = (),
         statistics: Statistics = Statistics(0, 0, 0, 0.0),  # noqa: B008 (it is immutable)
         message: str = "",
+        driven: tuple[str, ...] = (),
     ) -> Result:
         """Make a result from rows of the engine: `y` has [q, v, supplied energy], `forces` has [tau, wrenches]."""
         nq, nv = system.nq, system.nv
         external = {key: forces[:, nv + 6 * i : nv + 6 * (i + 1)] for i, key in enumerate(keys)}
         return Result(
             system, t, y[:, :nq], y[:, nq : nq + nv], forces[:, :nv], events, statistics, message,
-            external, y[:, nq + nv :],
+            external, y[:, nq + nv :], driven,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -206,6 +209,11 @@ class Result:
         """The rates of the modal coordinates of a body, (n, modes)."""
         self.system.number(body)
         return self.v[:, self.system.layout[body].v_modes]
+
+    @property
+    def driving(self) -> dict[str, Array]:
+        """The torques that the joints of prescribed motion took, {"body": (n, dofs)}."""
+        return {body: self.tau[:, self.system.layout[body].v_joint] for body in self.driven}
 
     @property
     def wrenches(self) -> Array:

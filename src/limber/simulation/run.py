@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from limber import integrators, native
+from limber.assembly.pack import Packed
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.sweep import fastest_sweep
@@ -21,6 +22,7 @@ from limber.kernels import layout as L
 from limber.simulation.crossings import Crossings
 from limber.simulation.events import Event
 from limber.simulation.memory import implicit_sizes, side_by_side
+from limber.simulation.motions import DrivenJoint
 from limber.simulation.signals import SIGNATURE, Failures, Signal, callback
 
 #: What an evaluation costs in an implicit method compared with an explicit one, by the engine of the latter (`make
@@ -39,6 +41,7 @@ class Forces:
 
     keys, nodes : where each wrench acts, as (body, node) and as the kernels have it.
     failure : the first error of the functions behind them, or behind events.
+    driven : the joints of prescribed motion, whose forces follow from it.
     """
 
     torque: Signal
@@ -46,11 +49,21 @@ class Forces:
     keys: list[tuple]
     nodes: np.ndarray
     failure: Failures
+    driven: list[DrivenJoint]
 
     @property
     def signals(self) -> list[Signal]:
         """The torque and the wrenches."""
         return [self.torque, *self.wrenches]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The bodies whose joints are driven."""
+        return tuple(joint.body for joint in self.driven)
+
+    def packed(self, system: System) -> Packed:
+        """The system with its driven joints, as the kernels have it."""
+        return system.dynamics.with_driven(tuple(joint.row for joint in self.driven))
 
 
 @dataclass
@@ -107,22 +120,26 @@ class Run:
 
     def _prepare_memory(self, y: Array, events: int) -> None:
         """Make the arrays that the compiled code works on."""
-        packed, methods, forces = self.system.dynamics, self.settings.methods, self.forces
+        self._packed = self.forces.packed(self.system)
+        packed, methods, forces = self._packed, self.settings.methods, self.forces
         n, nv, const = len(y) + R.FLOWS, self.system.nv, packed.const
         rates = max(m.rates for m in methods)
         self._stateful = any(s.kind == R.CALLED for s in forces.signals)
         implicit = any(m.implicit for m in methods)
+        moving = len(forces.driven) > 0
+        values = [joint.coordinates + 2 * joint.speeds for joint in forces.driven]
         arrays, addresses = side_by_side(
             n, R.CLOCK, R.SHARED_SIZE, len(const), int(packed.topo[L.WORK_SIZE]), rates * n,
             2 * n + rates + R.STEP_SIZE + 5 * events, nv + 6 * len(forces.wrenches), nv, 3 * events,
-            *(implicit_sizes(self.system, self._stateful) if implicit else ()),
+            nv * moving, n * moving, sum(values), *(implicit_sizes(self.system, self._stateful) if implicit else ()),
         )  # fmt: skip
         (
             self.y, self.clock, self._shared, self._const, self._work, self._k, self._scratch, self._forces,
-            _applied, self._sides, *memory
+            _applied, self._sides, _parts, _spare, _motions, *memory
         ) = arrays  # fmt: skip
         (
-            _, _, self._shared_at, self._const_at, self._work_at, _, _, self._forces_at, self._applied_at, _, *_
+            _, _, self._shared_at, self._const_at, self._work_at, _, _, self._forces_at, self._applied_at, _,
+            self._parts_at, self._spare_at, self._motions_at, *_
         ) = addresses.tolist()  # fmt: skip
         self.y[: len(y)], self._const[:] = y, const
         self._memory = addresses[len(arrays) - len(memory) :]
@@ -142,23 +159,27 @@ class Run:
         clock[R.SAMPLE] = self.forces.torque.sample
         clock[R.NEEDS_RATE] = 1.0
         self._first_step = first
-        self._stops = np.array([*_stops(self.forces.signals, self.origin, length), np.inf])
+        self._stops = np.array([*_stops(self.forces, self.origin, length), np.inf])
 
     def _prepare_context(self, events: int) -> None:
         """Collect the addresses that the compiled code starts from."""
         system, wrenches = self.system, len(self.forces.wrenches)
-        packed, tau = system.dynamics, self._forces_at
-        rates, sweep = _rates(system, self.settings.engine)
+        packed, tau = self._packed, self._forces_at
+        rates, sweep = _rates(system, self.settings.engine, self.forces.names)
         self._signals = self._signal_records()
+        self._motions = self._motion_records()
+        apart = wrenches or self.forces.driven
         context = {
             R.TOPO: packed.topo.ctypes.data, R.CONST: self._const_at, R.CONST_SIZE: len(packed.const),
             R.WORK: self._work_at, R.SIGNALS: self._signals.ctypes.data, R.WRENCHES: wrenches,
-            R.TAU: tau, R.APPLIED: self._applied_at if wrenches else tau,
+            R.TAU: tau, R.APPLIED: self._applied_at if apart else tau,
             R.NODES: self.forces.nodes.ctypes.data if wrenches else 0, R.WRENCH_DATA: tau + self._values[0].nbytes,
             R.RATES: rates, R.FORCES: integrators.address("engine_forces"), R.SWEEP: sweep,
             R.MEMORY: self._memory.ctypes.data, R.EVENTS: events, R.SHARED: self._shared_at,
             R.DAMPING_BAND: _damping_band(system), R.STATEFUL: int(self._stateful),
             R.WRENCH_FORCES: native.address("wrench_sweep") if wrenches else 0,
+            R.MOTIONS: len(self.forces.driven), R.MOTION_RECORDS: self._motions.ctypes.data,
+            R.WRENCH_PARTS: self._parts_at, R.SPARE_RATES: self._spare_at,
         }  # fmt: skip
         self._context = np.array([context.get(i, 0) for i in range(R.CONTEXT)], dtype=np.int64)
 
@@ -182,6 +203,24 @@ class Run:
             }  # fmt: skip
             records.append([record[place] for place in range(R.SIGNAL)])
             value_at += value.nbytes
+        return np.array(records, dtype=np.int64)
+
+    def _motion_records(self) -> np.ndarray:
+        """The driven joints as `integrators.motions` reads them; their values lie behind each other."""
+        records, value_at = [], self._motions_at
+        first = len(self.forces.signals) + 2  # after the signals and the events
+        for number, joint in enumerate(self.forces.driven, first):
+            path, size = joint.path, joint.coordinates + 2 * joint.speeds
+            record = {
+                R.M_FUNCTION: joint.address, R.M_VALUE: value_at, R.M_NUMBER: number,
+                R.M_BODY: joint.row * L.COLUMNS, R.M_Q: joint.q.start, R.M_COORDINATES: joint.coordinates,
+                R.M_V: joint.v.start, R.M_SPEEDS: joint.speeds,
+            }  # fmt: skip
+            if path is not None:
+                record[R.M_KNOTS], record[R.M_KNOTS_COUNT] = path.knots.ctypes.data, len(path.knots)
+                record[R.M_PIECES] = path.pieces.ctypes.data
+            records.append([record.get(place, 0) for place in range(R.MOTION)])
+            value_at += size * self._values[0].itemsize
         return np.array(records, dtype=np.int64)
 
     @property
@@ -218,7 +257,9 @@ class Run:
     def cost_of(self, method: Method) -> float:
         """What an evaluation costs in a method; the unit is the dynamics of one speed in an explicit method."""
         dynamics = IMPLICIT_COST[self.settings.engine] if method.implicit else 1.0
-        return dynamics * self.system.nv + PYTHON_COST * any(s.python for s in self.forces.signals)
+        called = any(s.python for s in self.forces.signals)
+        called = called or any(joint.python for joint in self.forces.driven)
+        return dynamics * self.system.nv + PYTHON_COST * called
 
     def _prepare(self, method: Method) -> None:
         """Load the code that a method needs; it is compiled if this machine has not done so yet."""
@@ -248,8 +289,10 @@ class Run:
         number = int(self._shared[R.FAULT])
         if number:  # it is a compiled function; those in Python raise errors of their own
             t, element = self._shared[[R.FAULT_TIME, R.FAULT_PART]]
-            signal = self.forces.signals[number - 1]
-            raise signal.not_finite(self.system, float(self.origin + t), int(element))
+            named = [*self.forces.signals, None, *self.forces.driven]  # the events are the None
+            source = named[number - 1]
+            assert source is not None
+            raise source.not_finite(self.system, float(self.origin + t), int(element))
 
     def start(self) -> None:
         """Evaluate the forces at the start and, if an output is due there, write its row."""
@@ -263,6 +306,8 @@ class Run:
         if self.forces.torque.kind == R.SAMPLED:  # the call above was its first sample
             self.clock[R.SAMPLES] = 1.0
             self.clock[R.NEXT_SAMPLE] = self.clock[R.SAMPLE]
+        if self.forces.driven:
+            self.rates(self.origin, y)  # this finds the forces of the driven joints
         if self.outputs.t.size and self.outputs.t[0] == 0.0:
             self.outputs.y[0] = self.y
             self.outputs.forces[0] = self._forces
@@ -298,15 +343,16 @@ class Run:
         )
 
 
-def _stops(signals: list[Signal], origin: float, length: float) -> Sequence[float]:
-    """The times at which steps end: at corners of signals, and just before and after jumps.
+def _stops(forces: Forces, origin: float, length: float) -> Sequence[float]:
+    """The times at which steps end: at corners of signals and of motions, and just before and after jumps.
 
     All but the shortest steps then lie on one side of a jump, no matter to which side the value at the jump belongs.
     """
-    if not any(s.corners.size for s in signals):
+    breaks = [joint.breaks for joint in forces.driven]
+    corners = np.concatenate([*(s.corners for s in forces.signals), *breaks]) - origin
+    if not corners.size:
         return []
-    corners = np.concatenate([s.corners - origin for s in signals])
-    jumps = np.concatenate([s.jumps - origin for s in signals])
+    jumps = np.concatenate([*(s.jumps for s in forces.signals), *breaks]) - origin
     stops = np.unique(
         [*corners, *(jumps - DISTANCE_FROM_JUMPS * length), *(jumps + DISTANCE_FROM_JUMPS * length)]
     )
@@ -327,10 +373,10 @@ def _damping_band(system: System) -> int:
     return band
 
 
-def _rates(system: System, engine: str) -> tuple[int, int]:
+def _rates(system: System, engine: str, driven: tuple[str, ...]) -> tuple[int, int]:
     """The addresses of the rates of the state, and of the forward dynamics that they call."""
     if engine == "generated":
         from limber.codegen.rates import address  # noqa: PLC0415
 
-        return address(system), 0
+        return address(system, driven), 0
     return integrators.address("engine_rates"), native.address(f"{fastest_sweep(system)}_sweep")

@@ -198,7 +198,17 @@ def _called(
 
 
 def _compiled(made: Signal, function: Any) -> bool:
-    """Make a signal of a compiled function, by `numba.cfunc` or ctypes; returns whether it is one."""
+    """Make a signal of a compiled function; returns whether it is one."""
+    address = compiled_function(made.name, function)
+    if not address:
+        return False
+    _broken(made, function)
+    made.kind, made.address, made.keep = CALLED, address, function
+    return True
+
+
+def compiled_function(name: str, function: Any) -> int:
+    """The address of a compiled function, made by `numba.cfunc` or ctypes; 0 if it is none."""
     if isinstance(function, _FUNCTION):
         arguments: tuple = tuple(function.argtypes or ())
         result = function.restype
@@ -218,20 +228,16 @@ def _compiled(made: Signal, function: Any) -> bool:
         fits = signature == types.void(types.float64, pointer, pointer, pointer)
         has, address = f"the signature {signature}", function.address
     else:
-        return False
+        return 0
     if not address:
-        raise ArgumentValueError(
-            f"{made.name} is a NULL pointer; give a compiled function, {IN_C}."
-        )
+        raise ArgumentValueError(f"{name} is a NULL pointer; give a compiled function, {IN_C}.")
     if not fits:
         raise ArgumentTypeError(
-            f"{made.name} is a compiled function with {has}; it must be {IN_C}, which writes its result to `out`: "
+            f"{name} is a compiled function with {has}; it must be {IN_C}, which writes its result to `out`: "
             "numba.cfunc(types.void(types.float64, *[types.CPointer(types.float64)] * 3)), or a ctypes function with "
             "argtypes [c_double, c_void_p, c_void_p, c_void_p] and restype None."
         )
-    _broken(made, function)
-    made.kind, made.address, made.keep = CALLED, address, function
-    return True
+    return address
 
 
 def callback(system: System, function: Any, failure: list[BaseException], size: int):

@@ -22,6 +22,7 @@ from limber.integrators.method_record import Method
 from limber.integrators.methods import method_named, method_names
 from limber.simulation.endless import Repetitions, endless
 from limber.simulation.events import Event, Happened
+from limber.simulation.motions import AGREES, driven_joints, refuse_unsteady, start_on
 from limber.simulation.peers import PEERS, by_peer
 from limber.simulation.progress import Progress, interrupted
 from limber.simulation.result import Result, Statistics
@@ -44,6 +45,7 @@ def simulate(
     v0: ArrayLike | None = None,
     torque: Any = None,
     external: Mapping[tuple[str, str | int | None], Any] | None = None,
+    motion: Mapping[str, Any] | None = None,
     t_eval: ArrayLike | None = None,
     every: float | None = None,
     t0: float = 0.0,
@@ -69,6 +71,12 @@ def simulate(
         between.  A function may have `breaks`, an array of the times at which it jumps or bends: steps end there.
     external : {("body", node): wrench}, forces on nodes from outside: [moment, force] in world axes, constant (6,),
         a `Table` of 6 columns, a function (t, q, v) -> (6,), or a compiled one, as for torque.
+    motion : {"body": trajectory}, the joints of these bodies move as prescribed, whatever acts on them; all others as their
+        forces make them.  A `Trajectory`, at the times of the simulation, or a function t -> (position, velocity,
+        acceleration): the coordinates of the joint in q, its speeds in v, and the rates of these; a function may have
+        `breaks`, as for torque.  A compiled function writes these numbers one after the other to `out`.  The initial state
+        of these joints is that of the motion; a q0 or v0 that differs from it is refused.  `Result.tau` has the whole
+        torque that the motion takes, whatever `torque` gives for these joints.
     t_eval, every : the output times, or the interval between them (the last output is at t_end in any case); by default
         501 times.
     rtol, atol : tolerances of the adaptive methods on every element of q and v, per step.
@@ -120,7 +128,9 @@ def simulate(
     if progress is not None and not isinstance(progress, bool):
         raise ArgumentTypeError(f"progress must be True, False or None, got {shown(progress)}.")
     listed = _events(events)
-    forces = _forces(system, torque, external)
+    forces = _forces(system, torque, external, motion)
+    start_on(forces.driven, system, start, q, v, (q0 is not None, v0 is not None))
+    refuse_unsteady(forces.driven, system, start, end, q)
     warn_outside_limits(
         system,
         q,
@@ -175,14 +185,15 @@ def _methods(method: Any) -> tuple[Method, ...]:
     return tuple(method_named(name) for name in names)
 
 
-def _forces(system: System, torque: Any, external: Any) -> Forces:
-    """The torque and the wrenches in the form that `Run` takes."""
+def _forces(system: System, torque: Any, external: Any, motion: Any = None) -> Forces:
+    """The torque, the wrenches and the motions in the form that `Run` takes."""
     failure = Failures()
     made = torque_signal(system, torque, failure)
     nodes = node_pairs(system, system.dynamics, external)
     keys = list(external or ())
     wrenches = [wrench_signal(system, key, external[key], failure) for key in keys]
-    return Forces(made, wrenches, keys, nodes, failure)
+    driven = driven_joints(system, motion, failure)
+    return Forces(made, wrenches, keys, nodes, failure, driven)
 
 
 def _integrated(run: Run, listed, span, progress, store=lambda run: None) -> Result:
@@ -277,7 +288,7 @@ def _with_last(result: Result, run: Run) -> Result:
     if len(result) and result.t[-1] >= run.t:
         result = result[:-1]
     s = result.system
-    if run.forces.torque.kind != R.SAMPLED:
+    if run.forces.torque.kind != R.SAMPLED or run.forces.driven:
         run.rates(run.t, run.state)  # this evaluates the forces at the event
     y, forces = run.y.copy()[None], run.force_row.copy()[None]
     last = Result.of_rows(
@@ -289,6 +300,7 @@ def _with_last(result: Result, run: Run) -> Result:
         result.events,
         result.statistics,
         result.message,
+        run.forces.names,
     )
     return result.followed_by(last)
 
@@ -299,7 +311,7 @@ def _result(run: Run, happened, began: float, message: str) -> Result:
     statistics = Statistics(steps, rejected, evaluations, time.perf_counter() - began)
     return Result.of_rows(
         run.system, run.origin + out.t[:rows], out.y[:rows], out.forces[:rows], run.forces.keys,
-        tuple(happened), statistics, message,
+        tuple(happened), statistics, message, run.forces.names,
     )  # fmt: skip
 
 
@@ -332,7 +344,16 @@ def _acted(run: Run, event: Event) -> bool:
         raise ArgumentTypeError(f'{what} must return None, "stop" or (q, v), got {shown(answer)}.')
     q, v = answer
     before = _energy(s, y)
-    y[:] = np.concatenate([_coordinates(s, f"q of {what}", q), _speeds(s, f"v of {what}", v)])
+    changed = np.concatenate([_coordinates(s, f"q of {what}", q), _speeds(s, f"v of {what}", v)])
+    for joint in run.forces.driven:
+        for part in (joint.q, slice(s.nq + joint.v.start, s.nq + joint.v.stop)):
+            if not np.allclose(changed[part], y[part], rtol=AGREES, atol=AGREES):
+                raise ArgumentValueError(
+                    f"{what} changes the joint of body {joint.body!r}, whose motion is prescribed: leave its part of q and "
+                    "v as it is."
+                )
+            changed[part] = y[part]
+    y[:] = changed
     run.y[len(y) + R.ACTION_WORK] += _energy(s, y) - before
     return False
 

@@ -140,7 +140,9 @@ class Reduction:
             return np.zeros(0), np.zeros((self.M.shape[0], 0)), np.zeros(0)
         flexibility: Callable[[Array], Array] = support.elastic
         if self.method == "craig-bampton":
-            flexibility = support.constrained(self.rows.stacked(self.interface))
+            rows = self.rows.stacked(self.interface)
+            self._refuse_without_interior(rows)
+            flexibility = support.constrained(rows)
         elif choice.part is not None and support.rigid.shape[1]:
             raise ArgumentValueError(
                 'modes={"effective_mass": ...} needs a structure that is held: modes of a free one do not react to '
@@ -148,6 +150,19 @@ class Reduction:
             )
         modes = self.lowest_modes(flexibility)
         return chosen_modes(choice, modes, self.effective_mass, self.progress.of("computing modes"))
+
+    def _refuse_without_interior(self, rows: sp.csr_array) -> None:
+        """Refuse modes of a structure none of whose freedoms is left if its interface nodes are held too."""
+        free = np.flatnonzero(self.structure.active.ravel() & ~self.held())
+        if (
+            rows.shape[0] >= free.size
+            and np.linalg.matrix_rank(rows[:, free].toarray()) == free.size
+        ):
+            raise ModelError(
+                "with its interface nodes held the structure has no modes: all of its freedoms are those of supports and "
+                "interface nodes. Ask for modes=0, which leaves the shapes of the interface nodes (static condensation), "
+                "or divide the structure more finely."
+            )
 
     def lowest_modes(self, flexibility: Callable[[Array], Array]) -> LowestModes:
         """The iteration that finds modes of the structure with its loads."""

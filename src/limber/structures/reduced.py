@@ -80,7 +80,7 @@ class ReducedStructure(ReducedModel):
         if not self.work.clamped:
             return None
         support = self.work.support_of_loads(self.work.support())
-        rows = self.work.rows.rows(s.node(node))[:3]
+        rows = self.work.rows.rows(self.work.places.number(node, "node"))[:3]
         u = support.static((rows.T @ (self.axes.T @ direction))[:, None])[:, 0]
         S = (-geometric_stiffness(s, u)).tocsr()
         factors, _, _ = lowest_factors(s.K, S, support, 1, lambda part: None)

@@ -11,8 +11,8 @@ import sympy as sp
 
 from limber.assembly import Assembly
 from limber.checks import integer, listed, number, shown, whole
-from limber.dynamics.closed import refuse_closures
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
+from limber.symbolic.closures import refuse_changing
 from limber.symbolic.compact import compact, with_numbers
 from limber.symbolic.exact import expression, matrix
 from limber.symbolic.functions import Functions
@@ -20,6 +20,7 @@ from limber.symbolic.kinematics import configuration_matrix
 from limber.symbolic.model import Model
 from limber.symbolic.names import Naming, symbol_named
 from limber.symbolic.poincare import Poincare
+from limber.symbolic.reduced import Reduced, chosen_speeds
 
 
 def equations(
@@ -32,6 +33,9 @@ def equations(
     floats: bool | None = None,
 ) -> Equations:
     """The equations of motion of an assembly in closed form: M pdot + C p + G + R = Q_p, qdot = V p.
+
+    Those of a closed assembly have multipliers: M pdot + C p + G + R = Q_p + A^T lambda, A pdot + a0 = 0, where A p is
+    the rate of the position constraints `residual`; `Equations.reduced` has none.
 
     Parameters
     ----------
@@ -57,7 +61,7 @@ def equations(
         raise ArgumentTypeError(
             f"assembly must be an Assembly, not built, got {shown(assembly)}. Equations are derived from the description."
         )
-    refuse_closures(assembly, "lb.symbolic.equations")
+    refuse_changing(assembly)
     if not assembly.attachments:
         raise ModelError(f"assembly {assembly.name!r} is empty: attach at least one body.")
     if not any(i.joint.dofs + i.body.modes for i in assembly.attachments.values()):
@@ -109,6 +113,12 @@ class _Derivation:
         """M, C, G, F, R or the potential."""
         if name == "R":
             return sp.Matrix([with_numbers(x, self.floats) for x in self.resistance])
+        if name in ("A", "a0", "residual"):
+            rows = self.poincare.rows
+            found = {"A": rows.A, "a0": rows.bias[:, None], "residual": rows.residual[:, None]}[
+                name
+            ]
+            return sp.Matrix(*found.shape, [compact(x, self.floats) for x in found.flat])
         names = {"M": "mass", "C": "coriolis", "G": "gradient", "F": "force"}
         value = getattr(self.poincare, names.get(name, name))
         if name == "potential":
@@ -132,6 +142,7 @@ class _Derivation:
         """The symbols and functions of parameters in M, C, G, R, the potential and V."""
         derived = self.framed
         parts = [derived.mass, derived.coriolis, derived.gradient, np.array([derived.potential])]
+        parts += [derived.rows.A, derived.rows.residual]
         used = {i for part in parts for x in part.flat for i in x.used()}
         expressions = derived.model.ring.expressions
         inner = {
@@ -209,6 +220,8 @@ class Configurations(Mapping):
 class Equations:
     """M(q) pdot + C(q, p) p + G(q) + R(q, p) = Q_p with qdot = V(q) p; every part a SymPy object.
 
+    Closures add A^T lambda to the right side and A pdot + a0 = 0 to the equations; see `A`.
+
     Parts are derived when first asked for.  `C` is the Levi-Civita (Christoffel) form: dM/dt - 2 C is
     antisymmetric but for the damping of flexible bodies and joints, which C contains; `G` has gravity and the
     elastic forces; `R` has the friction and the stops of joints and is zero without them.  `lagrange` is true where V = I: then these are Lagrange's equations.
@@ -261,6 +274,57 @@ class Equations:
         return self._change(self._source.part("potential"))
 
     @cached_property
+    def A(self) -> sp.Matrix:
+        """The closure rows, m x n: the closures allow speeds with A p = 0; none (0 x n) without closures.
+
+        They are the derivatives of the `residual`, closure by closure in the order of the assembly, without rows that
+        nothing moves; `row_names` says which closure each of them belongs to.
+        """
+        return self._change(self._source.part("A"))
+
+    @cached_property
+    def a0(self) -> sp.Matrix:
+        """The accelerations of the closure rows at zero pdot, m x 1: A pdot + a0 = 0."""
+        return self._change(self._source.part("a0"))
+
+    @cached_property
+    def residual(self) -> sp.Matrix:
+        """The position constraints, m x 1, which are zero where the closures are met; A p is their rate.
+
+        Displacements are from end a to end b in world axes where the cut joint allows none, else along the rows of
+        `lb.constraint_residual`, as rotations are.
+        """
+        return self._change(self._source.part("residual"))
+
+    @property
+    def row_names(self) -> list[str]:
+        """The closure of each row of A."""
+        return list(self.poincare.rows.names)
+
+    @property
+    def multipliers(self) -> sp.Matrix:
+        """lambda, m x 1: what the closures exert on their ends b, along the rows; a relation, on its terms.
+
+        The force of a joint that allows no displacement has world axes.
+        """
+        names = self.row_names
+        count: dict[str, int] = {}
+        found = []
+        for name in names:
+            count[name] = count.get(name, 0) + 1
+            number = count[name] if names.count(name) > 1 else ""
+            found.append(sp.Symbol(f"lambda{number}_{name}"))
+        return sp.Matrix(len(found), 1, found)
+
+    def reduced(self, independent: Any) -> Reduced:
+        """The equations in independent speeds u, without multipliers; p = N u.
+
+        independent : names or symbols of as many speeds as there are freedoms, from which the closures determine the
+            others.  The closure rows must be independent.
+        """
+        return Reduced(self, chosen_speeds(self, independent), self._change)
+
+    @cached_property
     def V(self) -> sp.Matrix:
         """Kinematic matrix, n x n: qdot = V p (Eq. (39))."""
         return self._change(self._source.kinematic())
@@ -296,6 +360,11 @@ class Equations:
         frames = {i: x.expand() for i, x in model.frames.items()}
         expressions = enumerate(model.ring.expressions)
         return [self._change(frames.get(i, x)) for i, x in expressions]
+
+    @property
+    def floats(self) -> bool | None:
+        """How coefficients are printed; see `equations`."""
+        return self._source.floats
 
     @property
     def poincare(self) -> Poincare:
@@ -369,8 +438,10 @@ class Equations:
         show = lambda x: sp.latex(x, **settings)  # noqa: E731
         rate = r"\dot{p}"
         resisting = not self.R.is_zero_matrix
+        closed = bool(self.row_names)
+        ends = rf" + A^T \lambda, \quad A {rate} + a_0 = 0" if closed else ""
         lines = [
-            rf"M {rate} + C p + G{' + R' * resisting} = Q_p, \quad \dot{{q}} = V p",
+            rf"M {rate} + C p + G{' + R' * resisting} = Q_p{ends}, \quad \dot{{q}} = V p",
             rf"q = {show(self.q.T)}^T, \quad p = {show(self.p.T)}^T",
             rf"M = {show(self.M)}",
             rf"C p = {show(self.F)}",
@@ -378,6 +449,9 @@ class Equations:
             *([rf"R = {show(self.R)}"] if resisting else []),
             rf"V = {show(self.V)}",
         ]
+        if closed:
+            lines += [rf"A = {show(self.A)}", rf"a_0 = {show(self.a0)}"]
+            lines.append(rf"{show(self.residual)} = 0")
         return "\\begin{gathered}\n" + " \\\\\n".join(lines) + "\n\\end{gathered}"
 
     def _repr_latex_(self) -> str:
@@ -386,8 +460,9 @@ class Equations:
     def __str__(self):
         kind = "Lagrange's" if self.lagrange else "Poincare's"
         resistance = "" if self.R.is_zero_matrix else " + R"
+        closed = " + A^T lambda, A pdot + a0 = 0" if self.row_names else ""
         lines = [
-            f"{kind} equations of {self.name!r}: M pdot + C p + G{resistance} = Q_p, qdot = V p",
+            f"{kind} equations of {self.name!r}: M pdot + C p + G{resistance} = Q_p{closed}, qdot = V p",
             f"q = {list(self.q)}",
             f"p = {list(self.p)}",
         ]
@@ -399,6 +474,10 @@ class Equations:
                     lines.append(f"M[{i}, {j}] = {self.M[i, j]}")
         for letter, column in (("(C p)", self.F), ("G", self.G), ("R", self.R)):
             lines += [f"{letter}[{i}] = {x}" for i, x in enumerate(column) if x != 0]
+        for i, name in enumerate(self.row_names):
+            row = [f"A[{i}, {j}] = {x}" for j, x in enumerate(self.A[i, :]) if x != 0]
+            lines += [f"0 = {self.residual[i]}  ({name})", *row]
+            lines += [f"a0[{i}] = {self.a0[i]}"] if self.a0[i] != 0 else []
         if not self.lagrange:
             lines += [f"V = {self.V.tolist()}"]
         return "\n".join(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 class Functions:
     """M(q), C(q, p), F(q, p) = C p, G(q), R(q, p), V(q), potential(q) and pdot(q, p, Q_p) with numbers.
+
+    With closures also residual(q), A(q), a0(q, p) and multipliers(q, p, Q_p).
 
     The sines, cosines and other functions of q are computed once a call, by code that SymPy generates; the
     entries are sums of products of them.
@@ -65,15 +68,41 @@ class Functions:
         """Kinematic matrix (n, n)."""
         return np.array(self._kinematic(self._numbers("q", q), *self._rest), dtype=float)
 
+    def residual(self, q) -> np.ndarray:
+        """The position constraints of the closures (m,)."""
+        return self._part("rows.residual", q)
+
+    def A(self, q) -> np.ndarray:
+        """The closure rows (m, n)."""
+        return self._part("rows.A", q)
+
+    def a0(self, q, p) -> np.ndarray:
+        """The accelerations of the closure rows at zero pdot (m,)."""
+        return self._part("rows.bias", q, p)
+
     def pdot(self, q, p, Q_p) -> np.ndarray:
-        """The accelerations M^-1 (Q_p - C p - G - R)."""
-        forces = self._numbers("Q_p", Q_p)
-        return np.linalg.solve(self.M(q), forces - self.F(q, p) - self.G(q) - self.R(q, p))
+        """The accelerations: M^-1 (Q_p - C p - G - R), and what the closures add to them."""
+        return self._solved(q, p, Q_p)[0]
+
+    def multipliers(self, q, p, Q_p) -> np.ndarray:
+        """The multipliers lambda of the closure rows (m,); those of least size if the rows are dependent."""
+        return self._solved(q, p, Q_p)[1]
+
+    def _solved(self, q, p, Q_p) -> tuple[np.ndarray, np.ndarray]:
+        """pdot and lambda of M pdot + F + G + R = Q_p + A^T lambda, A pdot + a0 = 0."""
+        forces = self._numbers("Q_p", Q_p) - self.F(q, p) - self.G(q) - self.R(q, p)
+        M, A = self.M(q), self.A(q)
+        free = np.linalg.solve(M, forces)
+        if not len(A):
+            return free, np.zeros(0)
+        moved = np.linalg.solve(M, A.T)
+        multipliers = np.linalg.lstsq(A @ moved, -(A @ free + self.a0(q, p)), rcond=1e-12)[0]
+        return free + moved @ multipliers, multipliers
 
     def _part(self, name: str, q, p=None) -> np.ndarray:
         poincare = self._poincare
         if name not in self._polynomials:
-            entries = np.atleast_1d(np.array(getattr(poincare, name), dtype=object))
+            entries = np.atleast_1d(np.array(attrgetter(name)(poincare), dtype=object))
             self._polynomials[name] = SumsOfProducts(poincare.model.ring, entries)
         speeds = np.zeros(len(self._equations.p)) if p is None else p
         values = self._generators(self._numbers("q", q), self._numbers("p", speeds), *self._rest)
@@ -91,7 +120,7 @@ class Functions:
     def _generators(self):
         """Values of the generators of the polynomials."""
         e = self._equations
-        for part in ("mass", "coriolis", "gradient", "potential"):
+        for part in ("mass", "coriolis", "gradient", "potential", "rows"):
             getattr(self._poincare, part)  # brings in every generator
         known = {*e.q, *e.p, *self._values}
         # a parameter that acts on nothing, such as the mass centre of a body that only slides, has no value

@@ -9,6 +9,7 @@ import numpy as np
 import sympy as sp
 
 from limber.assembly import Assembly
+from limber.assembly.loops import with_closures
 from limber.assembly.pack import Attachment, pack
 from limber.checks import shown
 from limber.errors import ArgumentValueError
@@ -57,9 +58,12 @@ class Model:
             joint = symbolic_joint(item.joint, naming.joint_coordinates(item.name))
             self.items.append(replace(item, joint=joint))
             self.joints[item.name] = joint
-        packed = pack(self.items, assembly.gravity, False, align=False)
-        self.packed, self.records = packed, packed.records
         self.numbers = {item.name: (k + 1) * L.COLUMNS for k, item in enumerate(self.items)}
+        tree = pack(self.items, assembly.gravity, False, align=False)
+        bodies = {name: k // L.COLUMNS for name, k in self.numbers.items()}
+        self.closures = tuple(assembly.closures)
+        packed = with_closures(tree, tuple(assembly.closures.values()), {"world": 0} | bodies)
+        self.packed, self.records = packed, packed.records
         const, self.values = name_constants(packed, self.items, named)
         self._refuse_taken(naming)
         self.topo, const = without_resistance(packed.topo, const)

@@ -20,6 +20,7 @@ import numpy as np
 
 from limber.assembly import modal
 from limber.kernels import layout as L
+from limber.symbolic.closures import ClosureRows
 from limber.symbolic.kernels import KERNELS
 from limber.symbolic.model import Model
 from limber.symbolic.physics import records
@@ -121,6 +122,15 @@ class Poincare:
         G = np.empty(self.model.size, dtype=object)
         G[:] = [self._finished(slopes.get(k, zero)) for k in range(len(G))]
         return G
+
+    @cached_property
+    def rows(self) -> ClosureRows:
+        """The rows of the closures."""
+        found = ClosureRows(self.model)
+        for part in (found.residual, found.A, found.bias):
+            for at, x in np.ndenumerate(part):
+                part[at] = self._finished(x)
+        return found
 
     def pose(self, body: str, node: int | None) -> np.ndarray:
         """R by rows and position of a node in the world."""

@@ -235,6 +235,13 @@ class Polynomial:
 
     __rmul__ = __mul__
 
+    def __truediv__(self, other):
+        """The quotient by a number, or by a polynomial that is one."""
+        by = self.coerce(other)
+        if not by.is_number():
+            raise TypeError("a polynomial can be divided by a number only.")
+        return self * Fraction(by.den, by.terms[0])
+
     def __pow__(self, exponent: int):
         result = self.ring.one
         for _ in range(exponent):

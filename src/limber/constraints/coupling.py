@@ -1,0 +1,97 @@
+"""Primary and secondary systems: arms and the object that they hold, as one system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from limber.assembly import Assembly, System
+from limber.checks import shown
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
+
+#: How arms are given.
+ARMS = 'a list of systems, of ("name", system) pairs, or a dict of systems by name'
+
+
+def couple(arms, obj, closures: Iterable = (), *, name: str = "coupled") -> System:
+    """Arms and the object that they hold as one System: its bodies are called arm1/link2, object/panel and so on.
+
+    The systems are put side by side as they are: their bodies are neither built nor packed again.  q and v are those of
+    the arms, in order, and of the object.  Grasp, release and exchange change only the closures, by
+    `System.closed_by`.
+
+    Parameters
+    ----------
+    arms : systems or assemblies, a list of them; they are called arm1, arm2, ...  A dict, or a list of (name, system)
+        pairs, gives other names.
+    obj : the system that they hold, or a pair ("name", system); called object.  Several objects go into one assembly.
+    closures : what joins them, beside their own: (end_a, end_b, joint), (end_a, end_b, joint, name) or dicts with the
+        arguments of `Assembly.close`; bodies under the names they have here.  Grasp models such as `lb.SoftFinger` are
+        joints; their end a is on the arm, end b on the object.
+    name : of the system.
+    """
+    parts = {part: _built(part, system) for part, system in _named(arms, obj)}
+    _refuse_different(parts)
+    if not isinstance(name, str) or not name:
+        raise ArgumentTypeError(f"name must be a non-empty string, got {shown(name)}.")
+    together = System.side_by_side(name, parts)
+    given = list(closures) if isinstance(closures, list | tuple) else closures
+    if not given:
+        return together
+    if not isinstance(given, list):
+        raise ArgumentTypeError(f"closures must be a list of closures, got {shown(closures)}.")
+    return together.closed_by([*together.closures.values(), *given])
+
+
+def _named(arms, obj) -> list[tuple[str, object]]:
+    """(name, system) of the arms and of the object, in order; names are checked."""
+    if isinstance(arms, Mapping):
+        named = list(arms.items())
+    elif isinstance(arms, list | tuple):
+        named = [
+            each if isinstance(each, tuple) and len(each) == 2 else (f"arm{i}", each)
+            for i, each in enumerate(arms, start=1)
+        ]
+    else:
+        raise ArgumentTypeError(f"arms must be {ARMS}; got {shown(arms)}.")
+    if not named:
+        raise ArgumentValueError("arms is empty: give at least one system.")
+    named.append(obj if isinstance(obj, tuple) and len(obj) == 2 else ("object", obj))
+    found = set()
+    for part, _ in named:
+        if not isinstance(part, str) or not part or part == "world" or "/" in part:
+            raise ArgumentValueError(
+                f'the name of an arm or object must be a word other than "world", without a slash; got {shown(part)}.'
+            )
+        if part in found:
+            raise ArgumentValueError(
+                f"two systems are called {part!r}: give each of them a name of its own, as in couple({{'left': arm, ...}}, ...)."
+            )
+        found.add(part)
+    return named
+
+
+def _built(part: str, system) -> System:
+    if isinstance(system, Assembly):
+        return system.build()
+    if not isinstance(system, System):
+        raise ArgumentTypeError(
+            f"{part} must be a System or an Assembly, got {shown(system)}. arms is {ARMS}."
+        )
+    return system
+
+
+def _refuse_different(parts: Mapping[str, System]) -> None:
+    """Refuse systems of different gravity or fidelity."""
+    lead, first = next(iter(parts.items()))
+    for part, system in parts.items():
+        if not np.array_equal(system.gravity, first.gravity):
+            raise ModelError(
+                f"couple: {lead} has gravity {first.gravity.tolist()} and {part} has {system.gravity.tolist()}. Systems that "
+                "act on each other share one gravity: build them with the same."
+            )
+        if system.fidelity != first.fidelity:
+            raise ModelError(
+                f"couple: {lead} has fidelity {first.fidelity!r} and {part} has {system.fidelity!r}: build them with the same."
+            )

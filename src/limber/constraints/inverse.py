@@ -1,0 +1,28 @@
+"""The inverse mass matrix of a closed system."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.constraints.residual import check_closed
+from limber.dynamics.evaluate import vectors
+from limber.dynamics.rows import row_space
+
+
+def constrained_inverse(system: System, q: ArrayLike) -> Array:
+    """W = M^{-1} - M^{-1} A^T (A M^{-1} A^T)^+ A M^{-1}, by which accelerations of a closed system follow forces.
+
+    q (..., nq) -> (..., nv, nv): a change of tau by dtau changes vdot by W dtau.  W is symmetric and positive semidefinite,
+    its rank is the number of freedoms, A W = 0 and W M W = W.  With T the basis of `lb.freedoms`, it is T T^T.  Closures
+    may be redundant.  O(N^3) in each state; `mass_matrix` is that of the tree.
+    """
+    check_closed(system, "constrained_inverse")
+    batch, (states,) = vectors(system, q=(q, system.nq))
+    found = np.empty((len(states), system.nv, system.nv))
+    for i, state in enumerate(states):
+        T = row_space(system, state).basis
+        found[i] = T @ T.T
+    return found.reshape(*batch, system.nv, system.nv)

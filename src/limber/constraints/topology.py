@@ -1,0 +1,255 @@
+"""Changes of topology: closures that become active or inactive, joints that are locked or unlocked.
+
+A change is a value.  It makes a new system and a new state of an old system and state; the tree of the system is shared
+and nothing of it is built again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.closures import Closure, End, Relation
+from limber.assembly.given_closures import given_closure
+from limber.assembly.system import System
+from limber.checks import Array, listed, number, numbers, suggestion
+from limber.constraints.ends import end_pose, node_pose
+from limber.constraints.impulses import impulse
+from limber.constraints.projection import project
+from limber.dynamics.closing import worst
+from limber.dynamics.evaluate import check_system, evaluated
+from limber.errors import ArgumentValueError, DynamicsError
+from limber.joints import CompoundJoint, Fixed, Joint, Prismatic
+from limber.kernels import layout as L
+
+#: Closures whose ends are apart by more than this, in m or rad, are not attached unless in place.
+APART = 1e-6
+#: The closures that lock a joint are called LOCK + the name of the body.
+LOCK = "lock of "
+
+
+@dataclass(frozen=True, eq=False)
+class Changed:
+    """What a change of topology makes of a system and a state.
+
+    system : with the closures that are active now.
+    q, v : the state after the change.
+    wrenches : the impulses of all active closures, as `lb.impulse` gives them; empty where nothing jumped.
+    """
+
+    system: System
+    q: Array
+    v: Array
+    wrenches: dict[str, Array] = field(default_factory=dict)
+
+
+class Change:
+    """Base of the changes of topology."""
+
+    def __call__(
+        self,
+        system: System,
+        q: ArrayLike,
+        v: ArrayLike,
+        known: Mapping[str, Closure | Relation] | None = None,
+    ) -> Changed:
+        """The changed system and state.
+
+        known : closures that may be named though they are not active; those of the system by default.
+        """
+        check_system(system)
+        q, v = (
+            numbers(name, x, f"({size},)")
+            for name, x, size in (("q", q, system.nq), ("v", v, system.nv))
+        )
+        for name, x, size in (("q", q, system.nq), ("v", v, system.nv)):
+            if x.shape != (size,):
+                raise ArgumentValueError(f"{name} must have shape ({size},), got {x.shape}.")
+        return self._changed(system, q, v, system.closures if known is None else known)
+
+    def _changed(self, system: System, q: Array, v: Array, known: Mapping) -> Changed:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Attach(Change):
+    """A closure becomes active; see `attach`."""
+
+    closure: object
+    in_place: bool = False
+    restitution: float = 0.0
+
+    def _changed(self, system: System, q: Array, v: Array, known: Mapping) -> Changed:
+        closure = self._closure(system, known)
+        if closure.name in system.closures:
+            raise ArgumentValueError(
+                f"attach: the closure {closure.name!r} is active already. Release it first, or give the new one another name."
+            )
+        if self.in_place:
+            if isinstance(closure, Relation):
+                closure = replace(closure, value=_sum(closure, system, q))
+            else:
+                closure = placed(closure, system, q)
+        closed = system.closed_by([*system.closures.values(), closure])
+        off = evaluated(closed, "violations", (q,))
+        if np.abs(off).max() > APART:
+            raise DynamicsError(
+                f"attach: the ends are not together: {worst(closed, off)}. Bring them together first, or attach them where they "
+                "are with in_place=True."
+            )
+        jump = impulse(closed, q, v, self.restitution)
+        if self.restitution > 0.0:  # the ends part again
+            return Changed(system, q, jump.v, jump.wrenches)
+        q_met, v_met = project(closed, q, jump.v)
+        return Changed(closed, q_met, v_met, jump.wrenches)
+
+    def _closure(self, system: System, known: Mapping) -> Closure | Relation:
+        if not isinstance(self.closure, str):
+            return given_closure(self.closure, system.attachments, {*known, *system.closures})
+        if self.closure not in known:
+            raise ArgumentValueError(
+                f"attach: there is no closure {self.closure!r}.{suggestion(self.closure, known)} Known are: "
+                f"{listed(known) or 'none'}. A new one is given with its ends and its joint."
+            )
+        return known[self.closure]
+
+
+@dataclass(frozen=True, eq=False)
+class Release(Change):
+    """A closure is no longer active; see `release`."""
+
+    name: str
+
+    def _changed(self, system: System, q: Array, v: Array, known: Mapping) -> Changed:
+        if self.name not in system.closures:
+            raise ArgumentValueError(
+                f"release: the closure {self.name!r} is not active.{suggestion(str(self.name), system.closures)} Active are: "
+                f"{listed(system.closures) or 'none'}."
+            )
+        return Changed(_without(system, [self.name]), q, v)
+
+
+@dataclass(frozen=True, eq=False)
+class Lock(Change):
+    """A joint stops and stays where it is; see `lock`."""
+
+    body: str
+
+    def _changed(self, system: System, q: Array, v: Array, known: Mapping) -> Changed:
+        system.number(self.body, "lock: body")
+        if _locks(system, self.body):
+            raise ArgumentValueError(f"lock: the joint of {self.body!r} is locked already.")
+        locks = locking_closures(system, q, self.body)
+        if not locks:
+            raise ArgumentValueError(
+                f"lock: the joint of {self.body!r} is fixed: there is nothing to lock."
+            )
+        closed = system.closed_by([*system.closures.values(), *locks])
+        jump = impulse(closed, q, v)
+        return Changed(closed, q, jump.v, jump.wrenches)
+
+
+@dataclass(frozen=True, eq=False)
+class Unlock(Change):
+    """A joint that is locked moves again; see `unlock`."""
+
+    body: str
+
+    def _changed(self, system: System, q: Array, v: Array, known: Mapping) -> Changed:
+        system.number(self.body, "unlock: body")
+        locks = _locks(system, self.body)
+        if not locks:
+            raise ArgumentValueError(f"unlock: the joint of {self.body!r} is not locked.")
+        return Changed(_without(system, locks), q, v)
+
+
+def attach(closure, *, in_place: bool = False, restitution: float = 0.0) -> Attach:
+    """A change of topology: a closure becomes active, with the impulse that brings its ends to one speed.
+
+    Momentum is kept; see `impulse`.
+
+    Parameters
+    ----------
+    closure : the name of one that is known, or a new one: (end_a, end_b, joint, name) or a dict, as in `System.closed_by`.
+    in_place : whether the closure takes the ends as they are: its frame b is placed anew, so that the joint is at its
+        neutral position.  Otherwise ends that are apart by more than 1e-6 (m or rad) are an error.
+    restitution : from 0 to 1.  If it is not 0, the ends part again, and the closure stays inactive.
+    """
+    e = number("restitution", restitution, minimum=0.0)
+    if e > 1.0:
+        raise ArgumentValueError(f"restitution must lie between 0 and 1, got {e:g}.")
+    return Attach(closure, bool(in_place), e)
+
+
+def release(name: str) -> Release:
+    """A change of topology: the closure with this name is no longer active.  The state does not jump."""
+    return Release(name)
+
+
+def lock(body: str) -> Lock:
+    """A change of topology: the joint of a body stops, by an impulse, and keeps its position."""
+    return Lock(body)
+
+
+def unlock(body: str) -> Unlock:
+    """A change of topology: the locked joint of a body may move again."""
+    return Unlock(body)
+
+
+def placed(closure: Closure, system: System, q: Array) -> Closure:
+    """The closure with its frame b where the joint, at its neutral position, puts it at q."""
+    R, p = end_pose(system, q, closure.a)
+    R_node, p_node = node_pose(system, q, closure.b)
+    # neutral frames coincide
+    offset = R_node.T @ (p - p_node)
+    return replace(closure, b=replace(closure.b, offset=offset, rotation=R_node.T @ R))
+
+
+def locking_closures(system: System, q: Array, body: str) -> list[Closure | Relation]:
+    """Closures with one row for each speed of the joint of a body, which keep it at q."""
+    joint, where = system.joints[body], system.layout[body]
+    if all(group.has_rates for group in joint.groups):
+        theta = q[where.q_joint]
+        return [
+            Relation(_lock_name(body, i, joint.dofs), {(body, i): 1.0}, float(theta[i]))
+            for i in range(joint.dofs)
+        ]
+    item = system.attachments[body]
+    a = End(item.to, item.at, item.offset, item.rotation)
+    b = End(body, item.inboard, np.zeros(3), np.eye(3))
+    closure = Closure(f"{LOCK}{body}", a, b, _held(joint))
+    return [placed(closure, system, q)]
+
+
+def _held(joint: Joint) -> Joint:
+    """A cut joint that leaves free what the joint itself does not allow."""
+    if len(joint.groups) == 1 and joint.groups[0].kind == L.SPHERICAL:
+        return CompoundJoint([Prismatic("x"), Prismatic("y"), Prismatic("z")])
+    return Fixed()
+
+
+def _lock_name(body: str, i: int, count: int) -> str:
+    return f"{LOCK}{body}" if count == 1 else f"{LOCK}{body}, coordinate {i}"
+
+
+def _locks(system: System, body: str) -> list[str]:
+    """The closures that lock the joint of a body."""
+    return [
+        name
+        for name in system.closures
+        if name == f"{LOCK}{body}" or name.startswith(f"{LOCK}{body}, coordinate ")
+    ]
+
+
+def _without(system: System, names: list[str]) -> System:
+    return system.closed_by([c for name, c in system.closures.items() if name not in names])
+
+
+def _sum(relation: Relation, system: System, q: Array) -> float:
+    """The sum of a relation at q."""
+    return float(
+        sum(x * q[system.layout[body].q_joint][i] for (body, i), x in relation.terms.items())
+    )

@@ -1,0 +1,139 @@
+"""Configurations that meet closures: found from a rough guess, or restored nearby."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from limber.assembly.extent import extent
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.dynamics.evaluate import evaluated
+from limber.dynamics.freedoms import modal_speeds
+from limber.dynamics.rows import DEPENDENT, closure_jacobian
+from limber.dynamics.stiffness import reach
+from limber.errors import ArgumentValueError, DynamicsError
+
+#: Violations below this are met, in rad and m.
+MET = 1e-12
+#: Where steps bring no more, violations below this are met as well.
+NEARLY_MET = 1e-9
+#: Steps of a search from a guess, and of a restoration nearby.
+STEPS, NEARBY = 200, 12
+#: A violation below this part of a radian and of the system's size is one of a configuration that should meet the
+#: closures, and so is a start whose violation is below the second: it is changed a little, not assembled.
+SLIGHT, CLOSE = 1e-6, 1e-3
+#: How often the assembly of a start begins again from random changes.
+TRIALS = 20
+
+
+def worst(system: System, violations: Array, said: str = "is off by {:.3g} (rad or m)") -> str:
+    """The closure that is violated most, and by how much, in words."""
+    name = max(system.closure_rows, key=lambda n: np.abs(violations[system.closure_rows[n]]).max())
+    rows = violations[system.closure_rows[name]]
+    return f"{name!r} {said.format(np.abs(rows).max())}"
+
+
+def assembled(system: System, guess: Array, held: np.ndarray, trials: int, function: str) -> Array:
+    """A configuration that meets the closures, as `lb.assemble`; `held` says which speeds do not move."""
+    modes, lengths = modal_speeds(system), reach(system)
+    best: tuple[float, Array] = (np.inf, guess)
+    random = np.random.default_rng(0)
+    for trial in range(trials + 1):
+        start = guess
+        if trial:
+            change = random.normal(size=system.nv) * (0.05 * 1.3**trial) * lengths
+            start = evaluated(
+                system, "integrate", (guess, np.where(held | modes, 0.0, change), np.ones(1))
+            )
+        for moving in (~held & ~modes, ~held):
+            found = _searched(system, start, moving)
+            if found[0] < best[0]:
+                best = found
+            if best[0] <= NEARLY_MET:
+                return best[1]
+            if not modes.any():
+                break
+    off = evaluated(system, "violations", (best[1],))
+    raise DynamicsError(
+        f"{function}: the closures of {system.name!r} cannot be met from this guess: the closest that was found has "
+        f"{worst(system, off)}. Give a better guess, lock fewer joints, or check lengths and offsets."
+    )
+
+
+def _searched(system: System, q: Array, moving: np.ndarray) -> tuple[float, Array]:
+    """The largest violation and q, after steps of the `moving` speeds, in radians and parts of the system's size."""
+    off = evaluated(system, "violations", (q,))
+    lengths = reach(system)[moving]
+    damping = 1e-3
+    for _ in range(STEPS):
+        size = float(np.abs(off).max())
+        if size <= MET:
+            break
+        A = closure_jacobian(system, q)[:, moving] * lengths
+        square = A @ A.T
+        scale = max(float(np.trace(square)) / len(square), 1e-30)
+        level = damping * scale * min(1.0, float(off @ off))
+        change = -A.T @ np.linalg.lstsq(square + level * np.eye(len(square)), off, rcond=1e-14)[0]
+        step = np.zeros(system.nv)
+        step[moving] = lengths * change / max(1.0, float(np.abs(change).max(initial=0.0)))
+        q_next = evaluated(system, "integrate", (q, step, np.ones(1)))
+        off_next = evaluated(system, "violations", (q_next,))
+        if off_next @ off_next < off @ off:
+            q, off, damping = q_next, off_next, max(damping / 5.0, 1e-12)
+        elif damping > 1e6 or size <= NEARLY_MET:
+            break
+        else:
+            damping *= 10.0
+    return float(np.abs(off).max()), q
+
+
+def closed_start(function: str, system: System, q: Array, moving: np.ndarray, guess: bool) -> Array:
+    """A configuration that meets the closures, from one that should, or from a guess.
+
+    moving : indices of the speeds that may move.
+    """
+    off = evaluated(system, "violations", (q,))
+    size, length = float(np.abs(off).max()), min(1.0, extent(system))
+    if not guess and size > SLIGHT * length:
+        raise ArgumentValueError(
+            f"lb.{function}: q does not meet the closures of {system.name!r}: {worst(system, off)}. lb.project(system, q) or "
+            "lb.assemble(system, q) finds a configuration that does."
+        )
+    if size <= MET:
+        return q
+    if size <= CLOSE * length:
+        try:
+            return restored(system, q, moving)
+        except DynamicsError:
+            if not guess:
+                return q
+    held = np.ones(system.nv, dtype=bool)
+    held[moving] = False
+    return assembled(system, q, held, TRIALS, function)
+
+
+def restored(system: System, q: Array, moving: np.ndarray) -> Array:
+    """q, moved as little as possible so that the closures are met; a `DynamicsError` if that fails nearby.
+
+    moving : indices of the speeds that may move.  Their changes are measured in radians and parts of the system's size.
+    """
+    off = evaluated(system, "violations", (q,))
+    size = float(np.abs(off).max())
+    lengths = reach(system)[moving]
+    for _ in range(NEARBY):
+        if size <= MET:
+            return q
+        step = np.zeros(system.nv)
+        A = closure_jacobian(system, q)[:, moving] * lengths
+        step[moving] = -lengths * np.linalg.lstsq(A, off, rcond=DEPENDENT)[0]
+        q_next = evaluated(system, "integrate", (q, step, np.ones(1)))
+        off_next = evaluated(system, "violations", (q_next,))
+        size_next = float(np.abs(off_next).max())
+        if size_next >= size:
+            break
+        q, off, size = q_next, off_next, size_next
+    if not size <= NEARLY_MET:
+        raise DynamicsError(
+            f"the closures of {system.name!r} cannot be met near this q: {worst(system, off)}."
+        )
+    return q

@@ -1,0 +1,81 @@
+"""Newton's method along a branch of equilibria, stable or not.
+
+Solves    r(q) = 0 from a start that is near a solution, as `equilibrium` does, but without going downhill: on an unstable
+          branch it stays where `equilibrium` would fall off
+Step      K x = -r in the directions that have a stiffness.  K is that of the start, and it is computed again only where
+          the forces shrink slowly.  The first step is the tangent of the branch.
+Closures  as in `equilibrium`: steps are in the null space of A, and after each step the closures are met again
+Cost      one inverse dynamics a step, and 16 a freedom for each K
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from limber.checks import Array
+from limber.dynamics.equilibrium import (
+    BALANCED,
+    Directions,
+    Point,
+    Statics,
+    apart,
+    point,
+    principal,
+)
+from limber.errors import DynamicsError
+
+#: A search ends after this many steps, and after so many computations of K.
+STEPS, STIFFNESSES = 30, 6
+#: A step that leaves more than this part of the forces asks for a new K.
+SLOW = 0.1
+#: Forces below this part of those present are rounding errors.
+ROUNDING = 1e-15
+
+
+def corrected(
+    problem: Statics, q: Array, farthest: float, slopes: tuple[Array, Array] | None = None
+) -> Point | None:
+    """The equilibrium near q, or None if there is none within `farthest`, in radians and parts of the system's size.
+
+    slopes : the stiffness and its elastic part at q, or near it.
+    """
+    here = point(problem, q)
+    found, computed = None, 0
+    for _ in range(STEPS):
+        if here.imbalance <= ROUNDING:
+            return here
+        if found is None:
+            if computed == STIFFNESSES:
+                break
+            found, computed = principal(problem, here, slopes), computed + 1
+            slopes = None
+        step = _step(problem, here, found)
+        if step is None:
+            break
+        try:
+            there = point(problem, problem.moved(here.q, step, 1.0))
+        except DynamicsError:
+            return None
+        if apart(problem.system, q, there.q) > farthest:
+            return None
+        if here.balanced and there.imbalance > 0.5 * here.imbalance:  # rounding is all that is left
+            return here
+        if there.imbalance > SLOW * here.imbalance:
+            found = None
+        here = there
+    return here if here.balanced else None
+
+
+def _step(problem: Statics, here: Point, found: Directions) -> Array | None:
+    """Newton's step (nv,), or None where a force acts in a direction without stiffness."""
+    free, stiff = problem.free, found.stiff
+    force = found.vectors.T @ (found.units * here.residual)[free]
+    size = problem.sizes(here.q, here.multipliers)
+    sizes = np.abs(found.vectors).T @ (found.units * size)[free]
+    if (np.abs(force) > BALANCED * sizes)[~stiff].any():
+        return None
+    V = found.vectors[:, stiff]
+    amount = np.linalg.solve(V.T @ found.stiffness @ V, -force[stiff])
+    step = np.zeros(problem.system.nv)
+    step[free] = found.units[free] * (V @ amount)
+    return step if np.isfinite(step).all() else None

@@ -1,0 +1,115 @@
+"""Coordinates of small motions that locked joints and closures allow.
+
+x = T y, with X^T M X = T^T M T of unit diagonal.  In a tree, T picks the free speeds, each in the unit in which its
+inertia is 1.  In a closed system the columns of T are a basis of the speeds that the closures allow, A T = 0.  With
+
+    M vdot + b(q, v) = tau + A^T lambda,    dv = xdot + B x,    A x = 0
+
+about a steady state, and with T^T A^T = 0, the equations of small motion are
+
+    T^T M T y'' + T^T (M B + db/dv) T y' + T^T (db/dv B + db/dq - d(A^T lambda)/dq) T y = 0
+
+where lambda stays as it is: the second derivatives of the closures enter with their forces, and the change of lambda
+does no work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.dynamics import eigen
+from limber.dynamics.closure_loads import closure_stiffness
+from limber.dynamics.equilibrium import Statics
+from limber.dynamics.rows import closure_jacobian, row_space
+from limber.errors import ArgumentValueError, ModelWarning, warn
+
+#: Freedoms that closures resist to second order by more than this part of their size are no motions.
+RESISTED = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class SmallMotions:
+    """T (nv, n); elastic stiffness is exact to 1e-13 of its terms, also where T adds them up to less."""
+
+    system: System
+    T: Array
+
+    def all(self, *matrices: Array, uncertain: Array | None = None) -> list[Array]:
+        """T^T X T of each of M, D, the elastic stiffness and that of loads, and a bound of their errors if one is given."""
+        found = [self.T.T @ X @ self.T for X in matrices]
+        if uncertain is not None:
+            size = np.abs(self.T)
+            if self.system.closures:
+                uncertain = uncertain + 1e-13 * np.abs(matrices[2])
+            found.append(size.T @ uncertain @ size)
+        return found
+
+    def whole(self, found: eigen.Solved) -> eigen.Solved:
+        """The same modes with their shapes in all speeds."""
+        return found._replace(shapes=self.T @ found.shapes)
+
+    def broken(self, q: Array) -> float:
+        """How much of these motions the closures do not allow at another q, 0 for none of it."""
+        if not self.system.closures:
+            return 0.0
+        A = closure_jacobian(self.system, q)
+        most = np.linalg.norm(A, axis=1)[:, None] * np.linalg.norm(self.T, axis=0)
+        return float(np.abs(A @ self.T).max() / most.max())
+
+
+def small_motions(problem: Statics, q: Array, M: Array, K: Array) -> SmallMotions:
+    """The small motions that a problem allows at q, with M, and K about it."""
+    system, free = problem.system, problem.free
+    if not problem.carried:
+        T = np.zeros((system.nv, len(free)))
+        T[free, np.arange(len(free))] = 1.0 / np.sqrt(np.diag(M))[free]
+        return SmallMotions(system, T)
+    space = row_space(system, q, free)
+    n = space.basis.shape[1]
+    if n == 0:
+        raise ArgumentValueError(
+            f"the closures of {system.name!r} leave nothing that could move: {space.rank} of their rows are independent, "
+            f"and {len(free)} speeds are free. lb.freedoms says more. Lock fewer joints, or check the closures."
+        )
+    T = np.zeros((system.nv, n))
+    T[free] = space.basis
+    # modes without damping, so that bounds of errors are those of each mode alone
+    K = 0.5 * (K + K.T)
+    return SmallMotions(system, T @ eigen.undamped(T.T @ M @ T, T.T @ K @ T))
+
+
+def warn_if_singular(states: Iterable[tuple[Statics, Array]]) -> None:
+    """Warn, once, if closures that depend on each other at one of the configurations do not do so nearby."""
+    for problem, q in states:
+        freedoms = _freedoms_if_singular(problem, q) if problem.carried else 0
+        if freedoms:
+            warn(
+                f"{problem.system.name!r} is in a singular position: its closures allow {freedoms} freedom(s) at q, but not all "
+                "of them nearby, and the forces of the closures, on which the stiffness depends, are not unique. Take these "
+                "modes as those of q only, or move away from it.",
+                ModelWarning,
+            )
+            return
+
+
+def _freedoms_if_singular(problem: Statics, q: Array) -> int:
+    """How many freedoms the closures allow at q, if not all of them nearby; else 0.
+
+    For multipliers n with A^T n = 0, T^T d(A^T n)/dq T is zero where the rank of A stays.  One combination of them tells.
+    """
+    system, free = problem.system, problem.free
+    space = row_space(system, q, free)
+    if not space.null.size:
+        return 0
+    T = np.zeros((system.nv, space.basis.shape[1]))
+    T[free] = space.basis
+    n = space.null @ np.random.default_rng(0).normal(size=space.null.shape[1])
+    resisted = T.T @ closure_stiffness(system, q, n) @ T
+    A = closure_jacobian(system, q)
+    size = np.linalg.norm(n) * np.linalg.norm(A) * np.linalg.norm(T) ** 2
+    return T.shape[1] if np.abs(resisted).max() > RESISTED * size else 0
