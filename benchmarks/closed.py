@@ -14,9 +14,10 @@ from measure import RESULTS, best, record
 
 import limber as lb
 from limber.dynamics.rows import closure_jacobian
+from limber.structures.threads import one_thread
 
-#: Largest difference of accelerations from Pinocchio's, relative to the largest one; lcaba loses digits on long chains.
-EQUAL = 1e-3
+#: Largest difference of accelerations from those of `constraintDynamics`, relative to the largest one.
+EQUAL = 1e-6
 
 
 @dataclass
@@ -148,7 +149,7 @@ def arms_on_object(arms, links=6):
     return twin, q
 
 
-def their_order(twin, s, x, is_q):
+def their_order(s, x, is_q):
     """q or v as Pinocchio has it: a free object has its position first, and x, y, z, w of its quaternion."""
     y = x.copy()
     if "object" in s.layout:
@@ -170,7 +171,7 @@ def state(s, q):
 
 
 def dense(s, q, v, tau):
-    """A function that solves the block system densely; the rows of the closures and their bias are ready."""
+    """A function that solves the block system densely, by NumPy; the rows of the closures and their bias are ready."""
     tree = s.closed_by(())
     A = closure_jacobian(s, q)
     a0 = -A @ lb.forward_dynamics(s, q, v, tau)
@@ -190,17 +191,21 @@ def compare(group, what, twin, q, redundant=False, solve_densely=False):
     """Record the times of one system, ours and theirs; returns that of limber and, if asked for, that of `dense`."""
     s = twin.assembly.build()
     v, tau = state(s, q)
-    given = [their_order(twin, s, x, x is q) for x in (q, v, tau)]
+    given = [their_order(s, x, x is q) for x in (q, v, tau)]
     theirs = twin.pinocchio(*given, redundant)
     ours = lb.forward_dynamics(s, q, v, tau)
     functions = [lambda: lb.forward_dynamics(s, q, v, tau), *theirs.values()]
     for name, function in theirs.items():
-        error = np.abs(function() - their_order(twin, s, ours, False)).max() / np.abs(ours).max()
-        assert error < EQUAL, f"{what}: {name} differs by {error}"
+        error = np.abs(function() - their_order(s, ours, False)).max() / np.abs(ours).max()
+        if name == "lcaba":  # its proximal iterations lose digits on long chains
+            record(group, f"{what}: error of lcaba", error, "")
+        else:
+            assert error < EQUAL, f"{what}: {name} differs by {error}"
     if solve_densely:
         functions.append(dense(s, q, v, tau))
         assert np.allclose(functions[-1](), ours, rtol=1e-7, atol=1e-7 * np.abs(ours).max())
-    times = best(*functions)
+    with one_thread():  # of NumPy's solver, which waits for others on a busy machine
+        times = best(*functions)
     record(group, f"{what}: limber", 1e6 * times[0], "us")
     for name, time in zip(theirs, times[1:]):
         ratio = times[0] / time
@@ -292,11 +297,37 @@ def exchange():
     record(group, "over making all anew", ratio, "", "< 0.01", ratio < 0.01)
 
 
+def pinned_canadarm():
+    group = "generated C, flexible Canadarm (12 modes), its hand pinned to the world (Spherical)"
+    a = lb.models.canadarm()
+    tree = a.build()
+    rng = np.random.default_rng(0)
+    q = 0.05 * rng.standard_normal(tree.nv)
+    hand = list(tree.bodies)[-1]
+    a.close(("world", lb.pose(tree, q, hand, "tip")[1]), (hand, "tip"), lb.Spherical())
+    s = a.build()
+    states = 10_000
+    Q, V, T = q + 1e-3 * rng.standard_normal((3, states, s.nv))
+    out = np.empty_like(Q)
+    one = lb.compile(s, "forward_dynamics", threads=1)
+    wide = lb.compile(s, "forward_dynamics", lanes=8, threads=1)
+    assert np.allclose(one(Q[0], V[0], T[0]), lb.forward_dynamics(s, Q[0], V[0], T[0]), rtol=1e-8)
+    scalar, simd = best(lambda: one(Q, V, T, out=out), lambda: wide(Q, V, T, out=out), seconds=0.02)
+    ns = 1e9 * scalar / states
+    record(group, "per evaluation inside C", ns, "ns", "< 2000", ns < 2000)
+    record(group, "the same, 8 lanes", 1e9 * simd / states, "ns")
+    count = lb.operation_count(s, "forward_dynamics")
+    record(group, "multiplications", count.mul, "")
+    record(group, "additions", count.add, "")
+
+
 def measure():
+    """All rows of this file."""
     chains()
     booms()
     arms()
     exchange()
+    pinned_canadarm()
 
 
 if __name__ == "__main__":

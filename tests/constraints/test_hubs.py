@@ -9,6 +9,7 @@ from constraints.placing import close_here
 from constraints.random_closed import Case, random_closed
 from constraints.reference import freedoms
 from constraints.test_forward import compare, sweep
+from helpers.compare import assert_close
 from limber.assembly import loops
 from limber.codegen import graph
 from limber.kernels import layout as L
@@ -92,6 +93,15 @@ def test_objects_on_any_joint(joint, flexible):
 
 def test_articulated_objects():
     assert len(check(*held(lb.Free(), beam(), lid=True)).hubs) == 2
+
+
+def test_operational_inertia_of_an_object_that_arms_hold():
+    assembly, q, _ = arms_on_object(4, links=7)
+    s = assembly.build()
+    ends = [("object", None), ("arm1.link3", "tip")]
+    J = np.vstack([lb.jacobian(s, q, *end) for end in ends])
+    expected = J @ lb.constrained_inverse(s, q) @ J.T
+    assert_close(lb.operational_inertia(s, q, ends).inverse, expected, 1e-9)
 
 
 def test_mechanisms_that_share_nothing_are_eliminated_apart():
