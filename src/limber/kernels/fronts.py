@@ -236,6 +236,14 @@ def take_over(topo, work, front, i):
 
 
 @kernel
+def add_u(work, u, i, j, x):
+    """Add x times column j of U at work[u:] to column i."""
+    at, other = u + 6 * i, u + 6 * j
+    store3(work, at, axpy(x, load3(work, other), load3(work, at)))
+    store3(work, at + 3, axpy(x, load3(work, other + 3), load3(work, at + 3)))
+
+
+@kernel
 def add_hub(topo, work, front, i, record):
     """Add to row i of a front what it does by one hub."""
     n, first = topo[front + F_ROWS], topo[front + F_DONE]
@@ -246,8 +254,8 @@ def add_hub(topo, work, front, i, record):
     for b in range(topo[record]):
         x = work[at + b]
         h = hub + b
-        store3(work, u + 6 * i, axpy(x, load3(work, u + 6 * h), load3(work, u + 6 * i)))
-        store3(work, u + 6 * i + 3, axpy(x, load3(work, u + 6 * h + 3), load3(work, u + 6 * i + 3)))
+        if front != topo[FRONT]:
+            add_u(work, u, i, h, x)
         work[c + i] += x * work[c + h]
         error = x * work[size + h]
         if topo[front + F_ERRORS] != 0:
@@ -270,11 +278,10 @@ def add_hub(topo, work, front, i, record):
 
 @kernel
 def eliminate_from(topo, work, front, i, j, g):
-    """Subtract g times row i of a front from U and c of row j."""
-    u, c = topo[front + W_U], topo[front + W_C]
-    at = u + 6 * j
-    store3(work, at, axpy(-g, load3(work, u + 6 * i), load3(work, at)))
-    store3(work, at + 3, axpy(-g, load3(work, u + 6 * i + 3), load3(work, at + 3)))
+    """Subtract g times row i of a front from U and c of row j; at the world, U is no longer needed."""
+    c = topo[front + W_C]
+    if front != topo[FRONT]:
+        add_u(work, topo[front + W_U], j, i, -g)
     work[c + j] -= g * work[c + i]
 
 
@@ -483,16 +490,16 @@ def multipliers_at(topo, work, k, w, u):
 
 
 @kernel
-def eliminate_at_world(topo, work):
-    """Eliminate the rows that end at the world."""
+def eliminate_at_world(topo, work, w, u):
+    """Eliminate the rows that end at the world, which has the acceleration [w; u]: c of all rows takes it over from U."""
     front = topo[FRONT]
+    c = topo[front + W_C]
+    for i in range(topo[front + F_ROWS]):
+        at = topo[front + W_U] + 6 * i
+        work[c + i] += dot(load3(work, at), w) + dot(load3(work, at + 3), u)
     for i in range(topo[front + F_DONE]):
         invert_pivot(topo, work, front, i)
-        d = eliminate_among_rows(topo, work, front, i)
-        at = topo[front + W_U] + 6 * i
-        store3(work, at, scale(d, load3(work, at)))
-        store3(work, at + 3, scale(d, load3(work, at + 3)))
-        work[topo[front + W_C] + i] *= d
+        work[c + i] *= eliminate_among_rows(topo, work, front, i)
     if topo[front + F_ERRORS] != 0:
         settle_errors(topo, work, front)
 
@@ -500,9 +507,11 @@ def eliminate_at_world(topo, work):
 @kernel
 def solve_at_world(topo, work, w, u):
     """lambda of the rows that are eliminated at the world, which has the acceleration [w; u]."""
-    if topo[FRONT] != 0:
-        eliminate_at_world(topo, work)
-        multipliers_at(topo, work, 0, w, u)
+    front = topo[FRONT]
+    if front != 0:
+        eliminate_at_world(topo, work, w, u)
+        for i in range(topo[front + F_DONE] - 1, -1, -1):
+            multiplier_at(topo, work, front, i, work[topo[front + W_C] + i])
 
 
 @kernel

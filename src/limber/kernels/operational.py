@@ -46,7 +46,6 @@ from .layout import (
     W_L,
     W_LAMBDA,
     W_SIZE,
-    W_U,
     W_ZF,
     WORK,
 )
@@ -103,20 +102,18 @@ def motion(topo, const, work, q, v, tau, ext_count, ext_index, ext, out):
             condense_with_rows(topo, const, work, q, v, tau, k, 1)
         else:
             condense(topo, const, work, q, v, tau, k)
-    eliminate_at_world(topo, work)
+    w, u = load3(work, topo[WORK] + ACC), load3(work, topo[WORK] + ACC + 3)
+    eliminate_at_world(topo, work, w, u)
     front = topo[FRONT]
     count = topo[PROBES]
     first = topo[front + F_ROWS] - count
-    w, u = load3(work, topo[WORK] + ACC), load3(work, topo[WORK] + ACC + 3)
     for i in range(count):
         row = topo[front + W_L] + (first + i) * topo[front + F_STRIDE] + first
         for j in range(i, count):
             out[i * count + j] = work[row + j]
             out[j * count + i] = work[row + j]
         out[count * count + i] = work[topo[front + W_SIZE] + first + i]
-        at = topo[front + W_U] + 6 * (first + i)
         a = work[topo[front + W_C] + first + i]
-        a += dot(load3(work, at), w) + dot(load3(work, at + 3), u)
         if i % 6 > 2:
             a += const[GRAVITY + i % 6 - 3]  # the world is accelerated against gravity
         out[count * count + count + i] = a
@@ -155,8 +152,8 @@ def responses(topo, const, work, q, out):
     clear(topo, work)
     add_rows_and_probes(topo, const, work, q, out)
     condense_unforced(topo, const, work, q, out)
-    eliminate_at_world(topo, work)
     zero(work, topo[WORK] + ACC, 6)
+    eliminate_at_world(topo, work, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     for i in range(topo[PROBES] - 1, -1, -1):
         for k in range(COLUMNS, topo[END], COLUMNS):
             still(topo, work, k)
