@@ -13,12 +13,13 @@ import platform
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+import closed
 import numba
 import numpy as np
 import pinocchio as pin
+from measure import RESULTS, best, record
 from rich.console import Console
 from rich.table import Table
 
@@ -32,36 +33,6 @@ from limber.native.decorators import NUMBERS, WORD, WORDS, entry
 from limber.native.pointers import shifted
 from limber.native.record import PIVOTS
 from limber.native.vectors import pointer
-
-REPEATS = 25
-RESULTS: list[dict] = []
-
-
-def best(*functions, seconds=0.004):
-    """Best time per call of each function, repeats interleaved."""
-    counts = []
-    for f in functions:
-        f()
-        start = time.perf_counter()
-        f()
-        once = max(time.perf_counter() - start, 1e-7)
-        counts.append(max(1, int(seconds / once)))
-    times = [np.inf] * len(functions)
-    for _ in range(REPEATS):
-        for i, (f, n) in enumerate(zip(functions, counts)):
-            start = time.perf_counter()
-            for _ in range(n):
-                f()
-            times[i] = min(times[i], (time.perf_counter() - start) / n)
-    return times
-
-
-def record(group, what, value, unit, target=None, ok=None):
-    ok = None if ok is None else bool(ok)
-    RESULTS.append(
-        {"group": group, "what": what, "value": value, "unit": unit, "target": target, "ok": ok}
-    )
-
 
 # --- systems --------------------------------------------------------------------------------------
 
@@ -649,6 +620,7 @@ def main():
         table_one,
         lambda: simulations(rng),
         lambda: operator_sweeps(rng),
+        closed.measure,
         structures,
         starting_up,
     ]

@@ -260,13 +260,13 @@ def arms_on_object(arms, links=3, flexible=False, grasp=None):
     axes = ("z", "y", "y", "x", "y", "x", "z")
     a = lb.Assembly("arms", gravity=(0, 0, -9.81))
     a.attach("object", lb.RigidBody(5.0, inertia=(0.3, 0.4, 0.5)), lb.Free())
+    body = bar(0.6, 1.0, flexible, EI=300.0)
     for k in range(arms):
         turn = 2.0 * np.pi * k / arms
         c, s = np.cos(turn), np.sin(turn)
         facing = np.array([[-c, s, 0], [-s, -c, 0], [0, 0, 1.0]])
         on = {"offset": 1.5 * np.array([c, s, 0]), "rotation": facing}
         for i in range(links):
-            body = bar(0.6, 1.0, flexible, EI=300.0)
             a.attach(f"arm{k}.link{i}", body, lb.Revolute(axes[i % len(axes)]), **on)
             on = {"to": f"arm{k}.link{i}", "at": "tip"}
     tree = a.build()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from limber.assembly.packed import Packed, whole_rows
 from limber.joints import Joint
 from limber.joints.packing import Constants, lay_out_joint, pack_groups, place_blocks
 from limber.kernels import layout as L
+
+#: A body carries the rows of closures as motions of its own if they are more than this many times its freedoms.
+HUB = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,33 +34,136 @@ class Loop:
         """The number of its scalar rows."""
         return 1 if self.cut is None else len(self.cut.rows)
 
+    @property
+    def watches(self) -> bool:
+        """Whether its rows are carried to the world and not eliminated."""
+        return isinstance(self.closure, Probe)
+
 
 class Loops:
-    """The closures of a system, their rows in the order of elimination.
+    """The closures of a system, their rows in the order of elimination, and the way of these rows through the tree.
+
+    A hub is a body on which many rows end, such as an object that many arms hold.  All that these rows do inboard of
+    it, they do by moving the hub.  From the hub inward, the fronts therefore have one row for each of its motions (6,
+    and its modes) in their place; see `limber.kernels.fronts`.  Rows of closures and of hubs have slots: for each body
+    where closures are eliminated, farthest out first, those of its closures, then those of the hubs that end there; the
+    slots of probes are last.
 
     order : the closures, those first whose rows are eliminated first.
     first : the first row of each closure, by name.
+    hubs : the number of motions of each hub.
+    slot : the first slot of each closure, by name, and of each hub, by number.
+    open : for each body that rows pass through, their slots.
+    part : the part of the rows that are eliminated at the same body to which a slot belongs; rows of different parts
+        never meet on their way there.  None for the slots of hubs and probes, which are not eliminated.
     """
 
     def __init__(
-        self, closures: Sequence[Closure | Relation], parents: Sequence[int], number: Mapping
+        self,
+        closures: Sequence[Closure | Relation],
+        parents: Sequence[int],
+        modes: Sequence[int],
+        number: Mapping,
     ):
-        found = [_loop(closure, parents, number) for closure in closures]
-        self.order = sorted(found, key=lambda loop: -loop.site)
-        self.first: dict[str, int] = {}
-        #: for each body that rows pass through, these rows
-        self.open: dict[int, list[int]] = {}
-        self.site: list[int] = []  # of each row
         self._parents = parents
-        at = 0
+        found = [_loop(closure, parents, number) for closure in closures]
+        probes = [loop for loop in found if loop.watches]
+        found = [loop for loop in found if not loop.watches]
+        self.hubs = _hubs(found, modes)
+        through = {loop.closure.name: self._bodies(loop) for loop in found}
+        parts = _parts(self._meets(found, through, modes))
+        self.order = sorted(found, key=lambda loop: (-loop.site, parts[loop.closure.name]))
+        self.order += probes
+        self.first: dict[str, int] = {}
+        self.slot: dict[str | int, int] = {}
+        self.open: dict[int, list[int]] = {}
+        self.site: list[int] = []  # of each slot
+        self.part: list[int | None] = []
+        self.rows = 0
         for loop in self.order:
-            self.first[loop.closure.name] = at
-            rows = list(range(at, at + loop.rows))
-            at += loop.rows
-            self.site += [loop.site] * loop.rows
-            for k in {k for body in loop.bodies for k in _path(body, loop.site, parents)}:
-                self.open.setdefault(k, []).extend(rows)
-        self.rows = at
+            self.first[loop.closure.name] = self.rows
+            self.rows += loop.rows
+        ends = self._hub_ends()
+        for site, loops in groupby(self.order[: len(found)], key=lambda loop: loop.site):
+            for loop in loops:
+                name = loop.closure.name
+                self._add(name, loop.rows, site, parts[name], through[name])
+            for hub in ends.get(site, ()):
+                self._add(hub, self.hubs[hub], site, None, _path(hub, site, parents))
+        for loop in probes:
+            self._add(loop.closure.name, loop.rows, 0, None, self._bodies(loop))
+
+    def _add(self, what: str | int, n: int, site: int, part: int | None, bodies: Iterable[int]):
+        at = self.slot[what] = len(self.site)
+        self.site += [site] * n
+        self.part += [part] * n
+        for k in bodies:
+            self.open.setdefault(k, []).extend(range(at, at + n))
+
+    def on_hub(self, loop: Loop, k: int) -> bool:
+        """Whether the rows of a closure that enter at body k do so by the motions of a hub."""
+        return loop.cut is not None and not loop.watches and k in self.hubs and k != loop.site
+
+    def _bodies(self, loop: Loop) -> set[int]:
+        """The bodies that the rows of a closure pass through themselves."""
+        paths = [
+            _path(k, loop.site, self._parents) for k in loop.bodies if not self.on_hub(loop, k)
+        ]
+        return {loop.site}.union(*paths)
+
+    def _hub_ends(self) -> dict[int, list[int]]:
+        """The hubs that are needed up to a body, but not farther inboard, for each such body."""
+        last: dict[int, int] = {}
+        for loop in self.order:  # those farther inboard come later
+            last.update({k: loop.site for k in loop.bodies if self.on_hub(loop, k)})
+        found: dict[int, list[int]] = {}
+        for hub, site in last.items():
+            found.setdefault(site, []).append(hub)
+        return found
+
+    def continued(self, k: int) -> int | None:
+        """The only body from which rows come to body k, if all of them do and go on as they are; else None."""
+        outboard = self._outboard.get(k, [])
+        alone = len(outboard) == 1 and k not in self._entered
+        return outboard[0] if alone and self.open[outboard[0]] == self.open[k] else None
+
+    @cached_property
+    def _outboard(self) -> dict[int, list[int]]:
+        """The bodies on each body that rows pass through."""
+        found: dict[int, list[int]] = {}
+        for k in self.open:
+            if k != 0:
+                found.setdefault(self._parents[k], []).append(k)
+        return found
+
+    @cached_property
+    def _entered(self) -> set[int]:
+        """The bodies on which cut joints end."""
+        return {k for loop in self.order if loop.cut is not None for k in loop.bodies}
+
+    @cached_property
+    def sites_of_hubs(self) -> set[int]:
+        """Where rows on hubs are eliminated."""
+        return {loop.site for loop in self.order for k in loop.bodies if self.on_hub(loop, k)}
+
+    def _meets(self, loops, through: Mapping[str, set[int]], modes) -> dict[str, set]:
+        """Where the rows of each closure meet others that are eliminated at the same body, by its name.
+
+        These are the bodies outboard of it, and itself if it has modes.  The rows on a hub meet if the rows of any closure
+        pass through a body that the motions of the hub pass through.
+        """
+        ways = {hub: set(_path(hub, 0, self._parents)) for hub in self.hubs}
+        found: dict[str, set] = {}
+        for loop in loops:
+            outboard = {k for k in through[loop.closure.name] if k != loop.site or modes[k] > 0}
+            crossed = [hub for hub, way in ways.items() if way & outboard]
+            found[loop.closure.name] = {(loop.site, k) for k in outboard}
+            found[loop.closure.name] |= {(loop.site, "hub", hub) for hub in crossed}
+        joined = {place for places in found.values() for place in places if "hub" in place}
+        for loop in loops:
+            on = {(loop.site, "hub", k) for k in loop.bodies if self.on_hub(loop, k)}
+            found[loop.closure.name] |= on & joined
+        return found
 
     @cached_property
     def observed(self) -> set[int]:
@@ -67,7 +174,7 @@ class Loops:
     @property
     def probes(self) -> int:
         """The number of rows of probes."""
-        return sum(loop.rows for loop in self.order if isinstance(loop.closure, Probe))
+        return sum(loop.rows for loop in self.order if loop.watches)
 
     def slices(self) -> dict[str, slice]:
         """The rows of each closure, by name, in the order of elimination."""
@@ -82,6 +189,30 @@ class Loops:
         joints = [loop.cut.joint for loop in self.order if loop.cut is not None]
         groups = sum(1 + len(joint.groups) for joint in joints if joint is not None)
         return len(self.order) + len(self.open) + groups
+
+
+def _hubs(loops: list[Loop], modes: Sequence[int]) -> dict[int, int]:
+    """The bodies that are hubs, and the number of their motions."""
+    rows: dict[int, int] = {}
+    for loop in loops:
+        for k in loop.bodies if loop.cut is not None else ():
+            if k != loop.site:
+                rows[k] = rows.get(k, 0) + loop.rows
+    return {k: 6 + modes[k] for k, n in rows.items() if n > HUB * (6 + modes[k])}
+
+
+def _parts(meets: Mapping[str, set]) -> dict[str, int]:
+    """A number for each closure, by name, equal for closures that meet somewhere, or that others join."""
+    parts: dict[str, int] = {}
+    at: dict[Hashable, int] = {}  # the part of each place
+    for number, (name, places) in enumerate(meets.items()):
+        met = {at[place] for place in places if place in at}
+        parts[name] = number
+        at.update(dict.fromkeys(places, number))
+        if met:
+            at = {place: number if part in met else part for place, part in at.items()}
+            parts = {each: number if part in met else part for each, part in parts.items()}
+    return parts
 
 
 def _loop(closure: Closure | Relation, parents, number: Mapping[str, int]) -> Loop:
@@ -121,14 +252,14 @@ def with_closures(
     if not closures:
         return tree
     rows = tree.topo.reshape(-1, L.COLUMNS)
-    n = len(tree.records) - 1
-    loops = Loops(closures, (rows[: n + 1, L.PARENT] // L.COLUMNS).tolist(), number)
+    n = len(tree.records)
+    parents, modes = (rows[:n, L.PARENT] // L.COLUMNS).tolist(), rows[:n, L.MODES].tolist()
+    loops = Loops(closures, parents, modes, number)
     topo = np.zeros((len(rows) + loops.topo_rows, L.COLUMNS), dtype=np.int64)
     topo[: len(rows)] = rows
     const = Constants([tree.const], tree.const.size)
     lists: list[int] = []
     _pack_loops(topo, const, loops, len(rows), lists, tree.records)
-    _lay_out_fronts(topo, n)
     flat = np.concatenate([topo.ravel(), np.array(whole_rows(lists), dtype=np.int64)])
     return replace(
         tree, topo=flat, const=np.concatenate(const.parts), loops=loops, pools={}, variants={}
@@ -140,12 +271,18 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
     spare = at + len(loops.order)
     topo[0, [L.CLOSURES, L.CLOSURES_END]] = at * L.COLUMNS, spare * L.COLUMNS
     topo[0, [L.ROWS, L.PROBES]] = loops.rows, loops.probes
-    for k, rows in sorted(loops.open.items()):
-        _pack_front(topo, spare, k, rows, loops, lists)
+    work = int(topo[0, L.SPARE])
+    for row, loop in zip(topo[at:], loops.order):
+        work = _lay_out_hub_ends(row, loop, loops, work)
+    topo[0, L.W_FRONTS] = work
+    for k in sorted(loops.open, reverse=True):
+        work = _pack_front(topo, spare, k, loops, lists, work)
         spare += 1
+    _link_rows(topo, at, loops, lists)
     topo[sorted(loops.observed), L.OBSERVED] = 1
     for row, loop in zip(topo[at:], loops.order):
         row[L.K_ROWS], row[L.K_FIRST] = loop.rows, loops.first[loop.closure.name]
+        row[L.K_C] = _bias_place(topo, loop, loops)
         if loop.cut is None:
             _pack_relation(row, const, loop, loops, topo.size, lists)
         else:
@@ -155,34 +292,125 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
                 row[L.K_FREED] = const.add(loop.cut.free)
                 row[L.K_JOINT] = spare * L.COLUMNS
                 spare = _pack_compound(topo, const, spare, loop.cut.joint)
+    topo[0, L.W_LAMBDA] = work
+    work += len(loops.site)
+    for row in topo[at : at + len(loops.order)]:
+        if row[L.K_KIND] == L.COMPOUND:
+            work = _lay_out_compound(topo, row, work)
+    topo[0, L.SPARE] = work
+    topo[0, L.WORK_SIZE] = topo[0, L.SPARE] + topo[0, L.NQ]
 
 
-def _pack_front(topo, row: int, k: int, rows: list[int], loops: Loops, lists: list[int]) -> None:
-    here = [i for i in rows if loops.site[i] == k]
-    onward = [i for i in rows if loops.site[i] != k]
-    assert rows == here + onward == sorted(rows)
+def _lay_out_hub_ends(row, loop: Loop, loops: Loops, at: int) -> int:
+    """Set the offsets of what the rows of a closure do to hubs, from `at` on, and return the end."""
+    for side, k in enumerate(loop.bodies):
+        if loops.on_hub(loop, k):
+            row[L.K_HUB[side]] = at
+            at += loop.rows * loops.hubs[k]
+    return at
+
+
+def _pack_front(topo, row: int, k: int, loops: Loops, lists: list[int], work: int) -> int:
+    """Fill the row of the front of body k and lay out its work, from `work` on; returns the end of it."""
+    slots = loops.open[k]
+    n = len(slots)
+    ended = sum(loops.site[i] == k for i in slots)
+    done = sum(loops.part[i] is not None for i in slots[:ended])
     front = topo[row]
     topo[k, L.FRONT] = row * L.COLUMNS
-    front[L.F_ROWS], front[L.F_DONE] = len(rows), len(here)
+    front[[L.F_ROWS, L.F_DONE, L.F_ON]] = n, done, ended
+    if k in loops.hubs:
+        front[[L.F_HUB, L.F_MOTIONS]] = slots.index(loops.slot[k]), loops.hubs[k]
     front[L.F_LIST] = topo.size + len(lists)
-    lists += rows
-    if onward:
+    lists += slots
+    if ended < n:
+        up = {i: t for t, i in enumerate(loops.open[int(topo[k, L.PARENT]) // L.COLUMNS])}
         front[L.F_UP] = topo.size + len(lists)
-        up = loops.open[int(topo[k, L.PARENT]) // L.COLUMNS]
-        lists += [up.index(i) for i in onward]
+        lists += [up[i] for i in slots[ended:]]
+    front[L.F_SQUARES] = topo[k, L.INBOARD] != 0
+    modes, dofs = int(topo[k, L.MODES]), int(topo[k, L.DOFS])
+    work = place_blocks(front, L.front_work(n, modes, dofs), work)
+    alone = loops.continued(k)
+    if alone is None:
+        work = place_blocks(front, L.shared_work(n), work)
+    else:
+        outboard = topo[int(topo[alone, L.FRONT]) // L.COLUMNS]
+        columns = [*L.shared_work(n), L.W_L]
+        front[columns] = outboard[columns]
+        front[L.F_SHARED] = 1
+    parts = [loops.part[i] for i in slots[:done]]
+    start = work if alone is None else int(front[L.W_L])
+    records, end = _lay_out_mobility(front, parts, n, start)
+    work = end if alone is None else work
+    if k in loops.sites_of_hubs:
+        front[[L.W_ERRORS, L.F_ERRORS]] = work, (n - done) ** 2
+        work += (n - done) ** 2
+    front[L.F_ROW] = topo.size + len(lists)
+    for record in records:
+        lists += record + [0] * (L.ROW_RECORD - len(record))
+    return work
+
+
+def _lay_out_mobility(front, parts: list, n: int, at: int) -> tuple[list[list[int]], int]:
+    """The records (R_END, R_OWN, R_TAIL) of the rows of a front of n rows, whose L starts at `at`; the end of L.
+
+    parts : those of the rows that are eliminated.  Rows of different parts have no common entry of L.
+    """
+    done, records = len(parts), []
+    if len(set(parts)) < 2:
+        front[[L.W_L, L.F_STRIDE]] = at, n
+        return [[done if i < done else n, at + i * n, at + i * n] for i in range(n)], at + n * n
+    start = 0
+    while start < done:
+        end = start + parts.count(parts[start])
+        stride = end - start + n - done
+        for i in range(start, end):
+            own = at + (i - start) * stride - start
+            records.append([end, own, own + end - done])
+        at += (end - start) * stride
+        start = end
+    stride = n - done
+    front[[L.W_L, L.F_STRIDE]] = at - done * (stride + 1), stride
+    rest = [int(front[L.W_L]) + i * stride for i in range(done, n)]
+    return records + [[n, own, own] for own in rest], at + stride * stride
+
+
+def _link_rows(topo, at: int, loops: Loops, lists: list[int]) -> None:
+    """Add to the records of rows that end on hubs what they do to these, where they are eliminated."""
+    for row, loop in zip(topo[at:], loops.order):
+        for side, k in enumerate(loop.bodies):
+            if not loops.on_hub(loop, k):
+                continue
+            front = topo[int(topo[loop.site, L.FRONT]) // L.COLUMNS]
+            slots = loops.open[loop.site]
+            i = int(front[L.F_ROW]) - topo.size
+            i += slots.index(loops.slot[loop.closure.name]) * L.ROW_RECORD
+            hub = slots.index(loops.slot[k])
+            for j in range(loop.rows):
+                record = i + j * L.ROW_RECORD + L.R_HUB[side]
+                motions = loops.hubs[k]
+                lists[record : record + 3] = motions, int(row[L.K_HUB[side]]) + j * motions, hub
+
+
+def _bias_place(topo, loop: Loop, loops: Loops) -> int:
+    """Where in `work` c of the first row of a closure is, in the first front that has it."""
+    k = next((k for k in reversed(loop.bodies) if not loops.on_hub(loop, k)), loop.site)
+    front = topo[int(topo[k, L.FRONT]) // L.COLUMNS]
+    return int(front[L.W_C]) + loops.open[k].index(loops.slot[loop.closure.name])
 
 
 def _pack_cut(row, const: Constants, loop: Loop, loops: Loops, records) -> None:
     cut, closure = loop.cut, loop.closure
     assert cut is not None and isinstance(closure, Closure)
     row[L.K_KIND] = cut.kind
-    first = loops.first[closure.name]
+    slot = loops.slot[closure.name]
     for side, end in enumerate((closure.a, closure.b)):
         k = loop.bodies[side]
         row[L.K_BODY[side]] = k * L.COLUMNS
         row[L.K_NODE[side]] = records[k][end.node]
         row[L.K_FRAME[side]] = const.add(end.rotation, _shifted(end, cut))
-        row[L.K_AT[side]] = loops.open[k].index(first)
+        if not loops.on_hub(loop, k):
+            row[L.K_AT[side]] = loops.open[k].index(slot)
     row[L.K_MAP] = const.add(cut.rows)
     row[L.K_AXIS] = const.add(cut.axis)
     row[L.K_BACK] = const.add(-cut.shift)
@@ -229,23 +457,5 @@ def _pack_relation(
     row[L.K_KIND] = L.RELATED
     row[L.K_TERMS], row[L.K_TERM] = len(loop.bodies), size + len(lists)
     for k, (_, speed) in zip(loop.bodies, closure.terms):
-        lists += [k * L.COLUMNS, speed, loops.open[k].index(loops.first[closure.name])]
+        lists += [k * L.COLUMNS, speed, loops.open[k].index(loops.slot[closure.name])]
     row[L.K_FACTOR] = const.add(list(closure.terms.values()), closure.value)
-
-
-def _lay_out_fronts(topo, n: int) -> None:
-    """Set the offsets of the work blocks of the fronts and of the multipliers, behind those of the tree."""
-    at = int(topo[0, L.SPARE])
-    for k in range(n + 1):
-        if topo[k, L.FRONT]:
-            front = topo[topo[k, L.FRONT] // L.COLUMNS]
-            sizes = L.front_work(int(front[L.F_ROWS]), int(topo[k, L.MODES]), int(topo[k, L.DOFS]))
-            at = place_blocks(front, sizes, at)
-    for row in topo[topo[0, L.CLOSURES] // L.COLUMNS : topo[0, L.CLOSURES_END] // L.COLUMNS]:
-        if row[L.K_KIND] == L.COMPOUND:
-            at = _lay_out_compound(topo, row, at)
-    topo[0, L.W_LAMBDA] = at
-    at += int(topo[0, L.ROWS])
-    topo[0, L.SPARE] = at
-    at += int(topo[0, L.NQ])
-    topo[0, L.WORK_SIZE] = at

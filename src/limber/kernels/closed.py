@@ -27,7 +27,6 @@ from .fronts import (
     drive_modes,
     eliminate_rows,
     multipliers_at,
-    rows_past_joint,
     rows_past_modes,
     rows_to_joint,
     rows_to_parent,
@@ -40,11 +39,11 @@ from .layout import (
     COLUMNS,
     END,
     F_DONE,
+    F_ON,
     F_ROWS,
     FRONT,
     INBOARD,
-    K_AT,
-    K_BODY,
+    K_C,
     K_FACTOR,
     K_FIRST,
     K_KIND,
@@ -58,7 +57,6 @@ from .layout import (
     Q_JOINT,
     RELATED,
     V_JOINT,
-    W_C,
     W_ZF,
     WORK,
     Z,
@@ -100,8 +98,7 @@ def condense_with_rows(topo, const, work, q, v, tau, k, forced):
         condense_joint(topo, const, work, q, v, tau, k, p)
     else:
         condense_unforced_joint(topo, const, work, tau, k, p)
-    if topo[front + F_DONE] < topo[front + F_ROWS]:
-        rows_past_joint(topo, work, k)
+    if topo[front + F_ON] < topo[front + F_ROWS]:
         rows_to_parent(topo, work, k)
 
 
@@ -181,13 +178,8 @@ def correction(topo, const, work, q, rows, out):
 def accelerate_rows(topo, work, rows):
     """Demand the accelerations `rows` of the closure rows."""
     for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
-        if topo[c + K_KIND] == RELATED:
-            k, at = topo[topo[c + K_TERM]], topo[topo[c + K_TERM] + 2]
-        else:
-            k, at = topo[c + K_BODY[1]], topo[c + K_AT[1]]
-        at += topo[topo[k + FRONT] + W_C]
         for j in range(topo[c + K_ROWS]):
-            work[at + j] -= rows[topo[c + K_FIRST] + j]
+            work[topo[c + K_C] + j] -= rows[topo[c + K_FIRST] + j]
 
 
 @kernel

@@ -41,9 +41,11 @@ from .layout import (
     K_AXIS,
     K_BACK,
     K_BODY,
+    K_C,
     K_FACTOR,
     K_FIRST,
     K_FRAME,
+    K_HUB,
     K_KIND,
     K_MAP,
     K_NODE,
@@ -68,7 +70,6 @@ from .layout import (
     TURN,
     V_JOINT,
     VEL,
-    W_C,
     W_E,
     W_INBOARD,
     W_N,
@@ -204,52 +205,68 @@ def crossed(topo, const, c, Ra, Rb):
 
 
 @kernel
+def modal_wrench(topo, const, work, q, k, node, n, f):
+    """The forces of the wrench [n; f] at a node on the modes of body k, in the coordinates of its elimination, in W_N."""
+    m = topo[k + MODES]
+    modal = topo[k + MODAL]
+    forces = topo[modal + W_N]  # N is no longer needed
+    if topo[RUTHLESS] == 0:
+        x, _ = deformed(topo, const, q, k, node)
+        _, tb, tc, _, _ = bend(x)
+        n = mul_t(matrix(tb, tc, x), n)
+    for r in range(m):
+        if topo[RUTHLESS] == 0:
+            turn, shift = shape_at(topo, const, q, k, node, r)
+        else:
+            turn, shift = shape(const, node, r)
+        work[forces + r] = dot(turn, n) + dot(shift, f)
+    B = topo[modal + A_B]
+    if B != 0:
+        for r in range(m):
+            x = 0.0
+            for s in range(m):
+                x += const[B + s * m + r] * work[forces + s]
+            work[forces + m + r] = x
+        for r in range(m):
+            work[forces + r] = work[forces + m + r]
+
+
+@kernel
 def push(topo, const, work, q, c, side, j, n, f):
-    """Add the wrench [n; f] at the frame of an end, world axes, to row j of the front of its body: U and UF."""
+    """Add the wrench [n; f] at the frame of an end, world axes, to row j of closure c: at the front of its body, or as
+    what the row does to the motions of a hub."""
     k = topo[c + K_BODY[side]]
-    node = topo[c + K_NODE[side]]
-    front = topo[k + FRONT]
     b = topo[k + WORK]
+    m = topo[k + MODES]
     _, o, arm = end_place(topo, const, work, q, c, side)
     R = load9(work, b + PLACE)
     n = mul_t(R, n)
     f = mul_t(R, f)
-    m = topo[k + MODES]
-    rows = topo[front + F_ROWS]
     if m > 0:
-        modal = topo[k + MODAL]
-        spare = topo[modal + W_N]  # N is no longer needed
-        moment = add(n, cross(arm, f))
-        if topo[RUTHLESS] == 0:
-            x, _ = deformed(topo, const, q, k, node)
-            _, tb, tc, _, _ = bend(x)
-            moment = mul_t(matrix(tb, tc, x), moment)
+        modal_wrench(topo, const, work, q, k, topo[c + K_NODE[side]], add(n, cross(arm, f)), f)
+    n = add(n, cross(o, f))
+    if topo[c + K_HUB[side]] != 0:
+        at = topo[c + K_HUB[side]] + j * (6 + m)
+        store3(work, at, n)
+        store3(work, at + 3, f)
         for r in range(m):
-            if topo[RUTHLESS] == 0:
-                turn, shift = shape_at(topo, const, q, k, node, r)
-            else:
-                turn, shift = shape(const, node, r)
-            work[spare + r] = dot(turn, moment) + dot(shift, f)
-        at = topo[front + W_UF] + j
-        squares = topo[front + W_US] + j
-        B = topo[modal + A_B]
+            work[at + 6 + r] = work[topo[topo[k + MODAL] + W_N] + r]
+    else:
+        front = topo[k + FRONT]
+        row = topo[c + K_AT[side]] + j
         for r in range(m):
-            x = 0.0
-            if B != 0:
-                for s in range(m):
-                    x += const[B + s * m + r] * work[spare + s]
-            else:
-                x = work[spare + r]
-            work[at + r * rows] += x
-            work[squares + r * rows] += x * x
-    add_wrench(topo, work, front, j, add(n, cross(o, f)), f)
+            x = work[topo[topo[k + MODAL] + W_N] + r]
+            at = r * topo[front + F_ROWS] + row
+            work[topo[front + W_UF] + at] += x
+            work[topo[front + W_US] + at] += x * x
+        add_wrench(topo, work, front, row, n, f)
 
 
 @kernel
 def add_row(topo, const, work, q, c, j, n, f, r):
     """Row j of closure c: the wrench [n; f] at O_b, world axes, on b, and its reaction on a; r is from O_a to O_b."""
-    push(topo, const, work, q, c, 1, topo[c + K_AT[1]] + j, n, f)
-    push(topo, const, work, q, c, 0, topo[c + K_AT[0]] + j, neg(add(n, cross(r, f))), neg(f))
+    push(topo, const, work, q, c, 1, j, n, f)
+    push(topo, const, work, q, c, 0, j, neg(add(n, cross(r, f))), neg(f))
 
 
 @kernel
@@ -282,7 +299,7 @@ def add_spatial(topo, const, work, q, v, c):
     alpha = sub(sub(alpha_b, alpha_a), cross(wa, w))
     acc = sub(sub(acc_b, acc_a), add(cross(alpha_a, r), cross(wa, cross(wa, r))))
     acc = sub(acc, cross(axpy(2.0, wa, w), u))
-    at = topo[topo[topo[c + K_BODY[1]] + FRONT] + W_C] + topo[c + K_AT[1]]
+    at = topo[c + K_C]
     first = 0
     if topo[c + K_KIND] == CROSSED:
         # w = b1 a1 + b2 a2, and in the axes of O_b the rate of a1 is -b2 a2 x a1

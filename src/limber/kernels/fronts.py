@@ -17,14 +17,26 @@ eliminated, L therefore has the rank of A, and the rows of the closure are elimi
     lambda_i = -(U_i . a + c_i + sum_j L_ij lambda_j) / L_ii,   P <- P + U_i U_i^T / L_ii, ...
 
 Rows of one body are thus never in the way of other bodies: the cost is linear in the number of bodies if the number
-of rows that pass through each is bounded, however many loops there are.
+of rows that pass through each is bounded, however many loops there are.  Rows that meet nowhere outboard of the body
+where they are eliminated have L_ij = 0 there, which is neither stored nor computed.
+
+Many rows may end on one body, as those of arms that hold one object do.  What they do to this hub are combinations C of
+its 6 + m motions, and these take the place of the rows from the hub inward: row b of a hub has a unit wrench, or a
+unit force on a mode.  Where row i is eliminated, its other end has brought its own U_i, c_i and L_ij.  It then takes the
+hub's part over (`take_over`):
+
+    row_i <- row_i + sum_b C_ib row_b   of U, c and L (its rows and columns),     lambda_b <- lambda_b + C_ib lambda_i
+
+A row of a hub is not eliminated: its multiplier is the sum of what the rows on this hub exert.  The pivots are those that
+the rows would have without it, but k arms on one object cost k times as much as one.
 
 Rows may depend on each other.  Then a pivot is zero but for rounding, and c is so too; 1 / L_ii is replaced by
 `inverse`, which goes to zero there, so that the multiplier of that row is zero.  What is rounding follows from the
 sizes S of the rows: what L_ii would be if nothing cancelled, and, once another row is eliminated, the error that it
 leaves, S_i <- S_i + (L_ij / L_jj)^2 S_j.
 
-Cost      30 + n multiplications for each of n rows and each freedom, 42 more for each row and body
+Cost      14 + n / 2 multiplications for each of n rows and each freedom, 30 more for each row and body; 100 + 16 n for each
+          of n rows of a closure that is eliminated beside a rigid hub
 """
 
 from .forces import force_to_joint
@@ -38,8 +50,16 @@ from .layout import (
     DOFS,
     END,
     F_DONE,
+    F_ERRORS,
+    F_HUB,
     F_LIST,
+    F_MOTIONS,
+    F_ON,
+    F_ROW,
     F_ROWS,
+    F_SHARED,
+    F_SQUARES,
+    F_STRIDE,
     F_UP,
     FRONT,
     I_BIAS,
@@ -52,11 +72,18 @@ from .layout import (
     MOVED_BY,
     ORIGIN,
     PARENT,
+    R_END,
+    R_HUB,
+    R_OWN,
+    R_TAIL,
     RIGIDLY,
     ROT,
+    ROW_RECORD,
     W_C,
     W_DF,
     W_E,
+    W_ERRORS,
+    W_FRONTS,
     W_INBOARD,
     W_JOINT,
     W_L,
@@ -97,19 +124,35 @@ def inverse(d, size):
 
 @kernel
 def clear(topo, work):
-    """Zero the fronts."""
-    for k in range(0, topo[END], COLUMNS):
-        front = topo[k + FRONT]
-        if front != 0:
-            n = topo[front + F_ROWS]
-            zero(work, topo[front + W_U], 6 * n)
-            zero(work, topo[front + W_UF], topo[k + MODES] * n)
-            zero(work, topo[front + W_E], topo[k + DOFS] * n)
-            zero(work, topo[front + W_L], n * n)
-            zero(work, topo[front + W_C], n)
-            zero(work, topo[front + W_SIZE], n)
-            zero(work, topo[front + W_US], topo[k + MODES] * n)
-            zero(work, topo[front + W_NS], 2 * n)
+    """Zero the fronts, and start those of the hubs."""
+    zero(work, topo[W_FRONTS], topo[W_LAMBDA] - topo[W_FRONTS])
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if topo[k + FRONT] != 0 and topo[topo[k + FRONT] + F_MOTIONS] != 0:
+            start_hub(topo, work, k)
+
+
+@kernel
+def start_hub(topo, work, k):
+    """The rows of a hub, body k, in its own front, which must be zero; their multipliers are zero so far."""
+    front = topo[k + FRONT]
+    n = topo[front + F_ROWS]
+    j = topo[front + F_HUB]
+    for i in range(6):
+        work[topo[front + W_U] + 6 * (j + i) + i] = 1.0
+        if topo[front + F_SQUARES] != 0:
+            work[topo[front + W_NS] + 2 * (j + i) + i // 3] = 1.0
+    for r in range(topo[k + MODES]):
+        work[topo[front + W_UF] + r * n + j + 6 + r] = 1.0
+        work[topo[front + W_US] + r * n + j + 6 + r] = 1.0
+    release_hub(topo, work, front)
+
+
+@kernel
+def release_hub(topo, work, front):
+    """The multipliers of the hub with this front, zero."""
+    slots = topo[front + F_LIST] + topo[front + F_HUB]
+    for i in range(topo[front + F_MOTIONS]):
+        work[topo[W_LAMBDA] + topo[slots + i]] = 0.0
 
 
 @kernel
@@ -118,18 +161,21 @@ def add_wrench(topo, work, front, j, moment, force):
     at = topo[front + W_U] + 6 * j
     accumulate3(work, at, moment)
     accumulate3(work, at + 3, force)
-    at = topo[front + W_NS] + 2 * j
-    work[at] += dot(moment, moment)
-    work[at + 1] += dot(force, force)
+    if topo[front + F_SQUARES] != 0:
+        at = topo[front + W_NS] + 2 * j
+        work[at] += dot(moment, moment)
+        work[at + 1] += dot(force, force)
 
 
 @kernel
-def add_mobility(work, at, first, n, x, d):
-    """L_ij += x_i x_j d for i <= j from `first` on."""
-    for i in range(first, n):
+def add_mobility(topo, work, front, x, d):
+    """L_ij += x_i x_j d for i <= j; all rows must be in one part (`assembly.loops`)."""
+    n = topo[front + F_ROWS]
+    for i in range(n):
         s = work[x + i] * d
+        row = topo[front + W_L] + i * topo[front + F_STRIDE]
         for j in range(i, n):
-            work[at + i * n + j] += s * work[x + j]
+            work[row + j] += s * work[x + j]
 
 
 @kernel
@@ -180,46 +226,150 @@ def rows_past_modes(topo, work, k):
             store3(work, at + 3, axpy(-e, kf, load3(work, at + 3)))
             work[c + j] += e * nu
         d = work[row + r]
-        add_mobility(work, topo[front + W_L], 0, n, x, d)
+        add_mobility(topo, work, front, x, d)
         for j in range(n):
             work[topo[front + W_SIZE] + j] += work[topo[front + W_US] + r * n + j] * d
             work[x + j] *= d
 
 
 @kernel
-def eliminate_among_rows(topo, work, front, i):
-    """Eliminate row i from c, L and U of the rows after it.  Row i of L and its U and c end as the gains; returns 1/D."""
-    n = topo[front + F_ROWS]
-    u, c, row = topo[front + W_U], topo[front + W_C], topo[front + W_L] + i * n
-    d = work[row + i]
-    un, uf = load3(work, u + 6 * i), load3(work, u + 6 * i + 3)
-    for j in range(i + 1, n):
-        x = work[row + j]
-        g = x * d
-        at = u + 6 * j
-        store3(work, at, axpy(-g, un, load3(work, at)))
-        store3(work, at + 3, axpy(-g, uf, load3(work, at + 3)))
-        work[c + j] -= g * work[c + i]
-        work[topo[front + W_SIZE] + j] += g * g * work[topo[front + W_SIZE] + i]
+def take_over(topo, work, front, i):
+    """Add to row i of a front, which is eliminated here, what it does by the hubs on which it ends."""
+    row = topo[front + F_ROW] + i * ROW_RECORD
+    for side in range(2):
+        if topo[row + R_HUB[side]] != 0:
+            add_hub(topo, work, front, i, row + R_HUB[side])
+
+
+@kernel
+def add_u(work, u, i, j, x):
+    """Add x times column j of U at work[u:] to column i."""
+    at, other = u + 6 * i, u + 6 * j
+    store3(work, at, axpy(x, load3(work, other), load3(work, at)))
+    store3(work, at + 3, axpy(x, load3(work, other + 3), load3(work, at + 3)))
+
+
+@kernel
+def add_hub(topo, work, front, i, record):
+    """Add to row i of a front what it does by one hub."""
+    n, first = topo[front + F_ROWS], topo[front + F_DONE]
+    u, c, size = topo[front + W_U], topo[front + W_C], topo[front + W_SIZE]
+    row = topo[front + F_ROW] + i * ROW_RECORD
+    end, own, tail = topo[row + R_END], topo[row + R_OWN], topo[row + R_TAIL]
+    at, hub = topo[record + 1], topo[record + 2]
+    for b in range(topo[record]):
+        x = work[at + b]
+        h = hub + b
+        if front != topo[FRONT]:
+            add_u(work, u, i, h, x)
+        work[c + i] += x * work[c + h]
+        error = x * work[size + h]
+        if topo[front + F_ERRORS] != 0:
+            e = topo[front + W_ERRORS] + (h - first) * (n - first) + h - first
+            error += x * work[e]
+            for s in range(b + 1, topo[record]):
+                error += 2.0 * work[at + s] * work[e + s - b]
+        work[size + i] += x * error
+        # the column of i, then its row; L_ii changes with both
+        work[own + i] += x * work[tail + h]
+        for j in range(i + 1, end):
+            work[own + j] += x * work[topo[row + (j - i) * ROW_RECORD + R_TAIL] + h]
+        for j in range(first, h):
+            work[tail + j] += x * work[topo[topo[front + F_ROW] + j * ROW_RECORD + R_OWN] + h]
+        other = topo[topo[front + F_ROW] + h * ROW_RECORD + R_OWN]
+        for j in range(h, n):
+            work[tail + j] += x * work[other + j]
+        work[own + i] += x * work[tail + h]
+
+
+@kernel
+def eliminate_from(topo, work, front, i, j, g):
+    """Subtract g times row i of a front from U and c of row j; at the world, U is no longer needed."""
+    c = topo[front + W_C]
+    if front != topo[FRONT]:
+        add_u(work, topo[front + W_U], j, i, -g)
+    work[c + j] -= g * work[c + i]
+
+
+@kernel
+def add_errors(topo, work, front, tail, d, error):
+    """The errors that a row with the entries tail[j] of L, the pivot 1/d and its own size `error` leaves in hubs.
+
+    They are a matrix, because the row leaves one error in all motions of a hub: other rows on it have sums of these.
+    """
+    n, first = topo[front + F_ROWS], topo[front + F_DONE]
+    for j in range(first, n):
+        g = work[tail + j] * d * d * error
+        e = topo[front + W_ERRORS] + (j - first) * (n - first) - first
         for s in range(j, n):
-            work[topo[front + W_L] + j * n + s] -= g * work[row + s]
-    for j in range(i + 1, n):
-        work[row + j] *= d
+            work[e + s] += g * work[tail + s]
+
+
+@kernel
+def settle_errors(topo, work, front):
+    """Add to the sizes of the rows that are not eliminated the errors that those that are have left."""
+    t = topo[front + F_ROWS] - topo[front + F_DONE]
+    at = topo[front + W_SIZE] + topo[front + F_DONE]
+    for j in range(t):
+        work[at + j] += work[topo[front + W_ERRORS] + j * (t + 1)]
+
+
+@kernel
+def eliminate_among_rows(topo, work, front, i):
+    """Eliminate row i, with 1/D in place of L_ii, from c, L and U of the rows after it.
+
+    Row i of L ends as the gains; U and c of row i are left as they are.  Returns 1/D.
+    """
+    n, first = topo[front + F_ROWS], topo[front + F_DONE]
+    row = topo[front + F_ROW] + i * ROW_RECORD
+    end, own, tail = topo[row + R_END], topo[row + R_OWN], topo[row + R_TAIL]
+    d = work[own + i]
+    size = topo[front + W_SIZE]
+    error = work[size + i]
+    if topo[front + F_ERRORS] != 0:
+        add_errors(topo, work, front, tail, d, error)
+    for j in range(i + 1, end):
+        g = work[own + j] * d
+        eliminate_from(topo, work, front, i, j, g)
+        work[size + j] += g * g * error
+        row += ROW_RECORD
+        for s in range(j, end):
+            work[topo[row + R_OWN] + s] -= g * work[own + s]
+        for s in range(first, n):
+            work[topo[row + R_TAIL] + s] -= g * work[tail + s]
+    for j in range(first, n):
+        g = work[tail + j] * d
+        eliminate_from(topo, work, front, i, j, g)
+        if topo[front + F_ERRORS] == 0:
+            work[size + j] += g * g * error
+        row = topo[front + W_L] + j * topo[front + F_STRIDE]
+        for s in range(j, n):
+            work[row + s] -= g * work[tail + s]
+    for j in range(i + 1, end):
+        work[own + j] *= d
+    for j in range(first, n):
+        work[tail + j] *= d
     return d
+
+
+@kernel
+def invert_pivot(topo, work, front, i):
+    """Put 1/D of row i of a front in place of its pivot, once all rows before it are eliminated."""
+    take_over(topo, work, front, i)
+    at = topo[topo[front + F_ROW] + i * ROW_RECORD + R_OWN] + i
+    work[at] = inverse(work[at], work[topo[front + W_SIZE] + i])
 
 
 @kernel
 def eliminate_rows(topo, work, k, p):
     """Eliminate the rows that end at body k from P_R at work[p:], z_R in Z and its other rows."""
     front = topo[k + FRONT]
-    n = topo[front + F_ROWS]
     b = topo[k + WORK]
     u, c = topo[front + W_U], topo[front + W_C]
     A, B, C = load_inertia(work, p)
     moment, force = load3(work, b + Z), load3(work, b + Z + 3)
     for i in range(topo[front + F_DONE]):
-        pivot = topo[front + W_L] + i * n + i
-        work[pivot] = inverse(work[pivot], work[topo[front + W_SIZE] + i])
+        invert_pivot(topo, work, front, i)
         d = eliminate_among_rows(topo, work, front, i)
         un, uf = load3(work, u + 6 * i), load3(work, u + 6 * i + 3)
         gn, gf = scale(d, un), scale(d, uf)
@@ -229,47 +379,27 @@ def eliminate_rows(topo, work, k, p):
         store3(work, u + 6 * i, gn)
         store3(work, u + 6 * i + 3, gf)
         work[c + i] *= d
+    if topo[front + F_ERRORS] != 0:
+        settle_errors(topo, work, front)
     store_inertia(work, p, A, B, C)
     store3(work, b + Z, moment)
     store3(work, b + Z + 3, force)
 
 
 @kernel
-def rows_past_joint(topo, work, k):
-    """What the elimination of the joint of body k does to its rows.  E ends as e / D."""
-    front = topo[k + FRONT]
-    n, first = topo[front + F_ROWS], topo[front + F_DONE]
-    u, c = topo[front + W_U], topo[front + W_C]
-    for r in range(topo[k + DOFS]):
-        i = topo[k + W_JOINT] + r * JOINT_WORK
-        kn, kf = load3(work, i + J_K), load3(work, i + J_K + 3)
-        nu = work[i + J_NU]
-        x = topo[front + W_E] + r * n
-        for j in range(first, n):
-            at = u + 6 * j
-            moment, force = load3(work, at), load3(work, at + 3)
-            e = work[x + j] + joint_row(topo, work, k, r, moment, force)
-            work[x + j] = e
-            store3(work, at, axpy(-e, kn, moment))
-            store3(work, at + 3, axpy(-e, kf, force))
-            work[c + j] += e * nu
-        d = work[topo[k + W_PIVOTS] + D_PIVOTS + r]
-        add_mobility(work, topo[front + W_L], first, n, x, d)
-        for j in range(first, n):
-            work[topo[front + W_SIZE] + j] += work[x + j] * work[x + j] * d
-            work[x + j] *= d
-
-
-@kernel
 def rows_to_parent(topo, work, k):
-    """Carry the rows that go on from body k to the front of its parent."""
+    """Carry the rows that go on from body k past its joint, which was eliminated, to the front of its parent.
+
+    E ends as e / D.  Fronts that share their blocks need no copies.
+    """
     front = topo[k + FRONT]
-    n, first = topo[front + F_ROWS], topo[front + F_DONE]
-    p = topo[k + PARENT]
-    onto = topo[p + FRONT]
+    n, first = topo[front + F_ROWS], topo[front + F_ON]
+    onto = topo[topo[k + PARENT] + FRONT]
     rows = topo[onto + F_ROWS]
     b = topo[k + WORK]
     up = topo[front + F_UP] - first
+    e, dofs = topo[front + W_E], topo[k + DOFS]
+    pivots = topo[k + W_PIVOTS] + D_PIVOTS
     R = load9(work, b + ROT)
     bias_n, bias_f = load3(work, b + BIAS), load3(work, b + BIAS + 3)
     o = load3(work, b + ORIGIN)
@@ -277,10 +407,16 @@ def rows_to_parent(topo, work, k):
         t = topo[up + j]
         at = topo[front + W_U] + 6 * j
         moment, force = load3(work, at), load3(work, at + 3)
-        work[topo[onto + W_C] + t] += (
-            work[topo[front + W_C] + j] + dot(moment, bias_n) + dot(force, bias_f)
-        )
-        work[topo[onto + W_SIZE] + t] += work[topo[front + W_SIZE] + j]
+        c, size = work[topo[front + W_C] + j], work[topo[front + W_SIZE] + j]
+        for r in range(dofs):
+            i = topo[k + W_JOINT] + r * JOINT_WORK
+            x = work[e + r * n + j] + joint_row(topo, work, k, r, moment, force)
+            work[e + r * n + j] = x
+            moment = axpy(-x, load3(work, i + J_K), moment)
+            force = axpy(-x, load3(work, i + J_K + 3), force)
+            c += x * work[i + J_NU]
+            size += x * x * work[pivots + r]
+        c += dot(moment, bias_n) + dot(force, bias_f)
         moment, force = mul(R, moment), mul(R, force)
         if topo[k + ATTACHED] != RIGIDLY:
             i = topo[k + W_NODE]
@@ -288,23 +424,90 @@ def rows_to_parent(topo, work, k):
                 work[topo[onto + W_UF] + r * rows + t] += dot(load3(work, i + 6 * r), moment) + dot(
                     load3(work, i + 6 * r + 3), force
                 )
-        add_wrench(topo, work, onto, t, add(moment, cross(o, force)), force)
+        moment = add(moment, cross(o, force))
+        if topo[onto + F_SHARED] != 0:
+            zero(work, at, 6)
+            zero(work, topo[onto + W_NS] + 2 * j, 2)
+            work[topo[onto + W_C] + j] = c
+            work[topo[onto + W_SIZE] + j] = size
+        else:
+            work[topo[onto + W_C] + t] += c
+            work[topo[onto + W_SIZE] + t] += size
+        add_wrench(topo, work, onto, t, moment, force)
+    if topo[onto + F_SHARED] != 0:
+        for r in range(dofs):
+            add_mobility(topo, work, front, e + r * n, work[pivots + r])
+    else:
+        mobility_to_parent(topo, work, k)
+    for r in range(dofs):
+        for j in range(first, n):
+            work[e + r * n + j] *= work[pivots + r]
+
+
+@kernel
+def mobility_to_parent(topo, work, k):
+    """Add L of the rows that go on from body k, with what its joint adds, to that of its parent."""
+    front = topo[k + FRONT]
+    n, first = topo[front + F_ROWS], topo[front + F_ON]
+    onto = topo[topo[k + PARENT] + FRONT]
+    up = topo[front + F_UP] - first
+    e, dofs = topo[front + W_E], topo[k + DOFS]
+    pivots = topo[k + W_PIVOTS] + D_PIVOTS
+    for j in range(first, n):
+        row = topo[onto + F_ROW] + topo[up + j] * ROW_RECORD
+        at = topo[front + W_L] + j * topo[front + F_STRIDE]
         for s in range(j, n):
-            work[topo[onto + W_L] + t * rows + topo[up + s]] += work[topo[front + W_L] + j * n + s]
+            x = work[at + s]
+            for r in range(dofs):
+                x += work[e + r * n + j] * work[pivots + r] * work[e + r * n + s]
+            t = topo[up + s]
+            if t < topo[row + R_END]:
+                work[topo[row + R_OWN] + t] += x
+            else:
+                work[topo[row + R_TAIL] + t] += x
+
+
+@kernel
+def multiplier_at(topo, work, front, i, x):
+    """lambda of row i of a front, eliminated there, with what is left of its acceleration, x / D; those after it are known."""
+    n, first = topo[front + F_ROWS], topo[front + F_DONE]
+    lam, slots = topo[W_LAMBDA], topo[front + F_LIST]
+    row = topo[front + F_ROW] + i * ROW_RECORD
+    for j in range(i + 1, topo[row + R_END]):
+        x += work[topo[row + R_OWN] + j] * work[lam + topo[slots + j]]
+    for j in range(first, n):
+        x += work[topo[row + R_TAIL] + j] * work[lam + topo[slots + j]]
+    work[lam + topo[slots + i]] = -x
+    for side in range(2):
+        record = row + R_HUB[side]
+        hub = slots + topo[record + 2]
+        for b in range(topo[record]):
+            work[lam + topo[hub + b]] -= work[topo[record + 1] + b] * x
 
 
 @kernel
 def multipliers_at(topo, work, k, w, u):
     """lambda of the rows that are eliminated at body k, given its acceleration [w; u] and the other multipliers."""
     front = topo[k + FRONT]
-    n = topo[front + F_ROWS]
-    lam = topo[W_LAMBDA]
     for i in range(topo[front + F_DONE] - 1, -1, -1):
         at = topo[front + W_U] + 6 * i
         x = work[topo[front + W_C] + i] + dot(load3(work, at), w) + dot(load3(work, at + 3), u)
-        for j in range(i + 1, n):
-            x += work[topo[front + W_L] + i * n + j] * work[lam + topo[topo[front + F_LIST] + j]]
-        work[lam + topo[topo[front + F_LIST] + i]] = -x
+        multiplier_at(topo, work, front, i, x)
+
+
+@kernel
+def eliminate_at_world(topo, work, w, u):
+    """Eliminate the rows that end at the world, which has the acceleration [w; u]: c of all rows takes it over from U."""
+    front = topo[FRONT]
+    c = topo[front + W_C]
+    for i in range(topo[front + F_ROWS]):
+        at = topo[front + W_U] + 6 * i
+        work[c + i] += dot(load3(work, at), w) + dot(load3(work, at + 3), u)
+    for i in range(topo[front + F_DONE]):
+        invert_pivot(topo, work, front, i)
+        work[c + i] *= eliminate_among_rows(topo, work, front, i)
+    if topo[front + F_ERRORS] != 0:
+        settle_errors(topo, work, front)
 
 
 @kernel
@@ -312,16 +515,9 @@ def solve_at_world(topo, work, w, u):
     """lambda of the rows that are eliminated at the world, which has the acceleration [w; u]."""
     front = topo[FRONT]
     if front != 0:
-        n = topo[front + F_ROWS]
-        for i in range(n):
-            pivot = topo[front + W_L] + i * n + i
-            work[pivot] = inverse(work[pivot], work[topo[front + W_SIZE] + i])
-            d = eliminate_among_rows(topo, work, front, i)
-            at = topo[front + W_U] + 6 * i
-            store3(work, at, scale(d, load3(work, at)))
-            store3(work, at + 3, scale(d, load3(work, at + 3)))
-            work[topo[front + W_C] + i] *= d
-        multipliers_at(topo, work, 0, w, u)
+        eliminate_at_world(topo, work, w, u)
+        for i in range(topo[front + F_DONE] - 1, -1, -1):
+            multiplier_at(topo, work, front, i, work[topo[front + W_C] + i])
 
 
 @kernel
@@ -331,7 +527,7 @@ def drive_joint(topo, work, k):
     n = topo[front + F_ROWS]
     for r in range(topo[k + DOFS]):
         x = 0.0
-        for j in range(topo[front + F_DONE], n):
+        for j in range(topo[front + F_ON], n):
             x += (
                 work[topo[front + W_E] + r * n + j]
                 * work[topo[W_LAMBDA] + topo[topo[front + F_LIST] + j]]

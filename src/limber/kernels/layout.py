@@ -24,7 +24,8 @@ ANY_ALIGNED = 28  # 1: some body has A_B
 BOUNDED = 29  # 1: REACH is known
 CLOSURES, CLOSURES_END = 18, 19  # the rows of the closures
 ROWS = 5  # number of scalar closure rows
-W_LAMBDA = 6  # work: the multiplier of each closure row
+W_LAMBDA = 6  # work: the multipliers of the rows of the fronts, by slot (`assembly.loops`)
+W_FRONTS = 9  # work: start of the fronts, which end at W_LAMBDA
 PROBES = (
     7  # number of those closure rows, the last ones, that belong to PROBED ends; see `operational`
 )
@@ -132,6 +133,11 @@ K_AXIS = 14  # const: AXIAL: the axis (3,); CROSSED: the axis of end a (3,), tha
 K_PITCH = 15  # const: displacement along the axis per radian, of a K_SCREW
 K_JOINT = 19  # COMPOUND: its joint, a row with some columns of a body
 K_ROW = 20  # work: COMPOUND: 6 vectors of 6, see `cut_joint`
+K_HUB = (
+    24,
+    25,
+)  # work: what the rows do to the motions of the bodies of the ends that are hubs; 0 for other ends
+K_C = 26  # work: c of the first row
 K_BACK = 21  # const: from the frame of end b to where it was before it was moved to the axis, axes of end b
 K_SPANNED = 22  # COMPOUND: number of free twists: the motions of the joint, and unit twists that are free besides
 K_FREED = 23  # const: these unit twists, 6 each, axes of end b
@@ -145,18 +151,36 @@ K_FACTOR = 18  # const: for each term its coefficient, then the value of the sum
 START, START_SIZE = 30, 29  # const: coordinates to start from, and their number
 
 # --- topo, front rows: see `fronts` -------------------------------------------------------------------
-F_ROWS = 0  # number n of closure rows that pass through the body
+F_ROWS = 0  # number n of rows of closures and hubs that pass through the body
 F_DONE = 1  # number of them, the first ones, that are eliminated here
-F_LIST = 2  # topo: which of the system's rows these are
-F_UP = 3  # topo: the positions of the others in the front of the parent
+F_LIST = 2  # topo: their slots
+F_UP = 3  # topo: the positions in the front of the parent of those that go on
+F_ON = 12  # the first one that goes on; those between are rows of hubs that end here
+F_ROW = 13  # topo: a row record for each
+F_STRIDE = 14  # L_ij of rows that are not eliminated here is at W_L + i F_STRIDE + j
+F_SQUARES = 16  # 1: W_NS is needed, because modes move the joint of this body
+F_HUB = 17  # the position of the first row of this body as a hub
+F_ERRORS = (
+    19  # the square of the number of rows that are not eliminated here, if rows on hubs are; else 0
+)
+F_MOTIONS = 18  # number of these rows: 6 and the modes; 0 if the body is no hub
+F_SHARED = 15  # 1: all rows come from one body, and U, L, c, sizes and squares take the place of those of its front
 W_U = 4  # work: 6 n, the wrench on the body by each row
 W_UF = 5  # work: m n, the force of each row on each mode
 W_E = 6  # work: r n, the force of each row on each joint speed
-W_L = 7  # work: n n
+W_L = 7  # see F_STRIDE
 W_C = 8  # work: n
 W_SIZE = 9  # work: n, the sizes of the rows, see `fronts`
 W_US = 10  # work: m n, the squares of what is added up in W_UF
 W_NS = 11  # work: 2 n, the squares of the moments and of the forces that are added up in W_U
+W_ERRORS = 20  # work: F_ERRORS numbers, see `fronts.add_errors`
+
+# row record: L_ij, j >= i, of row i is at R_OWN + j for j < R_END, and at R_TAIL + j for j >= F_DONE; others are zero
+R_END, R_OWN, R_TAIL = 0, 1, 2
+# if an end of the row, a or b, is on a hub: the number of its motions, or 0; work: what the row does to each of them; the
+# position of the first row of the hub
+R_HUB = 3, 6
+ROW_RECORD = 9
 
 #: The blocks of modal integrals: column and axes (m: a mode, 3: a component, 6: components of F and E).
 MODAL_SHAPES = {
@@ -259,17 +283,13 @@ def modal_work(m, loads):
 
 
 def front_work(n, m, r):
-    """The work blocks of a front of n closure rows at a body with m modes and r joint speeds, as column and size."""
-    return {
-        W_U: 6 * n,
-        W_UF: m * n,
-        W_E: r * n,
-        W_L: n * n,
-        W_C: n,
-        W_SIZE: n,
-        W_US: m * n,
-        W_NS: 2 * n,
-    }
+    """The work blocks of a front of n rows of its own, at a body with m modes and r joint speeds, as column and size."""
+    return {W_UF: m * n, W_E: r * n, W_US: m * n}
+
+
+def shared_work(n):
+    """The other work blocks of a front of n rows but for L, as column and size; see F_SHARED."""
+    return {W_U: 6 * n, W_C: n, W_SIZE: n, W_NS: 2 * n}
 
 
 def node_second(m):

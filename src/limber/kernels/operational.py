@@ -17,7 +17,7 @@ from .articulated import align_all_forces, condense, prepare, recover
 from .closed import condense_unforced, condense_with_rows, recover_with_rows
 from .closures import add_relation, add_spatial, end_motion, observe, push
 from .forces import apply_external
-from .fronts import clear, eliminate_among_rows, inverse
+from .fronts import clear, eliminate_at_world, multiplier_at, release_hub
 from .layout import (
     ACC,
     CLOSURES,
@@ -25,14 +25,15 @@ from .layout import (
     COLUMNS,
     DOFS,
     END,
+    F_DONE,
     F_LIST,
     F_ROWS,
+    F_STRIDE,
     FRONT,
     GRAVITY,
     J_NU,
     JOINT_WORK,
-    K_AT,
-    K_BODY,
+    K_C,
     K_KIND,
     MODAL,
     MODES,
@@ -45,13 +46,12 @@ from .layout import (
     W_L,
     W_LAMBDA,
     W_SIZE,
-    W_U,
     W_ZF,
     WORK,
 )
 from .motion import world_place
 from .scalar import kernel
-from .vec import dot, load3, scale, store3, zero
+from .vec import dot, load3, zero
 
 
 @kernel
@@ -64,13 +64,13 @@ def unit(i, axis):
 def add_probe(topo, const, work, q, v, c):
     """The rows of an end: unit wrenches at it in world axes, and its acceleration at zero vdot."""
     _, _, alpha, acc = end_motion(topo, const, work, q, v, c, 1)
-    at = topo[topo[topo[c + K_BODY[1]] + FRONT] + W_C] + topo[c + K_AT[1]]
+    at = topo[c + K_C]
     for j in range(3):
         axis = (unit(j, 0), unit(j, 1), unit(j, 2))
         work[at + j] += dot(axis, alpha)
         work[at + 3 + j] += dot(axis, acc)
-        push(topo, const, work, q, c, 1, topo[c + K_AT[1]] + j, axis, (0.0, 0.0, 0.0))
-        push(topo, const, work, q, c, 1, topo[c + K_AT[1]] + 3 + j, (0.0, 0.0, 0.0), axis)
+        push(topo, const, work, q, c, 1, j, axis, (0.0, 0.0, 0.0))
+        push(topo, const, work, q, c, 1, 3 + j, (0.0, 0.0, 0.0), axis)
 
 
 @kernel
@@ -83,23 +83,6 @@ def add_rows_and_probes(topo, const, work, q, v):
             add_relation(topo, const, work, c)
         else:
             add_spatial(topo, const, work, q, v, c)
-
-
-@kernel
-def eliminate_at_world(topo, work):
-    """Eliminate the closure rows that end at the world, and return how many these are; the rows of ends follow them."""
-    front = topo[FRONT]
-    n = topo[front + F_ROWS]
-    first = n - topo[PROBES]
-    for i in range(first):
-        pivot = topo[front + W_L] + i * n + i
-        work[pivot] = inverse(work[pivot], work[topo[front + W_SIZE] + i])
-        d = eliminate_among_rows(topo, work, front, i)
-        at = topo[front + W_U] + 6 * i
-        store3(work, at, scale(d, load3(work, at)))
-        store3(work, at + 3, scale(d, load3(work, at + 3)))
-        work[topo[front + W_C] + i] *= d
-    return first
 
 
 @kernel
@@ -119,38 +102,35 @@ def motion(topo, const, work, q, v, tau, ext_count, ext_index, ext, out):
             condense_with_rows(topo, const, work, q, v, tau, k, 1)
         else:
             condense(topo, const, work, q, v, tau, k)
-    first = eliminate_at_world(topo, work)
-    front = topo[FRONT]
-    n = topo[front + F_ROWS]
-    count = topo[PROBES]
     w, u = load3(work, topo[WORK] + ACC), load3(work, topo[WORK] + ACC + 3)
+    eliminate_at_world(topo, work, w, u)
+    front = topo[FRONT]
+    count = topo[PROBES]
+    first = topo[front + F_ROWS] - count
     for i in range(count):
-        row = topo[front + W_L] + (first + i) * n + first
+        row = topo[front + W_L] + (first + i) * topo[front + F_STRIDE] + first
         for j in range(i, count):
             out[i * count + j] = work[row + j]
             out[j * count + i] = work[row + j]
         out[count * count + i] = work[topo[front + W_SIZE] + first + i]
-        at = topo[front + W_U] + 6 * (first + i)
         a = work[topo[front + W_C] + first + i]
-        a += dot(load3(work, at), w) + dot(load3(work, at + 3), u)
         if i % 6 > 2:
             a += const[GRAVITY + i % 6 - 3]  # the world is accelerated against gravity
         out[count * count + count + i] = a
 
 
 @kernel
-def load_ends(topo, work, first, end):
+def load_ends(topo, work, end):
     """The multipliers at the world: 1 of the row `end` of the ends, 0 of the others, and those of closures."""
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if topo[k + FRONT] != 0:
+            release_hub(topo, work, topo[k + FRONT])
     front = topo[FRONT]
-    n = topo[front + F_ROWS]
-    lam = topo[W_LAMBDA]
-    for i in range(first, n):
-        work[lam + topo[topo[front + F_LIST] + i]] = unit(i - first, end)
-    for i in range(first - 1, -1, -1):
-        x = 0.0
-        for j in range(i + 1, n):
-            x += work[topo[front + W_L] + i * n + j] * work[lam + topo[topo[front + F_LIST] + j]]
-        work[lam + topo[topo[front + F_LIST] + i]] = -x
+    slots = topo[front + F_LIST] + topo[front + F_ROWS] - topo[PROBES]
+    for i in range(topo[PROBES]):
+        work[topo[W_LAMBDA] + topo[slots + i]] = unit(i, end)
+    for i in range(topo[front + F_DONE] - 1, -1, -1):
+        multiplier_at(topo, work, front, i, 0.0)
 
 
 @kernel
@@ -172,12 +152,12 @@ def responses(topo, const, work, q, out):
     clear(topo, work)
     add_rows_and_probes(topo, const, work, q, out)
     condense_unforced(topo, const, work, q, out)
-    first = eliminate_at_world(topo, work)
     zero(work, topo[WORK] + ACC, 6)
+    eliminate_at_world(topo, work, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     for i in range(topo[PROBES] - 1, -1, -1):
         for k in range(COLUMNS, topo[END], COLUMNS):
             still(topo, work, k)
-        load_ends(topo, work, first, i)
+        load_ends(topo, work, i)
         for k in range(COLUMNS, topo[END], COLUMNS):
             if topo[k + FRONT] != 0:
                 recover_with_rows(topo, const, work, out, k)
