@@ -7,11 +7,13 @@ from limber import io, models, registry
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, Material, RigidBody, Section, beam
 from limber.dynamics import (
+    Derivatives,
     LoadPath,
     ModalDamping,
     Modes,
     acceleration,
     bias,
+    derivatives,
     equilibrium,
     follow,
     forward_dynamics,
@@ -172,6 +174,7 @@ __all__ = [
     "CacheWarning",
     "CompoundJoint",
     "Cylindrical",
+    "Derivatives",
     "Event",
     "FileError",
     "Fixed",
@@ -223,6 +226,7 @@ __all__ = [
     "constraints",
     "couple",
     "denoc",
+    "derivatives",
     "equilibrium",
     "follow",
     "forward_dynamics",
