@@ -18,8 +18,8 @@ from limber.codegen.program import OperationCount, Program
 from limber.codegen.trace import OF_CLOSURES, Request, trace
 from limber.constraints.independent import Independent, independent_rows
 from limber.constraints.projection import NEARLY_MET
-from limber.dynamics.closing import worst
 from limber.dynamics.evaluate import evaluated, quaternions
+from limber.dynamics.rows import worst
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 from limber.native import c_compiler
 

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, numbers, whole
 from limber.constraints.residual import check_closed
-from limber.dynamics.closing import MET, NEARLY_MET, assembled, worst
+from limber.dynamics.closing import MET, NEARLY_MET, assembled
 from limber.dynamics.evaluate import evaluated, of_batch
 from limber.dynamics.freedoms import locked_speeds
+from limber.dynamics.rows import worst
 from limber.errors import ArgumentValueError, DynamicsError
 
 #: Steps of a projection.

@@ -11,9 +11,8 @@ from limber.assembly import System
 from limber.checks import Array
 from limber.constraints import assemble
 from limber.dynamics import equilibrium
-from limber.dynamics.closing import worst
 from limber.dynamics.evaluate import External
-from limber.dynamics.rows import closure_jacobian
+from limber.dynamics.rows import closure_jacobian, worst
 from limber.io.document import Where
 from limber.io.fields import Name
 from limber.io.section import Section

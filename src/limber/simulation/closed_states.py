@@ -7,8 +7,8 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.constraints import freedoms, project
-from limber.dynamics.closing import worst
 from limber.dynamics.evaluate import evaluated
+from limber.dynamics.rows import worst
 from limber.errors import ArgumentValueError, ModelWarning, warn
 
 #: Closures that are off by less than this, in rad and m, or whose speeds are by this part of the largest speed or of 1,
