@@ -212,20 +212,21 @@ FUNCTIONS: dict[str, Function] = {
     ),
 }
 
-#: The function of a system with driven joints, which only they make differ from forward dynamics.
-HYBRID: dict[str, Function] = {
-    "hybrid_dynamics": replace(
-        _articulated,
-        kernel="hybrid.hybrid_dynamics",
-        outputs=(
-            Quantity("vdot", ("nv",), "rates of the speeds"),
-            Quantity("forces", ("nv",), "generalized forces, those that drive joints among them"),
-        ),
+_hybrid = replace(
+    _articulated,
+    kernel="hybrid.hybrid_dynamics",
+    outputs=(
+        Quantity("vdot", ("nv",), "rates of the speeds"),
+        Quantity("forces", ("nv",), "generalized forces, those that drive joints among them"),
     ),
-}
+)
+
+#: The function of a system with driven joints, which only they make differ from forward dynamics.
+HYBRID: dict[str, Function] = {"hybrid_dynamics": _hybrid}
 
 #: Functions that only other parts of Limber call.
 INTERNAL: dict[str, Function] = {
+    "closed_hybrid_dynamics": replace(_hybrid, kernel="hybrid.closed_hybrid_dynamics"),
     "motions": Function(
         "observe.motions",
         ("q", "v", "vdot"),

@@ -227,6 +227,8 @@ class ScenarioSection(Section):
         torque: Array | Table | None = None
         paths: Mapping[str, Trajectory] = {}
         motion = motions(system, self.motion, q0, v0, self.duration, where / "motion")
+        if motion and system.closures:
+            v0 = initial.following(system, q0, v0, list(motion), where / "motion")
         follows = self.torque is not None and self.torque.follow is not None
         if follows and motion:
             raise where.error(

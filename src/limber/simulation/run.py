@@ -12,7 +12,7 @@ import numpy as np
 from limber import integrators, native
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
-from limber.checks import Array
+from limber.checks import Array, listed
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import SimulationError
 from limber.integrators import context as R
@@ -61,9 +61,14 @@ class Forces:
         """The bodies whose joints are driven."""
         return tuple(joint.body for joint in self.driven)
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of the bodies whose joints are driven."""
+        return tuple(joint.row for joint in self.driven)
+
     def packed(self, system: System) -> Packed:
         """The system with its driven joints, as the kernels have it."""
-        return system.dynamics.with_driven(tuple(joint.row for joint in self.driven))
+        return system.dynamics.with_driven(self.numbers)
 
 
 @dataclass
@@ -371,6 +376,11 @@ class Run:
                 "The mechanism is locked there, or its lengths do not fit together; look at the result so far "
                 "(error.result)."
             )
+            if self.forces.driven:
+                advice = (
+                    f"The closures cannot follow the motion of {listed(self.forces.names)} there: change it, or drive fewer "
+                    "joints. The result so far is in error.result."
+                )
         else:
             what = f"after the next fixed step of {self.clock[R.STEP]:.2g} s"
             advice = 'Take a smaller step, or an adaptive method such as method="dop853".'

@@ -76,7 +76,8 @@ def simulate(
         acceleration): the coordinates of the joint in q, its speeds in v, and the rates of these; a function may have
         `breaks`, as for torque.  A compiled function writes these numbers one after the other to `out`.  The initial state
         of these joints is that of the motion; a q0 or v0 that differs from it is refused.  `Result.tau` has the whole
-        torque that the motion takes, whatever `torque` gives for these joints.
+        torque that the motion takes, whatever `torque` gives for these joints.  In a closed system all other joints follow,
+        and without v0 they do so from the start; a motion that closures cannot follow is an error.
     t_eval, every : the output times, or the interval between them (the last output is at t_end in any case); by default
         501 times.
     rtol, atol : tolerances of the adaptive methods on every element of q and v, per step.
@@ -138,8 +139,9 @@ def simulate(
         "stops push back from the start. Give q0 within the limits.",
     )
     start_name = "the neutral configuration" if q0 is None else "q0"
-    q, v = closed_state(system, q, v, start_name, "q0, v0")
-    warn_of_redundancy(system, q)
+    following = v0 is None and len(forces.driven) > 0
+    q, v = closed_state(system, q, v, start_name, "q0, v0", forces.names, following)
+    warn_of_redundancy(system, q, forces.numbers)
     if peer:
         if listed or save is not None:
             raise ArgumentValueError(
@@ -348,16 +350,16 @@ def _acted(run: Run, event: Event) -> bool:
     q, v = answer
     before = _energy(s, y)
     q, v = _coordinates(s, f"q of {what}", q), _speeds(s, f"v of {what}", v)
-    changed = np.concatenate(closed_state(s, q, v, f"the state that {what} returns", "q, v"))
     for joint in run.forces.driven:
-        for part in (joint.q, slice(s.nq + joint.v.start, s.nq + joint.v.stop)):
-            if not np.allclose(changed[part], y[part], rtol=AGREES, atol=AGREES):
+        for new, old, part in ((q, y[: s.nq], joint.q), (v, y[s.nq :], joint.v)):
+            if not np.allclose(new[part], old[part], rtol=AGREES, atol=AGREES):
                 raise ArgumentValueError(
                     f"{what} changes the joint of body {joint.body!r}, whose motion is prescribed: leave its part of q and "
                     "v as it is."
                 )
-            changed[part] = y[part]
-    y[:] = changed
+            new[part] = old[part]
+    returned = f"the state that {what} returns"
+    y[:] = np.concatenate(closed_state(s, q, v, returned, "q, v", run.forces.names))
     run.y[len(y) + R.ACTION_WORK] += _energy(s, y) - before
     return False
 
