@@ -45,7 +45,7 @@ def closed_state(
     return q, v
 
 
-def warn_of_redundancy(system: System, q: Array) -> None:
+def warn_of_redundancy(system: System, q: Array, when: str = "where the simulation starts") -> None:
     """Warn of closures whose rows depend on each other, with the rank and their names.
 
     Rows are independent if a correction meets random demands on all of them, which takes O(N) to see.
@@ -59,7 +59,7 @@ def warn_of_redundancy(system: System, q: Array) -> None:
         if found.redundant:
             parts = ", ".join(f"{count} of {name!r}" for name, count in found.redundant.items())
             warn(
-                f"the closures of {system.name!r} are redundant where the simulation starts: {found.rank} of {system.rows} rows "
+                f"the closures of {system.name!r} are redundant {when}: {found.rank} of {system.rows} rows "
                 f"are independent, and {found.number} freedom(s) remain. Superfluous where the others are kept: {parts}. The "
                 "motion is unique nevertheless; not all of their forces are (lb.constraint_forces).",
                 ModelWarning,

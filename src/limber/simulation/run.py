@@ -31,6 +31,8 @@ IMPLICIT_COST, PYTHON_COST = {"general": 1.3, "generated": 4.0}, 50
 #: Steps end this far from a jump of a signal, as a part of the length of the run.
 DISTANCE_FROM_JUMPS = 1e-10
 
+#: int project(const long long *context, const double *metric, double *y)
+_PROJECTION = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)
 #: void rates(const long long *context, double t, const double *y, double *dy)
 _RATES = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -93,7 +95,7 @@ class Settings:
 
 
 class Run:
-    """The state of a simulation in progress.
+    """The state of a simulation in progress, of a system as it is closed now.
 
     Times inside count from its start, `origin`; arguments and results of its functions are times of the simulation.
     """
@@ -103,6 +105,10 @@ class Run:
         origin: float, length: float, settings: Settings,
     ):  # fmt: skip
         self.system, self.settings = system, settings
+        #: the system at the start, the changes of topology since, and how many rows were written before each
+        self.first_system, self.changes, self.change_rows = system, [], []
+        #: closures that may be attached by name
+        self.known = dict(system.closures)
         self.outputs = outputs
         self.forces = forces
         self.failure = forces.failure
@@ -110,9 +116,9 @@ class Run:
         self._prepare_memory(y, len(events))
         self._prepare_clock(length)
         self._prepare_context(len(events))
-        self._prepare_model()
         self._engine = integrators.load("simulate")
         self.crossings = Crossings(system, events, self._sides, self.rates, self._first_step)
+        self._prepare_model()
         if events:
             values = callback(system, self.crossings.function, self.failure, len(events))
             self._event = SIGNATURE(values)
@@ -176,6 +182,7 @@ class Run:
             }  # fmt: skip
         for place, value in found.items():
             context[place] = value
+        self.crossings.projection = self.projected if system.closures else None
 
     def reclose(self, system: System) -> None:
         """Go on with another system of the same tree, from the state reached; everything but the model stays."""
@@ -285,6 +292,14 @@ class Run:
         )
         self._raise_failure()
         return rate
+
+    def projected(self, y: Array) -> Array:
+        """The state on the closures that is next to the state y = [q; v]; y itself if there is none."""
+        moved = np.ascontiguousarray(y[: len(self.state)]).copy()
+        at = self._context.ctypes.data, self._const.ctypes.data, moved.ctypes.data
+        found = _PROJECTION(int(self._context[R.PROJECTION]))(*at)
+        self._shared[R.GAP] = 0.0
+        return y if found < 0 else moved
 
     def cost_of(self, method: Method) -> float:
         """What an evaluation costs in a method; the unit is the dynamics of one speed in an explicit method."""
