@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,9 +12,9 @@ from limber.assembly.closures import Closure, Relation
 from limber.assembly.given_closures import given_closure
 from limber.assembly.system import System
 from limber.checks import Array, listed, suggestion
-from limber.constraints.topology import LOCK, Attach, Change, Changed, Lock, Release, Unlock
+from limber.constraints.topology import LOCK, Attach, Change, Lock, Release, Unlock
 from limber.dynamics.energy import kinetic_energy, momentum, potential_energy
-from limber.errors import ArgumentValueError, LimberError
+from limber.errors import ArgumentValueError, LimberError, SimulationError
 
 Known = dict[str, Closure | Relation]
 
@@ -161,10 +161,10 @@ def carried_out(
     q, v = q.copy(), v.copy()
     try:
         changed = change(system, q, v, known)
-        name = _name(change, system, changed, known)
+        name = subject_of(change) or _free_name(change, system, known)
         _refuse_other_kind(changed.system, known)
     except LimberError as error:
-        raise type(error)(f"the action of event {event!r} at t = {t:.6g} s: {error}") from error
+        raise SimulationError(f"the action of event {event!r} at t = {t:.6g} s: {error}") from error
     known.update(changed.system.closures)
     gained = energy_of(system, changed.q, changed.v) - energy_of(system, q, v)
     return TopologyChange(
@@ -182,16 +182,27 @@ def kind_of(change: Change) -> str:
     return type(change).__name__.lower()
 
 
-def _name(change: Change, system: System, changed: Changed, known: Known) -> str:
-    """The closure or the body that a change is about."""
+def _free_name(change: Change, system: System, known: Known) -> str:
+    """The name that `attach` gives to a closure without one."""
+    assert isinstance(change, Attach)
+    return given_closure(change.closure, system.attachments, {*known, *system.closures}).name
+
+
+def subject_of(change: Change) -> str | None:
+    """The name of the closure or the body that a change is about; None of a closure that has no name yet."""
     if isinstance(change, Release):
         return change.name
     if isinstance(change, Lock | Unlock):
         return change.body
     assert isinstance(change, Attach)
-    if isinstance(change.closure, str):
-        return change.closure
-    return given_closure(change.closure, system.attachments, {*known, *system.closures}).name
+    given = change.closure
+    if isinstance(given, Closure | Relation):
+        return given.name
+    if isinstance(given, Mapping):
+        return given.get("name")
+    if isinstance(given, tuple | list):
+        return given[3] if len(given) == 4 else None
+    return given  # type: ignore[return-value]
 
 
 def _refuse_other_kind(system: System, known: Known) -> None:
