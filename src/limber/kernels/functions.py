@@ -329,14 +329,22 @@ SLOPES: dict[str, Function] = {
     "rigid_forward_slopes": Function(
         "rigid_slopes.forward_slopes",
         ("q", "v", "tau", "forces", "slopes"),
-        (Quantity("slopes", ("slope_rows", "nv"), "vdot, and its slopes along q, by v and by tau"),),
+        (
+            Quantity(
+                "slopes", ("slope_rows", "nv"), "vdot, and its slopes along q, by v and by tau"
+            ),
+        ),
         "dynamics",
         pivots=True,
     ),
     "rigid_inverse_slopes": Function(
         "rigid_slopes.inverse_slopes",
         ("q", "v", "vdot", "forces", "slopes"),
-        (Quantity("slopes", ("slope_rows", "nv"), "tau, and its slopes along q, by v and by vdot"),),
+        (
+            Quantity(
+                "slopes", ("slope_rows", "nv"), "tau, and its slopes along q, by v and by vdot"
+            ),
+        ),
         "dynamics",
     ),
 }

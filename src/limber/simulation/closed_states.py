@@ -63,7 +63,9 @@ def closed_state(
     return q, v
 
 
-def warn_of_redundancy(system: System, q: Array, driven: tuple[int, ...]) -> None:
+def warn_of_redundancy(
+    system: System, q: Array, driven: tuple[int, ...], when: str = "where the simulation starts"
+) -> None:
     """Warn of closures whose rows depend on each other, with the rank and their names, and of too many driven joints.
 
     Rows are independent if a correction meets random demands on all of them, which takes O(N) to see.
@@ -77,7 +79,7 @@ def warn_of_redundancy(system: System, q: Array, driven: tuple[int, ...]) -> Non
         if found.redundant:
             parts = ", ".join(f"{count} of {name!r}" for name, count in found.redundant.items())
             warn(
-                f"the closures of {system.name!r} are redundant where the simulation starts: {found.rank} of {system.rows} rows "
+                f"the closures of {system.name!r} are redundant {when}: {found.rank} of {system.rows} rows "
                 f"are independent, and {found.number} freedom(s) remain. Superfluous where the others are kept: {parts}. The "
                 "motion is unique nevertheless; not all of their forces are (lb.constraint_forces).",
                 ModelWarning,

@@ -153,18 +153,18 @@ def _loaded(result: Result, rows: Array) -> Iterator[Outside]:
     structures = any(body.load_stiffness is not None for body in s.bodies.values())
     if not (beams.names or structures) or not len(rows):
         return
-    seen = result.rows(rows)
-    given = (seen.q, seen.v, seen.vdot)
-    external: Any = dict(seen.external) or None
-    if s.closures:
-        external = loads_in_motion(s, *given, seen.tau, external)
-    for found in loaded_structures(s, *given, external):
-        yield loaded(found, f" at t = {seen.t[found.row]:.6g} s")
-    if not beams.names:
-        return
-    _, wrenches = evaluated(s, "carried_wrenches", given, external=external)
-    loads = beams.loads(wrenches)
-    for i in np.flatnonzero(np.abs(loads).max(axis=0) > LOADED * beams.critical):
-        row = int(np.argmax(np.abs(loads[:, i])))
-        when = f" at t = {seen.t[row]:.6g} s"
-        yield pulled(beams.names[i], loads[row, i], beams.critical[i], when)
+    for system, _, seen in result.rows(rows).parts():
+        given = (seen.q, seen.v, seen.vdot)
+        external: Any = dict(seen.external) or None
+        if system.closures:
+            external = loads_in_motion(system, *given, seen.tau, external)
+        for found in loaded_structures(system, *given, external):
+            yield loaded(found, f" at t = {seen.t[found.row]:.6g} s")
+        if not beams.names:
+            continue
+        _, wrenches = evaluated(system, "carried_wrenches", given, external=external)
+        loads = beams.loads(wrenches)
+        for i in np.flatnonzero(np.abs(loads).max(axis=0) > LOADED * beams.critical):
+            row = int(np.argmax(np.abs(loads[:, i])))
+            when = f" at t = {seen.t[row]:.6g} s"
+            yield pulled(beams.names[i], loads[row, i], beams.critical[i], when)
