@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraErr
 from limber.registry import registered
 from limber.short_repr import short_repr
 from limber.simulation.events import Happened
+from limber.simulation.samples import Samples
 from limber.simulation.section_loads import completed
 
 if TYPE_CHECKING:
@@ -107,6 +109,8 @@ class Result:
     supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches, by dampers, friction and stops
         (negative) and by the actions of events.  It is integrated along the steps.
     driven : the bodies whose joints moved as prescribed; tau has the torques that it took, and `driving` shows them.
+    signals : what a sampled controller measured and commanded, {name: Samples}, each with `.t`, `.y` at its own sample
+        times, whatever the output times are.
 
     A slice selects rows and gives a Result again: result[10:20].
     """
@@ -122,6 +126,7 @@ class Result:
     external: Mapping[tuple[str, str | int | None], Array] = field(default_factory=dict)
     supplied: Array | None = None
     driven: tuple[str, ...] = ()
+    signals: Mapping[str, Samples] = field(default_factory=dict)
 
     @staticmethod
     def of_rows(
@@ -134,13 +139,14 @@ class Result:
         statistics: Statistics = Statistics(0, 0, 0, 0.0),  # noqa: B008 (it is immutable)
         message: str = "",
         driven: tuple[str, ...] = (),
+        signals: Mapping[str, Samples] = MappingProxyType({}),
     ) -> Result:
         """Make a result from rows of the engine: `y` has [q, v, supplied energy], `forces` has [tau, wrenches]."""
         nq, nv = system.nq, system.nv
         external = {key: forces[:, nv + 6 * i : nv + 6 * (i + 1)] for i, key in enumerate(keys)}
         return Result(
             system, t, y[:, :nq], y[:, nq : nq + nv], forces[:, :nv], events, statistics, message,
-            external, y[:, nq + nv :], driven,
+            external, y[:, nq + nv :], driven, signals,
         )  # fmt: skip
 
     def __len__(self) -> int:
