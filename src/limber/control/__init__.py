@@ -10,9 +10,12 @@ from limber.control.actuators import Actuator, Drive
 from limber.control.controller import Controller, DiscreteLinear, Measured
 from limber.control.guard import Guard
 from limber.control.loop import Loop
+from limber.control.pid import PD, PID
 from limber.control.sensors import Encoder, Sensor, Tachometer
 
 __all__ = [
+    "PD",
+    "PID",
     "Actuator",
     "Controller",
     "DiscreteLinear",

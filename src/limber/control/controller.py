@@ -92,18 +92,22 @@ class Measured:
 
 @dataclass(frozen=True, eq=False)
 class DiscreteLinear:
-    """A controller as x[k+1] = A x[k] + B y[k], u[k] = C x[k] + D y[k], about what it holds.
+    """A controller as x[k+1] = A x[k] + B y[k], u[k] = C x[k] + D y[k], about what it holds; feedback is negative in it.
 
-    inputs : what it reads, "q.<body>" and "v.<body>", as deviations from the reference; outputs : what it commands.
+    dt : the sample time, s.
+    states, inputs, outputs : names; inputs are "coordinate <body>" and "speed <body>", outputs "torque <body>", as in the
+        linear models of systems.
     """
 
     A: Array
     B: Array
     C: Array
     D: Array
-    sample_time: float
+    states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    dt: float
+    name: str = "controller"
 
 
 class Controller:

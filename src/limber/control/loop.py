@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from limber.assembly.system import System
 from limber.checks import number, shown
 from limber.control.actuators.base import Actuator
@@ -53,6 +55,10 @@ class Loop:
         self.seed = checked_seed("seed", seed)
         #: What the sensors read on this system, in order.
         self.readers = tuple(sensor.reader(system) for sensor in self.sensors)
+        #: The names of the numbers of a command, and the largest of each, where there are actuators.
+        drives = [actuator.drive(system) for actuator in self.actuators]
+        self.channels = tuple(label for drive in drives for label in drive.labels)
+        self.limits = np.array([limit for drive in drives for limit in drive.limits])
         self._last: LoopSession | None = None
         self.controller.prepare(self)
         LoopSession(self, 0.0)  # what does not fit together is refused now

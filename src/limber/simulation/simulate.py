@@ -128,7 +128,7 @@ def simulate(
     if progress is not None and not isinstance(progress, bool):
         raise ArgumentTypeError(f"progress must be True, False or None, got {shown(progress)}.")
     listed = _events(events)
-    forces = _forces(system, start, torque, external, motion)
+    forces = _forces(system, torque, external, motion, start)
     start_on(forces.driven, system, start, q, v, (q0 is not None, v0 is not None))
     refuse_unsteady(forces.driven, system, start, end, q)
     warn_outside_limits(
@@ -188,7 +188,9 @@ def _methods(method: Any) -> tuple[Method, ...]:
     return tuple(method_named(name) for name in names)
 
 
-def _forces(system: System, t0: float, torque: Any, external: Any, motion: Any = None) -> Forces:
+def _forces(
+    system: System, torque: Any, external: Any, motion: Any = None, t0: float = 0.0
+) -> Forces:
     """The torque, the wrenches and the motions in the form that `Run` takes."""
     failure = Failures()
     made = torque_signal(system, torque, failure, t0)

@@ -17,12 +17,14 @@ class Drive:
     """An actuator during one run.
 
     labels, unit : of its commands, one for each channel.
+    limits : the largest command of each channel; infinite where there is none.
     speeds : the places in v of the torques that follow a closed form between samples (`integrators.sampled`).
     stateful : whether those depend on the speeds.
     next : the time at which the actuator itself changes its forces, such as the end of a pulse; infinite if it does not.
     """
 
     labels: tuple[str, ...] = ()
+    limits: tuple[float, ...] = ()
     unit: str = ""
     speeds: tuple[int, ...] = ()
     stateful: bool = False
