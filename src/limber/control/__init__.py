@@ -11,19 +11,33 @@ from limber.control.controller import Controller, DiscreteLinear, Measured
 from limber.control.guard import Guard
 from limber.control.loop import Loop
 from limber.control.pid import PD, PID
-from limber.control.sensors import Encoder, Sensor, Tachometer
+from limber.control.sensors import (
+    Accelerometer,
+    Encoder,
+    ForceTorque,
+    Gyro,
+    Sensor,
+    StarTracker,
+    StrainGauge,
+    Tachometer,
+)
 
 __all__ = [
-    "PD",
-    "PID",
+    "Accelerometer",
     "Actuator",
     "Controller",
     "DiscreteLinear",
     "Drive",
     "Encoder",
+    "ForceTorque",
     "Guard",
+    "Gyro",
     "Loop",
     "Measured",
+    "PD",
+    "PID",
     "Sensor",
+    "StarTracker",
+    "StrainGauge",
     "Tachometer",
 ]
