@@ -62,7 +62,16 @@ from limber.simulation import Event, Result, Table, simulate
 from limber.version import __version__ as __version__
 
 if typing.TYPE_CHECKING:
-    from limber import algebra, constraints, plotting, scenarios, structures, trajectories, viewer
+    from limber import (
+        algebra,
+        constraints,
+        control,
+        plotting,
+        scenarios,
+        structures,
+        trajectories,
+        viewer,
+    )
     from limber import symbolic as symbolic
     from limber.algebra import Operator, Operators, denoc, verify_identities
     from limber.algebra.operators import operators
@@ -92,10 +101,11 @@ if typing.TYPE_CHECKING:
     from limber.structures import Structure
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
-#: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra` nor `trajectories`.
+#: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra`, `control` nor `trajectories`.
 _LATER = (
     "algebra",
     "constraints",
+    "control",
     "plotting",
     "scenarios",
     "structures",
@@ -145,6 +155,7 @@ registry.register(
         "BodyReport.plot": "limber.plotting:plot_body",
         "BodyReport.html": "limber.viewer:body_page",
         "forward_dynamics.methods": "limber.algebra.algorithms:METHODS",
+        "simulate.controller": "limber.control.loop:loop_of",
         "io.Scenario": "limber.scenarios:Scenario",
         "io.load_scenario": "limber.scenarios:load_scenario",
         "io.schema": "limber.scenarios:schema",
@@ -224,6 +235,7 @@ __all__ = [
     "constraint_forces",
     "constraint_residual",
     "constraints",
+    "control",
     "couple",
     "denoc",
     "derivatives",

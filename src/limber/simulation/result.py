@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from limber.registry import registered
 from limber.short_repr import short_repr
 from limber.simulation.events import Happened
 from limber.simulation.interpolation import splines
+from limber.simulation.samples import Samples
 from limber.simulation.section_loads import completed
 from limber.simulation.topology import Interval, TopologyChange, intervals
 
@@ -117,6 +119,8 @@ class Result:
     changes : the changes of topology by the actions of events, in order; `topology` tells what was active when.
     stage : (n,), how many of these changes had happened at each row.  q and v have the same layout in all of them.
     system : as it was closed at the start.
+    signals : what a sampled controller measured and commanded, {name: Samples}, each with `.t`, `.y` at its own sample
+        times, whatever the output times are.
 
     A slice selects rows and gives a Result again: result[10:20].
     """
@@ -132,6 +136,7 @@ class Result:
     external: Mapping[tuple[str, str | int | None], Array] = field(default_factory=dict)
     supplied: Array | None = None
     driven: tuple[str, ...] = ()
+    signals: Mapping[str, Samples] = field(default_factory=dict)
     changes: tuple[TopologyChange, ...] = ()
     stage: Array = None  # type: ignore[assignment] # zeros unless given
 
@@ -150,6 +155,7 @@ class Result:
         statistics: Statistics = Statistics(0, 0, 0, 0.0),  # noqa: B008 (it is immutable)
         message: str = "",
         driven: tuple[str, ...] = (),
+        signals: Mapping[str, Samples] = MappingProxyType({}),
         changes: tuple[TopologyChange, ...] = (),
         stage: Array | None = None,
     ) -> Result:
@@ -158,7 +164,7 @@ class Result:
         external = {key: forces[:, nv + 6 * i : nv + 6 * (i + 1)] for i, key in enumerate(keys)}
         return Result(
             system, t, y[:, :nq], y[:, nq : nq + nv], forces[:, :nv], events, statistics, message,
-            external, y[:, nq + nv :], driven, changes, stage,  # type: ignore[arg-type]
+            external, y[:, nq + nv :], driven, signals, changes, stage,  # type: ignore[arg-type]
         )  # fmt: skip
 
     def __len__(self) -> int:

@@ -23,6 +23,7 @@ from limber.simulation.crossings import Crossings
 from limber.simulation.events import Event
 from limber.simulation.memory import closure_sizes, implicit_sizes, side_by_side
 from limber.simulation.motions import DrivenJoint
+from limber.simulation.samples import Samples
 from limber.simulation.signals import SIGNATURE, Failures, Signal, callback
 
 #: What an evaluation costs in an implicit method compared with an explicit one, by the engine of the latter (`make
@@ -57,6 +58,12 @@ class Forces:
     def signals(self) -> list[Signal]:
         """The torque and the wrenches."""
         return [self.torque, *self.wrenches]
+
+    @property
+    def samples(self) -> dict[str, Samples]:
+        """What a sampled controller measured and commanded so far."""
+        session = self.torque.session
+        return {} if session is None else dict(session.signals())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -129,13 +136,17 @@ class Run:
             self._event = SIGNATURE(values)
             pointer = ctypes.cast(self._event, ctypes.c_void_p)
             self._context[R.EVENT_FUNCTION] = pointer.value or 0
+        if forces.torque.session is not None:
+            forces.torque.session.bind(self)
 
     def _prepare_memory(self, y: Array, events: int) -> None:
         """Make the arrays that the compiled code works on, but for those of the model."""
         methods, forces = self.settings.methods, self.forces
         n, nv = len(y) + R.FLOWS, self.system.nv
         rates = max(m.rates for m in methods)
+        session = forces.torque.session
         self._stateful = any(s.kind == R.CALLED for s in forces.signals)
+        self._stateful |= session is not None and session.stateful
         moving = len(forces.driven) > 0
         values = [joint.coordinates + 2 * joint.speeds for joint in forces.driven]
         arrays, addresses = side_by_side(
@@ -203,7 +214,6 @@ class Run:
             first = max(1e-3 * min(1.0, length), 1e-9 * length)
         clock[R.END_TIME], clock[R.STEP], clock[R.LARGEST] = length, first, settings.largest
         clock[R.RTOL], clock[R.ATOL] = settings.rtol, settings.atol
-        clock[R.SAMPLE] = self.forces.torque.sample
         clock[R.NEEDS_RATE] = 1.0
         self._first_step = first
         self._stops = np.array([*_stops(self.forces, self.origin, length), np.inf])
@@ -244,6 +254,7 @@ class Run:
             record = {
                 R.KIND: signal.kind, R.FUNCTION: signal.address, R.NUMBER: number,
                 R.VALUE: value_at, R.WIDTH: value.size, R.TABLE_DATA: table_at, R.ROWS: len(signal.table),
+                R.PLAN: 0 if signal.session is None else signal.session.plan.ctypes.data,
             }  # fmt: skip
             records.append([record[place] for place in range(R.SIGNAL)])
             value_at += value.nbytes
@@ -306,6 +317,10 @@ class Run:
         self._shared[R.GAP] = 0.0
         return y if found < 0 else moved
 
+    def wrenches(self) -> dict[tuple, Array]:
+        """The external wrenches that were last evaluated."""
+        return dict(zip(self.forces.keys, self._values[1:]))
+
     def cost_of(self, method: Method) -> float:
         """What an evaluation costs in a method; the unit is the dynamics of one speed in an explicit method."""
         dynamics = IMPLICIT_COST[self.settings.engine] if method.implicit else 1.0
@@ -356,9 +371,9 @@ class Run:
                     value[:] = signal.at(self.origin, y[: s.nq], y[s.nq :])
                 self._raise_failure()
                 signal.refuse_not_finite(s, self.origin, value)
-        if self.forces.torque.kind == R.SAMPLED:  # the call above was its first sample
-            self.clock[R.SAMPLES] = 1.0
-            self.clock[R.NEXT_SAMPLE] = self.clock[R.SAMPLE]
+        session = self.forces.torque.session
+        if session is not None:  # the call above was its first sample
+            self.clock[R.NEXT_SAMPLE] = session.plan[R.P_NEXT]
         if self.forces.driven:
             self.rates(self.origin, y)  # this finds the forces of the driven joints
         if self.outputs.t.size and self.outputs.t[0] == 0.0:

@@ -131,7 +131,7 @@ def simulate(
     if progress is not None and not isinstance(progress, bool):
         raise ArgumentTypeError(f"progress must be True, False or None, got {shown(progress)}.")
     listed = _events(events)
-    forces = _forces(system, torque, external, motion)
+    forces = _forces(system, torque, external, motion, start)
     start_on(forces.driven, system, start, q, v, (q0 is not None, v0 is not None))
     refuse_unsteady(forces.driven, system, start, end, q)
     warn_outside_limits(
@@ -196,10 +196,12 @@ def _methods(method: Any) -> tuple[Method, ...]:
     return tuple(method_named(name) for name in names)
 
 
-def _forces(system: System, torque: Any, external: Any, motion: Any = None) -> Forces:
+def _forces(
+    system: System, torque: Any, external: Any, motion: Any = None, t0: float = 0.0
+) -> Forces:
     """The torque, the wrenches and the motions in the form that `Run` takes."""
     failure = Failures()
-    made = torque_signal(system, torque, failure)
+    made = torque_signal(system, torque, failure, t0)
     nodes = node_pairs(system, system.dynamics, external)
     keys = list(external or ())
     wrenches = [wrench_signal(system, key, external[key], failure) for key in keys]
@@ -300,8 +302,7 @@ def _with_last(result: Result, run: Run) -> Result:
     if len(result) and result.t[-1] >= run.t:
         result = result[:-1]
     s = result.system
-    if run.forces.torque.kind != R.SAMPLED or run.forces.driven:
-        run.rates(run.t, run.state)  # this evaluates the forces at the event
+    run.rates(run.t, run.state)  # this evaluates the forces at the event
     y, forces = run.y.copy()[None], run.force_row.copy()[None]
     last = Result.of_rows(
         s,
@@ -326,7 +327,7 @@ def _result(run: Run, happened, began: float, message: str) -> Result:
     stage = np.searchsorted(run.change_rows, np.arange(rows), side="right")
     return Result.of_rows(
         run.first_system, run.origin + out.t[:rows], out.y[:rows], out.forces[:rows], run.forces.keys,
-        tuple(happened), statistics, message, run.forces.names, tuple(run.changes), stage,
+        tuple(happened), statistics, message, run.forces.names, run.forces.samples, tuple(run.changes), stage,
     )  # fmt: skip
 
 

@@ -1,0 +1,43 @@
+"""The control laboratory: sensors, actuators and controllers in loops of several sample rates.
+
+    loop = lb.control.Loop(system, controller, sensors=[...], actuators=[...], delay=...)
+    result = lb.simulate(system, 10.0, torque=loop)
+
+`limber.control.controller` tells what a controller is.
+"""
+
+from limber.control.actuators import Actuator, Drive
+from limber.control.controller import Controller, DiscreteLinear, Measured
+from limber.control.guard import Guard
+from limber.control.loop import Loop
+from limber.control.pid import PD, PID
+from limber.control.sensors import (
+    Accelerometer,
+    Encoder,
+    ForceTorque,
+    Gyro,
+    Sensor,
+    StarTracker,
+    StrainGauge,
+    Tachometer,
+)
+
+__all__ = [
+    "Accelerometer",
+    "Actuator",
+    "Controller",
+    "DiscreteLinear",
+    "Drive",
+    "Encoder",
+    "ForceTorque",
+    "Guard",
+    "Gyro",
+    "Loop",
+    "Measured",
+    "PD",
+    "PID",
+    "Sensor",
+    "StarTracker",
+    "StrainGauge",
+    "Tachometer",
+]
