@@ -79,6 +79,12 @@ def _block(topo: np.ndarray, row: int, column: int, size: int) -> slice:
     return slice(start, start + size)
 
 
+def block_place(topo: np.ndarray, k: int, name: str) -> slice:
+    """The slice of `const` that holds one part of the modal constants of a body whose size is known from its modes."""
+    column, axes = L.MODAL_SHAPES[name]
+    return _block(topo, int(topo[k + L.MODAL]), column, math.prod(L.shape(axes, int(topo[k + L.MODES]))))  # fmt: skip
+
+
 def places(topo: np.ndarray, k: int) -> dict[str, slice]:
     """The slices of `const` that hold the parts of the modal constants of a body, by name."""
     m, row = int(topo[k + L.MODES]), int(topo[k + L.MODAL])

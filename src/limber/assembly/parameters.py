@@ -224,9 +224,16 @@ def _speeds(joint: Joint, name: str) -> list[int]:
 
 
 def constants(
-    system: System, packed: Packed, given: Mapping[str, tuple[Parameter, list[Any]]], const: Any
+    system: System,
+    packed: Packed,
+    given: Mapping[str, tuple[Parameter, list[Any]]],
+    const: Any,
+    made: Mapping[str, Attachment] | None = None,
 ) -> Any:
-    """`const`, the constants of a packed system as a list or an array, with the numbers that are `given` (by name) in place."""
+    """`const`, the constants of a packed system as a list or an array, with the numbers that are `given` (by name) in place.
+
+    made : the lines of the assembly with these numbers, where they are floats.
+    """
     for parameter, values in given.values():
         if parameter.name == "gravity":
             const[L.GRAVITY : L.GRAVITY + 3] = values
@@ -238,7 +245,10 @@ def constants(
         item = system.attachments[body]
         of_body = {name: v for name, v in mine.items() if not _of_attachment(name)}
         if of_body:
-            changed = item.body.parameter_constants(of_body, item.inboard)
+            if made is None:
+                changed = item.body.parameter_constants(of_body, item.inboard)
+            else:
+                changed = item.body.changed_constants(made[body].body, of_body, item.inboard)
             if "inertias" in changed:
                 _scale_inertias(const, packed, k, changed.pop("inertias")[0])
             for name, scalars in changed.items():
@@ -269,7 +279,10 @@ def _scale_inertias(const, packed: Packed, k: int, factor: Any) -> None:
     """Multiply the mass, the moments and the modal integrals of a body by a factor, and what is computed from them."""
     root = factor**0.5 if isinstance(factor, float) else factor.sqrt()
     inverse = {1: factor, -1: 1.0 / factor, -0.5: 1.0 / root}
-    for places, power in modal.inertial(packed.topo, k):
+    found = packed.inertial.get(k)
+    if found is None:
+        found = packed.inertial.setdefault(k, modal.inertial(packed.topo, k))
+    for places, power in found:
         if isinstance(const, np.ndarray):
             const[places] *= inverse[power]
         else:
@@ -297,7 +310,7 @@ def _set_closure(const, packed: Packed, system: System, parameter: Parameter, va
 def _place(packed: Packed, k: int, name: str) -> slice:
     """The slice of `const` that holds the constants of a body that `BodyConstants` calls `name`."""
     if name in _IN_MODAL:
-        return modal.places(packed.topo, k)[_IN_MODAL[name]]
+        return modal.block_place(packed.topo, k, _IN_MODAL[name])
     offset, count = _IN_RECORD[name]
     start = int(packed.topo[k + L.CONST]) + offset
     return slice(start, start + count)
@@ -445,11 +458,12 @@ def packed_with(system: System, packed: Packed, change: Change, joints: list[Joi
         given = {name: x for name, x in given.items() if x[0].closure is None}
     if not given:
         return packed
-    const = constants(system, packed, given, packed.const.copy())
+    const = constants(system, packed, given, packed.const.copy(), change.items)
     new: dict[str, Any] = {}
-    if const[L.REACH] > 0.0:
+    quantities = {p.quantity for p, _ in given.values()}
+    if "offset" in quantities and const[L.REACH] > 0.0:
         const[L.REACH] = reach(packed.topo, const, joints)
-    if packed.topo[L.RUTHLESS]:
+    if packed.topo[L.RUTHLESS] and not quantities <= _HARMLESS:
         new["load"] = load_bound(packed.topo, const, joints)
     const.setflags(write=False)
     return replace(packed, const=const, variants={}, **new)

@@ -111,6 +111,12 @@ class Body(Frozen, ABC):
         "inertias" is a factor on the mass, the moments and all modal integrals of the body as they are.
         """
 
+    def changed_constants(
+        self, new: Body, given: Mapping[str, Sequence[Any]], inboard: int | None
+    ) -> dict[str, Any]:
+        """`parameter_constants` of floats, where `with_parameters` has made `new` of them."""
+        return self.parameter_constants(given, inboard)
+
     @abstractmethod
     def with_parameters(self, given: Mapping[str, ArrayLike]) -> Body:
         """The same body with other numbers, checked; names are those of `parameters()`."""

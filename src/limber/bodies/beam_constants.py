@@ -58,8 +58,10 @@ class AlongBeam:
         return self.at_part(0.0)
 
     def scaled(self, factors: Mapping[str, float]) -> AlongBeam:
-        """The constants multiplied by factors: that of "mass" is for all inertias, others are for stiffnesses by name."""
-        whole = {name: factors.get(name, 1.0) for name in STIFFNESSES}
+        """The constants multiplied by factors: of "mass" for all inertias, of "stiffness" as a whole and by name."""
+        whole = {
+            name: factors.get("stiffness", 1.0) * factors.get(name, 1.0) for name in STIFFNESSES
+        }
         whole |= dict.fromkeys(INERTIAS, factors.get("mass", 1.0))
 
         def at_part(part: float) -> BeamConstants:

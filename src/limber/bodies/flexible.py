@@ -27,6 +27,7 @@ from limber.bodies.variation import (
     checked,
     matrices,
     quantities,
+    stiffness_parameters,
     varied,
     varied_by,
 )
@@ -247,6 +248,11 @@ class FlexibleBody(Body):
         recipe = beam_of(self)
         return {} if recipe is None or not self.modes else beam_parts(recipe)
 
+    @cached_property
+    def stiffness_parameters(self) -> Mapping[str, Mapping[str, float]]:
+        """The parameters of a nominal beam that are stiffnesses; see `limber.bodies.variation`."""
+        return stiffness_parameters(self)
+
     def constants(self, inboard: int | None, ruthless: bool) -> BodyConstants:
         """The constants in the body frame or, if the modes do not move the inboard node, in its frame."""
         nodes, integrals = self.nodes.with_body_frame(), self.integrals
@@ -282,6 +288,18 @@ class FlexibleBody(Body):
             found["damping"] = D.ravel().tolist()
         return found
 
+    def changed_constants(
+        self, new: Body, given: Mapping[str, Sequence[Any]], inboard: int | None
+    ) -> dict[str, Any]:
+        """The numbers of a varied body that are not those of this one."""
+        found: dict[str, Any] = {}
+        if new.mass != self.mass:
+            found["inertias"] = [new.mass / self.mass]
+        for name in ("stiffness", "damping"):
+            if getattr(new, name) is not getattr(self, name):
+                found[name] = getattr(new, name).ravel()
+        return found
+
     def with_parameters(self, given: Mapping[str, ArrayLike]) -> FlexibleBody:
         """The same body with other numbers and the same mode shapes; see `limber.bodies.variation`."""
         return varied(self.nominal, varied_by(self, checked(self, given)))
@@ -302,9 +320,8 @@ class FlexibleBody(Body):
     def with_numbers(self, variation: Variation, **numbers: Any) -> FlexibleBody:
         """This body, which is nominal, with the read-only numbers of a variation."""
         made = object.__new__(FlexibleBody)
-        kept = {
-            name: x for name, x in vars(self).items() if name not in ("integrals", "beam_parts")
-        }
+        cached = ("integrals", "beam_parts", "stiffness_parameters")
+        kept = {name: x for name, x in vars(self).items() if name not in cached}
         mass = numbers["carrier"].total()
         vars(made).update(kept, **numbers, mass=mass, variation=variation, _nominal=self)
         return made

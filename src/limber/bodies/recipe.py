@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from limber.bodies.section import Section
+from limber.bodies.section import Section, check_sections
 from limber.checks import Array
 
 #: Ratios of the modes, or the rows of their damping matrix.
@@ -22,7 +22,8 @@ def damping_matrix(D: Array) -> Damping:
 class BeamRecipe:
     """The arguments of `beam` and of `placed`, as plain numbers.
 
-    factors : of "mass" and of stiffnesses by name, by which the beam was changed while its mode shapes were kept.
+    factors : of "mass", of "stiffness" as a whole and of stiffnesses by name, by which the beam was changed while its
+        mode shapes were kept.
 
     `beam` makes the same numbers from the same recipe, bit for bit, with the same versions of NumPy and
     SciPy.  Model files hold the recipe by default.
@@ -62,14 +63,16 @@ class BeamRecipe:
         Shear forces are those of the shear strains or, in a beam without these, follow from the moments.
         """
         f = dict(self.factors)
-        shear = [f.get(GA, f.get(EI, 1.0)) for GA, EI in (("GAy", "EIz"), ("GAz", "EIy"))]
-        return np.array([f.get("EA", 1.0), *shear, *(f.get(x, 1.0) for x in ("GJ", "EIy", "EIz"))])
+        GA = self.GA if self.section is None else check_sections("section", self.section)[0].kGA
+        shear = ("GAy", "GAz") if GA else ("EIz", "EIy")
+        parts = [f.get(name, 1.0) for name in ("EA", *shear, "GJ", "EIy", "EIz")]
+        return f.get("stiffness", 1.0) * np.array(parts)
 
     def bending_stiffness(self) -> float | None:
         """The least EI of the planes with bending modes, N m^2; None without such modes."""
         counts, factors = dict(self.modes), dict(self.factors)
         planes = [i for i, kind in enumerate(("z", "y")) if counts[kind]]
-        scale = factors.get("EIy", 1.0), factors.get("EIz", 1.0)
+        scale = [factors.get("stiffness", 1.0) * factors.get(name, 1.0) for name in ("EIy", "EIz")]
         if isinstance(self.section, Section):
             ends: list = [self.section.EI]
         else:

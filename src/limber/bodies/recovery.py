@@ -55,12 +55,14 @@ class Recovery:
     def __post_init__(self) -> None:
         read_only(self)
 
-    def scaled(self, factors: tuple[tuple[str, float], ...], stiffness: float) -> Recovery:
-        """Those of a body whose stiffness is multiplied by a factor, or those of a beam by the factors of its recipe."""
+    def scaled(self, factors: tuple[tuple[str, float], ...]) -> Recovery:
+        """Those of a body whose stiffness is multiplied by factors, by name as in the recipe of a beam."""
         if self.forces is None:
             return self
         if self.beam is None:
-            return replace(self, forces=self.forces.scaled(np.full(6, stiffness)))
+            return replace(
+                self, forces=self.forces.scaled(np.full(6, dict(factors).get("stiffness", 1.0)))
+            )
         beam = replace(self.beam, factors=factors)
         return replace(self, beam=beam, forces=self.forces.scaled(beam.force_factors()))
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 #: Parameters that stand for others, and the others.
 PAIRS = {"EI": ("EIy", "EIz"), "GA": ("GAy", "GAz")}
-#: Parameters that say the same in two ways.
-SAME = {"mass_scale": "mass", "damping_ratio": "damping", **{part: pair for pair, parts in PAIRS.items() for part in parts}}  # fmt: skip
+#: Parameters of which one tells what another one does, too.
+SAME = {"mass_scale": "mass", "stiffness_scale": "stiffness", "damping_scale": "damping", "damping_ratio": "damping", **{part: pair for pair, parts in PAIRS.items() for part in parts}}  # fmt: skip
 _UNITS = {"EI": "N m^2", "GJ": "N m^2", "EA": "N", "GA": "N"}
 
 
@@ -111,12 +111,13 @@ def _ratios(nominal: FlexibleBody, variation: Variation) -> Array | None:
 
 def varied_by(body: FlexibleBody, given: Mapping[str, Any]) -> Variation:
     """The variation of a body with further parameters, whose numbers are of any scalar type: arrays, or flat lists."""
-    known, old = None, body.variation
+    old = body.variation
     for name in given:
-        other = SAME.get(name)
-        if other in given:
+        other = "stiffness" if name in body.nominal.stiffness_parameters else SAME.get(name)
+        both = {other, SAME.get(name)} & given.keys()
+        if both:
             raise ArgumentValueError(
-                f"{other} and {name} are both given, and say the same: leave one of them out."
+                f"{both.pop()} and {name} are both given, and one of them tells it all: leave the other one out."
             )
     factors = dict(old.factors)
     stiffness, damping, ratios = old.stiffness, old.damping, old.ratios
@@ -128,35 +129,32 @@ def varied_by(body: FlexibleBody, given: Mapping[str, Any]) -> Variation:
             factors[name.removesuffix("_scale")] = flat[0]
         elif name == "stiffness":
             stiffness = flat.reshape(body.modes, -1)
-            factors = {k: x for k, x in factors.items() if k in ("mass", "damping")}
+            factors = {k: x for k, x in factors.items() if k == "mass"}
+            damping, ratios = (body.damping if damping is None else damping), None
         elif name == "damping":
             damping, ratios = flat.reshape(body.modes, -1), None
             factors.pop("damping", None)
         elif name == "damping_ratio" and _ratios(body.nominal, old) is not None:
             ratios = flat if flat.size == body.modes else np.repeat(flat, body.modes)
-        elif old.stiffness is None and stiffness is None and name in (known := _stiffnesses(body)):
-            parts = known[name]
+        elif stiffness is None and name in body.nominal.stiffness_parameters:
+            parts = body.nominal.stiffness_parameters[name]
             values = flat if flat.size == len(parts) else np.repeat(flat, len(parts))
             for (part, root), x in zip(parts.items(), values):
                 factors[part] = x / root
         else:
-            raise ArgumentValueError(_unknown(body, name, given))
+            raise ArgumentValueError(_unknown(body, name))
     return Variation(factors, ratios, stiffness, damping)
 
 
-def _unknown(body: FlexibleBody, name: str, given: Mapping[str, Any]) -> str:
+def _unknown(body: FlexibleBody, name: str) -> str:
     """The message about a parameter that a body does not have."""
-    if "stiffness" in given and name in _stiffnesses(body):
-        return f"stiffness and {name} are both given: the matrix has it. Leave one of them out."
-    if name == "damping_ratio" and "damping" in given:
-        return "damping and damping_ratio are both given, and say the same: leave one of them out."
     names = quantities(body)
     return f"{name} is no parameter of it; it has {', '.join(names)}.{suggestion(name, names)}"
 
 
-def _stiffnesses(body: FlexibleBody) -> dict[str, dict[str, float]]:
+def stiffness_parameters(nominal: FlexibleBody) -> dict[str, dict[str, float]]:
     """The parameters of a beam that are stiffnesses: those that each of them changes, with their nominal values."""
-    roots = {name: part.root for name, part in body.nominal.beam_parts.items()}
+    roots = {name: part.root for name, part in nominal.beam_parts.items()}
     found = {name: {name: root} for name, root in roots.items()}
     for pair, parts in PAIRS.items():
         there = {name: roots[name] for name in parts if name in roots}
@@ -184,9 +182,8 @@ def matrices(nominal: FlexibleBody, variation: Variation) -> tuple[np.ndarray, n
         K = K * _zero_dimensional(f("stiffness"))
     D: np.ndarray = nominal.damping if variation.damping is None else variation.damping
     ratios = _ratios(nominal, variation)
-    follows = variation.factors.keys() - {"damping"} or variation.stiffness is not None
-    if ratios is not None and (follows or variation.ratios is not None):
-        D = _by_ratios(nominal, ratios, K, f("mass"))
+    if ratios is not None and (variation.factors or variation.ratios is not None):
+        return K, _by_ratios(nominal, ratios * _zero_dimensional(f("damping")), K, f("mass"))
     if "damping" in variation.factors:
         D = D * _zero_dimensional(f("damping"))
     return K, D
@@ -204,8 +201,9 @@ def _by_ratios(nominal: FlexibleBody, ratios: Array, K: np.ndarray, mass: Any) -
 
     The modal mass of a beam made with a load is one with the load, which does not become heavier with the beam.
     """
-    own = np.diag(nominal.modal_mass).tolist()
-    modal = [(mass - 1.0) * g + 1.0 for g in own]
+    if K.dtype == float and ratios.dtype == float and isinstance(mass, float):
+        return np.diag(2.0 * ratios * np.sqrt(K.diagonal() * (1.0 + (mass - 1.0) * nominal.modal_mass.diagonal())))  # fmt: skip
+    modal = [(mass - 1.0) * g + 1.0 for g in nominal.modal_mass.diagonal().tolist()]
     found = [
         2.0 * zeta * _root(k * mu) if not isinstance(zeta, float) or zeta else 0.0
         for zeta, k, mu in zip(ratios.tolist(), np.diag(K).tolist(), modal)
@@ -229,7 +227,7 @@ def checked(body: FlexibleBody, given: Mapping[str, Any]) -> dict[str, Any]:
         elif name == "damping_ratio":
             found[name] = repeated(name, value, body.modes, "One damping ratio, or one per mode.")
         elif name in PAIRS:
-            there = _stiffnesses(body).get(name, {})
+            there = body.nominal.stiffness_parameters.get(name, {})
             found[name] = repeated(name, value, max(len(there), 1), f"One number, or {', '.join(there)}.")  # fmt: skip
         else:
             found[name] = number(name, value)
@@ -258,27 +256,20 @@ def varied(nominal: FlexibleBody, variation: Variation) -> FlexibleBody:
         recipe = None
         recovery = None if recovery is None else replace(recovery, forces=None, beam=None)
     else:
-        s = variation.factor("stiffness")
-        factors = _of_beam(nominal, variation)
+        factors = tuple(
+            (name, x) for name, x in variation.factors.items() if name != "damping" and x != 1.0
+        )
         if recipe is not None:
             recipe = replace(
                 recipe, damping=_damping_recipe(nominal, variation, D), factors=factors
             )
         if recovery is not None and recovery.forces is not None:
-            recovery = recovery.scaled(factors, s)
+            recovery = recovery.scaled(factors)
     K.setflags(write=False)
     D.setflags(write=False)
     return nominal.with_numbers(
         variation, carrier=carrier, stiffness=K, damping=D, recipe=recipe, recovery=recovery, load_stiffness=loads,
     )  # fmt: skip
-
-
-def _of_beam(nominal: FlexibleBody, variation: Variation) -> tuple[tuple[str, float], ...]:
-    """The factors of a beam as its recipe has them, none if all of them are one."""
-    f, s = variation.factor, variation.factor("stiffness")
-    names = dict.fromkeys((*nominal.beam_parts, "EIy", "EIz", "GJ", "EA"))
-    factors = {"mass": f("mass")} | {name: s * f(name) for name in names}
-    return tuple(factors.items()) if any(x != 1.0 for x in factors.values()) else ()
 
 
 def _damping_recipe(nominal: FlexibleBody, variation: Variation, D: Array) -> Any:
