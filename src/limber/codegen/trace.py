@@ -70,7 +70,9 @@ class Model:
     def __init__(self, request: Request, inputs: dict[str, list[Scalar]]):
         self.system = request.system
         found = {key: named.find(request.system, key) for key in request.parameters}
-        given = {key: (p, inputs[p.argument.name]) for key, p in found.items()}
+        given = {
+            key: (p, inputs[named.argument(self.system, key).name]) for key, p in found.items()
+        }
         driven = tuple(sorted(request.system.number(body) for body in request.driven))
         packed = request.system.dynamics.with_driven(driven)
         self.dynamics = self._lists(packed, given)
@@ -98,7 +100,7 @@ def trace(request: Request) -> Program:
         inputs[-1] = _with_rates(inputs[-1], s, request.driven)
     if request.external:
         inputs.append(_wrenches(s, request.external))
-    inputs += [named.find(s, key).argument for key in request.parameters]
+    inputs += [named.argument(s, key) for key in request.parameters]
     graph = Graph()
     values = {a.name: graph.inputs(i, a.size) for i, a in enumerate(inputs)}
     outputs = tuple(_argument(part, s, request) for part in function.outputs)
@@ -135,8 +137,7 @@ def _example(request: Request, inputs: list[Argument]) -> tuple[tuple[float, ...
     s = request.system
     known = {"q": s.neutral().tolist(), "v": [0.1] * s.nv, "tau": [1.0] * s.nv, "dt": [1e-3]}
     for key in request.parameters:
-        parameter = named.find(s, key)
-        known[parameter.argument.name] = parameter.value.ravel().tolist()
+        known[named.argument(s, key).name] = named.find(s, key).value.ravel().tolist()
     return tuple(tuple(known.get(a.name, [0.0] * a.size)) for a in inputs)
 
 
