@@ -60,7 +60,7 @@ from limber.simulation import Event, Result, Table, simulate
 from limber.version import __version__ as __version__
 
 if typing.TYPE_CHECKING:
-    from limber import algebra, constraints, plotting, scenarios, structures, trajectories, viewer
+    from limber import algebra, constraints, control, plotting, scenarios, structures, trajectories, viewer
     from limber import symbolic as symbolic
     from limber.algebra import Operator, Operators, denoc, verify_identities
     from limber.algebra.operators import operators
@@ -87,13 +87,15 @@ if typing.TYPE_CHECKING:
         share_load,
         unlock,
     )
+    from limber.control import LinearModel, linearize
     from limber.structures import Structure
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
-#: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra` nor `trajectories`.
+#: sparse matrices, `control` analyses linear models, `plotting` and `viewer` draw, and most programs need neither `algebra` nor `trajectories`.
 _LATER = (
     "algebra",
     "constraints",
+    "control",
     "plotting",
     "scenarios",
     "structures",
@@ -131,6 +133,8 @@ _LATER_NAMES = {
     "lock": "constraints",
     "release": "constraints",
     "unlock": "constraints",
+    "LinearModel": "control",
+    "linearize": "control",
 }
 
 # Names that a lower layer offers and a higher one implements.
@@ -183,6 +187,7 @@ __all__ = [
     "Impulse",
     "Joint",
     "LimberError",
+    "LinearModel",
     "LoadPath",
     "Material",
     "ModalDamping",
@@ -221,6 +226,7 @@ __all__ = [
     "constraint_forces",
     "constraint_residual",
     "constraints",
+    "control",
     "couple",
     "denoc",
     "equilibrium",
@@ -236,6 +242,7 @@ __all__ = [
     "io",
     "jacobian",
     "kinetic_energy",
+    "linearize",
     "load",
     "lock",
     "mass_matrix",
