@@ -7,11 +7,13 @@ from limber import io, models, registry
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, Material, RigidBody, Section, beam
 from limber.dynamics import (
+    Derivatives,
     LoadPath,
     ModalDamping,
     Modes,
     acceleration,
     bias,
+    derivatives,
     equilibrium,
     follow,
     forward_dynamics,
@@ -176,6 +178,7 @@ __all__ = [
     "CacheWarning",
     "CompoundJoint",
     "Cylindrical",
+    "Derivatives",
     "Event",
     "FileError",
     "Fixed",
@@ -229,6 +232,7 @@ __all__ = [
     "control",
     "couple",
     "denoc",
+    "derivatives",
     "equilibrium",
     "follow",
     "forward_dynamics",

@@ -52,7 +52,7 @@ class Function:
     kernel : "module.function" in `limber.kernels`.
     takes : the arguments of the kernel between (topo, const, work) and its output, in order: names of INPUTS, "node"
         for (body, node record), "forces" for (count, index, wrenches).  "matrix" stands for scratch of nv^2
-        numbers, which the kernel takes after the output.
+        numbers, which the kernel takes after the output, "complex" for scratch of the complex kernels.
     outputs : the parts of its output, which are stored one after the other.
     view : the packed arrays that it runs on: `System.dynamics`, or `System.geometry`, which describes the deformed
         bodies at either fidelity.
@@ -88,8 +88,10 @@ class Function:
         """How many numbers it gives."""
         return sum(prod(part.shape_in(system)) for part in self.outputs)
 
-    def scratch_in(self, system: Sizes) -> int:
-        """How many numbers of scratch it needs beyond the WORK_SIZE that every kernel has."""
+    def scratch_in(self, system: Sizes, work: int) -> int:
+        """How many numbers of scratch it needs beyond the `work` that every kernel has, WORK_SIZE numbers."""
+        if "complex" in self.takes:
+            return 2 * (work + system.nq + 3 * system.nv)
         return system.nv**2 if "matrix" in self.takes else 0
 
 
@@ -315,12 +317,37 @@ INTERNAL: dict[str, Function] = {
     ),
 }
 
+#: Slopes by complex steps; the kernels named here run on complex numbers (`limber.native.complex_entries`).
+COMPLEX: dict[str, Function] = {
+    "inverse_slopes_by_steps": Function(
+        "newton_euler.inverse_dynamics by complex steps",
+        ("q", "v", "vdot", "forces", "complex"),
+        (
+            Quantity("by_q", ("nv", "nv"), "slopes of tau along q, transposed"),
+            Quantity("by_v", ("nv", "nv"), "slopes of tau by v, transposed"),
+        ),
+        "dynamics",
+        inertial=True,
+    ),
+    "closed_slopes_by_steps": Function(
+        "closed.forward_dynamics by complex steps",
+        ("q", "v", "tau", "forces", "complex"),
+        (
+            Quantity("by_q", ("nv", "nv"), "slopes of vdot along q, transposed"),
+            Quantity("by_v", ("nv", "nv"), "slopes of vdot by v, transposed"),
+            Quantity("by_tau", ("nv", "nv"), "slopes of vdot by tau, transposed"),
+        ),
+        "dynamics",
+    ),
+}
+
 #: All functions by name; the sweeps are called articulated_sweep and so on.
 ROWS: dict[str, Function] = {
     **{f"{name}_sweep": function for name, function in SWEEPS.items()},
     **{name: f for name, f in FUNCTIONS.items() if name != "forward_dynamics"},
     **HYBRID,
     **INTERNAL,
+    **COMPLEX,
 }
 
 #: The compiled entry point of each kernel, which is named after the first row with that kernel.

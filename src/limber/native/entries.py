@@ -14,7 +14,7 @@ are sound.  It returns 0 if all is well, and otherwise STATES times the number o
 from importlib import import_module
 
 from limber.kernels import blocks, paths, sweeps
-from limber.kernels.functions import ENTRIES, ROWS
+from limber.kernels.functions import COMPLEX, ENTRIES, ROWS
 from limber.kernels.layout import NQ, NV, WORK_SIZE
 from limber.kernels.sweeps import FIELDS
 from limber.native.status import (
@@ -151,7 +151,9 @@ def _compiled_from(row):
     return called(*_SIGNATURE)(_WITH_SIGNATURE[row.takes](kernel))
 
 
-globals().update({name: _compiled_from(ROWS[name]) for name in ENTRIES.values()})
+globals().update(
+    {name: _compiled_from(ROWS[name]) for name in ENTRIES.values() if name not in COMPLEX}
+)
 
 
 # --- a function over the states of a batch --------------------------------------------------------------
