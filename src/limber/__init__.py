@@ -98,6 +98,7 @@ if typing.TYPE_CHECKING:
         share_load,
         unlock,
     )
+    from limber.control import LinearModel, linearize
     from limber.structures import Structure
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
@@ -143,6 +144,8 @@ _LATER_NAMES = {
     "lock": "constraints",
     "release": "constraints",
     "unlock": "constraints",
+    "LinearModel": "control",
+    "linearize": "control",
 }
 
 # Names that a lower layer offers and a higher one implements.
@@ -197,6 +200,7 @@ __all__ = [
     "Impulse",
     "Joint",
     "LimberError",
+    "LinearModel",
     "LoadPath",
     "Material",
     "ModalDamping",
@@ -252,6 +256,7 @@ __all__ = [
     "io",
     "jacobian",
     "kinetic_energy",
+    "linearize",
     "load",
     "lock",
     "mass_matrix",

@@ -29,7 +29,9 @@ def s():
         8.0, com=(0.1, 0, 0), inertia=np.diag([1, 2, 2.5]), nodes={"imu": (0.1, 0.2, 0.3)}
     )
     a.attach("hub", hub, lb.Free())
-    beam = lb.beam(2.0, 1.0, EI=(30.0, 50.0), GJ=40.0, polar_inertia=0.01, modes={"bending": 2, "torsion": 1})
+    beam = lb.beam(
+        2.0, 1.0, EI=(30.0, 50.0), GJ=40.0, polar_inertia=0.01, modes={"bending": 2, "torsion": 1}
+    )
     a.attach("panel", beam, lb.Revolute([0, 1, 0], damping=0.1), to="hub", at="imu")
     a.attach("tool", lb.RigidBody(0.5, com=(0.1, 0, 0)), lb.Fixed(), to="panel", at="tip")
     return a.build()
@@ -81,9 +83,7 @@ def test_an_accelerometer_at_rest_feels_the_support_against_its_weight():
     a = lb.Assembly("pendulum", gravity=(0, 0, -9.81))
     a.attach("link", lb.RigidBody(2.0, com=(0, 0, -1.0)), lb.Revolute([0, 1, 0]))
     s = a.build()
-    _, y = readings(
-        s, (s.neutral(), np.zeros(1)), lb.control.Accelerometer("link", rate=10.0)
-    )
+    _, y = readings(s, (s.neutral(), np.zeros(1)), lb.control.Accelerometer("link", rate=10.0))
     assert np.allclose(y.y[0], [0, 0, 9.81])
 
 

@@ -1,4 +1,4 @@
-"""The control laboratory: sensors, actuators and controllers in loops of several sample rates.
+"""The control laboratory: sensors, actuators and controllers in loops of several sample rates; linear models.
 
     loop = lb.control.Loop(system, controller, sensors=[...], actuators=[...], delay=...)
     result = lb.simulate(system, 10.0, torque=loop)
@@ -9,6 +9,8 @@
 from limber.control.actuators import Actuator, Drive
 from limber.control.controller import Controller, DiscreteLinear, Measured
 from limber.control.guard import Guard
+from limber.control.linear_model import LinearModel
+from limber.control.linearize import linearize
 from limber.control.loop import Loop
 from limber.control.pid import PD, PID
 from limber.control.sensors import (
@@ -23,6 +25,8 @@ from limber.control.sensors import (
 )
 
 __all__ = [
+    "PD",
+    "PID",
     "Accelerometer",
     "Actuator",
     "Controller",
@@ -32,12 +36,12 @@ __all__ = [
     "ForceTorque",
     "Guard",
     "Gyro",
+    "LinearModel",
     "Loop",
     "Measured",
-    "PD",
-    "PID",
     "Sensor",
     "StarTracker",
     "StrainGauge",
     "Tachometer",
+    "linearize",
 ]

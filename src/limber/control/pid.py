@@ -121,7 +121,9 @@ class PID(Controller):
                 if common:
                     found |= common
                     uses.append(sensor.name)
-        missing = [label for label, i in zip(places.labels, places.q.tolist()) if i not in positions]
+        missing = [
+            label for label, i in zip(places.labels, places.q.tolist()) if i not in positions
+        ]
         if missing:
             raise ArgumentValueError(
                 f"{type(self).__name__}: no sensor reads the position of {', '.join(map(repr, missing))}. Add an Encoder, or name the "
@@ -210,7 +212,9 @@ class PID(Controller):
         needed = np.repeat(
             [bool(ki.any()), a > 0.0, not self._measures_speeds], n
         )  # the others are always zero or not read
-        inputs = tuple(f"{what} {label}" for what in ("coordinate", "speed") for label in places.labels)
+        inputs = tuple(
+            f"{what} {label}" for what in ("coordinate", "speed") for label in places.labels
+        )
         width = 2 * n if self._measures_speeds else n
         return DiscreteLinear(
             A[np.ix_(needed, needed)], B[needed, :width], C[:, needed], D[:, :width],

@@ -49,7 +49,6 @@ from .layout import (
     JOINT,
     JOINT_WORK,
     NV,
-    OMEGA,
     PARENT,
     PHYSICS,
     PLACE,

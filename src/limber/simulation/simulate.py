@@ -314,6 +314,7 @@ def _with_last(result: Result, run: Run) -> Result:
         result.statistics,
         result.message,
         run.forces.names,
+        result.signals,
         result.changes,
         np.array([len(result.changes)]),
     )
