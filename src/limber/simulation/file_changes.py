@@ -17,16 +17,16 @@ PLAIN = ("t", "kind", "name", "event", "energy")
 ARRAYS = ("q", "v", "q_after", "v_after")
 
 
-def changes_text(system: System, changes: Sequence[TopologyChange]) -> list[str]:
-    """The changes of a result, which started with a system, as JSON: one text for each.
+def changes_text(system: System, changes: Sequence[TopologyChange], first: int = 0) -> list[str]:
+    """The changes of a result, which started with a system, as JSON: one text for each, from number `first` on.
 
     closures : the names of those that are active after it.
     new : those of them that were not active before it, as model files have them.
     """
     from limber.io.closures import closure_data  # noqa: PLC0415
 
-    texts, before = [], system
-    for change in changes:
+    texts, before = [], changes[first - 1].system if first else system
+    for change in changes[first:]:
         active = change.system.closures
         new = [
             closure_data(c, system.attachments)
