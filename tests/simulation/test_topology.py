@@ -181,6 +181,20 @@ def test_a_function_that_the_closure_holds_at_zero_has_no_more_events(method):
     assert len(r.events) == 2
 
 
+def test_an_event_may_happen_only_once():
+    s, q, v = flyer()
+    near = gap(s)
+    for once in (False, True):
+        events = [
+            lb.Event(lambda t, q, v: near(t, q, v) - 0.2, lb.attach(GRASP, in_place=True), once=once),
+            lb.Event(1.0, lb.release("grasp")),
+        ]  # fmt: skip
+        r = lb.simulate(s, 1.5, q0=q, v0=v, events=events)
+        assert (len(r.changes) == 2) == once and len(r.events) == len(r.changes)
+    with pytest.raises(lb.LimberError, match="once must be True or False, got 1"):
+        lb.Event(0.5, once=1)
+
+
 @pytest.mark.parametrize("direction", [-1, 0, 1])
 @pytest.mark.parametrize("push", [-1.0, 1.0])
 def test_letting_go_of_a_function_at_zero_is_no_crossing(direction, push):
