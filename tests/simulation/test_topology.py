@@ -227,7 +227,7 @@ def test_changes_at_one_instant_happen_in_the_order_of_the_list():
     assert r.changes[-1].energy_lost < 1e-12
     with pytest.raises(
         lb.SimulationError,
-        match="event '' at t = 0.5 s: release: the closure 'grasp' is not active",
+        match=r"event '' at t = 0.5 s: release: the closure 'grasp' is not active",
     ):
         lb.simulate(s, 1.0, q0=q, v0=v, events=[lb.Event(0.5, lb.release("grasp")), events[0]])
 
@@ -418,7 +418,7 @@ def test_what_fails_in_the_run_names_event_and_time():
         assert text in str(caught.value)
         assert len(caught.value.result) > 1
     with pytest.raises(
-        lb.LimberError, match="action must be a function .* or one or several changes of topology"
+        lb.LimberError, match=r"action must be a function .* or one or several changes of topology"
     ):
         lb.Event(0.1, [1.0])
 

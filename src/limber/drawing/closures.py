@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from limber.assembly.closures import Closure, End
+from limber.assembly.closures import Closure, End, Relation
 from limber.assembly.system import System
 from limber.simulation.result import Result
 
@@ -36,7 +36,8 @@ def ever_closed(result: Result) -> tuple[System, np.ndarray]:
     if not result.changes:
         return result.system, np.ones((1, len(result.system.closures)), dtype=bool)
     found: dict[int, str] = {}
-    made, given = [], []
+    made: list[Closure | Relation] = []
+    given: list[str] = []
     for system in result.systems:
         for closure in system.closures.values():
             if id(closure) not in found:

@@ -52,7 +52,7 @@ class Event:
                 f"{shown(self.action)}."
             )
         if self.action is not None and changes is None:
-            takes("the action of an Event", self.action, "t", "q", "v")
+            takes("the action of an Event", self.action, "t", "q", "v")  # type: ignore[arg-type]
         if not isinstance(self.direction, (int, float, np.number)) or self.direction not in (
             -1,
             0,

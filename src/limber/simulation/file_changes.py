@@ -54,15 +54,15 @@ def changes_read(system: System, texts: Iterable[str], path: Path) -> tuple[Topo
     for text in texts:
         data = json.loads(text)
         known = dict(before.closures)
-        for given in data["new"]:
-            closure = validated(ClosureSection, given, root).build(system.attachments, root)
+        for new in data["new"]:
+            closure = validated(ClosureSection, new, root).build(system.attachments, root)
             known[closure.name] = closure
         closed = before
         if data["new"] or data["closures"] != list(before.closures):
             closed = system.closed_by([known[name] for name in data["closures"]])
-        arrays = {name: np.array(data[name]) for name in ARRAYS}
+        given: dict[str, Any] = {name: np.array(data[name]) for name in ARRAYS}
+        given |= {name: data[name] for name in PLAIN}
         wrenches = {name: np.array(x) for name, x in data["wrenches"].items()}
-        plain = {name: data[name] for name in PLAIN}
-        found.append(TopologyChange(system=closed, wrenches=wrenches, **arrays, **plain))
+        found.append(TopologyChange(system=closed, wrenches=wrenches, **given))
         before = closed
     return tuple(found)

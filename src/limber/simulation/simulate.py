@@ -343,7 +343,7 @@ def _acted(run: Run, event: Event) -> bool:
     q, v = y[: s.nq].copy(), y[s.nq :].copy()
     q.flags.writeable = v.flags.writeable = False
     try:
-        answer = event.action(run.t, q, v)  # type: ignore[operator]
+        answer = event.action(run.t, q, v)  # type: ignore[operator, arg-type]
     except ValueError as error:
         if "read-only" not in str(error):
             raise
