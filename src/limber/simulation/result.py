@@ -138,7 +138,7 @@ class Result:
     driven: tuple[str, ...] = ()
     signals: Mapping[str, Samples] = field(default_factory=dict)
     changes: tuple[TopologyChange, ...] = ()
-    stage: Array = None  # type: ignore[assignment] # zeros unless given
+    stage: np.ndarray = None  # type: ignore[assignment] # zeros unless given
 
     def __post_init__(self) -> None:
         if self.stage is None:
@@ -157,7 +157,7 @@ class Result:
         driven: tuple[str, ...] = (),
         signals: Mapping[str, Samples] = MappingProxyType({}),
         changes: tuple[TopologyChange, ...] = (),
-        stage: Array | None = None,
+        stage: np.ndarray | None = None,
     ) -> Result:
         """Make a result from rows of the engine: `y` has [q, v, supplied energy], `forces` has [tau, wrenches]."""
         nq, nv = system.nq, system.nv
@@ -181,7 +181,7 @@ class Result:
             ) from error
         return self._with(lambda x: x[rows])
 
-    def rows(self, chosen: Array) -> Result:
+    def rows(self, chosen: np.ndarray) -> Result:
         """The rows of these numbers."""
         return self._with(lambda x: x[chosen])
 
@@ -260,7 +260,7 @@ class Result:
         """The system as it was closed in each stage: at the start, and after each of `changes`."""
         return (self.system, *(change.system for change in self.changes))
 
-    def parts(self) -> list[tuple[System, Array, Result]]:
+    def parts(self) -> list[tuple[System, np.ndarray, Result]]:
         """The rows of each stage: the system as it was closed then, the numbers of the rows, and the rows.
 
         A result without rows has one part, of none.

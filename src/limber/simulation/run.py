@@ -25,6 +25,7 @@ from limber.simulation.memory import closure_sizes, implicit_sizes, side_by_side
 from limber.simulation.motions import DrivenJoint
 from limber.simulation.samples import Samples
 from limber.simulation.signals import SIGNATURE, Failures, Signal, callback
+from limber.simulation.topology import TopologyChange
 
 #: What an evaluation costs in an implicit method compared with an explicit one, by the engine of the latter (`make
 #: bench`), and what a torque in Python costs, as the number of speeds whose dynamics take as long.
@@ -118,7 +119,9 @@ class Run:
     ):  # fmt: skip
         self.system, self.settings = system, settings
         #: the system at the start, the changes of topology since, and how many rows were written before each
-        self.first_system, self.changes, self.change_rows = system, [], []
+        self.first_system = system
+        self.changes: list[TopologyChange] = []
+        self.change_rows: list[int] = []
         #: closures that may be attached by name
         self.known = dict(system.closures)
         self.outputs = outputs

@@ -264,6 +264,7 @@ def _integrate_through_events(
     timed = [(e.function, i) for i, e in enumerate(listed) if not callable(e.function)]
     timed = sorted(x for x in timed if span[0] <= x[0] <= span[1])
     repetitions = Repetitions(len(places), span[1])
+    spent: set[int] = set()  # the places of events that have happened
     numbers = crossings.start(run.t, run.state)
     while True:
         reached = run.t
@@ -282,6 +283,9 @@ def _integrate_through_events(
         stop = None
         for place, which in sorted(due.items()):
             event = listed[place]
+            if event.once and place in spent:
+                continue
+            spent.add(place)
             happened.append(Happened(run.t, event.name))
             again = which is not None and repetitions.endless(which, run.t, crossings.pace)
             if again or (which is not None and crossings.too_soon(which)):
@@ -343,7 +347,7 @@ def _acted(run: Run, event: Event) -> bool:
     q, v = y[: s.nq].copy(), y[s.nq :].copy()
     q.flags.writeable = v.flags.writeable = False
     try:
-        answer = event.action(run.t, q, v)  # type: ignore[operator]
+        answer = event.action(run.t, q, v)  # type: ignore[operator, arg-type]
     except ValueError as error:
         if "read-only" not in str(error):
             raise
