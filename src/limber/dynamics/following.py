@@ -47,12 +47,13 @@ def check_motion(
     forces : whether the forces that the motion takes are asked for: a ModelWarning tells where they are not unique.
     """
     nv = system.nv
-    _, states = vectors(system, q=(q, system.nq), v=(v, nv), vdot=(vdot, nv))
-    stiff = np.flatnonzero(~follows(system, states[0], driven))
+    _, (states, speeds, rates) = vectors(system, q=(q, system.nq), v=(v, nv), vdot=(vdot, nv))
+    stiff = np.flatnonzero(~follows(system, states, driven)).tolist()
     for i in stiff:
-        _refuse_broken(system, *(x[i] for x in states), driven, of_batch(i, len(states[0])))
-    if forces and stiff.size:
-        warn_of_loose_forces(system, states[0][stiff[0]], driven)
+        which = of_batch(i, len(states))
+        _refuse_broken(system, states[i], speeds[i], rates[i], driven, which)
+    if forces and stiff:
+        warn_of_loose_forces(system, states[stiff[0]], driven)
 
 
 def _refuse_broken(
