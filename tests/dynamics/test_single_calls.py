@@ -473,6 +473,7 @@ CLOSED_ENTRIES = {
     "closed_hybrid_dynamics": ((2, 2, 2), 4),
     "violations": ((2,), 1),
     "row_rates": ((2, 2), 1),
+    "row_accelerations": ((2, 2, 2), 1),
     "correction": ((2, 1), 2),
     "wrenches": ((2, 1), 6),
 }
