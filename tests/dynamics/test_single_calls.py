@@ -470,8 +470,10 @@ ENTRIES = {
 #: The same for a system of two freedoms and one closure of one row.
 CLOSED_ENTRIES = {
     "closed_sweep": ((2, 2, 2), 2),
+    "closed_hybrid_dynamics": ((2, 2, 2), 4),
     "violations": ((2,), 1),
     "row_rates": ((2, 2), 1),
+    "row_accelerations": ((2, 2, 2), 1),
     "correction": ((2, 1), 2),
     "wrenches": ((2, 1), 6),
 }

@@ -291,6 +291,12 @@ INTERNAL: dict[str, Function] = {
         (Quantity("rates", ("rows",), "velocities of the closure rows"),),
         "geometry",
     ),
+    "row_accelerations": Function(
+        "closed.row_accelerations",
+        ("q", "v", "vdot"),
+        (Quantity("accelerations", ("rows",), "accelerations of the closure rows"),),
+        "dynamics",
+    ),
     "correction": Function(
         "closed.correction",
         ("q", "rows"),

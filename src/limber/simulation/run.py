@@ -13,6 +13,10 @@ from limber import integrators, native
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
 from limber.checks import Array, listed
+from limber.dynamics.closing import NEARLY_MET, searched
+from limber.dynamics.evaluate import evaluated
+from limber.dynamics.following import driven_speeds
+from limber.dynamics.rows import worst
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import SimulationError
 from limber.integrators import context as R
@@ -32,6 +36,8 @@ from limber.simulation.topology import TopologyChange
 IMPLICIT_COST, PYTHON_COST = {"general": 1.3, "generated": 4.0}, 50
 #: Steps end this far from a jump of a signal, as a part of the length of the run.
 DISTANCE_FROM_JUMPS = 1e-10
+#: Where a run with driven joints is stuck, the closures are looked at so far ahead, as parts of the time that is left.
+AHEAD = (1e-6, 1e-4, 1e-2)
 
 #: int project(const long long *context, const double *metric, double *y)
 _PROJECTION = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)
@@ -127,7 +133,7 @@ class Run:
         self.outputs = outputs
         self.forces = forces
         self.failure = forces.failure
-        self.origin = origin
+        self.origin, self._end = origin, origin + length
         self._prepare_memory(y, len(events))
         self._prepare_clock(length)
         self._prepare_context(len(events))
@@ -392,6 +398,10 @@ class Run:
     def _why_stuck(self, method: Method) -> str:
         s, y = self.system, self.state
         gap, row = self._shared[[R.GAP, R.GAP_ROW]]
+        if s.closures and self.forces.driven:
+            behind = self._why_left_behind()
+            if behind:
+                return behind
         if gap > 0.0:
             return self._why_open(method, float(gap), int(row))
         step = self.clock[R.STEP]
@@ -416,6 +426,24 @@ class Run:
             f"{part}, which is {y[i]:.3g}. {advice}"
         )
 
+    def _why_left_behind(self) -> str:
+        """Why the run is stuck if the closures cannot follow the motions of driven joints; empty if they can."""
+        s, y = self.system, self.state
+        moving = ~driven_speeds(s, self.forces.numbers)
+        for part in AHEAD:
+            t = self.t + part * (self._end - self.t)
+            q, v = y[: s.nq].copy(), y[s.nq :].copy()
+            for joint in self.forces.driven:
+                joint.put(t, q, v)
+            gap, q = searched(s, q, moving)
+            if gap > NEARLY_MET:
+                return (
+                    f"the closures of {s.name!r} cannot follow the motion of {listed(self.forces.names)} after t = {self.t:.6g} s: at "
+                    f"t = {t:.6g} s {worst(s, evaluated(s, 'violations', (q,)))} at least. Change the motion, or drive fewer "
+                    "joints; the result so far is in error.result."
+                )
+        return ""
+
     def _why_open(self, method: Method, gap: float, row: int) -> str:
         s = self.system
         name = next(n for n, rows in s.closure_rows.items() if rows.start <= row < rows.stop)
@@ -425,11 +453,6 @@ class Run:
                 "The mechanism is locked there, or its lengths do not fit together; look at the result so far "
                 "(error.result)."
             )
-            if self.forces.driven:
-                advice = (
-                    f"The closures cannot follow the motion of {listed(self.forces.names)} there: change it, or drive fewer "
-                    "joints. The result so far is in error.result."
-                )
         else:
             what = f"after the next fixed step of {self.clock[R.STEP]:.2g} s"
             advice = 'Take a smaller step, or an adaptive method such as method="dop853".'
