@@ -29,7 +29,9 @@ def s():
         8.0, com=(0.1, 0, 0), inertia=np.diag([1, 2, 2.5]), nodes={"imu": (0.1, 0.2, 0.3)}
     )
     a.attach("hub", hub, lb.Free())
-    beam = lb.beam(2.0, 1.0, EI=(30.0, 50.0), GJ=40.0, polar_inertia=0.01, modes={"bending": 2, "torsion": 1})
+    beam = lb.beam(
+        2.0, 1.0, EI=(30.0, 50.0), GJ=40.0, polar_inertia=0.01, modes={"bending": 2, "torsion": 1}
+    )
     a.attach("panel", beam, lb.Revolute([0, 1, 0], damping=0.1), to="hub", at="imu")
     a.attach("tool", lb.RigidBody(0.5, com=(0.1, 0, 0)), lb.Fixed(), to="panel", at="tip")
     return a.build()
@@ -81,9 +83,7 @@ def test_an_accelerometer_at_rest_feels_the_support_against_its_weight():
     a = lb.Assembly("pendulum", gravity=(0, 0, -9.81))
     a.attach("link", lb.RigidBody(2.0, com=(0, 0, -1.0)), lb.Revolute([0, 1, 0]))
     s = a.build()
-    _, y = readings(
-        s, (s.neutral(), np.zeros(1)), lb.control.Accelerometer("link", rate=10.0)
-    )
+    _, y = readings(s, (s.neutral(), np.zeros(1)), lb.control.Accelerometer("link", rate=10.0))
     assert np.allclose(y.y[0], [0, 0, 9.81])
 
 
@@ -121,7 +121,7 @@ def test_a_force_torque_sensor_in_a_joint_shows_its_torque_and_external_forces(s
 
 def test_a_star_tracker_reads_the_attitude_and_errs_by_small_rotations(s, state):
     exact = lb.control.StarTracker("hub", "imu", rate=2.0)
-    r, y = readings(s, state, exact)
+    _, y = readings(s, state, exact)
     assert np.allclose(y.y[0] * np.sign(state[0][0]), state[0][:4], atol=TOLERANCE)
     errors = np.array([1e-5, 1e-5, 8e-5])
     sensor = lb.control.StarTracker("hub", rate=2.0, noise=errors, seed=4)
@@ -203,11 +203,10 @@ def test_noise_without_a_seed_is_refused(s):
 
 
 def test_readings_are_quantized_and_cut_to_the_range(s, state):
-    q, v = state
     _, y = readings(s, state, lb.control.Encoder("panel", rate=50.0, counts=1000), count=20)
     counts = y.y / (2 * np.pi / 1000)
     assert np.abs(counts - np.rint(counts)).max() < 1e-9
-    r, exact = readings(s, state, lb.control.Encoder("panel", rate=50.0), count=20)
+    _, exact = readings(s, state, lb.control.Encoder("panel", rate=50.0), count=20)
     assert np.abs(y.y - exact.y).max() <= np.pi / 1000 * (1 + 1e-9)
     _, y = readings(s, state, lb.control.Gyro("hub", rate=50.0, range=0.1))
     assert np.abs(y.y).max() == 0.1

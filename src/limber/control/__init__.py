@@ -6,7 +6,16 @@
 `limber.control.controller` tells what a controller is.
 """
 
-from limber.control.actuators import Actuator, Drive
+from limber.control.actuators import (
+    Actuator,
+    Drive,
+    MomentGyro,
+    ReactionWheel,
+    SeriesElastic,
+    Servo,
+    Thruster,
+    fit,
+)
 from limber.control.controller import Controller, DiscreteLinear, Measured
 from limber.control.guard import Guard
 from limber.control.loop import Loop
@@ -23,6 +32,8 @@ from limber.control.sensors import (
 )
 
 __all__ = [
+    "PD",
+    "PID",
     "Accelerometer",
     "Actuator",
     "Controller",
@@ -34,10 +45,14 @@ __all__ = [
     "Gyro",
     "Loop",
     "Measured",
-    "PD",
-    "PID",
+    "MomentGyro",
+    "ReactionWheel",
     "Sensor",
+    "SeriesElastic",
+    "Servo",
     "StarTracker",
     "StrainGauge",
     "Tachometer",
+    "Thruster",
+    "fit",
 ]

@@ -111,7 +111,9 @@ class PID(Controller):
         if not loop.sensors:
             self.uses: tuple[str, ...] = ()
             return True
-        positions, speeds, uses = set(), set(), []
+        positions: set[int] = set()
+        speeds: set[int] = set()
+        uses: list[str] = []
         for sensor, reader in zip(loop.sensors, loop.readers):
             for found, wanted, read in (
                 (positions, places.q, reader.q),
@@ -119,9 +121,11 @@ class PID(Controller):
             ):
                 common = set() if read is None else {int(i) for i in read} & set(wanted.tolist())
                 if common:
-                    found |= common
+                    found.update(common)
                     uses.append(sensor.name)
-        missing = [label for label, i in zip(places.labels, places.q.tolist()) if i not in positions]
+        missing = [
+            label for label, i in zip(places.labels, places.q.tolist()) if i not in positions
+        ]
         if missing:
             raise ArgumentValueError(
                 f"{type(self).__name__}: no sensor reads the position of {', '.join(map(repr, missing))}. Add an Encoder, or name the "
@@ -141,7 +145,7 @@ class PID(Controller):
     def command(self, t: float, measured: Measured) -> Array:
         """The torques of the joints."""
         places = self._prepared
-        wanted, speed = self._held, 0.0
+        wanted, speed = self._held, np.zeros(len(places))
         if self._reference is not None:
             position, speed, _ = self._reference(t)
             wanted = np.where(np.isnan(position), self._held, position)
@@ -210,7 +214,9 @@ class PID(Controller):
         needed = np.repeat(
             [bool(ki.any()), a > 0.0, not self._measures_speeds], n
         )  # the others are always zero or not read
-        inputs = tuple(f"{what} {label}" for what in ("coordinate", "speed") for label in places.labels)
+        inputs = tuple(
+            f"{what} {label}" for what in ("coordinate", "speed") for label in places.labels
+        )
         width = 2 * n if self._measures_speeds else n
         return DiscreteLinear(
             A[np.ix_(needed, needed)], B[needed, :width], C[:, needed], D[:, :width],

@@ -278,12 +278,11 @@ class LoopSession:
 
 def _follow_laws(laws: Array, v: Array, tau: Array) -> None:
     """The torques of laws at the sample itself, as `integrators.sampled.follow_laws` computes them."""
-    places = laws[:, L_SPEED].astype(int)
-    speeds = v[places]
-    drop = laws[:, L_DROP] * speeds
-    torque = laws[:, L_HELD] + laws[:, L_FADING]
-    torque = np.clip(torque, -laws[:, L_STALL] - drop, laws[:, L_STALL] - drop)
-    most = laws[:, L_LIMIT]
-    moving = np.abs(speeds) * most > laws[:, L_POWER]
-    most = np.where(moving, laws[:, L_POWER] / np.where(moving, np.abs(speeds), 1.0), most)
-    tau[places] = np.clip(torque, -most, most)
+    for law in laws.tolist():
+        i = int(law[L_SPEED])
+        speed = float(v[i])
+        drop, stall, most = law[L_DROP] * speed, law[L_STALL], law[L_LIMIT]
+        torque = min(stall - drop, max(-stall - drop, law[L_HELD] + law[L_FADING]))
+        if abs(speed) * most > law[L_POWER]:
+            most = law[L_POWER] / abs(speed)
+        tau[i] = max(-most, min(most, torque))

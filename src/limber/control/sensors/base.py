@@ -120,8 +120,8 @@ class Sensor(Frozen):
             )
         self.range = limit
         self.seed = checked_seed(f"seed of sensor {name!r}", seed)
-        self.outages = _intervals(f"outages of sensor {name!r}", outages)
-        self.failures = _intervals(f"failures of sensor {name!r}", failures)
+        self.outages = intervals(f"outages of sensor {name!r}", outages)
+        self.failures = intervals(f"failures of sensor {name!r}", failures)
 
     noise_density: Array
     noise: Array
@@ -223,7 +223,8 @@ def _not_negative(name: str, given: ArrayLike) -> Array:
     return values
 
 
-def _intervals(name: str, given: Any) -> tuple[tuple[float, float], ...]:
+def intervals(name: str, given: Any) -> tuple[tuple[float, float], ...]:
+    """Times (from, until), checked."""
     if not len(given):
         return ()
     rows = array(name, given, ("n", 2), "Each interval is (from, until), in s.")
