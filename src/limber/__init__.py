@@ -7,11 +7,13 @@ from limber import io, models, registry
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, Material, RigidBody, Section, beam
 from limber.dynamics import (
+    Derivatives,
     LoadPath,
     ModalDamping,
     Modes,
     acceleration,
     bias,
+    derivatives,
     equilibrium,
     follow,
     forward_dynamics,
@@ -96,6 +98,7 @@ if typing.TYPE_CHECKING:
         share_load,
         unlock,
     )
+    from limber.control import LinearModel, linearize
     from limber.structures import Structure
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
@@ -141,6 +144,8 @@ _LATER_NAMES = {
     "lock": "constraints",
     "release": "constraints",
     "unlock": "constraints",
+    "LinearModel": "control",
+    "linearize": "control",
 }
 
 # Names that a lower layer offers and a higher one implements.
@@ -183,6 +188,7 @@ __all__ = [
     "CacheWarning",
     "CompoundJoint",
     "Cylindrical",
+    "Derivatives",
     "Event",
     "FileError",
     "Fixed",
@@ -194,6 +200,7 @@ __all__ = [
     "Impulse",
     "Joint",
     "LimberError",
+    "LinearModel",
     "LoadPath",
     "Material",
     "ModalDamping",
@@ -235,6 +242,7 @@ __all__ = [
     "control",
     "couple",
     "denoc",
+    "derivatives",
     "equilibrium",
     "follow",
     "forward_dynamics",
@@ -248,6 +256,7 @@ __all__ = [
     "io",
     "jacobian",
     "kinetic_energy",
+    "linearize",
     "load",
     "lock",
     "mass_matrix",

@@ -1,4 +1,4 @@
-"""The control laboratory: sensors, actuators and controllers in loops of several sample rates.
+"""The control laboratory: sensors, actuators and controllers in loops of several sample rates; linear models.
 
     loop = lb.control.Loop(system, controller, sensors=[...], actuators=[...], delay=...)
     result = lb.simulate(system, 10.0, torque=loop)
@@ -16,8 +16,10 @@ from limber.control.actuators import (
     Thruster,
     fit,
 )
-from limber.control.controller import Controller, DiscreteLinear, Measured
+from limber.control.controller import Controller, Measured
 from limber.control.guard import Guard
+from limber.control.linear_model import LinearModel
+from limber.control.linearize import linearize
 from limber.control.loop import Loop
 from limber.control.pid import PD, PID
 from limber.control.sensors import (
@@ -37,12 +39,12 @@ __all__ = [
     "Accelerometer",
     "Actuator",
     "Controller",
-    "DiscreteLinear",
     "Drive",
     "Encoder",
     "ForceTorque",
     "Guard",
     "Gyro",
+    "LinearModel",
     "Loop",
     "Measured",
     "MomentGyro",
@@ -55,4 +57,5 @@ __all__ = [
     "Tachometer",
     "Thruster",
     "fit",
+    "linearize",
 ]

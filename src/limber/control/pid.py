@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, number, numbers, shown
-from limber.control.controller import Controller, DiscreteLinear, Measured
+from limber.control.controller import Controller, Measured
 from limber.control.joints import JointPlaces, joint_places
+from limber.control.linear_model import LinearModel
 from limber.control.reference import Reference, reference_of
 from limber.dynamics import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -191,7 +192,7 @@ class PID(Controller):
 
     # --- analysis ------------------------------------------------------------------------------------
 
-    def linear(self) -> DiscreteLinear:
+    def linear(self) -> LinearModel:
         """The controller within its limits, without its reference, as a discrete linear model."""
         places = self._prepared
         n, T, a = len(places), self.sample_time, self._fade
@@ -218,10 +219,10 @@ class PID(Controller):
             f"{what} {label}" for what in ("coordinate", "speed") for label in places.labels
         )
         width = 2 * n if self._measures_speeds else n
-        return DiscreteLinear(
+        return LinearModel(
             A[np.ix_(needed, needed)], B[needed, :width], C[:, needed], D[:, :width],
             tuple(x for x, keep in zip(states, needed) if keep), inputs[:width],
-            tuple(f"torque {label}" for label in places.labels), T, repr(self),
+            tuple(f"torque {label}" for label in places.labels), repr(self), T,
         )  # fmt: skip
 
 
