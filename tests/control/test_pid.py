@@ -38,7 +38,7 @@ def test_the_torque_is_that_of_the_formula(s):
             sample_time=0.1,
             reference=[0.5, -0.5],
             filter_time=0.2,
-        ),  # fmt: skip
+        ),
     )
     c.start(0.0, measured([0, 0], [0, 0]))
     a = np.exp(-0.5)
@@ -134,7 +134,7 @@ def test_the_integral_does_not_wind_up_at_the_limit():
 
         def prepare(self, loop):
             super().prepare(loop)
-            self._limit = np.full(2, np.inf)
+            self._limited = False
 
     c = Blind(60.0, 60.0, 25.0, sample_time=0.005, reference=[1.0, 0.0])
     r = lb.simulate(s, 6.0, torque=lb.control.Loop(s, c, actuators=servos))

@@ -103,6 +103,7 @@ class PID(Controller):
                 )
             self._out = np.array([loop.channels.index(label) for label in places.labels])
             self._limit = np.minimum(self._limit, loop.limits[self._out])
+        self._limited = bool(np.isfinite(self._limit).any())
         self._fade = 0.0
         if self.filter_time > 0.0:
             self._fade = math.exp(-self.sample_time / self.filter_time)
@@ -167,7 +168,10 @@ class PID(Controller):
         self._rate = self._fade * self._rate + (1.0 - self._fade) * rate
         step = T * self._ki * error
         asked = self._kp * error + (self._integral + step) + self._kd * self._rate + extra
-        torque = np.clip(asked, -self._limit, self._limit)
+        if not self._limited:
+            self._integral = self._integral + step
+            return asked
+        torque = np.minimum(np.maximum(asked, -self._limit), self._limit)
         self._integral = self._integral + np.where((asked - torque) * step > 0.0, 0.0, step)
         return torque
 

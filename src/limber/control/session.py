@@ -92,6 +92,7 @@ class LoopSession:
         self._laws, at = [], 0
         for drive in self._drives:
             self._laws.append(laws[at : at + len(drive.speeds)])
+            drive.begin_laws(self._laws[-1])
             at += len(drive.speeds)
         self._law_rows = laws
         self._channels = [len(drive.labels) for drive in self._drives]
@@ -245,11 +246,11 @@ class LoopSession:
         if not self._drives:
             self._tau = self._applied = command
             return
-        applied, at = [], 0
+        asked, applied, at = command.tolist(), [], 0
         for drive, channels in zip(self._drives, self._channels):
-            applied.append(drive.command(now, command[at : at + channels]))
+            applied += drive.command(now, asked[at : at + channels])
             at += channels
-        self._applied = np.concatenate(applied)
+        self._applied = np.array(applied)
 
     def _next(self) -> float:
         """The time of the next sample, from the start of the loop."""

@@ -132,20 +132,24 @@ class GyroDrive(Drive):
         self.labels, self.limits, self.speeds = (gyro.name,), (gyro.gimbal_rate,), speeds
         self._rate = 0.0
 
-    def command(self, t: float, command: Array) -> Array:
+    def command(self, t: float, command: list[float]) -> list[float]:
         """Take a new rate of the gimbal."""
         most = self._gyro.gimbal_rate
-        self._rate = max(-most, min(most, float(command[0])))
-        return np.array([self._rate])
+        self._rate = max(-most, min(most, command[0]))
+        return [self._rate]
 
-    def write_laws(self, laws: Array) -> None:
+    def begin_laws(self, laws: Array) -> None:
         """Both drives hold a speed: the torque is as large as the law lets it be, gain (wanted - speed)."""
         gyro = self._gyro
         across = gyro.gimbal_inertia + 0.5 * gyro.rotor_inertia
         for law, inertia, wanted, most in (
-            (laws[0], across, self._rate, gyro.gimbal_torque),
+            (laws[0], across, 0.0, gyro.gimbal_torque),
             (laws[1], gyro.rotor_inertia, gyro.speed, gyro.rotor_torque),
         ):
             gain = gyro.bandwidth * inertia
             law[L_HELD], law[L_LIMIT] = math.inf, most
             law[L_STALL], law[L_DROP] = gain * wanted, gain
+
+    def write_laws(self, laws: Array) -> None:
+        """The rate of the gimbal from now on."""
+        laws[0, L_STALL] = laws[0, L_DROP] * self._rate

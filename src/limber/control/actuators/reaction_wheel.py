@@ -113,16 +113,20 @@ class WheelDrive(Drive):
         self.stateful = self._limited
         self._torque = 0.0
 
-    def command(self, t: float, command: Array) -> Array:
+    def command(self, t: float, command: list[float]) -> list[float]:
         """Take a new torque."""
         most = self._wheel.torque
-        self._torque = max(-most, min(most, float(command[0])))
-        return np.array([self._torque])
+        self._torque = max(-most, min(most, command[0]))
+        return [self._torque]
 
-    def write_laws(self, laws: Array) -> None:
-        """The torque from now on; it fades to zero towards the largest speed."""
+    def begin_laws(self, laws: Array) -> None:
+        """The largest torque, which fades to zero towards the largest speed."""
         wheel, law = self._wheel, laws[0]
-        law[L_HELD], law[L_LIMIT] = self._torque, wheel.torque
+        law[L_LIMIT] = wheel.torque
         if self._limited:
             law[L_DROP] = wheel.torque / (FADING_PART * wheel.speed_limit)
             law[L_STALL] = law[L_DROP] * wheel.speed_limit
+
+    def write_laws(self, laws: Array) -> None:
+        """The torque from now on."""
+        laws[0, L_HELD] = self._torque

@@ -19,8 +19,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from limber.assembly.system import System
 from limber.checks import Array, number, shown
 from limber.control.actuators.base import Actuator, Drive
@@ -187,11 +185,11 @@ class ServoDrive(Drive):
             self._torque = self._target
         self._time = t
 
-    def command(self, t: float, command: Array) -> Array:
+    def command(self, t: float, command: list[float]) -> list[float]:
         """Take a new torque."""
-        servo, asked = self.servo, float(command[0])
+        servo, asked = self.servo, command[0]
         if any(first <= t < last for first, last in servo.stuck):
-            return np.array([self._target])
+            return [self._target]
         asked = max(-servo.limit, min(servo.limit, asked))
         if math.isfinite(servo.torque_rate) and math.isfinite(self._commanded_at):
             most = servo.torque_rate * (t - self._commanded_at)
@@ -199,17 +197,21 @@ class ServoDrive(Drive):
         self._target, self._commanded_at = asked, t
         if not self._rate:
             self._torque = asked
-        return np.array([asked])
+        return [asked]
+
+    def begin_laws(self, laws: Array) -> None:
+        """The limits of the torque."""
+        servo, law = self.servo, laws[0]
+        law[L_RATE], law[L_LIMIT] = self._rate, servo.limit
+        law[L_STALL], law[L_DROP], law[L_POWER] = servo.stall, servo.drop, servo.power
 
     def write_laws(self, laws: Array) -> None:
         """The torque from now on."""
-        servo, law = self.servo, laws[0]
-        alive = not any(first <= self._time < last for first, last in servo.dead)
-        law[L_HELD] = self._target if alive else 0.0
-        law[L_FADING] = self._torque - self._target if alive else 0.0
-        law[L_RATE], law[L_LIMIT] = self._rate, servo.limit
-        law[L_STALL], law[L_DROP], law[L_POWER] = servo.stall, servo.drop, servo.power
-        self.next = _next_change(servo.dead, self._time)
+        dead = self.servo.dead
+        alive = not dead or not any(first <= self._time < last for first, last in dead)
+        laws[0, L_HELD] = self._target if alive else 0.0
+        laws[0, L_FADING] = self._torque - self._target if alive else 0.0
+        self.next = _next_change(dead, self._time) if dead else math.inf
 
 
 def _next_change(spans: Sequence[tuple[float, float]], t: float) -> float:

@@ -112,10 +112,10 @@ class ThrusterDrive(Drive):
         if t >= self._until - 1e-9 * self._thruster.period:
             self.next = math.inf
 
-    def command(self, t: float, command: Array) -> Array:
+    def command(self, t: float, command: list[float]) -> list[float]:
         """Fire for the time that the command stands for."""
         thruster = self._thruster
-        wanted = max(float(command[0]), 0.0) / thruster.force * thruster.period + self._kept
+        wanted = max(command[0], 0.0) / thruster.force * thruster.period + self._kept
         time = min(wanted, thruster.period)
         if thruster.resolution > 0.0:
             time = thruster.resolution * math.floor(time / thruster.resolution + 0.5)
@@ -126,7 +126,7 @@ class ThrusterDrive(Drive):
         if any(first <= t < last for first, last in thruster.stuck_off):
             time = 0.0
         self._until = self.next = t + time if time > 0.0 else math.inf
-        return np.array([thruster.force * time / thruster.period])
+        return [thruster.force * time / thruster.period]
 
     def add_torques(self, tau: Array) -> None:
         """The wrench, while it fires."""
