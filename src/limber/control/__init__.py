@@ -17,6 +17,7 @@ from limber.control.actuators import (
     fit,
 )
 from limber.control.controller import Controller, Measured
+from limber.control.datasheet import DataSheet, datasheet, datasheets
 from limber.control.guard import Guard
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
@@ -39,6 +40,7 @@ __all__ = [
     "Accelerometer",
     "Actuator",
     "Controller",
+    "DataSheet",
     "Drive",
     "Encoder",
     "ForceTorque",
@@ -56,6 +58,8 @@ __all__ = [
     "StrainGauge",
     "Tachometer",
     "Thruster",
+    "datasheet",
+    "datasheets",
     "fit",
     "linearize",
 ]
