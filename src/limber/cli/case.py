@@ -135,6 +135,10 @@ def _rigid(case: Case, subject: Subject) -> Case:
         q0[where.q_joint] = case.q0[flexible.layout[name].q_joint]
         v0[where.v_joint] = case.v0[flexible.layout[name].v_joint]
     torque, joints = case.torque, joint_speeds(flexible)
+    if hasattr(torque, "controller"):
+        raise ArgumentValueError(
+            f"--rigid: the controller of {case.name!r} was made for the flexible system. Leave the modes out of the model instead."
+        )
     if isinstance(torque, Table) and torque.tau.shape[1] == flexible.nv:
         torque = replace(torque, tau=torque.tau[:, joints])
     elif torque is not None and not isinstance(torque, Table):

@@ -6,8 +6,18 @@
 `limber.control.controller` tells what a controller is.
 """
 
-from limber.control.actuators import Actuator, Drive
-from limber.control.controller import Controller, DiscreteLinear, Measured
+from limber.control.actuators import (
+    Actuator,
+    Drive,
+    MomentGyro,
+    ReactionWheel,
+    SeriesElastic,
+    Servo,
+    Thruster,
+    fit,
+)
+from limber.control.controller import Controller, Measured
+from limber.control.datasheet import DataSheet, datasheet, datasheets
 from limber.control.guard import Guard
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
@@ -30,7 +40,7 @@ __all__ = [
     "Accelerometer",
     "Actuator",
     "Controller",
-    "DiscreteLinear",
+    "DataSheet",
     "Drive",
     "Encoder",
     "ForceTorque",
@@ -39,9 +49,17 @@ __all__ = [
     "LinearModel",
     "Loop",
     "Measured",
+    "MomentGyro",
+    "ReactionWheel",
     "Sensor",
+    "SeriesElastic",
+    "Servo",
     "StarTracker",
     "StrainGauge",
     "Tachometer",
+    "Thruster",
+    "datasheet",
+    "datasheets",
+    "fit",
     "linearize",
 ]
