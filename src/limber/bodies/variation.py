@@ -265,10 +265,12 @@ def varied(nominal: FlexibleBody, variation: Variation) -> FlexibleBody:
             )
         if recovery is not None and recovery.forces is not None:
             recovery = recovery.scaled(factors)
+    # the full model does not have these numbers
+    moved = variation.stiffness is not None or bool(variation.factors.keys() - {"damping"})
     K.setflags(write=False)
     D.setflags(write=False)
     return nominal.with_numbers(
-        variation, carrier=carrier, stiffness=K, damping=D, recipe=recipe, recovery=recovery, load_stiffness=loads,
+        variation, reduced_from=None if moved else nominal.reduced_from, carrier=carrier, stiffness=K, damping=D, recipe=recipe, recovery=recovery, load_stiffness=loads,
     )  # fmt: skip
 
 
