@@ -294,7 +294,7 @@ CLOSED = {
 GENERATED = {**FUNCTIONS, **HYBRID, "step": STEP, **CLOSED}
 ONLY_CLOSED = tuple(CLOSED)
 #: The functions that closures change; the others are those of the tree.
-OF_CLOSURES = ("forward_dynamics", "step", *ONLY_CLOSED)
+OF_CLOSURES = ("forward_dynamics", "hybrid_dynamics", "step", *ONLY_CLOSED)
 
 Values = dict[str, list[Scalar]]
 
@@ -303,11 +303,13 @@ def _results(request: Request, function: Function, model: Model, values: Values)
     """The outputs of a function, one after the other; of several sweeps, by the one with the fewest operations."""
     if request.function in COMPOSED:
         return COMPOSED[request.function](request, model, values)
-    if function.pivots and truncated_bodies(request.system):
-        return _positive(model, _run(request, function, model, values))
     functions = [function]
     if request.function == "forward_dynamics":
         functions = [SWEEPS[name] for name in accurate_sweeps(request.system)]
+    elif request.function == "hybrid_dynamics" and request.system.closures:
+        functions = [INTERNAL["closed_hybrid_dynamics"]]
+    if function.pivots and truncated_bodies(request.system):
+        return _positive(model, _run(request, functions[0], model, values))
     found = [_run(request, f, model, values) for f in functions]
     return min(found, key=lambda out: len(g.needed(out)))
 
