@@ -395,12 +395,12 @@ def given_number(parameter: Parameter, value: Any) -> Array:
     if x.ndim == 0 and parameter.value.ndim == 0:
         shape = ()
     hint = f"It is the {parameter.meaning}."
-    if x.ndim == 0 and shape and _one_for_all(parameter):
+    if x.ndim == 0 and shape and one_for_all(parameter):
         x = np.full(shape, x)
     return array(parameter.name, x, shape, hint)
 
 
-def _one_for_all(parameter: Parameter) -> bool:
+def one_for_all(parameter: Parameter) -> bool:
     """Whether one number may stand for all of a parameter."""
     return parameter.quantity in ("EI", "GA", "damping_ratio")
 

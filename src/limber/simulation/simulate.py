@@ -19,6 +19,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
 from limber.integrators.methods import method_named, method_names
+from limber.simulation.batch import cases_of, simulate_cases
 from limber.simulation.closed_states import closed_state, warn_of_redundancy
 from limber.simulation.endless import Repetitions, endless
 from limber.simulation.events import Event, Happened
@@ -59,6 +60,7 @@ def simulate(
     engine: str = "general",
     progress: bool | None = None,
     save: str | PathLike | None = None,
+    parameters: Mapping[str, ArrayLike] | None = None,
 ) -> Result:
     """Integrate the motion of a system from t0 to t_end, in compiled code.
 
@@ -96,6 +98,13 @@ def simulate(
         behind it; a run that is killed leaves them there (`Result.load` finds them).  An older file stays until
         the run has ended.
 
+    parameters : {name: number}, other numbers of the system for this run (`System.with_parameters`).
+
+    A batch of cases runs on all cores and gives a `BatchResult` (`simulation.batch`).  What differs from case to case has
+    one more dimension in front: q0 (cases, nq), v0 (cases, nv), torque (cases, nv) or a list with one for each case,
+    parameters (cases,), or (cases, ...) of those that are arrays.  A case that fails is a row that says why, and all
+    others go on.
+
     Quaternions keep unit length, and closures stay met: every step, output row and event is projected onto them, in
     position and velocity.  A run that an event stops has the state there as its last row.  A run that is
     interrupted (Ctrl-C) returns the result so far; one that gets stuck raises SimulationError.  That error holds the
@@ -112,6 +121,21 @@ def simulate(
         raise ArgumentValueError(
             f"t_end={end:g} is so far from t0={start:g} that the length of the run overflows: bring them closer together."
         )
+    cases = cases_of(system, q0, v0, torque, parameters)
+    if cases is not None:
+        if save is not None:
+            raise ArgumentValueError(
+                "save= is for a single run: save the results of a batch by themselves."
+            )
+        given = {
+            "t_end": t_end, "q0": q0, "v0": v0, "torque": torque, "external": external, "motion": motion,
+            "t_eval": t_eval, "every": every, "t0": t0, "rtol": rtol, "atol": atol, "method": method, "step": step,
+            "max_step": max_step, "events": events, "engine": engine, "progress": False,
+        }  # fmt: skip
+        times = start + _times(start, end, t_eval, every)
+        return simulate_cases(simulate, system, cases, times, progress, given)  # type: ignore[return-value]
+    if parameters is not None:
+        system = system.with_parameters(parameters)
     q = system.neutral() if q0 is None else _coordinates(system, "q0", q0)
     v = np.zeros(system.nv) if v0 is None else _speeds(system, "v0", v0)
     times = _times(start, end, t_eval, every)
