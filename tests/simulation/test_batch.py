@@ -170,3 +170,24 @@ def test_a_batch_of_no_cases_and_of_one(arm):
     assert len(lb.simulate(arm, 0.1, q0=np.zeros((0, arm.nq)), **OPTIONS)) == 0
     batch = lb.simulate(arm, 0.1, q0=np.zeros((1, arm.nq)), **OPTIONS)
     assert np.array_equal(batch.q[0], lb.simulate(arm, 0.1, **OPTIONS).q)
+
+
+def test_generated_code_takes_the_parameters_of_cases_as_arguments(arm, monkeypatch):
+    """One compilation for all cases, and the motion of the general engine."""
+    from limber.native import c_compiler
+
+    built = []
+    loaded = c_compiler.loaded
+    monkeypatch.setattr(c_compiler, "loaded", lambda source: built.append(1) or loaded(source))
+    given = {"link.EI": np.linspace(40.0, 60.0, 3), "hand.mass": np.array([0.2, 0.5, 0.9])}
+    given |= {"link.mass": np.array([1.0, 2.0, 3.0]), "link.damping_ratio": 0.1}
+    options = OPTIONS | {"rtol": 1e-10, "atol": 1e-12, "torque": np.array([1.0, -0.5])}
+    general = lb.simulate(arm, 0.3, parameters=given, **options)
+    code = lb.simulate(arm, 0.3, parameters=given, engine="generated", **options)
+    assert len(built) == 1 and code.finished.all()
+    assert_close(code.q, general.q, 1e-8)
+    chained = arm.with_parameters({"link.mass": 5.0}).with_parameters({"link.mass_scale": 0.5})
+    found, expected = (
+        lb.simulate(chained, 0.1, engine=engine, **options) for engine in ("generated", "general")
+    )
+    assert_close(found.q, expected.q, 1e-8)
