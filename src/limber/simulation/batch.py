@@ -1,11 +1,13 @@
 """Batches: many simulations of one system at once, from other states, with other torques and parameters.
 
 Cases run in threads, one for each core: compiled integrators hold no lock of Python.  Torques, wrenches, motions and
-events in Python do, so that cases with such functions share one core; compiled functions and tables do not.
+events in Python do, so that cases with such functions share one core; compiled functions and tables do not.  Fixed steps
+of generated code take all cases at once (`lanes`).
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -26,6 +28,14 @@ from limber.errors import (
     warn,
 )
 from limber.simulation.batch_result import BatchResult
+from limber.simulation.lanes import (
+    constant_torques,
+    fixed_step,
+    result_of,
+    rows_in_lanes,
+    rows_on_gpu,
+    uses_lanes,
+)
 from limber.simulation.progress import CaseProgress
 from limber.simulation.result import Result
 from limber.simulation.table import Table
@@ -149,60 +159,122 @@ def _parameters(system: System, given: Any) -> tuple[dict[str, Array], dict[str,
     return varied, shared
 
 
+class _Running:
+    """A batch that is running: its results so far, its errors, and the first warning of each case."""
+
+    def __init__(self, system: System, cases: Cases, times: Array):
+        self.system, self.cases = system, cases
+        self.made = BatchResult.empty(system, times, cases.count, cases.every())
+        self.told: dict[int, Warning] = {}
+        self.errors: list[Exception] = []
+
+    def own_system(self, case: int) -> System:
+        """The system with the numbers of a case."""
+        given = self.cases.numbers(case)
+        return self.system.with_parameters(given) if given else self.system
+
+    def attempt(self, case: int, run: Callable[[int], Result | None]) -> None:
+        """Do something for a case: its result, if there is one, or its error becomes what the case came to."""
+        with collected_warnings() as found:
+            try:
+                result = run(case)
+                if result is not None:
+                    status = "stopped" if "stopped" in result.message else "finished"
+                    self.made.put(case, result, status)
+            except Exception as error:
+                self.errors.append(error)
+                kind = "" if isinstance(error, LimberError) else f"{type(error).__name__}: "
+                self.made.put(case, getattr(error, "result", None), "failed", f"{kind}{error}")
+        if found:
+            self.told.setdefault(case, found[0])
+
+    def finished(self) -> BatchResult:
+        """The result of the batch, once no case runs any more; an error that is not about a case is raised."""
+        made, told, count = self.made, self.told, self.cases.count
+        none = all(x is None for x in made.results)
+        if len(self.errors) == count > 0 and none and len(set(made.messages)) == 1:
+            raise self.errors[0]
+        made.finish()
+        if told:
+            first = min(told)
+            warn(
+                f"{len(told)} of {count} cases of the batch gave a warning, case {first} first: {told[first]}",
+                type(told[first]),
+            )
+        return made
+
+
 def simulate_cases(
     simulate: Callable[..., Result],
+    start: Callable[[System, Any, Any], tuple[Array, Array]],
     system: System,
     cases: Cases,
     times: Array,
     progress: bool | None,
     given: Mapping[str, Any],
 ) -> BatchResult:
-    """The results of all cases; `simulate` runs one of them.
+    """The results of all cases.
 
+    simulate, start : run one of them, and check the state that one starts from.
     times : the output times, which all cases share.
     given : the other arguments of `simulate`.
     """
-    made = BatchResult.empty(system, times, cases.count, cases.every())
-    told: dict[int, Warning] = {}
-    errors: list[Exception] = []
+    running = _Running(system, cases, times)
 
-    def run(case: int) -> None:
-        with collected_warnings() as found:
-            try:
-                numbers = cases.numbers(case)
-                own = system.with_parameters(numbers) if numbers else system
-                result = simulate(own, **cases.arguments(case, given))
-                made.put(case, result, "stopped" if "stopped" in result.message else "finished")
-            except Exception as error:
-                errors.append(error)
-                why = (
-                    str(error)
-                    if isinstance(error, LimberError)
-                    else f"{type(error).__name__}: {error}"
-                )
-                made.put(case, getattr(error, "result", None), "failed", why)
-        if found:
-            told[case] = found[0]
+    def run(case: int) -> Result:
+        return simulate(running.own_system(case), **cases.arguments(case, given))
 
     with CaseProgress(cases.count, progress) as bar:
         try:
-            if cases.count:
-                run(0)  # alone, so that code is compiled and loaded once
+            if uses_lanes(given, system, cases.torques):
+                _in_lanes(running, start, times, given, bar)
+            elif cases.count:
+                running.attempt(0, run)  # alone, so that code is compiled and loaded once
                 bar.show(1)
-            _in_threads(run, range(1, cases.count), bar)
+                _in_threads(lambda case: running.attempt(case, run), range(1, cases.count), bar)
         except KeyboardInterrupt:
-            left = int((made.status == "not run").sum())
+            left = int((running.made.status == "not run").sum())
             warn(f"the batch was interrupted: {left} of its {cases.count} cases did not run.")
-    if len(errors) == cases.count and not any(made.results) and len(set(made.messages)) == 1:
-        raise errors[0]  # it is not about a case
-    made.finish()
-    if told:
-        first = min(told)
-        warn(
-            f"{len(told)} of {cases.count} cases of the batch gave a warning, case {first} first: {told[first]}",
-            type(told[first]),
-        )
-    return made
+    return running.finished()
+
+
+def _in_lanes(
+    running: _Running,
+    start: Callable[[System, Any, Any], tuple[Array, Array]],
+    times: Array,
+    given: Mapping[str, Any],
+    bar: CaseProgress,
+) -> None:
+    """Run all cases at once in generated code; see `lanes`."""
+    system, cases = running.system, running.cases
+    step = fixed_step(given, times)
+    systems: dict[int, System] = {}
+    states: dict[int, tuple[Array, Array]] = {}
+
+    def prepare(case: int) -> None:
+        own = cases.arguments(case, given)
+        systems[case] = running.own_system(case)
+        states[case] = start(system, own["q0"], own["v0"])
+
+    for case in range(cases.count):
+        running.attempt(case, prepare)
+    chosen = np.array(list(states), dtype=int)
+    if not chosen.size:
+        return
+    q, v = (np.array([states[i][part] for i in chosen]) for part in (0, 1))
+    tau = constant_torques(system, given["torque"], cases.torques, cases.count)[chosen]
+    parameters = {name: x[chosen] for name, x in cases.every().items()}
+    began = time.perf_counter()
+    rows = rows_on_gpu if given["engine"] == "cuda" else rows_in_lanes
+    Q, V, steps = rows(system, q, v, tau, parameters, times - given["t0"], step)
+
+    def result(case: int) -> Result:
+        i = int(np.searchsorted(chosen, case))
+        return result_of(systems[case], times, Q[i], V[i], tau[i], steps, began)
+
+    for case in chosen.tolist():
+        running.attempt(case, result)
+    bar.show(cases.count)
 
 
 def _in_threads(run: Callable[[int], None], cases: Sequence[int], bar: CaseProgress) -> None:

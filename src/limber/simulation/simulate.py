@@ -92,7 +92,9 @@ def simulate(
     step, max_step : the first step (of rk4, every step), and the longest one.
     events : see `Event`.  Those at the same time happen in the order of the list.  Their actions may change the topology:
         `Result.topology` and `Result.changes` tell what was active when.
-    engine : "general", or "generated": C code of this system (`compile`), several times as fast.
+    engine : "general", or "generated": C code of this system (`compile`), several times as fast.  Batches with
+        method="rk4" and constant torques then run in SIMD lanes, with steps that end at the output times (`simulation.lanes`);
+        on a GPU with "cuda".
     progress : whether to show a progress bar; by default in a terminal, for runs of more than a second.
     save : an HDF5 file for the result.  Rows are written as the run goes on, to a file of that name with ".part"
         behind it; a run that is killed leaves them there (`Result.load` finds them).  An older file stays until
@@ -133,11 +135,10 @@ def simulate(
             "max_step": max_step, "events": events, "engine": engine, "progress": False,
         }  # fmt: skip
         times = start + _times(start, end, t_eval, every)
-        return simulate_cases(simulate, system, cases, times, progress, given)  # type: ignore[return-value]
+        return simulate_cases(simulate, _start, system, cases, times, progress, given)  # type: ignore[return-value]
     if parameters is not None:
         system = system.with_parameters(parameters)
-    q = system.neutral() if q0 is None else _coordinates(system, "q0", q0)
-    v = np.zeros(system.nv) if v0 is None else _speeds(system, "v0", v0)
+    q, v = _start(system, q0, v0)
     times = _times(start, end, t_eval, every)
     rtol, atol = number("rtol", rtol, minimum=0.0), number("atol", atol, minimum=0.0)
     peer = isinstance(method, str) and method in PEERS
@@ -188,7 +189,9 @@ def simulate(
                 f"step={step:g} asks for {length / step:.1e} steps: take a larger one."
             )
     if not isinstance(engine, str) or engine not in ("general", "generated"):
-        raise ArgumentValueError(f'engine={shown(engine)} must be "general" or "generated".')
+        raise ArgumentValueError(
+            f'engine={shown(engine)} must be "general" or "generated"; "cuda" is for batches with fixed steps.'
+        )
     actions = [e.action for e in listed]
     refuse_impossible(system, actions)
     if any(changes_of(action) for action in actions):
@@ -434,6 +437,12 @@ def _refuse_changes(engine: str, forces: Forces) -> None:
             f"events cannot change the topology while joints move as prescribed ({', '.join(map(repr, forces.names))}): an "
             "impulse would change their speeds. Move them by torques, or leave out `motion`."
         )
+
+
+def _start(system: System, q0: ArrayLike | None, v0: ArrayLike | None) -> tuple[Array, Array]:
+    """The initial state: q0, v0, or the neutral configuration at rest."""
+    q = system.neutral() if q0 is None else _coordinates(system, "q0", q0)
+    return q, np.zeros(system.nv) if v0 is None else _speeds(system, "v0", v0)
 
 
 def _coordinates(system: System, name: str, given) -> Array:
