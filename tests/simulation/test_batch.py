@@ -56,7 +56,7 @@ def test_what_all_cases_share_may_be_given_once(arm):
 
 
 def test_cases_may_have_functions_of_their_own(arm):
-    table = lb.Table([0.0, 1.0], np.zeros((2, 2)) + [[1.0, 0.0], [0.0, 1.0]])
+    table = lb.Table([0.0, 1.0], [[1.0, 0.0], [0.0, 1.0]])
     torques = [None, np.ones(2), table, lambda t, q, v: np.cos(t) * np.ones(2)]
     batch = lb.simulate(arm, 0.1, torque=torques, **OPTIONS)
     for i, torque in enumerate(torques):

@@ -53,7 +53,7 @@ class Cases:
     count: int
     q0: Array | None
     v0: Array | None
-    torques: Sequence[Any] | None
+    torques: Sequence[Any] | Array | None
     parameters: Mapping[str, Array]
     shared: Mapping[str, Any]
 
@@ -115,7 +115,7 @@ def cases_of(
     return Cases(next(iter(sizes.values())), *starts, torques, varied, shared)
 
 
-def _torques(system: System, torque: Any) -> Sequence[Any] | None:
+def _torques(system: System, torque: Any) -> Sequence[Any] | Array | None:
     """The torques of the cases; None if all have the same."""
     if torque is None or callable(torque) or isinstance(torque, Table | str):
         return None

@@ -129,13 +129,13 @@ def simulate(
             raise ArgumentValueError(
                 "save= is for a single run: save the results of a batch by themselves."
             )
-        given = {
+        options = {
             "t_end": t_end, "q0": q0, "v0": v0, "torque": torque, "external": external, "motion": motion,
             "t_eval": t_eval, "every": every, "t0": t0, "rtol": rtol, "atol": atol, "method": method, "step": step,
             "max_step": max_step, "events": events, "engine": engine, "progress": False,
         }  # fmt: skip
         times = start + _times(start, end, t_eval, every)
-        return simulate_cases(simulate, _start, system, cases, times, progress, given)  # type: ignore[return-value]
+        return simulate_cases(simulate, _start, system, cases, times, progress, options)  # type: ignore[return-value]
     if parameters is not None:
         system = system.with_parameters(parameters)
     q, v = _start(system, q0, v0)

@@ -88,8 +88,9 @@ def _varied(recipe: BeamRecipe, along: AlongBeam, own: list[BeamShape]) -> list[
     """The modes of a beam whose numbers were changed while its shapes were kept, each by itself."""
     factors = dict(recipe.factors)
     parts = beam_parts(replace(recipe, factors=()))
-    K = sum(factors.get(name, 1.0) * part.stiffness.diagonal() for name, part in parts.items())
-    K = factors.get("stiffness", 1.0) * K
+    K = factors.get("stiffness", 1.0) * np.sum(
+        [factors.get(name, 1.0) * part.stiffness.diagonal() for name, part in parts.items()], axis=0
+    )
     x, share = gauss_points(recipe.length, max(n for _, n in recipe.modes) + MORE)
     inner = _product(recipe, along, x, share)
     masses = [inner(shape, shape) for shape in own]
