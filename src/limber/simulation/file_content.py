@@ -129,8 +129,8 @@ def result_of(
         external,
         supplied if known["supplied"] else None,
         tuple(json.loads(known["driven"])),
-        changes,
-        stage.astype(int),
+        changes=changes,
+        stage=stage.astype(int),
     )
 
 
