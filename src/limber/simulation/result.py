@@ -526,17 +526,7 @@ class Result:
 
     def names(self) -> tuple[list[str], list[str]]:
         """The names of the columns of q, and those of v and tau: body.joint0, body.mode0, ..."""
-        q, v = [""] * self.system.nq, [""] * self.system.nv
-        for body, where in self.system.layout.items():
-            for target, part, label in (
-                (q, where.q_modes, "mode"),
-                (q, where.q_joint, "joint"),
-                (v, where.v_modes, "mode"),
-                (v, where.v_joint, "joint"),
-            ):
-                for i in range(part.start, part.stop):
-                    target[i] = f"{body}.{label}{i - part.start}"
-        return q, v
+        return column_names(self.system)
 
     def to_pandas(self) -> Any:
         """A DataFrame over t with columns q.<name>, v.<name>, tau.<name>."""
@@ -568,3 +558,18 @@ class Result:
             },
             coords={"t": self.t, "coordinate": q, "speed": v},
         )
+
+
+def column_names(system: System) -> tuple[list[str], list[str]]:
+    """The names of the elements of q, and those of v and tau: body.joint0, body.mode0, ..."""
+    q, v = [""] * system.nq, [""] * system.nv
+    for body, where in system.layout.items():
+        for target, part, label in (
+            (q, where.q_modes, "mode"),
+            (q, where.q_joint, "joint"),
+            (v, where.v_modes, "mode"),
+            (v, where.v_joint, "joint"),
+        ):
+            for i in range(part.start, part.stop):
+                target[i] = f"{body}.{label}{i - part.start}"
+    return q, v

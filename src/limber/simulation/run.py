@@ -179,12 +179,13 @@ class Run:
         system, context = self.system, self._context
         self._packed = packed = self.forces.packed(system)
         implicit = any(m.implicit for m in self.settings.methods)
+        numbers = _arguments(system) if self.settings.engine == "generated" else []
         arrays, addresses = side_by_side(
-            len(packed.const), int(packed.topo[L.WORK_SIZE]), *closure_sizes(system),
+            len(packed.const) + len(numbers), int(packed.topo[L.WORK_SIZE]), *closure_sizes(system),
             *(implicit_sizes(system, self._stateful) if implicit else ()),
         )  # fmt: skip
         self._const, self._work, _closures, _geometry, *memory = arrays
-        self._const[:] = packed.const
+        self._const[:] = np.concatenate([packed.const, numbers])
         self._memory = addresses[len(arrays) - len(memory) :]
         if memory:
             memory[R.SLOPES_STATE][R.AGE] = np.inf  # slopes were never taken
@@ -490,6 +491,13 @@ def _damping_band(system: System) -> int:
         band = max((int(abs(i - j)) for at in places for i, j in at), default=0 if joints else -1)
         _damping_bands[system] = band
     return band
+
+
+def _arguments(system: System) -> list[float]:
+    """The numbers that generated code takes as arguments; it finds them behind the constants."""
+    from limber.codegen.rates import numbers  # noqa: PLC0415
+
+    return numbers(system)
 
 
 def _rates(system: System, engine: str, driven: tuple[str, ...]) -> tuple[int, int]:
