@@ -62,7 +62,16 @@ from limber.simulation import Event, Result, Table, simulate
 from limber.version import __version__ as __version__
 
 if typing.TYPE_CHECKING:
-    from limber import algebra, constraints, control, plotting, scenarios, structures, trajectories, viewer
+    from limber import (
+        algebra,
+        constraints,
+        control,
+        plotting,
+        scenarios,
+        structures,
+        trajectories,
+        viewer,
+    )
     from limber import symbolic as symbolic
     from limber.algebra import Operator, Operators, denoc, verify_identities
     from limber.algebra.operators import operators

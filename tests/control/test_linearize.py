@@ -5,13 +5,11 @@ import pytest
 
 import limber as lb
 from constraints.random_closed import random_closed
-from helpers.closed import four_bar
 from helpers.compare import assert_close
 from helpers.random_systems import random_assembly, random_state
 from limber.control.kernel_slopes import along_tangent, slopes_of
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.stiffness import WEIGHTS
-from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: of differences of order eight
 TOLERANCE = 1e-8
@@ -179,11 +177,10 @@ def test_closed_systems_against_differences_along_the_closures(seed, fidelity):
         pytest.skip("this one cannot move")
     body, closure = list(s.bodies)[-1], next(iter(s.closures))
     outputs = [("acceleration", body, None), ("joint_force", body), ("closure_force", closure)]
-    inputs = [b for b in s.joints if s.joints[b].dofs][:1] + [("force", body, None)]
+    inputs = [next(b for b in s.joints if s.joints[b].dofs), ("force", body, None)]
     m = lb.linearize(s, q, v, tau, inputs, outputs, external=case.external)
     n = m.order // 2
-    names = [name for name in m.states[:n]]
-    places = [lb.control.channels.speed_names(s).index(name) for name in names]
+    places = [lb.control.channels.speed_names(s).index(name) for name in m.states[:n]]
 
     def observed(q, v, u):
         forces, wrenches = tau.copy(), dict(case.external)
@@ -217,7 +214,7 @@ def test_closed_systems_against_differences_along_the_closures(seed, fidelity):
         state = np.append(x[0][places, i], slope[:n])
         assert_close(m.A[n:] @ state, slope[n : 2 * n], 1e-6, "A")
         assert_close(m.C @ state, slope[2 * n :], 1e-6, "C")
-    for i in range(len(m.inputs)):
-        slope = difference(lambda h, e=np.eye(len(none))[i]: observed(q, v, h * e), 1e-2)
+    for i, e in enumerate(np.eye(len(none))):
+        slope = difference(lambda h, e=e: observed(q, v, h * e), 1e-2)
         assert_close(m.B[n:, i], slope[n : 2 * n], TOLERANCE, "B")
         assert_close(m.D[:, i], slope[2 * n :], TOLERANCE, "D")
