@@ -87,8 +87,7 @@ def measured(s, q, v, tau, external, motion, vdot, R0):
     ])  # fmt: skip
 
 
-@pytest.mark.parametrize("fidelity", ["full", "ruthless"])
-@pytest.mark.parametrize("driven", [False, True])
+@pytest.mark.parametrize("fidelity, driven", [("full", False), ("full", True), ("ruthless", True)])
 def test_every_kind_of_input_and_output_against_differences(fidelity, driven):
     s = gauged_arm(fidelity)
     rng = np.random.default_rng(2)

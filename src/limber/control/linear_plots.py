@@ -118,10 +118,16 @@ def singular_values(
 
 
 def pole_zero(
-    model: LinearModel, *, title: str = "", width: float = COLUMN, path: Any = None
+    model: LinearModel,
+    *,
+    limit: float | None = None,
+    title: str = "",
+    width: float = COLUMN,
+    path: Any = None,
 ) -> Figure:
     """Poles (crosses) and, of as many outputs as inputs, transmission zeros (circles), in rad/s or in the z plane.
 
+    limit : show the plane up to this size, rad/s, or in the z plane; all poles unless given.
     title, width, path : as for `bode`.
     """
     zeros = transmission_zeros(model) if len(model.inputs) == len(model.outputs) else np.zeros(0)
@@ -132,6 +138,9 @@ def pole_zero(
         if zeros.size:
             _marks(axes, zeros, "o", colour(1), "zeros")
             _legend(figure, axes)
+        _window(
+            axes, model.poles if limit is None else np.append(model.poles, zeros), model.dt, limit
+        )
     return figure
 
 
@@ -140,6 +149,7 @@ def root_locus(
     controller: Any = None,
     *,
     factors: ArrayLike | None = None,
+    limit: float | None = None,
     sample_time: float | None = None,
     delay: float = 0.0,
     title: str = "",
@@ -152,6 +162,7 @@ def root_locus(
     ----------
     controller, sample_time, delay : as in `lb.control.margins`; without a controller, u = -y, of one input and output.
     factors : increasing from 0 or more; 0 to 100 unless given.
+    limit : show the plane up to this size, rad/s, or in the z plane; all poles at factors 0 and 1 unless given.
     title, width, path : as for `bode`.
     """
     if controller is None:
@@ -180,7 +191,7 @@ def root_locus(
         _marks(axes, paths[0], "x", colour(0), f"factor {gains[0]:g}")
         if gains[0] < 1.0 < gains[-1]:
             _marks(axes, loop.poles(1.0), "s", colour(1), "factor 1")
-        _window(axes, paths[0], loop.poles(1.0), loop.dt)
+        _window(axes, np.append(paths[0], loop.poles(1.0)), loop.dt, limit)
         _legend(figure, axes)
     return figure
 
@@ -212,6 +223,7 @@ def spillover_figure(
             seen.add(label)
         axes.set_xscale("log")
         axes.set_yscale("symlog", linthresh=1.0)
+        axes.margins(0.08, 0.12)
         axes.set_xlabel("frequency (Hz)")
         axes.set_ylabel("damping ratio (%)")
         _legend(figure, axes)
@@ -236,7 +248,7 @@ def _plane(axes: Any, dt: float) -> None:
     if dt:
         angle = np.linspace(0.0, 2.0 * np.pi, 200)
         axes.plot(np.cos(angle), np.sin(angle), color="k", linewidth=0.6)
-        axes.set_aspect("equal", adjustable="datalim")
+        axes.set_aspect("equal", adjustable="box")
         axes.set_xlabel("Re z")
         axes.set_ylabel("Im z")
     else:
@@ -253,17 +265,21 @@ def _marks(axes: Any, points: np.ndarray, marker: str, look: str, label: str) ->
     )  # fmt: skip
 
 
-def _window(axes: Any, start: np.ndarray, now: np.ndarray, dt: float) -> None:
-    """Limits that show the poles at both gains; branches that leave for infinity are cut."""
-    both = np.concatenate([start, now])
+def _window(axes: Any, points: np.ndarray, dt: float, limit: float | None) -> None:
+    """Axes that show these points and the unit circle, or those up to a limit; branches beyond are cut."""
+    size = np.abs(points).max(initial=1.0 if dt else 1e-9)
+    if limit is not None:
+        size = number("limit", limit, above=0.0)
     if dt:
-        both = np.append(both, [1.0 + 1.0j, -1.0 - 1.0j])
-    wide, high = (
-        max(float(np.abs(part).max(initial=0.0)), 1e-9) for part in (both.real, both.imag)
-    )
-    right = max(float(both.real.max(initial=0.0)), 0.3 * wide)
-    axes.set_xlim(-1.4 * wide, 1.4 * right)
-    axes.set_ylim(-1.25 * high, 1.25 * high)
+        size = 1.1 * (1.0 if limit is None else size)
+        axes.set_xlim(-size, size)
+        axes.set_ylim(-size, size)
+        return
+    inside = points[np.abs(points) <= size * (1.0 + 1e-9)]
+    left = max(float(-inside.real.min(initial=0.0)), 1e-3 * size)
+    right = max(float(inside.real.max(initial=0.0)), 0.25 * left)
+    axes.set_xlim(-1.2 * left, 1.2 * right)
+    axes.set_ylim(-1.1 * size, 1.1 * size)
 
 
 def _quarter_turns(axes: Any) -> None:
@@ -277,4 +293,4 @@ def _legend(figure: Any, axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         columns = 1 if max(map(len, labels)) > 22 else 2
-        figure.legend(handles, labels, loc="outside upper center", ncols=columns)
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns)

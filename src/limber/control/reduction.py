@@ -62,8 +62,8 @@ def modal(model: LinearModel, keep: Any, *, static: bool = True) -> LinearModel:
         poles.  A pair of poles is one mode; all poles at rest are mode 0 together, and are needed for the rest to
         make sense.
     static : whether the others act as they do at rest, by their flexibility (a part of D; also called residual
-        flexibility or static correction).  The response is then exact at frequency zero, and its error falls with the
-        square of the frequency over that of the first mode left out.
+        flexibility or static correction).  The response is then exact at frequency zero.  Its error at low frequencies is
+        proportional to the frequency, and for positions of undamped systems to its square.
     """
     if model.dt:
         raise ArgumentValueError(
