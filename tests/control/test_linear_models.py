@@ -1,5 +1,7 @@
 """Linear models: poles, trajectories, closed systems, responses, sampling, reduction, python-control."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -179,7 +181,7 @@ def test_sampled_model_is_the_held_motion(delay, direct):
         assert_close(held.C @ state, one.C @ x + one.D @ before, 1e-12)
         state = held.A @ state + held.B @ u[k]
         cuts = sorted({k * T, (k + 1) * T, *(delay + j * T for j in range(-n, n + 1))})
-        for a, b in zip(cuts[:-1], cuts[1:]):
+        for a, b in pairwise(cuts):
             if k * T - 1e-9 <= a and b <= (k + 1) * T + 1e-9 and b - a > 1e-9:
                 block = np.zeros((9, 9))
                 block[:7] = np.hstack([one.A, one.B]) * (b - a)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.checks import Array, number, numbers
+from limber.control.feedback import feedback_of
 from limber.control.frequency import response, usual_frequencies
 from limber.control.linear_model import LinearModel
 from limber.control.locus import followed
-from limber.control.loops import loop_of
 from limber.control.poles import transmission_zeros
 from limber.drawing.colours import colour
 from limber.errors import ArgumentValueError
@@ -171,7 +171,7 @@ def root_locus(
                 "root_locus without a controller is of one input and one output: give gains, or model.select(...)."
             )
         controller = [[1.0]]
-    loop = loop_of(model, controller, sample_time, delay)
+    loop = feedback_of(model, controller, sample_time, delay)
     if factors is None:
         gains = np.concatenate(
             [[0.0], np.geomspace(1e-4, 1.0, 200), np.geomspace(1.0, 100.0, 160)[1:]]

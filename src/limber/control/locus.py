@@ -6,13 +6,13 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from limber.checks import Array
-from limber.control.loops import Loop
+from limber.control.feedback import Feedback
 
 #: From a factor of 0 to 1 and from there to LARGEST, in so many steps each.
 STEPS, LARGEST = 160, 100.0
 
 
-def followed(loop: Loop, start: np.ndarray, factors: Array) -> np.ndarray:
+def followed(loop: Feedback, start: np.ndarray, factors: Array) -> np.ndarray:
     """Poles (len(factors), n): those nearest to the poles before them, from `start` at the first factor."""
     found = np.empty((len(factors), len(start)), dtype=complex)
     found[0] = start
@@ -37,7 +37,7 @@ def gains_beyond() -> Array:
     return np.geomspace(1.0, LARGEST, STEPS)
 
 
-def critical(loop: Loop, factors: Array, path: np.ndarray) -> float:
+def critical(loop: Feedback, factors: Array, path: np.ndarray) -> float:
     """The first factor at which a pole along its path reaches the border of stability, between two factors linearly; nan."""
     size = np.abs(path) - 1.0 if loop.dt else path.real
     change = np.flatnonzero((size[:-1] < 0.0) != (size[1:] < 0.0))

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from limber.checks import Array
+from limber.control.feedback import Feedback, feedback_of, frequencies_of
 from limber.control.frequency import Responder
 from limber.control.linear_model import LinearModel
-from limber.control.loops import Loop, frequencies_of, loop_of
 from limber.control.poles import transmission_zeros
 
 #: Sample times that are looked at are this many times shorter and longer than the one given, on a grid of so many.
@@ -87,7 +87,7 @@ class Margins:
     sample_time: float
     delay: float
     longest: float | None
-    loop: Loop
+    loop: Feedback
 
     def __repr__(self) -> str:
         return f"Margins({'stable' if self.stable else 'unstable'}, {len(self.loops)} loops; print it for the text)"
@@ -159,7 +159,7 @@ def margins(
     sample_time : s.  Unless given it is that of the controller; if it has none, the loop is continuous.
     delay : from the sample to the command, s; more than a sample time if need be.
     """
-    loop = loop_of(plant, controller, sample_time, delay)
+    loop = feedback_of(plant, controller, sample_time, delay)
     stable = loop.stable
     found = tuple(_loop_margins(loop, i) for i in range(len(plant.inputs))) if stable else ()
     disk = 0.0
@@ -168,7 +168,7 @@ def margins(
     return Margins(loop.poles(), stable, found, disk, loop.dt, loop.delay, _longest(loop), loop)
 
 
-def _loop_margins(loop: Loop, i: int) -> LoopMargins:
+def _loop_margins(loop: Feedback, i: int) -> LoopMargins:
     """The margins of loop i of a stable loop."""
     L = loop.opened(i)
     omega = frequencies_of(loop, transmission_zeros(L))
@@ -194,7 +194,7 @@ def _loop_margins(loop: Loop, i: int) -> LoopMargins:
     )  # fmt: skip
 
 
-def unit_gains(loop: Loop, i: int) -> list[tuple[float, float]]:
+def unit_gains(loop: Feedback, i: int) -> list[tuple[float, float]]:
     """Where |L| = 1 in loop i: the phase by which L may lag there, negative if it may lead, and the frequency."""
     L = loop.opened(i)
     omega = frequencies_of(loop, transmission_zeros(L))
@@ -207,7 +207,7 @@ def unit_gains(loop: Loop, i: int) -> list[tuple[float, float]]:
     return list(zip(np.angle(-at(unit)).tolist(), unit.tolist()))
 
 
-def _ends(loop: Loop, L: LinearModel, responder: Responder) -> list[tuple[float, float]]:
+def _ends(loop: Feedback, L: LinearModel, responder: Responder) -> list[tuple[float, float]]:
     """The ends of the frequencies and L there: zero, and half the sample rate or infinity."""
     with np.errstate(divide="ignore", invalid="ignore"):
         low = responder.along(np.array([1e-12]))[0, 0, 0].real
@@ -243,7 +243,7 @@ def _peak(f: Callable[[Array], Array], omega: Array) -> tuple[float, float]:
     return best
 
 
-def _disk_of_all(loop: Loop) -> float:
+def _disk_of_all(loop: Feedback) -> float:
     """1 / max of the largest singular value of S - 1/2, S = (1 + L)^{-1} at the plant's inputs: S = 1 + r by w."""
     closed = loop.model()
     omega = frequencies_of(loop, np.zeros(0))
@@ -256,7 +256,7 @@ def _disk_of_all(loop: Loop) -> float:
     return 1.0 / peak
 
 
-def _longest(loop: Loop) -> float | None:
+def _longest(loop: Feedback) -> float | None:
     """The sample time up to which the same controller is stable; see `Margins`."""
     if loop.given is None or not loop.dt:
         return None

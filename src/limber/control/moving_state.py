@@ -13,6 +13,7 @@ from limber.checks import Array
 from limber.control.closed_motions import closure_wrenches, multipliers, with_closure_loads
 from limber.control.kernel_slopes import Moving, along_tangent, slopes_of
 from limber.dynamics.derivatives import Derivatives, derivatives
+from limber.dynamics.evaluate import External
 from limber.dynamics.forward import forward_dynamics
 
 Wrenches = Mapping[tuple[str, int | None], Moving]
@@ -77,7 +78,7 @@ class MovingState:
         return by.value, slopes + self._by_wrenches(by)
 
     @cached_property
-    def _wrenches(self) -> dict[tuple[str, str | int | None], Array] | None:
+    def _wrenches(self) -> External | None:
         """The external wrenches, as functions of the dynamics take them."""
         return {end: value for end, (value, _) in self.external.items()} or None
 

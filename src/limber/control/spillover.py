@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from limber.control.feedback import Feedback, feedback_of
 from limber.control.linear_model import LinearModel
 from limber.control.locus import critical, followed, gains_beyond, gains_to_one
-from limber.control.loops import Loop, loop_of
 from limber.control.margins import unit_gains
 from limber.control.poles import Pole, grouped
 from limber.errors import ArgumentValueError
@@ -60,7 +60,7 @@ class Spillover:
     design_stable: bool
     stable: bool
     poles: np.ndarray
-    loop: Loop
+    loop: Feedback
 
     @property
     def truncated(self) -> tuple[ModeChange, ...]:
@@ -138,8 +138,8 @@ def spillover(
     pole is known by the mode that it came from, and further, to where it becomes unstable.  The modes of the full plant
     nearest to the poles of the reduced one are those that the design knows; the others are truncated.
     """
-    loop = loop_of(full, controller, sample_time, delay)
-    design = loop_of(reduced, controller, sample_time, delay)
+    loop = feedback_of(full, controller, sample_time, delay)
+    design = feedback_of(reduced, controller, sample_time, delay)
     if full.dt:
         raise ArgumentValueError(
             f"spillover is of continuous plants, and {full.name!r} is sampled: give sample_time instead."
@@ -201,7 +201,7 @@ def _known(modes: list[Pole], reduced: LinearModel) -> set[int]:
     return set(linear_sum_assignment(cost)[1].tolist())
 
 
-def _phases(loop: Loop, modes: list[Pole]) -> list[float]:
+def _phases(loop: Feedback, modes: list[Pole]) -> list[float]:
     """The least phase margin near each mode."""
     found = [float("inf")] * len(modes)
     frequencies = np.array([max(abs(mode.value.imag), mode.omega) for mode in modes])

@@ -23,7 +23,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class Feedback:
     """A plant and a controller of one sample time.
 
     plant, controller : models of equal dt.
@@ -52,7 +52,7 @@ class Loop:
         p = np.diag(np.broadcast_to(np.asarray(factors, dtype=float), (m,)))
         through = K.D @ P.D
         solve = np.linalg.inv(np.eye(m) - through @ p)
-        from_x = solve @ np.hstack([K.D @ P.C, K.C])  # r by [x, xk]
+        from_x: Array = solve @ np.hstack([K.D @ P.C, K.C])  # r by [x, xk]
         from_w = solve @ through
         u_x, u_w = p @ from_x, np.eye(m) + p @ from_w
         y_x = np.hstack([P.C, np.zeros((len(P.outputs), K.order))]) + P.D @ u_x
@@ -82,7 +82,7 @@ class Loop:
             inputs=found.inputs[i : i + 1], outputs=found.outputs[i : i + 1],
         )  # fmt: skip
 
-    def sampled_every(self, sample_time: float) -> Loop:
+    def sampled_every(self, sample_time: float) -> Feedback:
         """The same loop with another sample time."""
         assert self.given is not None
         return _made(*self.given, sample_time, self.delay)
@@ -100,9 +100,9 @@ class Loop:
         return self.growth() < 0.0
 
 
-def loop_of(
+def feedback_of(
     plant: Any, controller: Any, sample_time: float | None = None, delay: float = 0.0
-) -> Loop:
+) -> Feedback:
     """The loop of a plant and a controller.
 
     Parameters
@@ -142,14 +142,14 @@ def loop_of(
     return _made(plant, K, sample_time, delay)
 
 
-def _made(plant: LinearModel, K: LinearModel, sample_time: float, delay: float) -> Loop:
+def _made(plant: LinearModel, K: LinearModel, sample_time: float, delay: float) -> Feedback:
     given = None if plant.dt or K.dt else (plant, K)
     if sample_time:
         if not K.dt:
             K = bilinear(K, sample_time)
         if not plant.dt:
             plant = plant.sampled(sample_time, delay)
-    return Loop(plant, K, given, delay)
+    return Feedback(plant, K, given, delay)
 
 
 def _controller(controller: Any, plant: LinearModel) -> LinearModel:
@@ -183,7 +183,7 @@ def _controller(controller: Any, plant: LinearModel) -> LinearModel:
     return controller
 
 
-def frequencies_of(loop: Loop, zeros: np.ndarray) -> Array:
+def frequencies_of(loop: Feedback, zeros: np.ndarray) -> Array:
     """Frequencies that show a loop: over its poles, open and closed, and close together at them and at its zeros."""
     opened, closed = loop.model(0.0).rates, loop.model().rates
     both = np.concatenate([opened, closed])
