@@ -103,7 +103,7 @@ if typing.TYPE_CHECKING:
     from limber.structures import Structure
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
-#: sparse matrices, `control` analyses linear models, `plotting` and `viewer` draw, and most programs need neither `algebra` nor `trajectories`.
+#: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra`, `control` nor `trajectories`.
 _LATER = (
     "algebra",
     "constraints",
@@ -159,6 +159,7 @@ registry.register(
         "BodyReport.plot": "limber.plotting:plot_body",
         "BodyReport.html": "limber.viewer:body_page",
         "forward_dynamics.methods": "limber.algebra.algorithms:METHODS",
+        "simulate.controller": "limber.control.loop:loop_of",
         "io.Scenario": "limber.scenarios:Scenario",
         "io.load_scenario": "limber.scenarios:load_scenario",
         "io.schema": "limber.scenarios:schema",

@@ -1,17 +1,55 @@
-"""Control: linear models of systems, and their analysis."""
+"""The control laboratory: sensors, actuators and controllers in loops of several sample rates; linear models.
 
+    loop = lb.control.Loop(system, controller, sensors=[...], actuators=[...], delay=...)
+    result = lb.simulate(system, 10.0, torque=loop)
+
+`limber.control.controller` tells what a controller is.
+"""
+
+from limber.control.actuators import Actuator, Drive
+from limber.control.controller import Controller, DiscreteLinear, Measured
+from limber.control.guard import Guard
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
+from limber.control.loop import Loop
 from limber.control.margins import LoopMargins, Margins, margins
+from limber.control.pid import PD, PID
 from limber.control.python_control import from_control
+from limber.control.sensors import (
+    Accelerometer,
+    Encoder,
+    ForceTorque,
+    Gyro,
+    Sensor,
+    StarTracker,
+    StrainGauge,
+    Tachometer,
+)
 from limber.control.spillover import ModeChange, Spillover, spillover
 
 __all__ = [
+    "PD",
+    "PID",
+    "Accelerometer",
+    "Actuator",
+    "Controller",
+    "DiscreteLinear",
+    "Drive",
+    "Encoder",
+    "ForceTorque",
+    "Guard",
+    "Gyro",
     "LinearModel",
+    "Loop",
     "LoopMargins",
     "Margins",
+    "Measured",
     "ModeChange",
+    "Sensor",
     "Spillover",
+    "StarTracker",
+    "StrainGauge",
+    "Tachometer",
     "from_control",
     "linearize",
     "margins",

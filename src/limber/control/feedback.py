@@ -51,8 +51,8 @@ class Feedback:
         m = len(P.inputs)
         p = np.diag(np.broadcast_to(np.asarray(factors, dtype=float), (m,)))
         through = K.D @ P.D
-        solve = np.linalg.inv(np.eye(m) - through @ p)
-        from_x: Array = solve @ np.hstack([K.D @ P.C, K.C])  # r by [x, xk]
+        solve: Array = np.linalg.inv(np.eye(m) - through @ p).astype(np.float64)
+        from_x = solve @ np.hstack([K.D @ P.C, K.C])  # r by [x, xk]
         from_w = solve @ through
         u_x, u_w = p @ from_x, np.eye(m) + p @ from_w
         y_x = np.hstack([P.C, np.zeros((len(P.outputs), K.order))]) + P.D @ u_x

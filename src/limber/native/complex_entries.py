@@ -17,9 +17,7 @@ from .decorators import NUMBERS_AT, WORD, WORDS_AT, called
 from .pointers import complex_at, shifted
 
 _kernel = numba.njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-_kernels = plain.load(
-    cmath.sin, cmath.cos, cmath.sqrt, cmath.log, compiled=("complex", _kernel)
-)
+_kernels = plain.load(cmath.sin, cmath.cos, cmath.sqrt, cmath.log, compiled=("complex", _kernel))
 _rates = _kernels.manifold.coordinate_rates
 _inverse = _kernels.newton_euler.inverse_dynamics
 _closed = _kernels.closed.forward_dynamics
