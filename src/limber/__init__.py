@@ -98,7 +98,8 @@ if typing.TYPE_CHECKING:
         share_load,
         unlock,
     )
-    from limber.control import LinearModel, linearize
+    from limber.control.linear_model import LinearModel
+    from limber.control.linearize import linearize
     from limber.structures import Structure
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
