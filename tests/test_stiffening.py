@@ -503,3 +503,50 @@ def test_a_beam_that_does_not_bend_has_nothing_to_stiffen():
         1.0, 1.0, GJ=1.0, EA=1.0, polar_inertia=0.1, modes=modes, geometric_stiffening=True
     )
     assert not body.stiffens
+
+
+# --- frames at an angle ------------------------------------------------------------------------------
+
+
+def bent(force, divided):
+    """Eigenvalues of an L in the x-y plane, stiff in it, with a force in the plane at its end."""
+    section = lb.Section(EA=1e7, EI=(10.0, 3e4), GJ=8.0, rhoA=0.3, rhoI=(1e-4, 1e-4))
+    parts = 5
+    a = lb.Assembly("bent")
+    if divided:
+        place, turn = ("world", None), np.eye(3)
+        for length, corner in ((1.0, np.eye(3)), (0.6, [[0, -1, 0], [1, 0, 0], [0, 0, 1]])):
+            h = length / parts
+            load = (1e4 * section.rhoA * h, 1e4 * section.rhoA * h**3)
+            body = lb.beam(
+                h, section=section, modes={"y": 2, "z": 2, "torsion": 1, "stretch": 1},
+                load=load, elements=1, geometric_stiffening=True,
+            )  # fmt: skip
+            for i in range(parts):
+                name = f"{length}.{i}"
+                a.attach(name, body, lb.Fixed(), *place, rotation=turn.T @ corner)
+                place, turn = (name, "tip"), np.asarray(corner)
+    else:
+        nodes = {"root": (0, 0, 0), "corner": (1, 0, 0), "tip": (1, 0.6, 0)}
+        members = [("root", "corner"), ("corner", "tip")]
+        structure = lb.structures.frame(nodes, members, section, divide=parts)
+        body = structure.reduce(
+            clamped="root", interface="tip", nodes=["tip"], modes=10, method="static-correction",
+            geometric_stiffening=True,
+        )  # fmt: skip
+        a.attach("frame", body, lb.Fixed())
+        place = ("frame", "tip")
+    s = a.build()
+    external = {place: [0, 0, 0, *force]}
+    q = lb.equilibrium(s, external=external)
+    return lb.modes(s, q, external=external).omega[:2] ** 2
+
+
+def test_moments_in_a_frame_change_its_stiffness_as_in_divided_beams():
+    """Axial forces alone would give half of the first change, and the second with the wrong sign."""
+    force = np.array([0.5, 0.0, 0.0])
+    found, exact = (
+        (bent(force, divided) - bent(-force, divided)) / bent(0 * force, divided)
+        for divided in (False, True)
+    )
+    np.testing.assert_allclose(found, exact, rtol=0.02)

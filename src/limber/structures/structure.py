@@ -288,8 +288,9 @@ class Structure(Located):
         progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
 
         All loads act together and are multiplied by the same factor.  The structure is taken to deform linearly until it
-        buckles.  The structure must bring elements, or the function `geometric`.  In frames only axial forces count, in
-        plates stresses in their plane, in solids all stresses.  Members of frames that are single elements do not bend
+        buckles.  The structure must bring elements, or the function `geometric`.  In frames all section forces count, in
+        plates stresses in their plane, in solids all stresses.  Moments at
+        nodes are semitangential.  The warping of sections is not known.  Members of frames that are single elements do not bend
         between their nodes: a note of the result, and a warning if it may matter, says so.
         """
         return structure_buckling(
