@@ -18,7 +18,7 @@ from limber.structures import matrices
 from limber.structures.buckling import Buckling, structure_buckling
 from limber.structures.modes import StructureModes, structure_modes
 from limber.structures.outline import OutlineRows, node_outline
-from limber.structures.places import Located, Places, checked_groups
+from limber.structures.places import Located, Places, checked_groups, warn_of_shadowed
 from limber.structures.reduce import reduce
 from limber.structures.stiffening import geometric_stiffness
 
@@ -86,6 +86,7 @@ class Structure(Located):
         self.edges = _node_numbers("edges", edges, 2, n)
         self.triangles = _node_numbers("triangles", triangles, 3, n)
         self.groups = checked_groups(groups, n)
+        warn_of_shadowed(self.groups, self.names)
         if geometric is not None and not callable(geometric):
             raise ArgumentTypeError(
                 f"geometric must be a function of the displacements, got {shown(geometric)}."
