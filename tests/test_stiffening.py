@@ -151,7 +151,8 @@ def test_spin_up_of_a_plain_beam_diverges_and_says_so():
         r = spin_up(10.0, 1.4e4, 1.2, 6.0, stiffened=False)
     assert np.abs(r.deflection("beam", "tip")).max() > 1000.0
     text = str(told[0].message)
-    assert "turns" in text and len(told) == 1
+    assert "turns at" in text and "geometric_stiffening=True" in text and len(told) == 1
+    assert "node 'tip' turns by" in text
 
 
 def test_spin_of_a_plain_beam_names_the_remedy():

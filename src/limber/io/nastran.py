@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from limber.errors import ArgumentValueError, ModelWarning, warn
 from limber.io.elements import outline
+from limber.io.massless import warn_of_massless
 from limber.io.nastran_bulk import Bulk, read_bulk, read_order
 from limber.io.nastran_matrices import Matrix, choose, read_matrices
-from limber.io.massless import warn_of_massless
 from limber.io.sources import Source, several
 from limber.io.units import in_si, scales
 from limber.structures import Structure

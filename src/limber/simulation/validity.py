@@ -137,7 +137,8 @@ def warn_outside_theory(result: Result) -> None:
                 told[body] = spun(limits.names[body], speed, part, limits.lowest[body], when)
     for i in np.flatnonzero(limits.turned(largest) > ROTATION):
         when_each = [f" at t = {x:.6g} s" for x in t]
-        told[i] = turned(s, limits.names[i], q, when_each) or told.get(i, "")
+        both = (told.get(i, ""), turned(s, limits.names[i], q, when_each))  # the cause comes first
+        told[i] = " ".join(text for text in both if text)
     for i in sorted(told):
         if told[i]:
             warn(told[i], TheoryWarning)

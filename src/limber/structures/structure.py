@@ -201,8 +201,9 @@ class Structure(Located):
         progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
 
         The shapes are orthonormal in the mass matrix, so that the stiffness of the body is diag(omega^2), and contain
-        no rigid-body motion.  A shape that depends on others is refused by name.  Mass properties come from the full
-        mass matrix; the axes of the body are those of the structure.
+        no rigid-body motion.  A shape that depends on others is refused by name; motions of interface nodes that follow
+        from those of others, as of nodes of solids that turn with the same neighbours, are left out.  Mass properties come
+        from the full mass matrix; the axes of the body are those of the structure.
         """
         return reduce(
             self,
