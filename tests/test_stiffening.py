@@ -551,3 +551,61 @@ def test_moments_in_a_frame_change_its_stiffness_as_in_divided_beams():
         for divided in (False, True)
     )
     np.testing.assert_allclose(found, exact, rtol=0.02)
+
+
+# --- deep beams --------------------------------------------------------------------------------------
+
+
+def deep(parts, stiffened=True, **place):
+    """A deep cantilever in some parts, its tip, and the force there at which it tips over sideways."""
+    section = lb.Section.rectangle(0.004, 0.06, lb.Material(E=70e9, rho=2700.0, nu=0.3)).slender()
+    length = 1.5
+    h = length / parts
+    load = (1e4 * section.rhoA * h, 1e4 * section.rhoA * h**3)
+    body = lb.beam(
+        h, section=section, modes={"y": 2, "z": 2, "torsion": 1}, load=load, elements=1,
+        geometric_stiffening=stiffened, **place,
+    )  # fmt: skip
+    a, end = lb.Assembly("deep"), ("world", None)
+    for i in range(parts):
+        a.attach(f"part{i}", body, lb.Fixed(), *end)
+        end = (f"part{i}", "tip")
+    put_off = np.sqrt(1.0 - section.EI[1] / section.EI[0])
+    return a.build(), end, 4.013 * np.sqrt(section.EI[1] * section.GJ) / length**2 / put_off
+
+
+@pytest.mark.parametrize("stiffened", [False, True])
+def test_a_deep_beam_that_would_tip_over_says_so(stiffened):
+    """In modes, equilibria and simulations, wherever the beam lies in its body frame."""
+    turn = Rotation.from_euler("xyz", [0.3, -0.4, 2.5]).as_matrix()
+    for place in ({}, {"offset": (0.3, -0.2, 0.5), "rotation": turn}):
+        s, tip, critical = deep(1, stiffened, **place)
+        axes = turn if place else np.eye(3)
+        force = {
+            part: {tip: [0, 0, 0, *(-part * critical * axes[:, 2])]} for part in (0.25, 0.5, 1.2)
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            lb.modes(s, external=force[0.25])
+            lb.modes(s, external={tip: [0, 0, 0, *(0.1 * critical * axes[:, 1])]})  # sideways
+        with pytest.warns(
+            TheoryWarning, match=r", 0.5 of that .* tip over sideways.* 12 % too high"
+        ):
+            lb.modes(s, external=force[0.5])
+        with pytest.warns(TheoryWarning, match="a real beam would tip over"):
+            lb.equilibrium(s, external=force[1.2])
+        with pytest.warns(TheoryWarning):
+            q = lb.equilibrium(s, external=force[0.5])
+        with pytest.warns(TheoryWarning, match=r"at its root at t = 0 s, 0\.5 of that"):
+            lb.simulate(s, 1e-4, q0=q, external=force[0.5])
+
+
+def test_a_deep_beam_in_parts_tips_over():
+    s, tip, critical = deep(8)
+    for part, falls in ((0.95, False), (1.05, True)):
+        external = {tip: [0, 0, 0, 0, 0, -part * critical]}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            q = lb.equilibrium(s, external=external)
+            found = lb.modes(s, q, external=external)
+        assert bool(found.growth.any()) == falls

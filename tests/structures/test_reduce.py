@@ -610,5 +610,5 @@ def test_a_node_that_bars_hold_in_a_plane_only_is_named():
     tube = lb.Section.tube(0.02, 0.002, lb.Material(E=70e9, rho=2700.0, nu=0.3))
     nodes = {"a": (0, 0, 0), "b": (1, 0, 0.1), "c": (0, 1, 0.3), "d": (0, 0, 1), "e": (0.7, 0, 1.3)}
     members = [(x[0], x[1]) for x in ("ab", "bc", "ac", "ad", "bd", "cd", "ea", "ed")]
-    with pytest.raises(lb.LimberError, match="y of node 'e' has mass, .* and no stiffness"):
+    with pytest.raises(lb.LimberError, match=r"y of node 'e' has mass, .* and no stiffness"):
         lb.structures.frame(nodes, members, tube, pins="ab")

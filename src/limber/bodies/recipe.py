@@ -62,3 +62,22 @@ class BeamRecipe:
         else:
             ends = [x.EI for x in self.section] if self.section else [self.EI]
         return min((EI[i] for EI in ends for i in planes), default=None)
+
+    def tipping_moments(self) -> Array:
+        """(2,): the moments about y and z at the root, N m, at which a force at its tip makes the beam tip over sideways.
+
+        Prandtl's 4.013 sqrt(EI GJ) / L of a cantilever, with the sideways EI; its own curvature, which the force causes, puts
+        it off by 1 / sqrt(1 - EI / EI of the bending).  Infinite where that is not known or does not happen: without GJ,
+        without modes in the sideways plane, and where that is the stiffer one.
+        """
+        sections = self.section if isinstance(self.section, tuple) else (self.section,)
+        each = [(x.EI, x.GJ) if x is not None else (self.EI, self.GJ) for x in sections]
+        found = np.full((len(each), 2), np.inf)
+        counts = dict(self.modes)
+        for row, (EI, GJ) in zip(found, each):
+            for about, sideways in ((0, "y"), (1, "z")):
+                if EI is None or GJ is None or not counts[sideways] or EI[1 - about] >= EI[about]:
+                    continue
+                ratio = EI[1 - about] / EI[about]
+                row[about] = 4.013 * np.sqrt(EI[1 - about] * GJ / (1.0 - ratio)) / self.length
+        return found.min(axis=0)

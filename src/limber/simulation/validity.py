@@ -17,12 +17,15 @@ from limber.dynamics.loads import LOADED, described_load, loaded_structures
 from limber.dynamics.theory import (
     ROTATION,
     SPIN,
+    TIPPING,
+    deep_beams,
     described,
     lowest_frequency,
     plain_beams,
     spread,
     spun,
     stretching_spin,
+    tipped,
     turned,
 )
 from limber.errors import SimulationError, TheoryWarning, warn
@@ -147,9 +150,9 @@ def warn_outside_theory(result: Result) -> None:
 def _loaded(result: Result, rows: Array) -> Iterator[tuple[str, str]]:
     """The plain beams and reduced structures with large loads in some of these rows, and the warnings about them."""
     s = result.system
-    beams = plain_beams(s)
+    beams, deep = plain_beams(s), deep_beams(s)
     structures = any(body.load_stiffness is not None for body in s.bodies.values())
-    if not (beams.names or structures) or not len(rows):
+    if not (beams.names or deep.names or structures) or not len(rows):
         return
     seen = result.rows(rows)
     given = (seen.q, seen.v, seen.vdot)
@@ -158,9 +161,15 @@ def _loaded(result: Result, rows: Array) -> Iterator[tuple[str, str]]:
         external = loads_in_motion(s, *given, seen.tau, external)
     for found in loaded_structures(s, *given, external):
         yield found.name, described_load(found, f" at t = {seen.t[found.row]:.6g} s")
-    if not beams.names:
+    if not (beams.names or deep.names):
         return
     _, wrenches = evaluated(s, "carried_wrenches", given, external=external)
+    parts = deep.parts(wrenches)  # (rows, beams, 2)
+    for i in np.flatnonzero(parts.max(axis=(0, 2), initial=0.0) > TIPPING):
+        row, about = np.unravel_index(int(parts[:, i].argmax()), parts[:, i].shape)
+        when = f" at t = {seen.t[row]:.6g} s"
+        text = tipped(deep.names[i], parts[row, i, about], deep.critical[i, about], when)
+        yield deep.names[i], text
     loads = beams.loads(wrenches)
     for i in np.flatnonzero(np.abs(loads).max(axis=0) > LOADED * beams.critical):
         row = int(np.argmax(np.abs(loads[:, i])))
