@@ -19,10 +19,10 @@ def warn_of_massless(
     mass, stiffness = (
         np.abs(A.diagonal()).reshape(len(names), each)[:, :3].max(axis=1) for A in (M, K)
     )
-    bare = np.flatnonzero((mass == 0.0) & (stiffness > 0.0))
-    if 0 < bare.size < len(names):
+    bare = [name for name, none in zip(names, (mass == 0.0) & (stiffness > 0.0)) if none]
+    if 0 < len(bare) < len(names):
         warn(
-            f"{source.path}: node {several([names[i] for i in bare])} has stiffness and no mass. That is right for nodes of "
+            f"{source.path}: node {several(bare)} has stiffness and no mass. That is right for nodes of "
             "elements without density; if all parts of the model have mass, the mass matrix is cut off: write it again.",
             ModelWarning,
         )

@@ -166,9 +166,9 @@ def _loaded(result: Result, rows: Array) -> Iterator[tuple[str, str]]:
     _, wrenches = evaluated(s, "carried_wrenches", given, external=external)
     parts = deep.parts(wrenches)  # (rows, beams, 2)
     for i in np.flatnonzero(parts.max(axis=(0, 2), initial=0.0) > TIPPING):
-        row, about = np.unravel_index(int(parts[:, i].argmax()), parts[:, i].shape)
-        when = f" at t = {seen.t[row]:.6g} s"
-        text = tipped(deep.names[i], parts[row, i, about], deep.critical[i, about], when)
+        worst, about = np.unravel_index(int(parts[:, i].argmax()), parts[:, i].shape)
+        when = f" at t = {seen.t[worst]:.6g} s"
+        text = tipped(deep.names[i], parts[worst, i, about], deep.critical[i, about], when)
         yield deep.names[i], text
     loads = beams.loads(wrenches)
     for i in np.flatnonzero(np.abs(loads).max(axis=0) > LOADED * beams.critical):
