@@ -8,7 +8,7 @@ from limber.checks import number, whole
 from limber.joints import Fixed, Prismatic, Revolute
 
 #: Bars: tubes of aluminium, from hinge to hinge; length, radius and wall, m.
-LENGTH, RADIUS, WALL = 1.0, 0.01, 0.001
+LENGTH, RADIUS, WALL = 1.0, 0.015, 0.001
 #: Mass of the slider at the base, kg.
 SLIDER = 0.5
 
