@@ -1,4 +1,4 @@
-"""Forward dynamics and rollouts of the flexible Canadarm on one GPU, with the roofline beside them.
+"""Forward dynamics, its Jacobians and rollouts of the flexible Canadarm on one GPU, with the roofline beside them.
 
     python benchmarks/gpu.py
 
@@ -110,6 +110,31 @@ def forward_dynamics(s, fma, memory):
             )
 
 
+def jacobians(s, fma, memory):
+    """d vdot by q, v and tau at once, (3, nv, nv) numbers of each state."""
+    wrt = ("q", "v", "tau")
+    n = STATES >> 2
+    count = lb.operation_count(s, "forward_dynamics", wrt=wrt)
+    f = lb.compile(s, "forward_dynamics", wrt=wrt, target="cuda")
+    host = states(s, n, "float64")
+    given = [cp.asarray(x) for x in host]
+    few = [row for a in host for row in a[:, :64]]
+    expected = np.array([np.broadcast_to(x, 64) for x in f.program.evaluate(few, FUNCTIONS)])
+    found = np.concatenate([x[..., :64].get().reshape(-1, 64) for x in f(*given)])
+    error = np.abs(found - expected).max() / np.abs(expected).max()
+    assert error < 1e-11, error
+    rate = n / seconds(lambda: f(*given), inner=3)
+    operations, size = count.mul + count.add, 8 * (s.nq + 2 * s.nv + 3 * s.nv**2)
+    record(f"Jacobians of forward dynamics, {n:,} states", rate, "evaluations/s")
+    record("  operations of one evaluation (+ and *)", operations, "")
+    record("  bytes of one evaluation", size, "B")
+    record("  roofline, all fused", 2 * fma / operations, "evaluations/s")
+    record("  roofline, none fused", fma / operations, "evaluations/s")
+    record("  roofline, memory", memory / size, "evaluations/s")
+    record("  part of the arithmetic ceiling, none fused", rate * operations / fma, "")
+    record("  part of the memory ceiling", rate * size / memory, "")
+
+
 def rollouts(s):
     f = lb.compile(s, "rollout", target="cuda")
     for n in ROLLOUTS:
@@ -129,6 +154,7 @@ def main():
     s = lb.models.canadarm().build()
     fma, memory = ceilings()
     forward_dynamics(s, fma, memory)
+    jacobians(s, fma, memory)
     rollouts(s)
     out = Path("out")
     out.mkdir(exist_ok=True)

@@ -7,11 +7,13 @@ from limber import io, models, registry
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, Material, RigidBody, Section, beam
 from limber.dynamics import (
+    Derivatives,
     LoadPath,
     ModalDamping,
     Modes,
     acceleration,
     bias,
+    derivatives,
     equilibrium,
     follow,
     forward_dynamics,
@@ -60,7 +62,16 @@ from limber.simulation import Event, Result, Table, simulate
 from limber.version import __version__ as __version__
 
 if typing.TYPE_CHECKING:
-    from limber import algebra, constraints, plotting, scenarios, structures, trajectories, viewer
+    from limber import (
+        algebra,
+        constraints,
+        control,
+        plotting,
+        scenarios,
+        structures,
+        trajectories,
+        viewer,
+    )
     from limber import symbolic as symbolic
     from limber.algebra import Operator, Operators, denoc, verify_identities
     from limber.algebra.operators import operators
@@ -87,13 +98,15 @@ if typing.TYPE_CHECKING:
         share_load,
         unlock,
     )
+    from limber.control import LinearModel, linearize
     from limber.structures import Structure
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
-#: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra` nor `trajectories`.
+#: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra`, `control` nor `trajectories`.
 _LATER = (
     "algebra",
     "constraints",
+    "control",
     "plotting",
     "scenarios",
     "structures",
@@ -131,6 +144,8 @@ _LATER_NAMES = {
     "lock": "constraints",
     "release": "constraints",
     "unlock": "constraints",
+    "LinearModel": "control",
+    "linearize": "control",
 }
 
 # Names that a lower layer offers and a higher one implements.
@@ -143,6 +158,7 @@ registry.register(
         "BodyReport.plot": "limber.plotting:plot_body",
         "BodyReport.html": "limber.viewer:body_page",
         "forward_dynamics.methods": "limber.algebra.algorithms:METHODS",
+        "simulate.controller": "limber.control.loop:loop_of",
         "io.Scenario": "limber.scenarios:Scenario",
         "io.load_scenario": "limber.scenarios:load_scenario",
         "io.schema": "limber.scenarios:schema",
@@ -172,6 +188,7 @@ __all__ = [
     "CacheWarning",
     "CompoundJoint",
     "Cylindrical",
+    "Derivatives",
     "Event",
     "FileError",
     "Fixed",
@@ -183,6 +200,7 @@ __all__ = [
     "Impulse",
     "Joint",
     "LimberError",
+    "LinearModel",
     "LoadPath",
     "Material",
     "ModalDamping",
@@ -221,8 +239,10 @@ __all__ = [
     "constraint_forces",
     "constraint_residual",
     "constraints",
+    "control",
     "couple",
     "denoc",
+    "derivatives",
     "equilibrium",
     "follow",
     "forward_dynamics",
@@ -236,6 +256,7 @@ __all__ = [
     "io",
     "jacobian",
     "kinetic_energy",
+    "linearize",
     "load",
     "lock",
     "mass_matrix",

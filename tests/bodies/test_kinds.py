@@ -55,6 +55,9 @@ class Particle(Body):
         J = [y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y]
         return {"mass": [m], "moment": [m * x, m * y, m * z], "inertia": [m * j for j in J]}
 
+    def with_parameters(self, given):
+        return Particle(given["mass"], self.place)
+
     def without_modes(self):
         return self
 

@@ -265,3 +265,31 @@ def test_a_spin_at_an_angle_counts_by_what_it_stretches():
         TheoryWarning, match=r"turns at 4 rad/s at t = .* s, 1.1 of its lowest frequency"
     ):
         lb.simulate(spun("z"), 1e-3, v0=v)
+
+
+@pytest.mark.parametrize("n", [3, 12])
+def test_many_bodies_outside_of_the_theory_are_told_of_at_once(n):
+    a = lb.Assembly("chain", gravity=(9.81, 0, 0))
+    beam = lb.beam(1.0, 1.0, EI=(8.0, 12.0), modes=1)
+    for k in range(n):
+        a.attach(
+            f"b{k}",
+            beam,
+            lb.Revolute([0, 1, 0]),
+            f"b{k - 1}" if k else "world",
+            "tip" if k else None,
+        )
+    s = a.build()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        lb.simulate(s, 0.01)
+        lb.equilibrium(s, s.neutral())
+    texts = [str(w.message) for w in told if issubclass(w.category, TheoryWarning)]
+    half = len(texts) // 2
+    if n == 3:
+        assert half == 3 and not any("other bodies" in text for text in texts)
+    else:
+        assert half == 1
+        for text in texts:
+            assert text.startswith("body 'b0' is pulled by 117.7 N")
+            assert text.endswith("for 11 other bodies: 'b1', 'b2', 'b3' and 8 more.")

@@ -262,7 +262,13 @@ def with_closures(
     _pack_loops(topo, const, loops, len(rows), lists, tree.records)
     flat = np.concatenate([topo.ravel(), np.array(whole_rows(lists), dtype=np.int64)])
     return replace(
-        tree, topo=flat, const=np.concatenate(const.parts), loops=loops, pools={}, variants={}
+        tree,
+        topo=flat,
+        const=np.concatenate(const.parts),
+        loops=loops,
+        pools={},
+        variants={},
+        inertial={},
     )
 
 

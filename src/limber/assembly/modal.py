@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,42 @@ def pairs_of(topo: np.ndarray, k: int) -> Pairs:
         pairs.append(topo[at + 1 : at + 1 + count])
         at += 1 + count
     return pairs
+
+
+def inertial(topo: np.ndarray, k: int) -> list[tuple[Any, float]]:
+    """Where `const` has numbers of a body that depend on all of its masses, and the power of these that they grow by."""
+    c, m = int(topo[k + L.CONST]), int(topo[k + L.MODES])
+    found: list[tuple[Any, float]] = [(slice(c + L.C_MASS, c + L.C_INERTIA + 6), 1)]
+    if not m:
+        return found
+    row = int(topo[k + L.MODAL])
+    found += [(where, 1) for name, where in places(topo, k).items() if name not in ("K", "D")]
+    if topo[row + L.A_B]:
+        sizes = {L.A_G0: m * m, L.A_FE0: 6 * m, L.A_F1: 3 * m * m}
+        found += [(_block(topo, row, column, size), 1) for column, size in sizes.items()]
+    if topo[L.RUTHLESS]:
+        loads, rank = 6 * int(topo[row + L.LOADS]), int(topo[row + L.RANK])
+        found.append((_block(topo, row, L.PRE_P, 21), 1))
+        sizes = {L.PRE_LAMBDA: m * m, L.PRE_Y: m * loads, L.PRE_OMEGA: loads * loads}
+        found += [(_block(topo, row, column, size), -1) for column, size in sizes.items()]
+        found.append((_block(topo, row, L.PRE_C, loads * rank), -0.5))
+    bent = int(topo[k + L.BENT])
+    if bent and topo[bent + L.B_POINTS]:
+        size = int(topo[bent + L.B_POINTS]) * L.CURVED_RECORD
+        start = int(topo[bent + L.B_POINT]) + L.C_WEIGHT
+        found.append((slice(start, start + size, L.CURVED_RECORD), 1))
+    return found
+
+
+def _block(topo: np.ndarray, row: int, column: int, size: int) -> slice:
+    start = int(topo[row + column])
+    return slice(start, start + size)
+
+
+def block_place(topo: np.ndarray, k: int, name: str) -> slice:
+    """The slice of `const` that holds one part of the modal constants of a body whose size is known from its modes."""
+    column, axes = L.MODAL_SHAPES[name]
+    return _block(topo, int(topo[k + L.MODAL]), column, math.prod(L.shape(axes, int(topo[k + L.MODES]))))  # fmt: skip
 
 
 def places(topo: np.ndarray, k: int) -> dict[str, slice]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from limber.assembly import modal
 from limber.assembly.align import aligning_basis
+from limber.assembly.bounds import load_bound, reach
 from limber.assembly.packed import Packed, whole_rows
 from limber.bodies.base import Body
 from limber.bodies.constants import BodyConstants
@@ -59,8 +60,7 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
     bent = 0 if ruthless else sum(body.nodes.second is not None for body in data)
     topo = np.zeros((1 + n + groups + flexible + bent, L.COLUMNS), dtype=np.int64)
     const = Constants()
-    reach = _reach(items, data) if align and (ruthless or not flexible) else 0.0
-    const.add(gravity, np.zeros(3), reach)
+    const.add(gravity, np.zeros(3), 0.0)
     assert const.size == L.CONST_START
     number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
     records: list[dict[int | None, int]] = [{None: L.WORLD}]
@@ -98,16 +98,18 @@ def pack(items: list[Attachment], gravity: Array, ruthless: bool, align: bool = 
                 row[L.INBOARD] = records[k][item.inboard]
         _attach(topo, k, item, data, records, ruthless)
     topo[0, [L.NQ, L.NV, L.RUTHLESS]] = q, v, int(ruthless)
-    topo[0, L.BOUNDED] = int(reach > 0.0)
     topo[0, L.ANY_PHYSICS] = int(topo[1 : n + 1, L.PHYSICS].any())
-    load = 0.0
     if ruthless:
-        load = _precompute(topo, const, items, data, records)
+        _precompute(topo, const, items, data)
     elif align:
         _align(topo, const, items, data)
     lay_out_work(topo, n)
     flat = np.concatenate([flattened(topo, n, groups), np.array(whole_rows(pairs), dtype=np.int64)])
-    return Packed(flat, np.concatenate(const.parts), records, load)
+    values, joints = np.concatenate(const.parts), [item.joint for item in items]
+    if align and (ruthless or not flexible):
+        values[L.REACH] = reach(flat, values, joints)
+    flat[L.BOUNDED] = int(values[L.REACH] > 0.0)
+    return Packed(flat, values, records, load_bound(flat, values, joints) if ruthless else 0.0)
 
 
 def _pack_modal(row, const: Constants, body: BodyConstants, ruthless: bool) -> list[int]:
@@ -202,13 +204,8 @@ def _align(topo, const: Constants, items, data) -> None:
             topo[c, L.MOVED_BY] = np.flatnonzero(shape.any(axis=0)).max(initial=-1) + 1
 
 
-def _precompute(topo, const: Constants, items, data, records) -> float:
-    """Pack the constants of Jain & Rodriguez, Eq. (78), multiplied out; see `kernels.precomputed`.
-
-    Returns a bound of the eigenvalues of Omega Gamma over bodies and configurations.
-    """
-    carried = _carried(items, data)
-    largest = 0.0
+def _precompute(topo, const: Constants, items, data) -> None:
+    """Pack the constants of Jain & Rodriguez, Eq. (78), multiplied out; see `kernels.precomputed`."""
     children: list[list[int]] = [[] for _ in range(len(items) + 1)]
     for c in range(1, len(items) + 1):
         if topo[c, L.ATTACHED]:
@@ -240,8 +237,6 @@ def _precompute(topo, const: Constants, items, data, records) -> float:
         Omega = zeta.T @ Y
         N = arms - coupling.T @ Y
         C = _root(Omega)
-        bound = np.repeat(carried[loaded].reshape(-1), 3)  # of Gamma, twice a block-diagonal one
-        largest = max(largest, float(np.linalg.norm(np.sqrt(2.0 * bound)[:, None] * C, 2)) ** 2)
         row = topo[topo[k, L.MODAL]]
         row[L.RANK] = C.shape[1]
         upper = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
@@ -249,63 +244,6 @@ def _precompute(topo, const: Constants, items, data, records) -> float:
         row[L.PRE_P], row[L.PRE_LAMBDA], row[L.PRE_LM] = map(const.add, (P, Lambda, LM))
         row[L.PRE_Y], row[L.PRE_N] = const.add(Y), const.add(N.T)
         row[L.PRE_OMEGA], row[L.PRE_C] = const.add(Omega), const.add(C.T)
-    return largest
-
-
-def _carried(items, data) -> Array:
-    """For each body, bounds of the inertia about its joint and of the mass of everything it carries, itself included.
-
-    They hold in every configuration, because every mass is assumed as far from the joint as it can be.
-    """
-    n = len(items) + 1
-    number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
-    mass, inertia, moment = (
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n),
-    )  # moment: mass times largest distance
-    for k in range(n - 1, 0, -1):
-        body, item = data[k], items[k - 1]
-        mass[k] += body.mass
-        moment[k] += np.sqrt(body.mass * max(np.trace(_full(body.inertia)) / 2.0, 0.0))
-        inertia[k] += np.trace(_full(body.inertia))
-        p = number[item.to]
-        reach = float(np.linalg.norm(_placement(item, data[p])[2])) + _travel(item)
-        mass[p] += mass[k]
-        moment[p] += moment[k] + mass[k] * reach
-        inertia[p] += inertia[k] + 2.0 * moment[k] * reach + mass[k] * reach**2
-    return np.column_stack([inertia, mass])
-
-
-def _reach(items, data) -> float:
-    """REACH of a system whose joints keep their distances; 0 if it is not known.
-
-    It is known if no joint slides, except for joints on the world, and if no column of a joint map is longer than 1:
-    `state_checks.within_bounds` relies on both.
-    """
-    number = {"world": 0} | {item.name: k for k, item in enumerate(items, start=1)}
-    reach = np.zeros(len(items) + 1)
-    for k, item in enumerate(items, start=1):
-        groups = item.joint.groups
-        p = number[item.to]
-        slides = _travel(item) > 0.0
-        if slides and (p != 0 or len(groups) > 1):
-            return 0.0
-        if any(np.square(group.H).sum(axis=0).max() > 1.0 + 1e-12 for group in groups):
-            return 0.0
-        if p != 0:
-            distance = _placement(item, data[p])[2]
-            reach[k] = reach[p] + distance @ distance
-    return max(1.0, float(reach.max()))
-
-
-def _full(J: Array) -> Array:
-    return J[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
-
-
-def _travel(item: Attachment) -> float:
-    """The displacement that is assumed of a joint: one metre if it can slide, else zero."""
-    return 1.0 if any(np.any(group.H[3:]) for group in item.joint.groups) else 0.0
 
 
 def _root(S: Array) -> Array:

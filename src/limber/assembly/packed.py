@@ -28,6 +28,8 @@ class Packed:
     loops: Loops | None = None
     #: scratch arrays for reuse, by extra size
     pools: dict = field(default_factory=dict)
+    #: where numbers depend on the masses of a body, by its row (`assembly.modal.inertial`); other numbers share it
+    inertial: dict[int, list] = field(default_factory=dict)
     #: the same system with other driven joints, by the numbers of the bodies
     variants: dict[tuple[int, ...], Packed] = field(default_factory=dict)
 

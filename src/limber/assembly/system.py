@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from limber.assembly import parameters
 from limber.assembly.closures import Closure, Relation
 from limber.assembly.given_closures import given_closures
 from limber.assembly.join import joined, renamed_body, renamed_closure
 from limber.assembly.loops import with_closures
 from limber.assembly.pack import Attachment, Packed, pack
-from limber.assembly.singular import refuse_singular
+from limber.assembly.parameters import Parameter
+from limber.assembly.singular import generic_configuration, pivots_large, refuse_singular
 from limber.bodies import Body
 from limber.checks import Array, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -73,6 +75,10 @@ class System(Frozen):
         self.name = name
         #: functions of single states, by call; `dynamics.evaluate.evaluated` puts them here
         self._ready: dict[Hashable, Any] = {}
+        #: what systems with other numbers share: parameters that were asked for, by name
+        self._parameters: dict[str, Parameter] = {}
+        #: and a configuration away from special positions, once it is needed
+        self._shared: dict[str, Array] = {}
         self.fidelity = fidelity
         self.gravity = gravity
         self.attachments: Mapping[str, Attachment] = MappingProxyType({i.name: i for i in items})
@@ -165,11 +171,61 @@ class System(Frozen):
         full = self._trees[1]
         return self._with(tuple(self.closures.values()), fidelity="full", _trees=(full, full))
 
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The numbers that `with_parameters`, `simulate` and generated code can change, by name.
+
+        Each has its `value`, and its `meaning` with its unit; `limber.assembly.parameters` tells which there are.
+        """
+        return MappingProxyType(parameters.every(self))
+
+    def with_parameters(self, values: Mapping[str, Any]) -> System:
+        """The same system with other numbers; nothing is built, reduced or compiled again.
+
+        values : numbers by the names of `parameters`, as in {"link1.mass": 3.0, "link2.EI": 1.2e4}.
+
+        Numbers are refused that bodies, joints and assemblies refuse, and systems whose mass matrix they make singular.
+        Mode shapes, and so the meaning of modal coordinates, stay as they are (`limber.bodies.variation`).  Beams that
+        were made with damping ratios keep these, other bodies keep their damping matrices.  Stops keep their softness.
+        """
+        change = parameters.changed(self, values)
+        if not change.given:
+            return self
+        copy = object.__new__(System)
+        vars(copy).update(vars(self), gravity=change.gravity, _frozen=False)
+        copy._ready = {}
+        if change.items:
+            items = {**self.attachments, **change.items}
+            copy.attachments = MappingProxyType(items)
+            copy.bodies = MappingProxyType({name: i.body for name, i in items.items()})
+            copy.joints = MappingProxyType({name: i.joint for name, i in items.items()})
+        copy.closures = MappingProxyType(change.closures)
+        joints = list(copy.joints.values())
+        found = {
+            id(x): parameters.packed_with(self, x, change, joints)
+            for x in {id(x): x for x in (*self._trees, self.dynamics, self.geometry)}.values()
+        }
+        copy._trees = found[id(self._trees[0])], found[id(self._trees[1])]
+        copy.dynamics, copy.geometry = found[id(self.dynamics)], found[id(self.geometry)]
+        if not change.harmless and not pivots_large(copy, self._generic):
+            refuse_singular(copy)
+        vars(copy)["_frozen"] = True
+        return copy
+
+    @property
+    def _generic(self) -> Array:
+        """A configuration away from special positions, which systems with other numbers share."""
+        found = self._shared.get("generic")
+        if found is None:
+            found = self._shared["generic"] = generic_configuration(self)
+        return found
+
     def _with(self, closures: tuple[Closure | Relation, ...], **others: Any) -> System:
         """A copy with these closures and other attributes."""
         copy = object.__new__(System)
         vars(copy).update(vars(self), _frozen=False, **others)
         copy._ready = {}
+        copy._parameters = {}
         copy._close(closures)
         vars(copy)["_frozen"] = True
         return copy

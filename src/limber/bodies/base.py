@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from limber.bodies.constants import BodyConstants
 from limber.bodies.load_stiffness import LoadStiffness
@@ -22,10 +23,15 @@ from limber.frozen import Frozen, read_only
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """A number or an array of a body that generated code can take as an argument."""
+    """A number or an array of a body that is a parameter of it.
+
+    meaning : the text after "<name> of body <body>" in a description.
+    whole : the shape of all numbers, where one number stands for equal ones; the shape of `value` if None.
+    """
 
     value: np.ndarray
-    meaning: str  # the text after "<name> of body <body>" in a description
+    meaning: str
+    whole: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +99,7 @@ class Body(Frozen, ABC):
 
     @abstractmethod
     def parameters(self) -> Mapping[str, Quantity]:
-        """The quantities that generated code can take as arguments, by name."""
+        """The numbers that can change without a new body, by name: in a system, a simulation and generated code."""
 
     @abstractmethod
     def parameter_constants(
@@ -101,8 +107,19 @@ class Body(Frozen, ABC):
     ) -> dict[str, list[Any]]:
         """The constants that depend on the parameters `given`, as flat lists by their names in `BodyConstants`.
 
-        The given numbers may have any scalar type.
+        The given numbers are flat too, and may have any scalar type; those that are no floats have a method `sqrt`.
+        "inertias" is a factor on the mass, the moments and all modal integrals of the body as they are.
         """
+
+    def changed_constants(
+        self, new: Body, given: Mapping[str, Sequence[Any]], inboard: int | None
+    ) -> dict[str, Any]:
+        """`parameter_constants` of floats, where `with_parameters` has made `new` of them."""
+        return self.parameter_constants(given, inboard)
+
+    @abstractmethod
+    def with_parameters(self, given: Mapping[str, ArrayLike]) -> Body:
+        """The same body with other numbers, checked; names are those of `parameters()`."""
 
     @abstractmethod
     def without_modes(self) -> Body:

@@ -187,22 +187,30 @@ def mode_shapes(
         else:
             numbers = along(inertia[kind], x), along(stiffness[kind], x)
             found[kind] = beam_ritz.bar_shapes(kind, length, *numbers, held[kind], count)
+    order = {kind: iter(shapes) for kind, shapes in found.items()}
+    return [next(order[kind]) for kind in mode_kinds(counts)]
+
+
+def mode_kinds(counts: dict[str, int]) -> list[str]:
+    """The kinds of the modes in their order."""
     bending = [
-        shape
-        for i in range(max(counts["y"], counts["z"]))
-        for kind in "yz"
-        for shape in found[kind][i : i + 1]
+        kind for i in range(max(counts["y"], counts["z"])) for kind in "yz" if i < counts[kind]
     ]
-    return bending + found["torsion"] + found["stretch"]
+    return bending + ["torsion"] * counts["torsion"] + ["stretch"] * counts["stretch"]
+
+
+def along_of(recipe: BeamRecipe) -> AlongBeam:
+    """The constants of the beam with this recipe before factors changed them."""
+    names = "mass", "EI", "GJ", "EA", "GA", "polar_inertia", "rotary_inertia"
+    given = {name: getattr(recipe, name) for name in names}
+    return _along(recipe.length, recipe.section, given, dict(recipe.modes))
 
 
 def shapes_of(recipe: BeamRecipe) -> tuple[AlongBeam, list[BeamShape]]:
-    """The constants and the modes of the beam with this recipe."""
-    counts = dict(recipe.modes)
-    names = "mass", "EI", "GJ", "EA", "GA", "polar_inertia", "rotary_inertia"
-    given = {name: getattr(recipe, name) for name in names}
-    along = _along(recipe.length, recipe.section, given, counts)
-    return along, mode_shapes(recipe.length, along, tip_load(recipe.load), counts)
+    """The constants of the beam with this recipe, and its modes, whose shapes and frequencies factors do not change."""
+    along = along_of(recipe)
+    shapes = mode_shapes(recipe.length, along, tip_load(recipe.load), dict(recipe.modes))
+    return (along.scaled(dict(recipe.factors)) if recipe.factors else along), shapes
 
 
 def _stations(shapes: list[BeamShape], x: Array, length: float, order: int) -> Shapes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,6 +15,9 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: Lengths, masses and stiffnesses above this, or below its inverse, are mistakes.
 LARGEST = 1e30
+#: The constants that are inertias, and those that are stiffnesses.
+INERTIAS = ("mass", "polar", "rotary_y", "rotary_z")
+STIFFNESSES = ("EIy", "EIz", "GJ", "EA", "GAy", "GAz")
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,19 @@ class AlongBeam:
     def root(self) -> BeamConstants:
         """The constants at x = 0."""
         return self.at_part(0.0)
+
+    def scaled(self, factors: Mapping[str, float]) -> AlongBeam:
+        """The constants multiplied by factors: of "mass" for all inertias, of "stiffness" as a whole and by name."""
+        whole = {
+            name: factors.get("stiffness", 1.0) * factors.get(name, 1.0) for name in STIFFNESSES
+        }
+        whole |= dict.fromkeys(INERTIAS, factors.get("mass", 1.0))
+
+        def at_part(part: float) -> BeamConstants:
+            at = self.at_part(part)
+            return BeamConstants(**{name: f * getattr(at, name) for name, f in whole.items()})
+
+        return AlongBeam(at_part, self.length, self.uniform)
 
     def __call__(self, name: str, x: Array) -> Array:
         """A constant at the stations x."""

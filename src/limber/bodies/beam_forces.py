@@ -86,12 +86,15 @@ def _forces(recipe: BeamRecipe, at: Array, names: Sequence[str]) -> SectionForce
             strains[:, turn, r] = sign * strain
             forces[:, turn, r] = sign * along(EI, at) * strain
             strains[:, shear, r] = shape.slope(at) - shape.turn(at)
-            forces[:, shear, r] = shape.shear_force(at)
+            forces[:, shear, r] = recipe.force_factors()[shear] * shape.shear_force(at)
     absent = np.ones((at.size, 6), dtype=bool)
     for kind, count in recipe.modes:
         if count:
             absent[:, COMPONENTS_OF[kind]] = False
     surface, constants = _sections(recipe.section, at / recipe.length)
+    if recipe.factors:
+        stiffer = recipe.force_factors()
+        constants[:, 0] *= stiffer[0] if (stiffer == stiffer[0]).all() else np.nan
     return SectionForces(forces, strains, surface, constants, absent, tuple(names))
 
 

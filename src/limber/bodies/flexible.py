@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.bodies.base import Body, Drawing, Quantity
+from limber.bodies.beam_parts import Part, beam_parts
 from limber.bodies.constants import BodyConstants
 from limber.bodies.integrals import ModalIntegrals
 from limber.bodies.load_stiffness import LoadStiffness
@@ -20,6 +21,16 @@ from limber.bodies.points import MassPoints
 from limber.bodies.recipe import BeamRecipe, damping_matrix
 from limber.bodies.recovery import Recovery, gauge_shapes
 from limber.bodies.shapes import Shapes
+from limber.bodies.variation import (
+    NONE,
+    Variation,
+    checked,
+    matrices,
+    quantities,
+    stiffness_parameters,
+    varied,
+    varied_by,
+)
 from limber.checks import (
     Array,
     array,
@@ -66,7 +77,8 @@ class FlexibleBody(Body):
     `carrier` is what carries its mass, either small rigid bodies (`MassPoints`) or modal integrals; `nodes` are the
     places where other bodies attach, `stiffness` and `damping` its (m, m) modal matrices.  A beam keeps its arguments
     in `recipe`, for files, a reduced structure its lines and its surface in `outline`, for pictures, and what it was reduced
-    from in `reduced_from`, for its report; files and copies do not hold the latter.  `recovery` has strains and section
+    from in `reduced_from`, for its report; files and copies do not hold the latter.  A body with changed parameters
+    (`with_parameters`) has them in `variation`, and the body that it was in `nominal`.  `recovery` has strains and section
     forces by its modes, `load_stiffness` what loads would do to its stiffness if its model had it.  The body is
     immutable.
     """
@@ -99,6 +111,8 @@ class FlexibleBody(Body):
         self.recovery = recovery
         self.load_stiffness = load_stiffness
         self.mass = carrier.total()
+        self.variation = NONE
+        self._nominal: FlexibleBody | None = None
         self._freeze()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -212,10 +226,32 @@ class FlexibleBody(Body):
         """The nodes as every body has them."""
         return self.nodes
 
+    @property
+    def nominal(self) -> FlexibleBody:
+        """The body before its parameters were changed; itself if they were not."""
+        return self if self._nominal is None else self._nominal
+
     @cached_property
     def integrals(self) -> ModalIntegrals:
         """The modal integrals, computed once."""
+        if self._nominal is not None:
+            return self._nominal.integrals.scaled(self.variation.factor("mass"))
         return self.carrier.integrals()
+
+    @cached_property
+    def beam_parts(self) -> Mapping[str, Part]:
+        """The parts of the stiffness of a beam by the names of its stiffnesses; none of other bodies."""
+        from limber.bodies.beam_forces import (  # noqa: PLC0415 (it is above this module)
+            beam_of,
+        )
+
+        recipe = beam_of(self)
+        return {} if recipe is None or not self.modes else beam_parts(recipe)
+
+    @cached_property
+    def stiffness_parameters(self) -> Mapping[str, Mapping[str, float]]:
+        """The parameters of a nominal beam that are stiffnesses; see `limber.bodies.variation`."""
+        return stiffness_parameters(self)
 
     def constants(self, inboard: int | None, ruthless: bool) -> BodyConstants:
         """The constants in the body frame or, if the modes do not move the inboard node, in its frame."""
@@ -230,17 +266,43 @@ class FlexibleBody(Body):
         return BodyConstants(nodes, *moments, integrals, self.stiffness, self.damping)
 
     def parameters(self) -> Mapping[str, Quantity]:
-        """Modal stiffness and damping."""
-        return {
-            "stiffness": Quantity(np.array(self.stiffness), ": modal stiffness K"),
-            "damping": Quantity(np.array(self.damping), ": modal damping D"),
-        }
+        """Mass, modal stiffness and damping, and the numbers of a beam; see `limber.bodies.variation`."""
+        return quantities(self)
 
     def parameter_constants(
         self, given: Mapping[str, Sequence[Any]], inboard: int | None
     ) -> dict[str, list[Any]]:
-        """The given parameters: stiffness and damping are constants themselves."""
-        return {name: list(given[name]) for name in self.parameters() if name in given}
+        """Stiffness, damping, and the factor on all inertias, as far as they depend on the given parameters."""
+        known = self.variation
+        other = varied_by(self, given)
+        found: dict[str, list[Any]] = {}
+        if other.factor("mass") is not known.factor("mass"):
+            mass = (
+                given["mass"][0] if "mass" in given else given["mass_scale"][0] * self.nominal.mass
+            )
+            found["inertias"] = [mass / self.mass]
+        K, D = matrices(self.nominal, other)
+        if K is not self.stiffness:
+            found["stiffness"] = K.ravel().tolist()
+        if D is not self.damping:
+            found["damping"] = D.ravel().tolist()
+        return found
+
+    def changed_constants(
+        self, new: Body, given: Mapping[str, Sequence[Any]], inboard: int | None
+    ) -> dict[str, Any]:
+        """The numbers of a varied body that are not those of this one."""
+        found: dict[str, Any] = {}
+        if new.mass != self.mass:
+            found["inertias"] = [new.mass / self.mass]
+        for name in ("stiffness", "damping"):
+            if getattr(new, name) is not getattr(self, name):
+                found[name] = getattr(new, name).ravel()
+        return found
+
+    def with_parameters(self, given: Mapping[str, ArrayLike]) -> FlexibleBody:
+        """The same body with other numbers and the same mode shapes; see `limber.bodies.variation`."""
+        return varied(self.nominal, varied_by(self, checked(self, given)))
 
     def without_modes(self) -> FlexibleBody:
         """The body with no modes."""
@@ -255,17 +317,28 @@ class FlexibleBody(Body):
             outline=None if self.outline is None else self.outline.without_modes(),
         )
 
+    def with_numbers(self, variation: Variation, **numbers: Any) -> FlexibleBody:
+        """This body, which is nominal, with the read-only numbers of a variation."""
+        made = object.__new__(FlexibleBody)
+        cached = ("integrals", "beam_parts", "stiffness_parameters")
+        kept = {name: x for name, x in vars(self).items() if name not in cached}
+        mass = numbers["carrier"].total()
+        vars(made).update(kept, **numbers, mass=mass, variation=variation, _nominal=self)
+        return made
+
     def with_damping(self, damping: Array) -> FlexibleBody:
         """The body with this modal damping matrix; a beam has it in its recipe."""
-        _, checked = modal_matrices(self.stiffness, damping, self.modes)
+        if self._nominal is not None:
+            return self.with_parameters({"damping": damping})
+        _, D = modal_matrices(self.stiffness, damping, self.modes)
         recipe = self.recipe
         if recipe is not None:
-            recipe = replace(recipe, damping=damping_matrix(checked))
+            recipe = replace(recipe, damping=damping_matrix(D))
         return FlexibleBody(
             self.carrier,
             self.nodes,
             self.stiffness,
-            checked,
+            D,
             recipe,
             self.reduced_from,
             self.outline,
@@ -298,7 +371,9 @@ class FlexibleBody(Body):
         return () if recovery is None else tuple(member.name for member in recovery.members)
 
     def with_recovery(self, recovery: Recovery | None) -> FlexibleBody:
-        """The body with these strains and section forces by its modes."""
+        """The body with these strains and section forces by its modes, those of its nominal body if there is one."""
+        if self._nominal is not None:
+            return varied(self._nominal.with_recovery(recovery), self.variation)
         return FlexibleBody(
             self.carrier,
             self.nodes,

@@ -184,6 +184,21 @@ class ModalIntegrals:
             here.mass, here.S0, here.J0, seen[:, 3:], seen[:, :3], upper(J1), G0, *none
         )
 
+    def scaled(self, factor: float) -> ModalIntegrals:
+        """The integrals of masses that are all multiplied by a factor."""
+        made = object.__new__(ModalIntegrals)
+        curved = self.curved
+        parts = {
+            name: factor * x for name, x in vars(self).items() if name not in ("curved", "second")
+        }
+        vars(made).update(
+            parts,
+            curved=None if curved is None else replace(curved, weight=factor * curved.weight),
+            second=self.second,
+        )
+        read_only(made)
+        return made
+
     def without_modes(self) -> ModalIntegrals:
         """The integrals of the undeformed, rigid body."""
         E0, F0, J1, G0, F1, J2 = map(

@@ -63,6 +63,11 @@ class LoadStiffness:
         T = np.vstack([np.eye(m), -turn, -moved])
         return T.T @ kappa @ T
 
+    def scaled(self, factor: float) -> LoadStiffness:
+        """Those of a body whose masses are multiplied by a factor, which loads at nodes do not see."""
+        A, B, C = (factor * x for x in (self.acceleration, self.angular, self.spin))
+        return LoadStiffness(self.modes, A, B, C, self.forces)
+
     def placed(self, R: Array, shift: Array) -> LoadStiffness:
         """The same in another frame, in which the old origin lies at `shift`, the old axes are the columns of R."""
         T = np.eye(self.acceleration.shape[-1])

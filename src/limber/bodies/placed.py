@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.bodies.flexible import FlexibleBody
+from limber.bodies.variation import varied
 from limber.checks import array
 from limber.checks import rotation as rotation_matrix
 
@@ -23,6 +24,8 @@ def placed(
     """
     shift = array("offset", np.zeros(3) if offset is None else offset, (3,))
     R = rotation_matrix("rotation", np.eye(3) if rotation is None else rotation)
+    if body.nominal is not body:
+        return varied(placed(body.nominal, offset, rotation), body.variation)
     nodes, recipe = body.nodes, body.recipe
     if recipe is not None:
         if recipe.offset is None and recipe.rotation is None:

@@ -79,6 +79,13 @@ class MassPoints(Shaped):
             np.einsum("ij,nj->ni", R, self.com),
         )
 
+    def scaled(self, factor: float) -> MassPoints:
+        """The points with their masses and inertias multiplied by a factor."""
+        made = MassPoints(factor * self.mass, self.shapes, factor * self.inertia, self.com)
+        made.mass.setflags(write=False)
+        made.inertia.setflags(write=False)
+        return made
+
     def without_modes(self) -> MassPoints:
         """The same points of the undeformed body."""
         return replace(self, shapes=self.shapes.without_modes())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,17 @@ class Recovery:
 
     def __post_init__(self) -> None:
         read_only(self)
+
+    def scaled(self, factors: tuple[tuple[str, float], ...]) -> Recovery:
+        """Those of a body whose stiffness is multiplied by factors, by name as in the recipe of a beam."""
+        if self.forces is None:
+            return self
+        if self.beam is None:
+            return replace(
+                self, forces=self.forces.scaled(np.full(6, dict(factors).get("stiffness", 1.0)))
+            )
+        beam = replace(self.beam, factors=factors)
+        return replace(self, beam=beam, forces=self.forces.scaled(beam.force_factors()))
 
     @property
     def stations(self) -> tuple[str, ...]:

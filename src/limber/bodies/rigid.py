@@ -24,8 +24,9 @@ from limber.checks import (
     semidefinite,
     shown,
     shown_number,
+    suggestion,
 )
-from limber.errors import ArgumentTypeError
+from limber.errors import ArgumentTypeError, ArgumentValueError
 
 WHY = "no distribution of mass has such an inertia. Is it about the centre of mass?"
 
@@ -146,6 +147,16 @@ class RigidBody(Body):
             zz + mx * x + my * y,
         ]
         return {"mass": [mass], "moment": [mx, my, mz], "inertia": about_origin}
+
+    def with_parameters(self, given: Mapping[str, ArrayLike]) -> RigidBody:
+        """The same body with another mass, mass centre or inertia."""
+        own: dict[str, Any] = {"mass": self.mass, "com": self.com, "inertia": self.inertia}
+        for name in given:
+            if name not in own:
+                raise ArgumentValueError(
+                    f"{name} is no parameter of a rigid body; it has {', '.join(own)}.{suggestion(name, own)}"
+                )
+        return RigidBody(**(own | dict(given)), nodes=self.nodes, check_inertia=self.check_inertia)
 
     def _origin(self, inboard: int | None) -> Array:
         """The origin of the frame that the constants refer to, in the body frame."""

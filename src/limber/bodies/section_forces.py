@@ -80,6 +80,17 @@ class SectionForces:
             self.names,
         )
 
+    def scaled(self, factors: Array) -> SectionForces:
+        """The forces of a body whose stiffnesses are multiplied by factors (6,), one a component, and not its strains.
+
+        The modulus of elasticity is known if they are all equal.
+        """
+        constants = np.array(self.constants)
+        constants[..., 0] *= factors[0] if (factors == factors[0]).all() else np.nan
+        columns = self.forces.ndim - self._at - 1
+        forces = self.forces * factors.reshape(6, *(1,) * columns)
+        return replace(self, forces=forces, constants=constants)
+
     def with_absent(self, forces: Array, strains: Array) -> SectionForces:
         """The same with other numbers for the components that no mode has."""
         return replace(

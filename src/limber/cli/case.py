@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from limber.checks import Array
 from limber.cli.output import note
 from limber.cli.subject import Subject
 from limber.errors import ArgumentValueError
-from limber.simulation import Table
+from limber.simulation import Event, Table
 from limber.simulation.simulate import ROWS
 from limber.simulation.table import joint_speeds
 from limber.trajectories import Trajectory
@@ -50,6 +50,7 @@ class Case:
     duration: float
     times: Array
     paths: Mapping[str, Trajectory]
+    events: Sequence[Event]
     settings: dict[str, Any]  # method, rtol, atol, step, engine of `simulate`
 
     @property
@@ -74,7 +75,7 @@ def prepared(subject: Subject, options: Options) -> Case:
             )
         case = Case(
             subject.name, "free motion from the neutral state", s, s.neutral(), np.zeros(s.nv), None, {}, {},
-            options.duration, _times(options.duration, options.every), {}, {},
+            options.duration, _times(options.duration, options.every), {}, (), {},
         )  # fmt: skip
         settings: dict[str, Any] = {"method": "auto"}
     else:
@@ -87,7 +88,7 @@ def prepared(subject: Subject, options: Options) -> Case:
                 )
         case = Case(
             scenario.name, scenario.description, s, scenario.q0, scenario.v0, scenario.torque, scenario.external,
-            scenario.motion, duration, _scenario_times(scenario, duration, options.every), scenario.paths, {},
+            scenario.motion, duration, _scenario_times(scenario, duration, options.every), scenario.paths, scenario.events, {},
         )  # fmt: skip
         settings = {key: getattr(scenario, key) for key in ("method", "rtol", "atol", "step")}
     given = {key: getattr(options, key) for key in ("method", "rtol", "atol", "step", "engine")}
@@ -125,6 +126,8 @@ def _scenario_times(scenario: Any, duration: float, every: float | None) -> Arra
 
 def _rigid(case: Case, subject: Subject) -> Case:
     """The same with the modes removed."""
+    from limber.scenarios.events import on_system  # noqa: PLC0415 (keeps `limber --help` quick)
+
     flexible = case.system
     s = subject.assembly.rigid().build(flexible.fidelity)
     q0, v0 = s.neutral(), np.zeros(s.nv)
@@ -136,4 +139,7 @@ def _rigid(case: Case, subject: Subject) -> Case:
         torque = replace(torque, tau=torque.tau[:, joints])
     elif torque is not None and not isinstance(torque, Table):
         torque = torque[joints]
-    return replace(case, name=f"{case.name}, rigid", system=s, q0=q0, v0=v0, torque=torque)
+    events = [on_system(event, s) for event in case.events]
+    return replace(
+        case, name=f"{case.name}, rigid", system=s, q0=q0, v0=v0, torque=torque, events=events
+    )

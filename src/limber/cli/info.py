@@ -57,6 +57,8 @@ def described(subject: Subject) -> dict[str, Any]:
     }
     case = subject.scenario
     if case is not None:
+        from limber.scenarios.events import described  # noqa: PLC0415 (keeps `limber --help` quick)
+
         times = case.times
         found["scenario"] = {
             "description": case.description,
@@ -65,6 +67,7 @@ def described(subject: Subject) -> dict[str, Any]:
             "paths": list(case.paths),
             "external": [_wrench(*item) for item in case.external.items()],
             "motion": list(case.motion),
+            "events": [described(event) for event in case.events],
             "output_times": None if times is None else len(times),
             "output_every": case.every,
             "method": case.method,
@@ -187,6 +190,7 @@ def _head(found: dict[str, Any]):
             "torques": escape(case["torque"] + paths),
             "external": escape_lines("\n".join(map(_external, case["external"]))) or "none",
             "motion": escape(", ".join(case["motion"])) or "none",
+            **({"events": escape_lines("\n".join(case["events"]))} if case["events"] else {}),
             "outputs": outputs if every is None else f"every {every:g} s",
             "method": escape(case["method"]),
         }

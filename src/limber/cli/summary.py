@@ -16,6 +16,7 @@ from limber.drawing.tip import tip
 from limber.errors import DynamicsError
 from limber.joints import Free
 from limber.simulation import Result
+from limber.simulation.topology import TopologyChange
 
 #: A system whose energies change by less than this part of them is at rest: the changes are rounding errors.
 REST = 1e-13
@@ -43,6 +44,8 @@ def summary(case: Case, result: Result) -> dict[str, Any]:
             found["momentum"] = _finite(_momentum, result)
             found["joints"] = _joints(case, result)
             found["deflection"] = _deflection(result)
+    if result.changes:
+        found["changes"] = [_change(change) for change in result.changes]
     cost = result.statistics
     found["solver"] = {
         "steps": cost.steps,
@@ -54,6 +57,20 @@ def summary(case: Case, result: Result) -> dict[str, Any]:
         else None,
     }
     return found
+
+
+def _change(change: TopologyChange) -> dict[str, Any]:
+    """A change of topology; impulses are [moment, force] times time on end b, world axes."""
+    return {
+        "t": change.t,
+        "kind": change.kind,
+        "name": change.name,
+        "event": change.event,
+        "closures": list(change.system.closures),
+        "impulses": change.wrenches,
+        "energy_lost": change.energy_lost,
+        "text": str(change),
+    }
 
 
 def _finite(of: Callable[[Result], Any], result: Result) -> Any:
@@ -74,17 +91,21 @@ def _energy(result: Result) -> dict[str, Any]:
         "start": result.energy[0],
         "end": result.energy[-1],
         "largest_kinetic": kinetic,
-        "conserved": result.supplied is None or not np.any(result.supplied),
+        "conserved": result.supplied is None
+        or not (np.any(result.supplied) or any(c.energy for c in result.changes)),
         "work": 0.0,
         "external": 0.0,
         "dissipation": 0.0,
         "actions": 0.0,
+        "impacts": 0.0,
     }
     error = float(np.abs(change).max())
     turnover = max(kinetic, float(np.ptp(result.energy - result.kinetic_energy)))
     if not found["conserved"]:
         audit = result.power_audit()
-        parts = {n: getattr(audit, n) for n in ("work", "external", "dissipation", "actions")}
+        parts = {
+            n: getattr(audit, n) for n in ("work", "external", "dissipation", "actions", "impacts")
+        }
         found |= {name: x[-1] for name, x in parts.items()}
         error = float(np.abs(audit.residual).max())
         turnover = max(turnover, *(float(np.abs(x).max()) for x in parts.values()))
@@ -171,6 +192,11 @@ def tables(found: dict[str, Any]) -> list[Table]:
                 cells += [f"{j['path_end']:.6f}", f"{j['end'] - j['path_end']:+.2e}"]
             rows.add_row(*map(escape, cells))
         made.append(rows)
+    if found.get("changes"):
+        rows = table("Changes of topology", "time", "change", left=2)
+        for change in found["changes"]:
+            rows.add_row(*map(escape, change["text"].split(": ", 1)))
+        made.append(rows)
     if found.get("deflection"):
         rows = table("Deflection, m", "body", "node", "largest", "at the end", left=2)
         for d in found["deflection"]:
@@ -197,6 +223,8 @@ def _lines(found: dict[str, Any]) -> dict[str, str]:
             if energy["external"]:
                 rows["work of external forces"] = f"{energy['external']:.6g} J"
             rows["work of dampers, friction, stops"] = f"{energy['dissipation']:.6g} J"
+            if energy["impacts"]:
+                rows["energy lost by impacts"] = f"{-energy['impacts']:.6g} J"
         label = "energy drift" if energy["conserved"] else "unexplained energy"
         relative = energy["relative_error"]
         part = "of a system at rest" if relative is None else f"{relative:.1e} relative"

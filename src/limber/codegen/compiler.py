@@ -18,8 +18,9 @@ from limber.codegen.program import OperationCount, Program
 from limber.codegen.trace import OF_CLOSURES, Request, trace
 from limber.constraints.independent import Independent, independent_rows
 from limber.constraints.projection import NEARLY_MET
-from limber.dynamics.closing import worst
 from limber.dynamics.evaluate import evaluated, quaternions
+from limber.dynamics.hybrid import driven_bodies
+from limber.dynamics.rows import worst
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 from limber.native import c_compiler
 
@@ -225,7 +226,7 @@ def programmed(
                 'are met do not do so elsewhere. Use rows="independent".'
             )
         if not is_all(rows):
-            found = independent(system, rows)
+            found = independent(system, rows, request.driven)
             request = replace(request, system=found.system, independent=found)
     return trace(request) if wrt is None else derivative(request, wrt)
 
@@ -239,8 +240,12 @@ def is_all(rows: str | ArrayLike) -> bool:
     return isinstance(rows, str) and rows == "all"
 
 
-def independent(system: System, rows: str | ArrayLike) -> Independent:
-    """The independent closure rows of a system, found at the configuration `rows` if it is one."""
+def independent(system: System, rows: str | ArrayLike, driven: tuple[str, ...] = ()) -> Independent:
+    """The independent closure rows of a system, found at the configuration `rows` if it is one.
+
+    driven : the bodies whose joints have prescribed motion.
+    """
+    driven_bodies(system, driven, "driven")
     q = None
     if not isinstance(rows, str):
         q = numbers("rows", rows, f"({system.nq},)")
@@ -255,7 +260,7 @@ def independent(system: System, rows: str | ArrayLike) -> Independent:
                 "lb.project or lb.assemble first."
             )
     try:
-        return independent_rows(system, q)
+        return independent_rows(system, q, driven)
     except DynamicsError as error:
         raise DynamicsError(
             f'rows={"..." if q is not None else repr(rows)}: {error} In lb.compile this is rows=q; rows="all" '

@@ -51,9 +51,7 @@ def derivative(request: Request, wrt: str | Sequence[str]) -> Program:
     request = replace(request, parameters=(*request.parameters, *bound))
     program = trace(request)
     places = {a.name: i for i, a in enumerate(program.inputs)}
-    spots = [
-        places[n if n in inputs else named.find(request.system, n).argument.name] for n in names
-    ]
+    spots = [places[n if n in inputs else named.argument(request.system, n).name] for n in names]
     if request.function == "forward_dynamics" and not request.system.closures:
         columns = _of_forward_dynamics(request, program, spots)
     else:

@@ -58,6 +58,9 @@ class Value:
     def __neg__(self):
         return self.graph.neg(self)
 
+    def sqrt(self):
+        return sqrt(self)
+
     def __repr__(self):
         return f"<{self.op} {self.index}>"
 

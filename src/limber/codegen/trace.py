@@ -70,7 +70,9 @@ class Model:
     def __init__(self, request: Request, inputs: dict[str, list[Scalar]]):
         self.system = request.system
         found = {key: named.find(request.system, key) for key in request.parameters}
-        given = {key: (p, inputs[p.argument.name]) for key, p in found.items()}
+        given = {
+            key: (p, inputs[named.argument(self.system, key).name]) for key, p in found.items()
+        }
         driven = tuple(sorted(request.system.number(body) for body in request.driven))
         packed = request.system.dynamics.with_driven(driven)
         self.dynamics = self._lists(packed, given)
@@ -98,7 +100,7 @@ def trace(request: Request) -> Program:
         inputs[-1] = _with_rates(inputs[-1], s, request.driven)
     if request.external:
         inputs.append(_wrenches(s, request.external))
-    inputs += [named.find(s, key).argument for key in request.parameters]
+    inputs += [named.argument(s, key) for key in request.parameters]
     graph = Graph()
     values = {a.name: graph.inputs(i, a.size) for i, a in enumerate(inputs)}
     outputs = tuple(_argument(part, s, request) for part in function.outputs)
@@ -135,8 +137,7 @@ def _example(request: Request, inputs: list[Argument]) -> tuple[tuple[float, ...
     s = request.system
     known = {"q": s.neutral().tolist(), "v": [0.1] * s.nv, "tau": [1.0] * s.nv, "dt": [1e-3]}
     for key in request.parameters:
-        parameter = named.find(s, key)
-        known[parameter.argument.name] = parameter.value.ravel().tolist()
+        known[named.argument(s, key).name] = named.find(s, key).value.ravel().tolist()
     return tuple(tuple(known.get(a.name, [0.0] * a.size)) for a in inputs)
 
 
@@ -293,7 +294,7 @@ CLOSED = {
 GENERATED = {**FUNCTIONS, **HYBRID, "step": STEP, **CLOSED}
 ONLY_CLOSED = tuple(CLOSED)
 #: The functions that closures change; the others are those of the tree.
-OF_CLOSURES = ("forward_dynamics", "step", *ONLY_CLOSED)
+OF_CLOSURES = ("forward_dynamics", "hybrid_dynamics", "step", *ONLY_CLOSED)
 
 Values = dict[str, list[Scalar]]
 
@@ -302,11 +303,13 @@ def _results(request: Request, function: Function, model: Model, values: Values)
     """The outputs of a function, one after the other; of several sweeps, by the one with the fewest operations."""
     if request.function in COMPOSED:
         return COMPOSED[request.function](request, model, values)
-    if function.pivots and truncated_bodies(request.system):
-        return _positive(model, _run(request, function, model, values))
     functions = [function]
     if request.function == "forward_dynamics":
         functions = [SWEEPS[name] for name in accurate_sweeps(request.system)]
+    elif request.function == "hybrid_dynamics" and request.system.closures:
+        functions = [INTERNAL["closed_hybrid_dynamics"]]
+    if function.pivots and truncated_bodies(request.system):
+        return _positive(model, _run(request, functions[0], model, values))
     found = [_run(request, f, model, values) for f in functions]
     return min(found, key=lambda out: len(g.needed(out)))
 

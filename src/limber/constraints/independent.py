@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,9 +11,10 @@ from numpy.typing import ArrayLike
 from limber.assembly.closures import Closure, Relation
 from limber.assembly.cut_joints import cut_joint_rows
 from limber.assembly.system import System
-from limber.checks import Array
+from limber.checks import Array, listed
 from limber.constraints.projection import assemble
 from limber.dynamics.evaluate import evaluated
+from limber.dynamics.freedoms import locked_speeds
 from limber.dynamics.rows import DEPENDENT, closure_jacobian, row_space, undeformed
 from limber.errors import DynamicsError
 from limber.joints import Fixed
@@ -55,23 +57,33 @@ class _Row:
 
     closure: str
     number: int | None
-    of: list[Array]  # (nv,) in each configuration
+    of: list[Array]  # one entry for each moving speed, in each configuration
 
 
-def independent_rows(system: System, q: Array | None = None) -> Independent:
+def independent_rows(
+    system: System, q: Array | None = None, driven: Collection[str] = ()
+) -> Independent:
     """The system without the rows that are superfluous wherever the closures are met.
 
     Rows are looked at in some configurations that meet the closures: along the freedoms from q, or from one that
     `assemble` finds.  Without q, they must have the same rank in configurations that do not meet the closures; rows
     that depend on each other only where they are met may do so on one branch of the motion and not on another, and q says
     which branch is meant.  O(N^3) in each configuration.
+
+    driven : bodies whose joints have prescribed motion; the rows are then independent in the other speeds.
     """
     places = configurations(system, q)
-    rows = _candidates(system, places)
+    moving = np.flatnonzero(~locked_speeds(system, driven, "driven"))
+    rows = _candidates(system, places, moving)
     ranks = [_rank([row.of[i] for row in rows]) for i in range(len(places))]
     rank = max(ranks)
+    if driven and any(row_space(system, place).rank > rank for place in places):
+        raise DynamicsError(
+            f"more joints of {system.name!r} are driven than its closures leave free, {listed(driven)}: the forces that this "
+            "takes are not unique. Drive fewer joints."
+        )
     if q is None:
-        elsewhere = _rank_elsewhere(system)
+        elsewhere = _rank_elsewhere(system, moving)
         if elsewhere != rank:
             raise DynamicsError(
                 f"{elsewhere} of the {system.rows} closure rows of {system.name!r} are independent in general, but only "
@@ -128,32 +140,34 @@ def _modes(system: System) -> np.ndarray:
     return found
 
 
-def _rank_elsewhere(system: System) -> int:
+def _rank_elsewhere(system: System, moving: np.ndarray) -> int:
     """The rank of the rows in random configurations, which do not meet the closures."""
     random = np.random.default_rng(1)
     ranks = []
     for _ in range(CONFIGURATIONS):
         change = random.normal(size=system.nv) * np.where(_modes(system), DEFORMATION, 1.0)
         q = evaluated(system, "integrate", (system.neutral(), change, np.ones(1)))
-        ranks.append(_rank(_scaled(system, system, q)))
+        ranks.append(_rank(_scaled(system, system, q, moving)))
     return max(ranks)
 
 
-def _candidates(system: System, places: list[Array]) -> list[_Row]:
+def _candidates(system: System, places: list[Array], moving: np.ndarray) -> list[_Row]:
     """All rows, in the order of elimination, those of changing joints as constant ones where they are."""
     found = []
-    jacobians = [_scaled(system, system, q) for q in places]
+    jacobians = [_scaled(system, system, q, moving) for q in places]
     for name, span in system.closure_rows.items():
         closure = system.closures[name]
         numbers = range(span.stop - span.start)
         if isinstance(closure, Relation) or cut_joint_rows(closure.joint).kind != L.COMPOUND:
             found += [_Row(name, j, [A[span.start + j] for A in jacobians]) for j in numbers]
         else:
-            found += _changing(system, closure, places)
+            found += _changing(system, closure, places, moving)
     return found
 
 
-def _changing(system: System, closure: Closure, places: list[Array]) -> list[_Row]:
+def _changing(
+    system: System, closure: Closure, places: list[Array], moving: np.ndarray
+) -> list[_Row]:
     """The rows of a joint whose rows change: the unit twists that are always among them, and the others."""
     locked = system.closed_by([replace(closure, joint=Fixed())])
     alone = system.closed_by([closure])
@@ -163,13 +177,13 @@ def _changing(system: System, closure: Closure, places: list[Array]) -> list[_Ro
         for i in range(6)
         if all(np.linalg.norm(N[:, i]) > 1.0 - WITHIN for N in in_rows)  # orthonormal rows
     ]
-    constant = [_scaled(system, locked, q) for q in places]
+    constant = [_scaled(system, locked, q, moving) for q in places]
     found = [_Row(closure.name, i, [A[i] for A in constant]) for i in whole]
     others = []
     for q, N in zip(places, in_rows):
         # the combinations of rows that have no part in the constant ones
         combinations = np.linalg.svd(N[:, whole])[0][:, len(whole) :].T if whole else np.eye(len(N))
-        others.append(_scaled(system, alone, q, combinations))
+        others.append(_scaled(system, alone, q, moving, combinations))
     return found + [_Row(closure.name, None, [A[j] for A in others]) for j in range(len(others[0]))]
 
 
@@ -181,14 +195,16 @@ def _maps(alone: System, locked: System, q: Array) -> Array:
     return wrenches @ axes.T
 
 
-def _scaled(system: System, closed: System, q: Array, combinations: Array | None = None) -> Array:
+def _scaled(
+    system: System, closed: System, q: Array, moving: np.ndarray, combinations: Array | None = None
+) -> Array:
     """Unit rows of `closed`, or combinations of them, each measured by the kinetic energy that it takes to move it.
 
-    Zero rows stay zero.
+    Zero rows stay zero.  Only the `moving` speeds count.
     """
-    A = closure_jacobian(closed, q)
+    A = closure_jacobian(closed, q)[:, moving]
     A = A if combinations is None else combinations @ A
-    weights = np.linalg.cholesky(evaluated(system, "mass_matrix", (q,)))
+    weights = np.linalg.cholesky(evaluated(system, "mass_matrix", (q,))[np.ix_(moving, moving)])
     weighed = np.linalg.solve(weights, A.T).T
     size = np.linalg.norm(weighed, axis=1, keepdims=True)
     return np.where(size > 1e-12 * size.max(initial=0.0), weighed / np.where(size > 0, size, 1), 0)

@@ -10,24 +10,30 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, numbers, whole
 from limber.constraints.residual import check_closed
-from limber.dynamics.closing import MET, NEARLY_MET, assembled, worst
+from limber.dynamics.closing import MET, NEARLY_MET, assembled
 from limber.dynamics.evaluate import evaluated, of_batch
-from limber.dynamics.freedoms import locked_speeds
+from limber.dynamics.freedoms import locked_joints, locked_speeds
+from limber.dynamics.rows import worst
 from limber.errors import ArgumentValueError, DynamicsError
 
 #: Steps of a projection.
 STEPS = 30
+#: Closure rows that are slower than this part of the largest speed, or of 1, are at rest.
+SLOW = 1e-9
 
 
 def project(
-    system: System, q: ArrayLike, v: ArrayLike | None = None
+    system: System, q: ArrayLike, v: ArrayLike | None = None, *, locked: Iterable[str] = ()
 ) -> Array | tuple[Array, Array]:
     """q, or (q, v), changed as little as possible so that the closures are met; leading dimensions are a batch.
 
     Least change means least kinetic energy of the change: dv = M^{-1} A^T (A M^{-1} A^T)^{-1} A v, by O(N) sweeps; q
     takes such steps until the closures are met.  For states that are far off use `assemble`.
+
+    locked : bodies whose joints keep their coordinates and speeds; M and A are then those of the other speeds.
     """
     check_closed(system, "project")
+    held = locked_joints(system, locked)
     moved: Array = numbers("q", q, f"(..., {system.nq})").copy()
     off = evaluated(system, "violations", (moved,))
     size = np.abs(off).max(initial=0.0)
@@ -35,7 +41,7 @@ def project(
         if size <= MET:
             break
         following = evaluated(
-            system, "integrate", (moved, evaluated(system, "correction", (moved, -off)), np.ones(1))
+            system, "integrate", (moved, _correction(system, moved, -off, held), np.ones(1))
         )
         off_next = evaluated(system, "violations", (following,))
         size_next = np.abs(off_next).max(initial=0.0)
@@ -52,7 +58,27 @@ def project(
     if v is None:
         return moved
     rates = evaluated(system, "row_rates", (moved, v))
-    return moved, np.asarray(v, dtype=float) - evaluated(system, "correction", (moved, rates))
+    speeds = np.asarray(v, dtype=float) - _correction(system, moved, rates, held)
+    if held:
+        _refuse_speeds(system, moved, speeds)
+    return moved, speeds
+
+
+def _correction(system: System, q: Array, rows: Array, held: tuple[int, ...]) -> Array:
+    return evaluated(system, "correction", (q, rows), driven=held)
+
+
+def _refuse_speeds(system: System, q: Array, v: Array) -> None:
+    """Refuse speeds of locked joints that the closures do not allow."""
+    rates = evaluated(system, "row_rates", (q, v)).reshape(-1, system.rows)
+    limit = SLOW * np.maximum(1.0, np.abs(v).max(axis=-1, initial=0.0)).reshape(-1)
+    bad = np.flatnonzero(np.abs(rates).max(axis=-1, initial=0.0) > limit)
+    if bad.size:
+        i = int(bad[0])
+        raise DynamicsError(
+            f"project: the closures of {system.name!r} do not allow these speeds of the locked joints{of_batch(i, len(rates))}: "
+            f"{worst(system, rates[i], 'has the velocity {:.3g} (rad/s or m/s)')}. Lock fewer joints."
+        )
 
 
 def assemble(

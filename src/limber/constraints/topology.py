@@ -19,8 +19,8 @@ from limber.checks import Array, listed, number, numbers, suggestion
 from limber.constraints.ends import end_pose, node_pose
 from limber.constraints.impulses import impulse
 from limber.constraints.projection import project
-from limber.dynamics.closing import worst
 from limber.dynamics.evaluate import check_system, evaluated
+from limber.dynamics.rows import worst
 from limber.errors import ArgumentValueError, DynamicsError
 from limber.joints import CompoundJoint, Fixed, Joint, Prismatic
 from limber.kernels import layout as L

@@ -8,20 +8,22 @@ that the dynamics is made for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.assembly.closures import Closure
+from limber.assembly.closures import End
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.checks import Array, number, whole
+from limber.drawing.closures import drawn_ends, ever_closed
 from limber.drawing.skeleton import TRIANGLES, Skeleton, skeletons
 from limber.dynamics.evaluate import check_system, vectors
 from limber.dynamics.kinematics import pose
 from limber.joints import Joint
 from limber.short_repr import short_repr
+from limber.simulation.result import Result
 
 #: rotations (n, 3, 3) and places (n, 3)
 Frame = tuple[Array, Array]
@@ -51,8 +53,8 @@ class Geometry:
     skeletons : what the points are and which are connected.
     ribs : body name to (..., r, 2, 3), bars across it that turn as the body does there; none (r = 0) across
         bodies that do not twist.
-    closures : name of a cut joint to (..., 4, 3): the node that carries its end a, the origins of its frames a and b,
-        and the node that carries its end b.
+    closures : name of a closure to (..., 4, 3): the node that carries its end a, the origins of its frames a and b,
+        and the node that carries its end b; of a joint that is held, four times its place.  nan where it is not active.
     """
 
     __repr__ = short_repr
@@ -110,7 +112,7 @@ class Geometry:
         """The lowest and highest coordinates over all points and states."""
         parts = [*self.points.values(), *self.ribs.values(), *self.closures.values()]
         every = np.concatenate([p.reshape(-1, 3) for p in parts])
-        return every.min(axis=0), every.max(axis=0)
+        return np.nanmin(every, axis=0), np.nanmax(every, axis=0)
 
 
 def geometry(
@@ -157,19 +159,29 @@ def geometry(
             None if start is None else start.reshape(*batch, 3),
         )
     closures = {
-        name: _closure(system, closure, frames, factor, states).reshape(*batch, 4, 3)
-        for name, closure in system.closures.items()
-        if isinstance(closure, Closure)
+        name: _closure(system, ends, frames, factor, states).reshape(*batch, 4, 3)
+        for name, ends in drawn_ends(system).items()
     }
     return Geometry(points, joints, drawn, ribs, closures)
 
 
+def result_geometry(result: Result, scale: float = 1.0) -> Geometry:
+    """The drawable geometry of the rows of a result; closures are drawn where they are active."""
+    system, active = ever_closed(result)
+    drawn = geometry(system, result.q, scale)
+    off = dict(zip(system.closures, ~active[result.stage].T))
+    closures = {
+        name: np.where(off[name][:, None, None], np.nan, x) for name, x in drawn.closures.items()
+    }
+    return replace(drawn, closures=closures)
+
+
 def _closure(
-    system: System, closure: Closure, frames: dict[str, Frame], factor: float, states: Array
+    system: System, ends: tuple[End, End], frames: dict[str, Frame], factor: float, states: Array
 ) -> Array:
     """(n, 4, 3): node a, frame a, frame b and node b of a cut joint."""
     places = []
-    for end in (closure.a, closure.b):
+    for end in ends:
         if end.body == "world":
             at = np.broadcast_to(end.offset, (len(states), 3))
             places.append((at, at))

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limber.assembly.closures import Closure
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.bodies.outline import Outline, creases, sides_of
 from limber.bodies.shapes import Shaped, Shapes
 from limber.checks import Array
+from limber.drawing.closures import drawn_ends
 
 #: A flexible body is drawn with at least so many points where it has them, and with at most so many.
 FEWEST, MOST = 9, 300
@@ -79,8 +79,7 @@ def skeletons(system: System, triangles: int = TRIANGLES) -> dict[str, Skeleton]
 
 def closure_nodes(system: System, body: str) -> set[int]:
     """The numbers of the nodes of a body that closures sit on."""
-    closures = (c for c in system.closures.values() if isinstance(c, Closure))
-    ends = (end for closure in closures for end in (closure.a, closure.b))
+    ends = (end for both in drawn_ends(system).values() for end in both)
     return {end.node for end in ends if end.body == body and end.node is not None}
 
 

@@ -1,6 +1,7 @@
 """The public numeric functions."""
 
 from limber.dynamics.damping import ModalDamping, modal_damping
+from limber.dynamics.derivatives import Derivatives, derivatives
 from limber.dynamics.energy import kinetic_energy, momentum, potential_energy
 from limber.dynamics.equilibrium import equilibrium
 from limber.dynamics.follow import LoadPath, follow
@@ -11,11 +12,13 @@ from limber.dynamics.kinematics import acceleration, integrate, jacobian, pose, 
 from limber.dynamics.modes import Modes, modes
 
 __all__ = [
+    "Derivatives",
     "LoadPath",
     "ModalDamping",
     "Modes",
     "acceleration",
     "bias",
+    "derivatives",
     "equilibrium",
     "follow",
     "forward_dynamics",

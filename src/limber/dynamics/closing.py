@@ -9,7 +9,7 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.freedoms import modal_speeds
-from limber.dynamics.rows import DEPENDENT, closure_jacobian
+from limber.dynamics.rows import DEPENDENT, closure_jacobian, worst
 from limber.dynamics.stiffness import reach
 from limber.errors import ArgumentValueError, DynamicsError
 
@@ -24,13 +24,6 @@ STEPS, NEARBY = 200, 12
 SLIGHT, CLOSE = 1e-6, 1e-3
 #: How often the assembly of a start begins again from random changes.
 TRIALS = 20
-
-
-def worst(system: System, violations: Array, said: str = "is off by {:.3g} (rad or m)") -> str:
-    """The closure that is violated most, and by how much, in words."""
-    name = max(system.closure_rows, key=lambda n: np.abs(violations[system.closure_rows[n]]).max())
-    rows = violations[system.closure_rows[name]]
-    return f"{name!r} {said.format(np.abs(rows).max())}"
 
 
 def assembled(system: System, guess: Array, held: np.ndarray, trials: int, function: str) -> Array:

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.closing import closed_start, restored, worst
+from limber.dynamics.closing import closed_start, restored
 from limber.dynamics.closure_loads import (
     closure_forces,
     closure_loads,
@@ -43,7 +43,7 @@ from limber.dynamics.evaluate import (
 from limber.dynamics.freedoms import free_speeds
 from limber.dynamics.inverse import forces_at_rest, inverse_dynamics
 from limber.dynamics.kinematics import integrate
-from limber.dynamics.rows import carried, closure_jacobian, row_space
+from limber.dynamics.rows import carried, closure_jacobian, row_space, worst
 from limber.dynamics.stiffness import (
     DIFFERENCES,
     load_forces,

@@ -205,7 +205,7 @@ def evaluated(
     if wrenches:
         inputs["external"] = np.hstack(arrays[len(named) :])
         refuse_infinite(inputs["external"], list(wrenches))
-    workspace = workspaces(packed, function.scratch_in(system))
+    workspace = workspaces(packed, function.scratch_in(system, int(packed.topo[L.WORK_SIZE])))
     truncated = function.inertial and bool(truncated_bodies(system))
     if truncated and not anyhow:
         _refuse_indefinite(system, inputs["q"])

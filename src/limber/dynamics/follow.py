@@ -25,8 +25,8 @@ from limber.dynamics.modes import Matrices, matrices_at_rest, refuse_indefinite
 from limber.dynamics.newton import corrected
 from limber.dynamics.small_motions import warn_if_singular
 from limber.dynamics.stiffness import reach
-from limber.dynamics.theory import turned, warn_of_axial_loads
-from limber.errors import ArgumentValueError, ModelWarning, TheoryWarning, warn
+from limber.dynamics.theory import tell, turned, warn_of_axial_loads
+from limber.errors import ArgumentValueError, ModelWarning, warn
 
 #: A change of a coordinate by more than this, in radians and parts of the system's size, is no step along a path.
 JUMP = 0.3
@@ -166,10 +166,7 @@ def _warn_of_theory(path: LoadPath, worst: _State) -> None:
     system = problem.system
     warn_of_axial_loads(system, q, problem.v, problem.loads(q, worst.multipliers))
     when = [f" at the load factor {factor:.6g}" for factor in path.factors]
-    for name, body in system.bodies.items():
-        text = turned(system, name, path.q, when) if body.modes else ""
-        if text:
-            warn(text, TheoryWarning)
+    tell(x for name in system.bodies if (x := turned(system, name, path.q, when)))
     warn_outside_limits(
         system,
         q,

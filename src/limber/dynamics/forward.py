@@ -18,6 +18,7 @@ from limber.dynamics.evaluate import (
     named_wrenches,
     vectors,
 )
+from limber.dynamics.following import check_motion
 from limber.dynamics.hybrid import Motion, prescribed, with_motion
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import ArgumentValueError, ModelWarning, warn
@@ -50,7 +51,7 @@ def forward_dynamics(
     external : {("body", node): (..., 6)} wrench [moment, force] at the node, world axes.
     motion : {"body": (..., r)}, the rates of the r speeds of joints whose motion is prescribed.  All other freedoms
         follow their forces; the entries of tau for these joints have no effect.  `hybrid_dynamics` gives the forces that
-        the motion takes as well.
+        the motion takes as well.  Rates that closures cannot follow are refused.
     method : "articulated", O(N): modes and joints eliminated body by body (Jain & Rodriguez, Eqs. (63),
         (64); in a ruthless system of many modes D_f is inverted beforehand, (77), (78)); or "composite",
         O(N^3): the mass matrix (50) solved by L D L^T (46).  The algorithms of the sources over the spatial
@@ -77,7 +78,10 @@ def forward_dynamics(
             )
         driven, x = prescribed(system, tau, motion)
         row = f"{fastest_sweep(system)}_sweep"
-        return with_motion(system, "forward_dynamics", row, q, v, x, external, driven)
+        vdot = with_motion(system, "forward_dynamics", row, q, v, x, external, driven)
+        if system.closures:
+            check_motion(system, q, v, vdot, driven, forces=False)
+        return vdot
     if method != "articulated":
         return _compared(system, q, v, tau, external, method)
     return _swept(system, q, v, tau, external, method)

@@ -34,6 +34,13 @@ def locked_speeds(system: System, locked: Iterable[str], argument: str = "locked
     return held
 
 
+def locked_joints(system: System, locked: Iterable[str]) -> tuple[int, ...]:
+    """The numbers of the bodies in `locked` whose joints can move, in the order of the system."""
+    numbers = {system.number(body, "locked: body") for body in _named(locked, "locked")}
+    dofs = [joint.dofs for joint in system.joints.values()]
+    return tuple(k for k in sorted(numbers) if dofs[k - 1])
+
+
 def modal_speeds(system: System) -> np.ndarray:
     """Of every speed, whether it is that of a mode of a body."""
     modal = np.zeros(system.nv, dtype=bool)

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, numbers, shown
-from limber.dynamics.closed import refuse_closures
 from limber.dynamics.evaluate import (
     NOT_READY,
     External,
@@ -20,6 +19,7 @@ from limber.dynamics.evaluate import (
     of_batch,
     vectors,
 )
+from limber.dynamics.following import check_motion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: {"body": (..., r)}: vdot of the joints whose motion is prescribed.
@@ -37,6 +37,8 @@ def hybrid_dynamics(
 ) -> tuple[Array, Array]:
     """vdot and tau of M(q) vdot + bias(q, v) = tau + J^T external, where some joints have given vdot, in O(N).
 
+    In a closed system, closures hold and exert forces besides.
+
     Parameters
     ----------
     q, v, tau : (..., nq), (..., nv), (..., nv), as in `forward_dynamics`.
@@ -45,11 +47,17 @@ def hybrid_dynamics(
     external : {("body", node): (..., 6)} wrench [moment, force] at the node, world axes.
 
     Returns (vdot, tau), both (..., nv) and complete: in tau, the entries of the driven joints are the forces that their
-    motion takes, armature, springs, dampers and friction of these joints included.
+    motion takes, armature, springs, dampers and friction of these joints included.  Rates that the closures of a system
+    cannot follow are refused.  Where more joints are driven than closures leave free, single forces are not unique, and
+    a ModelWarning says which.
     """
     check_system(system)
     driven, x = prescribed(system, tau, motion)
-    return with_motion(system, "hybrid_dynamics", "hybrid_dynamics", q, v, x, external, driven)
+    row = "closed_hybrid_dynamics" if system.closures else "hybrid_dynamics"
+    vdot, forces = with_motion(system, "hybrid_dynamics", row, q, v, x, external, driven)
+    if system.closures:
+        check_motion(system, q, v, vdot, driven, forces=True)
+    return vdot, forces
 
 
 def with_motion(
@@ -80,7 +88,6 @@ def driven_bodies(
     system: System, bodies: Collection[str], argument: str = "motion"
 ) -> dict[str, slice]:
     """The driven bodies in the order of the system, and where the speeds of their joints lie in v."""
-    refuse_closures(system, argument)
     for body in bodies:
         system.number(body, f"{argument}: body")
         if system.joints[body].dofs == 0:

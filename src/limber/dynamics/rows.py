@@ -9,7 +9,7 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import evaluated
-from limber.dynamics.forward import forward_dynamics
+from limber.dynamics.sweep import fastest_sweep
 from limber.errors import DynamicsError
 
 #: A singular value of the rows below this part of the largest counts as zero; each row is measured by the kinetic
@@ -34,6 +34,13 @@ def undeformed(system: System, q: Array) -> Array:
     for where in system.layout.values():
         q[..., where.q_modes] = 0.0
     return q
+
+
+def worst(system: System, violations: Array, said: str = "is off by {:.3g} (rad or m)") -> str:
+    """The closure that is violated most, and by how much, in words."""
+    name = max(system.closure_rows, key=lambda n: np.abs(violations[system.closure_rows[n]]).max())
+    rows = violations[system.closure_rows[name]]
+    return f"{name!r} {said.format(np.abs(rows).max())}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +78,8 @@ def row_space(system: System, q: Array, moving: np.ndarray | None = None) -> Row
         L = np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
         zero = np.zeros(system.nv)
-        forward_dynamics(system, q, zero, zero)  # says what has no mass
+        sweep = f"{fastest_sweep(system)}_sweep"
+        evaluated(system, "forward_dynamics", (q, zero, zero), row=sweep)  # says what has no mass
         raise DynamicsError(
             f"the mass matrix of {system.name!r} is not positive definite at this configuration."
         ) from None

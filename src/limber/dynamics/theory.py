@@ -14,8 +14,9 @@ shaft that spins about its own axis: what such a spin does to a body (whirling, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,7 +26,7 @@ from limber.bodies import Body
 from limber.bodies.integrals import full
 from limber.checks import Array
 from limber.dynamics.evaluate import External, evaluated
-from limber.dynamics.loads import LOADED, described_load, loaded_structures
+from limber.dynamics.loads import LOADED, Loaded, described_load, loaded_structures
 from limber.errors import TheoryWarning, warn
 
 #: A body that turns faster than this part of its lowest frequency (with its root held) is told about: that is 2 %.
@@ -35,6 +36,39 @@ SOUTHWELL = 1.2
 #: Nodes that turn further than this, rad, shorten a beam by about 1 % of its length, which linear shapes leave out, and
 #: the linear law of bending is off by 3 %.
 ROTATION = 0.25
+#: Up to so many bodies that leave the theory in the same way have a warning each; of more, the worst speaks for all.
+SPOKEN = 3
+
+
+class Outside(NamedTuple):
+    """A body outside of the range of its theory.
+
+    way : what led there, "load", "spin" or "rotation".
+    degree : how far outside it is, compared among bodies that went the same way.
+    """
+
+    body: str
+    way: str
+    degree: float
+    text: str
+
+
+def tell(found: Iterable[Outside]) -> None:
+    """Warn of bodies outside of the range of their theory, of many that went the same way at once."""
+    ways: dict[str, list[Outside]] = {}
+    for item in found:
+        ways.setdefault(item.way, []).append(item)
+    for items in ways.values():
+        if len(items) <= SPOKEN:
+            for item in items:
+                warn(item.text, TheoryWarning)
+            continue
+        worst = max(items, key=lambda item: item.degree)
+        others = [repr(item.body) for item in items if item is not worst]
+        more = len(others) - SPOKEN
+        listed = ", ".join(others[:SPOKEN]) + (f" and {more} more" if more > 0 else "")
+        same = f"The same holds, to a lesser degree, for {len(others)} other bodies: {listed}."
+        warn(f"{worst.text} {same}", TheoryWarning)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,20 +111,24 @@ def warn_of_axial_loads(
 ) -> None:
     """Warn of each plain beam and reduced structure whose loads are not small, in equilibrium at (q, v)."""
     rows = (q[None], v[None], np.zeros((1, system.nv)))
-    for found in loaded_structures(system, *rows, external):
-        warn(described_load(found), TheoryWarning)
+    found = [loaded(x) for x in loaded_structures(system, *rows, external)]
     beams = plain_beams(system)
-    if not beams.names:
-        return
-    zero = np.zeros(system.nv)
-    _, wrenches = evaluated(system, "carried_wrenches", (q, v, zero), external=external)
-    loads = beams.loads(wrenches)
-    for i in np.flatnonzero(np.abs(loads) > LOADED * beams.critical):
-        warn(described(beams.names[i], loads[i], beams.critical[i]), TheoryWarning)
+    if beams.names:
+        zero = np.zeros(system.nv)
+        _, wrenches = evaluated(system, "carried_wrenches", (q, v, zero), external=external)
+        loads = beams.loads(wrenches)
+        for i in np.flatnonzero(np.abs(loads) > LOADED * beams.critical):
+            found.append(pulled(beams.names[i], loads[i], beams.critical[i]))
+    tell(found)
 
 
-def described(name: str, load: float, critical: float, when: str = "") -> str:
-    """The warning about a beam with this load along its axis."""
+def loaded(found: Loaded, when: str = "") -> Outside:
+    """A reduced structure under loads that its model leaves out."""
+    return Outside(found.name, "load", abs(found.part), described_load(found, when))
+
+
+def pulled(name: str, load: float, critical: float, when: str = "") -> Outside:
+    """A beam with this load along its axis."""
     part = abs(load) / critical
     off = f"about {50.0 * part:.0f} %" if part < 0.5 else "far"
     if load > 0.0:
@@ -99,11 +137,12 @@ def described(name: str, load: float, critical: float, when: str = "") -> str:
         what, effect = "is pressed by", f"its lowest frequency is {off} too high"
     else:
         what, effect = "is pressed by", "a real beam would buckle"
-    return (
+    text = (
         f"body {name!r} {what} {abs(load):.4g} N along its axis{when}, {part:.2g} of the load at which a cantilever "
         f"like it buckles, {critical:.4g} N. Its linear shapes leave out what this load does to its stiffness: {effect}. "
         f"Make it with geometric_stiffening=True. Below {LOADED:g} of that load no warning comes."
     )
+    return Outside(name, "load", part, text)
 
 
 def lowest_frequency(body: Body) -> float:
@@ -125,12 +164,14 @@ def warn_of_spins(system: System, q: Array, v: Array) -> None:
     if not np.any(v):
         return
     spins, _, _ = evaluated(system, "motions", (q, v, np.zeros(system.nv)))
+    found = []
     for (name, body), spin in zip(system.bodies.items(), spins):
         lowest = lowest_frequency(body) if body.modes else np.inf
         if np.linalg.norm(spin) > SPIN * lowest:
             stretching = float(stretching_spin(spin, spread(body)))
             if stretching > SPIN * lowest:
-                warn(spun(name, float(np.linalg.norm(spin)), stretching, lowest), TheoryWarning)
+                found.append(spun(name, float(np.linalg.norm(spin)), stretching, lowest))
+    tell(found)
 
 
 def spread(body: Body) -> Array:
@@ -150,8 +191,8 @@ def stretching_spin(spin: Array, root: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(largest, 0.0)), dtype=np.float64)
 
 
-def spun(name: str, speed: float, spin: float, lowest: float, when: str = "") -> str:
-    """The warning about a body that turns too fast; of its speed, `spin` stretches it."""
+def spun(name: str, speed: float, spin: float, lowest: float, when: str = "") -> Outside:
+    """A body that turns too fast; of its speed, `spin` stretches it."""
     part = spin / lowest
     of_which = "" if spin > 0.99 * speed else f", of which {spin:.3g} rad/s stretch it"
     if part < 1.0:
@@ -159,36 +200,36 @@ def spun(name: str, speed: float, spin: float, lowest: float, when: str = "") ->
         effect = f"frequencies of bending are about {100.0 * off:.0f} % too low"
     else:
         effect = "the model may diverge where the real body does not"
-    return (
+    text = (
         f"body {name!r} turns at {speed:.3g} rad/s{when}{of_which}, {part:.2g} of its lowest frequency, "
         f"{lowest:.3g} rad/s. This model leaves out the stiffening by rotation: {effect}. "
         "Give the body second-order shapes (geometric_stiffening=True of a beam or structure, second= of "
         f"FlexibleBody.from_nodes). Below {SPIN:g} of the frequency no warning comes."
     )
+    return Outside(name, "spin", part, text)
 
 
 def warn_of_rotations(system: System, q: Array) -> None:
     """Warn of each body with a node that turns too far for small deformation."""
-    for name, body in system.bodies.items():
-        if body.modes:
-            text = turned(system, name, q[None], [""])
-            if text:
-                warn(text, TheoryWarning)
+    tell(x for name in system.bodies if (x := turned(system, name, q[None], [""])))
 
 
-def turned(system: System, name: str, q: Array, when: Sequence[str]) -> str:
-    """The warning about nodes of a body that turn too far in some of the configurations (n, nq), or nothing."""
+def turned(system: System, name: str, q: Array, when: Sequence[str]) -> Outside | None:
+    """The body, if nodes of it turn too far in some of the configurations (n, nq)."""
     body = system.bodies[name]
+    if not body.modes:
+        return None
     nodes = body.node_set
     sizes = np.linalg.norm(nodes.shapes.turns(q[:, system.layout[name].q_modes]), axis=2)
     if not sizes.size or sizes.max() <= ROTATION:
-        return ""
+        return None
     row, node = np.unravel_index(np.argmax(sizes), sizes.shape)
     missing = "its foreshortening is missing"
     if body.stiffens:
         missing = "the law of its bending is no longer linear"
-    return (
+    text = (
         f"body {name!r}: node {nodes.names[node]!r} turns by {sizes[row, node]:.3g} rad{when[int(row)]}. The shapes of "
         f"a body are those of small deformation; beyond {ROTATION:g} rad {missing}. Divide it into several bodies, or take "
         "the numbers as a sign of trouble only."
     )
+    return Outside(name, "rotation", float(sizes[row, node]), text)

@@ -49,15 +49,15 @@ from .context import (
     NOT_FINITE,
     ORIGIN_TIME,
     OUTPUT,
+    P_NEXT,
     PAUSED,
+    PLAN,
     PROJECTED_STEPS,
     RATES,
     REJECTED,
     RESOLUTION,
     RTOL,
-    SAMPLE,
     SAMPLED,
-    SAMPLES,
     SHARED,
     SIGNALS,
     SPARE_RATES,
@@ -175,8 +175,7 @@ def begin_step(context, clock, stops, y, k, tiny):
     if torque[KIND] == SAMPLED:
         if t >= clock[NEXT_SAMPLE] - tiny:
             call_signal(context, torque, t, y)
-            clock[SAMPLES] += 1.0
-            clock[NEXT_SAMPLE] = clock[SAMPLES] * clock[SAMPLE]
+            clock[NEXT_SAMPLE] = numbers_at(torque[PLAN])[P_NEXT]
             clock[NEEDS_RATE] = 1.0
         limit = min(limit, clock[NEXT_SAMPLE] - t)
     stop = int(clock[NEXT_STOP])

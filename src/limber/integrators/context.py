@@ -7,8 +7,16 @@ CONSTANT, TABLE, CALLED, SAMPLED = range(4)
 RUNAWAY = 1e30
 
 # A signal, which is something given over time and state: integers, most of them addresses.
-KIND, FUNCTION, TABLE_DATA, ROWS, VALUE, WIDTH, NUMBER = range(7)
-SIGNAL = 7
+KIND, FUNCTION, TABLE_DATA, ROWS, VALUE, WIDTH, NUMBER, PLAN = range(8)
+SIGNAL = 8
+
+# The plan of a sampled torque: numbers that its function writes at every sample.  The time of the next sample; the time of
+# this one; how many laws follow.  Times count from the start of the run.
+P_NEXT, P_START, P_LAWS = range(3)
+PLAN_HEAD = 3
+# A law: the torque of one speed until the next sample, see `sampled`.
+L_SPEED, L_HELD, L_FADING, L_RATE, L_LIMIT, L_STALL, L_DROP, L_POWER = range(8)
+LAW = 8
 
 #: Times are resolved to this part: that of an event to this part of its step, the end of a run to this part of its time.
 RESOLUTION = 1e-14
@@ -59,23 +67,23 @@ FLOWS = 4
 
 # The clock, which a simulation keeps between calls.  Times count from the start of the run.
 TIME, STEP, END_TIME, LARGEST, RTOL, ATOL = range(6)
-SAMPLE, SAMPLES, NEXT_SAMPLE = range(6, 9)  # sample time; samples taken so far; time of the next
-NEEDS_RATE = 9  # 1: the rate at the start of the next step is not known
-NEXT_STOP = 10  # number of the next time at which a step must end
-STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER, LAST_ERROR = range(11, 17)
-EVENT_STEP = 17  # length of the step in which the event was found
+NEXT_SAMPLE = 6  # time of the next sample of a sampled torque
+NEEDS_RATE = 7  # 1: the rate at the start of the next step is not known
+NEXT_STOP = 8  # number of the next time at which a step must end
+STEPS, REJECTED, EVALUATIONS, OUTPUT, EVENT_NUMBER, LAST_ERROR = range(9, 15)
+EVENT_STEP = 15  # length of the step in which the event was found
 STIFF_STEPS = (
-    18  # explicit steps that stability limits less those that it does not, counted up from zero
+    16  # explicit steps that stability limits less those that it does not, counted up from zero
 )
 MOST_STIFF_STEPS = (
-    19  # `advance` returns STIFF when there are so many of them; 0: it does not count
+    17  # `advance` returns STIFF when there are so many of them; 0: it does not count
 )
-PROJECTED_STEPS = 20  # so many steps to come have stages that meet the closures
-AVOIDED_STEPS = 21  # steps from here that were rejected because they end at a singular position
+PROJECTED_STEPS = 18  # so many steps to come have stages that meet the closures
+AVOIDED_STEPS = 19  # steps from here that were rejected because they end at a singular position
 # The condition of the closure rows (`projection`): at the state reached, at the end of the step in progress, the worst in
 # that step, and the best so far.
-CONDITION, NEW_CONDITION, WORST_CONDITION, BEST_CONDITION = range(22, 26)
-CLOCK = 26
+CONDITION, NEW_CONDITION, WORST_CONDITION, BEST_CONDITION = range(20, 24)
+CLOCK = 24
 
 # What an implicit step is given, and the error that it returns.
 STEP_TIME, STEP_LENGTH, STEP_RTOL, STEP_ATOL, STEP_ERROR = range(5)

@@ -1,9 +1,9 @@
 """The state within a step: dense output.  Compiled only."""
 
 from limber.kernels.scalar import kernel
-from limber.native.pointers import shifted
+from limber.native.pointers import numbers_at, shifted
 
-from .context import EVALUATIONS, MOTIONS, PROJECTED_STEPS
+from .context import EVALUATIONS, MOTIONS, ORIGIN_TIME, PROJECTED_STEPS, SHARED
 from .method_record import (
     ALL_RATES,
     AT_DENSE,
@@ -55,12 +55,12 @@ def dense(method, n, h, k, y, x, w, out):
 def state_within(context, method, n, h, k, y, at, x, w, out):
     """The state at the fraction x of a step from the time `at` of the simulation.
 
-    Driven joints are as prescribed, and the closures are met; no system has both.
+    Driven joints are as prescribed, and the closures are met.
     """
     dense(method, n, h, k, y, x, w, out)
     if context[MOTIONS] > 0:
         prescribe(context, at + x * h, out)
-    close(context, method, out)
+    close(context, method, at + x * h - numbers_at(context[SHARED])[ORIGIN_TIME], out)
 
 
 @kernel
@@ -72,6 +72,6 @@ def extra_stages(context, clock, method, t, h, n, y, k, point):
     for i in range(extra):
         combine(n, h, shifted(A, i * rates), s + 1 + i, k, y, point)
         if clock[PROJECTED_STEPS] > 0.0:
-            close(context, method, point)
+            close(context, method, t + c[i] * h, point)
         evaluate(context, t + c[i] * h, point, shifted(k, (s + 1 + i) * n))
     clock[EVALUATIONS] += extra

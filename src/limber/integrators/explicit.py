@@ -26,11 +26,11 @@ def explicit_step(context, clock, method, t, h, n, y, k, y_new, point):
     for i in range(1, s):
         combine(n, h, shifted(A, i * s), i, k, y, point)
         if clock[PROJECTED_STEPS] > 0.0:
-            met = close(context, method, point) >= 0 and met
+            met = close(context, method, t + c[i] * h, point) >= 0 and met
             worst = max(worst, condition(context))
         evaluate(context, t + c[i] * h, point, shifted(k, i * n))
     combine(n, h, b, s, k, y, y_new)
-    met = close(context, method, y_new) >= 0 and met
+    met = close(context, method, t + h, y_new) >= 0 and met
     clock[WORST_CONDITION] = worst
     evaluate(context, t + h, y_new, shifted(k, s * n))
     clock[EVALUATIONS] += s

@@ -418,11 +418,12 @@ def implicit_step(context, step, y, method, k, y_new):
     step[STEP_ERROR] = implicit_error(context, memory, step, y, method, k, y_new)
     s = int(method[STAGES])
     end, final = shifted(k, s * n), shifted(k, (s - 1) * n)
-    moved = close(context, method, y_new)
+    after = step[STEP_TIME] + step[STEP_LENGTH]
+    moved = close(context, method, after, y_new)
     if moved < 0:
         return -evaluations
     if moved > 0:
-        evaluate(context, step[STEP_TIME] + step[STEP_LENGTH], y_new, end)
+        evaluate(context, after, y_new, end)
         return evaluations + 1
     for j in range(n):
         end[j] = final[j]

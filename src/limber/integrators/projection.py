@@ -7,7 +7,8 @@ Newton until the closures are met, and v loses what violates them,
 
 which are the least changes in the metric P (`kernels.closed.correction`).  P is the mass matrix M and, in implicit
 steps, M + c D + c^2 K, which leaves stiff modes where the step has put them.  A change of the size of the error keeps
-the order of the method, and there is nothing to tune.
+the order of the method, and there is nothing to tune.  Driven joints (`motions`) are put where their motion has them,
+and all others move.
 
 Where a mechanism is singular, two branches of its motion cross.  Accelerations are smooth along each of them, but off
 them they grow with the inverse square of the distance from the singular position, so the stages of an explicit step
@@ -39,7 +40,9 @@ from .context import (
     GEOMETRY_TOPO,
     GEOMETRY_WORK,
     MEMORY,
+    MOTIONS,
     NEW_CONDITION,
+    ORIGIN_TIME,
     PROJECTED_STEPS,
     PROJECTION,
     ROW_RATES,
@@ -51,6 +54,7 @@ from .context import (
     WORST_CONDITION,
 )
 from .method_record import IS_IMPLICIT
+from .motions import prescribe
 from .rates import tolerance
 
 #: Rows are met if they are off by less than MET, in rad, m and the units of relations; their speeds are compared with
@@ -230,10 +234,15 @@ def rounding(context, clock, h, y, rtol, atol):
 
 
 @kernel
-def close(context, method, y):
-    """`project` y, if there are closures, in the metric of the last step of a method."""
+def close(context, method, t, y):
+    """`project` y, if there are closures, in the metric of the last step of a method.
+
+    Driven joints are as prescribed at the time t, which counts from the start of the run.
+    """
     if context[CLOSURE_ROWS] == 0:
         return 0
+    if context[MOTIONS] > 0:
+        prescribe(context, t + numbers_at(context[SHARED])[ORIGIN_TIME], y)
     metric = context[CONST]
     if method[IS_IMPLICIT] != 0.0:
         metric = words_at(context[MEMORY])[STIFFENED_FREE]

@@ -5,7 +5,8 @@ rates(context, t, y, dy) gives dy/dt, forces(context, t, y) leaves tau in the co
 APPLIED, and a sweep is forward dynamics.  Generated code can take the place of the entries of this file.
 
 Torques and wrenches are signals.  A signal has a kind: CONSTANT, TABLE (a cubic or a line between rows), CALLED (a
-function pointer, called at every evaluation) or SAMPLED (called at sample times by `advance` and held in between).
+function pointer, called at every evaluation) or SAMPLED (called at sample times by `advance`; in between it is
+held, or follows the closed forms of `sampled`).
 Wrenches are turned into generalized forces and added to the torque.  Compiled only: simulations are not traced.
 """
 
@@ -28,8 +29,10 @@ from .context import (
     NODES,
     NUMBER,
     ORIGIN_TIME,
+    PLAN,
     RATES,
     ROWS,
+    SAMPLED,
     SHARED,
     SIGNAL,
     SIGNALS,
@@ -49,6 +52,7 @@ from .context import (
 )
 from .faults import note_fault
 from .motions import keep_wrench_parts, prescribe, put_rates, settle
+from .sampled import follow_laws
 
 
 @kernel
@@ -113,6 +117,9 @@ def evaluate_signal(context, signal, t, y):
         interpolated(table, signal[ROWS], signal[WIDTH], t, out)
     elif signal[KIND] == CALLED:
         call_signal(context, signal, t, y)
+    elif signal[KIND] == SAMPLED:
+        v = shifted(y, words_at(context[TOPO])[NQ])
+        follow_laws(numbers_at(signal[PLAN]), t, v, numbers_at(signal[VALUE]))
 
 
 @kernel

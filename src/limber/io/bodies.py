@@ -16,6 +16,7 @@ from limber.bodies.nodes import Nodes
 from limber.bodies.outline import Outline
 from limber.bodies.points import MassPoints
 from limber.bodies.shapes import Shapes
+from limber.bodies.variation import Variation, varied
 from limber.checks import array, listed
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.io.cross_sections import Positive, TaperSection, sections_data
@@ -90,6 +91,19 @@ class ModesSection(Section):
         return {"bending": data} if isinstance(data, int) else data
 
 
+class FactorsSection(Section):
+    """Factors by which numbers of a beam were changed while its mode shapes were kept (`System.with_parameters`)."""
+
+    mass: Positive | None = None
+    stiffness: Positive | None = None
+    EIy: Positive | None = None
+    EIz: Positive | None = None
+    GJ: Positive | None = None
+    EA: Positive | None = None
+    GAy: Positive | None = None
+    GAz: Positive | None = None
+
+
 class BeamSection(Section):
     """A beam, as in `limber.beam`; offset and rotation place it in the body frame."""
 
@@ -109,18 +123,26 @@ class BeamSection(Section):
     geometric_stiffening: Flag = False
     offset: Vector | None = None
     rotation: RotationSection | None = None
+    factors: FactorsSection | None = None
 
     def build(self, where: Where) -> FlexibleBody:
         """The body."""
-        names = set(BeamSection.model_fields) - {"section", "rotation", "modes"}
+        names = set(BeamSection.model_fields) - {"section", "rotation", "modes", "factors"}
         section = None if self.section is None else self.section.sections(where / "section")
         with where.checked():
-            return beam(
+            made = beam(
                 **{name: getattr(self, name) for name in names},
                 section=section,
                 modes={kind: n for kind, n in self.modes if n},
                 rotation=None if self.rotation is None else self.rotation.build(),
             )
+        if self.factors is None:
+            return made
+        given = {name: x for name, x in self.factors if x is not None}
+        for name in given:
+            if name not in ("mass", "stiffness", *made.beam_parts):
+                raise (where / "factors").error(f"the beam has no modes that {name} makes.", name)
+        return varied(made, Variation(given))
 
 
 class PointsSection(Section):
@@ -538,6 +560,8 @@ def npz_data(data: dict[str, Any]) -> tuple[str, dict[str, np.ndarray]] | None:
 def beam_data(recipe: Any) -> dict[str, Any]:
     """The arguments of a beam that are not the defaults."""
     data: dict[str, Any] = {"length": recipe.length}
+    if recipe.factors:
+        data["factors"] = dict(recipe.factors)
     for name in ("mass", "GJ", "EA", "polar_inertia", "load", "offset", "rotation"):
         if getattr(recipe, name) is not None:
             data[name] = getattr(recipe, name)

@@ -9,6 +9,7 @@ import numpy as np
 
 from limber.assembly import Assembly
 from limber.assembly.closures import Closure, End, Relation
+from limber.assembly.given_closures import given_closure
 from limber.assembly.pack import Attachment
 from limber.io.bodies import same
 from limber.io.document import Where
@@ -27,6 +28,7 @@ PLACES = {
     "end_b": ("b",),
     "offset_b": ("b", "offset"),
     "rotation_b": ("b", "rotation"),
+    "terms": ("relate",),
 }
 
 
@@ -120,14 +122,32 @@ class ClosureSection(Section):
             gear = self.gear
             with where.checked("gear"):
                 assembly.gear(gear.driven, gear.driver, gear.ratio, gear.offset, self.name)
-        elif self.relate is not None:
-            terms = self._terms(assembly.attachments, where / "relate")
-            with where.checked(places={"terms": ("relate",)}):
-                assembly.relate(terms, self.value, self.name)
-        else:
-            self._close(assembly, where)
+            return
+        given = self._given(assembly.attachments, where)
+        with where.checked(places=PLACES):
+            (assembly.close if self.relate is None else assembly.relate)(**given)
 
-    def _close(self, assembly: Assembly, where: Where) -> None:
+    def build(self, attachments: Mapping[str, Attachment], where: Where) -> Closure | Relation:
+        """The closure, of bodies that a system has already; it must have a name."""
+        if self.name is None:
+            raise where.error("'name' is missing: what is attached later needs a name.")
+        if self.gear is not None:
+            gear, here = self.gear, where / "gear"
+            if gear.driven == gear.driver:
+                raise here.error("driven and driver are the same joint: gear two joints.")
+            terms = {gear.driven: 1.0, gear.driver: -gear.ratio}
+            with where.checked("gear"):
+                made = {"name": self.name, "terms": terms, "value": gear.offset}
+                return given_closure(made, attachments)
+        given = self._given(attachments, where)
+        with where.checked(places=PLACES):
+            return given_closure(given, attachments)
+
+    def _given(self, attachments: Mapping[str, Attachment], where: Where) -> dict[str, Any]:
+        """The arguments of `Assembly.close` or `Assembly.relate`."""
+        if self.relate is not None:
+            terms = self._terms(attachments, where / "relate")
+            return {"terms": terms, "value": self.value, "name": self.name}
         for key in ("a", "b", "joint"):
             if getattr(self, key) is None:
                 raise where.error(
@@ -135,10 +155,10 @@ class ClosureSection(Section):
                 )
         a, b, joint = self.a, self.b, self.joint
         assert a is not None and b is not None and joint is not None
-        made = joint.build(where / "joint")
-        ends, turns = (a.end(), b.end()), (a.turn(where / "a"), b.turn(where / "b"))
-        with where.checked(places=PLACES):
-            assembly.close(*ends, made, self.name, a.offset, turns[0], b.offset, turns[1])
+        return {
+            "end_a": a.end(), "end_b": b.end(), "joint": joint.build(where / "joint"), "name": self.name,
+            "offset": a.offset, "rotation": a.turn(where / "a"), "offset_b": b.offset, "rotation_b": b.turn(where / "b"),
+        }  # fmt: skip
 
     def _terms(self, attachments: Mapping[str, Attachment], where: Where) -> dict:
         """The terms as `Assembly.relate` takes them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from limber.joints.packing import pack_joint
 from limber.joints.physics import (
     JointOptions,
     JointPhysics,
+    changed,
     physics_of,
 )
 from limber.kernels import layout
@@ -80,6 +81,12 @@ class Joint(Frozen):
         else:
             self.physics = physics_of(self, physics)
         self._freeze()
+
+    def with_physics(self, arrays: Mapping[str, Array]) -> Joint:
+        """The same joint with other physics: arrays of `JointPhysics` by name, one entry for every speed."""
+        made = object.__new__(type(self))
+        vars(made).update(vars(self), physics=changed(self.physics, arrays))
+        return made
 
     def _written(self, *arguments: object) -> str:
         """The Python expression that makes the joint."""

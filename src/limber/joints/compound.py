@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Unpack
 
-from limber.checks import shown
+import numpy as np
+
+from limber.checks import Array, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints.base import Joint
-from limber.joints.physics import JointOptions, joined
+from limber.joints.physics import JointOptions, joined, option_of
 
 
 class CompoundJoint(Joint):
@@ -46,6 +49,25 @@ class CompoundJoint(Joint):
                     f"{next(iter(joint.physics.given))} of its own. Give physics either to each joint or to all of them."
                 )
         self._finish(physics)
+
+    def with_physics(self, arrays: Mapping[str, Array]) -> Joint:
+        """The same joint with other physics, which is that of its parts if it was given to them."""
+        made = super().with_physics(arrays)
+        if not self.physics.given:
+            ends = np.cumsum([joint.dofs for joint in self.joints])[:-1]
+            split = {name: np.split(np.array(x), ends) for name, x in arrays.items()}
+            parts = [
+                joint.with_physics(
+                    {
+                        name: x[i]
+                        for name, x in split.items()
+                        if option_of(name) in joint.physics.options
+                    }
+                )
+                for i, joint in enumerate(self.joints)
+            ]
+            vars(made)["joints"] = tuple(parts)
+        return made
 
     def __repr__(self):
         return self._written(f"[{', '.join(map(repr, self.joints))}]")

@@ -225,6 +225,51 @@ def physics_of(joint: Joint, given: JointOptions) -> JointPhysics:
     return replace(made, options=frozenset(kept), given=kept)
 
 
+def changed(physics: JointPhysics, arrays: Mapping[str, Array]) -> JointPhysics:
+    """The physics with other arrays, one entry for every speed, checked.
+
+    The breakaway level follows `friction` unless it was given.  The softness of the stops stays, also where it came
+    from the range between the limits.
+    """
+    new: dict[str, Any] = dict(arrays)
+    for name, x in new.items():
+        if not np.isfinite(x[np.isfinite(getattr(physics, name))]).all():
+            raise ArgumentValueError(f"{name} must be finite, got {shown(x.tolist())}.")
+        if name not in ("rest", "lower", "upper") and x.min() < 0.0:
+            raise ArgumentValueError(f"{name} must be at least 0, got {x.min():g}.")
+        _refuse_size(name, x[np.isfinite(x)], False)
+    if "friction" in new and "static_friction" not in physics.options:
+        new["static_friction"] = new["friction"]
+    made = replace(physics, **new)
+    if (made.static_friction < made.friction).any():
+        i = int(np.argmax(made.static_friction < made.friction))
+        raise ArgumentValueError(
+            f"static_friction must be at least friction, got {made.static_friction[i]:g} below {made.friction[i]:g}: the "
+            "level at which a joint breaks away is the higher one."
+        )
+    if (made.lower >= made.upper).any():
+        i = int(np.argmax(made.lower >= made.upper))
+        raise ArgumentValueError(
+            f"lower must be below upper, got {made.lower[i]:g} and {made.upper[i]:g}."
+        )
+    options = physics.options
+    if {"lower", "upper"} & new.keys():
+        options |= {"stop_softness"}
+    given = physics.given
+    if given:
+        given = _as_given(made, {name: getattr(made, name, None) for name in options})  # type: ignore[arg-type]
+    for x in new.values():
+        x.setflags(write=False)
+    return replace(made, options=options, given=given)
+
+
+def option_of(name: str) -> str:
+    """The option that brings an array of `JointPhysics` along, where zero is a value like any other."""
+    return {"rest": "stiffness", "lower": "stop_stiffness", "upper": "stop_stiffness"}.get(
+        name, name
+    )
+
+
 def _refuse_names(joint: Joint, given: JointOptions) -> None:
     """Refuse options that there are not, that this joint cannot have, and that do nothing without others."""
     kind = type(joint).__name__

@@ -1,7 +1,8 @@
 """Joints with prescribed motion in the articulated-body sweeps: they are not eliminated.
 
 Solves    M_ff vdot_f = tau_f - bias_f - M_fd vdot_d  for the free speeds f, given vdot_d of the driven joints, and
-          tau_d = M_df vdot_f + M_dd vdot_d + bias_d    (hybrid dynamics)
+          tau_d = M_df vdot_f + M_dd vdot_d + bias_d    (hybrid dynamics); in a closed system, with A_f^T lambda and
+          A_d^T lambda beside tau_f and tau_d (`fronts`)
 Given     P_R and z_R of a body; the entries of tau that belong to a driven joint are its beta_dot
 Computes  what the parent gets: P_R itself, and z_R + P_R (a + H^T beta_dot) with a the hinge's BIAS; later H f, with
           f = z_R + P_R alpha the force across the hinge

@@ -46,8 +46,11 @@ from .layout import (
     ATTACHED,
     BIAS,
     COLUMNS,
+    D_FORCE,
     D_PIVOTS,
     DOFS,
+    DRIVE_RECORD,
+    DRIVEN,
     END,
     F_DONE,
     F_ERRORS,
@@ -390,7 +393,8 @@ def eliminate_rows(topo, work, k, p):
 def rows_to_parent(topo, work, k):
     """Carry the rows that go on from body k past its joint, which was eliminated, to the front of its parent.
 
-    E ends as e / D.  Fronts that share their blocks need no copies.
+    E ends as e / D.  Fronts that share their blocks need no copies.  A driven joint (`driven`) moves as it is told to, so
+    it adds nothing to L, and E keeps e.
     """
     front = topo[k + FRONT]
     n, first = topo[front + F_ROWS], topo[front + F_ON]
@@ -399,6 +403,7 @@ def rows_to_parent(topo, work, k):
     b = topo[k + WORK]
     up = topo[front + F_UP] - first
     e, dofs = topo[front + W_E], topo[k + DOFS]
+    free = dofs if topo[k + DRIVEN] == 0 else 0
     pivots = topo[k + W_PIVOTS] + D_PIVOTS
     R = load9(work, b + ROT)
     bias_n, bias_f = load3(work, b + BIAS), load3(work, b + BIAS + 3)
@@ -415,7 +420,8 @@ def rows_to_parent(topo, work, k):
             moment = axpy(-x, load3(work, i + J_K), moment)
             force = axpy(-x, load3(work, i + J_K + 3), force)
             c += x * work[i + J_NU]
-            size += x * x * work[pivots + r]
+            if free != 0:
+                size += x * x * work[pivots + r]
         c += dot(moment, bias_n) + dot(force, bias_f)
         moment, force = mul(R, moment), mul(R, force)
         if topo[k + ATTACHED] != RIGIDLY:
@@ -435,30 +441,29 @@ def rows_to_parent(topo, work, k):
             work[topo[onto + W_SIZE] + t] += size
         add_wrench(topo, work, onto, t, moment, force)
     if topo[onto + F_SHARED] != 0:
-        for r in range(dofs):
+        for r in range(free):
             add_mobility(topo, work, front, e + r * n, work[pivots + r])
     else:
-        mobility_to_parent(topo, work, k)
-    for r in range(dofs):
+        mobility_to_parent(topo, work, k, free)
+    for r in range(free):
         for j in range(first, n):
             work[e + r * n + j] *= work[pivots + r]
 
 
 @kernel
-def mobility_to_parent(topo, work, k):
-    """Add L of the rows that go on from body k, with what its joint adds, to that of its parent."""
+def mobility_to_parent(topo, work, k, free):
+    """Add L of the rows that go on from body k, with what the `free` speeds of its joint add, to that of its parent."""
     front = topo[k + FRONT]
     n, first = topo[front + F_ROWS], topo[front + F_ON]
     onto = topo[topo[k + PARENT] + FRONT]
     up = topo[front + F_UP] - first
-    e, dofs = topo[front + W_E], topo[k + DOFS]
-    pivots = topo[k + W_PIVOTS] + D_PIVOTS
+    e, pivots = topo[front + W_E], topo[k + W_PIVOTS] + D_PIVOTS
     for j in range(first, n):
         row = topo[onto + F_ROW] + topo[up + j] * ROW_RECORD
         at = topo[front + W_L] + j * topo[front + F_STRIDE]
         for s in range(j, n):
             x = work[at + s]
-            for r in range(dofs):
+            for r in range(free):
                 x += work[e + r * n + j] * work[pivots + r] * work[e + r * n + s]
             t = topo[up + s]
             if t < topo[row + R_END]:
@@ -522,7 +527,10 @@ def solve_at_world(topo, work, w, u):
 
 @kernel
 def drive_joint(topo, work, k):
-    """Add what the multipliers do to the innovations of the joint of body k."""
+    """Add what the multipliers do to the innovations of the joint of body k.
+
+    If it is driven, the force that its motion takes loses what the multipliers do along it.
+    """
     front = topo[k + FRONT]
     n = topo[front + F_ROWS]
     for r in range(topo[k + DOFS]):
@@ -532,7 +540,10 @@ def drive_joint(topo, work, k):
                 work[topo[front + W_E] + r * n + j]
                 * work[topo[W_LAMBDA] + topo[topo[front + F_LIST] + j]]
             )
-        work[topo[k + W_JOINT] + r * JOINT_WORK + J_NU] += x
+        if topo[k + DRIVEN] != 0:
+            work[topo[k + DRIVEN] + r * DRIVE_RECORD + D_FORCE] -= x
+        else:
+            work[topo[k + W_JOINT] + r * JOINT_WORK + J_NU] += x
 
 
 @kernel

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Literal, Protocol
 
+from limber.kernels.layout import slope_scratch
+
 
 class Sizes(Protocol):
     """The sizes that shapes depend on; a System has them."""
@@ -28,7 +30,7 @@ class Sizes(Protocol):
 class Quantity:
     """An input or output: its name, its shape and what it means, in words.
 
-    A shape consists of numbers and names of sizes: "nq", "nv", "bodies", "closures", "rows", "probes".  A vector of shape ("nq",) has the layout
+    A shape consists of numbers and names of sizes: "nq", "nv", "bodies", "closures", "rows", "probes", "slope_rows".  A vector of shape ("nq",) has the layout
     of q, one of shape ("nv",) that of v.
     """
 
@@ -41,6 +43,7 @@ class Quantity:
         sizes = {
             "nq": system.nq, "nv": system.nv, "bodies": len(system.bodies),
             "closures": len(system.closures), "rows": system.rows, "probes": system.probes,
+            "slope_rows": 1 + 3 * system.nv,
         }  # fmt: skip
         return tuple(sizes[n] if isinstance(n, str) else n for n in self.shape)
 
@@ -52,7 +55,8 @@ class Function:
     kernel : "module.function" in `limber.kernels`.
     takes : the arguments of the kernel between (topo, const, work) and its output, in order: names of INPUTS, "node"
         for (body, node record), "forces" for (count, index, wrenches).  "matrix" stands for scratch of nv^2
-        numbers, which the kernel takes after the output.
+        numbers, which the kernel takes after the output, "slopes" for that of
+        `rigid_slopes`, "complex" for that of the complex kernels.
     outputs : the parts of its output, which are stored one after the other.
     view : the packed arrays that it runs on: `System.dynamics`, or `System.geometry`, which describes the deformed
         bodies at either fidelity.
@@ -88,8 +92,12 @@ class Function:
         """How many numbers it gives."""
         return sum(prod(part.shape_in(system)) for part in self.outputs)
 
-    def scratch_in(self, system: Sizes) -> int:
-        """How many numbers of scratch it needs beyond the WORK_SIZE that every kernel has."""
+    def scratch_in(self, system: Sizes, work: int) -> int:
+        """How many numbers of scratch it needs beyond the `work` that every kernel has, WORK_SIZE numbers."""
+        if "complex" in self.takes:
+            return 2 * (work + system.nq + 3 * system.nv)
+        if "slopes" in self.takes:
+            return slope_scratch(len(system.bodies), system.nv)
         return system.nv**2 if "matrix" in self.takes else 0
 
 
@@ -204,20 +212,21 @@ FUNCTIONS: dict[str, Function] = {
     ),
 }
 
-#: The function of a system with driven joints, which only they make differ from forward dynamics.
-HYBRID: dict[str, Function] = {
-    "hybrid_dynamics": replace(
-        _articulated,
-        kernel="hybrid.hybrid_dynamics",
-        outputs=(
-            Quantity("vdot", ("nv",), "rates of the speeds"),
-            Quantity("forces", ("nv",), "generalized forces, those that drive joints among them"),
-        ),
+_hybrid = replace(
+    _articulated,
+    kernel="hybrid.hybrid_dynamics",
+    outputs=(
+        Quantity("vdot", ("nv",), "rates of the speeds"),
+        Quantity("forces", ("nv",), "generalized forces, those that drive joints among them"),
     ),
-}
+)
+
+#: The function of a system with driven joints, which only they make differ from forward dynamics.
+HYBRID: dict[str, Function] = {"hybrid_dynamics": _hybrid}
 
 #: Functions that only other parts of Limber call.
 INTERNAL: dict[str, Function] = {
+    "closed_hybrid_dynamics": replace(_hybrid, kernel="hybrid.closed_hybrid_dynamics"),
     "motions": Function(
         "observe.motions",
         ("q", "v", "vdot"),
@@ -315,12 +324,63 @@ INTERNAL: dict[str, Function] = {
     ),
 }
 
+#: The value of a function, then its slopes by q, v and tau or vdot: one array of 1 + 3 nv rows.
+SLOPES: dict[str, Function] = {
+    "rigid_forward_slopes": Function(
+        "rigid_slopes.forward_slopes",
+        ("q", "v", "tau", "forces", "slopes"),
+        (
+            Quantity(
+                "slopes", ("slope_rows", "nv"), "vdot, and its slopes along q, by v and by tau"
+            ),
+        ),
+        "dynamics",
+        pivots=True,
+    ),
+    "rigid_inverse_slopes": Function(
+        "rigid_slopes.inverse_slopes",
+        ("q", "v", "vdot", "forces", "slopes"),
+        (
+            Quantity(
+                "slopes", ("slope_rows", "nv"), "tau, and its slopes along q, by v and by vdot"
+            ),
+        ),
+        "dynamics",
+    ),
+}
+
+#: Slopes by complex steps; the kernels named here run on complex numbers (`limber.native.complex_entries`).
+COMPLEX: dict[str, Function] = {
+    "inverse_slopes_by_steps": Function(
+        "newton_euler.inverse_dynamics by complex steps",
+        ("q", "v", "vdot", "forces", "complex"),
+        (
+            Quantity("by_q", ("nv", "nv"), "slopes of tau along q, transposed"),
+            Quantity("by_v", ("nv", "nv"), "slopes of tau by v, transposed"),
+        ),
+        "dynamics",
+        inertial=True,
+    ),
+    "closed_slopes_by_steps": Function(
+        "closed.forward_dynamics by complex steps",
+        ("q", "v", "tau", "forces", "complex"),
+        (
+            Quantity("by_q", ("nv", "nv"), "slopes of vdot along q, transposed"),
+            Quantity("by_v", ("nv", "nv"), "slopes of vdot by v, transposed"),
+            Quantity("by_tau", ("nv", "nv"), "slopes of vdot by tau, transposed"),
+        ),
+        "dynamics",
+    ),
+}
+
 #: All functions by name; the sweeps are called articulated_sweep and so on.
 ROWS: dict[str, Function] = {
     **{f"{name}_sweep": function for name, function in SWEEPS.items()},
     **{name: f for name, f in FUNCTIONS.items() if name != "forward_dynamics"},
     **HYBRID,
     **INTERNAL,
+    **SLOPES,
+    **COMPLEX,
 }
 
 #: The compiled entry point of each kernel, which is named after the first row with that kernel.

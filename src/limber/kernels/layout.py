@@ -310,3 +310,43 @@ def group_work(r):
 def shape(axes, m):
     """The shape of an array of modal integrals, given its axes in MODAL_SHAPES."""
     return [m if a == "m" else int(a) for a in axes]
+
+
+# --- scratch of slopes, see `rigid_slopes` and `columns` ------------------------------------------------
+# body record, world axes; "at the origin" is at that of the first body, "at the body" at its own
+SB_PLACE = 0  # (3,) from the origin
+SB_VEL = 3  # (6,) spatial velocity at the origin, less the velocity of the first body
+SB_ACC = 9  # (6,) spatial acceleration at the origin, against gravity
+SB_FORCE = 15  # (6,) wrench that the joint carries, at the body
+SB_GYRO = 21  # (6, 3) slope of that wrench by the angular velocity, at the body
+SB_TURN = 39  # (6, 3) the same by a rotation, of external wrenches
+SB_MASS = 57  # composite: mass, moment of mass (3), inertia (6), at the body
+SLOPE_BODY = 67
+# speed record, world axes
+SV_AT_BODY = 0  # (6,) S, its motion, at the body
+SV_S = 6  # (6,) S at the origin
+SV_K = 12  # (6,) its gain K (or the column P S of the composite) at the origin
+SV_GYRO = 18  # (3,) its row of SB_GYRO, over D
+SV_TURN = 21  # (3,) its row of SB_TURN, over D
+SV_D = 24  # 1/D
+SV_SPIN = (
+    25  # (3,) change of the angular velocity of what is outboard by a step of q along this speed
+)
+SV_RISE = 28  # (6,), (6,): common change of the accelerations of what is outboard by a step of q, and of v
+SV_PUSH = 40  # (6,) three times: force on the parent by a step of q, v and tau, at the origin
+SV_OWN = (
+    58  # (6,) three times: innovations of the speeds of the same joint by a step of q, v and tau
+)
+SLOPE_SPEED = 76
+# blocks of columns: LANES numbers for each of LANE_COLUMNS columns by q, by v and by tau
+LANE_COLUMNS = 8
+LANES = 3 * LANE_COLUMNS
+#: Lanes of a body: forces (6), accelerations (6), whether the column moves the body; those of a speed: its innovations.
+LANES_BODY, LANES_SPEED = 13, 1
+LANES_SYSTEM = 6  # the changes of the angular velocity (3) and the rotations (3) of each column
+
+
+def slope_scratch(bodies, nv):
+    """How many numbers of scratch the slopes of a system of rigid bodies need."""
+    records = (bodies + 1) * SLOPE_BODY + nv * SLOPE_SPEED
+    return records + LANES * ((bodies + 1) * LANES_BODY + nv * LANES_SPEED + LANES_SYSTEM)

@@ -27,6 +27,7 @@ MODULES = (
     "articulated",
     "closed",
     "closures",
+    "columns",
     "composite",
     "energy",
     "hybrid",
@@ -40,6 +41,7 @@ MODULES = (
     "physics",
     "placement",
     "precomputed",
+    "rigid_slopes",
     "so3",
     "step",
     "vec",
@@ -52,19 +54,23 @@ def load(
     sqrt=math.sqrt,
     log=math.log,
     instead: Mapping[str, Callable[[Callable], Callable]] | None = None,
+    compiled: tuple[str, Callable[[Callable], Callable]] | None = None,
 ) -> SimpleNamespace:
     """A namespace of the kernel modules, running on the scalars that the four functions accept.
 
     instead : maps the name of a kernel, such as "so3.bend", to a function that takes this kernel and returns the
         function that all modules call in its place.
+    compiled : a name and a decorator for all kernels, which compiles them for another type of numbers.  Compiled code
+        that is kept on disk refers to its modules by name, so the name must be the same in every process.
     """
     changes = dict(instead or {})
+    label, decorator = compiled or (f"plain{next(_numbers)}", lambda function: function)
 
     def kernel(function: Callable) -> Callable:
         change = changes.pop(f"{function.__module__.rpartition('.')[2]}.{function.__name__}", None)
-        return function if change is None else change(function)
+        return decorator(function) if change is None else change(function)
 
-    name = f"limber.kernels._plain{next(_numbers)}"
+    name = f"limber.kernels._{label}"
     package = ModuleType(name)
     package.__path__ = list(importlib.import_module("limber.kernels").__path__)
     scalar = ModuleType(f"{name}.scalar")

@@ -14,7 +14,7 @@ are sound.  It returns 0 if all is well, and otherwise STATES times the number o
 from importlib import import_module
 
 from limber.kernels import blocks, paths, sweeps
-from limber.kernels.functions import ENTRIES, ROWS
+from limber.kernels.functions import COMPLEX, ENTRIES, ROWS
 from limber.kernels.layout import NQ, NV, WORK_SIZE
 from limber.kernels.sweeps import FIELDS
 from limber.native.status import (
@@ -120,10 +120,10 @@ def _of_motion_and_forces(kernel):
     return getattr(kernel, "py_func", kernel)
 
 
-def _of_motion_and_forces_by_matrix(kernel):
+def _of_motion_and_forces_with_scratch(kernel):
     def function(topo, const, work, q, v, x, count, index, ext, out):
-        matrix = shifted(work, topo[WORK_SIZE])
-        kernel(topo, const, work, q, v, x, count, index, ext, out, matrix)
+        scratch = shifted(work, topo[WORK_SIZE])
+        kernel(topo, const, work, q, v, x, count, index, ext, out, scratch)
 
     return function
 
@@ -140,7 +140,9 @@ _WITH_SIGNATURE = {
     ("q", "forces"): _of_forces,
     ("q", "v", "tau", "forces"): _of_motion_and_forces,
     ("q", "v", "vdot", "forces"): _of_motion_and_forces,
-    ("q", "v", "tau", "forces", "matrix"): _of_motion_and_forces_by_matrix,
+    ("q", "v", "tau", "forces", "matrix"): _of_motion_and_forces_with_scratch,
+    ("q", "v", "tau", "forces", "slopes"): _of_motion_and_forces_with_scratch,
+    ("q", "v", "vdot", "forces", "slopes"): _of_motion_and_forces_with_scratch,
 }
 _SIGNATURE = WORDS_AT, *[NUMBERS_AT] * 5, WORD, WORDS_AT, NUMBERS_AT, NUMBERS_AT
 
@@ -151,7 +153,9 @@ def _compiled_from(row):
     return called(*_SIGNATURE)(_WITH_SIGNATURE[row.takes](kernel))
 
 
-globals().update({name: _compiled_from(ROWS[name]) for name in ENTRIES.values()})
+globals().update(
+    {name: _compiled_from(ROWS[name]) for name in ENTRIES.values() if name not in COMPLEX}
+)
 
 
 # --- a function over the states of a batch --------------------------------------------------------------

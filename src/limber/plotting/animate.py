@@ -9,7 +9,7 @@ import numpy as np
 
 from limber.checks import Array, number
 from limber.drawing.colours import colour
-from limber.drawing.geometry import geometry
+from limber.drawing.geometry import result_geometry
 from limber.errors import ArgumentValueError
 from limber.plotting.results import pictured
 from limber.plotting.stage import joint_points, line_width, mass_centre, mass_markers, stage
@@ -84,12 +84,12 @@ def _frames(
     from PIL import Image  # noqa: PLC0415
 
     s = rows.system
-    drawn = geometry(s, rows.q, scale)
+    drawn = result_geometry(rows, scale)
     segments = {b: drawn.segments(b) for b in s.layout}
     ties, pins = drawn.closure_lines(), drawn.closure_points()
     parts = (*segments.values(), *drawn.points.values(), *drawn.ribs.values(), pins)
-    everything = [x.reshape(-1, 3) for x in parts]
-    scene = stage(np.concatenate(everything), view)
+    everything = np.concatenate([x.reshape(-1, 3) for x in parts])
+    scene = stage(everything[np.isfinite(everything[:, 0])], view)
     across, up = np.diff(scene.limits, axis=1).ravel()
     around = 0.7 if scene.flat else 0.3  # labels and title
     height = float(np.clip((width - around) * up / across, 0.35 * width, 1.1 * width)) + around

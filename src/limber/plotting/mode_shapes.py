@@ -264,6 +264,10 @@ def _panel(figure, where, system, still: Geometry, swing: Swing, amplitude: floa
         scene.dots(
             axes, joint_points(still, moving), marker="o", markersize=3.0, color="0.4", zorder=2.4
         )
+    scene.lines(axes, still.closure_lines(), colors="0.4", linewidths=0.8, zorder=2.45)
+    scene.dots(
+        axes, still.closure_points(), marker="D", markersize=3.5, color="0.4", markerfacecolor="w", zorder=2.5
+    )  # fmt: skip
     return axes, factor > 0.0
 
 

@@ -9,11 +9,10 @@ import numpy as np
 
 from limber.assembly import System
 from limber.checks import Array
-from limber.constraints import assemble
+from limber.constraints import assemble, constraint_residual, project
 from limber.dynamics import equilibrium
-from limber.dynamics.closing import worst
 from limber.dynamics.evaluate import External
-from limber.dynamics.rows import closure_jacobian
+from limber.dynamics.rows import closure_jacobian, worst
 from limber.io.document import Where
 from limber.io.fields import Name
 from limber.io.section import Section
@@ -103,6 +102,18 @@ class InitialSection(Section):
         if self.assemble is not None:
             return self.assemble.build(system, q0, v0, where / "assemble")
         return q0, v0
+
+    def following(
+        self, system: System, q0: Array, v0: Array, driven: list[str], where: Where
+    ) -> Array:
+        """Speeds of a closed system with which joints follow driven ones, unless the file has its own."""
+        if self.v is not None and self.assemble is None:
+            return v0
+        if np.abs(constraint_residual(system, q0)).max(initial=0.0) > SMALL:
+            return v0  # the simulation tells what is wrong
+        with where.checked():
+            _, v = project(system, q0, v0, locked=driven)
+        return v
 
     def settled(
         self,

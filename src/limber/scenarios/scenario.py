@@ -16,6 +16,7 @@ from limber.assembly import Assembly, System
 from limber.bodies.flexible import MOST_MODES
 from limber.checks import Array
 from limber.integrators.methods import method_names
+from limber.io.closures import ClosureSection
 from limber.io.document import Document, Where
 from limber.io.fields import (
     Check,
@@ -32,11 +33,13 @@ from limber.io.fields import (
 from limber.io.files import file_path, load
 from limber.io.model import FORMAT, ModelSection, check_format
 from limber.io.section import Section, validated
+from limber.scenarios.events import EventSection, scenario_events, waiting_closures
 from limber.scenarios.external import WrenchSection, external_forces
 from limber.scenarios.initial import InitialSection
 from limber.scenarios.joint_paths import PathsSection
 from limber.scenarios.motion import motions
 from limber.scenarios.torques import TorqueSection
+from limber.simulation import Event
 from limber.simulation.peers import PEERS
 from limber.simulation.table import Table
 from limber.trajectories import Trajectory
@@ -71,6 +74,7 @@ class Scenario:
         file does not say.
     method, rtol, atol, step : for the integrator; None where the file does not say.
     paths : joint paths that the torques were made for, by body; empty for other torques.
+    events : changes of topology at times or under conditions, as `simulate` takes them.
     file : where it came from.
     """
 
@@ -92,6 +96,7 @@ class Scenario:
     atol: float | None
     step: float | None
     paths: Mapping[str, Trajectory]
+    events: tuple[Event, ...]
     file: Path
 
     @property
@@ -102,6 +107,7 @@ class Scenario:
             "torque": self.torque,
             "external": self.external or None,
             "motion": self.motion or None,
+            "events": self.events or None,
         } | {
             name: getattr(self, name)
             for name in ("q0", "v0", "every", "method", "rtol", "atol", "step")
@@ -200,6 +206,8 @@ class ScenarioSection(Section):
     torque: TorqueSection | None = None
     external: list[WrenchSection] = []
     motion: dict[Name, PathsSection] = {}
+    closures: list[ClosureSection] = []
+    events: list[EventSection] = []
     duration: Positive
     output: OutputSection | None = None
     method: Method = "auto"
@@ -227,6 +235,8 @@ class ScenarioSection(Section):
         torque: Array | Table | None = None
         paths: Mapping[str, Trajectory] = {}
         motion = motions(system, self.motion, q0, v0, self.duration, where / "motion")
+        if motion and system.closures:
+            v0 = initial.following(system, q0, v0, list(motion), where / "motion")
         follows = self.torque is not None and self.torque.follow is not None
         if follows and motion:
             raise where.error(
@@ -240,6 +250,13 @@ class ScenarioSection(Section):
             torque, paths = self.torque.build(assembly, system, q0, v0, self.duration, there)
         if not follows:
             q0 = initial.settled(system, q0, v0, torque, external, here, held=list(motion))
+        known = waiting_closures(system, self.closures, where / "closures")
+        events = scenario_events(system, self.events, known, self.duration, where / "events")
+        if events and self.method in PEERS:
+            raise where.error(
+                f"{self.method} of another library takes no events. Take a method of Limber, or leave out `events`.",
+                "method",
+            )
         times, every = None, None
         if self.output is not None:
             self.output.check(self.duration, where / "output")
@@ -268,6 +285,7 @@ class ScenarioSection(Section):
             self.atol,
             self.step,
             paths,
+            events,
             file,
         )
 

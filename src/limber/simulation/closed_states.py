@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from limber.assembly.system import System
-from limber.checks import Array
+from limber.checks import Array, listed
 from limber.constraints import freedoms, project
-from limber.dynamics.closing import worst
 from limber.dynamics.evaluate import evaluated
-from limber.errors import ArgumentValueError, ModelWarning, warn
+from limber.dynamics.following import follows, warn_of_loose_forces
+from limber.dynamics.rows import worst
+from limber.errors import ArgumentValueError, DynamicsError, ModelWarning, warn
 
 #: Closures that are off by less than this, in rad and m, or whose speeds are by this part of the largest speed or of 1,
 #: are met by projection.
@@ -19,34 +20,53 @@ MET = 1e-6
 
 
 def closed_state(
-    system: System, q: Array, v: Array, what: str, instead: str
+    system: System,
+    q: Array,
+    v: Array,
+    what: str,
+    instead: str,
+    driven: tuple[str, ...] = (),
+    following: bool = False,
 ) -> tuple[Array, Array]:
     """(q, v) on the closures of a system, which must be off by no more than a small error.
 
     what, instead : the state in words, and the names (q, v) of what to give instead.
+    driven : bodies whose joints stay as they are.
+    following : whether the speeds of the other joints are those that follow from the driven ones, whatever v has.
     """
     if not system.closures:
         return q, v
+    locked = f", locked={list(driven)}" if driven else ""
     off = evaluated(system, "violations", (q,))
     if not np.abs(off).max(initial=0.0) <= SMALL:
         name = instead.split(", ", maxsplit=1)[0]
         raise ArgumentValueError(
             f"{what} does not meet the closures of {system.name!r}: {worst(system, off)}. Take "
-            f"{name} = lb.assemble(system, guess), or lb.project(system, q) for one that is nearly right."
+            f"{name} = lb.assemble(system, guess{locked}), or lb.project(system, q{locked}) for one that is nearly right."
         )
     rates = evaluated(system, "row_rates", (q, v))
-    if not np.abs(rates).max(initial=0.0) <= SMALL * max(1.0, np.abs(v).max(initial=0.0)):
+    slow = np.abs(rates).max(initial=0.0) <= SMALL * max(1.0, np.abs(v).max(initial=0.0))
+    if not slow and not following:
         said = worst(system, rates, "is off by {:.3g} (rad/s or m/s)")
         raise ArgumentValueError(
             f"the speeds of {what} violate the closures of {system.name!r}: {said}. Take "
-            f"{instead} = lb.project(system, {instead}), which changes them as little as possible."
+            f"{instead} = lb.project(system, {instead}{locked}), which changes them as little as possible."
         )
-    q, v = project(system, q, v)
+    try:
+        q, v = project(system, q, v, locked=driven)
+    except DynamicsError as error:
+        if not driven:
+            raise
+        raise ArgumentValueError(
+            f"motion: the closures of {system.name!r} cannot follow the motion of {listed(driven)} where it starts. {error}"
+        ) from error
     return q, v
 
 
-def warn_of_redundancy(system: System, q: Array) -> None:
-    """Warn of closures whose rows depend on each other, with the rank and their names.
+def warn_of_redundancy(
+    system: System, q: Array, driven: tuple[int, ...], when: str = "where the simulation starts"
+) -> None:
+    """Warn of closures whose rows depend on each other, with the rank and their names, and of too many driven joints.
 
     Rows are independent if a correction meets random demands on all of them, which takes O(N) to see.
     """
@@ -59,8 +79,10 @@ def warn_of_redundancy(system: System, q: Array) -> None:
         if found.redundant:
             parts = ", ".join(f"{count} of {name!r}" for name, count in found.redundant.items())
             warn(
-                f"the closures of {system.name!r} are redundant where the simulation starts: {found.rank} of {system.rows} rows "
+                f"the closures of {system.name!r} are redundant {when}: {found.rank} of {system.rows} rows "
                 f"are independent, and {found.number} freedom(s) remain. Superfluous where the others are kept: {parts}. The "
                 "motion is unique nevertheless; not all of their forces are (lb.constraint_forces).",
                 ModelWarning,
             )
+    if driven and not follows(system, q, driven):
+        warn_of_loose_forces(system, q, driven)

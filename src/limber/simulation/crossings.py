@@ -21,6 +21,8 @@ PROBES, NUDGE = (1.0, 1e2, 1e4), 1e-8
 CHANGE, PATTERNS, ROUNDING = 2.0**-20, 3, 16.0 * np.finfo(float).eps
 #: A function is at zero if an action brings it nearer to zero by this factor.
 AT_ZERO = 1e-12
+#: The band of a function that closures hold at zero, as a multiple of its rounding: they hold it to 1e-10 and better.
+HELD = 1e5
 #: The move that shows how the functions change with the error of the time is longer than this error by this factor.
 LONGER = 1024.0
 
@@ -38,6 +40,8 @@ class Crossings:
     sides : an array that `integrators.event_search` reads.  It holds the sides, then the directions that count, then
         the bands around zero within which a value does not contradict a side.
     rates : (t, y) -> dy/dt.
+    projection : y -> y on the closures; None as long as there are none.  The motion is probed along the closures, so that a
+        function which they hold at zero is seen to stay there.
     longest : a time that is short for the motion, s; the motion is probed no further ahead.
     """
 
@@ -46,6 +50,7 @@ class Crossings:
     ):
         self.events, self.count = events, len(events)
         self._longest = longest
+        self.projection: Callable[[Array], Array] | None = None
         self._rates, self._nq, self._n = rates, system.nq, system.nq + system.nv
         self._quaternions = [at for _, at in quaternions(system)] if events else []
         self.sides, self.directions, self._bands = sides.reshape(3, self.count)
@@ -119,14 +124,19 @@ class Crossings:
         self._left = {}
         return self._happen(now)
 
-    def acted(self, number: int | None, t: float, y: Array) -> None:
+    def acted(self, number: int | None, t: float, y: Array, reclosed: bool = False) -> None:
         """Follow the action of an event to the state that it left; the number of an event at a given time is None.
 
+        reclosed : whether it changed the closures, so that the motion goes elsewhere even from the same state.
+
         An action may move a function off zero, or onto it.  A function so moved takes the side on which it is, or to
-        which it goes.
+        which it goes.  A function that rests at zero when the closures change takes the side to which it is let go; it has
+        not crossed zero, and its event does not happen.
         """
-        if not self.count or np.array_equal(y, self._y):
+        if not self.count or (np.array_equal(y, self._y) and not reclosed):
             return
+        if reclosed:
+            self._happening |= self._at_zero & (self.sides == 0.0)
         before, near = self._values, np.maximum(10.0 * np.abs(self._values), self._near)
         self._look(t, y, self._resolution)
         self._changed = True
@@ -160,6 +170,9 @@ class Crossings:
         band = np.maximum(self._near, 4.0 * np.abs(self._values))
         curved = (self._slopes == 0.0) & (self._motion != 0.0)
         self._bands[at_zero] = np.where(curved, np.inf, band)[at_zero]
+        if self.projection is not None:
+            held = at_zero & (self.sides == 0.0)
+            self._bands[held] = np.maximum(band, HELD * self._rounding)[held]
         for i in self._left:
             self._left[i] = (self._slopes[i] if at_zero[i] else 0.0, band[i])
         self._last, self._was_at_zero = self._t, at_zero
@@ -228,6 +241,10 @@ class Crossings:
                     ModelWarning,
                 )
 
+    def _ahead(self, t: float, y: Array) -> Array:
+        """The functions at a state that the motion may lead to."""
+        return self.values(t, y if self.projection is None else self.projection(y))
+
     def _rounding_at(self, t: float, y: Array, values: Array) -> Array:
         """By how much rounding may change the functions.
 
@@ -262,8 +279,8 @@ class Crossings:
                 if size > 0.0:
                     dt = min(probe * NUDGE * scale / size, self._longest)
                     dt = max(dt, by_time * 1024.0 * np.spacing(abs(t)))  # it must change the time
-                    ahead = self.values(t + by_time * dt, y + dt * along)
-                    behind = self.values(t - by_time * dt, y - dt * along)
+                    ahead = self._ahead(t + by_time * dt, y + dt * along)
+                    behind = self._ahead(t - by_time * dt, y - dt * along)
                     slope += (ahead - behind) / (2.0 * dt)
                     error += np.where(ahead == behind, 0.0, rounding / dt)
             clear = (signs == 0.0) & (np.abs(slope) > error)
@@ -277,7 +294,7 @@ class Crossings:
             if signs.all():
                 break
             middle = self._rates(t + 0.5 * dt, y + 0.5 * dt * rate)
-            change = self.values(t + dt, y + dt * middle) - values
+            change = self._ahead(t + dt, y + dt * middle) - values
             clear = (signs == 0.0) & (np.abs(change) > rounding)
             signs[clear] = np.sign(change[clear])
         return signs, slopes

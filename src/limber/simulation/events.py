@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from limber.checks import number, shown, takes
+from limber.constraints.topology import Change
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.simulation.topology import changes_of
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,9 @@ class Event:
     ----------
     function : callable (t, q, v) -> float, continuous; or a number, the time of the event.
     action : callable (t, q, v), called at the event; returns None to go on, (q, v) to go on from another
-        state, or "stop" to end the simulation there.  Its q and v are read-only copies.
+        state, "stop" to end the simulation there, or a change of topology.  Its q and v are read-only copies.
+        Or a change of topology itself, or a list of them, carried out in order: `lb.attach`, `lb.release`, `lb.lock`
+        and `lb.unlock`.
     direction : +1 for crossings upward only, -1 downward only, 0 for both.  A function that is zero at the start of a
         run, and goes on in this one direction, has its event there; with 0 it has none until it comes back.
     terminal : end the simulation at the event.
@@ -28,7 +32,7 @@ class Event:
     """
 
     function: Callable[[float, Any, Any], float] | float
-    action: Callable[[float, Any, Any], Any] | None = None
+    action: Callable[[float, Any, Any], Any] | Change | Sequence[Change] | None = None
     direction: int = 0
     terminal: bool = False
     name: str = ""
@@ -38,11 +42,13 @@ class Event:
             takes("the function of an Event", self.function, "t", "q", "v")
         else:
             object.__setattr__(self, "function", number("the time of an Event", self.function))
-        if self.action is not None and not callable(self.action):
+        changes = changes_of(self.action)
+        if self.action is not None and changes is None and not callable(self.action):
             raise ArgumentTypeError(
-                f"action must be a function (t, q, v), got {shown(self.action)}."
+                "action must be a function (t, q, v), or one or several changes of topology such as lb.attach(...), got "
+                f"{shown(self.action)}."
             )
-        if self.action is not None:
+        if self.action is not None and changes is None:
             takes("the action of an Event", self.action, "t", "q", "v")
         if not isinstance(self.direction, (int, float, np.number)) or self.direction not in (
             -1,

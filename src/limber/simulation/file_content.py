@@ -16,10 +16,12 @@ from limber.integrators import context as R
 from limber.io.files import file_path
 from limber.simulation.events import Happened
 from limber.simulation.result import Result, Statistics
+from limber.simulation.topology import TopologyChange
 from limber.version import __version__
 
-#: The version of the format of both kinds of result files.
-FORMAT = 2
+#: The version of the format of both kinds of result files, and the earlier one that is read as well: it has no changes of
+#: topology, which an earlier Limber would not know of.
+FORMAT, EARLIER = 3, 2
 #: The suffixes that the name of a result file may have; it may also have none.
 SUFFIXES = (".h5", ".hdf5", ".hdf", "")
 #: The arrays with one row for each time, by name: a function gives the shape of a row for a system and a heading.
@@ -30,6 +32,7 @@ ROWS: dict[str, Callable[[System, dict[str, Any]], tuple[int, ...]]] = {
     "tau": lambda s, known: (s.nv,),
     "wrenches": lambda s, known: (6 * len(_keys(known)),),
     "supplied": lambda s, known: (known["supplied"],),
+    "stage": lambda s, known: (),
 }
 
 
@@ -101,11 +104,12 @@ def result_of(
     system: System,
     known: dict[str, Any],
     rows: dict[str, Array],
+    changes: tuple[TopologyChange, ...],
     text: str | None,
     message: str = "",
 ) -> Result:
-    """Make a result from heading, rows and ending (`text`); `message` is used for a file without an ending."""
-    t, q, v, tau, wrenches, supplied = (rows[name] for name in ROWS)
+    """Make a result from heading, rows, changes and ending (`text`); `message` is used for a file without an ending."""
+    t, q, v, tau, wrenches, supplied, stage = (rows[name] for name in ROWS)
     external = {key: wrenches[:, 6 * i : 6 * i + 6] for i, key in enumerate(_keys(known))}
     events: tuple[Happened, ...] = ()
     statistics = Statistics(0, 0, 0, 0.0)
@@ -125,6 +129,8 @@ def result_of(
         external,
         supplied if known["supplied"] else None,
         tuple(json.loads(known["driven"])),
+        changes,
+        stage.astype(int),
     )
 
 

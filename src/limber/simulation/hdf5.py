@@ -1,7 +1,8 @@
 """Finished results as HDF5 files.
 
     t (n,), q (n, nq), ...      the rows, one dataset for every entry of `file_content.ROWS`
-    attributes                  those of `file_content.heading`, and ending (events, statistics and message, as JSON)
+    attributes                  those of `file_content.heading`, ending (events, statistics and message, as JSON), and
+                                changes (of topology, a list of JSON texts, as JSON)
 
 The file starts with a user block of 512 bytes, which HDF5 skips.  It holds the size of the file and a digest of all
 bytes after the block.  A file is read only if both are right, so that the HDF5 library, which may hang on a damaged
@@ -14,6 +15,7 @@ library, which may crash after a write that fails, therefore never writes to a d
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Iterator
 from hashlib import sha256
@@ -25,7 +27,9 @@ import numpy as np
 from limber.checks import Array
 from limber.errors import FileError, MissingExtraError
 from limber.interrupts import interrupts_wait
+from limber.simulation.file_changes import changes_read, changes_text
 from limber.simulation.file_content import (
+    EARLIER,
     FORMAT,
     ROWS,
     ending,
@@ -59,7 +63,8 @@ def library() -> Any:
 def write(result: Result, path: Path, known: dict[str, Any]) -> None:
     """Write a result and its `file_content.heading`; an existing file is replaced once everything is written."""
     rows = rows_of(result)
-    layout, places = _laid_out(rows, known | {"ending": ending(result)})
+    changes = json.dumps(changes_text(result.system, result.changes))
+    layout, places = _laid_out(rows, known | {"ending": ending(result), "changes": changes})
     digest = sha256()
     try:
         with replacing(path) as stream:
@@ -79,7 +84,7 @@ def read(stream: BinaryIO, path: Path) -> Result:
     with library().File(stream, "r") as file:
         needed = ("model", "external", "supplied", "ending")
         lacking = [n for n in needed if n not in file.attrs]
-        lacking += [n for n in ROWS if n not in file]
+        lacking += [n for n in ROWS if n not in file and n != "stage"]
         if lacking:
             raise FileError(f"{path}: this result file lacks {', '.join(lacking)}.", str(path))
         known = {name: file.attrs[name] for name in needed} | {
@@ -87,18 +92,20 @@ def read(stream: BinaryIO, path: Path) -> Result:
             "driven": file.attrs.get("driven", "[]"),  # older files have none
         }
         system = system_of(known["model"], path)
-        rows = {name: np.array(file[name][...], dtype=float) for name in ROWS}
+        rows = {name: np.array(file[name][...], dtype=float) for name in ROWS if name in file}
+        rows.setdefault("stage", np.zeros(len(rows["t"])))  # older files have none
         found = {name: values.shape for name, values in rows.items()}
         if found != {
             name: (len(rows["t"]), *shape) for name, shape in shapes(system, known).items()
         }:
             raise FileError(f"{path}: its rows do not fit its model: {found}.", str(path))
-        return result_of(system, known, rows, known["ending"])
+        changes = changes_read(system, json.loads(file.attrs.get("changes", "[]")), path)
+        return result_of(system, known, rows, changes, known["ending"])
 
 
-def _block(size: int, digest: str) -> bytes:
+def _block(size: int, digest: str, version: int = FORMAT) -> bytes:
     text = (
-        f"{SIGNATURE.decode()}{FORMAT}\n{size} bytes; what follows the first {BLOCK} is an HDF5 file\n"
+        f"{SIGNATURE.decode()}{version}\n{size} bytes; what follows the first {BLOCK} is an HDF5 file\n"
         f"sha256 of what follows: {digest}\n"
     )
     return text.encode().ljust(BLOCK, b"\0")
@@ -109,7 +116,8 @@ def _check(stream: BinaryIO, path: Path) -> None:
     stream.seek(0)
     block = stream.read(BLOCK)
     known = re.match(rb"%s(\d+)\n(\d+) bytes;.*\n.*: ([0-9a-f]{64})\n" % SIGNATURE, block)
-    if known is None or block != _block(int(known[2]), known[3].decode()):
+    version = EARLIER if known is not None and int(known[1]) == EARLIER else FORMAT
+    if known is None or block != _block(int(known[2]), known[3].decode(), version):
         other = re.match(rb"%s(\d+)\n" % SIGNATURE, block)
         if other is not None and int(other[1]) > FORMAT:
             raise FileError(

@@ -15,6 +15,7 @@ from limber.checks import Array
 from limber.constraints import project
 from limber.dynamics import forward_dynamics, hybrid_dynamics, inverse_dynamics, jacobian, qdot
 from limber.dynamics.evaluate import evaluated, quaternions
+from limber.dynamics.following import driven_speeds
 from limber.dynamics.rows import row_space
 from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, SimulationError
 from limber.integrators import context as R
@@ -60,7 +61,7 @@ class EquationsOfMotion:
             joint.put(self.origin + t, q, v)
         if self.system.closures:
             try:
-                q, v = project(self.system, q, v)
+                q, v = project(self.system, q, v, locked=self.applied.names)
             except DynamicsError as error:
                 raise self._stuck(t, error) from error
         return q, v
@@ -131,18 +132,22 @@ class EquationsOfMotion:
     def _closed_residual(self, q: Array, v: Array, vdot: Array, excess: Array) -> Array:
         """Accelerations too many along the freedoms, by the forces that are missing there, and across the closures.
 
-        Accelerations of closure rows are differences of their velocities along the motion.
+        Accelerations of closure rows are differences of their velocities along the motion.  Those of driven joints are
+        in `excess` already.
         """
-        s = self.system
-        basis = row_space(s, q).basis
+        s, driven = self.system, self.applied.numbers
+        free = ~driven_speeds(s, driven)
+        basis = row_space(s, q, np.flatnonzero(free)).basis
         ahead, behind = (
             evaluated(
                 s, "row_rates", (evaluated(s, "integrate", (q, v, np.array([dt]))), v + dt * vdot)
             )
             for dt in (NUDGE, -NUDGE)
         )
-        across = evaluated(s, "correction", (q, (ahead - behind) / (2.0 * NUDGE)))
-        return basis @ (basis.T @ excess) + across
+        rates = (ahead - behind) / (2.0 * NUDGE)
+        across = evaluated(s, "correction", (q, rates), driven=driven)
+        excess[free] = basis @ (basis.T @ excess[free]) + across[free]
+        return excess
 
     def _diverged(self, t: float) -> SimulationError:
         return SimulationError(

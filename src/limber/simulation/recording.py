@@ -7,6 +7,7 @@ written to `run.h5`, and the other file is removed.
     blocks: kind (4 bytes), size of the content (8 bytes), content, seal (32 bytes)
         HEAD    what is known before the first row, as JSON: limber, model, rows (shapes by name)
         ROWS    rows, array by array, little-endian float64
+        CHNG    a change of topology, as JSON (`file_changes`); it comes before the rows after it
         DONE    what is known after the last row, as JSON
 
 The seal is a digest of the block and of the seal before it.  A reader accepts blocks as long as their seals are
@@ -31,7 +32,9 @@ import numpy as np
 from limber.checks import Array
 from limber.errors import FileError, ModelWarning, warn
 from limber.simulation import hdf5
+from limber.simulation.file_changes import changes_read, changes_text
 from limber.simulation.file_content import (
+    EARLIER,
     FORMAT,
     ending,
     heading,
@@ -80,6 +83,7 @@ class Recording:
         #: The size of the file, the number of its rows and its last seal.  They change in one assignment: a write
         #: that was interrupted before it is done again at the same place.
         self._done = (0, 0, b"")
+        self._changes = 0  # how many changes of topology were written
         self._over = False  # whether no more rows can come
         self._last = time.monotonic()
         try:
@@ -132,6 +136,9 @@ class Recording:
             raise
 
     def _keep(self, result: Result) -> None:
+        for text in changes_text(result.system, result.changes)[self._changes :]:
+            self._add(b"CHNG", [text.encode()], self._done[1])
+            self._changes += 1
         rows = rows_of(result)
         while (first := self._done[1]) < len(result):
             last = min(first + MOST, len(result))
@@ -167,7 +174,8 @@ def recorded(stream: BinaryIO, path: Path) -> Result:
     """The rows of a file that starts with SIGNATURE, as far as they are whole; a warning if it does not end."""
     size = stream.seek(0, os.SEEK_END)
     stream.seek(0)
-    if stream.readline(100) != SIGNATURE + b"%d\n" % FORMAT:
+    versions = [SIGNATURE + b"%d\n" % version for version in (FORMAT, EARLIER)]
+    if stream.readline(100) not in versions:
         raise FileError(
             f"{path}: the file of a run, but not of format {FORMAT}: another version of Limber wrote it, or it is damaged.",
             str(path),
@@ -181,18 +189,28 @@ def recorded(stream: BinaryIO, path: Path) -> Result:
     _, content, seal = block
     known = json.loads(content)
     system = system_of(known["model"], path)
-    row = shapes(system, known)
+    row = {n: shape for n, shape in shapes(system, known).items() if n in known["rows"]}
     if known["rows"] != {name: list(shape) for name, shape in row.items()}:
         raise FileError(f"{path}: its rows do not fit its model: {known['rows']}.", str(path))
     width = {name: int(np.prod(shape, dtype=int)) for name, shape in row.items()}
     most = (size - stream.tell()) // (8 * sum(width.values()))
     rows = {name: np.empty((most, *shape)) for name, shape in row.items()}
     count, whole = 0, stream.tell()
+    texts: list[str] = []
+
+    def so_far(text: str | None, message: str = "") -> Result:
+        first = _first(rows, count)
+        first.setdefault("stage", np.zeros(count))  # older files have none
+        return result_of(system, known, first, changes_read(system, texts, path), text, message)
+
     while (block := _next(stream, seal, size)) is not None:
         kind, content, seal = block
         whole = stream.tell()
         if kind == b"DONE":
-            return result_of(system, known, _first(rows, count), content.decode())
+            return so_far(content.decode())
+        if kind == b"CHNG":
+            texts.append(content.decode())
+            continue
         last = count + len(content) // (8 * sum(width.values()))
         values, at = np.frombuffer(content, dtype="<f8"), 0
         for name, array in rows.items():
@@ -204,7 +222,7 @@ def recorded(stream: BinaryIO, path: Path) -> Result:
     if whole < size:
         message += f", and {size - whole} bytes that are not whole"
     warn(f"{path}: {message}.", ModelWarning)
-    return result_of(system, known, _first(rows, count), None, message)
+    return so_far(None, message)
 
 
 def _first(rows: dict[str, Array], count: int) -> dict[str, Any]:

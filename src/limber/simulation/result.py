@@ -7,22 +7,28 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from limber import dynamics
+from limber.assembly.closures import Relation
 from limber.assembly.system import System
 from limber.bodies.beam_forces import section_forces_of
 from limber.bodies.section_forces import SectionForces
 from limber.checks import Array, array, shown
 from limber.constraints import constraint_forces, constraint_residual
+from limber.constraints.residual import check_closed
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 from limber.registry import registered
 from limber.short_repr import short_repr
 from limber.simulation.events import Happened
+from limber.simulation.interpolation import splines
+from limber.simulation.samples import Samples
 from limber.simulation.section_loads import completed
+from limber.simulation.topology import Interval, TopologyChange, intervals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,7 +66,8 @@ class PowerAudit:
     energy : kinetic and potential energy.
     work, external : the work of the torques, those that prescribed motions take among them, and of the external wrenches.
     dissipation : the work of the dampers, the friction and the stops of modes and joints, which is negative.
-    actions : the energy that the actions of events added in an instant.
+    actions : the energy that the actions of events added in an instant, changes of topology aside.
+    impacts : the energy that changes of topology added, which is negative: their impulses take energy.
     residual : the change of `energy` less all of these, which is the error of the integration.
     """
 
@@ -69,12 +76,13 @@ class PowerAudit:
     external: Array
     dissipation: Array
     actions: Array
+    impacts: Array
     residual: Array
 
     @property
     def accuracy(self) -> float:
         """The largest residual, divided by the largest energy that was exchanged."""
-        parts = (self.work, self.external, self.dissipation, self.actions)
+        parts = (self.work, self.external, self.dissipation, self.actions, self.impacts)
         exchanged = max(
             float(np.abs(x).max(initial=0.0)) for x in (self.energy - self.energy[0], *parts)
         )
@@ -92,6 +100,7 @@ class PowerAudit:
             "work of external forces": self.external[-1],
             "work of dampers, friction, stops": self.dissipation[-1],
             "work of actions of events": self.actions[-1],
+            **({"work of impacts": self.impacts[-1]} if self.impacts.any() else {}),
             "residual at the end": self.residual[-1],
             "largest residual": np.abs(self.residual).max(),
         }
@@ -107,6 +116,11 @@ class Result:
     supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches, by dampers, friction and stops
         (negative) and by the actions of events.  It is integrated along the steps.
     driven : the bodies whose joints moved as prescribed; tau has the torques that it took, and `driving` shows them.
+    changes : the changes of topology by the actions of events, in order; `topology` tells what was active when.
+    stage : (n,), how many of these changes had happened at each row.  q and v have the same layout in all of them.
+    system : as it was closed at the start.
+    signals : what a sampled controller measured and commanded, {name: Samples}, each with `.t`, `.y` at its own sample
+        times, whatever the output times are.
 
     A slice selects rows and gives a Result again: result[10:20].
     """
@@ -122,6 +136,13 @@ class Result:
     external: Mapping[tuple[str, str | int | None], Array] = field(default_factory=dict)
     supplied: Array | None = None
     driven: tuple[str, ...] = ()
+    signals: Mapping[str, Samples] = field(default_factory=dict)
+    changes: tuple[TopologyChange, ...] = ()
+    stage: Array = None  # type: ignore[assignment] # zeros unless given
+
+    def __post_init__(self) -> None:
+        if self.stage is None:
+            object.__setattr__(self, "stage", np.zeros(len(self.t), dtype=int))
 
     @staticmethod
     def of_rows(
@@ -134,13 +155,16 @@ class Result:
         statistics: Statistics = Statistics(0, 0, 0, 0.0),  # noqa: B008 (it is immutable)
         message: str = "",
         driven: tuple[str, ...] = (),
+        signals: Mapping[str, Samples] = MappingProxyType({}),
+        changes: tuple[TopologyChange, ...] = (),
+        stage: Array | None = None,
     ) -> Result:
         """Make a result from rows of the engine: `y` has [q, v, supplied energy], `forces` has [tau, wrenches]."""
         nq, nv = system.nq, system.nv
         external = {key: forces[:, nv + 6 * i : nv + 6 * (i + 1)] for i, key in enumerate(keys)}
         return Result(
             system, t, y[:, :nq], y[:, nq : nq + nv], forces[:, :nv], events, statistics, message,
-            external, y[:, nq + nv :], driven,
+            external, y[:, nq + nv :], driven, signals, changes, stage,  # type: ignore[arg-type]
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -167,6 +191,7 @@ class Result:
             self, t=change(self.t), q=change(self.q), v=change(self.v), tau=change(self.tau),
             external={key: change(x) for key, x in self.external.items()},
             supplied=None if self.supplied is None else change(self.supplied),
+            stage=change(self.stage),
         )  # fmt: skip
 
     def followed_by(self, other: Result) -> Result:
@@ -178,7 +203,7 @@ class Result:
             self, t=np.append(self.t, other.t), q=np.concatenate([self.q, other.q]),
             v=np.concatenate([self.v, other.v]), tau=np.concatenate([self.tau, other.tau]),
             external={k: np.concatenate([x, other.external[k]]) for k, x in self.external.items()},
-            supplied=supplied,
+            supplied=supplied, stage=np.concatenate([self.stage, other.stage]),
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -221,13 +246,44 @@ class Result:
         """The wrenches of `external` side by side, (n, 6 wrenches)."""
         return np.hstack([np.empty((len(self), 0)), *self.external.values()])
 
+    # --- changes of topology ----------------------------------------------------------------------
+
+    @property
+    def topology(self) -> tuple[Interval, ...]:
+        """The times in which the same closures were active, with their names, from the first row to the last."""
+        if not len(self):
+            return ()
+        return intervals(self.system, self.changes, float(self.t[0]), float(self.t[-1]))
+
+    @property
+    def systems(self) -> tuple[System, ...]:
+        """The system as it was closed in each stage: at the start, and after each of `changes`."""
+        return (self.system, *(change.system for change in self.changes))
+
+    def parts(self) -> list[tuple[System, Array, Result]]:
+        """The rows of each stage: the system as it was closed then, the numbers of the rows, and the rows.
+
+        A result without rows has one part, of none.
+        """
+        stages = np.unique(self.stage) if len(self) else [0]
+        parts = []
+        for stage in stages:
+            rows = np.flatnonzero(self.stage == stage)
+            parts.append((self.systems[stage], rows, self.rows(rows)))
+        return parts
+
     # --- quantities computed from the states ------------------------------------------------------
 
     @cached_property
     def vdot(self) -> Array:
         """The rates of the speeds, (n, nv)."""
-        external: Any = dict(self.external) or None
-        return dynamics.forward_dynamics(self.system, self.q, self.v, self.tau, external=external)
+        found = np.empty_like(self.v)
+        for system, rows, part in self.parts():
+            external: Any = dict(part.external) or None
+            found[rows] = dynamics.forward_dynamics(
+                system, part.q, part.v, part.tau, external=external
+            )
+        return found
 
     @cached_property
     def kinetic_energy(self) -> Array:
@@ -311,7 +367,7 @@ class Result:
         return self.modal(body) @ recovery.strain[recovery.gauges.index(gauge)]
 
     def power_audit(self) -> PowerAudit:
-        """Compare the change of energy with the work of torques, wrenches, dampers, friction and actions.
+        """Compare the change of energy with the work of torques, wrenches, dampers, friction, actions and impacts.
 
         Power is integrated along the steps of the simulation, so the output times do not matter.  The equations of a
         ruthless system are not those of a Lagrangian, so its energy is not balanced.
@@ -324,25 +380,70 @@ class Result:
         supplied = self.supplied - self.supplied[0]
         change = self.energy - self.energy[0]
         work, external, dissipation, actions = supplied.T
-        residual = change - supplied.sum(axis=1)
-        return PowerAudit(self.energy, work, external, dissipation, actions, residual)
+        by_stage = np.cumsum([0.0, *(x.energy for x in self.changes)])
+        impacts = by_stage[self.stage] - by_stage[self.stage[0]]
+        residual = change - supplied.sum(axis=1) - impacts
+        return PowerAudit(self.energy, work, external, dissipation, actions, impacts, residual)
 
     # --- closures ---------------------------------------------------------------------------------
 
+    @cached_property
+    def closure_rows(self) -> dict[str, slice]:
+        """The columns of `constraint_residual` that belong to each closure that was ever active."""
+        if not self.changes:
+            return dict(self.system.closure_rows)
+        sizes: dict[str, int] = {}
+        for system in self.systems:
+            for name, rows in system.closure_rows.items():
+                sizes[name] = max(sizes.get(name, 0), rows.stop - rows.start)
+        ends = np.cumsum(list(sizes.values())).tolist()
+        return {n: slice(end - sizes[n], end) for n, end in zip(sizes, ends)}
+
     def constraint_forces(self, name: str | None = None) -> Any:
-        """What the closures exert on their ends b: {name: (n, 6)}, or one of them; see `lb.constraint_forces`."""
-        external: Any = dict(self.external) or None
-        if name is not None and name not in self.system.closures:
-            known = ", ".join(map(repr, self.system.closures)) or "none"
+        """What the closures exert on their ends b: {name: (n, 6)}, or one of them; see `lb.constraint_forces`.
+
+        Rows in which a closure is not active are nan.
+        """
+        closures = {n: c for system in self.systems for n, c in system.closures.items()}
+        if name is not None and name not in closures:
+            known = ", ".join(map(repr, closures)) or "none"
             raise ArgumentValueError(
                 f"name={shown(name)} is not a closure of {self.system.name!r}; its closures are: {known}."
             )
-        found = constraint_forces(self.system, self.q, self.v, self.tau, external=external)
+        if not closures:
+            check_closed(self.system, "constraint_forces")
+        found = {
+            n: np.full((len(self),) if isinstance(c, Relation) else (len(self), 6), np.nan)
+            for n, c in closures.items()
+            if name in (None, n)
+        }
+        for system, rows, part in self.parts():
+            if not system.closures or not found.keys() & system.closures.keys():
+                continue
+            external: Any = dict(part.external) or None
+            forces = constraint_forces(system, part.q, part.v, part.tau, external=external)
+            for n in found.keys() & forces.keys():
+                found[n][rows] = forces[n]
         return found if name is None else found[name]
 
     def constraint_residual(self) -> tuple[Array, Array]:
-        """By how much the closures are violated, (n, rows) in position and in velocity; see `lb.constraint_residual`."""
-        return constraint_residual(self.system, self.q, self.v)  # type: ignore[return-value]
+        """By how much the closures are violated, (n, rows) in position and in velocity; see `lb.constraint_residual`.
+
+        `closure_rows` has the columns of each closure.  Rows in which a closure is not active are nan.
+        """
+        if not self.changes:
+            return constraint_residual(self.system, self.q, self.v)  # type: ignore[return-value]
+        columns = self.closure_rows
+        width = max((at.stop for at in columns.values()), default=0)
+        found = np.full((2, len(self), width), np.nan)
+        for system, rows, part in self.parts():
+            if system.closures:
+                off = constraint_residual(system, part.q, part.v)
+                for name, at in system.closure_rows.items():
+                    to = columns[name].start + np.arange(at.stop - at.start)
+                    for k in range(2):
+                        found[k][np.ix_(rows, to)] = off[k][:, at]
+        return found[0], found[1]
 
     # --- pictures ---------------------------------------------------------------------------------
 
@@ -363,9 +464,11 @@ class Result:
     def resample(self, times: ArrayLike) -> Result:
         """The result at other times between its first and last: q and v by cubic Hermite splines, forces linearly.
 
-        The error is that of cubic interpolation between the output times.  Quaternions are normalized.
+        The error is that of cubic interpolation between the output times.  Quaternions are normalized.  No spline crosses
+        a change of topology: those on both sides end at the states before and after it.  The time of a change belongs to
+        the motion before it, as in the rows of a simulation.
         """
-        from scipy.interpolate import CubicHermiteSpline, PchipInterpolator  # noqa: PLC0415
+        from scipy.interpolate import PchipInterpolator  # noqa: PLC0415
 
         t = array("times", times, ("n",))
         self._refuse_unordered("resample", 2)
@@ -373,8 +476,7 @@ class Result:
             raise ArgumentValueError(
                 f"times must lie within the result, {self.t[0]:g} to {self.t[-1]:g} s, got {t.min():g} to {t.max():g}."
             )
-        q = CubicHermiteSpline(self.t, self.q, dynamics.qdot(self.system, self.q, self.v))(t)
-        v = CubicHermiteSpline(self.t, self.v, self.vdot)(t)
+        q, v, stage = splines(self, t)
         for _, at in dynamics.evaluate.quaternions(self.system):
             q[:, at] /= np.linalg.norm(q[:, at], axis=1, keepdims=True)
 
@@ -384,7 +486,14 @@ class Result:
         supplied = None if self.supplied is None else PchipInterpolator(self.t, self.supplied)(t)
         external = {key: linear(x) for key, x in self.external.items()}
         return replace(
-            self, t=t, q=q, v=v, tau=linear(self.tau), external=external, supplied=supplied
+            self,
+            t=t,
+            q=q,
+            v=v,
+            tau=linear(self.tau),
+            external=external,
+            supplied=supplied,
+            stage=stage,
         )
 
     def _refuse_unordered(self, what: str, least: int) -> None:

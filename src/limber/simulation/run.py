@@ -12,7 +12,7 @@ import numpy as np
 from limber import integrators, native
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
-from limber.checks import Array
+from limber.checks import Array, listed
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import SimulationError
 from limber.integrators import context as R
@@ -23,6 +23,7 @@ from limber.simulation.crossings import Crossings
 from limber.simulation.events import Event
 from limber.simulation.memory import closure_sizes, implicit_sizes, side_by_side
 from limber.simulation.motions import DrivenJoint
+from limber.simulation.samples import Samples
 from limber.simulation.signals import SIGNATURE, Failures, Signal, callback
 
 #: What an evaluation costs in an implicit method compared with an explicit one, by the engine of the latter (`make
@@ -31,6 +32,8 @@ IMPLICIT_COST, PYTHON_COST = {"general": 1.3, "generated": 4.0}, 50
 #: Steps end this far from a jump of a signal, as a part of the length of the run.
 DISTANCE_FROM_JUMPS = 1e-10
 
+#: int project(const long long *context, const double *metric, double *y)
+_PROJECTION = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)
 #: void rates(const long long *context, double t, const double *y, double *dy)
 _RATES = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -57,13 +60,24 @@ class Forces:
         return [self.torque, *self.wrenches]
 
     @property
+    def samples(self) -> dict[str, Samples]:
+        """What a sampled controller measured and commanded so far."""
+        session = self.torque.session
+        return {} if session is None else dict(session.signals())
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The bodies whose joints are driven."""
         return tuple(joint.body for joint in self.driven)
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of the bodies whose joints are driven."""
+        return tuple(joint.row for joint in self.driven)
+
     def packed(self, system: System) -> Packed:
         """The system with its driven joints, as the kernels have it."""
-        return system.dynamics.with_driven(tuple(joint.row for joint in self.driven))
+        return system.dynamics.with_driven(self.numbers)
 
 
 @dataclass
@@ -93,7 +107,7 @@ class Settings:
 
 
 class Run:
-    """The state of a simulation in progress.
+    """The state of a simulation in progress, of a system as it is closed now.
 
     Times inside count from its start, `origin`; arguments and results of its functions are times of the simulation.
     """
@@ -103,6 +117,10 @@ class Run:
         origin: float, length: float, settings: Settings,
     ):  # fmt: skip
         self.system, self.settings = system, settings
+        #: the system at the start, the changes of topology since, and how many rows were written before each
+        self.first_system, self.changes, self.change_rows = system, [], []
+        #: closures that may be attached by name
+        self.known = dict(system.closures)
         self.outputs = outputs
         self.forces = forces
         self.failure = forces.failure
@@ -110,46 +128,83 @@ class Run:
         self._prepare_memory(y, len(events))
         self._prepare_clock(length)
         self._prepare_context(len(events))
-        if system.closures:
-            self._prepare_closures()
         self._engine = integrators.load("simulate")
         self.crossings = Crossings(system, events, self._sides, self.rates, self._first_step)
+        self._prepare_model()
         if events:
             values = callback(system, self.crossings.function, self.failure, len(events))
             self._event = SIGNATURE(values)
             pointer = ctypes.cast(self._event, ctypes.c_void_p)
             self._context[R.EVENT_FUNCTION] = pointer.value or 0
+        if forces.torque.session is not None:
+            forces.torque.session.bind(self)
 
     def _prepare_memory(self, y: Array, events: int) -> None:
-        """Make the arrays that the compiled code works on."""
-        self._packed = self.forces.packed(self.system)
-        packed, methods, forces = self._packed, self.settings.methods, self.forces
-        n, nv, const = len(y) + R.FLOWS, self.system.nv, packed.const
+        """Make the arrays that the compiled code works on, but for those of the model."""
+        methods, forces = self.settings.methods, self.forces
+        n, nv = len(y) + R.FLOWS, self.system.nv
         rates = max(m.rates for m in methods)
+        session = forces.torque.session
         self._stateful = any(s.kind == R.CALLED for s in forces.signals)
-        implicit = any(m.implicit for m in methods)
+        self._stateful |= session is not None and session.stateful
         moving = len(forces.driven) > 0
         values = [joint.coordinates + 2 * joint.speeds for joint in forces.driven]
         arrays, addresses = side_by_side(
-            n, R.CLOCK, R.SHARED_SIZE, len(const), int(packed.topo[L.WORK_SIZE]), rates * n,
-            2 * n + rates + R.STEP_SIZE + 5 * events, nv + 6 * len(forces.wrenches), nv, 3 * events,
-            nv * moving, n * moving, sum(values), *closure_sizes(self.system),
-            *(implicit_sizes(self.system, self._stateful) if implicit else ()),
+            n, R.CLOCK, R.SHARED_SIZE, rates * n, 2 * n + rates + R.STEP_SIZE + 5 * events,
+            nv + 6 * len(forces.wrenches), nv, 3 * events, nv * moving, n * moving, sum(values),
         )  # fmt: skip
         (
-            self.y, self.clock, self._shared, self._const, self._work, self._k, self._scratch, self._forces,
-            _applied, self._sides, _parts, _spare, _motions, _closures, _geometry, *memory
+            self.y, self.clock, self._shared, self._k, self._scratch, self._forces, _applied, self._sides, _parts,
+            _spare, _motions
         ) = arrays  # fmt: skip
         (
-            _, _, self._shared_at, self._const_at, self._work_at, _, _, self._forces_at, self._applied_at, _,
-            self._parts_at, self._spare_at, self._motions_at, self._closures_at, self._geometry_at, *_
+            _, _, self._shared_at, _, _, self._forces_at, self._applied_at, _, self._parts_at, self._spare_at,
+            self._motions_at
         ) = addresses.tolist()  # fmt: skip
-        self.y[: len(y)], self._const[:] = y, const
+        self.y[: len(y)] = y
+        self._shared[R.ORIGIN_TIME] = self.origin
+        self.failure.flag = self._shared[R.FAULT : R.FAULT + 1]
+
+    def _prepare_model(self) -> None:
+        """Give the compiled code the system as it is now closed, and the memory whose size depends on the closures."""
+        system, context = self.system, self._context
+        self._packed = packed = self.forces.packed(system)
+        implicit = any(m.implicit for m in self.settings.methods)
+        arrays, addresses = side_by_side(
+            len(packed.const), int(packed.topo[L.WORK_SIZE]), *closure_sizes(system),
+            *(implicit_sizes(system, self._stateful) if implicit else ()),
+        )  # fmt: skip
+        self._const, self._work, _closures, _geometry, *memory = arrays
+        self._const[:] = packed.const
         self._memory = addresses[len(arrays) - len(memory) :]
         if memory:
             memory[R.SLOPES_STATE][R.AGE] = np.inf  # slopes were never taken
-        self._shared[R.ORIGIN_TIME] = self.origin
-        self.failure.flag = self._shared[R.FAULT : R.FAULT + 1]
+        const_at, work_at, closures_at, geometry_at = addresses[:4].tolist()
+        rates, sweep = _rates(system, self.settings.engine, self.forces.names)
+        found = {
+            R.TOPO: packed.topo.ctypes.data, R.CONST: const_at, R.CONST_SIZE: len(packed.const), R.WORK: work_at,
+            R.RATES: rates, R.SWEEP: sweep, R.MEMORY: self._memory.ctypes.data,
+            R.IMPLICIT: 0, R.IMPLICIT_SWEEP: 0,  # `_prepare` finds them
+            R.CLOSURE_ROWS: system.rows,
+        }  # fmt: skip
+        if system.closures:  # see `integrators.projection`
+            geometry = system.geometry
+            found |= {
+                R.CLOSURE_SCRATCH: closures_at, R.GEOMETRY_TOPO: geometry.topo.ctypes.data,
+                R.GEOMETRY_CONST: geometry.const.ctypes.data, R.GEOMETRY_WORK: geometry_at,
+                R.VIOLATIONS: native.address("violations"), R.ROW_RATES: native.address("row_rates"),
+                R.CORRECTION_SWEEP: native.address("correction"),
+                R.PROJECTION: integrators.address("engine_projection"),
+            }  # fmt: skip
+        for place, value in found.items():
+            context[place] = value
+        self.crossings.projection = self.projected if system.closures else None
+
+    def reclose(self, system: System) -> None:
+        """Go on with another system of the same tree, from the state reached; everything but the model stays."""
+        self.system = system
+        self._prepare_model()
+        self.clock[R.PROJECTED_STEPS : R.BEST_CONDITION + 1] = 0.0
 
     def _prepare_clock(self, length: float) -> None:
         """Set the clock to the start of the run, and find the times at which steps must end."""
@@ -159,45 +214,28 @@ class Run:
             first = max(1e-3 * min(1.0, length), 1e-9 * length)
         clock[R.END_TIME], clock[R.STEP], clock[R.LARGEST] = length, first, settings.largest
         clock[R.RTOL], clock[R.ATOL] = settings.rtol, settings.atol
-        clock[R.SAMPLE] = self.forces.torque.sample
         clock[R.NEEDS_RATE] = 1.0
         self._first_step = first
         self._stops = np.array([*_stops(self.forces, self.origin, length), np.inf])
 
     def _prepare_context(self, events: int) -> None:
-        """Collect the addresses that the compiled code starts from."""
+        """Collect the addresses that the compiled code starts from, but for those of the model."""
         system, wrenches = self.system, len(self.forces.wrenches)
-        packed, tau = self._packed, self._forces_at
-        rates, sweep = _rates(system, self.settings.engine, self.forces.names)
+        tau = self._forces_at
         self._signals = self._signal_records()
         self._motions = self._motion_records()
         apart = wrenches or self.forces.driven
         context = {
-            R.TOPO: packed.topo.ctypes.data, R.CONST: self._const_at, R.CONST_SIZE: len(packed.const),
-            R.WORK: self._work_at, R.SIGNALS: self._signals.ctypes.data, R.WRENCHES: wrenches,
+            R.SIGNALS: self._signals.ctypes.data, R.WRENCHES: wrenches,
             R.TAU: tau, R.APPLIED: self._applied_at if apart else tau,
             R.NODES: self.forces.nodes.ctypes.data if wrenches else 0, R.WRENCH_DATA: tau + self._values[0].nbytes,
-            R.RATES: rates, R.FORCES: integrators.address("engine_forces"), R.SWEEP: sweep,
-            R.MEMORY: self._memory.ctypes.data, R.EVENTS: events, R.SHARED: self._shared_at,
+            R.FORCES: integrators.address("engine_forces"), R.EVENTS: events, R.SHARED: self._shared_at,
             R.DAMPING_BAND: _damping_band(system), R.STATEFUL: int(self._stateful),
             R.WRENCH_FORCES: native.address("wrench_sweep") if wrenches else 0,
             R.MOTIONS: len(self.forces.driven), R.MOTION_RECORDS: self._motions.ctypes.data,
             R.WRENCH_PARTS: self._parts_at, R.SPARE_RATES: self._spare_at,
         }  # fmt: skip
         self._context = np.array([context.get(i, 0) for i in range(R.CONTEXT)], dtype=np.int64)
-
-    def _prepare_closures(self) -> None:
-        """Give the compiled code what it needs to meet the closures; see `integrators.projection`."""
-        s, geometry = self.system, self.system.geometry
-        context = {
-            R.CLOSURE_ROWS: s.rows, R.CLOSURE_SCRATCH: self._closures_at,
-            R.GEOMETRY_TOPO: geometry.topo.ctypes.data, R.GEOMETRY_CONST: geometry.const.ctypes.data,
-            R.GEOMETRY_WORK: self._geometry_at, R.VIOLATIONS: native.address("violations"),
-            R.ROW_RATES: native.address("row_rates"), R.CORRECTION_SWEEP: native.address("correction"),
-            R.PROJECTION: integrators.address("engine_projection"),
-        }  # fmt: skip
-        for place, value in context.items():
-            self._context[place] = value
 
     def _signal_records(self) -> np.ndarray:
         """The signals as `integrators.rates` reads them; their values lie behind each other."""
@@ -216,6 +254,7 @@ class Run:
             record = {
                 R.KIND: signal.kind, R.FUNCTION: signal.address, R.NUMBER: number,
                 R.VALUE: value_at, R.WIDTH: value.size, R.TABLE_DATA: table_at, R.ROWS: len(signal.table),
+                R.PLAN: 0 if signal.session is None else signal.session.plan.ctypes.data,
             }  # fmt: skip
             records.append([record[place] for place in range(R.SIGNAL)])
             value_at += value.nbytes
@@ -270,6 +309,18 @@ class Run:
         self._raise_failure()
         return rate
 
+    def projected(self, y: Array) -> Array:
+        """The state on the closures that is next to the state y = [q; v]; y itself if there is none."""
+        moved = np.ascontiguousarray(y[: len(self.state)]).copy()
+        at = self._context.ctypes.data, self._const.ctypes.data, moved.ctypes.data
+        found = _PROJECTION(int(self._context[R.PROJECTION]))(*at)
+        self._shared[R.GAP] = 0.0
+        return y if found < 0 else moved
+
+    def wrenches(self) -> dict[tuple, Array]:
+        """The external wrenches that were last evaluated."""
+        return dict(zip(self.forces.keys, self._values[1:]))
+
     def cost_of(self, method: Method) -> float:
         """What an evaluation costs in a method; the unit is the dynamics of one speed in an explicit method."""
         dynamics = IMPLICIT_COST[self.settings.engine] if method.implicit else 1.0
@@ -320,9 +371,9 @@ class Run:
                     value[:] = signal.at(self.origin, y[: s.nq], y[s.nq :])
                 self._raise_failure()
                 signal.refuse_not_finite(s, self.origin, value)
-        if self.forces.torque.kind == R.SAMPLED:  # the call above was its first sample
-            self.clock[R.SAMPLES] = 1.0
-            self.clock[R.NEXT_SAMPLE] = self.clock[R.SAMPLE]
+        session = self.forces.torque.session
+        if session is not None:  # the call above was its first sample
+            self.clock[R.NEXT_SAMPLE] = session.plan[R.P_NEXT]
         if self.forces.driven:
             self.rates(self.origin, y)  # this finds the forces of the driven joints
         if self.outputs.t.size and self.outputs.t[0] == 0.0:
@@ -371,6 +422,11 @@ class Run:
                 "The mechanism is locked there, or its lengths do not fit together; look at the result so far "
                 "(error.result)."
             )
+            if self.forces.driven:
+                advice = (
+                    f"The closures cannot follow the motion of {listed(self.forces.names)} there: change it, or drive fewer "
+                    "joints. The result so far is in error.result."
+                )
         else:
             what = f"after the next fixed step of {self.clock[R.STEP]:.2g} s"
             advice = 'Take a smaller step, or an adaptive method such as method="dop853".'

@@ -1,7 +1,7 @@
 """Section forces of which a beam has no modes: by the equilibrium of what is outboard of the section.
 
 The beam is cut there (`bodies.beam_cuts`), and inverse dynamics gives the force that keeps the cut closed in the motion
-at hand, with the inertia, the weight and the external forces of everything outboard.
+at hand, with the inertia, the weight and the external forces of everything outboard, those of closures among them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from limber.bodies.recipe import BeamRecipe
 from limber.bodies.section_forces import COMPONENTS, SectionForces
 from limber.bodies.stations import along_beam
 from limber.checks import Array
+from limber.dynamics.closure_loads import loads_in_motion
 from limber.errors import ModelWarning, warn
 
 if TYPE_CHECKING:
@@ -75,8 +76,15 @@ def _carried(
             (result.vdot, system.layout[body].v_modes),
         )
     )
-    external: Any = dict(result.external) or None
-    tau = dynamics.inverse_dynamics(opened, q, v, vdot, external=external)
+    tau = np.empty_like(v)
+    for closed, rows, part in result.parts():
+        external: Any = dict(part.external) or None
+        if closed.closures:
+            given = part.q, part.v, result.vdot[rows], part.tau
+            external = loads_in_motion(closed, *given, external)
+        tau[rows] = dynamics.inverse_dynamics(
+            opened, q[rows], v[rows], vdot[rows], external=external
+        )
     end = opened.layout[body].v_modes.stop
     return -tau[:, end - count : end].reshape(-1, x.size, len(components))
 

@@ -15,6 +15,8 @@ from limber.checks import Array, array, number, numbers, shown, takes
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.integrators.context import CALLED, CONSTANT, RUNAWAY, SAMPLED, TABLE
+from limber.registry import registered
+from limber.simulation.sampled import Called, Session
 from limber.simulation.table import Table, interpolated, joint_speeds
 
 #: void f(double t, const double *q, const double *v, double *out)
@@ -52,7 +54,7 @@ class Signal:
     kind: int = CONSTANT
     address: int = 0
     table: Array = field(default_factory=lambda: np.zeros((0, 0)))  # rows with slopes
-    sample: float = 0.0
+    session: Session | None = None  # of a sampled signal
     corners: Array = field(default_factory=lambda: np.empty(0))  # times at which it jumps or bends
     jumps: Array = field(default_factory=lambda: np.empty(0))  # the corners at which it may jump
     python: bool = False  # Python is called at every evaluation
@@ -81,7 +83,9 @@ class Signal:
             raise self.not_finite(system, t, int(np.flatnonzero(~np.isfinite(value))[0]))
 
 
-def torque_signal(system: System, torque: Any, failure: list[BaseException]) -> Signal:
+def torque_signal(
+    system: System, torque: Any, failure: list[BaseException], t0: float = 0.0
+) -> Signal:
     """The signal of the `torque` argument of `simulate`; `failure` gets the first error of its function."""
     nv = system.nv
     made = Signal("torque", np.zeros(nv), lambda i: f"v[{i}], {system.describe_v(i)}")
@@ -111,14 +115,23 @@ def torque_signal(system: System, torque: Any, failure: list[BaseException]) -> 
                 "of joints."
             )
         return _tabled(made, torque, spread)
+    if hasattr(torque, "command") and not hasattr(torque, "session"):
+        torque = registered("simulate.controller")(system, torque)
+    if hasattr(torque, "session"):
+        made.session = torque.session(system, t0)
+        made.kind = SAMPLED
+        _callable(system, made, made.session.sample, failure)
+        return made
     if _compiled(made, torque):
         return made
     if callable(torque):
         sample = getattr(torque, "sample_time", None)
-        _called(system, made, torque, spread, sizes, expected, failure)
+        called = _checked(system, made, torque, spread, sizes, expected)
         if sample is not None:
-            made.kind, made.python = SAMPLED, False
-            made.sample = number("torque.sample_time", sample, above=0.0)
+            made.kind = SAMPLED
+            made.session = Called(called, number("torque.sample_time", sample, above=0.0))
+            called = made.session.sample
+        _callable(system, made, called, failure)
         return made
     given = np.asarray(torque, dtype=object)
     size = len(joints) if given.shape == (len(joints),) else nv
@@ -145,7 +158,8 @@ def wrench_signal(system: System, key: Any, wrench: Any, failure: list[BaseExcep
             raise ArgumentTypeError(
                 f"{made.name}: a wrench has no sample_time; give a function (t, q, v), or a Table."
             )
-        _called(system, made, wrench, lambda value: value, (6,), expected, failure)
+        called = _checked(system, made, wrench, lambda value: value, (6,), expected)
+        _callable(system, made, called, failure)
         return made
     made.value = np.array(array(made.name, wrench, (6,), "A wrench is [moment, force]."))
     return made
@@ -171,10 +185,10 @@ def _broken(made: Signal, function: Any) -> None:
         made.corners = made.jumps = np.unique(array(f"{made.name}.breaks", breaks, ("k",)))
 
 
-def _called(
-    system: System, made: Signal, function: Any, spread, sizes, expected: str, failure: list
-) -> None:
-    """Make a signal of a Python function, whose results are checked: their size, and that they are finite."""
+def _checked(
+    system: System, made: Signal, function: Any, spread, sizes, expected: str
+) -> Callable[[float, Array, Array], Array]:
+    """A Python function for a signal, whose results are checked: their size, and that they are finite."""
     name = made.name
     takes(name, function, "t", "q", "v")
 
@@ -193,7 +207,13 @@ def _called(
 
     _broken(made, function)
     made.kind, made.python = CALLED, True
-    made.keep = SIGNATURE(callback(system, checked, failure, made.value.size))
+    return checked
+
+
+def _callable(system: System, made: Signal, function: Any, failure: list) -> None:
+    """Make it possible for the engine to call the Python function of a signal."""
+    made.python = made.kind == CALLED
+    made.keep = SIGNATURE(callback(system, function, failure, made.value.size))
     made.address = ctypes.cast(made.keep, ctypes.c_void_p).value or 0
 
 

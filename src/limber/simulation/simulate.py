@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, array, number, shown, unit_quaternion
-from limber.dynamics import kinetic_energy, potential_energy
+from limber.constraints.topology import Change
 from limber.dynamics.evaluate import check_system, node_pairs, quaternions
 from limber.dynamics.limits import warn_outside_limits
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
@@ -29,6 +29,7 @@ from limber.simulation.result import Result, Statistics
 from limber.simulation.run import Forces, Outputs, Run, Settings
 from limber.simulation.signals import Failures, torque_signal, wrench_signal
 from limber.simulation.stepping import advance_to
+from limber.simulation.topology import carried_out, changes_of, energy_of, refuse_impossible
 from limber.simulation.validity import refuse_indefinite, warn_outside_theory
 
 #: Output rows unless the caller says otherwise.
@@ -76,7 +77,8 @@ def simulate(
         acceleration): the coordinates of the joint in q, its speeds in v, and the rates of these; a function may have
         `breaks`, as for torque.  A compiled function writes these numbers one after the other to `out`.  The initial state
         of these joints is that of the motion; a q0 or v0 that differs from it is refused.  `Result.tau` has the whole
-        torque that the motion takes, whatever `torque` gives for these joints.
+        torque that the motion takes, whatever `torque` gives for these joints.  In a closed system all other joints follow,
+        and without v0 they do so from the start; a motion that closures cannot follow is an error.
     t_eval, every : the output times, or the interval between them (the last output is at t_end in any case); by default
         501 times.
     rtol, atol : tolerances of the adaptive methods on every element of q and v, per step.
@@ -86,7 +88,8 @@ def simulate(
         SciPy, and "cvode" and "ida" of SUNDIALS, which call Python at every evaluation; "ida" uses inverse dynamics
         alone, all others forward dynamics.
     step, max_step : the first step (of rk4, every step), and the longest one.
-    events : see `Event`.  Those at the same time happen in the order of the list.
+    events : see `Event`.  Those at the same time happen in the order of the list.  Their actions may change the topology:
+        `Result.topology` and `Result.changes` tell what was active when.
     engine : "general", or "generated": C code of this system (`compile`), several times as fast.
     progress : whether to show a progress bar; by default in a terminal, for runs of more than a second.
     save : an HDF5 file for the result.  Rows are written as the run goes on, to a file of that name with ".part"
@@ -128,7 +131,7 @@ def simulate(
     if progress is not None and not isinstance(progress, bool):
         raise ArgumentTypeError(f"progress must be True, False or None, got {shown(progress)}.")
     listed = _events(events)
-    forces = _forces(system, torque, external, motion)
+    forces = _forces(system, torque, external, motion, start)
     start_on(forces.driven, system, start, q, v, (q0 is not None, v0 is not None))
     refuse_unsteady(forces.driven, system, start, end, q)
     warn_outside_limits(
@@ -138,8 +141,9 @@ def simulate(
         "stops push back from the start. Give q0 within the limits.",
     )
     start_name = "the neutral configuration" if q0 is None else "q0"
-    q, v = closed_state(system, q, v, start_name, "q0, v0")
-    warn_of_redundancy(system, q)
+    following = v0 is None and len(forces.driven) > 0
+    q, v = closed_state(system, q, v, start_name, "q0, v0", forces.names, following)
+    warn_of_redundancy(system, q, forces.numbers)
     if peer:
         if listed or save is not None:
             raise ArgumentValueError(
@@ -161,6 +165,10 @@ def simulate(
             )
     if not isinstance(engine, str) or engine not in ("general", "generated"):
         raise ArgumentValueError(f'engine={shown(engine)} must be "general" or "generated".')
+    actions = [e.action for e in listed]
+    refuse_impossible(system, actions)
+    if any(changes_of(action) for action in actions):
+        _refuse_changes(engine, forces)
     n, width = system.nq + system.nv + R.FLOWS, system.nv + 6 * len(forces.keys)
     outputs = Outputs(times, np.empty((len(times), n)), np.empty((len(times), width)))
     run = Run(
@@ -188,10 +196,12 @@ def _methods(method: Any) -> tuple[Method, ...]:
     return tuple(method_named(name) for name in names)
 
 
-def _forces(system: System, torque: Any, external: Any, motion: Any = None) -> Forces:
+def _forces(
+    system: System, torque: Any, external: Any, motion: Any = None, t0: float = 0.0
+) -> Forces:
     """The torque, the wrenches and the motions in the form that `Run` takes."""
     failure = Failures()
-    made = torque_signal(system, torque, failure)
+    made = torque_signal(system, torque, failure, t0)
     nodes = node_pairs(system, system.dynamics, external)
     keys = list(external or ())
     wrenches = [wrench_signal(system, key, external[key], failure) for key in keys]
@@ -276,8 +286,9 @@ def _integrate_through_events(
             again = which is not None and repetitions.endless(which, run.t, crossings.pace)
             if again or (which is not None and crossings.too_soon(which)):
                 raise endless(happened)
+            closed = run.system
             asked = _acted(run, event)
-            crossings.acted(which, run.t, run.state)
+            crossings.acted(which, run.t, run.state, run.system is not closed)
             if stop is None and (asked or event.terminal):
                 stop = event.name
         if stop is not None:
@@ -291,8 +302,7 @@ def _with_last(result: Result, run: Run) -> Result:
     if len(result) and result.t[-1] >= run.t:
         result = result[:-1]
     s = result.system
-    if run.forces.torque.kind != R.SAMPLED or run.forces.driven:
-        run.rates(run.t, run.state)  # this evaluates the forces at the event
+    run.rates(run.t, run.state)  # this evaluates the forces at the event
     y, forces = run.y.copy()[None], run.force_row.copy()[None]
     last = Result.of_rows(
         s,
@@ -304,6 +314,9 @@ def _with_last(result: Result, run: Run) -> Result:
         result.statistics,
         result.message,
         run.forces.names,
+        result.signals,
+        result.changes,
+        np.array([len(result.changes)]),
     )
     return result.followed_by(last)
 
@@ -312,15 +325,11 @@ def _result(run: Run, happened, began: float, message: str) -> Result:
     rows, out = int(run.clock[R.OUTPUT]), run.outputs
     steps, rejected, evaluations = (int(run.clock[i]) for i in (R.STEPS, R.REJECTED, R.EVALUATIONS))
     statistics = Statistics(steps, rejected, evaluations, time.perf_counter() - began)
+    stage = np.searchsorted(run.change_rows, np.arange(rows), side="right")
     return Result.of_rows(
-        run.system, run.origin + out.t[:rows], out.y[:rows], out.forces[:rows], run.forces.keys,
-        tuple(happened), statistics, message, run.forces.names,
+        run.first_system, run.origin + out.t[:rows], out.y[:rows], out.forces[:rows], run.forces.keys,
+        tuple(happened), statistics, message, run.forces.names, run.forces.samples, tuple(run.changes), stage,
     )  # fmt: skip
-
-
-def _energy(system: System, y: Array) -> float:
-    q, v = y[: system.nq], y[system.nq :]
-    return float(kinetic_energy(system, q, v) + potential_energy(system, q))
 
 
 def _acted(run: Run, event: Event) -> bool:
@@ -329,10 +338,12 @@ def _acted(run: Run, event: Event) -> bool:
     if event.action is None:
         return False
     what = f"the action of event {event.name!r}"
+    if (changes := changes_of(event.action)) is not None:
+        return _changed(run, changes, event)
     q, v = y[: s.nq].copy(), y[s.nq :].copy()
     q.flags.writeable = v.flags.writeable = False
     try:
-        answer = event.action(run.t, q, v)
+        answer = event.action(run.t, q, v)  # type: ignore[operator]
     except ValueError as error:
         if "read-only" not in str(error):
             raise
@@ -343,23 +354,62 @@ def _acted(run: Run, event: Event) -> bool:
         return False
     if isinstance(answer, str) and answer == "stop":
         return True
+    if (changes := changes_of(answer)) is not None:
+        return _changed(run, changes, event)
     if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-        raise ArgumentTypeError(f'{what} must return None, "stop" or (q, v), got {shown(answer)}.')
+        raise ArgumentTypeError(
+            f'{what} must return None, "stop" or (q, v), or a change of topology such as lb.attach(...), got {shown(answer)}.'
+        )
     q, v = answer
-    before = _energy(s, y)
+    before = energy_of(s, y[: s.nq], y[s.nq :])
     q, v = _coordinates(s, f"q of {what}", q), _speeds(s, f"v of {what}", v)
-    changed = np.concatenate(closed_state(s, q, v, f"the state that {what} returns", "q, v"))
     for joint in run.forces.driven:
-        for part in (joint.q, slice(s.nq + joint.v.start, s.nq + joint.v.stop)):
-            if not np.allclose(changed[part], y[part], rtol=AGREES, atol=AGREES):
+        for new, old, part in ((q, y[: s.nq], joint.q), (v, y[s.nq :], joint.v)):
+            if not np.allclose(new[part], old[part], rtol=AGREES, atol=AGREES):
                 raise ArgumentValueError(
                     f"{what} changes the joint of body {joint.body!r}, whose motion is prescribed: leave its part of q and "
                     "v as it is."
                 )
-            changed[part] = y[part]
-    y[:] = changed
-    run.y[len(y) + R.ACTION_WORK] += _energy(s, y) - before
+            new[part] = old[part]
+    returned = f"the state that {what} returns"
+    y[:] = np.concatenate(closed_state(s, q, v, returned, "q, v", run.forces.names))
+    run.y[len(y) + R.ACTION_WORK] += energy_of(s, y[: s.nq], y[s.nq :]) - before
     return False
+
+
+def _changed(run: Run, changes: Sequence[Change], event: Event) -> bool:
+    """Carry out changes of topology, one after the other; they never ask to stop the run."""
+    _refuse_changes(run.settings.engine, run.forces)
+    for change in changes:
+        s, y = run.system, run.state
+        done = carried_out(change, s, y[: s.nq], y[s.nq :], run.known, run.t, event.name)
+        y[: s.nq], y[s.nq :] = done.q_after, done.v_after
+        if done.system is not s:
+            run.reclose(done.system)
+            if done.wrenches:
+                warn_of_redundancy(
+                    done.system,
+                    done.q_after,
+                    run.forces.numbers,
+                    f"after {done.kind} {done.name!r}",
+                )
+        run.changes.append(done)
+        run.change_rows.append(int(run.clock[R.OUTPUT]))
+    return False
+
+
+def _refuse_changes(engine: str, forces: Forces) -> None:
+    """Refuse changes of topology in a run that cannot take them."""
+    if engine == "generated":
+        raise ArgumentValueError(
+            'engine="generated" has code for one set of closures, so events cannot change the topology: every change would '
+            'wait for a compiler. Take engine="general".'
+        )
+    if forces.driven:
+        raise ArgumentValueError(
+            f"events cannot change the topology while joints move as prescribed ({', '.join(map(repr, forces.names))}): an "
+            "impulse would change their speeds. Move them by torques, or leave out `motion`."
+        )
 
 
 def _coordinates(system: System, name: str, given) -> Array:

@@ -13,19 +13,22 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.closure_loads import loads_in_motion
 from limber.dynamics.evaluate import evaluated
-from limber.dynamics.loads import LOADED, described_load, loaded_structures
+from limber.dynamics.loads import LOADED, loaded_structures
 from limber.dynamics.theory import (
     ROTATION,
     SPIN,
-    described,
+    Outside,
+    loaded,
     lowest_frequency,
     plain_beams,
+    pulled,
     spread,
     spun,
     stretching_spin,
+    tell,
     turned,
 )
-from limber.errors import SimulationError, TheoryWarning, warn
+from limber.errors import SimulationError
 from limber.integrators.context import RUNAWAY
 from limber.simulation.result import Result
 
@@ -105,7 +108,7 @@ def _followed_by(error: SimulationError, text: str, result: Result) -> Simulatio
 
 
 def warn_outside_theory(result: Result) -> None:
-    """Warn, once for each body, if its deformation or its spin is beyond small-deformation theory.
+    """Warn, once for each body, if its loads, spin or deformation are beyond small-deformation theory.
 
     The cost is O(bodies) for each of a few rows.
     """
@@ -121,11 +124,11 @@ def warn_outside_theory(result: Result) -> None:
     largest, fastest = (np.maximum(x.max(axis=0), -x.min(axis=0)) for x in (q, v))
     if not max(largest.max(), fastest.max()) < RUNAWAY:
         return  # the error of a motion that diverged says so
-    told: dict[Any, str] = {}
+    told: dict[str, Outside] = {}
     speeds = np.einsum("ij,ij->i", v, v)
     rows = np.array([*range(0, len(t), -(-len(t) // SPIN_ROWS)), int(speeds.argmax())])
-    for name, text in _loaded(result[rows_seen], rows):
-        told[limits.names.index(name)] = text
+    for found in _loaded(result[rows_seen], rows):
+        told[found.body] = found
     if limits.turning @ fastest > SPIN * limits.lowest.min():
         spins, _, _ = evaluated(s, "motions", (q[rows], v[rows], np.zeros_like(v[rows])))
         for body, (k, root) in enumerate(zip(limits.numbers, limits.spread)):
@@ -134,34 +137,34 @@ def warn_outside_theory(result: Result) -> None:
             if stretching[row] > SPIN * limits.lowest[body]:
                 when = f" at t = {t[rows][row]:.6g} s"
                 speed, part = float(np.linalg.norm(spins[row, k])), float(stretching[row])
-                told[body] = spun(limits.names[body], speed, part, limits.lowest[body], when)
+                name = limits.names[body]
+                told[name] = spun(name, speed, part, limits.lowest[body], when)
     for i in np.flatnonzero(limits.turned(largest) > ROTATION):
-        when_each = [f" at t = {x:.6g} s" for x in t]
-        told[i] = turned(s, limits.names[i], q, when_each) or told.get(i, "")
-    for i in sorted(told):
-        if told[i]:
-            warn(told[i], TheoryWarning)
+        bent = turned(s, limits.names[i], q, [f" at t = {x:.6g} s" for x in t])
+        if bent is not None:
+            told[bent.body] = bent
+    tell(told[name] for name in limits.names if name in told)
 
 
-def _loaded(result: Result, rows: Array) -> Iterator[tuple[str, str]]:
-    """The plain beams and reduced structures with large loads in some of these rows, and the warnings about them."""
+def _loaded(result: Result, rows: Array) -> Iterator[Outside]:
+    """The plain beams and reduced structures with large loads in some of these rows."""
     s = result.system
     beams = plain_beams(s)
     structures = any(body.load_stiffness is not None for body in s.bodies.values())
     if not (beams.names or structures) or not len(rows):
         return
-    seen = result.rows(rows)
-    given = (seen.q, seen.v, seen.vdot)
-    external: Any = dict(seen.external) or None
-    if s.closures:
-        external = loads_in_motion(s, *given, seen.tau, external)
-    for found in loaded_structures(s, *given, external):
-        yield found.name, described_load(found, f" at t = {seen.t[found.row]:.6g} s")
-    if not beams.names:
-        return
-    _, wrenches = evaluated(s, "carried_wrenches", given, external=external)
-    loads = beams.loads(wrenches)
-    for i in np.flatnonzero(np.abs(loads).max(axis=0) > LOADED * beams.critical):
-        row = int(np.argmax(np.abs(loads[:, i])))
-        when = f" at t = {seen.t[row]:.6g} s"
-        yield beams.names[i], described(beams.names[i], loads[row, i], beams.critical[i], when)
+    for system, _, seen in result.rows(rows).parts():
+        given = (seen.q, seen.v, seen.vdot)
+        external: Any = dict(seen.external) or None
+        if system.closures:
+            external = loads_in_motion(system, *given, seen.tau, external)
+        for found in loaded_structures(system, *given, external):
+            yield loaded(found, f" at t = {seen.t[found.row]:.6g} s")
+        if not beams.names:
+            continue
+        _, wrenches = evaluated(system, "carried_wrenches", given, external=external)
+        loads = beams.loads(wrenches)
+        for i in np.flatnonzero(np.abs(loads).max(axis=0) > LOADED * beams.critical):
+            row = int(np.argmax(np.abs(loads[:, i])))
+            when = f" at t = {seen.t[row]:.6g} s"
+            yield pulled(beams.names[i], loads[row, i], beams.critical[i], when)

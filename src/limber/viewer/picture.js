@@ -68,7 +68,7 @@ class Painter {
     });
     const places = this.scene.at(time, scale);
     places.forEach((place, k) => this.body(picture, place, k, theme));
-    for (const path of this.scene.closures(places)) this.closure(picture, path, theme);
+    for (const path of this.scene.closures(places, time)) this.closure(picture, path, theme);
     if (trail) {
       const shade = theme.ink.map((x, i) => 0.45 * x + 0.55 * theme.background[i]);
       for (let i = 1; i < trail.length && trail[i].t <= time; i++)

@@ -201,5 +201,5 @@ window.limberReport = {
   },
   // the ends of the ribs of a body, [[[x, y, z], [x, y, z]], ...]
   ribs: (body, t, scale = 1) => player.scene.at(t, scale)[body].ribs,
-  closures: (t, scale = 1) => player.scene.closures(player.scene.frames(t, scale)),
+  closures: (t, scale = 1) => player.scene.closures(player.scene.frames(t, scale), t),
 };

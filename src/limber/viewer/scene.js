@@ -151,9 +151,11 @@ class Scene {
     return placedBodies;
   }
 
-  // Of every cut joint: the node that carries its end a, the origins of its frames a and b, the node that carries b.
-  closures(places) {
-    return this.data.closures.map(({ ends }) => {
+  // Of every closure that is active at a time: the node that carries its end a, the origins of its frames a and b, the node
+  // that carries b.
+  closures(places, t) {
+    const now = ([start, end]) => start <= t && (end === null || t < end);
+    return this.data.closures.filter(({ active }) => active.some(now)).map(({ ends }) => {
       const [a, b] = ends.map(({ body, node, offset }) => {
         if (body < 0) return { node: offset, frame: offset };
         const { R, p } = nodeFrame(places[body], node);

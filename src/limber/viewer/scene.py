@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from limber.assembly.closures import Closure, End
+from limber.assembly.closures import End
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.bodies.shapes import Shapes
 from limber.checks import Array
+from limber.drawing.closures import drawn_ends, ever_closed
 from limber.drawing.colours import colour
-from limber.drawing.geometry import carried, geometry, joint_axis, joint_motion
+from limber.drawing.geometry import carried, joint_axis, joint_motion, result_geometry
 from limber.drawing.skeleton import Skeleton, closure_nodes, skeletons
 from limber.simulation.result import Result
 
@@ -36,12 +37,12 @@ NEGLIGIBLE = 1e-7
 
 def scene(result: Result, trail: tuple[str, int], scale: float = 1.0) -> dict[str, Any]:
     """Everything the animation shows, as JSON can hold it."""
-    s = result.system
+    s, active = ever_closed(result)
     rows = frames(len(result), 4 * sum(7 + b.modes for b in s.bodies.values()))
     q, t = result.q[rows], result.t[rows]
     drawn = skeletons(s, TRIANGLES)
     motion = np.concatenate([_motion(s, item, q) for item in s.attachments.values()], axis=1)
-    low, high = geometry(s, q, scale).bounds()
+    low, high = result_geometry(result.rows(rows), scale).bounds()
     names = list(s.layout)
     return {
         "name": s.name,
@@ -50,16 +51,27 @@ def scene(result: Result, trail: tuple[str, int], scale: float = 1.0) -> dict[st
         "start": float(t[0]),
         "motion": encoded(motion),
         "bodies": [_body(s, item, drawn[item.name], names) for item in s.attachments.values()],
-        "closures": [
-            {"name": c.name, "ends": [_end(c.a, names), _end(c.b, names)]}
-            for c in s.closures.values()
-            if isinstance(c, Closure)
-        ],
+        "closures": _closures(s, active, result, names),
         "trail": {"body": names.index(trail[0]), "point": _nearest(s, drawn[trail[0]], trail[1])},
         "events": [{"t": e.t, "name": e.name} for e in result.events if t[0] <= e.t <= t[-1]],
         "low": low.tolist(),
         "high": high.tolist(),
     }
+
+
+def _closures(s: System, active: Any, result: Result, names: list[str]) -> list[dict[str, Any]]:
+    """The ends of closures, and the times after the start between which each is active; null is the end of the run."""
+    order, start = list(s.closures), float(result.t[0])
+    changes = [change.t - start for change in result.changes]
+    spans = list(zip([0.0, *changes], [*changes, None]))
+    return [
+        {
+            "name": name,
+            "ends": [_end(end, names) for end in ends],
+            "active": [span for span, on in zip(spans, active[:, order.index(name)]) if on],
+        }
+        for name, ends in drawn_ends(s).items()
+    ]
 
 
 def _end(end: End, names: list[str]) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from limber.version import __version__
 Rows = list[tuple[str, ...]]
 #: At most so many closures are named.
 LISTED = 12
+#: At most so many changes of topology are listed.
+CHANGES = 50
 _UNITS = {C.ANGLE: ("rad", "rad/s", "N m"), C.DISPLACEMENT: ("m", "m/s", "N")}
 
 
@@ -35,7 +37,23 @@ def tables(result: Result, nodes: dict[str, int]) -> str:
     if result.events:
         happened: Rows = [(f"{e.t:.6g} s", e.name or "(no name)") for e in result.events[:50]]
         parts.append(pair_table("Events", happened))
+    if result.changes:
+        parts.append(pair_table("Changes of topology", changes(result)))
     return "\n".join(p for p in parts if p)
+
+
+def changes(result: Result) -> Rows:
+    """What was attached, released, locked and unlocked, with the impulses, and what was active between."""
+    done = [str(change).split(": ", 1) for change in result.changes[:CHANGES]]
+    rows: Rows = [(when, what) for when, what in done]
+    if len(result.changes) > CHANGES:
+        rows.append(("", f"and {len(result.changes) - CHANGES} more"))
+    for interval in result.topology[:CHANGES]:
+        active = ", ".join(interval.closures[:LISTED]) or "no closures"
+        more = len(interval.closures) - LISTED
+        text = active + (f" and {more} more" if more > 0 else "")
+        rows.append((f"{interval.start:.6g} to {interval.end:.6g} s", f"active: {text}"))
+    return rows
 
 
 def run(result: Result) -> Rows:
@@ -137,6 +155,7 @@ def energies(result: Result) -> Rows:
             ("work of external forces", audit.external),
             ("dissipation", audit.dissipation),
             ("actions of events", audit.actions),
+            ("impacts", audit.impacts),
             ("residual", audit.residual),
         ):
             if name in ("work of torques", "dissipation", "residual") or np.any(x):

@@ -1,0 +1,280 @@
+r"""Flexible bodies with other numbers and the same mode shapes.
+
+A variation multiplies the density and the stiffnesses of a body by factors.  The shapes, and with them the meaning of the
+modal coordinates, stay those of the nominal body, and the modal matrices follow exactly:
+
+    inertias     mu times those of the nominal body: its mass, its moments, and all of its modal integrals
+    stiffness    s sum_i f_i K_i,  K_i the part of K that the stiffness i of a beam makes (`beam_parts`)
+    damping      a matrix is kept; a beam made with damping ratios zeta keeps these, D_rr = 2 zeta_r sqrt(K_rr mu_r)
+
+A factor on all stiffnesses or on all masses changes no mode shape of any structure.  That of one stiffness changes none
+of a uniform beam without shear deformation either, whose planes, torsion and stretch do not depend on each other.  So the
+varied body is the one that would be made anew with these numbers, but for the normalization of its modes: a new beam has
+modal masses of one, and this one has mu.  Shapes of other bodies would change, and those that are kept are an approximation
+(of second order in the change for frequencies).
+
+Numbers may be of any scalar type whose elements have a method `sqrt`, or floats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from limber.bodies.base import Quantity
+from limber.bodies.recipe import damping_matrix
+from limber.checks import Array, array, number, repeated, suggestion
+from limber.errors import ArgumentValueError
+
+if TYPE_CHECKING:
+    from limber.bodies.flexible import FlexibleBody
+
+#: Parameters that stand for others, and the others.
+PAIRS = {"EI": ("EIy", "EIz"), "GA": ("GAy", "GAz")}
+#: Parameters of which one tells what another one does, too.
+SAME = {"mass_scale": "mass", "stiffness_scale": "stiffness", "damping_scale": "damping", "damping_ratio": "damping", **{part: pair for pair, parts in PAIRS.items() for part in parts}}  # fmt: skip
+_UNITS = {"EI": "N m^2", "GJ": "N m^2", "EA": "N", "GA": "N"}
+
+
+@dataclass(frozen=True, eq=False)
+class Variation:
+    """What differs from the nominal body.
+
+    factors : of "mass", of the stiffnesses of a beam by name, and of "stiffness" and "damping" as a whole.
+    ratios : damping ratios of a beam, or None for those that it was made with.
+    stiffness, damping : matrices in place of those of the nominal body, or None.
+    """
+
+    factors: Mapping[str, Any]
+    ratios: Array | None = None
+    stiffness: Array | None = None
+    damping: Array | None = None
+
+    def factor(self, name: str) -> Any:
+        """One of the factors."""
+        return self.factors.get(name, 1.0)
+
+
+NONE = Variation({})
+
+
+def quantities(body: FlexibleBody) -> dict[str, Quantity]:
+    """The parameters of a flexible body with their values."""
+    nominal, variation = body.nominal, body.variation
+    f = variation.factor
+    found = {
+        "mass": Quantity(np.array(body.mass), ", kg; its density changes, all inertias with it"),
+        "mass_scale": Quantity(np.array(f("mass")), ": mass over nominal mass"),
+    }
+    if not body.modes:
+        return found
+    found |= {
+        "stiffness": Quantity(np.array(body.stiffness), ": modal stiffness K"),
+        "stiffness_scale": Quantity(np.array(f("stiffness")), ": stiffness over nominal stiffness"),
+        "damping": Quantity(np.array(body.damping), ": modal damping D"),
+        "damping_scale": Quantity(np.array(f("damping")), ": damping over nominal damping"),
+    }
+    if variation.stiffness is None:
+        values = {name: f(name) * part.root for name, part in nominal.beam_parts.items()}
+        for name, value in values.items():
+            found[name] = Quantity(np.array(value), f", {_UNITS[name.rstrip('yz')]}, at the root")
+        for pair, parts in PAIRS.items():
+            both = np.array([values[name] for name in parts if name in values])
+            if both.size:
+                words = f", {_UNITS[pair]}: {' and '.join(x for x in parts if x in values)}, at the root"
+                found[pair] = _one_or_all(both, words)
+    ratios = _ratios(nominal, variation)
+    if ratios is not None:
+        found["damping_ratio"] = _one_or_all(ratios, " of its modes")
+    return found
+
+
+def _one_or_all(values: Array, meaning: str) -> Quantity:
+    """A quantity of equal numbers, for which one stands, or of several."""
+    same = bool((values == values[0]).all())
+    return Quantity(np.array(values[0]) if same else values, meaning, values.shape)
+
+
+def _ratios(nominal: FlexibleBody, variation: Variation) -> Array | None:
+    """The damping ratios of a beam that has them, (m,)."""
+    if variation.damping is not None or nominal.recipe is None:
+        return None
+    if variation.ratios is not None:
+        return variation.ratios
+    own = np.array(nominal.recipe.damping)
+    return own if own.ndim == 1 else None
+
+
+def varied_by(body: FlexibleBody, given: Mapping[str, Any]) -> Variation:
+    """The variation of a body with further parameters, whose numbers are of any scalar type: arrays, or flat lists."""
+    old = body.variation
+    for name in given:
+        other = "stiffness" if name in body.nominal.stiffness_parameters else SAME.get(name)
+        both = {other, SAME.get(name)} & given.keys()
+        if both:
+            raise ArgumentValueError(
+                f"{both.pop()} and {name} are both given, and one of them tells it all: leave the other one out."
+            )
+    factors = dict(old.factors)
+    stiffness, damping, ratios = old.stiffness, old.damping, old.ratios
+    for name, value in given.items():
+        flat = np.ravel(_objects(value))
+        if name == "mass":
+            factors["mass"] = flat[0] / body.nominal.mass
+        elif name in ("mass_scale", "stiffness_scale", "damping_scale"):
+            factors[name.removesuffix("_scale")] = flat[0]
+        elif name == "stiffness":
+            stiffness = flat.reshape(body.modes, -1)
+            factors = {k: x for k, x in factors.items() if k == "mass"}
+            damping, ratios = (body.damping if damping is None else damping), None
+        elif name == "damping":
+            damping, ratios = flat.reshape(body.modes, -1), None
+            factors.pop("damping", None)
+        elif name == "damping_ratio" and _ratios(body.nominal, old) is not None:
+            ratios = flat if flat.size == body.modes else np.repeat(flat, body.modes)
+        elif stiffness is None and name in body.nominal.stiffness_parameters:
+            parts = body.nominal.stiffness_parameters[name]
+            values = flat if flat.size == len(parts) else np.repeat(flat, len(parts))
+            for (part, root), x in zip(parts.items(), values):
+                factors[part] = x / root
+        else:
+            raise ArgumentValueError(_unknown(body, name))
+    return Variation(factors, ratios, stiffness, damping)
+
+
+def _unknown(body: FlexibleBody, name: str) -> str:
+    """The message about a parameter that a body does not have."""
+    names = quantities(body)
+    return f"{name} is no parameter of it; it has {', '.join(names)}.{suggestion(name, names)}"
+
+
+def stiffness_parameters(nominal: FlexibleBody) -> dict[str, dict[str, float]]:
+    """The parameters of a beam that are stiffnesses: those that each of them changes, with their nominal values."""
+    roots = {name: part.root for name, part in nominal.beam_parts.items()}
+    found = {name: {name: root} for name, root in roots.items()}
+    for pair, parts in PAIRS.items():
+        there = {name: roots[name] for name in parts if name in roots}
+        if there:
+            found[pair] = there
+    return found
+
+
+def _objects(value: Any) -> np.ndarray:
+    """Numbers of any scalar type as an array of floats or of objects."""
+    if isinstance(value, np.ndarray):
+        return value
+    plain = isinstance(value, float | int) or all(isinstance(x, float | int) for x in value)
+    return np.array(value, dtype=float if plain else object)
+
+
+def matrices(nominal: FlexibleBody, variation: Variation) -> tuple[np.ndarray, np.ndarray]:
+    """Stiffness and damping (m, m) of a body in the scalar type of its variation."""
+    f = variation.factor
+    K: np.ndarray = nominal.stiffness if variation.stiffness is None else variation.stiffness
+    if variation.factors.keys() - {"mass", "damping", "stiffness"}:
+        parts = nominal.beam_parts.items()
+        K = sum((part.stiffness * _zero_dimensional(f(name)) for name, part in parts), np.zeros(()))
+    if "stiffness" in variation.factors:
+        K = K * _zero_dimensional(f("stiffness"))
+    D: np.ndarray = nominal.damping if variation.damping is None else variation.damping
+    ratios = _ratios(nominal, variation)
+    if ratios is not None and (variation.factors or variation.ratios is not None):
+        return K, _by_ratios(nominal, ratios * _zero_dimensional(f("damping")), K, f("mass"))
+    if "damping" in variation.factors:
+        D = D * _zero_dimensional(f("damping"))
+    return K, D
+
+
+def _zero_dimensional(x: Any) -> np.ndarray:
+    """A number of any scalar type as an array, so that arrays leave products to its elements."""
+    made = np.empty((), float if isinstance(x, float | int) else object)
+    made[()] = x
+    return made
+
+
+def _by_ratios(nominal: FlexibleBody, ratios: Array, K: np.ndarray, mass: Any) -> np.ndarray:
+    """D of damping ratios (m,).
+
+    The modal mass of a beam made with a load is one with the load, which does not become heavier with the beam.
+    """
+    if K.dtype == float and ratios.dtype == float and isinstance(mass, float):
+        return np.diag(2.0 * ratios * np.sqrt(K.diagonal() * (1.0 + (mass - 1.0) * nominal.modal_mass.diagonal())))  # fmt: skip
+    modal = [(mass - 1.0) * g + 1.0 for g in nominal.modal_mass.diagonal().tolist()]
+    found = [
+        2.0 * zeta * _root(k * mu) if not isinstance(zeta, float) or zeta else 0.0
+        for zeta, k, mu in zip(ratios.tolist(), np.diag(K).tolist(), modal)
+    ]
+    D = np.zeros(K.shape, dtype=float if all(isinstance(x, float) for x in found) else object)
+    D[np.diag_indices(len(found))] = found
+    return D
+
+
+def _root(x: Any) -> Any:
+    """The square root of a number of any scalar type."""
+    return math.sqrt(x) if isinstance(x, float) else x.sqrt()
+
+
+def checked(body: FlexibleBody, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of parameters, checked: masses and stiffnesses greater than zero, scales and ratios not less."""
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in ("stiffness", "damping"):
+            found[name] = array(name, value, (body.modes, body.modes))
+        elif name == "damping_ratio":
+            found[name] = repeated(name, value, body.modes, "One damping ratio, or one per mode.")
+        elif name in PAIRS:
+            there = body.nominal.stiffness_parameters.get(name, {})
+            found[name] = repeated(name, value, max(len(there), 1), f"One number, or {', '.join(there)}.")  # fmt: skip
+        else:
+            found[name] = number(name, value)
+        smallest = None if name in ("stiffness", "damping") else np.min(found[name])
+        above = name not in ("damping_scale", "stiffness_scale", "damping_ratio")
+        if smallest is not None and (smallest < 0.0 or (above and smallest == 0.0)):
+            must = "greater than 0" if above else "at least 0"
+            raise ArgumentValueError(f"{name} must be {must}, got {smallest:g}.")
+    return found
+
+
+def varied(nominal: FlexibleBody, variation: Variation) -> FlexibleBody:
+    """The nominal body with a variation of floats."""
+    from limber.bodies.flexible import modal_matrices  # noqa: PLC0415 (it is above this module)
+
+    K, D = matrices(nominal, variation)
+    if variation.stiffness is not None or variation.damping is not None:
+        K, D = modal_matrices(K, D, nominal.modes)
+    mu = variation.factor("mass")
+    carrier, loads = nominal.carrier, nominal.load_stiffness
+    if mu != 1.0:
+        carrier = carrier.scaled(mu)
+        loads = None if loads is None else loads.scaled(mu)
+    recipe, recovery = nominal.recipe, nominal.recovery
+    if variation.stiffness is not None:  # nobody knows the section forces of such a body
+        recipe = None
+        recovery = None if recovery is None else replace(recovery, forces=None, beam=None)
+    else:
+        factors = tuple(
+            (name, x) for name, x in variation.factors.items() if name != "damping" and x != 1.0
+        )
+        if recipe is not None:
+            recipe = replace(
+                recipe, damping=_damping_recipe(nominal, variation, D), factors=factors
+            )
+        if recovery is not None and recovery.forces is not None:
+            recovery = recovery.scaled(factors)
+    K.setflags(write=False)
+    D.setflags(write=False)
+    return nominal.with_numbers(
+        variation, carrier=carrier, stiffness=K, damping=D, recipe=recipe, recovery=recovery, load_stiffness=loads,
+    )  # fmt: skip
+
+
+def _damping_recipe(nominal: FlexibleBody, variation: Variation, D: Array) -> Any:
+    """The damping of a beam as its recipe has it."""
+    ratios = _ratios(nominal, variation)
+    if ratios is None:
+        return damping_matrix(D)
+    return tuple((ratios * variation.factor("damping")).tolist())

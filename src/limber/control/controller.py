@@ -1,0 +1,150 @@
+"""What a controller is, and what it is given at every sample.
+
+A controller is any object with
+
+    sample_time               s
+    start(t, measured)        called once, at the first sample; forget what was before
+    command(t, measured)      called at every sample, the first one too: the command from now on
+
+The command is an array: without actuators the generalized forces (nv,), or those of the joints alone; with actuators one
+number for each of their channels, in the order of the list.  `Controller` is a base with the rest filled in, which is
+optional for other objects:
+
+    prepare(loop)             called when the loop is made: find the places in q and v, check that what is needed is measured
+    safe_command(t, measured) the command of a safe stop; zeros unless there is one
+    outputs()                 {name: numbers} to be recorded at every sample
+    linear()                  the controller as a discrete linear model, see `DiscreteLinear`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.checks import Array, number, shown, suggestion
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+if TYPE_CHECKING:
+    from limber.control.loop import Loop
+
+
+class Measured:
+    """What is known at a sample: the last reading of every sensor that has arrived, by its name.
+
+    t : the time of the sample, s.
+    q, v : the state, in the layout of the system.  Without sensors it is exact.  With sensors, joints that an encoder or a
+        tachometer reads have their last readings here, and all else is nan.
+    applied : the last command as the actuators could follow it, for controllers that must know of saturation; None
+        before the first one.
+
+    `measured["gyro"]` is the last reading of that sensor, nan before the first one has arrived, and
+    `measured.taken("gyro")` the time at which it was taken.  Readings are not to be written to.
+    """
+
+    __slots__ = ("_readings", "_taken", "applied", "q", "t", "v")
+
+    def __init__(
+        self,
+        t: float,
+        q: Array,
+        v: Array,
+        readings: Mapping[str, Array] | None = None,
+        taken: Mapping[str, float] | None = None,
+        applied: Array | None = None,
+    ):
+        self.t, self.q, self.v, self.applied = t, q, v, applied
+        self._readings = {} if readings is None else readings
+        self._taken = {} if taken is None else taken
+
+    def __getitem__(self, sensor: str) -> Array:
+        try:
+            return self._readings[sensor]
+        except KeyError:
+            raise self._unknown(sensor) from None
+
+    def __contains__(self, sensor: object) -> bool:
+        return sensor in self._readings
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the sensors."""
+        return tuple(self._readings)
+
+    def taken(self, sensor: str) -> float:
+        """The time at which the last reading of a sensor was taken, s; -inf before the first one."""
+        if sensor not in self._readings:
+            raise self._unknown(sensor)
+        return self._taken.get(sensor, -np.inf)
+
+    def _unknown(self, sensor: Any) -> ArgumentValueError:
+        known = ", ".join(map(repr, self._readings)) or "none"
+        return ArgumentValueError(
+            f"sensor={shown(sensor)} is not in the loop; its sensors are: {known}.{suggestion(str(sensor), self._readings)}"
+        )
+
+    def __repr__(self) -> str:
+        return f"Measured(t={self.t:g}, sensors: {', '.join(self._readings) or 'none'})"
+
+
+@dataclass(frozen=True, eq=False)
+class DiscreteLinear:
+    """A controller as x[k+1] = A x[k] + B y[k], u[k] = C x[k] + D y[k], about what it holds; feedback is negative in it.
+
+    dt : the sample time, s.
+    states, inputs, outputs : names; inputs are "coordinate <body>" and "speed <body>", outputs "torque <body>", as in the
+        linear models of systems.
+    """
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    dt: float
+    name: str = "controller"
+
+
+class Controller:
+    """The base of controllers; the head of this file tells what each method is for."""
+
+    sample_time: float
+
+    def prepare(self, loop: Loop) -> None:
+        """Take note of the system, the sensors and the actuators; there is nothing to note here."""
+
+    def start(self, t: float, measured: Measured) -> None:
+        """Begin anew; there is nothing to forget here."""
+
+    def command(self, t: float, measured: Measured) -> ArrayLike | None:
+        """The command from now on; None where there is none, as if it were not finite."""
+        raise NotImplementedError(f"{type(self).__name__} has no method `command`.")
+
+    def outputs(self) -> Mapping[str, ArrayLike]:
+        """Numbers to be recorded at this sample."""
+        return {}
+
+    def linear(self) -> DiscreteLinear:
+        """The controller as a discrete linear model."""
+        raise ArgumentTypeError(
+            f"{type(self).__name__} has no linear model: margins are for linear controllers such as PD and PID."
+        )
+
+
+def check_controller(controller: Any) -> float:
+    """The sample time of a controller; refuse what is none."""
+    name = type(controller).__name__
+    for method in ("start", "command"):
+        if not callable(getattr(controller, method, None)):
+            raise ArgumentTypeError(
+                f"controller must have sample_time, start(t, measured) and command(t, measured), as lb.control.PD has; {name} "
+                f"has no method {method!r}."
+            )
+    if getattr(controller, "sample_time", None) is None:
+        raise ArgumentTypeError(f"controller: {name} has no sample_time; give it one, in seconds.")
+    return number("controller.sample_time", controller.sample_time, above=0.0)

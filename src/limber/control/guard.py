@@ -1,0 +1,185 @@
+"""What happens when a controller has nothing sound to work with, or asks for too much.
+
+`Guard` stands between a loop and a controller, in a simulation as on a machine.  It tells apart
+
+    OK         the command of the controller
+    WAIT       not all sensors have sent a first reading yet: the command is zero, and the controller is started later
+    LIMIT      the command was beyond `limit` and was cut to it
+    HOLD       a reading is nan or too old, or the command is not finite: the last sound command is held
+    STOP       that lasted for longer than `hold`: safe stop, by `safe_command` of the controller, or zero
+
+A stop is for good, unless `recover` says after how many sound samples in a row the controller is started again.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.checks import Array, number, numbers, shown
+from limber.control.controller import Controller, Measured, check_controller
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
+
+OK, WAIT, LIMIT, HOLD, STOP = range(5)
+#: The states by number, for messages and reports.
+STATES = ("ok", "wait", "limit", "hold", "stop")
+#: Unless told otherwise, commands are held for so many samples, and readings may be as old as this many of their periods.
+HELD_SAMPLES = 10
+
+
+class Guard(Controller):
+    """A controller whose readings and commands are watched; the head of this file tells what it does.
+
+    Parameters
+    ----------
+    controller : the controller that is watched.
+    limit : the largest command, one number or one for each channel.
+    hold : how long the last sound command is held before the safe stop, s; by default 10 samples.
+    oldest : the age of a reading beyond which it is too old, s: one number, or {sensor: number}.  By default readings do
+        not get too old.
+    uses : the sensors that matter, by name; by default those in `controller.uses`, else all.
+    recover : so many sound samples in a row end a safe stop; by default nothing does.
+
+    `state` is what the last sample was, one of `STATES`.
+    """
+
+    def __init__(
+        self,
+        controller: Any,
+        *,
+        limit: ArrayLike | None = None,
+        hold: float | None = None,
+        oldest: Any = None,
+        uses: Any = None,
+        recover: int | None = None,
+    ):
+        self.sample_time = check_controller(controller)
+        self.controller = controller
+        self.limit = None if limit is None else numbers("limit", limit, "() or (channels,)")
+        if self.limit is not None and not (self.limit >= 0.0).all():
+            raise ArgumentValueError(f"limit must not be negative, got {shown(limit)}.")
+        self.hold = HELD_SAMPLES * self.sample_time
+        if hold is not None:
+            self.hold = number("hold", hold, minimum=0.0)
+        if isinstance(oldest, dict):
+            oldest = {
+                name: number(f"oldest[{name!r}]", age, above=0.0) for name, age in oldest.items()
+            }
+        elif oldest is not None:
+            oldest = number("oldest", oldest, above=0.0)
+        self.oldest = oldest
+        if uses is None:
+            uses = getattr(controller, "uses", None)
+        self.uses = None if uses is None else tuple(uses)
+        if recover is not None and (
+            isinstance(recover, bool) or not isinstance(recover, int) or recover < 1
+        ):
+            raise ArgumentTypeError(
+                f"recover must be a whole number of samples or None, got {shown(recover)}."
+            )
+        self.recover = recover
+        self._reset()
+
+    def _reset(self) -> None:
+        self.state = WAIT
+        self._running = False
+        self._last: Array | None = None
+        self._sound_at = math.nan
+        self._sound_samples = 0
+
+    def prepare(self, loop: Any) -> None:
+        """Let the controller take note of the loop."""
+        prepare = getattr(self.controller, "prepare", None)
+        if prepare is not None:
+            prepare(loop)
+        if self.uses is None:
+            self.uses = getattr(self.controller, "uses", None)
+
+    def start(self, t: float, measured: Measured) -> None:
+        """Begin anew; the controller is started with its first sound readings."""
+        self._reset()
+        self._sound_at = t
+
+    def command(self, t: float, measured: Measured) -> Array | None:
+        """The command of the controller, or what takes its place; None before there is any."""
+        if self.state == STOP:
+            return self._stopped(t, measured)
+        if not self._sound(t, measured):
+            return self._without(t, measured)
+        command = self._asked(t, measured)
+        if command is None:
+            return self._without(t, measured)
+        return command
+
+    def _asked(self, t: float, measured: Measured) -> Array | None:
+        """What the controller asks for, within the limit; None if it is not finite."""
+        if not self._running:
+            self.controller.start(t, measured)
+            self._running = True
+        command = np.asarray(self.controller.command(t, measured), dtype=float)
+        if not math.isfinite(command.sum()) and not np.isfinite(command).all():
+            return None
+        self.state = OK
+        if self.limit is not None:
+            cut = np.clip(command, -self.limit, self.limit)
+            if (cut != command).any():
+                self.state, command = LIMIT, cut
+        self._last, self._sound_at = command, t
+        return command
+
+    def _sound(self, t: float, measured: Measured) -> bool:
+        """Whether all readings that matter are finite and recent."""
+        names = measured.names if self.uses is None else self.uses
+        if not names:
+            return math.isfinite(measured.q.sum()) and math.isfinite(measured.v.sum())
+        for name in names:
+            if not math.isfinite(measured[name].sum()):
+                return False
+            oldest = self.oldest.get(name) if isinstance(self.oldest, dict) else self.oldest
+            if oldest is not None and t - measured.taken(name) > oldest:
+                return False
+        return True
+
+    def _without(self, t: float, measured: Measured) -> Array | None:
+        """The command of a sample that has nothing sound to go by."""
+        if t - self._sound_at <= self.hold:
+            self.state = HOLD if self._running else WAIT
+            return self._last
+        self.state, self._sound_samples = STOP, 0
+        since = "since its start" if not self._running else f"since t = {self._sound_at:.6g} s"
+        warn(
+            f"safe stop at t = {t:.6g} s: {type(self.controller).__name__} has had no sound readings or no finite command "
+            f"{since}.",
+            ModelWarning,
+        )
+        return self._stopped(t, measured)
+
+    def _stopped(self, t: float, measured: Measured) -> Array | None:
+        """The command of a safe stop, or the first one after it."""
+        if self.recover is not None and self._sound(t, measured):
+            self._sound_samples += 1
+            if self._sound_samples >= self.recover:
+                self._running = False
+                command = self._asked(t, measured)
+                if command is not None:
+                    return command
+        else:
+            self._sound_samples = 0
+        safe = getattr(self.controller, "safe_command", None)
+        if safe is not None:
+            command = np.asarray(safe(t, measured), dtype=float)
+            if np.isfinite(command).all():
+                return command
+        return None if self._last is None else np.zeros_like(self._last)
+
+    def outputs(self) -> dict[str, Any]:
+        """What the controller records, and the state of the guard."""
+        outputs = getattr(self.controller, "outputs", None)
+        return {**(outputs() if outputs is not None else {}), "guard": self.state}
+
+    def linear(self) -> Any:
+        """The linear model of the controller that is watched."""
+        return self.controller.linear()

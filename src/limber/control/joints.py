@@ -1,0 +1,77 @@
+"""Which joints a sensor, an actuator or a controller is for: names of bodies, and places in q and v."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import shown
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+
+@dataclass(frozen=True, eq=False)
+class JointPlaces:
+    """Joint speeds by name, with their places in q and in v; for joints whose speeds are the rates of their coordinates."""
+
+    labels: tuple[str, ...]
+    q: np.ndarray
+    v: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def joint_places(system: System, bodies: Any, owner: str) -> JointPlaces:
+    """The joints of the named bodies, one entry for each speed; None stands for all that have plain coordinates.
+
+    bodies : None, a name, or several.  owner : who asks, for messages.
+    """
+    if bodies is None:
+        names = tuple(n for n, j in system.joints.items() if j.dofs and j.nq == j.dofs)
+    else:
+        names = body_names(bodies, owner)
+    labels: list[str] = []
+    q: list[int] = []
+    v: list[int] = []
+    for name in names:
+        system.number(name, f"{owner}: body")
+        joint, where = system.joints[name], system.layout[name]
+        if joint.nq != joint.dofs:
+            raise ArgumentValueError(
+                f"{owner}: the joint of body {name!r} has a quaternion; this is for joints whose speeds are the rates of their "
+                "coordinates, such as Revolute and Prismatic."
+            )
+        if not joint.dofs:
+            raise ArgumentValueError(
+                f"{owner}: the joint of body {name!r} is fixed and has no speed."
+            )
+        several = joint.dofs > 1
+        labels += [f"{name}[{i}]" if several else name for i in range(joint.dofs)]
+        q += range(where.q_joint.start, where.q_joint.stop)
+        v += range(where.v_joint.start, where.v_joint.stop)
+    if not names:
+        raise ArgumentValueError(f"{owner}: {system.name!r} has no joint with plain coordinates.")
+    return JointPlaces(tuple(labels), np.array(q), np.array(v))
+
+
+def body_names(bodies: Any, owner: str) -> tuple[str, ...]:
+    """Names of bodies as a tuple, each of them once."""
+    if isinstance(bodies, str):
+        return (bodies,)
+    if not isinstance(bodies, Iterable):
+        raise ArgumentTypeError(
+            f"{owner}: bodies must be the names of bodies, got {shown(bodies)}."
+        )
+    names = tuple(bodies)
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(
+                f"{owner}: bodies must be the names of bodies, got {shown(name)}."
+            )
+        if names.count(name) > 1:
+            raise ArgumentValueError(f"{owner}: body {name!r} is named twice.")
+    return names

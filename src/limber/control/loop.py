@@ -1,0 +1,133 @@
+"""A control loop: a system, its sensors, a controller and its actuators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import number, shown
+from limber.control.actuators.base import Actuator
+from limber.control.controller import check_controller
+from limber.control.guard import Guard
+from limber.control.sensors.base import Sensor, checked_seed
+from limber.control.session import LoopSession
+from limber.dynamics.evaluate import check_system
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+
+class Loop:
+    """A controller with its sensors and actuators, for `lb.simulate(..., torque=loop)`.
+
+    Parameters
+    ----------
+    system : the system that is controlled.
+    controller : see `limber.control.controller`.  It is watched by a `Guard`; give a `Guard` of your own for other limits.
+    sensors : each is read at its own rate.  Without sensors the controller gets the exact state.
+    actuators : each takes one number of the command for each of its channels.  Without actuators the command is the
+        generalized force itself.
+    delay : from the sample of the controller to the effect of its command, s; it may be longer than the sample time.
+    seed : of the noise of sensors that have no seed of their own.
+
+    A loop may be used for one run after the other.  Its controller is one object with a state, so runs at the same time
+    need a loop each.  `resumed()` goes on where the last run ended.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        controller: Any,
+        *,
+        sensors: Iterable[Sensor] = (),
+        actuators: Iterable[Actuator] = (),
+        delay: float = 0.0,
+        seed: int | None = None,
+    ):
+        check_system(system)
+        self.system = system
+        self.sample_time = check_controller(controller)
+        self.controller = controller if isinstance(controller, Guard) else Guard(controller)
+        self.sensors = _listed("sensors", sensors, Sensor)
+        self.actuators = _listed("actuators", actuators, Actuator)
+        self.delay = number("delay", delay, minimum=0.0)
+        self.seed = checked_seed("seed", seed)
+        #: What the sensors read on this system, in order.
+        self.readers = tuple(sensor.reader(system) for sensor in self.sensors)
+        #: The names of the numbers of a command, and the largest of each, where there are actuators.
+        drives = [actuator.drive(system) for actuator in self.actuators]
+        self.channels = tuple(label for drive in drives for label in drive.labels)
+        self.limits = np.array([limit for drive in drives for limit in drive.limits])
+        self._last: LoopSession | None = None
+        self.controller.prepare(self)
+        LoopSession(self, 0.0)  # what does not fit together is refused now
+
+    def session(self, system: System, t0: float) -> LoopSession:
+        """The loop during one run; `simulate` asks for it."""
+        self._refuse_other(system)
+        self._last = LoopSession(self, t0)
+        return self._last
+
+    def resumed(self) -> Resumed:
+        """The loop as the last run left it, for a run that goes on from there.
+
+        Sample times, noise, biases, commands and readings under way and the controller go on as if the run had not ended.
+        """
+        if self._last is None:
+            raise ArgumentValueError("there is nothing to resume: this loop has not been in a run.")
+        return Resumed(self, self._last)
+
+    def _refuse_other(self, system: System) -> None:
+        same = system.nq == self.system.nq and tuple(system.layout) == tuple(self.system.layout)
+        if not same:
+            raise ArgumentValueError(
+                f"torque: this loop was made for {self.system.name!r}, and {system.name!r} has other bodies. Make a Loop for it."
+            )
+
+    def __repr__(self) -> str:
+        parts = [repr(self.controller.controller), *map(repr, (*self.sensors, *self.actuators))]
+        return f"Loop({self.system.name!r}, {', '.join(parts)})"
+
+
+class Resumed:
+    """A loop that goes on where its last run ended; see `Loop.resumed`."""
+
+    def __init__(self, loop: Loop, session: LoopSession):
+        self._loop, self._session = loop, session
+
+    def session(self, system: System, t0: float) -> LoopSession:
+        """The loop during the next run."""
+        self._loop._refuse_other(system)
+        if self._loop._last is not self._session:
+            raise ArgumentValueError(
+                "torque: this loop has been in another run since; resume it right after the run."
+            )
+        self._session.resume(t0)
+        return self._session
+
+
+def loop_of(system: System, controller: Any) -> Loop:
+    """The loop of a controller that is given to `simulate` as it is: exact measurement, ideal actuators."""
+    return Loop(system, controller)
+
+
+def _listed(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
+    if isinstance(given, kind):
+        given = (given,)
+    try:
+        items = tuple(given)
+    except TypeError:
+        items = (given,)
+    names = set()
+    for item in items:
+        if not isinstance(item, kind):
+            raise ArgumentTypeError(
+                f"{name} must be objects such as those of lb.control.{name}, got {shown(item)}."
+            )
+        if item.name in names:
+            raise ArgumentValueError(
+                f"two {name} have the name {item.name!r}: give each its own, name=..."
+            )
+        names.add(item.name)
+    return items

@@ -1,0 +1,118 @@
+"""States of a system with the slopes of all that they consist of, along the states and inputs of a linear model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.control.closed_motions import closure_wrenches, multipliers, with_closure_loads
+from limber.control.kernel_slopes import Moving, along_tangent, slopes_of
+from limber.dynamics.sweep import fastest_sweep
+
+Wrenches = Mapping[tuple[str, int | None], Moving]
+
+
+@dataclass(frozen=True, eq=False)
+class MovingState:
+    """n states, each with slopes along d directions: arrays (n, size), slopes (n, size, d).
+
+    q : its slopes are in the tangent space, the layout of v.
+    forces : tau, with vdot in the places of driven joints.
+    external : by body and number of the node.
+    driven : numbers of the bodies whose joints have prescribed motion.
+    """
+
+    system: System
+    q: Moving
+    v: Moving
+    forces: Moving
+    external: Wrenches
+    driven: tuple[int, ...] = ()
+
+    @cached_property
+    def coordinates(self) -> Moving:
+        """q with slopes of its coordinates, (n, nq, d)."""
+        return along_tangent(self.system, *self.q)
+
+    @cached_property
+    def vdot(self) -> Moving:
+        """Rates of the speeds, by forward dynamics."""
+        given = {"q": self.coordinates, "v": self.v, "tau": self.forces}
+        sweep = f"{fastest_sweep(self.system)}_sweep"
+        found = slopes_of(self.system, sweep, given, external=self.external, driven=self.driven)
+        return found["vdot"]
+
+    @cached_property
+    def needed(self) -> Moving:
+        """The generalized forces that the motion takes, by inverse dynamics: tau, and those of driven joints and closures."""
+        given = {"q": self.coordinates, "v": self.v, "vdot": self.vdot}
+        return slopes_of(self.system, "inverse_dynamics", given, external=self.external)["tau"]
+
+    @cached_property
+    def closure_wrenches(self) -> dict[str, Moving]:
+        """What each closure exerts on its end b."""
+        each = [dict(one._closure_wrenches) for one in self._singles]
+        return {name: _stacked([one[name] for one in each]) for name in self.system.closures}
+
+    @cached_property
+    def joint_wrenches(self) -> Moving:
+        """What the joints exert on the bodies, (n, 6 bodies), at their body frames in body axes."""
+        given = {"q": self.coordinates, "v": self.v, "vdot": self.vdot}
+        external = self.external
+        if self.system.closures:
+            each = [one._all_wrenches for one in self._singles]
+            external = {end: _stacked([one[end] for one in each]) for end in each[0]}
+        found = slopes_of(self.system, "carried_wrenches", given, external=external)
+        return found["wrenches"]
+
+    # --- closed systems, one state at a time ------------------------------------------------------
+
+    @cached_property
+    def _singles(self) -> list[_Single]:
+        def one(pair: Moving, i: int) -> Moving:
+            return pair[0][i], pair[1][i]
+
+        force = self.needed[0] - self.forces[0], self.needed[1] - self.forces[1]
+        return [
+            _Single(
+                self.system,
+                one(self.q, i),
+                one(force, i),
+                {end: one(wrench, i) for end, wrench in self.external.items()},
+            )
+            for i in range(len(self.q[0]))
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Single:
+    """One state of a closed system whose closures exert `force`."""
+
+    system: System
+    q: Moving
+    force: Moving
+    external: Wrenches
+
+    @cached_property
+    def _closure_wrenches(self) -> dict[str, Moving]:
+        lam = multipliers(self.system, self.q, self.force)
+        return closure_wrenches(self.system, self.q, lam)
+
+    @cached_property
+    def _all_wrenches(self) -> dict[tuple[str, int | None], Moving]:
+        return with_closure_loads(self.system, self.q, self._closure_wrenches, self.external)
+
+
+def _stacked(pairs: list[Moving]) -> Moving:
+    values, slopes = zip(*pairs)
+    return np.stack(values), np.stack(slopes)
+
+
+def unmoved(value: Array, directions: int) -> Moving:
+    """A value (n, size) that moves along none of the directions."""
+    return value, np.zeros((*value.shape, directions))

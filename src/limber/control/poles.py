@@ -1,0 +1,110 @@
+"""Poles in words: frequencies and damping; transmission zeros."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.linalg
+
+from limber.errors import ArgumentValueError
+
+if TYPE_CHECKING:
+    from limber.control.linear_model import LinearModel
+
+#: A pole is at rest if it is below this part of the largest one; rounding leaves the square root of eps of double zeros.
+AT_REST = 1e-7
+#: A pair of poles counts as undamped if its damping ratio is below this.
+UNDAMPED = 1e-9
+
+
+@dataclass(frozen=True)
+class Pole:
+    """A real pole, or a pair, of a model in continuous time.
+
+    value : the pole, 1/s; of a pair, the one with the positive imaginary part.
+    count : 1 or 2.
+    """
+
+    value: complex
+    count: int
+    at_rest: bool = False
+
+    @property
+    def omega(self) -> float:
+        """The natural frequency |value|, rad/s."""
+        return 0.0 if self.at_rest else abs(self.value)
+
+    @property
+    def damping(self) -> float:
+        """The damping ratio -Re / |value|; nan at rest."""
+        return float("nan") if self.at_rest else -self.value.real / abs(self.value)
+
+    @property
+    def kind(self) -> str:
+        """What it does, in words."""
+        if self.at_rest:
+            return "integrates"
+        if abs(self.damping) < UNDAMPED:
+            return "undamped"
+        if self.damping > 0.0:
+            return "oscillates" if self.count == 2 else "decays"
+        return "grows"
+
+
+def grouped(rates: np.ndarray) -> list[Pole]:
+    """Poles in continuous time, pairs as one, the slowest first."""
+    finite = np.asarray(rates, dtype=complex)
+    finite = finite[np.isfinite(finite)]
+    largest = float(np.abs(finite).max(initial=0.0))
+    found = []
+    for value in sorted(finite, key=lambda x: (abs(x), x.real)):
+        rest = bool(abs(value) <= AT_REST * largest)
+        if rest or abs(value.imag) <= 1e-12 * abs(value):
+            found.append(Pole(complex(value), 1, rest))
+        elif value.imag > 0.0:
+            found.append(Pole(complex(value), 2))
+    return found
+
+
+def described_poles(model: LinearModel, most: int = 40) -> str:
+    """A table of poles as frequencies and damping."""
+    return table(grouped(model.rates), most)
+
+
+def table(poles: list[Pole], most: int = 40) -> str:
+    """The poles in lines."""
+    lines = ["   Hz          rad/s       damping     does"]
+    for pole in poles[:most]:
+        damping = "-" if pole.at_rest else f"{pole.damping:.4g}"
+        lines.append(
+            f"   {pole.omega / (2.0 * np.pi):<10.5g}  {pole.omega:<10.5g}  {damping:<10}  {pole.kind}"
+        )
+    if len(poles) > most:
+        lines.append(f"   ... and {len(poles) - most} more")
+    return "\n".join(lines)
+
+
+def transmission_zeros(model: LinearModel) -> np.ndarray:
+    """The finite z with a singular [A - z I, B; C, D]."""
+    n, m = model.B.shape
+    p = model.C.shape[0]
+    if m != p:
+        raise ArgumentValueError(
+            f"zeros need as many outputs as inputs, got {p} and {m}: model.select(inputs=[...], outputs=[...]) has some of them."
+        )
+    _, scale = scipy.linalg.matrix_balance(model.A, permute=False, separate=True)
+    d = scale[0]
+    A, B, C = model.A * (d / d[:, None]), model.B / d[:, None], model.C * d
+    B, C = B / max(np.abs(B).max(initial=0.0), 1e-300), C / max(np.abs(C).max(initial=0.0), 1e-300)
+    size = max(np.abs(model.B / d[:, None]).max(initial=0.0), 1e-300) * max(
+        np.abs(model.C * d).max(initial=0.0), 1e-300
+    )
+    pencil = np.block([[A, B], [C, model.D / size]])
+    weight = np.zeros_like(pencil)
+    weight[:n, :n] = np.eye(n)
+    alpha, beta = scipy.linalg.eig(pencil, weight, right=False, homogeneous_eigvals=True)
+    most = np.abs(model.A * (d / d[:, None])).sum(axis=1).max(initial=1.0)
+    finite = np.abs(beta) * 1e6 * most > np.abs(alpha)
+    return alpha[finite] / beta[finite]

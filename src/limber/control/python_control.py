@@ -1,0 +1,43 @@
+"""Linear models for python-control."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from limber.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from limber.control.linear_model import LinearModel
+
+
+def to_control(model: LinearModel) -> Any:
+    """A `control.StateSpace` with the names of a model; its sample time is `dt`.
+
+    python-control reads a dot in a name as "system.signal", so that dots become underscores.
+    """
+    try:
+        import control  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError(
+            'to_control needs python-control: pip install "limber-dynamics[control]".'
+        ) from error
+
+    def named(names: tuple[str, ...]) -> list[str]:
+        return [name.replace(".", "_") for name in names]
+
+    return control.ss(
+        model.A, model.B, model.C, model.D, model.dt,
+        states=named(model.states), inputs=named(model.inputs), outputs=named(model.outputs),
+        name=model.name.replace(".", "_"), remove_useless_states=False,
+    )  # fmt: skip
+
+
+def from_control(system: Any) -> LinearModel:
+    """A LinearModel of a `control.StateSpace`."""
+    from limber.control.linear_model import LinearModel  # noqa: PLC0415
+
+    dt = 0.0 if system.dt is None or system.dt is True else float(system.dt)
+    return LinearModel.of(
+        system.A, system.B, system.C, system.D,
+        inputs=list(system.input_labels), outputs=list(system.output_labels), name=system.name or "model", dt=dt,
+    )  # fmt: skip

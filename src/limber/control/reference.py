@@ -1,0 +1,92 @@
+"""What joints are to follow: trajectories, functions, or positions to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from limber.checks import Array, shown
+from limber.checks import numbers as given_numbers
+from limber.control.joints import JointPlaces
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.trajectories import Trajectory
+
+#: t -> (position, velocity, acceleration), each (joints,)
+Reference = Callable[[float], tuple[Array, Array, Array]]
+
+
+def reference_of(given: Any, places: JointPlaces) -> Reference | None:
+    """The motion that joints are to follow.
+
+    given : None to hold the position at the start; one number for each joint; a `Trajectory`, at the times of the
+        simulation; a function t -> position, (position, velocity) or (position, velocity, acceleration); or {joint: any
+        of these}, where joints that are not named hold their position at the start.
+    """
+    n = len(places)
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        return _by_name(given, places)
+    if isinstance(given, Trajectory):
+        size = int(np.prod(given.shape, dtype=int))
+        if size != n:
+            raise ArgumentValueError(
+                f"reference: the trajectory moves {size} joints, and the controller has {n}: {', '.join(places.labels)}."
+            )
+        return lambda t: tuple(np.reshape(x, (n,)) for x in given(float(t)))  # type: ignore[return-value]
+    if callable(given):
+        return lambda t: _checked(given(t), t, n)
+    values = given_numbers("reference", given, f"({n},)")
+    if values.shape not in ((), (n,)):
+        raise ArgumentValueError(
+            f"reference must be one number, or {n} of them, one for each of {', '.join(places.labels)}; got {shown(given)}."
+        )
+    held = np.full(n, values) if values.ndim == 0 else values
+    rest = np.zeros(n)
+    return lambda t: (held, rest, rest)
+
+
+def _checked(given: Any, t: float, n: int) -> tuple[Array, Array, Array]:
+    """What a reference function returned, with rates of zero where it has none."""
+    parts = given if isinstance(given, tuple) else (given,)
+    rows = np.zeros((3, n))
+    try:
+        for row, part in zip(rows, parts, strict=False):
+            row[:] = part
+        fits = 1 <= len(parts) <= 3
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise ArgumentTypeError(
+            f"reference(t) must return the position of {n} joints, (position, velocity) or (position, velocity, acceleration); "
+            f"at t = {t:.6g} s it returned {shown(given)}."
+        )
+    return rows[0], rows[1], rows[2]
+
+
+def _by_name(given: Mapping[str, Any], places: JointPlaces) -> Reference:
+    """The reference of joints by their names; what is not named is nan, which stands for where it started."""
+    for name in given:
+        if name not in places.labels:
+            raise ArgumentValueError(
+                f"reference: {shown(name)} is not a joint of the controller; its joints are: {', '.join(places.labels)}."
+            )
+    parts = []
+    for i, label in enumerate(places.labels):
+        if label in given:
+            one = JointPlaces((label,), places.q[i : i + 1], places.v[i : i + 1])
+            made = reference_of(given[label], one)
+            if made is not None:
+                parts.append((i, made))
+
+    def reference(t: float) -> tuple[Array, Array, Array]:
+        rows = np.zeros((3, len(places)))
+        rows[0] = np.nan
+        for i, part in parts:
+            for row, value in zip(rows, part(t)):
+                row[i] = value[0]
+        return rows[0], rows[1], rows[2]
+
+    return reference

@@ -1,0 +1,53 @@
+"""Sample times of several rates, on one clock."""
+
+from __future__ import annotations
+
+import math
+
+#: Instants closer together than this part of the shortest period are one.
+SAME = 1e-6
+
+
+class Ticks:
+    """The times first, first + period, ... of something that is done again and again; counted from 0."""
+
+    __slots__ = ("count", "first", "next", "period")
+
+    def __init__(self, period: float, first: float = 0.0):
+        self.period, self.first = period, first
+        self.count = 0
+        self.next = first
+
+    def step(self) -> None:
+        """Go on to the next time."""
+        self.count += 1
+        self.next = self.first + self.count * self.period if self.period < math.inf else math.inf
+
+
+class Pending:
+    """Things that will arrive at given times, in the order of these; those of equal times in the order they were sent."""
+
+    __slots__ = ("_items", "next")
+
+    def __init__(self):
+        self._items: list[tuple[float, object]] = []
+        self.next = math.inf
+
+    def send(self, t: float, item: object) -> None:
+        """Let something arrive at a time."""
+        items = self._items
+        i = len(items)
+        while i and items[i - 1][0] > t:
+            i -= 1
+        items.insert(i, (t, item))
+        self.next = items[0][0]
+
+    def arrived(self, t: float) -> list:
+        """What has arrived by a time."""
+        items, count = self._items, 0
+        while count < len(items) and items[count][0] <= t:
+            count += 1
+        found = [item for _, item in items[:count]]
+        del items[:count]
+        self.next = items[0][0] if items else math.inf
+        return found

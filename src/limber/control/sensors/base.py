@@ -1,0 +1,230 @@
+"""What all sensors have in common: rate, delay, noise, bias, quantization, range.
+
+A reading is made in this order: the exact value; bias; noise; the range; quantization.  It arrives `delay` later.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, array, number, numbers, shown
+from limber.control.noise import NormalNumbers
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.frozen import Frozen
+from limber.simulation.sampled import Plant
+
+
+class Instant:
+    """The exact state at a sample, which sensors read; accelerations are computed when they are asked for."""
+
+    def __init__(self, t: float, q: Array, v: Array, plant: Plant | None):
+        self.t, self.q, self.v, self._plant = t, q, v, plant
+
+    @cached_property
+    def vdot(self) -> Array:
+        """The rates of the speeds, under the torques just before this sample."""
+        assert self._plant is not None
+        return self._plant.rates(self.t, np.concatenate([self.q, self.v]))[len(self.q) :]
+
+    @cached_property
+    def wrenches(self) -> dict[tuple, Array]:
+        """The external wrenches."""
+        assert self._plant is not None
+        _ = self.vdot  # this brings them up to date
+        return {key: np.array(wrench) for key, wrench in self._plant.wrenches().items()}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A sensor on a system: what it reads exactly, and what the numbers are.
+
+    read : the exact reading (width,) at an instant.
+    labels, unit : of its numbers.
+    errors : how many independent errors a reading has; its width, but for attitudes.
+    q, v : the places of the state that its numbers are readings of, or None.
+    """
+
+    read: Callable[[Instant], Array]
+    labels: tuple[str, ...]
+    unit: str
+    errors: int
+    q: np.ndarray | None = None
+    v: np.ndarray | None = None
+
+
+class Sensor(Frozen):
+    """The base of sensors.
+
+    Parameters
+    ----------
+    name : by which controllers find its readings.
+    rate : samples a second, Hz.
+    delay : from the sample to the arrival of the reading, s.
+    noise_density : of white noise, unit/sqrt(Hz), such that the integral of the noise over a time T has the variance
+        noise_density^2 T (the random walk of IEEE 952); a sample has the standard deviation noise_density sqrt(rate).
+    noise : standard deviation of further noise in a sample, whatever the rate.
+    bias : constant error.
+    bias_walk : of a bias that walks at random, unit/sqrt(s): its variance grows by bias_walk^2 a second.
+    quantization : the step between readings that the sensor can tell apart.
+    range : the largest reading; larger ones are cut to it.
+    seed : of noise and of the walk of the bias; a `Loop` may give one to all of its sensors instead.
+    outages : ((from, until), ...), times in s during which readings are lost: the sensor sends nothing.
+    failures : ((from, until), ...), times in s during which readings are nan.
+
+    noise, bias and so on may be one number, or one for each number of the reading.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        rate: float,
+        delay: float = 0.0,
+        noise_density: ArrayLike = 0.0,
+        noise: ArrayLike = 0.0,
+        bias: ArrayLike = 0.0,
+        bias_walk: ArrayLike = 0.0,
+        quantization: ArrayLike = 0.0,
+        range: ArrayLike = math.inf,
+        seed: int | None = None,
+        outages: Sequence[tuple[float, float]] = (),
+        failures: Sequence[tuple[float, float]] = (),
+    ):
+        if not isinstance(name, str) or not name:
+            raise ArgumentTypeError(
+                f"name of a sensor must be a non-empty string, got {shown(name)}."
+            )
+        self.name = name
+        self.rate = number(f"rate of sensor {name!r}", rate, above=0.0)
+        self.delay = number(f"delay of sensor {name!r}", delay, minimum=0.0)
+        for what, given in (
+            ("noise_density", noise_density),
+            ("noise", noise),
+            ("bias_walk", bias_walk),
+            ("quantization", quantization),
+        ):
+            setattr(self, what, _not_negative(f"{what} of sensor {name!r}", given))
+        self.bias = numbers(f"bias of sensor {name!r}", bias, "() or (width,)")
+        limit = np.asarray(range, dtype=float)
+        if np.isnan(limit).any() or (limit <= 0.0).any():
+            raise ArgumentValueError(
+                f"range of sensor {name!r} must be greater than 0, got {shown(range)}."
+            )
+        self.range = limit
+        self.seed = checked_seed(f"seed of sensor {name!r}", seed)
+        self.outages = _intervals(f"outages of sensor {name!r}", outages)
+        self.failures = _intervals(f"failures of sensor {name!r}", failures)
+
+    noise_density: Array
+    noise: Array
+    bias_walk: Array
+    quantization: Array
+
+    @property
+    def random(self) -> bool:
+        """Whether its readings have a random part."""
+        return bool(self.noise_density.any() or self.noise.any() or self.bias_walk.any())
+
+    def reader(self, system: System) -> Reader:
+        """The sensor on a system; names are checked here."""
+        raise NotImplementedError
+
+    def disturbed(self, exact: Array, error: Array) -> Array:
+        """The reading with its error."""
+        return exact + error
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.rate:g} Hz)"
+
+
+class Measurement:
+    """A sensor during one run: it makes its readings, with the noise of its samples."""
+
+    def __init__(self, sensor: Sensor, reader: Reader, seed: int | None):
+        self.sensor, self.reader = sensor, reader
+        width, owner = reader.errors, f"of sensor {sensor.name!r}"
+
+        def spread(what: str, given: Array) -> Array:
+            if given.ndim > 1 or given.size not in (1, width):
+                raise ArgumentValueError(
+                    f"{what} {owner} must be one number or {width}, one for each of {', '.join(reader.labels)}; got "
+                    f"{shown(given)}."
+                )
+            return np.broadcast_to(given, (width,)).astype(float)
+
+        density, single = (
+            spread("noise_density", sensor.noise_density),
+            spread("noise", sensor.noise),
+        )
+        self._sigma = np.sqrt(density**2 * sensor.rate + single**2)
+        self._walk = spread("bias_walk", sensor.bias_walk) / math.sqrt(sensor.rate)
+        self._bias = spread("bias", sensor.bias).copy()
+        self._step = spread("quantization", sensor.quantization)
+        self._limit = spread("range", sensor.range)
+        self._noisy, self._walks = bool(self._sigma.any()), bool(self._walk.any())
+        self._erring = self._noisy or self._walks or bool(self._bias.any())
+        self._cut, self._rounded = bool(np.isfinite(self._limit).any()), bool(self._step.any())
+        self._safe_step = np.where(self._step > 0.0, self._step, 1.0)
+        seed = sensor.seed if sensor.seed is not None else seed
+        if sensor.random and seed is None:
+            raise ArgumentValueError(
+                f"sensor {sensor.name!r} has noise and no seed: give seed=... to it or to the Loop, so that the run can be repeated."
+            )
+        if sensor.random:
+            assert seed is not None
+            self._noise = NormalNumbers(seed, f"noise of {sensor.name}", width)
+            self._steps = NormalNumbers(seed, f"walk of {sensor.name}", width)
+
+    def sample(self, number: int, instant: Instant) -> Array | None:
+        """The reading of a sample, counted from 0; None if it is lost."""
+        sensor, t = self.sensor, instant.t
+        if self._walks and number:
+            self._bias = self._bias + self._walk * self._steps.at(number)
+        if sensor.outages and any(first <= t < last for first, last in sensor.outages):
+            return None
+        value = self.reader.read(instant)
+        if self._erring:
+            error = self._bias
+            if self._noisy:
+                error = error + self._sigma * self._noise.at(number)
+            value = sensor.disturbed(value, error)
+        if self._cut:
+            value = np.clip(value, -self._limit, self._limit)
+        if self._rounded:
+            value = np.where(
+                self._step > 0.0, self._safe_step * np.rint(value / self._safe_step), value
+            )
+        if sensor.failures and any(first <= t < last for first, last in sensor.failures):
+            value = np.full_like(value, math.nan)
+        return value
+
+
+def checked_seed(name: str, seed: Any) -> int | None:
+    """A seed: None, or a whole number."""
+    if seed is None:
+        return None
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ArgumentTypeError(f"{name} must be a whole number from 0 on, got {shown(seed)}.")
+    return int(seed)
+
+
+def _not_negative(name: str, given: ArrayLike) -> Array:
+    values = numbers(name, given, "() or (width,)")
+    if values.min(initial=0.0) < 0.0:
+        raise ArgumentValueError(f"{name} must not be negative, got {shown(given)}.")
+    return values
+
+
+def _intervals(name: str, given: Any) -> tuple[tuple[float, float], ...]:
+    if not len(given):
+        return ()
+    rows = array(name, given, ("n", 2), "Each interval is (from, until), in s.")
+    return tuple((float(first), float(last)) for first, last in rows)

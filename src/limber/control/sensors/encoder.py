@@ -1,0 +1,46 @@
+"""Encoders: the coordinates of joints."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from limber.assembly.system import System
+from limber.checks import number
+from limber.control.joints import joint_places
+from limber.control.sensors.base import Reader, Sensor
+from limber.errors import ArgumentValueError
+
+
+class Encoder(Sensor):
+    """The coordinates of joints, rad or m.
+
+    Parameters
+    ----------
+    bodies : the bodies whose joints are read; None for all that have plain coordinates.
+    counts : counts in a turn, instead of `quantization`: the step is 2 pi / counts rad.
+    options : those of `Sensor`.
+    """
+
+    def __init__(
+        self,
+        bodies: Any = None,
+        name: str = "encoder",
+        *,
+        rate: float,
+        counts: float | None = None,
+        **options: Any,
+    ):
+        if counts is not None:
+            if "quantization" in options:
+                raise ArgumentValueError(f"sensor {name!r}: give counts or quantization, not both.")
+            options["quantization"] = 2.0 * math.pi / number("counts", counts, above=0.0)
+        super().__init__(name, rate=rate, **options)
+        self.bodies = bodies if bodies is None or isinstance(bodies, str) else tuple(bodies)
+        self._freeze()
+
+    def reader(self, system: System) -> Reader:
+        """The encoder on a system."""
+        places = joint_places(system, self.bodies, f"sensor {self.name!r}")
+        q = places.q
+        return Reader(lambda now: now.q[q], places.labels, "rad or m", len(q), q=q)

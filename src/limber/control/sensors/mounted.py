@@ -1,0 +1,50 @@
+"""Sensors that sit at a node of a body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import rotation as rotation_matrix
+from limber.control.sensors.base import Sensor
+
+AXES = ("x", "y", "z")
+
+
+class MountedSensor(Sensor):
+    """The base of sensors at a node.
+
+    Parameters
+    ----------
+    body, node : where it sits; without a node, on the body frame.
+    rotation : the columns are the axes of the sensor in axes of the (deforming) node.
+    options : those of `Sensor`.
+    """
+
+    def __init__(
+        self,
+        body: str,
+        node: str | int | None = None,
+        name: str = "",
+        *,
+        rate: float,
+        rotation: ArrayLike | None = None,
+        **options: Any,
+    ):
+        super().__init__(name, rate=rate, **options)
+        self.body, self.node = body, node
+        self.rotation = (
+            np.eye(3)
+            if rotation is None
+            else rotation_matrix(f"rotation of sensor {name!r}", rotation)
+        )
+        self._freeze()
+
+    def place(self, system: System) -> tuple[str, str | int | None]:
+        """The body and the node, which are checked."""
+        system.number(self.body, f"sensor {self.name!r}: body")
+        system.node_number(self.body, self.node, f"sensor {self.name!r}: node")
+        return self.body, self.node

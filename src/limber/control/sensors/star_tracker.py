@@ -1,0 +1,52 @@
+"""Star trackers: attitude."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.control.rotations import product, quaternion_of, quaternion_of_vector
+from limber.control.sensors.base import Instant, Reader
+from limber.control.sensors.mounted import MountedSensor
+from limber.dynamics import pose
+from limber.errors import ArgumentValueError
+
+
+class StarTracker(MountedSensor):
+    """The attitude of the sensor in the world as a unit quaternion, scalar first, which turns sensor axes into world axes.
+
+    `noise`, `bias` and so on are small rotations about the axes of the sensor, rad: three numbers, of which that about
+    the line of sight is usually the largest.  See `MountedSensor` and `Sensor` for the options.
+    """
+
+    def __init__(
+        self,
+        body: str,
+        node: str | int | None = None,
+        name: str = "star tracker",
+        *,
+        rate: float,
+        **options: Any,
+    ):
+        for option in ("quantization", "range"):
+            if option in options:
+                raise ArgumentValueError(
+                    f"sensor {name!r}: a star tracker has no {option}; its quaternion covers all attitudes."
+                )
+        super().__init__(body, node, name, rate=rate, **options)
+
+    def reader(self, system: System) -> Reader:
+        """The star tracker on a system."""
+        body, node = self.place(system)
+
+        def read(now: Instant):
+            R, _ = pose(system, now.q, body, node)
+            return quaternion_of(R @ self.rotation)
+
+        return Reader(read, ("w", "x", "y", "z"), "", 3)
+
+    def disturbed(self, exact: Array, error: Array) -> Array:
+        """The attitude, turned a little about the axes of the sensor."""
+        found = product(exact, quaternion_of_vector(error))
+        return -found if found[0] < 0.0 else found

@@ -1,0 +1,32 @@
+"""Tachometers: the speeds of joints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from limber.assembly.system import System
+from limber.control.joints import joint_places
+from limber.control.sensors.base import Reader, Sensor
+
+
+class Tachometer(Sensor):
+    """The speeds of joints, rad/s or m/s.
+
+    Parameters
+    ----------
+    bodies : the bodies whose joints are read; None for all that have plain coordinates.
+    options : those of `Sensor`.
+    """
+
+    def __init__(
+        self, bodies: Any = None, name: str = "tachometer", *, rate: float, **options: Any
+    ):
+        super().__init__(name, rate=rate, **options)
+        self.bodies = bodies if bodies is None or isinstance(bodies, str) else tuple(bodies)
+        self._freeze()
+
+    def reader(self, system: System) -> Reader:
+        """The tachometer on a system."""
+        places = joint_places(system, self.bodies, f"sensor {self.name!r}")
+        v = places.v
+        return Reader(lambda now: now.v[v], places.labels, "rad/s or m/s", len(v), v=v)

@@ -1,0 +1,289 @@
+"""A control loop during one run: samples of several rates, delays, and what the integrator needs to know.
+
+At an instant this is the order: sensors are read; readings that are due arrive; the controller computes a command; commands
+that are due take effect.  The time between two samples of anything is a span over which the integrator runs without Python.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from limber.checks import Array, shown
+from limber.control.controller import Measured
+from limber.control.schedule import SAME, Pending, Ticks
+from limber.control.sensors.base import Instant, Measurement
+from limber.errors import ArgumentValueError
+from limber.integrators.context import (
+    L_DROP,
+    L_FADING,
+    L_HELD,
+    L_LIMIT,
+    L_POWER,
+    L_SPEED,
+    L_STALL,
+    LAW,
+    P_LAWS,
+    P_NEXT,
+    P_START,
+    PLAN_HEAD,
+)
+from limber.simulation.sampled import Plant
+from limber.simulation.samples import Log, Samples, samples_of
+from limber.simulation.table import joint_speeds
+
+if TYPE_CHECKING:
+    from limber.control.loop import Loop
+
+
+class LoopSession:
+    """A `Loop` during one run; `limber.simulation.sampled` tells what `simulate` asks of it."""
+
+    def __init__(self, loop: Loop, t0: float):
+        self._loop, self._system, self._controller = loop, loop.system, loop.controller
+        self._origin = self._run_start = t0
+        self._plant: Plant | None = None
+        self._measurements = [
+            Measurement(sensor, reader, loop.seed)
+            for sensor, reader in zip(loop.sensors, loop.readers)
+        ]
+        self._sensor_ticks = [Ticks(1.0 / sensor.rate) for sensor in loop.sensors]
+        self._control_ticks = Ticks(loop.sample_time)
+        periods = [ticks.period for ticks in (*self._sensor_ticks, self._control_ticks)]
+        self._same = SAME * min(periods)
+        self._readings_under_way, self._commands_under_way = Pending(), Pending()
+        self._ideal = not loop.sensors
+        self._started = False
+        self._prepare_readings()
+        self._prepare_drives()
+        self._make_logs()
+
+    def _prepare_readings(self) -> None:
+        """Readings are nan before the first one has arrived."""
+        nq, nv = self._system.nq, self._system.nv
+        self._readings = {
+            sensor.name: np.full(len(reader.labels), math.nan)
+            for sensor, reader in zip(self._loop.sensors, self._loop.readers)
+        }
+        self._taken: dict[str, float] = {}
+        self._q, self._v = np.full(nq, math.nan), np.full(nv, math.nan)
+        self._applied: Array | None = None
+
+    def _prepare_drives(self) -> None:
+        """Set the torques to zero, and make room for those that change between samples."""
+        s = self._system
+        self._drives = [actuator.drive(s) for actuator in self._loop.actuators]
+        self._joints = joint_speeds(s)
+        self._tau = np.zeros(s.nv)
+        speeds = [i for drive in self._drives for i in drive.speeds]
+        for i in speeds:
+            if speeds.count(i) > 1:
+                raise ArgumentValueError(
+                    f"actuators: two of them drive v[{i}], {s.describe_v(i)}; a joint takes one servo."
+                )
+        self.stateful = any(drive.stateful for drive in self._drives)
+        self.plan = np.zeros(PLAN_HEAD + LAW * len(speeds))
+        self.plan[P_LAWS] = len(speeds)
+        laws = self.plan[PLAN_HEAD:].reshape(len(speeds), LAW)
+        laws[:, L_SPEED] = speeds
+        laws[:, [L_LIMIT, L_STALL, L_POWER]] = math.inf
+        self._laws, at = [], 0
+        for drive in self._drives:
+            self._laws.append(laws[at : at + len(drive.speeds)])
+            at += len(drive.speeds)
+        self._law_rows = laws
+        self._channels = [len(drive.labels) for drive in self._drives]
+
+    def _make_logs(self) -> None:
+        loop = self._loop
+        self._logs = {
+            sensor.name: Log(reader.labels, reader.unit)
+            for sensor, reader in zip(loop.sensors, loop.readers)
+        }
+        if self._drives:
+            labels = tuple(label for drive in self._drives for label in drive.labels)
+            units = {drive.unit for drive in self._drives}
+            self._command_log = Log(labels, units.pop() if len(units) == 1 else "")
+        else:
+            q_names = [""] * self._system.nv
+            for body, where in self._system.layout.items():
+                for part, label in ((where.v_modes, "mode"), (where.v_joint, "joint")):
+                    for i in range(part.start, part.stop):
+                        q_names[i] = f"{body}.{label}{i - part.start}"
+            self._command_log = Log(tuple(q_names), "N m or N")
+        self._logs["command"] = self._command_log
+
+    # --- what `simulate` asks ---------------------------------------------------------------------------
+
+    def bind(self, plant: Plant) -> None:
+        """Take note of the run."""
+        self._plant = plant
+
+    def resume(self, t0: float) -> None:
+        """Go on in a run that begins at t0."""
+        now = t0 - self._origin
+        first = self.plan[P_START] + self._run_start - self._origin
+        if not first - self._same <= now <= self._next() + self._same:
+            raise ArgumentValueError(
+                f"t0={t0:g} is not where the last run ended: its last sample was at t = {self._origin + first:.6g} s and the "
+                f"next one is at {self._origin + self._next():.6g} s. Give t0=result.t[-1]."
+            )
+        self._run_start = t0
+        self._make_logs()
+
+    def signals(self) -> dict[str, Samples]:
+        """What was measured and commanded so far."""
+        return samples_of(self._logs)
+
+    def sample(self, t: float, q: Array, v: Array) -> Array:
+        """Do all that is due at this instant; returns the torques from now on."""
+        now = t - self._origin
+        due = now + self._same
+        self._read_sensors(t, due, q, v)
+        if self._control_ticks.next <= due:
+            self._control(q, v)
+        for drive in self._drives:
+            drive.advance(now)
+        if self._commands_under_way.next <= due:
+            for command in self._commands_under_way.arrived(due):
+                self._put(now, command)
+        return self._torques(now, v)
+
+    # --- parts of a sample ------------------------------------------------------------------------------
+
+    def _read_sensors(self, t: float, due: float, q: Array, v: Array) -> None:
+        """Read the sensors that are due, and let readings arrive."""
+        instant = None
+        arriving = self._readings_under_way
+        for number, ticks in enumerate(self._sensor_ticks):
+            while ticks.next <= due:
+                if instant is None:
+                    instant = Instant(t, q, v, self._plant)
+                measurement = self._measurements[number]
+                reading = measurement.sample(ticks.count, instant)
+                at = self._origin + ticks.next
+                if reading is not None:
+                    self._logs[measurement.sensor.name].add(at, reading)
+                    arriving.send(ticks.next + measurement.sensor.delay, (number, at, reading))
+                ticks.step()
+        if arriving.next <= due:
+            for number, at, reading in arriving.arrived(due):
+                self._take(number, at, reading)
+
+    def _take(self, number: int, at: float, reading: Array) -> None:
+        """A reading arrives."""
+        name, reader = self._measurements[number].sensor.name, self._measurements[number].reader
+        self._readings[name], self._taken[name] = reading, at
+        if reader.q is not None:
+            self._q[reader.q] = reading
+        if reader.v is not None:
+            self._v[reader.v] = reading
+
+    def _control(self, q: Array, v: Array) -> None:
+        """Let the controller compute a command, which takes effect after the delay."""
+        ticks = self._control_ticks
+        t = self._origin + ticks.next
+        if not self._ideal:
+            q, v = self._q.copy(), self._v.copy()
+        measured = Measured(t, q, v, self._readings, self._taken, self._applied)
+        if not self._started:
+            self._controller.start(t, measured)
+            self._started = True
+        command = self._controller.command(t, measured)
+        if command is not None:
+            command = self._checked(t, command)
+            self._command_log.add(t, command)
+            self._commands_under_way.send(ticks.next + self._loop.delay, command)
+        self._record(t)
+        ticks.step()
+
+    def _record(self, t: float) -> None:
+        """Keep what the controller wants to be recorded."""
+        for name, value in self._controller.outputs().items():
+            values = np.atleast_1d(np.asarray(value, dtype=float)).ravel()
+            log = self._logs.get(name)
+            if log is None:
+                labels = (
+                    (name,)
+                    if len(values) == 1
+                    else tuple(f"{name}[{i}]" for i in range(len(values)))
+                )
+                log = self._logs[name] = Log(labels)
+            log.add(t, values)
+
+    def _checked(self, t: float, command: Any) -> Array:
+        """A command of the right size, as an array of its own."""
+        values = np.array(command, dtype=float)
+        if self._drives:
+            if values.shape != (sum(self._channels),):
+                labels = ", ".join(self._command_log.labels)
+                raise ArgumentValueError(
+                    f"the command of {self._named} at t = {t:.6g} s must be {sum(self._channels)} numbers, one for each channel of the "
+                    f"actuators ({labels}); got {shown(command)}."
+                )
+            return values
+        nv, joints = self._system.nv, len(self._joints)
+        if values.shape == (nv,):
+            return values
+        if values.shape != (joints,):
+            raise ArgumentValueError(
+                f"the command of {self._named} at t = {t:.6g} s must be {nv} numbers, or {joints} of the joints alone; got "
+                f"{shown(command)}."
+            )
+        full = np.zeros(nv)
+        full[self._joints] = values
+        return full
+
+    @property
+    def _named(self) -> str:
+        return type(self._controller.controller).__name__
+
+    def _put(self, now: float, command: Array) -> None:
+        """A command takes effect."""
+        if not self._drives:
+            self._tau = self._applied = command
+            return
+        applied, at = [], 0
+        for drive, channels in zip(self._drives, self._channels):
+            applied.append(drive.command(now, command[at : at + channels]))
+            at += channels
+        self._applied = np.concatenate(applied)
+
+    def _next(self) -> float:
+        """The time of the next sample, from the start of the loop."""
+        soonest = self._control_ticks.next
+        for ticks in self._sensor_ticks:
+            soonest = min(soonest, ticks.next)
+        for drive in self._drives:
+            soonest = min(soonest, drive.next)
+        return min(soonest, self._readings_under_way.next, self._commands_under_way.next)
+
+    def _torques(self, now: float, v: Array) -> Array:
+        """The torques from now on, as the integrator takes them."""
+        shift = self._run_start - self._origin
+        self.plan[P_NEXT], self.plan[P_START] = self._next() - shift, now - shift
+        if not self._drives:
+            return self._tau
+        tau = np.zeros(self._system.nv)
+        for drive, laws in zip(self._drives, self._laws):
+            drive.add_torques(tau)
+            if len(laws):
+                drive.write_laws(laws)
+        if len(self._law_rows):
+            _follow_laws(self._law_rows, v, tau)
+        return tau
+
+
+def _follow_laws(laws: Array, v: Array, tau: Array) -> None:
+    """The torques of laws at the sample itself, as `integrators.sampled.follow_laws` computes them."""
+    places = laws[:, L_SPEED].astype(int)
+    speeds = v[places]
+    drop = laws[:, L_DROP] * speeds
+    torque = laws[:, L_HELD] + laws[:, L_FADING]
+    torque = np.clip(torque, -laws[:, L_STALL] - drop, laws[:, L_STALL] - drop)
+    most = laws[:, L_LIMIT]
+    moving = np.abs(speeds) * most > laws[:, L_POWER]
+    most = np.where(moving, laws[:, L_POWER] / np.where(moving, np.abs(speeds), 1.0), most)
+    tau[places] = np.clip(torque, -most, most)

@@ -1,0 +1,106 @@
+"""Whether the closures of a system can follow the prescribed motion of joints, and whether the forces of that are unique.
+
+With A_f and A_d the columns of the closure rows of free and of driven speeds, A_f vdot_f = -A_d vdot_d - a0 must have a
+solution.  It has one for every vdot_d if the columns of A_f span those of A, and the forces that the motion takes are
+unique then.  Otherwise more joints are driven than closures leave free: single motions may be possible, but a
+combination n of multipliers with A_f^T n = 0 exerts forces on driven joints alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, listed
+from limber.dynamics.evaluate import evaluated, of_batch, vectors
+from limber.dynamics.rows import DEPENDENT, closure_jacobian, undeformed, worst
+from limber.errors import ArgumentValueError, ModelWarning, warn
+
+#: Free joints follow driven ones if they meet a random demand to this part.
+MET = 1e-6
+#: Accelerations that break a closure by more than this part of those of its rows are refused.
+BROKEN = 1e-6
+#: A component of a unit combination of multipliers below this counts as zero.
+NONE = 1e-7
+
+
+def follows(system: System, q: Array, driven: tuple[int, ...]) -> np.ndarray:
+    """Of each configuration (states, nq), whether free joints can follow every motion of the driven ones, in O(N).
+
+    A change of the rows by random speeds of all joints must be within reach of the free speeds.
+    """
+    where = undeformed(system, q) if system.fidelity == "ruthless" else q
+    speeds = np.random.default_rng(0).normal(size=system.nv)
+    demand = evaluated(system, "row_rates", (where, speeds))
+    change = evaluated(system, "correction", (where, demand), driven=driven)
+    missed = evaluated(system, "row_rates", (where, change)) - demand
+    largest = np.abs(demand).max(axis=-1, initial=0.0)
+    return np.abs(missed).max(axis=-1, initial=0.0) <= MET * largest
+
+
+def check_motion(
+    system: System, q: ArrayLike, v: ArrayLike, vdot: Array, driven: tuple[int, ...], forces: bool
+) -> None:
+    """Refuse accelerations vdot (..., nv) of driven joints that closures cannot follow, with what was found for the others.
+
+    forces : whether the forces that the motion takes are asked for: a ModelWarning tells where they are not unique.
+    """
+    nv = system.nv
+    _, states = vectors(system, q=(q, system.nq), v=(v, nv), vdot=(vdot, nv))
+    stiff = np.flatnonzero(~follows(system, states[0], driven))
+    for i in stiff:
+        _refuse_broken(system, *(x[i] for x in states), driven, of_batch(i, len(states[0])))
+    if forces and stiff.size:
+        warn_of_loose_forces(system, states[0][stiff[0]], driven)
+
+
+def _refuse_broken(
+    system: System, q: Array, v: Array, vdot: Array, driven: tuple[int, ...], which: str
+) -> None:
+    where = undeformed(system, q) if system.fidelity == "ruthless" else q
+    possible = evaluated(
+        system, "forward_dynamics", (q, v, np.zeros(system.nv)), row="closed_sweep"
+    )
+    held = driven_speeds(system, driven)
+    parts = np.array([vdot - possible, possible, np.where(held, vdot, 0.0), vdot])
+    off, *sizes = evaluated(system, "row_rates", (where, parts))
+    if np.abs(off).max() > BROKEN * np.abs(sizes).max():
+        said = worst(system, off, "would have the acceleration {:.3g} (rad/s^2 or m/s^2)")
+        raise ArgumentValueError(
+            f"motion: the closures of {system.name!r} cannot follow the motion of {loose_names(system, q, driven)}{which}: "
+            f"{said}. More joints are driven than the closures leave free: drive fewer of them, or give rates that the "
+            "closures allow."
+        )
+
+
+def warn_of_loose_forces(system: System, q: Array, driven: tuple[int, ...]) -> None:
+    """Warn that more joints are driven than closures leave free."""
+    warn(
+        f"more joints of {system.name!r} are driven than its closures leave free, so the forces that the motion of "
+        f"{loose_names(system, q, driven)} takes are not unique: one set of them is given. Accelerations, and all other "
+        "forces that drive joints, are.",
+        ModelWarning,
+    )
+
+
+def driven_speeds(system: System, driven: tuple[int, ...]) -> np.ndarray:
+    """Of every speed, whether it belongs to a driven joint."""
+    held = np.zeros(system.nv, dtype=bool)
+    for number, where in enumerate(system.layout.values(), 1):
+        if number in driven:
+            held[where.v_joint] = True
+    return held
+
+
+def loose_names(system: System, q: Array, driven: tuple[int, ...]) -> str:
+    """The driven joints on which closures can exert forces that move no free one, in words."""
+    A, held = closure_jacobian(system, q), driven_speeds(system, driven)
+    size = np.linalg.norm(A, axis=1, keepdims=True)
+    unit = A / np.where(size > 0.0, size, 1.0)
+    U, s, _ = np.linalg.svd(unit[:, ~held])
+    null = U[:, int((s > DEPENDENT * max(s.max(initial=0.0), NONE)).sum()) :]
+    loose = np.abs(null.T @ unit).max(axis=0, initial=0.0) > NONE
+    names = [name for name, where in system.layout.items() if (held & loose)[where.v_joint].any()]
+    every = [name for name, where in system.layout.items() if held[where.v_joint].any()]
+    return listed(names or every)

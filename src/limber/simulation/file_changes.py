@@ -1,0 +1,68 @@
+"""Changes of topology in result files: each one as JSON, with the closures that it made known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.simulation.topology import TopologyChange
+
+#: What is written of a change as it is: numbers, text, and arrays as lists.
+PLAIN = ("t", "kind", "name", "event", "energy")
+ARRAYS = ("q", "v", "q_after", "v_after")
+
+
+def changes_text(system: System, changes: Sequence[TopologyChange]) -> list[str]:
+    """The changes of a result, which started with a system, as JSON: one text for each.
+
+    closures : the names of those that are active after it.
+    new : those of them that were not active before it, as model files have them.
+    """
+    from limber.io.closures import closure_data  # noqa: PLC0415
+
+    texts, before = [], system
+    for change in changes:
+        active = change.system.closures
+        new = [
+            closure_data(c, system.attachments)
+            for name, c in active.items()
+            if before.closures.get(name) is not c
+        ]
+        data: dict[str, Any] = {name: getattr(change, name) for name in PLAIN}
+        data |= {name: getattr(change, name).tolist() for name in ARRAYS}
+        data["wrenches"] = {name: np.asarray(x).tolist() for name, x in change.wrenches.items()}
+        data |= {"closures": list(active), "new": new}
+        texts.append(json.dumps(data, default=lambda x: x.tolist()))
+        before = change.system
+    return texts
+
+
+def changes_read(system: System, texts: Iterable[str], path: Path) -> tuple[TopologyChange, ...]:
+    """The changes of a result file, which started with a system."""
+    from limber.io.closures import ClosureSection  # noqa: PLC0415
+    from limber.io.document import Document  # noqa: PLC0415
+    from limber.io.section import validated  # noqa: PLC0415
+
+    root = Document(path, "{}").root
+    found: list[TopologyChange] = []
+    before = system
+    for text in texts:
+        data = json.loads(text)
+        known = dict(before.closures)
+        for given in data["new"]:
+            closure = validated(ClosureSection, given, root).build(system.attachments, root)
+            known[closure.name] = closure
+        closed = before
+        if data["new"] or data["closures"] != list(before.closures):
+            closed = system.closed_by([known[name] for name in data["closures"]])
+        arrays = {name: np.array(data[name]) for name in ARRAYS}
+        wrenches = {name: np.array(x) for name, x in data["wrenches"].items()}
+        plain = {name: data[name] for name in PLAIN}
+        found.append(TopologyChange(system=closed, wrenches=wrenches, **arrays, **plain))
+        before = closed
+    return tuple(found)

@@ -1,0 +1,73 @@
+"""States between the rows of a result, by splines that end at changes of topology."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from limber import dynamics
+from limber.checks import Array
+
+if TYPE_CHECKING:
+    from limber.simulation.result import Result
+
+
+def splines(result: Result, t: Array) -> tuple[Array, Array, Array]:
+    """q (m, nq) and v (m, nv) of a result at the times t (m,), and the stage that each of them belongs to."""
+    from scipy.interpolate import CubicHermiteSpline  # noqa: PLC0415
+
+    q, v = np.empty((len(t), result.system.nq)), np.empty((len(t), result.system.nv))
+    stages = _stages(result, t)
+    for stage in np.unique(stages):
+        at = stages == stage
+        times, *knots = _knots(result, int(stage))
+        if len(times) == 1:
+            q[at], v[at] = knots[0], knots[1]
+            continue
+        q[at] = CubicHermiteSpline(times, knots[0], knots[2])(t[at])
+        v[at] = CubicHermiteSpline(times, knots[1], knots[3])(t[at])
+    return q, v, stages
+
+
+def _stages(result: Result, t: Array) -> Array:
+    """The stages to which times belong: those of rows at these times, else those between the changes."""
+    stages = np.searchsorted([change.t for change in result.changes], t, side="left")
+    row = np.searchsorted(result.t, t, side="right") - 1
+    return np.where(result.t[row] == t, result.stage[row], stages)
+
+
+def _knots(result: Result, stage: int) -> tuple[Array, Array, Array, Array, Array]:
+    """t, q, v and the rates of q and v at the rows of a stage, and at its start and end where it has others."""
+    system, rows = result.systems[stage], result.stage == stage
+    t, q, v, rates = result.t[rows], result.q[rows], result.v[rows], result.vdot[rows]
+    if stage > 0:
+        first = result.changes[stage - 1]
+        if not t.size or first.t < t[0]:
+            rate = _rate(result, rows, stage, first.t, first.q_after, first.v_after)
+            t, q, v = (
+                np.append(first.t, t),
+                np.vstack([first.q_after, q]),
+                np.vstack([first.v_after, v]),
+            )
+            rates = np.vstack([rate, rates])
+    if stage < len(result.changes):
+        last = result.changes[stage]
+        if not t.size or last.t > t[-1]:
+            rate = _rate(result, rows, stage, last.t, last.q, last.v)
+            t, q, v = np.append(t, last.t), np.vstack([q, last.q]), np.vstack([v, last.v])
+            rates = np.vstack([rates, rate])
+    return t, q, v, dynamics.qdot(system, q, v), rates
+
+
+def _rate(result: Result, rows: Array, stage: int, t: float, q: Array, v: Array) -> Array:
+    """The rates of v at a time, with the forces that the rows of a stage, or all of them if it has none, have near it."""
+    near = result.rows(np.flatnonzero(rows)) if rows.any() else result
+
+    def force(x: Array) -> Array:
+        return np.array([np.interp(t, near.t, column) for column in x.T])
+
+    external: Any = {key: force(x) for key, x in near.external.items()} or None
+    return dynamics.forward_dynamics(
+        result.systems[stage], q, v, force(near.tau), external=external
+    )

@@ -1,0 +1,73 @@
+"""Torques that are computed at sample times: what `simulate` asks of them.
+
+A torque with a method `session(system, t0)` is such a torque (`lb.control.Loop` is one).  The session is what it is during
+one run:
+
+    plan            numbers that the integrator reads (`integrators.context`): the time of the next sample, and closed forms
+                    of torques that change until then
+    stateful        whether those closed forms depend on speeds
+    sample(t, q, v) the torque (nv,) from now on; `plan` is up to date afterwards
+    bind(plant)     called once, before the first sample; the `Plant` answers questions about accelerations and wrenches
+    signals()       what was measured and commanded so far, {name: Samples}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from limber.checks import Array
+from limber.integrators.context import P_NEXT, PLAN_HEAD
+from limber.simulation.samples import Samples
+
+
+class Plant(Protocol):
+    """What a session may ask of the run that it is part of."""
+
+    def rates(self, t: float, y: Array) -> Array:
+        """The rates of [q; v] under the torques and wrenches of this time."""
+
+    def wrenches(self) -> Mapping[tuple, Array]:
+        """The external wrenches that were last evaluated, by node."""
+
+
+class Session(Protocol):
+    """A sampled torque during one run; the head of this file tells what its parts are."""
+
+    plan: Array
+    stateful: bool
+
+    def sample(self, t: float, q: Array, v: Array) -> Array:
+        """The torque from now on."""
+
+    def bind(self, plant: Plant) -> None:
+        """Take note of the run."""
+
+    def signals(self) -> Mapping[str, Samples]:
+        """What was measured and commanded so far."""
+
+
+class Called:
+    """The session of a function (t, q, v) -> tau with a `sample_time`: it is called at its times, and held."""
+
+    stateful = False
+
+    def __init__(self, function: Callable[[float, Array, Array], Any], sample_time: float):
+        self._function, self._sample_time = function, sample_time
+        self._samples = 0
+        self.plan = np.zeros(PLAN_HEAD)
+
+    def sample(self, t: float, q: Array, v: Array) -> Array:
+        """The torque from now on."""
+        self._samples += 1
+        self.plan[P_NEXT] = self._samples * self._sample_time
+        return self._function(t, q, v)
+
+    def bind(self, plant: Plant) -> None:
+        """A function needs nothing of the run."""
+
+    def signals(self) -> Mapping[str, Samples]:
+        """A function keeps no record."""
+        return {}

@@ -1,0 +1,230 @@
+"""Changes of topology in a simulation: what is asked for, how it is carried out, and what a result keeps of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from limber.assembly.closures import Closure, Relation
+from limber.assembly.given_closures import given_closure
+from limber.assembly.system import System
+from limber.checks import Array, listed, suggestion
+from limber.constraints.topology import LOCK, Attach, Change, Lock, Release, Unlock
+from limber.dynamics.energy import kinetic_energy, momentum, potential_energy
+from limber.errors import ArgumentValueError, LimberError, SimulationError
+
+Known = dict[str, Closure | Relation]
+
+
+@dataclass(frozen=True, eq=False)
+class TopologyChange:
+    """A change of topology in a simulation.
+
+    t : when.
+    kind, name : "attach", "release", "lock" or "unlock", and the closure or the body.
+    event : the name of the event whose action it was.
+    system : with the closures that are active after it.
+    q, v : the state before it.
+    q_after, v_after : the state after it.
+    wrenches : the impulses of the closures, as `lb.impulse` gives them; empty where nothing jumped.
+    energy : by how much the energy grew, J; impulses make it less.
+    """
+
+    t: float
+    kind: str
+    name: str
+    event: str
+    system: System
+    q: Array
+    v: Array
+    q_after: Array
+    v_after: Array
+    wrenches: dict[str, Array]
+    energy: float
+
+    @property
+    def energy_lost(self) -> float:
+        """The energy that the impulse took, J."""
+        return -self.energy
+
+    @cached_property
+    def momentum_before(self) -> Array:
+        """The momentum [angular, linear] about the world origin before it, (6,)."""
+        return momentum(self.system, self.q, self.v)
+
+    @cached_property
+    def momentum_after(self) -> Array:
+        """The momentum after it, (6,)."""
+        return momentum(self.system, self.q_after, self.v_after)
+
+    @property
+    def impulse(self) -> Array | None:
+        """The impulse of the closure that was attached or that locks the joint: (6,), or () for a relation; else None.
+
+        A joint that several closures lock has one number for each of them.
+        """
+        if self.kind == "attach":
+            return self.wrenches.get(self.name)
+        own = [x for name, x in self.wrenches.items() if _locks(name, self.name)]
+        if self.kind != "lock" or not own:
+            return None
+        return own[0] if len(own) == 1 else np.array(own)
+
+    def __str__(self) -> str:
+        text = f"t = {self.t:.6g} s: {self.kind} {self.name!r}"
+        if not self.wrenches:
+            return text
+        return f"{text} ({_sizes(self.impulse)}energy lost {self.energy_lost:.4g} J)"
+
+    def __repr__(self) -> str:
+        return f"TopologyChange({self})"
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """A time in which the same closures are active.
+
+    start, end : s.
+    closures : the names of those that are active.
+    system : closed by them.
+    """
+
+    start: float
+    end: float
+    closures: tuple[str, ...]
+    system: System
+
+    def __repr__(self) -> str:
+        return (
+            f"Interval({self.start:g} .. {self.end:g} s, {listed(self.closures) or 'no closures'})"
+        )
+
+
+def intervals(
+    system: System, changes: Sequence[TopologyChange], start: float, end: float
+) -> tuple[Interval, ...]:
+    """The intervals of a run from `start` to `end`; those without length are left out."""
+    times = [min(start, *(c.t for c in changes)), *(c.t for c in changes)] if changes else [start]
+    ends = [*times[1:], max(end, times[-1])]
+    found: list[Interval] = []
+    for s, begins, last in zip([system, *(c.system for c in changes)], times, ends):
+        same = found and found[-1].system is s
+        first = found.pop().start if same else begins
+        if last > first or not changes:
+            found.append(Interval(first, last, tuple(s.closures), s))
+    return tuple(found)
+
+
+def changes_of(action: object) -> tuple[Change, ...] | None:
+    """The changes that an action or its answer consists of; None if it is something else."""
+    if isinstance(action, Change):
+        return (action,)
+    if isinstance(action, list | tuple) and action and all(isinstance(x, Change) for x in action):
+        return tuple(action)
+    return None
+
+
+def refuse_impossible(system: System, actions: Sequence[object]) -> None:
+    """Refuse changes that name what the system does not have, before a run.
+
+    Names of closures are left alone if there are functions among the actions, which may attach others.
+    """
+    asked = [change for action in actions for change in changes_of(action) or ()]
+    known = dict(system.closures)
+    for change in asked:
+        if isinstance(change, Attach) and not isinstance(change.closure, str):
+            closure = given_closure(change.closure, system.attachments, known)
+            known[closure.name] = closure
+        elif isinstance(change, Lock | Unlock):
+            system.number(change.body, f"{kind_of(change)}: body")
+    if any(action is not None and changes_of(action) is None for action in actions):
+        return
+    for change in asked:
+        name = change.closure if isinstance(change, Attach) else getattr(change, "name", None)
+        if isinstance(name, str) and name not in known and not name.startswith(LOCK):
+            raise ArgumentValueError(
+                f"{kind_of(change)}: there is no closure {name!r}.{suggestion(name, known)} Known are: "
+                f"{listed(known) or 'none'}. One that starts inactive is given to lb.attach with its ends and its joint."
+            )
+
+
+def carried_out(
+    change: Change, system: System, q: Array, v: Array, known: Known, t: float, event: str
+) -> TopologyChange:
+    """What a change makes of a system and a state of a run.
+
+    known : the closures that may be attached by name; those that are active afterwards are added.
+    """
+    q, v = q.copy(), v.copy()
+    try:
+        changed = change(system, q, v, known)
+        name = subject_of(change) or _free_name(change, system, known)
+        _refuse_other_kind(changed.system, known)
+    except LimberError as error:
+        raise SimulationError(f"the action of event {event!r} at t = {t:.6g} s: {error}") from error
+    known.update(changed.system.closures)
+    gained = energy_of(system, changed.q, changed.v) - energy_of(system, q, v)
+    return TopologyChange(
+        t, kind_of(change), name, event, changed.system, q, v, changed.q, changed.v, changed.wrenches, gained
+    )  # fmt: skip
+
+
+def energy_of(system: System, q: Array, v: Array) -> float:
+    """Kinetic and potential energy of a state, J."""
+    return float(kinetic_energy(system, q, v) + potential_energy(system, q))
+
+
+def kind_of(change: Change) -> str:
+    """ "attach", "release", "lock" or "unlock"."""
+    return type(change).__name__.lower()
+
+
+def _free_name(change: Change, system: System, known: Known) -> str:
+    """The name that `attach` gives to a closure without one."""
+    assert isinstance(change, Attach)
+    return given_closure(change.closure, system.attachments, {*known, *system.closures}).name
+
+
+def subject_of(change: Change) -> str | None:
+    """The name of the closure or the body that a change is about; None of a closure that has no name yet."""
+    if isinstance(change, Release):
+        return change.name
+    if isinstance(change, Lock | Unlock):
+        return change.body
+    assert isinstance(change, Attach)
+    given = change.closure
+    if isinstance(given, Closure | Relation):
+        return given.name
+    if isinstance(given, Mapping):
+        return given.get("name")
+    if isinstance(given, tuple | list):
+        return given[3] if len(given) == 4 else None
+    return given  # type: ignore[return-value]
+
+
+def _refuse_other_kind(system: System, known: Known) -> None:
+    """Refuse a closure under the name that a closure of another kind had before in the same run."""
+    for name, closure in system.closures.items():
+        if isinstance(closure, Relation) != isinstance(known.get(name, closure), Relation):
+            raise ArgumentValueError(
+                f"attach: the name {name!r} is that of a {'relation' if isinstance(known[name], Relation) else 'cut joint'} "
+                "earlier in this run, and its forces are other quantities. Give the new closure another name."
+            )
+
+
+def _locks(closure: str, body: str) -> bool:
+    return closure == f"{LOCK}{body}" or closure.startswith(f"{LOCK}{body}, coordinate ")
+
+
+def _sizes(impulse: Array | None) -> str:
+    """An impulse in words: the sizes of its moment and of its force."""
+    if impulse is None:
+        return ""
+    if np.shape(impulse) == (6,):
+        moment, force = np.linalg.norm(impulse[:3]), np.linalg.norm(impulse[3:])
+        return f"impulse {force:.4g} N s, {moment:.4g} N m s, "
+    values = ", ".join(f"{x:.4g}" for x in np.ravel(impulse))
+    return f"impulse {values}, "
