@@ -108,7 +108,7 @@ def draw_linkage(ax, result: lb.Result) -> None:
     for k, shade in enumerate((1, 0.5, 0.4, 0.3, 0.2)):
         for name, colour in (("crank", "k"), ("coupler", "C0"), ("rocker", "C2")):
             lines = shape.segments(name)[k]
-            ax.plot(lines[..., 0].T, lines[..., 1].T, color=colour, alpha=shade, lw=1.6)
+            ax.plot(lines[..., 0].T, lines[..., 1].T, color=colour, alpha=shade, lw=1.6, solid_capstyle="butt")
     ax.plot([0, GROUND], [0, 0], "k^", ms=6)
     ax.set(xlabel="x (m)", ylabel="y (m)", aspect="equal", title="the last turn")
     ax.legend(loc="lower right")
