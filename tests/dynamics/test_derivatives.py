@@ -15,7 +15,9 @@ FUNCTIONS = {"forward_dynamics": ("q", "v", "tau"), "inverse_dynamics": ("q", "v
 def assert_slopes(actual, expected, tolerance, what):
     """Largest difference within `tolerance` of the largest slope."""
     assert actual.shape == expected.shape, what
-    error = np.abs(actual - expected).max(initial=0.0) / max(np.abs(expected).max(initial=0.0), 1e-8)
+    error = np.abs(actual - expected).max(initial=0.0) / max(
+        np.abs(expected).max(initial=0.0), 1e-8
+    )
     assert error <= tolerance, f"{what}: relative error {error:.2e} > {tolerance:.0e}"
 
 
@@ -183,7 +185,10 @@ REFUSED = {
     "input": ({"by": "qq"}, "by='qq' is no input of forward_dynamics, which has q, v, tau"),
     "other input": ({"by": ("q", "vdot")}, "by='vdot' is no input of forward_dynamics"),
     "external": ({"by": "external"}, 'by="external" needs the wrenches'),
-    "parameter": ({"by": ("q", "crank.mass")}, "slopes by parameters of the model are not available"),
+    "parameter": (
+        {"by": ("q", "crank.mass")},
+        "slopes by parameters of the model are not available",
+    ),
     "none": ({"by": ()}, "by names no input"),
     "type": ({"by": 3}, "by must be the name of an input"),
 }

@@ -329,10 +329,14 @@ SV_K = 12  # (6,) its gain K (or the column P S of the composite) at the origin
 SV_GYRO = 18  # (3,) its row of SB_GYRO, over D
 SV_TURN = 21  # (3,) its row of SB_TURN, over D
 SV_D = 24  # 1/D
-SV_SPIN = 25  # (3,) change of the angular velocity of what is outboard by a step of q along this speed
+SV_SPIN = (
+    25  # (3,) change of the angular velocity of what is outboard by a step of q along this speed
+)
 SV_RISE = 28  # (6,), (6,): common change of the accelerations of what is outboard by a step of q, and of v
 SV_PUSH = 40  # (6,) three times: force on the parent by a step of q, v and tau, at the origin
-SV_OWN = 58  # (6,) three times: innovations of the speeds of the same joint by a step of q, v and tau
+SV_OWN = (
+    58  # (6,) three times: innovations of the speeds of the same joint by a step of q, v and tau
+)
 SLOPE_SPEED = 76
 # blocks of columns: LANES numbers for each of LANE_COLUMNS columns by q, by v and by tau
 LANE_COLUMNS = 8

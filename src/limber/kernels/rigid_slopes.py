@@ -49,7 +49,6 @@ from .layout import (
     JOINT,
     JOINT_WORK,
     NV,
-    OMEGA,
     PARENT,
     PHYSICS,
     PLACE,
@@ -547,9 +546,7 @@ def fill_own(topo, const, work, q, v, room, k, turned):
         sw, su = load_motion(room, at + SV_AT_BODY)
         pn, pf = cross_force(sw, su, fn, ff)
         for t in range(group_start(topo, k, r)):
-            room[at + SV_OWN + t] = -paired(
-                room, speed_record(topo, i + t) + SV_AT_BODY, pn, pf
-            )
+            room[at + SV_OWN + t] = -paired(room, speed_record(topo, i + t) + SV_AT_BODY, pn, pf)
         if topo[k + PHYSICS] != 0:
             by_theta, by_beta = speed_slopes(topo, const, q, v, k, r)
             room[at + SV_OWN + r] -= by_theta
