@@ -57,30 +57,19 @@ from .layout import (
     K_ROWS,
     K_TERM,
     K_TERMS,
-    MODAL,
     MODES,
     NV,
     OBSERVED,
     Q_JOINT,
     RELATED,
     V_JOINT,
-    W_ZF,
     WORK,
-    Z,
 )
 from .motion import acceleration, start_world, turn_and_bias, world_place
 from .placement import place
+from .responses import forget_forces
 from .scalar import kernel
 from .vec import load3, zero
-
-
-@kernel
-def forget_forces(topo, work):
-    """Let no forces act on the bodies and their modes."""
-    for k in range(COLUMNS, topo[END], COLUMNS):
-        zero(work, topo[k + WORK] + Z, 6)
-        if topo[k + MODES] > 0:
-            zero(work, topo[topo[k + MODAL] + W_ZF], topo[k + MODES])
 
 
 @kernel
