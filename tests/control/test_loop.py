@@ -305,3 +305,18 @@ def test_what_does_not_fit_is_refused_with_names(s):
         lb.control.Loop(s, pd(), sensors=["encoder"])
     with pytest.raises(lb.LimberError, match="delay"):
         lb.control.Loop(s, pd(), delay=-1.0)
+
+
+# --- pictures -------------------------------------------------------------------------------------
+
+
+def test_signals_are_plotted_and_reported(s, tmp_path):
+    r = lb.simulate(s, 0.1, torque=noisy(s))
+    figure = r.plot("signals")
+    labels = [axes.get_ylabel().replace("\n", " ") for axes in figure.axes]
+    names = ["encoder (rad)", "tachometer (rad/s)", "gyro (rad/s)", "command (N m)", "guard"]
+    assert labels == names  # the guard waited for the first readings
+    page = r.report(tmp_path / "report.html").read_text()
+    assert "gyro (rad/s)" in page
+    with pytest.raises(lb.LimberError, match="this result has none"):
+        lb.simulate(s, 0.1).plot("signals")

@@ -35,9 +35,9 @@ from limber.io.fields import (
 from limber.io.files import file_path, load
 from limber.io.model import FORMAT, ModelSection, check_format
 from limber.io.section import Section, validated
+from limber.scenarios.controllers import ControllerSection
 from limber.scenarios.events import EventSection, scenario_events, waiting_closures
 from limber.scenarios.external import WrenchSection, external_forces
-from limber.scenarios.controllers import ControllerSection
 from limber.scenarios.initial import InitialSection
 from limber.scenarios.joint_paths import PathsSection
 from limber.scenarios.motion import motions
