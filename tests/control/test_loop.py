@@ -1,5 +1,8 @@
 """Loops in simulations: sample times, held commands, delays, several rates, repeatability, records, files."""
 
+import copy
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -243,6 +246,20 @@ def test_a_run_that_is_resumed_goes_on_as_if_it_had_not_ended(s, middle):
         lb.simulate(s, 0.6, t0=0.5, torque=loop.resumed())
     with pytest.raises(lb.LimberError, match="nothing to resume"):
         noisy(s).resumed()
+
+
+def test_copies_of_a_loop_run_at_the_same_time_and_give_the_same_bits(s):
+    def run(loop):
+        return lb.simulate(s, 0.3, torque=loop, progress=False)
+
+    loop = noisy(s)
+    expected = run(loop)
+    copies = [copy.deepcopy(loop, {id(s): s}) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        for r in pool.map(run, copies):
+            assert (r.q == expected.q).all() and same(r.signals, expected.signals)
+    with pytest.raises(lb.LimberError, match="nothing to resume"):
+        copy.deepcopy(loop, {id(s): s}).resumed()
 
 
 # --- files ----------------------------------------------------------------------------------------
