@@ -22,7 +22,9 @@ from limber.control.guard import Guard
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.loop import Loop
+from limber.control.margins import LoopMargins, Margins, margins
 from limber.control.pid import PD, PID
+from limber.control.python_control import from_control
 from limber.control.sensors import (
     Accelerometer,
     Encoder,
@@ -33,6 +35,7 @@ from limber.control.sensors import (
     StrainGauge,
     Tachometer,
 )
+from limber.control.spillover import ModeChange, Spillover, spillover
 
 __all__ = [
     "PD",
@@ -48,12 +51,16 @@ __all__ = [
     "Gyro",
     "LinearModel",
     "Loop",
+    "LoopMargins",
+    "Margins",
     "Measured",
+    "ModeChange",
     "MomentGyro",
     "ReactionWheel",
     "Sensor",
     "SeriesElastic",
     "Servo",
+    "Spillover",
     "StarTracker",
     "StrainGauge",
     "Tachometer",
@@ -61,5 +68,8 @@ __all__ = [
     "datasheet",
     "datasheets",
     "fit",
+    "from_control",
     "linearize",
+    "margins",
+    "spillover",
 ]

@@ -140,7 +140,7 @@ class Recording:
             raise
 
     def _keep(self, result: Result) -> None:
-        for text in changes_text(result.system, result.changes)[self._changes :]:
+        for text in changes_text(result.system, result.changes, self._changes):
             self._add(b"CHNG", [text.encode()], self._done[1])
             self._changes += 1
         for name, count, content in new_blocks(result.signals, self._samples):
