@@ -262,6 +262,15 @@ def test_copies_of_a_loop_run_at_the_same_time_and_give_the_same_bits(s):
         copy.deepcopy(loop, {id(s): s}).resumed()
 
 
+def test_a_loop_in_two_runs_at_once_is_refused(s):
+    loop = noisy(s)
+    first, second = loop.session(s, 0.0), loop.session(s, 0.0)
+    q, v = s.neutral(), np.zeros(s.nv)
+    second.sample(0.0, q, v)
+    with pytest.raises(lb.LimberError, match="in two runs at once"):
+        first.sample(0.0, q, v)
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 

@@ -69,6 +69,10 @@ class Loop:
         self._last = LoopSession(self, t0)
         return self._last
 
+    def runs(self, session: LoopSession) -> bool:
+        """Whether a session is the one that was begun last."""
+        return self._last is session
+
     def resumed(self) -> Resumed:
         """The loop as the last run left it, for a run that goes on from there.
 

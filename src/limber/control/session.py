@@ -143,6 +143,11 @@ class LoopSession:
 
     def sample(self, t: float, q: Array, v: Array) -> Array:
         """Do all that is due at this instant; returns the torques from now on."""
+        if not self._loop.runs(self):
+            raise ArgumentValueError(
+                "torque: this loop is in two runs at once, and its controller is one object with one state. Give each run its own, "
+                "such as copy.deepcopy(loop)."
+            )
         now = t - self._origin
         due = now + self._same
         self._read_sensors(t, due, q, v)
