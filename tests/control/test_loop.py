@@ -156,6 +156,31 @@ def test_closed_systems_are_controlled_too():
     assert np.allclose(r.signals["accelerometer"].y[-1], rest, atol=0.3)
 
 
+def test_an_interrupted_run_returns_its_signals(s):
+    class Interrupts(Sine):
+        armed = True
+
+        def command(self, t, measured):
+            if self.armed and t > 0.095:
+                self.armed = False
+                raise KeyboardInterrupt
+            return super().command(t, measured)
+
+    loop = lb.control.Loop(s, Interrupts())
+    with pytest.warns(UserWarning, match="interrupted"):
+        r = lb.simulate(s, 0.3, torque=loop, every=0.01)
+    assert len(r.signals["command"]) == 10 and r.t[-1] == pytest.approx(0.1)
+
+
+def test_closures_may_change_while_a_loop_runs(s):
+    held = s.layout["link2"].q_joint.start
+    event = lb.Event(0.1, action=lb.lock("link2"), name="lock")
+    r = lb.simulate(s, 0.3, torque=noisy(s), events=[event], t_eval=[0.1, 0.2, 0.3], **OPTIONS)
+    assert [change.t for change in r.changes] == [0.1]
+    assert np.ptp(r.q[:, held]) < 1e-9
+    assert len(r.signals["encoder"]) == 300
+
+
 # --- rates, delays and what is recorded -----------------------------------------------------------
 
 
