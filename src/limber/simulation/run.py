@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from limber import integrators, native
+from limber.assembly.extent import extent
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
 from limber.checks import Array, listed
@@ -209,6 +210,7 @@ class Run:
         }  # fmt: skip
         for place, value in context.items():
             self._context[place] = value
+        self._shared[R.SMALLNESS] = min(1.0, extent(s))
 
     def _signal_records(self) -> np.ndarray:
         """The signals as `integrators.rates` reads them; their values lie behind each other."""
