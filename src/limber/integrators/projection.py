@@ -85,9 +85,9 @@ PROJECTED, TOWARD = 10, 10.0
 NEAR, SINGULAR, AVOIDED, SHORTER = 1e3, 1e7, 4, 0.8
 #: The error of a step with a stage next to a singular position is estimated badly, and must be this small.
 SURE = 0.1
-#: The rounding in the violations of rows, m or rad, and the largest error of speeds for which it is held responsible, as a
+#: The rounding in the violations of rows, relative to their size, with what the elimination of rows adds to it; and the largest error of speeds for which it is held responsible, as a
 #: part of them; the second is for steps that start next to a singular position, where the rate at the start is uncertain.
-ROUNDING, MOST_ROUNDING, MOST_ROUNDING_NEAR = 2e-16, 1e-9, 1e-7
+ROUNDING, MOST_ROUNDING, MOST_ROUNDING_NEAR = 1e-15, 1e-9, 1e-7
 
 
 @kernel
@@ -238,14 +238,14 @@ def follow_condition(clock):
 def rounding(context, clock, h, y, rtol, atol):
     """What rounding next to a singular position adds to the error of an explicit step of length h, over the tolerance.
 
-    At the distance d from it, rows are in the condition 1 / d^2.  Coordinates are off by ROUNDING / d, speeds by
-    ROUNDING v / d^2 and accelerations by ROUNDING v^2 / d^3.
+    At the distance d from it, the condition of the rows is 1 / d^2 of the best.  Coordinates are off by ROUNDING / d, speeds
+    by ROUNDING v / d^2 and accelerations by ROUNDING v^2 / d^3.
     """
     topo = words_at(context[TOPO])
     speed = largest(shifted(y, topo[NQ]), topo[NV])
-    if clock[PROJECTED_STEPS] == 0.0:
+    if clock[PROJECTED_STEPS] == 0.0 or clock[BEST_CONDITION] == 0.0:
         return 0.0
-    error = h * ROUNDING * speed**2 * clock[WORST_CONDITION] ** 1.5
+    error = h * ROUNDING * speed**2 * (clock[WORST_CONDITION] / clock[BEST_CONDITION]) ** 1.5
     most = MOST_ROUNDING
     if clock[CONDITION] > NEAR * clock[BEST_CONDITION]:
         most = MOST_ROUNDING_NEAR
