@@ -32,6 +32,7 @@ from limber.simulation.batch_result import BatchResult
 from limber.simulation.lanes import (
     constant_torques,
     fixed_step,
+    numbers_of_code,
     result_of,
     rows_in_lanes,
     rows_on_gpu,
@@ -246,6 +247,8 @@ def simulate_cases(
 
     with CaseProgress(cases.count, progress) as bar:
         try:
+            if given["engine"] == "generated":
+                numbers_of_code(system, cases.every())  # code for each case would take minutes
             if uses_lanes(given, system, cases.torques):
                 _in_lanes(running, start, times, given, bar)
             elif cases.count:
