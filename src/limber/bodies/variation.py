@@ -29,6 +29,7 @@ from limber.bodies.base import Quantity
 from limber.bodies.recipe import damping_matrix
 from limber.checks import Array, array, number, repeated, suggestion
 from limber.errors import ArgumentValueError
+from limber.frozen import with_changes
 
 if TYPE_CHECKING:
     from limber.bodies.flexible import FlexibleBody
@@ -272,7 +273,7 @@ def varied(nominal: FlexibleBody, variation: Variation) -> FlexibleBody:
             (name, x) for name, x in variation.factors.items() if name != "damping" and x != 1.0
         )
         if recipe is not None:
-            recipe = replace(
+            recipe = with_changes(
                 recipe, damping=_damping_recipe(nominal, variation, D), factors=factors
             )
         if recovery is not None and recovery.forces is not None:
