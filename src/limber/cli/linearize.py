@@ -99,7 +99,7 @@ def linearize(
         )  # fmt: skip
         made.columns[-1].justify = "left"
         for pole in poles:
-            damping = "-" if pole.at_rest else f"{0.0 if pole.kind == "undamped" else pole.damping:.5f}"
+            damping = "-" if pole.at_rest else f"{pole.damping:.5f}"
             frequency = f"{pole.omega / (2.0 * np.pi):.4f}"
             made.add_row(str(pole.count), frequency, f"{pole.omega:.4f}", damping, pole.kind)
         show(made)

@@ -47,6 +47,10 @@ class MovingState:
         (q, dq), (v, dv), (forces, df) = self.q, self.v, self.forces
         if self.driven:
             return self._driven_vdot
+        if self.system.closures:  # the compiled slopes of closed systems take minutes to compile
+            given = {"q": self.coordinates, "v": self.v, "tau": self.forces}
+            found = slopes_of(self.system, "closed_sweep", given, external=self.external)
+            return found["vdot"]
         by = derivatives(self.system, q, v, forces, external=self._wrenches)
         slopes = by.q @ dq + by.v @ dv + by.tau @ df
         return by.value, slopes + self._by_wrenches(by)

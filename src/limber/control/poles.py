@@ -38,15 +38,18 @@ class Pole:
 
     @property
     def damping(self) -> float:
-        """The damping ratio -Re / |value|; nan at rest."""
-        return float("nan") if self.at_rest else -self.value.real / abs(self.value)
+        """The damping ratio -Re / |value|, zero where that is rounding; nan at rest."""
+        if self.at_rest:
+            return float("nan")
+        ratio = -self.value.real / abs(self.value)
+        return ratio if abs(ratio) > UNDAMPED else 0.0
 
     @property
     def kind(self) -> str:
         """What it does, in words."""
         if self.at_rest:
             return "integrates"
-        if abs(self.damping) < UNDAMPED:
+        if self.damping == 0.0:
             return "undamped"
         if self.damping > 0.0:
             return "oscillates" if self.count == 2 else "decays"
@@ -77,7 +80,7 @@ def table(poles: list[Pole], most: int = 40) -> str:
     """The poles in lines."""
     lines = ["   Hz          rad/s       damping     does"]
     for pole in poles[:most]:
-        damping = {"integrates": "-", "undamped": "0"}.get(pole.kind, f"{pole.damping:.4g}")
+        damping = "-" if pole.at_rest else f"{pole.damping:.4g}"
         lines.append(
             f"   {pole.omega / (2.0 * np.pi):<10.5g}  {pole.omega:<10.5g}  {damping:<10}  {pole.kind}"
         )
