@@ -66,7 +66,9 @@ def linearize(
     with guarded(json, debug):
         subject = read(file)
         files = [("--bode", bode), ("--out", out)]
-        refuse_inputs([(option, path) for option, path in files if path is not None], subject.inputs)
+        refuse_inputs(
+            [(option, path) for option, path in files if path is not None], subject.inputs
+        )
         from limber.control.poles import grouped  # noqa: PLC0415 (SciPy)
 
         model = _model(subject, at, _listed("--input", inputs), _listed("--output", outputs))
