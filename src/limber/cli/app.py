@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import limber
-from limber.cli import bench, body, demo, info, modes, schema, simulate
+from limber.cli import bench, body, demo, info, linearize, modes, schema, simulate
 from limber.cli.exits import readable
 
 JSON = "--json"
@@ -90,6 +90,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     demo.demo,
     info.info,
     modes.modes,
+    linearize.linearize,
     body.body,
     simulate.simulate,
     schema.schema,
