@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -45,7 +45,10 @@ from limber.simulation.table import Table
 from limber.trajectories import Trajectory
 
 #: Models by name, for `model: {builtin: ...}`.
-BUILTIN = {"canadarm": models.canadarm, "scissor_boom": models.scissor_boom}
+BUILTIN: Mapping[str, Callable[..., Assembly]] = {
+    "canadarm": models.canadarm,
+    "scissor_boom": models.scissor_boom,
+}
 MAX_OUTPUTS = 10_000_000
 Positive = Annotated[float, number(above=0.0)]
 
