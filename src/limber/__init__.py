@@ -58,7 +58,7 @@ from limber.joints import (
     Spherical,
     Universal,
 )
-from limber.simulation import Event, Result, Table, simulate
+from limber.simulation import BatchResult, Event, Result, Table, simulate
 from limber.version import __version__ as __version__
 
 if typing.TYPE_CHECKING:
@@ -98,7 +98,8 @@ if typing.TYPE_CHECKING:
         share_load,
         unlock,
     )
-    from limber.control import LinearModel, linearize
+    from limber.control.linear_model import LinearModel
+    from limber.control.linearize import linearize
     from limber.structures import Structure
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
@@ -185,6 +186,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Assembly",
+    "BatchResult",
     "CacheWarning",
     "CompoundJoint",
     "Cylindrical",

@@ -152,3 +152,14 @@ def test_files_hold_what_was_changed(tmp_path, expand):
     assert np.array_equal(found.damping, b.damping)
     assert np.array_equal(found.points.mass, b.points.mass)
     assert_close(section_forces_of(found, None, "").forces, beam_forces(b).forces, TOLERANCE)
+
+
+def test_reports_compare_with_the_theory_of_the_new_numbers():
+    for b in (link(), link(load=(1.0, 0.2))):
+        found = b.with_parameters({"EI": (1.5e3, 4e3), "mass": 6.0}).report()
+        expected = link(EI=(1.5e3, 4e3), mass=6.0, polar_inertia=0.02, load=b.recipe.load).report()
+        assert_close(found.comparison.omega, expected.comparison.omega, 1e-8)
+        if b.recipe.load is None:
+            assert_close(found.comparison.own, expected.comparison.own, 1e-8)
+            for x, y in zip(found.comparison.static, expected.comparison.static):
+                assert_close([x.full, x.body], [y.full, y.body], 1e-8)

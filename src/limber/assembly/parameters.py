@@ -25,6 +25,7 @@ from limber.assembly.bounds import load_bound, reach
 from limber.assembly.closures import Closure, Relation
 from limber.assembly.packed import Packed
 from limber.bodies.base import Quantity
+from limber.bodies.variation import excluded
 from limber.checks import Array, array, numbers, suggestion, text
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
@@ -347,6 +348,14 @@ def _set_physics(const, packed: Packed, k: int, joint: Joint, given: Mapping[str
 
 
 @dataclass(frozen=True, eq=False)
+class Origin:
+    """The system that others with other numbers came from, and these numbers by name, flat."""
+
+    system: System
+    values: Mapping[str, list[float]]
+
+
+@dataclass(frozen=True, eq=False)
 class Change:
     """What differs in a system with other numbers: its lines, gravity, closures, and the numbers by parameter."""
 
@@ -354,6 +363,19 @@ class Change:
     gravity: Array
     closures: dict[str, Closure | Relation]
     given: dict[str, tuple[Parameter, list[Any]]]
+
+    def origin(self, system: System) -> Origin | None:
+        """Where the changed system came from; None if its numbers cannot be told apart by name."""
+        before = system._origin or Origin(system, {})
+        values = {**before.values, **{name: x for name, (_, x) in self.given.items()}}
+        bodies: dict[str, list[str]] = {}
+        for name in values:
+            owner, _, quantity = name.rpartition(".")
+            bodies.setdefault(owner, []).append(quantity)
+        plain = all(excluded(names) is None for names in bodies.values())
+        known = before.system._parameters
+        fits = all(len(x) == known[name].value.size for name, x in values.items() if name in known)
+        return Origin(before.system, values) if plain and fits else None
 
     @property
     def harmless(self) -> bool:
@@ -395,12 +417,12 @@ def given_number(parameter: Parameter, value: Any) -> Array:
     if x.ndim == 0 and parameter.value.ndim == 0:
         shape = ()
     hint = f"It is the {parameter.meaning}."
-    if x.ndim == 0 and shape and _one_for_all(parameter):
+    if x.ndim == 0 and shape and one_for_all(parameter):
         x = np.full(shape, x)
     return array(parameter.name, x, shape, hint)
 
 
-def _one_for_all(parameter: Parameter) -> bool:
+def one_for_all(parameter: Parameter) -> bool:
     """Whether one number may stand for all of a parameter."""
     return parameter.quantity in ("EI", "GA", "damping_ratio")
 

@@ -19,7 +19,7 @@ Numbers may be of any scalar type whose elements have a method `sqrt`, or floats
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +35,16 @@ if TYPE_CHECKING:
 
 #: Parameters that stand for others, and the others.
 PAIRS = {"EI": ("EIy", "EIz"), "GA": ("GAy", "GAz")}
-#: Parameters of which one tells what another one does, too.
-SAME = {"mass_scale": "mass", "stiffness_scale": "stiffness", "damping_scale": "damping", "damping_ratio": "damping", **{part: pair for pair, parts in PAIRS.items() for part in parts}}  # fmt: skip
+#: Parameters that do not go together with others, because those tell all of it: a stiffness matrix leaves no EI, and keeps
+#: the damping matrix as it is.
+EXCLUDED = {
+    "mass_scale": ("mass",),
+    "stiffness_scale": ("stiffness",),
+    "damping_scale": ("damping", "stiffness"),
+    "damping_ratio": ("damping", "stiffness"),
+    **dict.fromkeys(("EI", "GA", "GJ", "EA"), ("stiffness",)),
+    **{part: (pair, "stiffness") for pair, parts in PAIRS.items() for part in parts},
+}
 _UNITS = {"EI": "N m^2", "GJ": "N m^2", "EA": "N", "GA": "N"}
 
 
@@ -109,16 +117,20 @@ def _ratios(nominal: FlexibleBody, variation: Variation) -> Array | None:
     return own if own.ndim == 1 else None
 
 
+def excluded(names: Iterable[str]) -> tuple[str, str] | None:
+    """Two parameters that do not go together, if there are any among these; the first is that which tells it all."""
+    given = set(names)
+    return next(((x, name) for name in given for x in EXCLUDED.get(name, ()) if x in given), None)
+
+
 def varied_by(body: FlexibleBody, given: Mapping[str, Any]) -> Variation:
     """The variation of a body with further parameters, whose numbers are of any scalar type: arrays, or flat lists."""
     old = body.variation
-    for name in given:
-        other = "stiffness" if name in body.nominal.stiffness_parameters else SAME.get(name)
-        both = {other, SAME.get(name)} & given.keys()
-        if both:
-            raise ArgumentValueError(
-                f"{both.pop()} and {name} are both given, and one of them tells it all: leave the other one out."
-            )
+    both = excluded(given)
+    if both is not None:
+        raise ArgumentValueError(
+            f"{both[0]} and {both[1]} are both given, and the first tells it all: leave one of them out."
+        )
     factors = dict(old.factors)
     stiffness, damping, ratios = old.stiffness, old.damping, old.ratios
     for name, value in given.items():
@@ -265,10 +277,12 @@ def varied(nominal: FlexibleBody, variation: Variation) -> FlexibleBody:
             )
         if recovery is not None and recovery.forces is not None:
             recovery = recovery.scaled(factors)
+    # the full model does not have these numbers
+    moved = variation.stiffness is not None or bool(variation.factors.keys() - {"damping"})
     K.setflags(write=False)
     D.setflags(write=False)
     return nominal.with_numbers(
-        variation, carrier=carrier, stiffness=K, damping=D, recipe=recipe, recovery=recovery, load_stiffness=loads,
+        variation, reduced_from=None if moved else nominal.reduced_from, carrier=carrier, stiffness=K, damping=D, recipe=recipe, recovery=recovery, load_stiffness=loads,
     )  # fmt: skip
 
 

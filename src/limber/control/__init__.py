@@ -6,13 +6,25 @@
 `limber.control.controller` tells what a controller is.
 """
 
-from limber.control.actuators import Actuator, Drive
-from limber.control.controller import Controller, DiscreteLinear, Measured
+from limber.control.actuators import (
+    Actuator,
+    Drive,
+    MomentGyro,
+    ReactionWheel,
+    SeriesElastic,
+    Servo,
+    Thruster,
+    fit,
+)
+from limber.control.controller import Controller, Measured
+from limber.control.datasheet import DataSheet, datasheet, datasheets
 from limber.control.guard import Guard
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.loop import Loop
+from limber.control.margins import LoopMargins, Margins, margins
 from limber.control.pid import PD, PID
+from limber.control.python_control import from_control
 from limber.control.sensors import (
     Accelerometer,
     Encoder,
@@ -23,6 +35,7 @@ from limber.control.sensors import (
     StrainGauge,
     Tachometer,
 )
+from limber.control.spillover import ModeChange, Spillover, spillover
 
 __all__ = [
     "PD",
@@ -30,7 +43,7 @@ __all__ = [
     "Accelerometer",
     "Actuator",
     "Controller",
-    "DiscreteLinear",
+    "DataSheet",
     "Drive",
     "Encoder",
     "ForceTorque",
@@ -38,10 +51,25 @@ __all__ = [
     "Gyro",
     "LinearModel",
     "Loop",
+    "LoopMargins",
+    "Margins",
     "Measured",
+    "ModeChange",
+    "MomentGyro",
+    "ReactionWheel",
     "Sensor",
+    "SeriesElastic",
+    "Servo",
+    "Spillover",
     "StarTracker",
     "StrainGauge",
     "Tachometer",
+    "Thruster",
+    "datasheet",
+    "datasheets",
+    "fit",
+    "from_control",
     "linearize",
+    "margins",
+    "spillover",
 ]

@@ -82,10 +82,9 @@ def checked(system: System, given: Any, argument: str, known: dict[str, str]) ->
         )
     short = "torque" if argument == "inputs" else "coordinate"
     found = []
-    for i, item in enumerate(given):
+    for i, one in enumerate(given):
         where = f"{argument}[{i}]"
-        if isinstance(item, str):
-            item = (short, item)
+        item = (short, one) if isinstance(one, str) else one
         if not isinstance(item, list | tuple) or len(item) < 2 or not isinstance(item[0], str):
             raise ArgumentTypeError(
                 f'{where} must be the name of a body or a tuple such as ("position", "link1", "tip", "x"), got {shown(item)}.'

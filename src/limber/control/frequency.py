@@ -73,13 +73,16 @@ def usual_frequencies(model: LinearModel, count: int = 600) -> Array:
     Up to half the sample rate of a sampled model.
     """
     rates = model.rates
+    return with_peaks(spanned(rates, model.dt, count), rates)
+
+
+def spanned(rates: np.ndarray, dt: float, count: int, decades: float = 1.0) -> Array:
+    """Frequencies from below the slowest of some poles to above the fastest, by so many decades."""
     sizes = np.abs(rates[np.isfinite(rates)])
     sizes = sizes[sizes > AT_REST * sizes.max(initial=0.0)]
-    nyquist = np.pi / model.dt if model.dt else np.inf
-    low, high = (sizes.min() / 10.0, sizes.max() * 10.0) if sizes.size else (0.1, 10.0)
-    high = min(high, nyquist)
-    low = min(low, high / 100.0)
-    return with_peaks(np.geomspace(low, high, count), rates)
+    low, high = (sizes.min(), sizes.max()) if sizes.size else (1.0, 1.0)
+    high = min(high * 10.0**decades, np.pi / dt) if dt else high * 10.0**decades
+    return np.geomspace(min(low * 10.0**-decades, high / 100.0), high, count)
 
 
 def with_peaks(omega: Array, rates: np.ndarray) -> Array:

@@ -33,16 +33,16 @@ Moving = tuple[Array, Array]
 class _Scalar(np.ndarray):
     """An array that kernels may take for a number: `x += y` makes a new one, because other places may hold x too."""
 
-    def __iadd__(self, other):
+    def __iadd__(self, other):  # type: ignore[misc]
         return self + other
 
-    def __isub__(self, other):
+    def __isub__(self, other):  # type: ignore[misc]
         return self - other
 
-    def __imul__(self, other):
+    def __imul__(self, other):  # type: ignore[misc]
         return self * other
 
-    def __itruediv__(self, other):
+    def __itruediv__(self, other):  # type: ignore[misc]
         return self / other
 
 

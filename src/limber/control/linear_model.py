@@ -158,7 +158,7 @@ class LinearModel:
         poles = self.poles.astype(complex)
         if self.dt == 0.0:
             return poles
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(poles) / self.dt
 
     @property

@@ -69,17 +69,17 @@ def linearize(
         their rates are inputs.
     t : times of the result.
     """
-    times = None
+    times, s = None, system
     if isinstance(system, Result):
         if any(x is not None for x in (q, v, tau, external, motion)):
             raise ArgumentTypeError(
                 "linearize takes the states and forces of a Result from it: leave out q, v, tau, external and motion."
             )
-        times, q, v, tau, external, motion, system = _of_result(system, t)
+        times, q, v, tau, external, motion, s = _of_result(system, t)
     elif t is not None:
         raise ArgumentTypeError("t is for linearize(result, t=...): a System has no times.")
-    check_system(system)
-    s = system
+    check_system(s)
+    assert isinstance(s, System)
     zero = np.zeros(s.nv)
     given = {
         "q": (s.neutral() if q is None else q, s.nq),

@@ -12,7 +12,9 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.control.closed_motions import closure_wrenches, multipliers, with_closure_loads
 from limber.control.kernel_slopes import Moving, along_tangent, slopes_of
-from limber.dynamics.sweep import fastest_sweep
+from limber.dynamics.derivatives import Derivatives, derivatives
+from limber.dynamics.evaluate import External
+from limber.dynamics.forward import forward_dynamics
 
 Wrenches = Mapping[tuple[str, int | None], Moving]
 
@@ -42,16 +44,47 @@ class MovingState:
     @cached_property
     def vdot(self) -> Moving:
         """Rates of the speeds, by forward dynamics."""
-        given = {"q": self.coordinates, "v": self.v, "tau": self.forces}
-        sweep = f"{fastest_sweep(self.system)}_sweep"
-        found = slopes_of(self.system, sweep, given, external=self.external, driven=self.driven)
-        return found["vdot"]
+        (q, dq), (v, dv), (forces, df) = self.q, self.v, self.forces
+        if self.driven:
+            return self._driven_vdot
+        by = derivatives(self.system, q, v, forces, external=self._wrenches)
+        slopes = by.q @ dq + by.v @ dv + by.tau @ df
+        return by.value, slopes + self._by_wrenches(by)
+
+    @cached_property
+    def _driven_vdot(self) -> Moving:
+        """With free rows f and driven ones d: M_ff dvdot_f = dtau_f - (slopes by q, v, wrenches)_f - M_fd dvdot_d."""
+        (q, dq), (v, dv), (forces, df) = self.q, self.v, self.forces
+        held = np.zeros(self.system.nv, dtype=bool)
+        rates = {}
+        for name, where in self.system.layout.items():
+            if self.system.number(name) in self.driven:
+                held[where.v_joint] = True
+                rates[name] = forces[:, where.v_joint]
+        vdot = forward_dynamics(self.system, q, v, forces, external=self._wrenches, motion=rates)
+        by = derivatives(self.system, q, v, vdot, "inverse_dynamics", external=self._wrenches)
+        slopes = np.where(held[:, None], df, 0.0)
+        M, free = by.vdot, ~held
+        needed = by.q @ dq + by.v @ dv + self._by_wrenches(by) + M @ slopes
+        slopes[:, free] = np.linalg.solve(M[:, free][:, :, free], (df - needed)[:, free])
+        return vdot, slopes
 
     @cached_property
     def needed(self) -> Moving:
         """The generalized forces that the motion takes, by inverse dynamics: tau, and those of driven joints and closures."""
-        given = {"q": self.coordinates, "v": self.v, "vdot": self.vdot}
-        return slopes_of(self.system, "inverse_dynamics", given, external=self.external)["tau"]
+        (q, dq), (v, dv), (vdot, da) = self.q, self.v, self.vdot
+        by = derivatives(self.system, q, v, vdot, "inverse_dynamics", external=self._wrenches)
+        slopes = by.q @ dq + by.v @ dv + by.vdot @ da
+        return by.value, slopes + self._by_wrenches(by)
+
+    @cached_property
+    def _wrenches(self) -> External | None:
+        """The external wrenches, as functions of the dynamics take them."""
+        return {end: value for end, (value, _) in self.external.items()} or None
+
+    def _by_wrenches(self, by: Derivatives) -> Array | float:
+        """The part of slopes that external wrenches have."""
+        return sum((by.external[end] @ slope for end, (_, slope) in self.external.items()), 0.0)
 
     @cached_property
     def closure_wrenches(self) -> dict[str, Moving]:

@@ -77,7 +77,7 @@ def table(poles: list[Pole], most: int = 40) -> str:
     """The poles in lines."""
     lines = ["   Hz          rad/s       damping     does"]
     for pole in poles[:most]:
-        damping = "-" if pole.at_rest else f"{pole.damping:.4g}"
+        damping = {"integrates": "-", "undamped": "0"}.get(pole.kind, f"{pole.damping:.4g}")
         lines.append(
             f"   {pole.omega / (2.0 * np.pi):<10.5g}  {pole.omega:<10.5g}  {damping:<10}  {pole.kind}"
         )

@@ -92,6 +92,7 @@ class LoopSession:
         self._laws, at = [], 0
         for drive in self._drives:
             self._laws.append(laws[at : at + len(drive.speeds)])
+            drive.begin_laws(self._laws[-1])
             at += len(drive.speeds)
         self._law_rows = laws
         self._channels = [len(drive.labels) for drive in self._drives]
@@ -245,11 +246,11 @@ class LoopSession:
         if not self._drives:
             self._tau = self._applied = command
             return
-        applied, at = [], 0
+        asked, applied, at = command.tolist(), [], 0
         for drive, channels in zip(self._drives, self._channels):
-            applied.append(drive.command(now, command[at : at + channels]))
+            applied += drive.command(now, asked[at : at + channels])
             at += channels
-        self._applied = np.concatenate(applied)
+        self._applied = np.array(applied)
 
     def _next(self) -> float:
         """The time of the next sample, from the start of the loop."""
@@ -278,12 +279,11 @@ class LoopSession:
 
 def _follow_laws(laws: Array, v: Array, tau: Array) -> None:
     """The torques of laws at the sample itself, as `integrators.sampled.follow_laws` computes them."""
-    places = laws[:, L_SPEED].astype(int)
-    speeds = v[places]
-    drop = laws[:, L_DROP] * speeds
-    torque = laws[:, L_HELD] + laws[:, L_FADING]
-    torque = np.clip(torque, -laws[:, L_STALL] - drop, laws[:, L_STALL] - drop)
-    most = laws[:, L_LIMIT]
-    moving = np.abs(speeds) * most > laws[:, L_POWER]
-    most = np.where(moving, laws[:, L_POWER] / np.where(moving, np.abs(speeds), 1.0), most)
-    tau[places] = np.clip(torque, -most, most)
+    for law in laws.tolist():
+        i = int(law[L_SPEED])
+        speed = float(v[i])
+        drop, stall, most = law[L_DROP] * speed, law[L_STALL], law[L_LIMIT]
+        torque = min(stall - drop, max(-stall - drop, law[L_HELD] + law[L_FADING]))
+        if abs(speed) * most > law[L_POWER]:
+            most = law[L_POWER] / abs(speed)
+        tau[i] = max(-most, min(most, torque))

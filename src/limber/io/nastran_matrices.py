@@ -20,6 +20,8 @@ PAIRS = (
 )  # fmt: skip
 #: The most rows of a matrix.
 _MOST_ROWS = 3_000_000
+#: Names of the pairs that Nastran adds to the matrices of the elements.
+_ADDED = ("m2gg", "m2pp")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,7 @@ class Matrix:
 
     values: Any  # sparse or dense
     labels: tuple[tuple[int, int], ...] | None
+    added: bool = False  # whether Nastran adds it to the matrix of the elements
 
 
 def read_matrices(source: Source) -> dict[str, Matrix]:
@@ -66,7 +69,8 @@ def choose(
         if max(found[name].values.shape) > 1:
             source.ignore(f"the matrix {name.upper()}")
     m, k = (
-        Matrix(_real(source, name, found[name].values), found[name].labels) for name in pairs[0]
+        Matrix(_real(source, name, found[name].values), found[name].labels, pairs[0][0] in _ADDED)
+        for name in pairs[0]
     )
     return m, k
 

@@ -1,8 +1,9 @@
 """Simulation: integrators, torques, events, results."""
 
+from limber.simulation.batch_result import BatchResult
 from limber.simulation.events import Event, Happened
 from limber.simulation.result import Result
 from limber.simulation.simulate import simulate
 from limber.simulation.table import Table
 
-__all__ = ["Event", "Happened", "Result", "Table", "simulate"]
+__all__ = ["BatchResult", "Event", "Happened", "Result", "Table", "simulate"]

@@ -166,7 +166,11 @@ def carried_out(
     except LimberError as error:
         raise SimulationError(f"the action of event {event!r} at t = {t:.6g} s: {error}") from error
     known.update(changed.system.closures)
-    gained = energy_of(system, changed.q, changed.v) - energy_of(system, q, v)
+    gained = 0.0
+    if changed.wrenches:
+        gained = float(kinetic_energy(system, changed.q, changed.v) - kinetic_energy(system, q, v))
+    if changed.q is not q:
+        gained += float(potential_energy(system, changed.q) - potential_energy(system, q))
     return TopologyChange(
         t, kind_of(change), name, event, changed.system, q, v, changed.q, changed.v, changed.wrenches, gained
     )  # fmt: skip

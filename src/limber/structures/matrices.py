@@ -23,6 +23,8 @@ SYMMETRY = 1e-9
 DEFINITE = 1e-6
 #: How much of |K| |u| the forces K u of a rigid-body motion u may be.
 RIGID = 1e-5
+#: Stiffness below this part of another one of the same node is a rounding error.
+NOTHING = 1e-14
 #: How much of it the mass of a structure may differ between directions.
 ISOTROPY = 1e-6
 #: Wave speeds, m/s, beyond which units must be mixed; that of sound in diamond is 1.8e4, in soft rubber 30.
@@ -109,7 +111,7 @@ def check_connected(M: sp.csr_array, K: sp.csr_array, names: Sequence[str]) -> N
     """Refuse nodes and freedoms that nothing holds, and structures in several parts."""
     n = len(names)
     per_node = K.shape[0] // n
-    stiff = K.diagonal() > 0.0
+    stiff = _stiff(K.diagonal().reshape(n, per_node))
     alone = np.flatnonzero(~stiff.reshape(n, per_node)[:, :3].any(axis=1))
     if alone.size:
         raise ModelError(
@@ -134,6 +136,12 @@ def check_connected(M: sp.csr_array, K: sp.csr_array, names: Sequence[str]) -> N
             f"the structure falls into {parts} parts that K does not connect; the smallest is {_nodes(rest, names, '')}. "
             "Connect them, or make a structure of each and join the bodies in an assembly."
         )
+
+
+def _stiff(diagonal: Array) -> np.ndarray:
+    """(freedoms * n,): which freedoms have stiffness (n, freedoms), and not rounding errors of others of their node."""
+    least = np.repeat(diagonal.reshape(len(diagonal), -1, 3).max(axis=2), 3, axis=1)
+    return (diagonal > NOTHING * least).ravel()
 
 
 def _nodes(which: np.ndarray, names: Sequence[str], verb: str | None = None) -> str:

@@ -1,0 +1,194 @@
+"""Loops of a plant and a controller, continuous or sampled.
+
+The controller gives u = K y, with its sign: negative feedback has negative gains in it.  With plant (A, B, C, D) and controller
+(Ak, Bk, Ck, Dk), commands are u = P r + w, where r is what the controller answers, P = diag(p) holds the factors of the
+loops (1 closed, 0 open), and
+
+    r = (1 - Dk D P)^{-1} (Dk C x + Ck xk + Dk D w)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.checks import Array, array, number, shown
+from limber.control.frequency import spanned, with_peaks
+from limber.control.linear_model import LinearModel
+from limber.control.sampled import bilinear
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+
+@dataclass(frozen=True, eq=False)
+class Feedback:
+    """A plant and a controller of one sample time.
+
+    plant, controller : models of equal dt.
+    given : the plant and the controller as they were given, from which the loop of another sample time can be made; None if
+        the controller knows one sample time only.
+    delay : of commands, s.
+    """
+
+    plant: LinearModel
+    controller: LinearModel
+    given: tuple[LinearModel, LinearModel] | None
+    delay: float = 0.0
+
+    @property
+    def dt(self) -> float:
+        """The sample time, zero for a continuous loop."""
+        return self.plant.dt
+
+    def model(self, factors: ArrayLike = 1.0) -> LinearModel:
+        """From w, added to the commands, to r, what the controller answers; the loops closed by these factors.
+
+        States are those of the plant, then those of the controller.
+        """
+        P, K = self.plant, self.controller
+        m = len(P.inputs)
+        p = np.diag(np.broadcast_to(np.asarray(factors, dtype=float), (m,)))
+        through = K.D @ P.D
+        solve: Array = np.linalg.inv(np.eye(m) - through @ p).astype(np.float64)
+        from_x = solve @ np.hstack([K.D @ P.C, K.C])  # r by [x, xk]
+        from_w = solve @ through
+        u_x, u_w = p @ from_x, np.eye(m) + p @ from_w
+        y_x = np.hstack([P.C, np.zeros((len(P.outputs), K.order))]) + P.D @ u_x
+        A = np.zeros((P.order + K.order,) * 2)
+        A[: P.order, : P.order] = P.A
+        A[P.order :, P.order :] = K.A
+        A[: P.order] += P.B @ u_x
+        A[P.order :] += K.B @ y_x
+        B = np.vstack([P.B @ u_w, K.B @ (P.D @ u_w)])
+        return LinearModel(
+            A, B, from_x, from_w, P.states + tuple(f"controller {x}" for x in K.states), P.inputs,
+            tuple(f"answer {name}" for name in P.inputs), name=P.name, dt=self.dt,
+        )  # fmt: skip
+
+    def poles(self, factors: ArrayLike = 1.0) -> np.ndarray:
+        """Poles of the closed loop, z of a sampled one."""
+        return self.model(factors).poles
+
+    def opened(self, i: int) -> LinearModel:
+        """L of loop i with the others closed: -r_i by w_i; the closed loop has 1 + L = 0."""
+        m = len(self.plant.inputs)
+        factors = np.ones(m)
+        factors[i] = 0.0
+        found = self.model(factors)
+        return replace(
+            found, B=found.B[:, i : i + 1], C=-found.C[i : i + 1], D=-found.D[i : i + 1, i : i + 1],
+            inputs=found.inputs[i : i + 1], outputs=found.outputs[i : i + 1],
+        )  # fmt: skip
+
+    def sampled_every(self, sample_time: float) -> Feedback:
+        """The same loop with another sample time."""
+        assert self.given is not None
+        return _made(*self.given, sample_time, self.delay)
+
+    def growth(self, factors: ArrayLike = 1.0) -> float:
+        """The growth rate of the slowest or fastest growing pole: max of |z| - 1, or of the real part."""
+        poles = self.poles(factors)
+        if self.dt:
+            return float(np.abs(poles).max(initial=0.0)) - 1.0
+        return float(poles.real.max(initial=-np.inf))
+
+    @property
+    def stable(self) -> bool:
+        """Whether all poles decay."""
+        return self.growth() < 0.0
+
+
+def feedback_of(
+    plant: Any, controller: Any, sample_time: float | None = None, delay: float = 0.0
+) -> Feedback:
+    """The loop of a plant and a controller.
+
+    Parameters
+    ----------
+    plant : a LinearModel, continuous, or sampled as the controller is.
+    controller : a matrix K of gains, for u = -K y; a LinearModel or an object whose method linear() gives one, from the
+        plant's outputs to its inputs with its sign, u = K(s) y.  A continuous controller with a sample time runs by the
+        trapezoidal rule.
+    sample_time : s; that of the controller unless given.
+    delay : from a sample to the change of its command, s.
+    """
+    if not isinstance(plant, LinearModel):
+        raise ArgumentTypeError(
+            f"plant must be a LinearModel, as lb.linearize gives, got {shown(plant)}."
+        )
+    plant.single("a loop")
+    K = _controller(controller, plant)
+    delay = number("delay", delay, minimum=0.0)
+    if sample_time is not None:
+        sample_time = number("sample_time", sample_time, above=0.0)
+    if sample_time is None:
+        sample_time = K.dt or plant.dt
+    for name, model in (("controller", K), ("plant", plant)):
+        if model.dt and abs(model.dt - sample_time) > 1e-9 * sample_time:
+            raise ArgumentValueError(
+                f"the {name} is sampled every {model.dt:g} s, and sample_time is {sample_time:g} s: they must agree."
+            )
+    if delay and not sample_time:
+        raise ArgumentValueError(
+            f"delay={delay:g} needs a sample_time: a continuous loop with a delay has endlessly many poles. Its delay "
+            "margin says how much delay it bears."
+        )
+    if delay and plant.dt:
+        raise ArgumentValueError(
+            "the plant is sampled already, so a delay cannot be added: give the continuous one."
+        )
+    return _made(plant, K, sample_time, delay)
+
+
+def _made(plant: LinearModel, K: LinearModel, sample_time: float, delay: float) -> Feedback:
+    given = None if plant.dt or K.dt else (plant, K)
+    if sample_time:
+        if not K.dt:
+            K = bilinear(K, sample_time)
+        if not plant.dt:
+            plant = plant.sampled(sample_time, delay)
+    return Feedback(plant, K, given, delay)
+
+
+def _controller(controller: Any, plant: LinearModel) -> LinearModel:
+    """The controller as a model from the plant's outputs to its inputs."""
+    m, p = len(plant.inputs), len(plant.outputs)
+    linear = getattr(controller, "linear", None)
+    if callable(linear):
+        controller = linear()
+    if not isinstance(controller, LinearModel):
+        gains = array(
+            "controller", controller, (m, p),
+            "A matrix of gains K, u = -K y, has a row for each input of the plant and a column for each output.",
+        )  # fmt: skip
+        none = np.zeros((0, 0))
+        return LinearModel(
+            none,
+            np.zeros((0, p)),
+            np.zeros((m, 0)),
+            -gains,
+            (),
+            plant.outputs,
+            plant.inputs,
+            "gains",
+        )
+    controller.single("a loop")
+    if len(controller.inputs) != p or len(controller.outputs) != m:
+        raise ArgumentValueError(
+            f"the controller takes {len(controller.inputs)} measurements and gives {len(controller.outputs)} commands; the plant "
+            f"has {p} outputs and {m} inputs. plant.select(inputs=[...], outputs=[...]) has some of them."
+        )
+    return controller
+
+
+def frequencies_of(loop: Feedback, zeros: np.ndarray) -> Array:
+    """Frequencies that show a loop: over its poles, open and closed, and close together at them and at its zeros."""
+    opened, closed = loop.model(0.0).rates, loop.model().rates
+    both = np.concatenate([opened, closed])
+    omega = spanned(both, loop.dt, count=800, decades=2.0)
+    if loop.dt:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            zeros = np.log(zeros.astype(complex)) / loop.dt
+    return with_peaks(omega, np.concatenate([both, zeros]))

@@ -1,0 +1,296 @@
+"""Pictures of linear models and loops, in the look of all figures (`limber.plotting.style`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.checks import Array, number, numbers
+from limber.control.feedback import feedback_of
+from limber.control.frequency import response, usual_frequencies
+from limber.control.linear_model import LinearModel
+from limber.control.locus import followed
+from limber.control.poles import transmission_zeros
+from limber.drawing.colours import colour
+from limber.errors import ArgumentValueError
+from limber.plotting.style import COLUMN, LINES, new_figure, plain, save, style, target
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from limber.control.spillover import Spillover
+
+#: At most so many pairs of inputs and outputs are drawn.
+DRAWN = 24
+HERTZ = 2.0 * np.pi
+
+
+@contextmanager
+def _figure(width: float, height: float, title: str, path: Any) -> Iterator[Any]:
+    """A new figure in our style, with a title, which is written at the end if a path is given."""
+    file = None if path is None else target(path)
+    with style():
+        figure = new_figure(number("width", width, above=0.0), height)
+        yield figure
+        if title:
+            figure.suptitle(plain(title), fontsize=9)
+    if file is not None:
+        save(figure, file)
+
+
+def bode(
+    model: LinearModel,
+    omega: ArrayLike | None = None,
+    *,
+    against: dict[str, LinearModel] | None = None,
+    title: str = "",
+    width: float = COLUMN,
+    path: Any = None,
+) -> Figure:
+    """Magnitude and phase over frequency, one line for each pair of an input and an output.
+
+    Parameters
+    ----------
+    model : of at most 24 pairs; `model.select(...)` has some of them.
+    omega : frequencies, rad/s; those that show all poles unless given.
+    against : further models by name, such as reduced ones, of the same inputs and outputs, drawn in other dashes.
+    title : above the figure.
+    width : inches.
+    path : also write the figure to this file, .png, .svg or .pdf.
+    """
+    pairs = [(i, j) for i in range(len(model.outputs)) for j in range(len(model.inputs))]
+    if len(pairs) > DRAWN:
+        raise ArgumentValueError(
+            f"{len(pairs)} pairs of inputs and outputs are too many to draw, {DRAWN} at most: choose with "
+            "model.select(inputs=[...], outputs=[...])."
+        )
+    w = _frequencies(model, omega)
+    every = {"": model, **(against or {})}
+    with _figure(width, 3.4, title, path) as figure:
+        magnitude, phase = figure.subplots(2, 1, sharex=True)
+        for k, (name, one) in enumerate(every.items()):
+            values = response(one, w)
+            for n, (i, j) in enumerate(pairs):
+                G = values[:, i, j]
+                if not np.abs(G).max(initial=0.0) > 0.0:
+                    continue
+                look = {
+                    "color": colour(n + (k if len(pairs) == 1 else 0)),
+                    "linestyle": LINES[k % 4],
+                }
+                label = name or f"{model.inputs[j]} → {model.outputs[i]}"
+                shown = label if not name or n == 0 else "_"
+                magnitude.loglog(w / HERTZ, np.abs(G), label=plain(shown), **look)
+                phase.semilogx(w / HERTZ, np.degrees(np.unwrap(np.angle(G))), **look)
+        magnitude.set_ylabel("magnitude")
+        phase.set_ylabel("phase (deg)")
+        phase.set_xlabel("frequency (Hz)")
+        _quarter_turns(phase)
+        _legend(figure, magnitude)
+    return figure
+
+
+def singular_values(
+    model: LinearModel,
+    omega: ArrayLike | None = None,
+    *,
+    title: str = "",
+    width: float = COLUMN,
+    path: Any = None,
+) -> Figure:
+    """Singular values of the frequency response: the gains from inputs to outputs in their strongest to weakest directions.
+
+    omega, title, width, path : as for `bode`.
+    """
+    w = _frequencies(model, omega)
+    values = np.linalg.svd(response(model, w), compute_uv=False)
+    with _figure(width, 2.2, title, path) as figure:
+        axes = figure.subplots()
+        for i in range(values.shape[1]):
+            axes.loglog(w / HERTZ, values[:, i], color=colour(0), linestyle=LINES[i % len(LINES)])
+        axes.set_xlabel("frequency (Hz)")
+        axes.set_ylabel("singular values")
+    return figure
+
+
+def pole_zero(
+    model: LinearModel,
+    *,
+    limit: float | None = None,
+    title: str = "",
+    width: float = COLUMN,
+    path: Any = None,
+) -> Figure:
+    """Poles (crosses) and, of as many outputs as inputs, transmission zeros (circles), in rad/s or in the z plane.
+
+    limit : show the plane up to this size, rad/s, or in the z plane; all poles unless given.
+    title, width, path : as for `bode`.
+    """
+    zeros = transmission_zeros(model) if len(model.inputs) == len(model.outputs) else np.zeros(0)
+    with _figure(width, 2.8, title, path) as figure:
+        axes = figure.subplots()
+        _plane(axes, model.dt)
+        _marks(axes, model.poles, "x", colour(0), "poles")
+        if zeros.size:
+            _marks(axes, zeros, "o", colour(1), "zeros")
+            _legend(figure, axes)
+        _window(
+            axes, model.poles if limit is None else np.append(model.poles, zeros), model.dt, limit
+        )
+    return figure
+
+
+def root_locus(
+    model: LinearModel,
+    controller: Any = None,
+    *,
+    factors: ArrayLike | None = None,
+    limit: float | None = None,
+    sample_time: float | None = None,
+    delay: float = 0.0,
+    title: str = "",
+    width: float = COLUMN,
+    path: Any = None,
+) -> Figure:
+    """Poles of the closed loop while all gains of the controller are multiplied by factors; squares are the loop as it is.
+
+    Parameters
+    ----------
+    controller, sample_time, delay : as in `lb.control.margins`; without a controller, u = -y, of one input and output.
+    factors : increasing from 0 or more; 0 to 100 unless given.
+    limit : show the plane up to this size, rad/s, or in the z plane; all poles at factors 0 and 1 unless given.
+    title, width, path : as for `bode`.
+    """
+    if controller is None:
+        if len(model.inputs) != 1 or len(model.outputs) != 1:
+            raise ArgumentValueError(
+                "root_locus without a controller is of one input and one output: give gains, or model.select(...)."
+            )
+        controller = [[1.0]]
+    loop = feedback_of(model, controller, sample_time, delay)
+    if factors is None:
+        gains = np.concatenate(
+            [[0.0], np.geomspace(1e-4, 1.0, 200), np.geomspace(1.0, 100.0, 160)[1:]]
+        )
+    else:
+        gains = numbers("factors", factors, "(k,)")
+        if gains.ndim != 1 or len(gains) < 2 or gains[0] < 0.0 or (np.diff(gains) <= 0.0).any():
+            raise ArgumentValueError(
+                "factors must be two or more increasing numbers, from 0 or more."
+            )
+    paths = followed(loop, loop.poles(gains[0]), gains)
+    with _figure(width, 2.8, title, path) as figure:
+        axes = figure.subplots()
+        _plane(axes, loop.dt)
+        for i in range(paths.shape[1]):
+            axes.plot(paths[:, i].real, paths[:, i].imag, color=colour(0), linewidth=0.8)
+        _marks(axes, paths[0], "x", colour(0), f"factor {gains[0]:g}")
+        if gains[0] < 1.0 < gains[-1]:
+            _marks(axes, loop.poles(1.0), "s", colour(1), "factor 1")
+        _window(axes, np.append(paths[0], loop.poles(1.0)), loop.dt, limit)
+        _legend(figure, axes)
+    return figure
+
+
+def spillover_figure(
+    found: Spillover, *, title: str = "", width: float = COLUMN, path: Any = None
+) -> Figure:
+    """Damping ratio over frequency of each mode: hollow without the controller, filled with it; truncated modes orange.
+
+    title, width, path : as for `bode`.
+    """
+    modes = [m for m in found.modes if not (m.before.at_rest or m.after.at_rest)]
+    with _figure(width, 2.4, title, path) as figure:
+        axes = figure.subplots()
+        axes.axhline(0.0, color="k", linewidth=0.8)
+        seen = set()
+        for mode in modes:
+            label = "truncated modes" if mode.truncated else "modes of the design model"
+            look = colour(1) if mode.truncated else colour(0)
+            x = [mode.before.omega / HERTZ, mode.after.omega / HERTZ]
+            y = [100.0 * mode.before.damping, 100.0 * mode.after.damping]
+            axes.plot(x, y, color=look, linewidth=0.6)
+            axes.plot(x[:1], y[:1], "o", color=look, markerfacecolor="w", markersize=4)
+            marker = "o" if mode.stable else "X"
+            axes.plot(
+                x[1:], y[1:], marker, color=look, markersize=4 if mode.stable else 6,
+                label="_" if label in seen else label,
+            )  # fmt: skip
+            seen.add(label)
+        axes.set_xscale("log")
+        axes.set_yscale("symlog", linthresh=1.0)
+        axes.margins(0.08, 0.12)
+        axes.set_xlabel("frequency (Hz)")
+        axes.set_ylabel("damping ratio (%)")
+        _legend(figure, axes)
+    return figure
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def _frequencies(model: LinearModel, omega: ArrayLike | None) -> Array:
+    if omega is None:
+        return usual_frequencies(model)
+    w = numbers("omega", omega, "(k,)")
+    if w.ndim != 1 or len(w) < 2 or not (w > 0.0).all():
+        raise ArgumentValueError("omega must be two or more positive frequencies, rad/s.")
+    return np.sort(w)
+
+
+def _plane(axes: Any, dt: float) -> None:
+    """The axes of the s plane, or the unit circle of the z plane."""
+    axes.axhline(0.0, color="k", linewidth=0.4)
+    if dt:
+        angle = np.linspace(0.0, 2.0 * np.pi, 200)
+        axes.plot(np.cos(angle), np.sin(angle), color="k", linewidth=0.6)
+        axes.set_aspect("equal", adjustable="box")
+        axes.set_xlabel("Re z")
+        axes.set_ylabel("Im z")
+    else:
+        axes.axvline(0.0, color="k", linewidth=0.6)
+        axes.set_xlabel("real part (1/s)")
+        axes.set_ylabel("imaginary part (rad/s)")
+
+
+def _marks(axes: Any, points: np.ndarray, marker: str, look: str, label: str) -> None:
+    hollow = {} if marker == "x" else {"markerfacecolor": "none"}
+    axes.plot(
+        points.real, points.imag, linestyle="none", marker=marker, color=look, markersize=4,
+        markeredgewidth=0.9, label=label, **hollow,
+    )  # fmt: skip
+
+
+def _window(axes: Any, points: np.ndarray, dt: float, limit: float | None) -> None:
+    """Axes that show these points and the unit circle, or those up to a limit; branches beyond are cut."""
+    size = np.abs(points).max(initial=1.0 if dt else 1e-9)
+    if limit is not None:
+        size = number("limit", limit, above=0.0)
+    if dt:
+        size = 1.1 * (1.0 if limit is None else size)
+        axes.set_xlim(-size, size)
+        axes.set_ylim(-size, size)
+        return
+    inside = points[np.abs(points) <= size * (1.0 + 1e-9)]
+    left = max(float(-inside.real.min(initial=0.0)), 1e-3 * size)
+    right = max(float(inside.real.max(initial=0.0)), 0.25 * left)
+    axes.set_xlim(-1.2 * left, 1.2 * right)
+    axes.set_ylim(-1.1 * size, 1.1 * size)
+
+
+def _quarter_turns(axes: Any) -> None:
+    """Ticks of a phase at multiples of 45, 90, 180, ... degrees."""
+    low, high = axes.get_ylim()
+    step = next((s for s in (45.0, 90.0, 180.0, 360.0, 720.0) if (high - low) / s <= 6.0), 1440.0)
+    axes.set_yticks(np.arange(np.ceil(low / step), np.floor(high / step) + 1.0) * step)
+
+
+def _legend(figure: Any, axes: Any) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        columns = 1 if max(map(len, labels)) > 22 else 2
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns)

@@ -1,0 +1,48 @@
+"""Poles of a loop followed over its gain."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from limber.checks import Array
+from limber.control.feedback import Feedback
+
+#: From a factor of 0 to 1 and from there to LARGEST, in so many steps each.
+STEPS, LARGEST = 160, 100.0
+
+
+def followed(loop: Feedback, start: np.ndarray, factors: Array) -> np.ndarray:
+    """Poles (len(factors), n): those nearest to the poles before them, from `start` at the first factor."""
+    found = np.empty((len(factors), len(start)), dtype=complex)
+    found[0] = start
+    before = start
+    for i, factor in enumerate(factors[1:], start=1):
+        poles = loop.poles(factor)
+        expected = before if i == 1 else 2.0 * before - found[i - 2]
+        rows, columns = linear_sum_assignment(np.abs(expected[:, None] - poles))
+        now = np.empty_like(before)
+        now[rows] = poles[columns]
+        found[i] = before = now
+    return found
+
+
+def gains_to_one() -> Array:
+    """Factors from 0 to 1, close together where they are small."""
+    return np.linspace(0.0, 1.0, STEPS) ** 2
+
+
+def gains_beyond() -> Array:
+    """Factors from 1 to LARGEST."""
+    return np.geomspace(1.0, LARGEST, STEPS)
+
+
+def critical(loop: Feedback, factors: Array, path: np.ndarray) -> float:
+    """The first factor at which a pole along its path reaches the border of stability, between two factors linearly; nan."""
+    size = np.abs(path) - 1.0 if loop.dt else path.real
+    change = np.flatnonzero((size[:-1] < 0.0) != (size[1:] < 0.0))
+    if not change.size:
+        return float("nan")
+    i = int(change[0])
+    part = size[i] / (size[i] - size[i + 1])
+    return float(factors[i] + part * (factors[i + 1] - factors[i]))

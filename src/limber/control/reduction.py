@@ -1,0 +1,195 @@
+"""Smaller models: some of the modes, or the states that inputs reach and outputs show most.
+
+Both split a model into two parts that do not act on each other.  A real Schur form with the chosen poles first,
+[[A1, A12], [0, A2]], and the solution of A1 X - X A2 = -A12 give
+
+    x = V1 x1 + V2 x2,    x1' = A1 x1 + B1 u,    x2' = A2 x2 + B2 u
+
+also where poles are multiple, as those of rigid-body modes are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from limber.checks import Array, integer, shown, whole
+from limber.control.poles import AT_REST, grouped
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+if TYPE_CHECKING:
+    from limber.control.linear_model import LinearModel
+
+#: A pole decays if its real part is below minus this part of its size; others are split off before balancing.
+DECAYS = 1e-9
+
+
+class Part(NamedTuple):
+    """One part of a model: its matrices, and V, its states in those of the model."""
+
+    A: Array
+    B: Array
+    C: Array
+    V: Array
+
+
+def split(model: LinearModel, first: Callable[[complex], bool]) -> tuple[Part, Part]:
+    """The part of a model whose poles `first` accepts, and the other."""
+    balanced, (scale, _) = scipy.linalg.matrix_balance(model.A, permute=False, separate=True)
+    S, Z, n = scipy.linalg.schur(
+        balanced, output="real", sort=lambda re, im=0.0: bool(first(complex(re, im)))
+    )
+    A1, A12, A2 = S[:n, :n], S[:n, n:], S[n:, n:]
+    X = scipy.linalg.solve_sylvester(A1, -A2, -A12) if n and n < len(S) else np.zeros(A12.shape)
+    V1, V2 = Z[:, :n], Z[:, :n] @ X + Z[:, n:]
+    W1, W2 = Z[:, :n].T - X @ Z[:, n:].T, Z[:, n:].T
+    B, C = model.B / scale[:, None], model.C * scale
+    return tuple(
+        Part(A, W @ B, C @ V, scale[:, None] * V) for A, V, W in ((A1, V1, W1), (A2, V2, W2))
+    )  # type: ignore[return-value]
+
+
+def modal(model: LinearModel, keep: Any, *, static: bool = True) -> LinearModel:
+    """The model with some of its modes.
+
+    Parameters
+    ----------
+    keep : how many of the slowest modes, or a list of their numbers, counted from 0 in the order of the printed table of
+        poles.  A pair of poles is one mode; all poles at rest are mode 0 together, and are needed for the rest to
+        make sense.
+    static : whether the others act as they do at rest, by their flexibility (a part of D; also called residual
+        flexibility or static correction).  The response is then exact at frequency zero.  Its error at low frequencies is
+        proportional to the frequency, and for positions of undamped systems to its square.
+    """
+    if model.dt:
+        raise ArgumentValueError(
+            f"modal is of continuous models, and {model.name!r} is sampled: reduce it before."
+        )
+    modes = _modes(model)
+    chosen = _chosen(keep, len(modes))
+    wanted = np.concatenate([modes[i] for i in chosen])
+    others = [modes[i] for i in range(len(modes)) if i not in chosen]
+    rest = np.concatenate(others) if others else np.zeros(0, dtype=complex)
+
+    def first(pole: complex) -> bool:
+        return not rest.size or bool(np.abs(wanted - pole).min() < np.abs(rest - pole).min())
+
+    kept, left = split(model, first)
+    if len(kept.A) != len(wanted):
+        raise ArgumentValueError(
+            f"keep={shown(keep)} divides poles of {model.name!r} that are equal to rounding: keep all of them or none."
+        )
+    D = model.D
+    if static and len(left.A):
+        if 0 not in chosen and _rests(model):
+            raise ArgumentValueError(
+                "the modes at rest (mode 0) have no flexibility: keep them, or take static=False."
+            )
+        D = D - left.C @ np.linalg.solve(left.A, left.B)
+    return replace(
+        model, A=kept.A, B=kept.B, C=kept.C, D=D, states=_states(len(kept.A)),
+        T=None if model.T is None else model.T @ kept.V, hankel=None, error_bound=None,
+    )  # fmt: skip
+
+
+def balanced(model: LinearModel, order: int) -> LinearModel:
+    """The model of `order` states that are most reached by the inputs and most seen by the outputs (balanced truncation).
+
+    Poles that do not decay (rigid-body modes, unstable ones) are split off and kept; the stable rest is balanced and cut.
+    `hankel` of the result has the Hankel singular values s of that rest, and `error_bound` twice the sum of those left
+    out: no singular value of the frequency response is off by more at any frequency.
+    """
+    order = whole("order", order, 1)
+    if model.dt:
+        raise ArgumentValueError(
+            f"balanced is of continuous models, and {model.name!r} is sampled: reduce it before."
+        )
+    largest = float(np.abs(model.poles).max(initial=0.0))
+
+    def lasts(pole: complex) -> bool:
+        return pole.real > -DECAYS * abs(pole) or abs(pole) <= AT_REST * largest
+
+    kept, stable = split(model, lasts)
+    fixed = len(kept.A)
+    if order > model.order or order < fixed:
+        raise ArgumentValueError(
+            f"order={order} must be between {fixed}, the number of poles of {model.name!r} that do not decay, and {model.order}."
+            + ("" if fixed < model.order else " None decays: give the bodies and joints damping.")
+        )
+    V, W, hankel = _balancing(stable)
+    r = min(order - fixed, len(hankel))
+    A = scipy.linalg.block_diag(kept.A, W[:, :r].T @ stable.A @ V[:, :r])
+    B = np.vstack([kept.B, W[:, :r].T @ stable.B])
+    C = np.hstack([kept.C, stable.C @ V[:, :r]])
+    T = None
+    if model.T is not None:
+        T = model.T @ np.hstack([kept.V, stable.V @ V[:, :r]])
+    return replace(
+        model, A=A, B=B, C=C, states=_states(len(A)), T=T, hankel=hankel,
+        error_bound=2.0 * float(hankel[r:].sum()),
+    )  # fmt: skip
+
+
+def _balancing(part: Part) -> tuple[Array, Array, Array]:
+    """V, W with W^T V = 1 and the Hankel values of a stable part, by square roots of its Gramians."""
+    if not len(part.A):
+        none = np.zeros((0, 0))
+        return none, none, np.zeros(0)
+    reached = _root(scipy.linalg.solve_continuous_lyapunov(part.A, -part.B @ part.B.T))
+    seen = _root(scipy.linalg.solve_continuous_lyapunov(part.A.T, -part.C.T @ part.C))
+    U, hankel, Vt = np.linalg.svd(seen.T @ reached)
+    sound = hankel > 1e-13 * hankel.max(initial=0.0)
+    scale = np.where(sound, 1.0 / np.sqrt(np.where(sound, hankel, 1.0)), 0.0)
+    n = int(sound.sum())
+    return (reached @ Vt.T * scale)[:, :n], (seen @ U * scale)[:, :n], hankel[:n]
+
+
+def _root(W: Array) -> Array:
+    """R with R R^T = W, of a Gramian that rounding may leave indefinite."""
+    values, vectors = np.linalg.eigh(0.5 * (W + W.T))
+    return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def _rests(model: LinearModel) -> bool:
+    return any(pole.at_rest for pole in grouped(model.rates))
+
+
+def _modes(model: LinearModel) -> list[np.ndarray]:
+    """The poles of each mode: all at rest together, then each pair or real pole."""
+    poles = grouped(model.rates)
+    rest = [pole.value for pole in poles if pole.at_rest]
+    found = [np.array(rest)] if rest else []
+    for pole in poles:
+        if not pole.at_rest:
+            pair = [pole.value, pole.value.conjugate()] if pole.count == 2 else [pole.value]
+            found.append(np.array(pair))
+    return found
+
+
+def _chosen(keep: Any, count: int) -> list[int]:
+    """The numbers of the modes to keep."""
+    number = integer(keep)
+    if number is not None:
+        if not 1 <= number <= count:
+            raise ArgumentValueError(
+                f"keep={number} must be between 1 and {count}, the number of modes."
+            )
+        return list(range(number))
+    if isinstance(keep, str) or not isinstance(keep, Iterable):
+        raise ArgumentTypeError(
+            f"keep must be how many modes, or a list of their numbers, got {shown(keep)}."
+        )
+    found = [integer(i) for i in keep]
+    if not found or any(i is None or not 0 <= i < count for i in found):
+        raise ArgumentValueError(
+            f"keep={shown(keep)} must be numbers of modes from 0 to {count - 1}, one at least."
+        )
+    return sorted({i for i in found if i is not None})
+
+
+def _states(count: int) -> tuple[str, ...]:
+    return tuple(f"x{i}" for i in range(count))

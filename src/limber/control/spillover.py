@@ -1,0 +1,218 @@
+"""`spillover`: what a controller does to the modes that its design model left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from limber.control.feedback import Feedback, feedback_of
+from limber.control.linear_model import LinearModel
+from limber.control.locus import critical, followed, gains_beyond, gains_to_one
+from limber.control.margins import unit_gains
+from limber.control.poles import Pole, grouped
+from limber.errors import ArgumentValueError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: A unit gain of a loop counts for the mode whose frequency is nearest to it, and within this part of it.
+NEAR = 0.2
+
+
+@dataclass(frozen=True)
+class ModeChange:
+    """A mode of the plant, open loop and closed.
+
+    before, after : its pole without and with the controller, in continuous time, 1/s.
+    truncated : whether the design model lacks it.
+    stable : whether it decays with the controller.
+    gain : the factor of all gains at which it reaches the border of stability: above 1 for a stable mode, below 1 for an
+        unstable one; inf if it reaches none.
+    phase : rad, the least phase that the loops bear where their gain is 1 near this mode; inf where it is below 1.
+    """
+
+    before: Pole
+    after: Pole
+    truncated: bool
+    stable: bool
+    gain: float
+    phase: float
+
+    @property
+    def moved(self) -> complex:
+        """The change of the pole, 1/s."""
+        return self.after.value - self.before.value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Spillover:
+    """Modes of the full plant under a controller that was designed on a smaller model; it prints as a table.
+
+    modes : of the full plant, the slowest first.
+    design_stable, stable : whether the loop is stable with the design model, and with the full plant.
+    poles : of the loop with the full plant.
+    """
+
+    modes: tuple[ModeChange, ...]
+    design_stable: bool
+    stable: bool
+    poles: np.ndarray
+    loop: Feedback
+
+    @property
+    def truncated(self) -> tuple[ModeChange, ...]:
+        """The modes that the design model lacks."""
+        return tuple(mode for mode in self.modes if mode.truncated)
+
+    @property
+    def unstable(self) -> tuple[ModeChange, ...]:
+        """The modes that the controller makes unstable, or leaves so."""
+        return tuple(mode for mode in self.modes if not mode.stable)
+
+    def __repr__(self) -> str:
+        return (
+            f"Spillover({len(self.truncated)} truncated modes of {len(self.modes)}, {len(self.unstable)} unstable; print it for "
+            "the table)"
+        )
+
+    def __str__(self) -> str:
+        words = {True: "stable", False: "UNSTABLE"}
+        lines = [
+            f"Loop with the design model: {words[self.design_stable]}; with the full plant: {words[self.stable]}."
+        ]
+        heads = [
+            "mode",
+            "Hz open",
+            "damping",
+            "Hz closed",
+            "damping",
+            "gain to border",
+            "phase",
+            "",
+        ]
+        rows = []
+        for i, mode in enumerate(self.modes):
+            notes = ["truncated"] * mode.truncated + ["UNSTABLE"] * (not mode.stable)
+            rows.append(
+                [
+                    str(i),
+                    *_frequency(mode.before),
+                    *_frequency(mode.after),
+                    "any" if np.isinf(mode.gain) else f"x {mode.gain:.4g}",
+                    "any" if np.isinf(mode.phase) else f"{np.degrees(mode.phase):.3g} deg",
+                    ", ".join(notes),
+                ]
+            )
+        widths = [max(map(len, column)) for column in zip(heads, *rows)]
+        lines += [
+            "  ".join(x.ljust(w) for x, w in zip(row, widths)).rstrip() for row in (heads, *rows)
+        ]
+        return "\n".join(lines)
+
+    def plot(self, **options: Any) -> Figure:
+        """Damping over frequency of every mode, open and closed loop; see `limber.control.linear_plots.spillover`."""
+        from limber.control.linear_plots import spillover_figure  # noqa: PLC0415
+
+        return spillover_figure(self, **options)
+
+
+def spillover(
+    full: Any,
+    reduced: Any,
+    controller: Any,
+    *,
+    sample_time: float | None = None,
+    delay: float = 0.0,
+) -> Spillover:
+    """What a controller designed on a reduced model does to all modes of the full one.
+
+    Parameters
+    ----------
+    full, reduced : LinearModels with equal inputs and outputs, the second as `modal` or `balanced` of the first gives it.
+    controller, sample_time, delay : as in `margins`.
+
+    The poles of the full plant are followed while all gains of the controller grow from 0 to 1, so that each closed-loop
+    pole is known by the mode that it came from, and further, to where it becomes unstable.  The modes of the full plant
+    nearest to the poles of the reduced one are those that the design knows; the others are truncated.
+    """
+    loop = feedback_of(full, controller, sample_time, delay)
+    design = feedback_of(reduced, controller, sample_time, delay)
+    if full.dt:
+        raise ArgumentValueError(
+            f"spillover is of continuous plants, and {full.name!r} is sampled: give sample_time instead."
+        )
+    if full.inputs != reduced.inputs or full.outputs != reduced.outputs:
+        raise ArgumentValueError(
+            "full and reduced must have the same inputs and outputs, in the same order."
+        )
+    modes = grouped(full.rates)
+    known = _known(modes, reduced)
+    values = np.array([mode.value for mode in modes])
+    start = loop.poles(0.0)
+    first = np.exp(values * loop.dt) if loop.dt else values
+    _, at = linear_sum_assignment(np.abs(first[:, None] - start))
+    rising, beyond = gains_to_one(), gains_beyond()
+    paths = followed(loop, start, rising)
+    further = followed(loop, paths[-1], beyond)
+    phases = _phases(loop, modes) if loop.stable else [float("inf")] * len(modes)
+    found = []
+    for i, mode in enumerate(modes):
+        path = paths[:, at[i]]
+        stable = bool(abs(path[-1]) < 1.0 if loop.dt else path[-1].real < 0.0)
+        gain = critical(loop, beyond, further[:, at[i]])
+        if not stable:
+            gain = critical(loop, rising, path)
+        found.append(
+            ModeChange(
+                mode,
+                _moved(mode, path, loop.dt),
+                i not in known,
+                stable,
+                float("inf") if np.isnan(gain) else gain,
+                phases[i],
+            )
+        )
+    return Spillover(tuple(found), design.stable, loop.stable, loop.poles(), loop)
+
+
+def _moved(mode: Pole, path: np.ndarray, dt: float) -> Pole:
+    """The mode where its path ends.  Sampled, a path turns about the origin, and its angle is followed."""
+    if dt:
+        value = mode.value + np.log(path[1:] / path[:-1]).sum() / dt
+    else:
+        value = mode.value + (path[-1] - path[0])
+    size = abs(value)
+    return Pole(complex(value), mode.count, mode.at_rest and size < 1e-12)
+
+
+def _known(modes: list[Pole], reduced: LinearModel) -> set[int]:
+    """The numbers of the modes nearest to the poles of the design model, in parts of their frequency."""
+    poles = grouped(reduced.rates)
+    size = max((abs(mode.value) for mode in modes), default=1.0)
+    cost = np.array(
+        [
+            [abs(a.value - b.value) / max(abs(a.value), abs(b.value), 1e-7 * size) for b in modes]
+            for a in poles
+        ]
+    ).reshape(len(poles), len(modes))
+    return set(linear_sum_assignment(cost)[1].tolist())
+
+
+def _phases(loop: Feedback, modes: list[Pole]) -> list[float]:
+    """The least phase margin near each mode."""
+    found = [float("inf")] * len(modes)
+    frequencies = np.array([max(abs(mode.value.imag), mode.omega) for mode in modes])
+    for i in range(len(loop.plant.inputs)):
+        for phase, w in unit_gains(loop, i):
+            nearest = int(np.argmin(np.abs(frequencies - w)))
+            if abs(frequencies[nearest] - w) < NEAR * w:
+                found[nearest] = min(found[nearest], abs(phase))
+    return found
+
+
+def _frequency(pole: Pole) -> list[str]:
+    damping = "-" if pole.at_rest else f"{pole.damping:.4g}"
+    return [f"{pole.omega / (2.0 * np.pi):.5g}", damping]

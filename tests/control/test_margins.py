@@ -1,0 +1,195 @@
+"""Margins of loops against closed forms, python-control and the loops themselves; spillover."""
+
+import numpy as np
+import pytest
+
+import limber as lb
+from limber.control import margins, spillover
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+J = 0.08
+KP, KD = 400.0, 20.0
+
+
+@pytest.fixture(scope="module")
+def link():
+    """A link without rotor inertia."""
+    a = lb.Assembly("link")
+    a.attach("link", lb.RigidBody(1.0, inertia=np.diag([J, J, J])), lb.Revolute("z"))
+    return lb.linearize(a.build(), inputs=["link"], outputs=["link", ("speed", "link")])
+
+
+@pytest.fixture(scope="module")
+def arm():
+    a = lb.Assembly("arm")
+    body = lb.beam(2.0, 3.0, EI=500.0, modes={"bending": 1}, damping=0.01)
+    a.attach("upper", body, lb.Revolute("y", armature=1.0))
+    a.attach("lower", body, lb.Revolute("y", armature=1.0), to="upper", at="tip")
+    outputs = ["upper", "lower", ("speed", "upper"), ("speed", "lower")]
+    return lb.linearize(a.build(), inputs=["upper", "lower"], outputs=outputs)
+
+
+ARM_GAINS = np.hstack([np.diag([400.0, 200.0]), np.diag([80.0, 40.0])])
+
+
+def test_a_100_hz_pd_on_a_light_link_is_unstable_and_told_what_sample_time_would_do(link):
+    """z^2 + (a + b - 2) z + 1 + a - b has its roots within the circle for b < 2, with a = kp T^2 / 2 J, b = kd T / J."""
+    found = margins(link, [[KP, KD]], sample_time=0.01)
+    assert not found.stable and not found.loops
+    text = str(found)
+    assert "sampled at 100 Hz (every 10 ms): UNSTABLE" in text
+    assert "grows by the factor" in text
+    assert "stable if sampled faster: every 8 ms (125 Hz) or less" in text
+    assert found.longest == pytest.approx(2.0 * J / KD, rel=1e-6)
+    assert margins(link, [[KP, KD]], sample_time=0.99 * found.longest).stable
+    assert not margins(link, [[KP, KD]], sample_time=1.01 * found.longest).stable
+
+
+def test_continuous_margins_against_closed_forms_and_python_control(link):
+    found = margins(link, [[KP, KD]])
+    (loop,) = found.loops
+    # |kp + i kd w| = J w^2
+    w2 = (KD**2 + np.sqrt(KD**4 + 4.0 * J**2 * KP**2)) / (2.0 * J**2)
+    phase = np.arctan(KD * np.sqrt(w2) / KP)
+    assert loop.phase == pytest.approx(phase, rel=1e-9)
+    assert loop.phase_at == pytest.approx(np.sqrt(w2), rel=1e-9)
+    assert loop.delay == pytest.approx(phase / np.sqrt(w2), rel=1e-9)
+    assert np.isinf(loop.gain_up) and loop.gain_down == 0.0
+    control = pytest.importorskip("control")
+    L = control.ss(link.A, link.B, np.array([[KP, KD]]) @ link.C, 0)
+    disk, _, degrees = control.disk_margins(L, np.geomspace(1.0, 1e4, 20_000))
+    assert loop.disk == pytest.approx(disk, rel=1e-6)
+    assert np.degrees(loop.disk_phase) == pytest.approx(degrees, rel=1e-6)
+
+
+@pytest.mark.parametrize("sample_time, delay", [(0.0, 0.0), (0.002, 0.0), (0.004, 0.003)])
+def test_gains_at_the_margins_put_poles_on_the_border(arm, sample_time, delay):
+    options = {"sample_time": sample_time, "delay": delay} if sample_time else {}
+    found = margins(arm, ARM_GAINS, **options)
+    assert found.stable and len(found.loops) == 2
+    for i, loop in enumerate(found.loops):
+        factors = np.ones(2)
+        for gain in (loop.gain_up, loop.gain_down):
+            if 0.0 < gain < np.inf:
+                factors[i] = gain
+                poles = found.loop.poles(factors)
+                border = np.abs(np.abs(poles) - 1.0) if sample_time else np.abs(poles.real)
+                assert border.min() < 1e-7 * max(1.0, np.abs(poles).max())
+                factors[i] = 1.0 + 0.9 * (gain - 1.0)
+                assert found.loop.growth(factors) < 0.0
+        low, high = loop.disk_gain
+        assert loop.gain_down <= low < 1.0 < high <= loop.gain_up * (1.0 + 1e-9)
+        assert loop.disk_phase <= loop.phase * (1.0 + 1e-9)
+    assert found.disk <= min(loop.disk for loop in found.loops) * (1.0 + 1e-9)
+
+
+def test_delay_margin_is_the_delay_that_the_loop_bears(panel):
+    K, T = [[80.0, 60.0]], 0.002
+    found = margins(panel, K, sample_time=T)
+    # the margin adds delay to the frequency response of the sampled loop: exact at whole samples
+    whole = int(found.loops[0].delay / T)
+    assert margins(panel, K, sample_time=T, delay=whole * T).stable
+    assert not margins(panel, K, sample_time=T, delay=(whole + 1) * T).stable
+
+
+def test_dynamic_controllers_and_objects_with_linear(link):
+    lead = lb.LinearModel.of([[-300.0]], [[1.0, 0.0]], [[900.0 * 300.0]], [[-900.0 - KP, 0.0]])
+    as_model = margins(link, lead, sample_time=0.001)
+
+    class Lead:
+        def linear(self):
+            from limber.control.sampled import bilinear
+
+            return bilinear(lead, 0.001)
+
+    as_object = margins(link, Lead())
+    assert as_object.sample_time == 0.001 and as_object.longest is None
+    assert np.allclose(np.sort_complex(as_object.poles), np.sort_complex(as_model.poles))
+
+
+def test_a_motion_that_nothing_controls_is_told():
+    still = lb.LinearModel.of(np.zeros((2, 2)), [[0.0], [0.0]], [[1.0, 0.0]])
+    assert "not controlled" in str(margins(still, [[1.0]]))
+
+
+def test_loops_are_refused_by_what_is_wrong(link):
+    with pytest.raises(ArgumentTypeError, match="plant must be a LinearModel"):
+        margins(np.eye(2), [[1.0]])
+    with pytest.raises(ArgumentValueError, match="a row for each input"):
+        margins(link, [[1.0, 2.0, 3.0]])
+    with pytest.raises(ArgumentValueError, match=r"delay=0.1 needs a sample_time"):
+        margins(link, [[1.0, 2.0]], delay=0.1)
+    sampled = lb.LinearModel.of([[0.5]], [[1.0, 0.0]], [[1.0]], dt=0.01)
+    with pytest.raises(ArgumentValueError, match="they must agree"):
+        margins(link, sampled, sample_time=0.02)
+    with pytest.raises(ArgumentValueError, match="takes 1 measurements and gives 1 commands"):
+        margins(link, lb.LinearModel.of([[0.5]], [[1.0]], [[1.0]]))
+
+
+# --- spillover ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def panel():
+    a = lb.Assembly("hub")
+    a.attach("hub", lb.RigidBody(2.0, inertia=np.diag([0.1, 0.1, 0.2])), lb.Revolute("z"))
+    body = lb.beam(3.0, 2.0, EI=(1e5, 60.0), modes={"bending": 3}, damping=0.003)
+    a.attach("panel", body, lb.Fixed(), to="hub", offset=(0.2, 0.0, 0.0))
+    return lb.linearize(a.build(), inputs=["hub"], outputs=["hub", ("speed", "hub")])
+
+
+def test_spillover_names_the_truncated_modes_that_the_controller_destabilizes(panel):
+    reduced = panel.modal(2)
+    found = spillover(panel, reduced, [[80.0, 60.0]], sample_time=0.02, delay=0.01)
+    assert found.design_stable and not found.stable
+    assert (
+        len(found.truncated) == len(found.modes) - 3
+    )  # two poles at rest and the first mode are known
+    assert all(mode.truncated for mode in found.unstable) and found.unstable
+    text = str(found)
+    assert "with the design model: stable; with the full plant: UNSTABLE" in text
+    assert text.count("truncated, UNSTABLE") == len(found.unstable)
+    grows = [m.after.value.real for m in found.unstable]
+    worst = np.log(np.abs(found.poles).max()) / 0.02
+    assert max(grows) == pytest.approx(worst, rel=1e-6)
+    for mode in found.unstable:
+        assert 0.0 < mode.gain < 1.0
+        assert abs(found.loop.growth(0.9 * min(m.gain for m in found.unstable))) < 1.0
+
+
+def test_modes_that_the_loop_does_not_reach_stay(panel):
+    found = spillover(panel, panel.modal(2), [[80.0, 60.0]], sample_time=0.002)
+    assert found.stable and not found.unstable
+    across = [m for m in found.modes if abs(m.moved) < 1e-6 * abs(m.before.value)]
+    assert len(across) >= 3  # the bending modes across the plane
+    assert all(np.isinf(m.gain) for m in across)
+
+
+def test_gains_at_which_modes_leave_agree_with_the_margins(panel):
+    K = [[80.0, 60.0]]
+    found = spillover(panel, panel.modal(2), K, sample_time=0.006)
+    assert found.stable
+    first = min(mode.gain for mode in found.modes)
+    (loop,) = margins(panel, K, sample_time=0.006).loops
+    if np.isfinite(first):
+        assert first >= loop.gain_up * 0.999
+
+
+def test_pictures_are_drawn(panel, tmp_path):
+    K = [[80.0, 60.0]]
+    one = panel.select(outputs=["coordinate hub"])
+    figures = [
+        panel.bode(against={"reduced": panel.modal(2)}),
+        panel.singular_values(np.geomspace(1.0, 100.0, 20)),
+        one.pole_zero(limit=200.0),
+        panel.root_locus(K, limit=60.0),
+        panel.root_locus(K, sample_time=0.02, factors=[0.0, 0.5, 1.0, 2.0]),
+        spillover(panel, panel.modal(2), K).plot(title="spillover"),
+    ]
+    for i, figure in enumerate(figures):
+        assert all(axes.has_data() for axes in figure.axes)
+        figure.savefig(tmp_path / f"{i}.png", dpi=50)
+    one.bode(path=tmp_path / "bode.svg")
+    assert (tmp_path / "bode.svg").stat().st_size > 1000
+    with pytest.raises(ArgumentValueError, match="one input and one output"):
+        panel.root_locus()
