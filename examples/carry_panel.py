@@ -171,8 +171,9 @@ class Carried:
     off_path: np.ndarray
 
 
-def run(duration: float = DURATION + SETTLE) -> Carried:
-    """Carry the panel for `duration` s."""
+def run(duration: float | None = None) -> Carried:
+    """Carry the panel for `duration` s; by default along the whole path, and a little longer."""
+    duration = duration or DURATION + SETTLE
     system, twin, q = grasped()
     every = Controller.sample_time
     plan = lb.simulate(twin, duration, q0=q, motion={"object/box": path}, every=every, rtol=1e-9)

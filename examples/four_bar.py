@@ -53,20 +53,21 @@ def rigid_stress(rigid: lb.Result) -> tuple[np.ndarray, np.ndarray]:
     """The stress in the middle of a bar on two hinges under its own inertia, without and with its axial force.
 
     The acceleration across the bar varies linearly along it, so the moment is w L^2 / 8 with the load w in the middle.
-    A pull N divides it by 1 + N / (Euler load).  A bar that is accelerated to the left lags behind in the middle,
-    which presses its left side.
+    A bar that is accelerated to the left lags behind in the middle, which presses its left side.  A pull N divides the
+    moment by 1 + N / (Euler load), and adds N / area.
     """
     root, tip = rigid.node("coupler"), rigid.node("coupler", "tip")
     along, across = root.R[:, :, 0], root.R[:, :, 1]
     acceleration = np.sum(across * (root.acceleration + tip.acceleration) / 2, axis=1)
-    moment = DENSITY * THICKNESS * HEIGHT * acceleration * COUPLER**2 / 8
-    area_moment = HEIGHT * THICKNESS**3 / 12
-    by_hand = -moment * (THICKNESS / 2) / area_moment
-    pull = -np.sum(
-        along * rigid.constraint_forces("pin")[:, 3:], axis=1
-    )  # the rocker feels the other end
+    area, area_moment = THICKNESS * HEIGHT, HEIGHT * THICKNESS**3 / 12
+    moment = DENSITY * area * acceleration * COUPLER**2 / 8
+    bending = -moment * (THICKNESS / 2) / area_moment
+    force = rigid.constraint_forces("pin")[
+        :, 3:
+    ]  # on the rocker; the coupler feels the opposite one
+    pull = -np.sum(along * force, axis=1)
     euler = np.pi**2 * MODULUS * area_moment / COUPLER**2
-    return by_hand, by_hand / (1 + pull / euler)
+    return bending, bending / (1 + pull / euler) + pull / area
 
 
 def rocker_angle(crank: np.ndarray) -> np.ndarray:
