@@ -47,8 +47,18 @@ def arm(x: float) -> lb.Assembly:
 
 def panel() -> lb.Assembly:
     """A panel of 4 m: a box in its middle, and two flexible wings that bend easily out of their plane."""
-    wing = lb.beam(1.8, 9.0, EI=(2000.0, 5e4), GJ=400.0, modes={"z": 2, "torsion": 1}, polar_inertia=0.5, damping=0.01)
-    box = lb.RigidBody(15.0, inertia=(0.6, 0.6, 0.9), nodes={"left": (-0.2, 0, 0), "right": (0.2, 0, 0)})
+    wing = lb.beam(
+        1.8,
+        9.0,
+        EI=(2000.0, 5e4),
+        GJ=400.0,
+        modes={"z": 2, "torsion": 1},
+        polar_inertia=0.5,
+        damping=0.01,
+    )
+    box = lb.RigidBody(
+        15.0, inertia=(0.6, 0.6, 0.9), nodes={"left": (-0.2, 0, 0), "right": (0.2, 0, 0)}
+    )
     made = lb.Assembly("panel")
     made.attach("box", box, lb.Free())
     made.attach("right", wing, lb.Fixed(), to="box", at="right")
@@ -68,7 +78,6 @@ def path(t):
     w, wdot = np.array([rate, 0, 0]), np.array([spin, 0, 0])
     q = [np.cos(angle / 2), np.sin(angle / 2), 0, 0, *p]
     return q, [*w, *(R.T @ v)], [*wdot, *(R.T @ a - np.cross(w, R.T @ v))]
-
 
 
 def grasped() -> tuple[lb.System, lb.System, np.ndarray]:
@@ -94,7 +103,9 @@ def grasped() -> tuple[lb.System, lb.System, np.ndarray]:
 
 def motors(system: lb.System) -> np.ndarray:
     """Where the twelve motors of the arms are in v and tau."""
-    arms = [where.v_joint for body, where in system.layout.items() if not body.startswith("object/")]
+    arms = [
+        where.v_joint for body, where in system.layout.items() if not body.startswith("object/")
+    ]
     return np.concatenate([np.arange(joint.start, joint.stop) for joint in arms])
 
 
@@ -142,7 +153,9 @@ def wanted_squeeze(t):
 
 def squeeze_force(system: lb.System, q: np.ndarray, forces: dict) -> np.ndarray:
     """The mean of the forces with which the grips press the panel, along the line from one to the other."""
-    line = lb.pose(system, q, "object/right", "tip")[1] - lb.pose(system, q, "object/left", "tip")[1]
+    line = (
+        lb.pose(system, q, "object/right", "tip")[1] - lb.pose(system, q, "object/left", "tip")[1]
+    )
     line = line / np.linalg.norm(line, axis=-1, keepdims=True)
     return np.sum(line * (forces["left"][..., 3:] - forces["right"][..., 3:]), axis=-1) / 2
 
@@ -158,8 +171,9 @@ class Carried:
     off_path: np.ndarray
 
 
-def run(duration: float = DURATION + SETTLE) -> Carried:
-    """Carry the panel for `duration` s."""
+def run(duration: float | None = None) -> Carried:
+    """Carry the panel for `duration` s; by default along the whole path, and a little longer."""
+    duration = duration or DURATION + SETTLE
     system, twin, q = grasped()
     every = Controller.sample_time
     plan = lb.simulate(twin, duration, q0=q, motion={"object/box": path}, every=every, rtol=1e-9)
@@ -170,7 +184,9 @@ def run(duration: float = DURATION + SETTLE) -> Carried:
     result = lb.simulate(system, duration, q0=q0, torque=controller, every=every)
     held = squeeze_force(system, result.q, result.constraint_forces())
     box, planned = (r.node("object/box").position for r in (result, plan))
-    return Carried(result, plan, held, wanted_squeeze(result.t), np.linalg.norm(box - planned, axis=1))
+    return Carried(
+        result, plan, held, wanted_squeeze(result.t), np.linalg.norm(box - planned, axis=1)
+    )
 
 
 def figure(made: Carried) -> Figure:
@@ -195,7 +211,9 @@ def figure(made: Carried) -> Figure:
             for link, colour, turn in (("upper", "C0", 1), ("fore", "C2", 0)):
                 motor = result.system.layout[f"{side}/{link}"].v_joint.start + turn
                 joint = {"upper": "shoulder", "fore": "elbow"}[link]
-                axes["torques"].plot(t, result.tau[:, motor], line, color=colour, label=f"{side} {joint}")
+                axes["torques"].plot(
+                    t, result.tau[:, motor], line, color=colour, label=f"{side} {joint}"
+                )
         axes["torques"].set(xlabel="time (s)", ylabel="torque about z (N m)", ylim=(-42, 62))
         axes["torques"].legend(ncols=2, loc="upper left")
         for above, below in (("squeeze", "error"), ("path", "torques")):
@@ -213,7 +231,14 @@ def draw_arms(ax, result: lb.Result, up: int) -> None:
         for name in result.system.bodies:
             part = name.split("/")[0]
             lines, width = shape.segments(name)[k], 3 if part == "object" else 1.6
-            ax.plot(lines[..., 0].T, lines[..., up].T, color=colours[part], alpha=shade, lw=width, solid_capstyle="butt")
+            ax.plot(
+                lines[..., 0].T,
+                lines[..., up].T,
+                color=colours[part],
+                alpha=shade,
+                lw=width,
+                solid_capstyle="butt",
+            )
         place = lb.pose(result.system, result.q[rows[k]], "object/box")[1]
         ax.plot(place[0], place[up], "s", color=colours["object"], alpha=shade, ms=7)
     box = result.node("object/box").position
@@ -234,8 +259,10 @@ def main(out: str | Path = "out") -> None:
     print(f"squeeze force held within {100 * error:.2f} % of {SQUEEZE:g} N")
     print(f"largest distance from the path: {1e3 * made.off_path.max():.1f} mm")
     print(f"largest torque: {np.abs(made.result.tau).max():.1f} N m")
-    figure(made).savefig(folder / "carry_panel.png")
-    made.result.report(folder / "carry_panel.html", title="Two flexible arms carry a flexible panel")
+    figure(made).savefig(folder / "carry_panel.png", dpi=200)
+    made.result.report(
+        folder / "carry_panel.html", title="Two flexible arms carry a flexible panel"
+    )
 
 
 if __name__ == "__main__":

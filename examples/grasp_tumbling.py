@@ -77,7 +77,9 @@ def draw_scene(ax, made: Grasp) -> None:
         shift = 5.3 * k
         for name, half in BOXES.items():
             R, p = lb.pose(result.system, q, name)
-            corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * half
+            corners = (
+                np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * half
+            )
             places = corners @ R.T + p
             for i in range(8):
                 for j in (i ^ 1, i ^ 2, i ^ 4):  # edges connect corners that differ in one sign
@@ -106,7 +108,7 @@ def main(out: str | Path = "out") -> None:
     change = np.abs(made.change.momentum_after - made.change.momentum_before).max()
     print(f"change of momentum by the impulse: {change:.1e} N m s or N s")
     print(f"drift of momentum in the whole run, relative: {made.drift.max():.1e}")
-    figure(made).savefig(folder / "grasp_tumbling.png")
+    figure(made).savefig(folder / "grasp_tumbling.png", dpi=200)
     made.result.report(folder / "grasp_tumbling.html", title="Grasp of a tumbling satellite")
 
 

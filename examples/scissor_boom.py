@@ -66,7 +66,9 @@ def figure(made: Deployment) -> Figure:
         axes["error"].set(xlabel="time (s)", ylabel="ahead (mm)")
 
         ax, cell = axes["forces"], np.arange(1, CELLS + 1)
-        for k, colour in zip(np.searchsorted(result.t, [2.0, 4.0, 6.0, 8.0]), ("C0", "C1", "C2", "C3")):
+        for k, colour in zip(
+            np.searchsorted(result.t, [2.0, 4.0, 6.0, 8.0]), ("C0", "C1", "C2", "C3")
+        ):
             ax.plot(cell, made.forces[k], "o-", ms=3, color=colour, label=f"{result.t[k]:g} s")
         ax.plot(cell, made.forces.max(axis=0), "k_", ms=9, label="largest")
         ax.set(xlabel="cell, from the base", ylabel="force in its hinge (N)", ylim=(0, None))
@@ -98,10 +100,12 @@ def main(out: str | Path = "out") -> None:
     folder.mkdir(parents=True, exist_ok=True)
     made = run()
     print(f"payload from {made.payload[0]:.2f} m to {made.payload[-1]:.2f} m")
-    print(f"largest distance from a rigid boom: {1e3 * np.abs(made.payload - made.rigid).max():.0f} mm")
+    print(
+        f"largest distance from a rigid boom: {1e3 * np.abs(made.payload - made.rigid).max():.0f} mm"
+    )
     print(f"largest force of the drive: {np.abs(made.result.driving['slider']).max():.0f} N")
     print(f"largest force in a hinge: {made.forces.max():.0f} N")
-    figure(made).savefig(folder / "scissor_boom.png")
+    figure(made).savefig(folder / "scissor_boom.png", dpi=200)
     made.result.report(folder / "scissor_boom.html", title="A scissor boom is stretched out")
 
 

@@ -48,7 +48,10 @@ from limber.simulation.table import Table
 from limber.trajectories import Trajectory
 
 #: Models by name, for `model: {builtin: ...}`.
-BUILTIN: dict[str, Callable[..., Assembly]] = {"canadarm": models.canadarm, "scissor_boom": models.scissor_boom}
+BUILTIN: Mapping[str, Callable[..., Assembly]] = {
+    "canadarm": models.canadarm,
+    "scissor_boom": models.scissor_boom,
+}
 MAX_OUTPUTS = 10_000_000
 Positive = Annotated[float, number(above=0.0)]
 
