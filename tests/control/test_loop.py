@@ -356,6 +356,15 @@ def test_what_does_not_fit_is_refused_with_names(s):
         lb.control.Loop(s, pd(), sensors=["encoder"])
     with pytest.raises(lb.LimberError, match="delay"):
         lb.control.Loop(s, pd(), delay=-1.0)
+    with pytest.raises(lb.LimberError, match="cannot be called 'guard'"):
+        lb.control.Loop(s, pd(), sensors=[lb.control.Encoder(name="guard", rate=1.0)])
+
+    class Repeats(Sine):
+        def outputs(self):
+            return {"command": 1.0}
+
+    with pytest.raises(lb.LimberError, match="outputs\\(\\) of Repeats has 'command'"):
+        lb.simulate(s, 0.1, torque=Repeats())
 
 
 # --- pictures -------------------------------------------------------------------------------------

@@ -17,6 +17,9 @@ from limber.control.session import LoopSession
 from limber.dynamics.evaluate import check_system
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
+#: Signals that every loop records.
+RESERVED = ("command", "guard")
+
 
 class Loop:
     """A controller with its sensors and actuators, for `lb.simulate(..., torque=loop)`.
@@ -140,6 +143,10 @@ def _listed(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
         if item.name in names:
             raise ArgumentValueError(
                 f"two {name} have the name {item.name!r}: give each its own, name=..."
+            )
+        if kind is Sensor and item.name in RESERVED:
+            raise ArgumentValueError(
+                f"a sensor cannot be called {item.name!r}, which is a signal of every loop: give it another name=..."
             )
         names.add(item.name)
     return items
