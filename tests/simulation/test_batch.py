@@ -96,6 +96,19 @@ def test_cases_that_an_event_stops_are_nan_after_it(arm):
     assert abs(alone.q[-1, -1] - 0.3) < 1e-9
 
 
+def test_an_interrupted_batch_returns_what_there_is(arm):
+    def interrupting(t, q, v):
+        if t > 0.12:
+            raise KeyboardInterrupt
+        return np.zeros(2)
+
+    with pytest.warns(UserWarning, match="the batch was interrupted: 2 of its 3 cases did not run"):
+        batch = lb.simulate(arm, 0.3, torque=[interrupting, None, None], **OPTIONS)
+    assert batch.status.tolist() == ["stopped", "not run", "not run"]
+    assert batch.messages[0].startswith("interrupted at t = 0.1") and len(batch[0]) == 3
+    assert np.isnan(batch.q[1:]).all()
+
+
 def test_cases_are_selected_by_numbers_and_slices(arm):
     batch = lb.simulate(arm, 0.1, parameters={"link.mass": [1.0, 2.0, 3.0]}, **OPTIONS)
     part = batch[1:]

@@ -200,8 +200,11 @@ class _Running:
             try:
                 result = run(case)
                 if result is not None:
-                    status = "stopped" if "stopped" in result.message else "finished"
-                    self.made.put(case, result, status)
+                    cut = result.message.startswith(("stopped", "interrupted"))
+                    self.made.put(case, result, "stopped" if cut else "finished")
+                    if result.message.startswith("interrupted"):  # Ctrl-C is for the batch
+                        found.clear()
+                        raise KeyboardInterrupt
             except Exception as error:
                 self.errors.append(error)
                 kind = "" if isinstance(error, LimberError) else f"{type(error).__name__}: "
