@@ -304,7 +304,8 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
         if row[L.K_KIND] == L.COMPOUND:
             work = _lay_out_compound(topo, row, work)
     topo[0, L.SPARE] = work
-    topo[0, L.WORK_SIZE] = topo[0, L.SPARE] + topo[0, L.NQ]
+    work += topo[0, L.NQ]
+    topo[0, L.WORK_SIZE] = work
 
 
 def _lay_out_hub_ends(row, loop: Loop, loops: Loops, at: int) -> int:

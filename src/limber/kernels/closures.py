@@ -223,6 +223,8 @@ def modal_wrench(topo, const, work, q, k, node, n, f):
     m = topo[k + MODES]
     modal = topo[k + MODAL]
     forces = topo[modal + W_N]  # N is no longer needed
+    B = topo[modal + A_B]
+    own = 0 if B == 0 else 1  # the row of m numbers that the forces on its own modes go to
     if topo[RUTHLESS] == 0:
         x, _ = deformed(topo, const, q, k, node)
         _, tb, tc, _, _ = bend(x)
@@ -232,16 +234,13 @@ def modal_wrench(topo, const, work, q, k, node, n, f):
             turn, shift = shape_at(topo, const, q, k, node, r)
         else:
             turn, shift = shape(const, node, r)
-        work[forces + r] = dot(turn, n) + dot(shift, f)
-    B = topo[modal + A_B]
+        work[forces + own * m + r] = dot(turn, n) + dot(shift, f)
     if B != 0:
         for r in range(m):
             x = 0.0
             for s in range(m):
-                x += const[B + s * m + r] * work[forces + s]
-            work[forces + m + r] = x
-        for r in range(m):
-            work[forces + r] = work[forces + m + r]
+                x += const[B + s * m + r] * work[forces + own * m + s]
+            work[forces + r] = x
 
 
 @kernel
