@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # One process for each core, four at most (each compiles kernels of its own at first); an idle one takes over tests.
 PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
-SOURCES := pyproject.toml README.md $(shell find src -type f ! -name '*.pyc')
+SOURCES := pyproject.toml README.md $(shell find src examples -type f ! -name '*.pyc')
 
 .PHONY: demo test test-all lint bench browser clean
 

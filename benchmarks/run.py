@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 import closed
+import derivatives
 import numba
 import numpy as np
 import pinocchio as pin
@@ -621,6 +622,7 @@ def main():
         lambda: simulations(rng),
         lambda: operator_sweeps(rng),
         closed.measure,
+        lambda: derivatives.measure(rigid_chain, flexible_chain, state),
         structures,
         starting_up,
     ]

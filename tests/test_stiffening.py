@@ -151,7 +151,8 @@ def test_spin_up_of_a_plain_beam_diverges_and_says_so():
         r = spin_up(10.0, 1.4e4, 1.2, 6.0, stiffened=False)
     assert np.abs(r.deflection("beam", "tip")).max() > 1000.0
     text = str(told[0].message)
-    assert "turns" in text and len(told) == 1
+    assert "turns at" in text and "geometric_stiffening=True" in text and len(told) == 1
+    assert "node 'tip' turns by" in text
 
 
 def test_spin_of_a_plain_beam_names_the_remedy():
@@ -503,3 +504,109 @@ def test_a_beam_that_does_not_bend_has_nothing_to_stiffen():
         1.0, 1.0, GJ=1.0, EA=1.0, polar_inertia=0.1, modes=modes, geometric_stiffening=True
     )
     assert not body.stiffens
+
+
+# --- frames at an angle ------------------------------------------------------------------------------
+
+
+def bent(force, divided):
+    """Eigenvalues of an L in the x-y plane, stiff in it, with a force in the plane at its end."""
+    section = lb.Section(EA=1e7, EI=(10.0, 3e4), GJ=8.0, rhoA=0.3, rhoI=(1e-4, 1e-4))
+    parts = 5
+    a = lb.Assembly("bent")
+    if divided:
+        place, turn = ("world", None), np.eye(3)
+        for length, corner in ((1.0, np.eye(3)), (0.6, [[0, -1, 0], [1, 0, 0], [0, 0, 1]])):
+            h = length / parts
+            load = (1e4 * section.rhoA * h, 1e4 * section.rhoA * h**3)
+            body = lb.beam(
+                h, section=section, modes={"y": 2, "z": 2, "torsion": 1, "stretch": 1},
+                load=load, elements=1, geometric_stiffening=True,
+            )  # fmt: skip
+            for i in range(parts):
+                name = f"{length}.{i}"
+                a.attach(name, body, lb.Fixed(), *place, rotation=turn.T @ corner)
+                place, turn = (name, "tip"), np.asarray(corner)
+    else:
+        nodes = {"root": (0, 0, 0), "corner": (1, 0, 0), "tip": (1, 0.6, 0)}
+        members = [("root", "corner"), ("corner", "tip")]
+        structure = lb.structures.frame(nodes, members, section, divide=parts)
+        body = structure.reduce(
+            clamped="root", interface="tip", nodes=["tip"], modes=10, method="static-correction",
+            geometric_stiffening=True,
+        )  # fmt: skip
+        a.attach("frame", body, lb.Fixed())
+        place = ("frame", "tip")
+    s = a.build()
+    external = {place: [0, 0, 0, *force]}
+    q = lb.equilibrium(s, external=external)
+    return lb.modes(s, q, external=external).omega[:2] ** 2
+
+
+def test_moments_in_a_frame_change_its_stiffness_as_in_divided_beams():
+    """Axial forces alone would give half of the first change, and the second with the wrong sign."""
+    force = np.array([0.5, 0.0, 0.0])
+    found, exact = (
+        (bent(force, divided) - bent(-force, divided)) / bent(0 * force, divided)
+        for divided in (False, True)
+    )
+    np.testing.assert_allclose(found, exact, rtol=0.02)
+
+
+# --- deep beams --------------------------------------------------------------------------------------
+
+
+def deep(parts, stiffened=True, **place):
+    """A deep cantilever in some parts, its tip, and the force there at which it tips over sideways."""
+    section = lb.Section.rectangle(0.004, 0.06, lb.Material(E=70e9, rho=2700.0, nu=0.3)).slender()
+    length = 1.5
+    h = length / parts
+    load = (1e4 * section.rhoA * h, 1e4 * section.rhoA * h**3)
+    body = lb.beam(
+        h, section=section, modes={"y": 2, "z": 2, "torsion": 1}, load=load, elements=1,
+        geometric_stiffening=stiffened, **place,
+    )  # fmt: skip
+    a, end = lb.Assembly("deep"), ("world", None)
+    for i in range(parts):
+        a.attach(f"part{i}", body, lb.Fixed(), *end)
+        end = (f"part{i}", "tip")
+    put_off = np.sqrt(1.0 - section.EI[1] / section.EI[0])
+    return a.build(), end, 4.013 * np.sqrt(section.EI[1] * section.GJ) / length**2 / put_off
+
+
+@pytest.mark.parametrize("stiffened", [False, True])
+def test_a_deep_beam_that_would_tip_over_says_so(stiffened):
+    """In modes, equilibria and simulations, wherever the beam lies in its body frame."""
+    turn = Rotation.from_euler("xyz", [0.3, -0.4, 2.5]).as_matrix()
+    for place in ({}, {"offset": (0.3, -0.2, 0.5), "rotation": turn}):
+        s, tip, critical = deep(1, stiffened, **place)
+        axes = turn if place else np.eye(3)
+        force = {
+            part: {tip: [0, 0, 0, *(-part * critical * axes[:, 2])]} for part in (0.25, 0.5, 1.2)
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            lb.modes(s, external=force[0.25])
+            lb.modes(s, external={tip: [0, 0, 0, *(0.1 * critical * axes[:, 1])]})  # sideways
+        with pytest.warns(
+            TheoryWarning, match=r", 0.5 of that .* tip over sideways.* 12 % too high"
+        ):
+            lb.modes(s, external=force[0.5])
+        with pytest.warns(TheoryWarning, match="a real beam would tip over"):
+            lb.equilibrium(s, external=force[1.2])
+        with pytest.warns(TheoryWarning):
+            q = lb.equilibrium(s, external=force[0.5])
+        with pytest.warns(TheoryWarning, match=r"at its root at t = 0 s, 0\.5 of that"):
+            lb.simulate(s, 1e-4, q0=q, external=force[0.5])
+
+
+def test_a_deep_beam_in_parts_tips_over():
+    s, tip, critical = deep(8)
+    for part, falls in ((0.95, False), (1.05, True)):
+        external = {tip: [0, 0, 0, 0, 0, -part * critical]}
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            q = lb.equilibrium(s, external=external)
+            found = lb.modes(s, q, external=external)
+        assert bool(found.growth.any()) == falls
+        assert len(told) == falls and all("is not stable" in str(x.message) for x in told)

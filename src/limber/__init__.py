@@ -58,7 +58,7 @@ from limber.joints import (
     Spherical,
     Universal,
 )
-from limber.simulation import Event, Result, Table, simulate
+from limber.simulation import BatchResult, Event, Result, Table, simulate
 from limber.version import __version__ as __version__
 
 if typing.TYPE_CHECKING:
@@ -186,6 +186,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Assembly",
+    "BatchResult",
     "CacheWarning",
     "CompoundJoint",
     "Cylindrical",

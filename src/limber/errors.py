@@ -3,6 +3,9 @@
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from limber.printable import PrintableMessage
 
@@ -82,8 +85,26 @@ class SimulationError(LimberError, RuntimeError):
     result: object = None
 
 
+_collected: ContextVar[list[Warning] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[Warning]]:
+    """Collect the warnings of Limber in this thread instead of giving them; the filters of Python are for all threads."""
+    found: list[Warning] = []
+    before = _collected.set(found)
+    try:
+        yield found
+    finally:
+        _collected.reset(before)
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line outside of Limber that led here."""
+    collected = _collected.get()
+    if collected is not None:
+        collected.append(category(message))
+        return
     level, frame = 1, sys._getframe()
     while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
         level, frame = level + 1, frame.f_back

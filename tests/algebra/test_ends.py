@@ -5,9 +5,11 @@ import pytest
 
 import limber as lb
 from constraints.random_closed import random_closed
+from constraints.reference import opened
 from helpers.closed import four_bar
 from helpers.compare import assert_close
 from helpers.random_systems import random_assembly, random_state
+from limber.algebra import closed_steps
 from limber.algebra.identities import identities
 
 TOLERANCE = 1e-9
@@ -76,6 +78,33 @@ def test_inverse_that_the_closures_leave(closed):
     more = np.linspace(-1.0, 1.0, s.nv)
     change = lb.forward_dynamics(s, q, v, tau + more) - lb.forward_dynamics(s, q, v, tau)
     assert_close(o.loops.inverse @ more, change, 1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::limber.errors.ModelWarning")
+@pytest.mark.parametrize(
+    "method", ["composite", "fd1", "fd2", "fd3", "fd4", "coupled", "split", "denoc", "cg"]
+)
+def test_every_method_gives_the_accelerations_of_the_closed_system(closed, method):
+    """Steps (A) to (F) of the framework paper, with any algorithm of the tree as step (A)."""
+    case, _ = closed
+    s, state = case.system, (case.q, case.v, case.tau)
+    expected = lb.forward_dynamics(s, *state, external=case.external)
+    found = lb.forward_dynamics(s, *state, external=case.external, method=method)
+    assert_close(found, expected, 1e-8)
+    both = lb.forward_dynamics(s, *(np.array([x, x]) for x in state), method=method)
+    assert both.shape == (2, s.nv)
+
+
+def test_closure_forces_of_the_steps_are_the_multipliers(closed):
+    case, o = closed
+    s, q, v, tau = case.system, case.q, case.v, case.tau
+    tree = opened(s)
+    free = lb.forward_dynamics(tree, q, v, tau)
+    f = closed_steps.closure_forces(o, free)
+    vdot = closed_steps.closed(o, free)
+    force = lb.inverse_dynamics(s, q, v, vdot) - tau
+    assert_close(-(o.loops.rows.T @ f), force, 1e-8)
+    assert_close(o.loops.rows @ vdot, o.loops.U, 1e-8)
 
 
 def test_closures_without_relations_simplify():

@@ -125,7 +125,7 @@ def test_a_matrix_in_place_of_the_stiffness_leaves_no_section_forces():
     [
         ({"mass": 0.0}, "mass must be greater than 0, got 0"),
         ({"EI": -1.0}, "EI must be greater than 0, got -1"),
-        ({"stiffness_scale": -1.0}, "stiffness_scale must be at least 0"),
+        ({"stiffness_scale": -1.0}, "stiffness_scale must be greater than 0"),
         ({"damping_ratio": -0.1}, "damping_ratio must be at least 0"),
         ({"mass": 1.0, "mass_scale": 2.0}, "mass and mass_scale are both given"),
         ({"EI": 1.0, "EIy": 2.0}, "EI and EIy are both given"),
@@ -152,3 +152,14 @@ def test_files_hold_what_was_changed(tmp_path, expand):
     assert np.array_equal(found.damping, b.damping)
     assert np.array_equal(found.points.mass, b.points.mass)
     assert_close(section_forces_of(found, None, "").forces, beam_forces(b).forces, TOLERANCE)
+
+
+def test_reports_compare_with_the_theory_of_the_new_numbers():
+    for b in (link(), link(load=(1.0, 0.2))):
+        found = b.with_parameters({"EI": (1.5e3, 4e3), "mass": 6.0}).report()
+        expected = link(EI=(1.5e3, 4e3), mass=6.0, polar_inertia=0.02, load=b.recipe.load).report()
+        assert_close(found.comparison.omega, expected.comparison.omega, 1e-8)
+        if b.recipe.load is None:
+            assert_close(found.comparison.own, expected.comparison.own, 1e-8)
+            for x, y in zip(found.comparison.static, expected.comparison.static):
+                assert_close([x.full, x.body], [y.full, y.body], 1e-8)

@@ -140,3 +140,36 @@ def test_bench_measures_and_ends_soon(monkeypatch):
     rows = limber_json("bench")["measurements"]
     assert len(rows) >= 11
     assert all(row["value"] is None or row["value"] > 0.0 for row in rows)
+
+
+def test_numbers_of_the_model_are_set():
+    """The torques of the file act on an arm with other numbers."""
+    found = limber_json(
+        "simulate", SLEW, "--duration", 2, "--set", "link1.EI=8e4", "--set", "link3.mass=120"
+    )
+    case = lb.io.load_scenario(SLEW)
+    other = case.system.with_parameters({"link1.EI": 8e4, "link3.mass": 120.0})
+    settings = {k: x for k, x in case.settings.items() if k not in ("every", "t_eval")}
+    expected = lb.simulate(other, 2.0, **settings)
+    assert np.allclose(
+        ends(found), [expected.joint(f"link{i}")[-1, 0] for i in (1, 2, 3)], atol=1e-5
+    )
+    assert not np.allclose(
+        ends(found), ends(limber_json("simulate", SLEW, "--duration", 2)), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        (["link1.EI"], "must be NAME=NUMBER"),
+        (["link1.EI=soft"], "must be NAME=NUMBER"),
+        (["link1.EI=1", "link1.EI=2"], "names link1.EI twice"),
+        (["link1.EI=-1"], "EI must be greater than 0"),
+        (["link1.E=1"], "parameter 'link1.E' is unknown"),
+    ],
+)
+def test_numbers_that_cannot_be_set_are_refused(given, message):
+    options = [x for text in given for x in ("--set", text)]
+    done = limber("simulate", SLEW, *options, code=None)
+    assert message in done.stderr

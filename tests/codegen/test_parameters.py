@@ -297,3 +297,46 @@ def test_bodies_of_any_name_have_parameters(names):
         f(q, v, *x) - f(q, v, *y) for x, y in (((2.0, 1.0), (1.0, 1.0)), ((1.0, 2.0), (1.0, 1.0)))
     )
     assert_close(d(q, v), (first, second), TOLERANCE)  # linear in each mass
+
+
+def beams(stiffening=False):
+    """Two beams, one with shear deformation, and a body, all with joint physics."""
+    a = lb.Assembly("beams", gravity=(0.3, -0.2, -9.81))
+    modes = {"bending": 1, "torsion": 1, "stretch": 1}
+    first = lb.beam(
+        1.0, 2.0, EI=(50.0, 70.0), GJ=40.0, EA=1e3, GA=500.0, modes=modes, damping=0.02, polar_inertia=0.1,
+        load=(1.0, 0.1), geometric_stiffening=stiffening,
+    )  # fmt: skip
+    second = lb.beam(0.7, 1.0, EI=60.0, modes={"y": 2}, damping=0.01)
+    a.attach("first", first, lb.Revolute("y", damping=0.1))
+    a.attach("second", second, lb.Revolute("z"), to="first", at="tip")
+    hand = lb.RigidBody(0.5, (0.1, 0, 0.05), 0.02 * np.eye(3))
+    a.attach("hand", hand, lb.Universal("x", "z"), to="second", at="tip", offset=(0.1, 0, 0))
+    return a
+
+
+@pytest.mark.parametrize("fidelity, stiffening", [("full", False), ("full", True), ("ruthless", False)])  # fmt: skip
+def test_generated_code_has_the_parameters_of_the_engine(fidelity, stiffening):
+    """Every parameter of every body, one at a time and some together, against `System.with_parameters`."""
+    rng = np.random.default_rng(8)
+    s = beams(stiffening).build(fidelity)
+    state = values(rng, s, "forward_dynamics")
+    state[0] = 0.1 * state[0]
+    for name, parameter in s.parameters.items():
+        other = rng.uniform(0.7, 1.4) * parameter.value
+        if parameter.quantity == "rotation":
+            other = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+            other *= np.linalg.det(other)
+        p = program(s, "inverse_dynamics", parameters=[name])
+        (got,) = evaluated(p, [*state, other])
+        assert_close(got, lb.inverse_dynamics(s.with_parameters({name: other}), *state), 1e-10, name)  # fmt: skip
+    together = {
+        "first.mass": 3.0,
+        "first.EIy": 80.0,
+        "first.damping_ratio": 0.05,
+        "second.mass_scale": 0.6,
+    }
+    together |= {"second.EI": 90.0, "hand.mass": 0.8, "hand.rotation": np.eye(3)[[1, 2, 0]]}
+    p = program(s, "forward_dynamics", parameters=list(together))
+    (got,) = evaluated(p, [*state, *together.values()])
+    assert_close(got, lb.forward_dynamics(s.with_parameters(together), *state), 1e-9)

@@ -44,7 +44,7 @@ BAD = {
     "parameter": ({"parameters": ["mass"]}, V, "parameter 'mass' is unknown: give \"gravity\" or"),
     "parameter body": ({"parameters": ["foot.mass"]}, V, "parameter 'foot.mass': body='foot' is not in"),
     "parameter quantity": ({"parameters": ["hand.colour"]}, V, "parameter 'hand.colour' is unknown: body 'hand' has mass, com, inertia, offset"),
-    "flexible mass": ({"parameters": ["link.mass"]}, V, "parameter 'link.mass' is unknown: body 'link' has stiffness, damping, offset. The mass"),
+    "flexible com": ({"parameters": ["link.com"]}, V, "parameter 'link.com' is unknown: body 'link' has mass, mass_scale, stiffness, stiffness_scale, damping"),
     "parameter twice": ({"parameters": ["gravity", "gravity"]}, V, "parameters=.*names one of them twice"),
     "wrt": ({"wrt": "x"}, V, "wrt='x' is no input of forward_dynamics, which has q, v, tau"),
     "wrt vdot": ({"wrt": "vdot"}, V, "wrt='vdot' is no input of forward_dynamics"),

@@ -121,7 +121,7 @@ def test_a_force_torque_sensor_in_a_joint_shows_its_torque_and_external_forces(s
 
 def test_a_star_tracker_reads_the_attitude_and_errs_by_small_rotations(s, state):
     exact = lb.control.StarTracker("hub", "imu", rate=2.0)
-    r, y = readings(s, state, exact)
+    _, y = readings(s, state, exact)
     assert np.allclose(y.y[0] * np.sign(state[0][0]), state[0][:4], atol=TOLERANCE)
     errors = np.array([1e-5, 1e-5, 8e-5])
     sensor = lb.control.StarTracker("hub", rate=2.0, noise=errors, seed=4)
@@ -203,11 +203,10 @@ def test_noise_without_a_seed_is_refused(s):
 
 
 def test_readings_are_quantized_and_cut_to_the_range(s, state):
-    q, v = state
     _, y = readings(s, state, lb.control.Encoder("panel", rate=50.0, counts=1000), count=20)
     counts = y.y / (2 * np.pi / 1000)
     assert np.abs(counts - np.rint(counts)).max() < 1e-9
-    r, exact = readings(s, state, lb.control.Encoder("panel", rate=50.0), count=20)
+    _, exact = readings(s, state, lb.control.Encoder("panel", rate=50.0), count=20)
     assert np.abs(y.y - exact.y).max() <= np.pi / 1000 * (1 + 1e-9)
     _, y = readings(s, state, lb.control.Gyro("hub", rate=50.0, range=0.1))
     assert np.abs(y.y).max() == 0.1

@@ -1,5 +1,7 @@
 """Equilibria: against closed forms, minima of the energy, and SciPy."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -252,3 +254,35 @@ def test_wrong_arguments_are_refused():
         lb.equilibrium(s, locked="one")
     with pytest.raises(ValueError, match="quaternion"):
         lb.equilibrium(s, np.zeros(s.nq))
+
+
+def test_an_unstable_equilibrium_that_symmetry_leads_to_is_told_of():
+    """A column pressed beyond buckling shortens, and no force pushes it sideways."""
+    section = lb.Section(EA=1e6, EI=100.0, GJ=80.0, rhoA=0.5)
+    column = lb.structures.frame(
+        {"root": (0, 0, 0), "tip": (2, 0, 0)}, [("root", "tip")], section, divide=4
+    )
+    body = column.reduce(
+        clamped="root",
+        interface="tip",
+        modes=4,
+        method="static-correction",
+        geometric_stiffening=True,
+    )
+    s = lb.Assembly("column").attach("column", body, lb.Fixed()).build()
+    euler = np.pi**2 * 100.0 / 16.0
+    with pytest.warns(
+        lb.ModelWarning, match=r"'column' that was found is not stable: .* mostly by mode 1 of"
+    ):
+        q = lb.equilibrium(s, external={("column", "tip"): [0, 0, 0, -1.5 * euler, 0, 0]})
+    assert lb.pose(s, q, "column", "tip")[1][0] == pytest.approx(2.0 - 1.5 * euler * 2.0 / 1e6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lb.equilibrium(s, external={("column", "tip"): [0, 0, 0, -0.9 * euler, 0, 0]})
+        lb.equilibrium(
+            s, q, external={("column", "tip"): [0, 0, 0, -1.5 * euler, 0, 0]}
+        )  # asked for
+    aside = {("column", "tip"): [0, 0, 0, -1.5 * euler, 0.1, 0]}
+    with pytest.raises(lb.LimberError, match="the stiffness is not positive") as told:
+        lb.equilibrium(s, external=aside)
+    assert "locked" not in str(told.value)  # its joint is fixed

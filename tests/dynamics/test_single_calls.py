@@ -14,7 +14,7 @@ from helpers.random_systems import quaternion_slices, random_assembly, random_st
 from helpers.refusals import SPOILT, parametrize, with_entry
 from limber import native
 from limber.dynamics import evaluate, forward, sweep
-from limber.kernels.functions import ROWS
+from limber.kernels.functions import COMPLEX, ROWS, SLOPES
 from limber.kernels.layout import WORK_SIZE
 from limber.native import calls, dispatcher
 from limber.native.status import OK, SIZES
@@ -470,8 +470,10 @@ ENTRIES = {
 #: The same for a system of two freedoms and one closure of one row.
 CLOSED_ENTRIES = {
     "closed_sweep": ((2, 2, 2), 2),
+    "closed_hybrid_dynamics": ((2, 2, 2), 4),
     "violations": ((2,), 1),
     "row_rates": ((2, 2), 1),
+    "row_accelerations": ((2, 2, 2), 1),
     "correction": ((2, 1), 2),
     "wrenches": ((2, 1), 6),
 }
@@ -511,6 +513,8 @@ def test_every_row_has_an_entry():
     elsewhere = {"motions", "wrench_sweep", "carried_wrenches"}
     # of ends, which these systems have not
     elsewhere |= {"operational_motion", "operational_responses"}
+    # with scratch of their own
+    elsewhere |= set(SLOPES | COMPLEX)
     assert all(native.address(name) > 0 for name in elsewhere)
     assert set(ENTRIES | CLOSED_ENTRIES) == set(ROWS) - elsewhere
 

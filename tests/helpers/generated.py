@@ -12,7 +12,7 @@ import limber as lb
 from helpers.random_systems import random_flexible_body, random_rigid_body, random_state
 from limber.codegen.compiler import programmed
 from limber.codegen.program import split
-from limber.codegen.trace import GENERATED, ONLY_CLOSED
+from limber.codegen.trace import GENERATED, ONLY_CLOSED, OPERATIONAL
 from limber.kernels.functions import FUNCTIONS, HYBRID
 
 REAL = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "log": math.log}
@@ -21,7 +21,9 @@ COMPLEX = {"sin": cmath.sin, "cos": cmath.cos, "sqrt": cmath.sqrt, "log": cmath.
 FIDELITIES = ("full", "ruthless")
 #: The functions of any system; hybrid_dynamics, which needs driven joints, has tests of its own.
 INPUTS = {
-    name: row.inputs for name, row in GENERATED.items() if name not in (*ONLY_CLOSED, *HYBRID)
+    name: row.inputs
+    for name, row in GENERATED.items()
+    if name not in (*ONLY_CLOSED, *HYBRID, *OPERATIONAL)
 }
 ENGINE = tuple(FUNCTIONS)  # what lb.* has too
 FORCED = tuple(name for name, row in FUNCTIONS.items() if row.forced)

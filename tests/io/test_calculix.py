@@ -362,6 +362,42 @@ def test_node_sets_of_decks(job):
         assert lb.io.read_calculix(job / "job.inp").groups == {"A": (0,)}
 
 
+def test_a_number_in_a_set_is_a_node_whatever_sets_are_called(job):
+    (job / "job.inp").write_text(DECK + "*NSET,NSET=2\n1,3\n*NSET,NSET=B\n1,2,3\n")
+    with pytest.warns(lb.ModelWarning, match="the group '2' has the name of a node"):
+        structure = lb.io.read_calculix(job / "job.inp")
+    assert structure.groups == {"2": (0, 2), "B": (0, 1, 2)}
+
+
+def test_keyword_lines_may_go_on(job):
+    (job / "job.inp").write_text(DECK.replace("*NODE\n", "*NODE,\n** a comment\n  NSET=ALL\n"))
+    assert lb.io.read_calculix(job / "job.inp").groups == {"ALL": (0, 1, 2, 3)}
+    (job / "job.inp").write_text(DECK.replace("*NODE\n", "*NODE,\n"))  # no more than a comma
+    assert lb.io.read_calculix(job / "job.inp").groups == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda t: "*SYSTEM\n1,0,0\n" + t, r"job.inp:1: \*SYSTEM makes or moves nodes, which is not done here"),
+        (lambda t: t + "*NCOPY,CHANGE NUMBER=10\n", r"job.inp:8: \*NCOPY makes or moves nodes"),
+        (lambda t: t.replace("*NODE", "*NODE,INPUT=n.txt"), r"job.inp:1: \*NODE has its table in a file of its own, INPUT=n.txt"),
+    ],
+)  # fmt: skip
+def test_decks_whose_nodes_are_not_in_their_tables_are_refused(job, change, match):
+    (job / "job.inp").write_text(change(DECK))
+    with pytest.raises(lb.FileError, match=match):
+        lb.io.read_abaqus(job / "k.mtx", job / "m.mtx", job / "job.inp")
+
+
+def test_a_mass_matrix_that_ends_early_is_told_of(job):
+    M = springs()[0]
+    (job / "m.mtx").write_text(labelled(M[:9, :9]))
+    with pytest.warns(lb.ModelWarning, match="node 4 has stiffness and no mass.* is cut off"):
+        structure = lb.io.read_abaqus(job / "k.mtx", job / "m.mtx", job / "job.inp")
+    assert structure.M.sum() == pytest.approx(9.0)
+
+
 def test_sets_of_nodes_that_are_left_out_are_named(job):
     (job / "job.inp").write_text(DECK + "*NODE,NSET=REF\n9,0,0,2\n*NSET,NSET=ALL\n1,2,9\n")
     with pytest.warns(

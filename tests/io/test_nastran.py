@@ -269,6 +269,10 @@ def test_a_pair_of_matrices_must_be_found_and_unique(model, tmp_path):
             "field 3 of GRID 5 must be a finite number, got 'oops'",
         ),
         (("CBAR,1,1,11,12", "GRDSET,,,,,,7"), "GRDSET is not known here"),
+        (
+            ("CBAR,1,1,11,12", "GRID*,5,,1.0,2.0\n*,3.0"),
+            r"bad.bdf:\d+: GRID\* has large fields that are separated by commas",
+        ),
         (("BEGIN BULK", "BEGIN\0BULK"), "not a text file"),
     ],
 )
@@ -392,10 +396,39 @@ def test_a_card_is_told_of_once(model):
     assert len(told) == 1 and "ignored: RBE2" in str(told[0].message)
 
 
+def test_what_nastran_would_add_to_the_matrices_is_named(model):
+    """K2GG and M2GG are added to the matrices of the elements, times CK2 and CM2."""
+    folder = model[0]
+    text = (folder / "model.bdf").read_text().replace("ENDDATA\n", "")
+    more = "CONM2,51,11,,10.0\nCELAS1,52,1,11,1\nPARAM,CK2,2.0\nPARAM,GRDPNT,0\nPARAM,CM2,1.0\nSPOINT,77\n"
+    held = "GRID,15,,9.,0.,0.,,123\n"
+    (folder / "more.bdf").write_text(text + more + held + (folder / "model.pch").read_text())
+    with pytest.warns(lb.ModelWarning) as told:
+        lb.io.read_nastran(folder / "more.bdf")
+    text = str(told[0].message)
+    assert len(told) == 1
+    for name in (
+        "RBE2",
+        "CONM2",
+        "CELAS1",
+        "CBAR",
+        "PARAM CK2 = 2.0",
+        "(PS) of GRID 15",
+        "SPOINT 77",
+    ):
+        assert name in text
+    assert "CM2 =" not in text and "GRDPNT" not in text
+
+
 def test_files_without_matrices_say_so(model, tmp_path):
     (tmp_path / "a.pch").write_text("GRID,1\n")
-    with pytest.raises(lb.FileError, match=r"a.pch: there are no matrices in it"):
+    with pytest.raises(lb.FileError, match=r"a.pch: there are no matrices in it\.$"):
         quiet(lb.io.read_nastran, model[0] / "model.bdf", matrices=tmp_path / "a.pch")
+    (tmp_path / "b.bdf").write_text(f"GRID,1\nINCLUDE '{model[0] / 'model.pch'}'\n")
+    with pytest.raises(
+        lb.FileError, match=r"no matrices in it. Matrices of included files are not"
+    ):
+        quiet(lb.io.read_nastran, tmp_path / "b.bdf")
 
 
 def test_missing_files_are_named(tmp_path):

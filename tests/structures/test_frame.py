@@ -551,7 +551,7 @@ def test_many_elements_are_made_at_once():
             {"elements": [("a", "b", "rod")]},
             r"elements\[0\] has the section 'rod', which sections does not",
         ),
-        ({"sections": None}, "sections must be a lb.Section, a dict"),
+        ({"sections": 3}, "sections must be a lb.Section, a dict"),
         (
             {"sections": {"x": BAR, "y": TUBE}},
             r"elements\[0\] has no section, and sections names several",
@@ -588,3 +588,13 @@ def test_wrong_data_are_refused(change, message):
 def test_displacements_of_the_wrong_size_are_refused():
     with pytest.raises(lb.LimberError, match=r"u must have shape \(12,\)"):
         frame(BEAM, [("root", "tip")], BAR).member_forces(np.zeros(5))
+
+
+def test_sections_may_be_left_out_where_every_member_has_its_own():
+    nodes = [(0, 0, 0), (1, 0, 0), (1, 1, 0)]
+    named = frame(nodes, [(0, 1, "a"), (1, 2, "a")], {"a": BAR})
+    close(frame(nodes, [(0, 1, BAR), Member(1, 2, BAR)]).K.toarray(), named.K.toarray())
+    with pytest.raises(
+        lb.LimberError, match=r"elements\[1\] has no section, and sections is not given"
+    ):
+        frame(nodes, [(0, 1, BAR), (1, 2)])

@@ -1,5 +1,8 @@
 """Reduction: bodies against beam theory, against the full matrices and against each other."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -573,3 +576,67 @@ def test_a_node_is_clamped_or_pinned():
         lb.LimberError, match=r"pinned has the node 'root', which is clamped as well"
     ):
         named_beam(4).reduce(clamped="root", pinned="root", modes=2)
+
+
+# --- interface nodes that share their neighbours -----------------------------------------------------
+
+
+def pinned_boom(bays=3):
+    """A truss boom with four corners a bay."""
+    tube = lb.Section.tube(0.02, 0.002, lb.Material(E=70e9, rho=2700.0, nu=0.3))
+    corner = [(-0.2, -0.2), (0.2, -0.2), (0.2, 0.2), (-0.2, 0.2)]
+    nodes = {f"{b}{c}": (0.4 * b, *at) for b in range(bays + 1) for c, at in zip("abcd", corner)}
+    members = []
+    for b in range(bays + 1):
+        members += [(f"{b}{i}", f"{b}{j}") for i, j in ("ab", "bc", "cd", "da", "ac")]
+        for i, j in ("ab", "bc", "cd", "da") if b < bays else ():
+            members += [(f"{b}{i}", f"{b + 1}{i}"), (f"{b}{i}", f"{b + 1}{j}")]
+    return lb.structures.frame(nodes, members, tube, pins="ab")
+
+
+@pytest.mark.parametrize("method", ["craig-bampton", "static-correction"])
+def test_motions_of_interface_nodes_that_others_imply_are_left_out(method):
+    """The corners of a truss turn with neighbours that they share: 24 motions, 22 of them independent."""
+    st = pinned_boom()
+    tips = ["3a", "3b", "3c", "3d"]
+    body = st.reduce(clamped=["0a", "0b", "0c", "0d"], interface=tips, modes=2, method=method)
+    assert body.modes == 2 + 22
+    report = body.report()
+    assert len(report.static) == 24 and max(load.error for load in report.static) < 1e-9
+    full = st.modes(4, clamped=["0a", "0b", "0c", "0d"]).omega
+    error = np.sqrt(np.sort(np.diag(body.stiffness)))[:4] / full - 1.0
+    assert (error > -1e-9).all() and error.max() < 0.05
+
+
+def test_a_node_that_bars_hold_in_a_plane_only_is_named():
+    """Rounding errors of the bars are no stiffness across the plane."""
+    tube = lb.Section.tube(0.02, 0.002, lb.Material(E=70e9, rho=2700.0, nu=0.3))
+    nodes = {"a": (0, 0, 0), "b": (1, 0, 0.1), "c": (0, 1, 0.3), "d": (0, 0, 1), "e": (0.7, 0, 1.3)}
+    members = [(x[0], x[1]) for x in ("ab", "bc", "ac", "ad", "bd", "cd", "ea", "ed")]
+    with pytest.raises(lb.LimberError, match=r"y of node 'e' has mass, .* and no stiffness"):
+        lb.structures.frame(nodes, members, tube, pins="ab")
+
+
+def test_frequencies_that_rounding_may_move_are_told_of():
+    """Two nodes of a beam 0.1 mm apart: EI / h^3 leaves few digits of the rest, and 0.1 % of the frequency is gone."""
+    rod = lb.Section.circle(0.01, lb.Material(E=70e9, rho=2700.0, nu=0.3)).slender()
+
+    def beam(gap):
+        return lb.structures.frame(
+            {"root": (0, 0, 0), "a": (1, 0, 0), "b": (1 + gap, 0, 0), "tip": (2, 0, 0)},
+            [("root", "a"), ("a", "b"), ("b", "tip")],
+            rod,
+        )
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exact = beam(1e-2).modes(2, clamped="root").omega
+    for call in (lambda s: s.modes(2, clamped="root"), lambda s: s.reduce(clamped="root", modes=2)):
+        with pytest.warns(
+            lb.ModelWarning, match=r"K loses digits: .* may move the frequency of"
+        ) as told:
+            call(beam(1e-4))
+    bound = float(re.search(r"up to ([\d.e+-]+) %", str(told[0].message))[1]) / 100.0
+    with pytest.warns(lb.ModelWarning):
+        error = np.abs(beam(1e-4).modes(2, clamped="root").omega / exact - 1.0).max()
+    assert error < bound + 1e-4

@@ -13,6 +13,7 @@ from helpers import browser
 from helpers.closed import moved_four_bar
 from helpers.pictured import arm, block, craft, satellite, stiffened, swinging, yoke
 from limber.viewer import geometry
+from simulation.grasping import GRASP, flyer
 
 pytestmark = pytest.mark.skipif(
     browser.found() is None, reason="no Chromium on this machine (make browser)"
@@ -189,6 +190,19 @@ def test_page_draws_closures_where_they_are(page, tmp_path):
     for i in (0, 7, len(r) - 1):
         got = np.array(page.run(f"limberReport.closures({float(r.t[i])!r}, 3.0)"))
         assert np.abs(got - [path[i] for path in g.closures.values()]).max() < 1e-5
+    page.run("limberReport.draw(0.5)")
+    assert page.problems == []
+
+
+def test_page_draws_closures_while_they_are_active(page, tmp_path):
+    s, q, v = flyer()
+    events = [lb.Event(0.2, lb.attach(GRASP, in_place=True)), lb.Event(0.4, lb.lock("arm1/boom"))]
+    events.append(lb.Event(0.6, lb.release("grasp")))
+    r = lb.simulate(s, 1.0, t0=0.0, q0=q, v0=v, events=events, t_eval=np.linspace(0.0, 1.0, 41))
+    page.open(r.report(tmp_path / "page.html", what="joints").as_uri())
+    page.run("limberReport.pause()")
+    for t, count in ((0.1, 0), (0.3, 1), (0.5, 2), (0.7, 1), (1.0, 1)):
+        assert len(page.run(f"limberReport.closures({t})")) == count
     page.run("limberReport.draw(0.5)")
     assert page.problems == []
 

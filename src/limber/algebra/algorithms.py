@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber.algebra.closed_steps import closed
 from limber.algebra.operator import Identity, Operator
 from limber.algebra.operators import Operators, operators
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.closed import refuse_closures
 from limber.dynamics.evaluate import External
 from limber.dynamics.forward import Method
 from limber.errors import DynamicsError
@@ -228,21 +228,19 @@ ALGORITHMS: dict[str, Callable[[Operators, Array, Array], Array]] = {
 }
 
 
-def _as_method(name: str, algorithm: Callable[[Operators, Array, Array], Array]) -> Callable:
-    """Make an algorithm a method of `forward_dynamics`."""
+def _as_method(algorithm: Callable[[Operators, Array, Array], Array]) -> Callable:
+    """Make an algorithm a method of `forward_dynamics`; of a closed system it is step (A) of six (`closed_steps`)."""
 
     def method(system: System, q: Array, v: Array, tau: Array, external: External) -> Array:
-        refuse_closures(system, f"forward_dynamics with method={name!r}")
         ops = operators(system, q, v)
         b = ops.b
         if external:
             b = b - ops.B(list(external)) @ np.concatenate(list(external.values()))
-        return algorithm(ops, tau - ops.joint_force, b)
+        vdot = algorithm(ops, tau - ops.joint_force, b)
+        return closed(ops, vdot) if system.closures else vdot
 
     return method
 
 
 #: The algorithms as methods of `lb.forward_dynamics`, which finds them through `limber.registry`.
-METHODS: dict[str, Method] = {
-    name: _as_method(name, algorithm) for name, algorithm in ALGORITHMS.items()
-}
+METHODS: dict[str, Method] = {name: _as_method(algorithm) for name, algorithm in ALGORITHMS.items()}

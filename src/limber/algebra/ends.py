@@ -102,6 +102,7 @@ class ClosureOperators(EndOperators):
     A : from velocities of the ends to those of the closure rows, so that A J v = 0 (2.16).
     C : the rows of relations, on the speeds; zero rows for cut joints.
     rows : A J + C, or A J if there are no relations: the closure Jacobian.
+    U : what the closures demand of the accelerations at the speeds v, rows vdot = U (2.16).
     admittance : A Lambda A^T, with C if there are relations: a matrix whose `inv()` is a pseudo-inverse where
         rows depend on each other.
     b : D^{-1/2} H psi B A^T, whose square b^T b is the admittance; (3.13) as printed leaves out D^{-1/2}.
@@ -166,6 +167,12 @@ class ClosureOperators(EndOperators):
         """The closure Jacobian A J, plus C if there are relations."""
         rows = self.A @ self.J
         return rows + self.C if self._related else rows
+
+    @cached_property
+    def U(self) -> Array:
+        """What the closures demand of the accelerations: rows vdot = U (2.16)."""
+        ops = self.ops
+        return -evaluated(ops.system, "row_accelerations", (ops.q, ops.v, np.zeros(ops.system.nv)))
 
     @cached_property
     def b(self) -> Operator:

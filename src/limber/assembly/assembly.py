@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -150,6 +152,22 @@ class Assembly:
             inboard,
         )
         return self
+
+    def with_joint(self, name: str, joint: Joint) -> Assembly:
+        """A copy in which a body has another joint with as many speeds; closures stay as they are."""
+        if name not in self._attachments:
+            raise ArgumentValueError(
+                f"name={shown(name)} is not a body of {self.name!r}; it has: {listed(self._attachments)}."
+            )
+        item = self._attachments[name]
+        if not isinstance(joint, Joint) or joint.dofs != item.joint.dofs:
+            raise ArgumentValueError(
+                f"joint of {name!r} must be a joint of {item.joint.dofs} speeds, as {item.joint!r} is; got {shown(joint)}."
+            )
+        made = copy(self)
+        made._attachments = {**self._attachments, name: replace(item, joint=joint)}
+        made._closures = dict(self._closures)
+        return made
 
     def close(
         self,

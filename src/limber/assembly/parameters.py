@@ -13,6 +13,7 @@ numbers of any scalar type in place of the constants of the kernels that depend 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -25,9 +26,11 @@ from limber.assembly.bounds import load_bound, reach
 from limber.assembly.closures import Closure, Relation
 from limber.assembly.packed import Packed
 from limber.bodies.base import Quantity
+from limber.bodies.variation import excluded
 from limber.checks import Array, array, numbers, suggestion, text
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
+from limber.frozen import with_changes
 from limber.joints import Joint
 from limber.joints.physics import OF_COORDINATES, OPTIONS, option_of
 from limber.kernels import layout as L
@@ -347,6 +350,14 @@ def _set_physics(const, packed: Packed, k: int, joint: Joint, given: Mapping[str
 
 
 @dataclass(frozen=True, eq=False)
+class Origin:
+    """The system that others with other numbers came from, and these numbers by name, flat."""
+
+    system: System
+    values: Mapping[str, list[float]]
+
+
+@dataclass(frozen=True, eq=False)
 class Change:
     """What differs in a system with other numbers: its lines, gravity, closures, and the numbers by parameter."""
 
@@ -354,6 +365,19 @@ class Change:
     gravity: Array
     closures: dict[str, Closure | Relation]
     given: dict[str, tuple[Parameter, list[Any]]]
+
+    def origin(self, system: System) -> Origin | None:
+        """Where the changed system came from; None if its numbers cannot be told apart by name."""
+        before = system._origin or Origin(system, {})
+        values = {**before.values, **{name: x for name, (_, x) in self.given.items()}}
+        bodies: dict[str, list[str]] = {}
+        for name in values:
+            owner, _, quantity = name.rpartition(".")
+            bodies.setdefault(owner, []).append(quantity)
+        plain = all(excluded(names) is None for names in bodies.values())
+        known = before.system._parameters
+        fits = all(len(x) == known[name].value.size for name, x in values.items() if name in known)
+        return Origin(before.system, values) if plain and fits else None
 
     @property
     def harmless(self) -> bool:
@@ -390,17 +414,19 @@ def changed(system: System, values: Mapping[str, Any]) -> Change:
 
 def given_number(parameter: Parameter, value: Any) -> Array:
     """The value for a parameter: of its whole shape, or one number that stands for all."""
+    if type(value) is float and parameter.value.ndim == 0 and math.isfinite(value):
+        return np.array(value)
     shape = parameter.whole
     x = numbers(parameter.name, value, text(shape))
     if x.ndim == 0 and parameter.value.ndim == 0:
         shape = ()
     hint = f"It is the {parameter.meaning}."
-    if x.ndim == 0 and shape and _one_for_all(parameter):
+    if x.ndim == 0 and shape and one_for_all(parameter):
         x = np.full(shape, x)
     return array(parameter.name, x, shape, hint)
 
 
-def _one_for_all(parameter: Parameter) -> bool:
+def one_for_all(parameter: Parameter) -> bool:
     """Whether one number may stand for all of a parameter."""
     return parameter.quantity in ("EI", "GA", "damping_ratio")
 
@@ -433,7 +459,7 @@ def _item(item: Attachment, given: Mapping[str, Array]) -> Attachment:
             new["offset"] = given["offset"]
         if "rotation" in given:
             new["rotation"] = rotation_matrix("rotation", given["rotation"])
-    return replace(item, **new)
+    return with_changes(item, **new)
 
 
 def _closure(closure: Closure | Relation, parameter: Parameter, value: Array) -> Closure | Relation:
@@ -466,4 +492,6 @@ def packed_with(system: System, packed: Packed, change: Change, joints: list[Joi
     if packed.topo[L.RUTHLESS] and not quantities <= _HARMLESS:
         new["load"] = load_bound(packed.topo, const, joints)
     const.setflags(write=False)
-    return replace(packed, const=const, variants={}, **new)
+    made = with_changes(packed, const=const, variants={}, **new)
+    vars(made).pop("nudged", None)  # computed from the old constants
+    return made

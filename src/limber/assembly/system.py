@@ -15,7 +15,7 @@ from limber.assembly.given_closures import given_closures
 from limber.assembly.join import joined, renamed_body, renamed_closure
 from limber.assembly.loops import with_closures
 from limber.assembly.pack import Attachment, Packed, pack
-from limber.assembly.parameters import Parameter
+from limber.assembly.parameters import Origin, Parameter
 from limber.assembly.singular import generic_configuration, pivots_large, refuse_singular
 from limber.bodies import Body
 from limber.checks import Array, shown, suggestion
@@ -75,6 +75,8 @@ class System(Frozen):
         self.name = name
         #: functions of single states, by call; `dynamics.evaluate.evaluated` puts them here
         self._ready: dict[Hashable, Any] = {}
+        #: the system whose numbers `with_parameters` changed, and how, for generated code, which takes them as arguments
+        self._origin: Origin | None = None
         #: what systems with other numbers share: parameters that were asked for, by name
         self._parameters: dict[str, Parameter] = {}
         #: and a configuration away from special positions, once it is needed
@@ -193,6 +195,7 @@ class System(Frozen):
             return self
         copy = object.__new__(System)
         vars(copy).update(vars(self), gravity=change.gravity, _frozen=False)
+        copy._origin = change.origin(self)
         copy._ready = {}
         if change.items:
             items = {**self.attachments, **change.items}
@@ -226,6 +229,7 @@ class System(Frozen):
         vars(copy).update(vars(self), _frozen=False, **others)
         copy._ready = {}
         copy._parameters = {}
+        copy._origin = None
         copy._close(closures)
         vars(copy)["_frozen"] = True
         return copy

@@ -141,6 +141,11 @@ class Body(Frozen, ABC):
         cantilever like it buckles; None for all others."""
         return None
 
+    def tipping(self) -> tuple[Array, Array, Array] | None:
+        """Place (3,) and axes (3, 3) of the root of a beam, and the moments (2,) about its y and z axis at which it tips over
+        sideways (`BeamRecipe.tipping_moments`), which no shapes of one beam have; None for all others."""
+        return None
+
     @property
     def stiffens(self) -> bool:
         """Whether it has second-order shapes, by which loads and spin change its stiffness."""

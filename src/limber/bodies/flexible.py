@@ -395,6 +395,15 @@ class FlexibleBody(Body):
         turn = np.eye(3) if recipe.rotation is None else np.array(recipe.rotation)
         return turn[:, 0], float(np.pi**2 * EI / (4.0 * recipe.length**2))
 
+    def tipping(self) -> tuple[Array, Array, Array] | None:
+        """Place, axes and tipping moments of a beam, if there are any."""
+        recipe = self.recipe
+        moments = None if recipe is None else recipe.tipping_moments()
+        if recipe is None or moments is None or not np.isfinite(moments).any():
+            return None
+        place = np.zeros(3) if recipe.offset is None else np.array(recipe.offset)
+        return place, np.eye(3) if recipe.rotation is None else np.array(recipe.rotation), moments
+
     @property
     def truncated(self) -> bool:
         """Whether its second-order shapes are known for its nodes, but not for its mass."""

@@ -62,19 +62,44 @@ class BeamRecipe:
 
         Shear forces are those of the shear strains or, in a beam without these, follow from the moments.
         """
-        f = dict(self.factors)
         GA = self.GA if self.section is None else check_sections("section", self.section)[0].kGA
         shear = ("GAy", "GAz") if GA else ("EIz", "EIy")
-        parts = [f.get(name, 1.0) for name in ("EA", *shear, "GJ", "EIy", "EIz")]
-        return f.get("stiffness", 1.0) * np.array(parts)
+        return np.array(self._factors("EA", *shear, "GJ", "EIy", "EIz"))
+
+    def _factors(self, *names: str) -> list[float]:
+        """By what stiffnesses of these names were multiplied."""
+        known = dict(self.factors)
+        return [known.get("stiffness", 1.0) * known.get(name, 1.0) for name in names]
 
     def bending_stiffness(self) -> float | None:
         """The least EI of the planes with bending modes, N m^2; None without such modes."""
-        counts, factors = dict(self.modes), dict(self.factors)
+        counts = dict(self.modes)
         planes = [i for i, kind in enumerate(("z", "y")) if counts[kind]]
-        scale = [factors.get("stiffness", 1.0) * factors.get(name, 1.0) for name in ("EIy", "EIz")]
+        scale = self._factors("EIy", "EIz")
         if isinstance(self.section, Section):
             ends: list = [self.section.EI]
         else:
             ends = [x.EI for x in self.section] if self.section else [self.EI]
         return min((scale[i] * EI[i] for EI in ends for i in planes), default=None)
+
+    def tipping_moments(self) -> Array:
+        """(2,): the moments about y and z at the root, N m, at which a force at its tip makes the beam tip over sideways.
+
+        Prandtl's 4.013 sqrt(EI GJ) / L of a cantilever, with the sideways EI; its own curvature, which the force causes, puts
+        it off by 1 / sqrt(1 - EI / EI of the bending).  Infinite where that is not known or does not happen: without GJ,
+        without modes in the sideways plane, and where that is the stiffer one.
+        """
+        sections = self.section if isinstance(self.section, tuple) else (self.section,)
+        each = [(x.EI, x.GJ) if x is not None else (self.EI, self.GJ) for x in sections]
+        found = np.full((len(each), 2), np.inf)
+        counts = dict(self.modes)
+        by_EI, by_GJ = self._factors("EIy", "EIz"), self._factors("GJ")
+        for row, (EI, GJ) in zip(found, each):
+            for about, sideways in ((0, "y"), (1, "z")):
+                if EI is None or GJ is None or not counts[sideways]:
+                    continue
+                main, side = by_EI[about] * EI[about], by_EI[1 - about] * EI[1 - about]
+                if side < main:
+                    root = np.sqrt(side * by_GJ[0] * GJ / (1.0 - side / main))
+                    row[about] = 4.013 * root / self.length
+        return found.min(axis=0)

@@ -11,7 +11,8 @@ A factor on all stiffnesses or on all masses changes no mode shape of any struct
 of a uniform beam without shear deformation either, whose planes, torsion and stretch do not depend on each other.  So the
 varied body is the one that would be made anew with these numbers, but for the normalization of its modes: a new beam has
 modal masses of one, and this one has mu.  Shapes of other bodies would change, and those that are kept are an approximation
-(of second order in the change for frequencies).
+(of second order in the change for frequencies); so would those of a beam that a `load` shaped, which does not change with
+its mass.  The polar inertia of a beam stays where its stiffnesses change, also if it was computed from them.
 
 Numbers may be of any scalar type whose elements have a method `sqrt`, or floats.
 """
@@ -19,7 +20,7 @@ Numbers may be of any scalar type whose elements have a method `sqrt`, or floats
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +30,23 @@ from limber.bodies.base import Quantity
 from limber.bodies.recipe import damping_matrix
 from limber.checks import Array, array, number, repeated, suggestion
 from limber.errors import ArgumentValueError
+from limber.frozen import with_changes
 
 if TYPE_CHECKING:
     from limber.bodies.flexible import FlexibleBody
 
 #: Parameters that stand for others, and the others.
 PAIRS = {"EI": ("EIy", "EIz"), "GA": ("GAy", "GAz")}
-#: Parameters of which one tells what another one does, too.
-SAME = {"mass_scale": "mass", "stiffness_scale": "stiffness", "damping_scale": "damping", "damping_ratio": "damping", **{part: pair for pair, parts in PAIRS.items() for part in parts}}  # fmt: skip
+#: Parameters that do not go together with others, because those tell all of it: a stiffness matrix leaves no EI, and keeps
+#: the damping matrix as it is.
+EXCLUDED = {
+    "mass_scale": ("mass",),
+    "stiffness_scale": ("stiffness",),
+    "damping_scale": ("damping", "stiffness"),
+    "damping_ratio": ("damping", "stiffness"),
+    **dict.fromkeys(("EI", "GA", "GJ", "EA"), ("stiffness",)),
+    **{part: (pair, "stiffness") for pair, parts in PAIRS.items() for part in parts},
+}
 _UNITS = {"EI": "N m^2", "GJ": "N m^2", "EA": "N", "GA": "N"}
 
 
@@ -109,16 +119,20 @@ def _ratios(nominal: FlexibleBody, variation: Variation) -> Array | None:
     return own if own.ndim == 1 else None
 
 
+def excluded(names: Iterable[str]) -> tuple[str, str] | None:
+    """Two parameters that do not go together, if there are any among these; the first is that which tells it all."""
+    given = set(names)
+    return next(((x, name) for name in given for x in EXCLUDED.get(name, ()) if x in given), None)
+
+
 def varied_by(body: FlexibleBody, given: Mapping[str, Any]) -> Variation:
     """The variation of a body with further parameters, whose numbers are of any scalar type: arrays, or flat lists."""
     old = body.variation
-    for name in given:
-        other = "stiffness" if name in body.nominal.stiffness_parameters else SAME.get(name)
-        both = {other, SAME.get(name)} & given.keys()
-        if both:
-            raise ArgumentValueError(
-                f"{both.pop()} and {name} are both given, and one of them tells it all: leave the other one out."
-            )
+    both = excluded(given)
+    if both is not None:
+        raise ArgumentValueError(
+            f"{both[0]} and {both[1]} are both given, and the first tells it all: leave one of them out."
+        )
     factors = dict(old.factors)
     stiffness, damping, ratios = old.stiffness, old.damping, old.ratios
     for name, value in given.items():
@@ -219,7 +233,7 @@ def _root(x: Any) -> Any:
 
 
 def checked(body: FlexibleBody, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of parameters, checked: masses and stiffnesses greater than zero, scales and ratios not less."""
+    """The numbers of parameters, checked: masses and stiffnesses greater than zero, damping not less."""
     found: dict[str, Any] = {}
     for name, value in given.items():
         if name in ("stiffness", "damping"):
@@ -232,7 +246,7 @@ def checked(body: FlexibleBody, given: Mapping[str, Any]) -> dict[str, Any]:
         else:
             found[name] = number(name, value)
         smallest = None if name in ("stiffness", "damping") else np.min(found[name])
-        above = name not in ("damping_scale", "stiffness_scale", "damping_ratio")
+        above = name not in ("damping_scale", "damping_ratio")
         if smallest is not None and (smallest < 0.0 or (above and smallest == 0.0)):
             must = "greater than 0" if above else "at least 0"
             raise ArgumentValueError(f"{name} must be {must}, got {smallest:g}.")
@@ -257,19 +271,30 @@ def varied(nominal: FlexibleBody, variation: Variation) -> FlexibleBody:
         recovery = None if recovery is None else replace(recovery, forces=None, beam=None)
     else:
         factors = tuple(
-            (name, x) for name, x in variation.factors.items() if name != "damping" and x != 1.0
+            (name, float(x))
+            for name, x in variation.factors.items()
+            if name != "damping" and x != 1.0
         )
         if recipe is not None:
-            recipe = replace(
+            recipe = with_changes(
                 recipe, damping=_damping_recipe(nominal, variation, D), factors=factors
             )
         if recovery is not None and recovery.forces is not None:
             recovery = recovery.scaled(factors)
+    # the full model does not have these numbers
+    moved = variation.stiffness is not None or bool(variation.factors.keys() - {"damping"})
     K.setflags(write=False)
     D.setflags(write=False)
     return nominal.with_numbers(
-        variation, carrier=carrier, stiffness=K, damping=D, recipe=recipe, recovery=recovery, load_stiffness=loads,
-    )  # fmt: skip
+        variation,
+        carrier=carrier,
+        stiffness=K,
+        damping=D,
+        recipe=recipe,
+        reduced_from=None if moved else nominal.reduced_from,
+        recovery=recovery,
+        load_stiffness=loads,
+    )
 
 
 def _damping_recipe(nominal: FlexibleBody, variation: Variation, D: Array) -> Any:

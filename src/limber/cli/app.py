@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import limber
-from limber.cli import bench, body, demo, info, linearize, modes, schema, simulate
+from limber.cli import bench, body, demo, examples, info, linearize, modes, schema, simulate
 from limber.cli.exits import readable
 
 JSON = "--json"
@@ -19,6 +19,7 @@ HELP = """Dynamics of flexible multibody systems.
 [bold]First steps[/bold], in the repository of Limber:
 
   limber demo
+  limber examples
   limber info examples/canadarm.yaml
   limber modes examples/canadarm.yaml --all-locked
   limber simulate examples/canadarm_slew.yaml --out out --plots
@@ -26,7 +27,7 @@ HELP = """Dynamics of flexible multibody systems.
 Models and scenarios are YAML files; `limber schema` prints what they may hold.
 A model may be a URDF file as well. Units are SI, angles are in radians.
 
-Every command but demo takes [bold]--json[/bold]: one JSON object on standard output.
+Every command but demo and examples takes [bold]--json[/bold]: one JSON object on standard output.
 Messages go to standard error.
 
 [bold]Exit codes[/bold]
@@ -88,6 +89,7 @@ def main(
 
 COMMANDS: tuple[Callable[..., Any], ...] = (
     demo.demo,
+    examples.examples,
     info.info,
     modes.modes,
     linearize.linearize,

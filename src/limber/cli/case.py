@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ class Options:
     step: float | None = None
     engine: str = "general"
     rigid: bool = False
+    numbers: Mapping[str, Any] = field(default_factory=dict)  # parameters by name
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,28 @@ def prepared(subject: Subject, options: Options) -> Case:
     if options.method == "rk4" and "step" not in settings:
         raise ArgumentValueError("--method rk4 has fixed steps: give --step SECONDS.")
     case = replace(case, settings={"rtol": 1e-6, "atol": 1e-8} | settings)
-    return _rigid(case, subject) if options.rigid else case
+    if options.rigid:
+        case = _rigid(case, subject)
+    return replace(case, system=case.system.with_parameters(options.numbers))
+
+
+def numbers(given: Sequence[str]) -> dict[str, Any]:
+    """Parameters by name, from texts such as "link1.EI=1e4" and "gravity=0,0,-9.81"."""
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        try:
+            parts = [float(x) for x in value.split(",")]
+        except ValueError:
+            parts = []
+        if not name or not equals or not parts:
+            raise ArgumentValueError(
+                f"--set {text} must be NAME=NUMBER, or NAME=X,Y,Z for an array, as in --set link1.EI=1e4."
+            )
+        if name in found:
+            raise ArgumentValueError(f"--set names {name} twice: give it once.")
+        found[name] = parts[0] if len(parts) == 1 else parts
+    return found
 
 
 def _times(duration: float, every: float | None) -> Array:
@@ -135,6 +157,10 @@ def _rigid(case: Case, subject: Subject) -> Case:
         q0[where.q_joint] = case.q0[flexible.layout[name].q_joint]
         v0[where.v_joint] = case.v0[flexible.layout[name].v_joint]
     torque, joints = case.torque, joint_speeds(flexible)
+    if hasattr(torque, "controller"):
+        raise ArgumentValueError(
+            f"--rigid: the controller of {case.name!r} was made for the flexible system. Leave the modes out of the model instead."
+        )
     if isinstance(torque, Table) and torque.tau.shape[1] == flexible.nv:
         torque = replace(torque, tau=torque.tau[:, joints])
     elif torque is not None and not isinstance(torque, Table):

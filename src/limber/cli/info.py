@@ -81,10 +81,12 @@ def described(subject: Subject) -> dict[str, Any]:
 
 
 def torque_kind(subject: Subject) -> str:
-    """ "none", "constant", "table" or "follow"."""
+    """ "none", "constant", "table", "follow" or "controller"."""
     case = subject.scenario
     if case is None or case.torque is None:
         return "none"
+    if hasattr(case.torque, "controller"):
+        return "controller"
     if case.paths:
         return "follow"
     return "table" if isinstance(case.torque, TorqueTable) else "constant"

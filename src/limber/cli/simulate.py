@@ -14,6 +14,7 @@ import typer
 from limber import simulation
 from limber.cli import exits
 from limber.cli.case import Case, Options, prepared
+from limber.cli.case import numbers as given_numbers
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, note, print_json, show
 from limber.cli.subject import File, read
@@ -74,6 +75,15 @@ def simulate(
     rigid: Annotated[
         bool, typer.Option("--rigid", help="Remove all modes first; the same torques act.")
     ] = False,
+    numbers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=NUMBER",
+            help="Another number of the model, such as link1.EI=1e4; may be repeated. State and torques stay those of the file.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -105,6 +115,7 @@ def simulate(
 
       limber simulate examples/canadarm_slew.yaml --out out --plots
       limber simulate examples/canadarm_slew.yaml --rigid
+      limber simulate examples/canadarm_slew.yaml --set link1.EI=8e4 --set link3.mass=120
       limber simulate examples/free_floating.yaml --report floating.html
       limber simulate examples/dh_arm.yaml --duration 2 --csv fall.csv
 
@@ -112,7 +123,17 @@ def simulate(
     """
     with guarded(json, debug):
         outputs = Outputs(out, csv, report, plots).checked()
-        options = Options(duration, every, method, rtol, atol, step, engine.value, rigid)
+        options = Options(
+            duration,
+            every,
+            method,
+            rtol,
+            atol,
+            step,
+            engine.value,
+            rigid,
+            given_numbers(numbers or ()),
+        )
         subject = read(file)
         refuse_inputs(outputs.files, subject.inputs)
         case = prepared(subject, options)

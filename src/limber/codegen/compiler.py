@@ -15,9 +15,11 @@ from limber.checks import integer, numbers, shown, whole
 from limber.codegen import c, call
 from limber.codegen.derivatives import derivative
 from limber.codegen.program import OperationCount, Program
-from limber.codegen.trace import OF_CLOSURES, Request, trace
+from limber.codegen.trace import OF_CLOSURES, OPERATIONAL, Request, trace
 from limber.constraints.independent import Independent, independent_rows
+from limber.constraints.operational import probed
 from limber.constraints.projection import NEARLY_MET
+from limber.dynamics.ends import Ends, checked_ends
 from limber.dynamics.evaluate import evaluated, quaternions
 from limber.dynamics.hybrid import driven_bodies
 from limber.dynamics.rows import worst
@@ -44,6 +46,7 @@ def compile(
     external: Sequence[tuple[str, str | int]] = (),
     parameters: Sequence[str] = (),
     driven: Sequence[str] = (),
+    ends: Ends = (),
     rows: str | ArrayLike = "independent",
     dtype: Any = "float64",
     lanes: int = 1,
@@ -65,7 +68,9 @@ def compile(
         method with tau held constant; with target "cuda" also "rollout", many steps on the device (see
         `codegen.cuda.CudaRollout`).  Of closed systems also "constraint_forces" (q, v, tau) -> wrenches at the ends b,
         a row for each closure, "constraint_residual" (q, v) -> position, velocity of the closure rows, and "project"
-        (q, v) -> q, v, which is one step of `lb.project`; "step" ends with it.
+        (q, v) -> q, v, which is one step of `lb.project`; "step" ends with it.  Of operational space
+        (`lb.operational_inertia`), with `ends`: "operational_inertia" (q) -> inertia, inverse, "operational_acceleration" (q,
+        v, tau), and "operational_response" (q), which is M^{-1} J^T.
     target : "c" compiles with the system's compiler and returns a function of NumPy arrays;
         "c-package" writes a folder to take away and returns its path; "casadi" returns a
         `casadi.Function`; "cuda" returns a function of arrays on the GPU, shape (size, states).
@@ -77,9 +82,10 @@ def compile(
         with A(q) vdot + a0(q, v) = 0 also where the closures are not met; along changes that the closures allow,
         they are those of the mechanism.
     external : (body, node) ends of external wrenches, which become an input (n, 6) in world axes.
-    parameters : "gravity", "<body>.mass", ".com", ".inertia", ".stiffness", ".damping", ".offset":
-        numbers of the model that become inputs, after the others.
+    parameters : names of `System.parameters`, such as "gravity", "<body>.mass", ".inertia", ".EI", ".offset": numbers of the
+        model that become inputs, after the others.
     driven : ("hybrid_dynamics") the names of the bodies whose joints have prescribed motion.
+    ends : (functions of operational space) ("body", node), or a list of them, as in `lb.operational_inertia`.
     rows : closed systems: which closure rows the code has.  "independent" leaves out those that are superfluous
         wherever the closures are met, for good; the forces of these rows are zero.  They are found in a configuration
         from `lb.assemble`; if that is not enough, give a configuration q that meets the closures instead of the
@@ -117,12 +123,14 @@ def compile(
     if path is not None and target != "c-package":
         raise ArgumentValueError(f'path={shown(path)} is for target="c-package".')
     if function == "rollout":
-        if body is not None or node is not None or len(external) or len(driven):
+        if body is not None or node is not None or len(external) or len(driven) or len(ends):
             raise ArgumentValueError(
-                'function="rollout" is of the whole system: leave out body, node and external, and driven.'
+                'function="rollout" is of the whole system: leave out body, node, external, driven and ends.'
             )
         return _rollout(system, target, wrt, parameters, rows, single)
-    program = programmed(system, function, body, node, wrt, external, parameters, driven, rows)
+    program = programmed(
+        system, function, body, node, wrt, external, parameters, driven, rows, ends
+    )
     if single and function in OF_CLOSURES and system.closures and is_all(rows):
         raise ArgumentValueError(
             f'rows="all" needs dtype="float64", got {shown(dtype)}: single precision cannot tell which closure rows depend '
@@ -146,7 +154,7 @@ def compile(
     caller = call.Caller(program, c_compiler.loaded(source), single, threads, turns)
     caller.recipe = (system, function, {
         "body": body, "node": node, "wrt": wrt, "external": external, "parameters": parameters,
-        "driven": driven, "rows": rows, "dtype": "float32" if single else "float64", "lanes": lanes, "threads": threads,
+        "driven": driven, "ends": ends, "rows": rows, "dtype": "float32" if single else "float64", "lanes": lanes, "threads": threads,
     })  # fmt: skip
     f = call.dispatched(caller)
     f.source = source
@@ -190,13 +198,16 @@ def operation_count(
     external: Sequence[tuple[str, str | int]] = (),
     parameters: Sequence[str] = (),
     driven: Sequence[str] = (),
+    ends: Ends = (),
     rows: str | ArrayLike = "independent",
 ) -> OperationCount:
     """Multiplications, additions, divisions and transcendental calls of the generated code.
 
     Arguments as in `compile`.
     """
-    return programmed(system, function, body, node, wrt, external, parameters, driven, rows).count()
+    return programmed(
+        system, function, body, node, wrt, external, parameters, driven, rows, ends
+    ).count()
 
 
 def programmed(
@@ -209,6 +220,7 @@ def programmed(
     parameters,
     driven=(),
     rows: str | ArrayLike = "independent",
+    ends: Ends = (),
 ) -> Program:
     """The program that the arguments of `compile` ask for."""
     for value, what in ((external, "external"), (parameters, "parameters"), (driven, "driven")):
@@ -228,6 +240,11 @@ def programmed(
         if not is_all(rows):
             found = independent(system, rows, request.driven)
             request = replace(request, system=found.system, independent=found)
+    if len(ends) and isinstance(system, System):
+        at = checked_ends(system, ends)
+        request = replace(request, ends=at)
+        if function in OPERATIONAL:
+            request = replace(request, system=probed(request.system, at))
     return trace(request) if wrt is None else derivative(request, wrt)
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from math import prod
 from types import SimpleNamespace
 
+from limber.assembly.closures import Probe
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
 from limber.checks import shown
@@ -49,6 +50,8 @@ class Request:
     external: tuple[tuple[str, str | int], ...] = ()
     parameters: tuple[str, ...] = ()
     driven: tuple[str, ...] = ()
+    #: of functions of operational space, the ends that `system` watches (`constraints.operational.probed`)
+    ends: tuple[tuple[str, int | None], ...] = ()
     #: of a closed system, its independent rows, of which `system` is made; None: all rows, cut off where they depend
     independent: Independent | None = None
 
@@ -56,7 +59,8 @@ class Request:
     def closures(self) -> tuple[str, ...]:
         """The closures of the system, also those that have no independent rows."""
         lost = () if self.independent is None else self.independent.left_out
-        return tuple(dict.fromkeys((*self.system.closures, *lost)))
+        kept = [n for n, closure in self.system.closures.items() if not isinstance(closure, Probe)]
+        return tuple(dict.fromkeys((*kept, *lost)))
 
     @property
     def kernels(self) -> SimpleNamespace:
@@ -146,6 +150,9 @@ def _about(request: Request) -> str:
     if request.body is not None:
         node = "body frame" if request.node is None else f"node {request.node!r}"
         text += f", {node} of body {request.body!r}"
+    if request.ends:
+        nodes = (f"{body!r}" if node is None else f"{body!r}/{node}" for body, node in request.ends)
+        text += f", at the ends {', '.join(nodes)}"
     if request.function in OF_CLOSURES and request.closures:
         rows = (
             request.independent
@@ -181,6 +188,12 @@ def _check_options(request: Request, function: Function) -> None:
     elif request.driven:
         raise ArgumentValueError(
             f"driven={shown(list(request.driven))} is for hybrid_dynamics; {request.function} takes none."
+        )
+    if (request.function in OPERATIONAL) != bool(request.ends):
+        raise ArgumentValueError(
+            f'{request.function} is of ends: say which with ends=[("body", node), ...].'
+            if request.function in OPERATIONAL
+            else f"ends={shown(list(request.ends))} is for {', '.join(OPERATIONAL)}; {request.function} takes none."
         )
     if request.external and not function.forced:
         raise ArgumentValueError(
@@ -290,11 +303,35 @@ CLOSED = {
         "geometry",
     ),
 }
+#: Functions of operational space, of systems that watch ends.
+OPERATIONAL = {
+    "operational_inertia": Function(
+        "operational.motion",
+        ("q",),
+        (
+            Quantity("inertia", ("probes", "probes"), "inverse of J M^{-1} J^T of the ends"),
+            Quantity("inverse", ("probes", "probes"), "J M^{-1} J^T of the ends"),
+        ),
+        "dynamics",
+    ),
+    "operational_acceleration": Function(
+        "operational.motion",
+        ("q", "v", "tau", "forces"),
+        (Quantity("acceleration", ("probes",), "accelerations of the ends, world axes"),),
+        "dynamics",
+    ),
+    "operational_response": Function(
+        "operational.responses",
+        ("q",),
+        (Quantity("response", ("nv", "probes"), "M^{-1} J^T of the ends"),),
+        "dynamics",
+    ),
+}
 #: The functions that can be generated.
-GENERATED = {**FUNCTIONS, **HYBRID, "step": STEP, **CLOSED}
+GENERATED = {**FUNCTIONS, **HYBRID, "step": STEP, **CLOSED, **OPERATIONAL}
 ONLY_CLOSED = tuple(CLOSED)
 #: The functions that closures change; the others are those of the tree.
-OF_CLOSURES = ("forward_dynamics", "hybrid_dynamics", "step", *ONLY_CLOSED)
+OF_CLOSURES = ("forward_dynamics", "hybrid_dynamics", "step", *ONLY_CLOSED, *OPERATIONAL)
 
 Values = dict[str, list[Scalar]]
 
@@ -425,8 +462,43 @@ def _project(request: Request, model: Model, values: Values) -> list[Scalar]:
     return [*q_new, *(v - dv for v, dv in zip(values["v"], change))]
 
 
+# --- operational space ----------------------------------------------------------------------------
+
+
+def _operational_inertia(request: Request, model: Model, values: Values) -> list[Scalar]:
+    """J M^{-1} J^T and its inverse, by L D L^T."""
+    rest: list[Scalar] = [0.0] * request.system.nv
+    motion = INTERNAL["operational_motion"]
+    n = request.system.probes
+    inverse = _run(request, motion, model, values | {"v": rest, "tau": rest})[: n * n]
+    factors = list(inverse)
+    request.kernels.ldlt.factorize(factors, 0, n)
+    columns = []
+    for i in range(n):
+        column: list[Scalar] = [0.0] * n
+        column[i] = 1.0
+        request.kernels.ldlt.solve(factors, 0, n, column, 0)
+        columns.append(column)
+    return [*(columns[max(i, j)][min(i, j)] for i in range(n) for j in range(n)), *inverse]
+
+
+def _operational_acceleration(request: Request, model: Model, values: Values) -> list[Scalar]:
+    """The accelerations of the ends."""
+    return _run(request, INTERNAL["operational_motion"], model, values)[-request.system.probes :]
+
+
+def _operational_response(request: Request, model: Model, values: Values) -> list[Scalar]:
+    """M^{-1} J^T, a column for each row of the ends."""
+    n, nv = request.system.probes, request.system.nv
+    found = _run(request, INTERNAL["operational_responses"], model, values)
+    return [found[i * nv + j] for j in range(nv) for i in range(n)]
+
+
 #: The functions that are made of several kernels.
 COMPOSED = {
+    "operational_inertia": _operational_inertia,
+    "operational_acceleration": _operational_acceleration,
+    "operational_response": _operational_response,
     "step": _step,
     "constraint_forces": _constraint_forces,
     "constraint_residual": _constraint_residual,

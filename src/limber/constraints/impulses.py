@@ -39,8 +39,8 @@ def impulse(
 ) -> Impulse:
     """The speeds after closures have become active at q, where the speeds v do not meet them.
 
-    Solves M (v_plus - v) = A^T p and A v_plus = -restitution * A v, by O(N) sweeps for v_plus and O(N^3) for the
-    impulses.  Momentum is kept, but for what closures with the world and the joints on the world give; kinetic energy
+    Solves M (v_plus - v) = A^T p and A v_plus = -restitution * A v, by O(N) sweeps for v_plus, and for the
+    impulses as in `constraint_forces`.  Momentum is kept, but for what closures with the world and the joints on the world give; kinetic energy
     never grows.  Closures that v meets keep being met.  A ruthless system gets the impulse of the full one: where
     bodies are deformed, the closures of its undeformed geometry would not be met, and momentum not kept.
 

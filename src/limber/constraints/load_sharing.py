@@ -20,7 +20,7 @@ from limber.dynamics.kinematics import acceleration as node_acceleration
 from limber.dynamics.rows import row_space
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 
-#: What may be left of the prescribed accelerations and squeeze forces, relative to their size.
+#: What may be left of the prescribed accelerations and squeeze forces, relative to what adds up to them.
 LEFT = 1e-8
 
 
@@ -101,7 +101,9 @@ def share_load(
         off = (target - motion(tau)[0][0]) / size
         tau[motors] += (inverse @ off) / root
     reached, vdot, force = motion(tau)
-    _refuse_unreached(target, reached[0], found[0], obj)
+    # what is added up to the target, from which rounding comes
+    parts = np.abs(target) + np.abs(found[0]) + np.abs(slopes) @ np.abs(tau[motors] * root)
+    _refuse_unreached(np.abs(target - reached[0]), parts, obj)
     forces = closure_wrenches(system, q, force)
     return LoadShare(tau, vdot, forces, check_grasps(system, q, forces))
 
@@ -176,12 +178,10 @@ def _held_wrenches(grasp: GraspMap, squeeze: Mapping) -> tuple[Array, Array]:
     return grasp.squeeze.T @ C.T @ C, grasp.squeezes(lam)
 
 
-def _refuse_unreached(target: Array, reached: Array, free: Array, obj: str) -> None:
-    """Refuse motions and squeeze forces that no torques make."""
-    left = np.abs(target - reached)
+def _refuse_unreached(left: Array, parts: Array, obj: str) -> None:
+    """Refuse motions and squeeze forces that no torques make: of which more is left than rounding of `parts`."""
     for part, what in ((slice(0, 6), "the acceleration"), (slice(6, None), "the squeeze forces")):
-        size = max(np.abs(target[part]).max(initial=0.0), np.abs(free[part]).max(initial=0.0), 1e-9)
-        if left[part].max(initial=0.0) > LEFT * size:
+        if left[part].max(initial=0.0) > LEFT * parts[part].max(initial=0.0):
             raise DynamicsError(
                 f"share_load: no torques of the actuated joints give {obj!r} {what} that is asked for: {left[part].max():.3g} is "
                 "left. Actuate more joints, hold the object by more closures, or ask for what they can do."

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import check_system, evaluated, vectors
-from limber.dynamics.forward import forward_dynamics
-from limber.dynamics.rows import closure_jacobian
+from limber.dynamics.evaluate import check_system, evaluated
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
@@ -30,7 +27,7 @@ def constraint_residual(
     Each closure has one row for each motion that its joint does not allow; `system.closure_rows[name]` says which.
     Rows of positions are in rad and m, to first order in the error: a relative twist from where the joint allows
     end b to be to where it is, in the axes of end b.  Those of a relation are in its own units.  With v, the result
-    is (position, velocity), with vdot as well, (position, velocity, acceleration).  O(N) but for accelerations.
+    is (position, velocity), with vdot as well, (position, velocity, acceleration).  O(N).
     """
     check_closed(system, "constraint_residual")
     position = evaluated(system, "violations", (q,))
@@ -43,8 +40,4 @@ def constraint_residual(
     velocity = evaluated(system, "row_rates", (q, v))
     if vdot is None:
         return position, velocity
-    named = {"q": (q, system.nq), "v": (v, system.nv), "vdot": (vdot, system.nv)}
-    batch, (states, speeds, rates) = vectors(system, **named)
-    excess = rates - forward_dynamics(system, states, speeds, np.zeros(system.nv))
-    rows = [closure_jacobian(system, state) @ x for state, x in zip(states, excess)]
-    return position, velocity, np.reshape(rows, (*batch, system.rows))
+    return position, velocity, evaluated(system, "row_accelerations", (q, v, vdot))

@@ -94,7 +94,7 @@ class Attach(Change):
             else:
                 closure = placed(closure, system, q)
         closed = system.closed_by([*system.closures.values(), closure])
-        off = evaluated(closed, "violations", (q,))
+        off = np.zeros(1) if self.in_place else evaluated(closed, "violations", (q,))
         if np.abs(off).max() > APART:
             raise DynamicsError(
                 f"attach: the ends are not together: {worst(closed, off)}. Bring them together first, or attach them where they "
@@ -103,7 +103,7 @@ class Attach(Change):
         jump = impulse(closed, q, v, self.restitution)
         if self.restitution > 0.0:  # the ends part again
             return Changed(system, q, jump.v, jump.wrenches)
-        q_met, v_met = project(closed, q, jump.v)
+        q_met, v_met = (q, jump.v) if self.in_place else project(closed, q, jump.v)
         return Changed(closed, q_met, v_met, jump.wrenches)
 
     def _closure(self, system: System, known: Mapping) -> Closure | Relation:

@@ -6,8 +6,18 @@
 `limber.control.controller` tells what a controller is.
 """
 
-from limber.control.actuators import Actuator, Drive
-from limber.control.controller import Controller, DiscreteLinear, Measured
+from limber.control.actuators import (
+    Actuator,
+    Drive,
+    MomentGyro,
+    ReactionWheel,
+    SeriesElastic,
+    Servo,
+    Thruster,
+    fit,
+)
+from limber.control.controller import Controller, Measured
+from limber.control.datasheet import DataSheet, datasheet, datasheets
 from limber.control.guard import Guard
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
@@ -33,7 +43,7 @@ __all__ = [
     "Accelerometer",
     "Actuator",
     "Controller",
-    "DiscreteLinear",
+    "DataSheet",
     "Drive",
     "Encoder",
     "ForceTorque",
@@ -45,11 +55,19 @@ __all__ = [
     "Margins",
     "Measured",
     "ModeChange",
+    "MomentGyro",
+    "ReactionWheel",
     "Sensor",
+    "SeriesElastic",
+    "Servo",
     "Spillover",
     "StarTracker",
     "StrainGauge",
     "Tachometer",
+    "Thruster",
+    "datasheet",
+    "datasheets",
+    "fit",
     "from_control",
     "linearize",
     "margins",

@@ -13,13 +13,13 @@ optional for other objects:
     prepare(loop)             called when the loop is made: find the places in q and v, check that what is needed is measured
     safe_command(t, measured) the command of a safe stop; zeros unless there is one
     outputs()                 {name: numbers} to be recorded at every sample
-    linear()                  the controller as a discrete linear model, see `DiscreteLinear`
+    linear()                  the controller as a `LinearModel` with its sample time: from readings to commands, feedback
+                              negative in it; inputs "coordinate <body>", "speed <body>", outputs "torque <body>"
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from limber.checks import Array, number, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:
+    from limber.control.linear_model import LinearModel
     from limber.control.loop import Loop
 
 
@@ -90,26 +91,6 @@ class Measured:
         return f"Measured(t={self.t:g}, sensors: {', '.join(self._readings) or 'none'})"
 
 
-@dataclass(frozen=True, eq=False)
-class DiscreteLinear:
-    """A controller as x[k+1] = A x[k] + B y[k], u[k] = C x[k] + D y[k], about what it holds; feedback is negative in it.
-
-    dt : the sample time, s.
-    states, inputs, outputs : names; inputs are "coordinate <body>" and "speed <body>", outputs "torque <body>", as in the
-        linear models of systems.
-    """
-
-    A: Array
-    B: Array
-    C: Array
-    D: Array
-    states: tuple[str, ...]
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    dt: float
-    name: str = "controller"
-
-
 class Controller:
     """The base of controllers; the head of this file tells what each method is for."""
 
@@ -129,7 +110,7 @@ class Controller:
         """Numbers to be recorded at this sample."""
         return {}
 
-    def linear(self) -> DiscreteLinear:
+    def linear(self) -> LinearModel:
         """The controller as a discrete linear model."""
         raise ArgumentTypeError(
             f"{type(self).__name__} has no linear model: margins are for linear controllers such as PD and PID."

@@ -124,7 +124,7 @@ class Guard(Controller):
             return None
         self.state = OK
         if self.limit is not None:
-            cut = np.clip(command, -self.limit, self.limit)
+            cut = np.minimum(np.maximum(command, -self.limit), self.limit)
             if (cut != command).any():
                 self.state, command = LIMIT, cut
         self._last, self._sound_at = command, t

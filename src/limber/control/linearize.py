@@ -23,7 +23,6 @@ from limber.dynamics.stiffness import turned_with
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.simulation.result import Result
 
-
 #: Kinds of outputs that depend on the forces of closures.
 OF_CLOSURES = ("closure_force", "joint_force")
 

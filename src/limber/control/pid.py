@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, number, numbers, shown
-from limber.control.controller import Controller, DiscreteLinear, Measured
+from limber.control.controller import Controller, Measured
 from limber.control.joints import JointPlaces, joint_places
+from limber.control.linear_model import LinearModel
 from limber.control.reference import Reference, reference_of
 from limber.dynamics import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -102,6 +103,7 @@ class PID(Controller):
                 )
             self._out = np.array([loop.channels.index(label) for label in places.labels])
             self._limit = np.minimum(self._limit, loop.limits[self._out])
+        self._limited = bool(np.isfinite(self._limit).any())
         self._fade = 0.0
         if self.filter_time > 0.0:
             self._fade = math.exp(-self.sample_time / self.filter_time)
@@ -111,7 +113,9 @@ class PID(Controller):
         if not loop.sensors:
             self.uses: tuple[str, ...] = ()
             return True
-        positions, speeds, uses = set(), set(), []
+        positions: set[int] = set()
+        speeds: set[int] = set()
+        uses: list[str] = []
         for sensor, reader in zip(loop.sensors, loop.readers):
             for found, wanted, read in (
                 (positions, places.q, reader.q),
@@ -119,7 +123,7 @@ class PID(Controller):
             ):
                 common = set() if read is None else {int(i) for i in read} & set(wanted.tolist())
                 if common:
-                    found |= common
+                    found.update(common)
                     uses.append(sensor.name)
         missing = [
             label for label, i in zip(places.labels, places.q.tolist()) if i not in positions
@@ -143,7 +147,7 @@ class PID(Controller):
     def command(self, t: float, measured: Measured) -> Array:
         """The torques of the joints."""
         places = self._prepared
-        wanted, speed = self._held, 0.0
+        wanted, speed = self._held, np.zeros(len(places))
         if self._reference is not None:
             position, speed, _ = self._reference(t)
             wanted = np.where(np.isnan(position), self._held, position)
@@ -164,7 +168,10 @@ class PID(Controller):
         self._rate = self._fade * self._rate + (1.0 - self._fade) * rate
         step = T * self._ki * error
         asked = self._kp * error + (self._integral + step) + self._kd * self._rate + extra
-        torque = np.clip(asked, -self._limit, self._limit)
+        if not self._limited:
+            self._integral = self._integral + step
+            return asked
+        torque = np.minimum(np.maximum(asked, -self._limit), self._limit)
         self._integral = self._integral + np.where((asked - torque) * step > 0.0, 0.0, step)
         return torque
 
@@ -189,7 +196,7 @@ class PID(Controller):
 
     # --- analysis ------------------------------------------------------------------------------------
 
-    def linear(self) -> DiscreteLinear:
+    def linear(self) -> LinearModel:
         """The controller within its limits, without its reference, as a discrete linear model."""
         places = self._prepared
         n, T, a = len(places), self.sample_time, self._fade
@@ -216,10 +223,10 @@ class PID(Controller):
             f"{what} {label}" for what in ("coordinate", "speed") for label in places.labels
         )
         width = 2 * n if self._measures_speeds else n
-        return DiscreteLinear(
+        return LinearModel(
             A[np.ix_(needed, needed)], B[needed, :width], C[:, needed], D[:, :width],
             tuple(x for x, keep in zip(states, needed) if keep), inputs[:width],
-            tuple(f"torque {label}" for label in places.labels), T, repr(self),
+            tuple(f"torque {label}" for label in places.labels), repr(self), T,
         )  # fmt: skip
 
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from limber.checks import Array, shown
+from limber.control.channels import speed_names
 from limber.control.controller import Measured
+from limber.control.joints import joint_unit
 from limber.control.schedule import SAME, Pending, Ticks
 from limber.control.sensors.base import Instant, Measurement
 from limber.errors import ArgumentValueError
@@ -92,6 +94,7 @@ class LoopSession:
         self._laws, at = [], 0
         for drive in self._drives:
             self._laws.append(laws[at : at + len(drive.speeds)])
+            drive.begin_laws(self._laws[-1])
             at += len(drive.speeds)
         self._law_rows = laws
         self._channels = [len(drive.labels) for drive in self._drives]
@@ -107,12 +110,8 @@ class LoopSession:
             units = {drive.unit for drive in self._drives}
             self._command_log = Log(labels, units.pop() if len(units) == 1 else "")
         else:
-            q_names = [""] * self._system.nv
-            for body, where in self._system.layout.items():
-                for part, label in ((where.v_modes, "mode"), (where.v_joint, "joint")):
-                    for i in range(part.start, part.stop):
-                        q_names[i] = f"{body}.{label}{i - part.start}"
-            self._command_log = Log(tuple(q_names), "N m or N")
+            unit = joint_unit(self._system, self._joints, "N m", "N")
+            self._command_log = Log(tuple(speed_names(self._system)), unit)
         self._logs["command"] = self._command_log
 
     # --- what `simulate` asks ---------------------------------------------------------------------------
@@ -139,6 +138,11 @@ class LoopSession:
 
     def sample(self, t: float, q: Array, v: Array) -> Array:
         """Do all that is due at this instant; returns the torques from now on."""
+        if not self._loop.runs(self):
+            raise ArgumentValueError(
+                "torque: this loop is in two runs at once, and its controller is one object with one state. Give each run its own, "
+                "such as copy.deepcopy(loop)."
+            )
         now = t - self._origin
         due = now + self._same
         self._read_sensors(t, due, q, v)
@@ -203,6 +207,10 @@ class LoopSession:
         """Keep what the controller wants to be recorded."""
         for name, value in self._controller.outputs().items():
             values = np.atleast_1d(np.asarray(value, dtype=float)).ravel()
+            if name in self._readings or name == "command":
+                raise ArgumentValueError(
+                    f"outputs() of {self._named} has {name!r}, which is the name of a sensor or of the command: rename it."
+                )
             log = self._logs.get(name)
             if log is None:
                 labels = (
@@ -245,11 +253,11 @@ class LoopSession:
         if not self._drives:
             self._tau = self._applied = command
             return
-        applied, at = [], 0
+        asked, applied, at = command.tolist(), [], 0
         for drive, channels in zip(self._drives, self._channels):
-            applied.append(drive.command(now, command[at : at + channels]))
+            applied += drive.command(now, asked[at : at + channels])
             at += channels
-        self._applied = np.concatenate(applied)
+        self._applied = np.array(applied)
 
     def _next(self) -> float:
         """The time of the next sample, from the start of the loop."""
@@ -278,12 +286,11 @@ class LoopSession:
 
 def _follow_laws(laws: Array, v: Array, tau: Array) -> None:
     """The torques of laws at the sample itself, as `integrators.sampled.follow_laws` computes them."""
-    places = laws[:, L_SPEED].astype(int)
-    speeds = v[places]
-    drop = laws[:, L_DROP] * speeds
-    torque = laws[:, L_HELD] + laws[:, L_FADING]
-    torque = np.clip(torque, -laws[:, L_STALL] - drop, laws[:, L_STALL] - drop)
-    most = laws[:, L_LIMIT]
-    moving = np.abs(speeds) * most > laws[:, L_POWER]
-    most = np.where(moving, laws[:, L_POWER] / np.where(moving, np.abs(speeds), 1.0), most)
-    tau[places] = np.clip(torque, -most, most)
+    for law in laws.tolist():
+        i = int(law[L_SPEED])
+        speed = float(v[i])
+        drop, stall, most = law[L_DROP] * speed, law[L_STALL], law[L_LIMIT]
+        torque = min(stall - drop, max(-stall - drop, law[L_HELD] + law[L_FADING]))
+        if abs(speed) * most > law[L_POWER]:
+            most = law[L_POWER] / abs(speed)
+        tau[i] = max(-most, min(most, torque))

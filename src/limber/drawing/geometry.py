@@ -17,7 +17,7 @@ from limber.assembly.closures import End
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.checks import Array, number, whole
-from limber.drawing.closures import drawn_ends, ever_closed
+from limber.drawing.closures import DrawnEnds, drawn_ends, ever_drawn
 from limber.drawing.skeleton import TRIANGLES, Skeleton, skeletons
 from limber.dynamics.evaluate import check_system, vectors
 from limber.dynamics.kinematics import pose
@@ -116,7 +116,12 @@ class Geometry:
 
 
 def geometry(
-    system: System, q: ArrayLike, scale: float = 1.0, *, triangles: int = TRIANGLES
+    system: System,
+    q: ArrayLike,
+    scale: float = 1.0,
+    *,
+    triangles: int = TRIANGLES,
+    closures: DrawnEnds | None = None,
 ) -> Geometry:
     """The drawable geometry at configurations q (..., nq).
 
@@ -124,11 +129,13 @@ def geometry(
     ----------
     scale : of the deformation: modal coordinates are multiplied by it; 1 is true, 0 undeformed.
     triangles : at most about so many triangles of the surface of a body; finer ones are made coarser.
+    closures : those that are drawn, as `drawing.closures` has them; the ones of the system unless given.
     """
     check_system(system)
     batch, (states,) = vectors(system, q=(q, system.nq))
     factor = number("scale", scale)
-    drawn = skeletons(system, whole("triangles", triangles, 1))
+    ends_of = drawn_ends(system) if closures is None else closures
+    drawn = skeletons(system, whole("triangles", triangles, 1), ends_of)
     points: dict[str, Array] = {}
     joints: dict[str, JointPlace] = {}
     ribs: dict[str, Array] = {}
@@ -158,20 +165,20 @@ def geometry(
             None if axis is None else (R_out @ axis).reshape(*batch, 3),
             None if start is None else start.reshape(*batch, 3),
         )
-    closures = {
+    tied = {
         name: _closure(system, ends, frames, factor, states).reshape(*batch, 4, 3)
-        for name, ends in drawn_ends(system).items()
+        for name, ends in ends_of.items()
     }
-    return Geometry(points, joints, drawn, ribs, closures)
+    return Geometry(points, joints, drawn, ribs, tied)
 
 
 def result_geometry(result: Result, scale: float = 1.0) -> Geometry:
     """The drawable geometry of the rows of a result; closures are drawn where they are active."""
-    system, active = ever_closed(result)
-    drawn = geometry(system, result.q, scale)
-    off = dict(zip(system.closures, ~active[result.stage].T))
+    ends, active = ever_drawn(result)
+    drawn = geometry(result.system, result.q, scale, closures=ends)
     closures = {
-        name: np.where(off[name][:, None, None], np.nan, x) for name, x in drawn.closures.items()
+        name: np.where(active[name][result.stage][:, None, None], x, np.nan)
+        for name, x in drawn.closures.items()
     }
     return replace(drawn, closures=closures)
 

@@ -11,7 +11,7 @@ from limber.assembly.system import System
 from limber.bodies.outline import Outline, creases, sides_of
 from limber.bodies.shapes import Shaped, Shapes
 from limber.checks import Array
-from limber.drawing.closures import drawn_ends
+from limber.drawing.closures import DrawnEnds, closure_nodes, drawn_ends
 
 #: A flexible body is drawn with at least so many points where it has them, and with at most so many.
 FEWEST, MOST = 9, 300
@@ -63,24 +63,24 @@ class Skeleton(Shaped):
     marks: np.ndarray
 
 
-def skeletons(system: System, triangles: int = TRIANGLES) -> dict[str, Skeleton]:
-    """The drawing of every body of a system, by name, with at most about so many triangles each."""
+def skeletons(
+    system: System, triangles: int = TRIANGLES, closures: DrawnEnds | None = None
+) -> dict[str, Skeleton]:
+    """The drawing of every body of a system, by name, with at most about so many triangles each.
+
+    closures : those whose nodes are drawn; the ones of the system unless given.
+    """
     items = list(system.attachments.values())
+    closures = drawn_ends(system) if closures is None else closures
     return {
         item.name: _skeleton(
             item,
             [x for x in items if x.to == item.name],
-            closure_nodes(system, item.name),
+            closure_nodes(closures, item.name),
             triangles,
         )
         for item in system.attachments.values()
     }
-
-
-def closure_nodes(system: System, body: str) -> set[int]:
-    """The numbers of the nodes of a body that closures sit on."""
-    ends = (end for both in drawn_ends(system).values() for end in both)
-    return {end.node for end in ends if end.body == body and end.node is not None}
 
 
 def _skeleton(

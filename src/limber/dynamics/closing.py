@@ -39,7 +39,7 @@ def assembled(system: System, guess: Array, held: np.ndarray, trials: int, funct
                 system, "integrate", (guess, np.where(held | modes, 0.0, change), np.ones(1))
             )
         for moving in (~held & ~modes, ~held):
-            found = _searched(system, start, moving)
+            found = searched(system, start, moving)
             if found[0] < best[0]:
                 best = found
             if best[0] <= NEARLY_MET:
@@ -53,7 +53,7 @@ def assembled(system: System, guess: Array, held: np.ndarray, trials: int, funct
     )
 
 
-def _searched(system: System, q: Array, moving: np.ndarray) -> tuple[float, Array]:
+def searched(system: System, q: Array, moving: np.ndarray) -> tuple[float, Array]:
     """The largest violation and q, after steps of the `moving` speeds, in radians and parts of the system's size."""
     off = evaluated(system, "violations", (q,))
     lengths = reach(system)[moving]

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, did_you_mean, shown
-from limber.dynamics.evaluate import External, check_system, evaluated
-from limber.dynamics.forward import forward_dynamics
+from limber.dynamics.evaluate import External, check_system, evaluated, force_key
+from limber.dynamics.forward import forward_dynamics, ready_answer
 from limber.dynamics.inverse import inverse_dynamics, mass_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
@@ -20,6 +20,8 @@ INPUTS = {
     "forward_dynamics": ("q", "v", "tau"),
     "inverse_dynamics": ("q", "v", "vdot"),
 }
+#: The keys of `System._ready` for their slopes.
+READY = {name: f"slopes of {name}" for name in INPUTS}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,27 +114,47 @@ def derivatives(
     accelerations demanded at every q and v: also along changes that the closures do not allow.  Inverse dynamics of a
     closed system is that of its open tree.
     """
+    answer = None
+    if by is None and external is None and of in INPUTS:
+        answer = ready_answer(system, READY[of], None, q, v, x)
+    if answer is not None:
+        return Derivatives(of, answer[0], _by_rows(of, answer))
     check_system(system)
     if of not in INPUTS:
         known = ", ".join(map(repr, INPUTS))
         raise ArgumentValueError(f"of must be one of {known}, got {shown(of)}.")
-    names = _checked(system, of, external, by)
-    if of == "inverse_dynamics":
-        value = inverse_dynamics(system, q, v, x, external=external)
-        slopes = _of_inverse(system, q, v, x, external, names)
-        respond = None
+    names = _checked(of, external, by)
+    forward = of == "forward_dynamics"
+    if forward and system.closures:
+        value, slopes = _of_closed(system, q, v, x, external)
+    elif _rigid(system):
+        key = force_key(READY[of], external)
+        row = "rigid_forward_slopes" if forward else "rigid_inverse_slopes"
+        found = evaluated(system, of, (q, v, x), external=external, row=row, key=key)
+        value, slopes = found[..., 0, :], _by_rows(of, found)
+    elif forward:
+        value, slopes = _of_forward(system, q, v, x, external)
     else:
-        value = forward_dynamics(system, q, v, x, external=external)
-        compute = _of_closed if system.closures else _of_forward
-        slopes = compute(system, q, v, x, value, external, names)
-        respond = slopes.get("tau")
+        value, slopes = _of_inverse(system, q, v, x, external)
     wrenches = None
     if "external" in names:
+        respond = slopes["tau"] if forward else None
         wrenches = _by_wrenches(system, q, external or {}, value.shape[:-1], respond)
     return Derivatives(of, value, {n: slopes[n] for n in names if n != "external"}, wrenches)
 
 
-def _checked(system: System, of: str, external: External | None, by) -> tuple[str, ...]:
+def _rigid(system: System) -> bool:
+    """Whether all bodies are rigid."""
+    return not any(body.modes for body in system.bodies.values())
+
+
+def _by_rows(of: str, found: Array) -> dict[str, Array]:
+    """The slopes in the array (..., 1 + 3 nv, nv) that a kernel gives."""
+    nv = found.shape[-1]
+    return {name: found[..., 1 + i * nv : 1 + (i + 1) * nv, :] for i, name in enumerate(INPUTS[of])}
+
+
+def _checked(of: str, external: External | None, by) -> tuple[str, ...]:
     """The names of the inputs by which slopes are wanted."""
     known = (*INPUTS[of], *(["external"] if external else []))
     if by is None:
@@ -168,36 +190,32 @@ def _transposed(x: Array) -> Array:
     return np.ascontiguousarray(np.swapaxes(x, -1, -2))
 
 
-def _of_inverse(system, q, v, vdot, external, names) -> dict[str, Array]:
-    """Slopes of inverse dynamics."""
-    found = {}
-    if "q" in names or "v" in names:
-        by_q, by_v = evaluated(
-            system, "derivatives", (q, v, vdot), external=external, row="inverse_slopes_by_steps"
-        )
-        found = {"q": _transposed(by_q), "v": _transposed(by_v)}
-    if "vdot" in names:
-        M = mass_matrix(system, q)
-        batch = np.broadcast_shapes(*(np.shape(a)[:-1] for a in (q, v, vdot)))
-        found["vdot"] = np.broadcast_to(M, (*batch, system.nv, system.nv)).copy()
-    return found
-
-
-def _of_forward(system, q, v, tau, vdot, external, names) -> dict[str, Array]:
-    """Slopes of forward dynamics of a tree: those of inverse dynamics at vdot, times -M^{-1}."""
-    inverse = np.linalg.inv(mass_matrix(system, q))
-    found = {"tau": np.broadcast_to(inverse, (*vdot.shape, system.nv)).copy()}
-    for name, slope in _of_inverse(system, q, v, vdot, external, names).items():
-        found[name] = -inverse @ slope
-    return found
-
-
-def _of_closed(system, q, v, tau, vdot, external, names) -> dict[str, Array]:
-    """Slopes of forward dynamics of a closed system."""
-    found = evaluated(
-        system, "derivatives", (q, v, tau), external=external, row="closed_slopes_by_steps"
+def _of_inverse(system, q, v, vdot, external) -> tuple[Array, dict[str, Array]]:
+    """Inverse dynamics and its slopes."""
+    value = inverse_dynamics(system, q, v, vdot, external=external)
+    by_q, by_v = evaluated(
+        system, "inverse_dynamics", (q, v, vdot), external=external, row="inverse_slopes_by_steps"
     )
-    return {name: _transposed(x) for name, x in zip(("q", "v", "tau"), found)}
+    M = np.broadcast_to(mass_matrix(system, q), (*value.shape, system.nv)).copy()
+    return value, {"q": _transposed(by_q), "v": _transposed(by_v), "vdot": M}
+
+
+def _of_forward(system, q, v, tau, external) -> tuple[Array, dict[str, Array]]:
+    """Forward dynamics of a tree and its slopes: those of inverse dynamics at vdot, times -M^{-1}."""
+    vdot = forward_dynamics(system, q, v, tau, external=external)
+    found = evaluated(
+        system, "forward_dynamics", (q, v, vdot), external=external, row="forward_slopes_by_steps"
+    )
+    return vdot, {name: _transposed(x) for name, x in zip(("q", "v", "tau"), found)}
+
+
+def _of_closed(system, q, v, tau, external) -> tuple[Array, dict[str, Array]]:
+    """Forward dynamics of a closed system and its slopes."""
+    vdot = forward_dynamics(system, q, v, tau, external=external)
+    found = evaluated(
+        system, "forward_dynamics", (q, v, tau), external=external, row="closed_slopes_by_steps"
+    )
+    return vdot, {name: _transposed(x) for name, x in zip(("q", "v", "tau"), found)}
 
 
 def _by_wrenches(system, q, external, batch, respond) -> dict[tuple[str, str | int | None], Array]:

@@ -84,7 +84,7 @@ def equilibrium(
     """The configuration (nq,) in which all forces balance: vdot = 0 at rest, or at constant joint speeds v.
 
     The search starts at q and goes downhill, as the system would if it settled slowly.  If q itself is an equilibrium,
-    it is returned, stable or not.  A freedom that no force acts on stays where q has it.  Friction is zero at
+    it is returned, stable or not.  By symmetry the search may end in one that is not stable; a `ModelWarning` says so.  A freedom that no force acts on stays where q has it.  Friction is zero at
     rest, so that a joint that could stick slides.  The closures of a closed system are met, and carry what they can.
 
     Parameters
@@ -109,6 +109,8 @@ def equilibrium(
     if problem.moving:
         refuse_broken(problem, found.q)
         _warn_of_change(problem, found)
+    elif not np.array_equal(found.q, start):
+        _warn_of_instability(problem, start, found)
     loads = problem.loads(found.q, found.multipliers)
     warn_of_axial_loads(problem.system, found.q, problem.v, loads)
     warn_of_rotations(problem.system, found.q)
@@ -372,6 +374,22 @@ def _step(problem: Statics, here: Point, found: Directions) -> Array:
     return step
 
 
+def _warn_of_instability(problem: Statics, start: Array, found: Point) -> None:
+    """Warn of an equilibrium at rest that the system leaves if it is pushed, unless the search started in it."""
+    directions = principal(problem, found)
+    if directions.convex or point(problem, start).balanced:
+        return
+    falling = np.where(directions.stiff, directions.values, np.inf).argmin()
+    i = int(problem.free[np.abs(directions.vectors[:, falling]).argmax()])
+    warn(
+        f"the equilibrium of {problem.system.name!r} that was found is not stable: pushed a little, it moves away, mostly by "
+        f"{problem.system.describe_v(i)} (lb.modes has the growth rate). No force acts on it in that direction, which is why the "
+        "search stays there. Start off it (q), or push by a small force, for a stable one; if there is none, the load is "
+        "beyond what the system carries.",
+        ModelWarning,
+    )
+
+
 def refuse_unbalanced(problem: Statics, found: Point) -> None:
     """Say which freedom is out of balance, and what to do."""
     s, free = problem.system, problem.free
@@ -386,12 +404,18 @@ def refuse_unbalanced(problem: Statics, found: Point) -> None:
         parts = np.abs(found.residual[free]) / problem.sizes(found.q, found.multipliers)[free]
         i = int(free[parts.argmax()])
         why = "the search ends there without a balance"
+        if not directions.convex:
+            why += ", where the stiffness is not positive: the load may be beyond what the system carries"
     locking = next(name for name, w in s.layout.items() if w.v_modes.start <= i < w.v_joint.stop)
-    remedies = [f"lock the joint (locked=[{locking!r}])", "give the torque that balances it in tau"]
+    lock = [f"lock the joint (locked=[{locking!r}])"]
+    moves = np.arange(s.nv)[s.layout[locking].v_joint]
+    if not np.isin(moves, free).any():  # it has none, or is locked
+        lock = []
+    remedies = [*lock, "give the torque that balances it in tau"]
     if problem.moving and problem.v[i] != 0.0:
         why += f" at its speed {problem.v[i]:.6g}"
     if not slack.size:
-        remedies = ["start nearer to it (q)", "apply the load in steps (lb.follow)", remedies[0]]
+        remedies = ["start nearer to it (q)", "apply the load in steps (lb.follow)", *lock]
     raise DynamicsError(
         f"{s.name!r} has no equilibrium near this q: {s.describe_v(i)} lacks the generalized force "
         f"{found.residual[i]:.4g} (imbalance {found.imbalance:.1g} of the forces present); {why}. "

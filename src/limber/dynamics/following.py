@@ -47,24 +47,21 @@ def check_motion(
     forces : whether the forces that the motion takes are asked for: a ModelWarning tells where they are not unique.
     """
     nv = system.nv
-    _, states = vectors(system, q=(q, system.nq), v=(v, nv), vdot=(vdot, nv))
-    stiff = np.flatnonzero(~follows(system, states[0], driven))
+    _, (states, speeds, rates) = vectors(system, q=(q, system.nq), v=(v, nv), vdot=(vdot, nv))
+    stiff = np.flatnonzero(~follows(system, states, driven)).tolist()
     for i in stiff:
-        _refuse_broken(system, *(x[i] for x in states), driven, of_batch(i, len(states[0])))
-    if forces and stiff.size:
-        warn_of_loose_forces(system, states[0][stiff[0]], driven)
+        which = of_batch(i, len(states))
+        _refuse_broken(system, states[i], speeds[i], rates[i], driven, which)
+    if forces and stiff:
+        warn_of_loose_forces(system, states[stiff[0]], driven)
 
 
 def _refuse_broken(
     system: System, q: Array, v: Array, vdot: Array, driven: tuple[int, ...], which: str
 ) -> None:
-    where = undeformed(system, q) if system.fidelity == "ruthless" else q
-    possible = evaluated(
-        system, "forward_dynamics", (q, v, np.zeros(system.nv)), row="closed_sweep"
-    )
     held = driven_speeds(system, driven)
-    parts = np.array([vdot - possible, possible, np.where(held, vdot, 0.0), vdot])
-    off, *sizes = evaluated(system, "row_rates", (where, parts))
+    parts = np.array([vdot, np.where(held, vdot, 0.0), np.zeros(system.nv)])
+    off, *sizes = evaluated(system, "row_accelerations", (q, v, parts))
     if np.abs(off).max() > BROKEN * np.abs(sizes).max():
         said = worst(system, off, "would have the acceleration {:.3g} (rad/s^2 or m/s^2)")
         raise ArgumentValueError(

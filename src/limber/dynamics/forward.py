@@ -20,6 +20,7 @@ from limber.dynamics.evaluate import (
 )
 from limber.dynamics.following import check_motion
 from limber.dynamics.hybrid import Motion, prescribed, with_motion
+from limber.dynamics.rows import row_space
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import ArgumentValueError, ModelWarning, warn
 from limber.registry import registered
@@ -57,6 +58,9 @@ def forward_dynamics(
         O(N^3): the mass matrix (50) solved by L D L^T (46).  The algorithms of the sources over the spatial
         operators, for study: "fd1" to "fd4" (Rodriguez & Kreutz), "coupled" and "split" (Jain & Rodriguez,
         (51), (58) and (61), (62)), "denoc" (Mohan & Saha), "cg" (conjugate gradients).
+
+    Of a closed system, the operator-level methods give the accelerations of its tree, step (A) of the framework paper, which
+    steps (B) to (F) correct for the closure forces; "composite" does the same with matrices.
 
     All methods give the same answer and refuse the same states.  Those that first form the mass matrix or add up
     the bias forces of the whole tree ("composite", "fd1", "fd2", "denoc", "cg") lose as many digits as the
@@ -113,10 +117,22 @@ def _compared(system: System, q, v, tau, external: External | None, method: str)
     else:
         found = ready_answer(system, method, external, q, v, tau)
         answer = _swept(system, q, v, tau, external, method) if found is None else found
+        if system.closures:
+            answer = _closed(system, q, v, answer)
     off = np.abs(answer - exact) > LOSS * np.abs(exact)
     if off.any():
         _warn_of_loss(system, q, v, tau, external, method, answer - exact, exact)
     return answer
+
+
+def _closed(system: System, q, v, free: Array) -> Array:
+    """The accelerations of a closed system, given those of its tree, by matrices: O(N^3)."""
+    named = {"q": (q, system.nq), "v": (v, system.nv), "free": (free, system.nv)}
+    batch, arrays = vectors(system, **named)
+    excess = evaluated(system, "row_accelerations", tuple(arrays))
+    states = zip(arrays[0], arrays[2], excess)
+    out = [vdot - row_space(system, state).change(off) for state, vdot, off in states]
+    return np.reshape(out, (*batch, system.nv))
 
 
 def _warn_of_loss(system: System, q, v, tau, external, method: str, error, exact) -> None:

@@ -12,9 +12,11 @@ from limber.bodies.load_stiffness import relative_changes
 from limber.checks import Array
 from limber.dynamics.evaluate import External, evaluated
 
-#: A body whose stiffness loads change by more than this part in some shape is told about: a frequency is off by about half
+#: A body whose stiffness loads change by more than this part in some shape is told about: frequencies are off by up to half
 #: of this part.
 LOADED = 0.1
+#: Loads that soften some shapes as much as they stiffen others, as those across a beam do, press it: equal but for rounding.
+EVEN = 1.0 - 1e-3
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def loaded_structures(
         joint = None if own is None else body.node_set.shapes[[own]]
         kappa = body.load_stiffness.held_at(kappa, joint)
         least, most = relative_changes(kappa, body.stiffness)
-        parts = np.where(-least > most, least, most)
+        parts = np.where(-least > EVEN * most, least, most)
         row = int(np.argmax(np.abs(parts)))
         if abs(parts[row]) > LOADED:
             yield Loaded(name, row, float(parts[row]))
@@ -68,7 +70,7 @@ def loaded_structures(
 def described_load(found: Loaded, when: str = "") -> str:
     """The warning about a body that is loaded too much."""
     part = abs(found.part)
-    off = f"about {50.0 * part:.0f} %" if part < 0.5 else "far"
+    off = f"up to about {50.0 * part:.0f} %" if part < 0.5 else "far"
     if found.part > 0.0:
         what = f"is pulled by its loads{when}, which would stiffen it by {part:.2g} of its stiffness in some shape"
         effect = f"a frequency is {off} too low"

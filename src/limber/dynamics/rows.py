@@ -64,6 +64,10 @@ class RowSpace:
         lam = self._inverse @ force
         return lam - self.null @ (self.null.T @ lam)
 
+    def change(self, rows: Array) -> Array:
+        """The speeds v with A v = rows of least kinetic energy."""
+        return self._inverse.T @ rows
+
 
 def row_space(system: System, q: Array, moving: np.ndarray | None = None) -> RowSpace:
     """The rows at one configuration.  O(N^3): a singular value decomposition.

@@ -1,10 +1,14 @@
-"""The range of the theory of flexible bodies: spin, loads along beams, rotations of nodes.
+"""The range of the theory of flexible bodies: spin, loads along and across beams, rotations of nodes.
 
 A body whose shapes are linear is neither stiffened by its own rotation nor softened by a load.  Rotation at the rate W adds
 a W^2 to the square of the first bending frequency w of a beam, with a = 1.2 at the axis and 1.7 where the radius of the
 hub is a third of the length.  Without it, w is too low by the part 1 - (1 + a (W/w)^2)^(-1/2).  A load N along a beam
 (positive where it pulls) changes the square of its first bending frequency by the part N / P, with P = pi^2 EI / (4 L^2) the
 load at which a cantilever buckles.  A beam without geometric stiffening leaves that out: it neither buckles nor stiffens.
+
+A force across a beam that is stiffer in its plane than sideways makes it tip over, by bending and torsion together, where
+its moment at the root reaches M (`BeamRecipe.tipping_moments`).  Below that it lowers the square of a frequency by about the
+part (moment / M)^2.  The shapes of one beam, of the second order too, do not couple bending and torsion.
 
 Only what a spin pulls at is stiffened.  The centrifugal forces W^2 r_perp stretch a body as their virial W^2 C does, where
 C = int r r^T dm from the body frame and W^2 = |w|^2 1 - w w^T: so the square of the spin that counts is the largest
@@ -31,6 +35,8 @@ from limber.errors import TheoryWarning, warn
 
 #: A body that turns faster than this part of its lowest frequency (with its root held) is told about: that is 2 %.
 SPIN = 0.2
+#: A beam whose moment at the root is more than this part of that at which it tips over sideways is told about: that is 5 %.
+TIPPING = 0.3
 #: What a spin adds to the square of the first bending frequency of a cantilever, over the square of the spin.
 SOUTHWELL = 1.2
 #: Nodes that turn further than this, rad, shorten a beam by about 1 % of its length, which linear shapes leave out, and
@@ -43,7 +49,7 @@ SPOKEN = 3
 class Outside(NamedTuple):
     """A body outside of the range of its theory.
 
-    way : what led there, "load", "spin" or "rotation".
+    way : what led there, "load", "moment", "spin" or "rotation".
     degree : how far outside it is, compared among bodies that went the same way.
     """
 
@@ -85,7 +91,58 @@ class PlainBeams:
         return -np.einsum("...bi,bi->...b", wrenches[..., self.numbers, 3:], self.axis)
 
 
+@dataclass(frozen=True, eq=False)
+class DeepBeams:
+    """The beams of a system that may tip over sideways, as arrays over them."""
+
+    names: tuple[str, ...]
+    numbers: np.ndarray  # of the bodies
+    place: Array  # (n, 3) of the root, body axes
+    axes: Array  # (n, 3, 3) of the beam as columns, body axes
+    critical: Array  # (n, 2) moments about y and z at the root at which they tip over, N m
+
+    def parts(self, wrenches: Array) -> Array:
+        """The moments at the roots over the critical ones, (..., n, 2), from `carried_wrenches` (..., bodies, 6)."""
+        moment, force = wrenches[..., self.numbers, :3], wrenches[..., self.numbers, 3:]
+        moment = moment - np.cross(self.place, force)
+        return np.abs(np.einsum("...bi,bij->...bj", moment, self.axes[:, :, 1:])) / self.critical
+
+
 _beams: WeakKeyDictionary[System, PlainBeams] = WeakKeyDictionary()
+_deep: WeakKeyDictionary[System, DeepBeams] = WeakKeyDictionary()
+
+
+def deep_beams(system: System) -> DeepBeams:
+    """The beams of a system that may tip over sideways."""
+    if system not in _deep:
+        found = []
+        for name, body in system.bodies.items():
+            tipping = body.tipping()
+            if tipping is not None:
+                found.append((name, system.number(name) - 1, *tipping))
+        names, numbers, place, axes, critical = zip(*found) if found else ((), (), (), (), ())
+        _deep[system] = DeepBeams(
+            names,
+            np.array(numbers, dtype=np.int64),
+            np.array(place, dtype=float).reshape(-1, 3),
+            np.array(axes, dtype=float).reshape(-1, 3, 3),
+            np.array(critical, dtype=float).reshape(-1, 2),
+        )
+    return _deep[system]
+
+
+def tipped(name: str, part: float, critical: float, when: str = "") -> Outside:
+    """A beam whose moment at the root is this part of the critical one."""
+    effect = "a real beam would tip over"
+    if part < 1.0:
+        effect = f"a frequency may be {50.0 * part**2:.0f} % too high"
+    text = (
+        f"body {name!r} carries a moment of {part * critical:.4g} N m at its root{when}, {part:.2g} of that at which a force at "
+        f"its tip makes a cantilever like it tip over sideways, {critical:.4g} N m. The shapes of one beam do not couple bending "
+        f"and torsion: {effect}. Divide it into several beams, or reduce a frame (lb.structures.frame) with "
+        f"geometric_stiffening=True. Below {TIPPING:g} of that moment no warning comes."
+    )
+    return Outside(name, "moment", part, text)
 
 
 def plain_beams(system: System) -> PlainBeams:
@@ -112,10 +169,14 @@ def warn_of_axial_loads(
     """Warn of each plain beam and reduced structure whose loads are not small, in equilibrium at (q, v)."""
     rows = (q[None], v[None], np.zeros((1, system.nv)))
     found = [loaded(x) for x in loaded_structures(system, *rows, external)]
-    beams = plain_beams(system)
-    if beams.names:
+    beams, deep = plain_beams(system), deep_beams(system)
+    if beams.names or deep.names:
         zero = np.zeros(system.nv)
         _, wrenches = evaluated(system, "carried_wrenches", (q, v, zero), external=external)
+        parts = deep.parts(wrenches)
+        for i in np.flatnonzero(parts.max(axis=1, initial=0.0) > TIPPING):
+            about = int(parts[i].argmax())
+            found.append(tipped(deep.names[i], parts[i, about], deep.critical[i, about]))
         loads = beams.loads(wrenches)
         for i in np.flatnonzero(np.abs(loads) > LOADED * beams.critical):
             found.append(pulled(beams.names[i], loads[i], beams.critical[i]))

@@ -34,6 +34,10 @@ _SILENT = {
     "MATRIX OUTPUT", "USER MATERIAL", "DEPVAR", "ROTARY INERTIA",
     "BOUNDARY", "AMPLITUDE", "INITIAL CONDITIONS",
 }  # fmt: skip
+#: Keywords that make or move nodes, which the reader does not do.
+_PLACING = ("SYSTEM", "NGEN", "NFILL", "NCOPY", "NMAP")
+#: Keywords whose tables are read, and may be in a file of their own in Abaqus.
+_TABLES = ("NODE", "ELEMENT", "NSET")
 #: Keywords that have an END.
 _ENDED = ("STEP", "PART", "INSTANCE", "ASSEMBLY")
 #: The most files that a deck may include, one in the other or beside each other.
@@ -127,10 +131,7 @@ def read_deck(source: Source) -> Deck:
 
 def _lines(source: Source, depth: int = 0) -> Iterator[tuple[Source, int, str]]:
     """(file, line, text) without comments, included files in their place."""
-    for line, raw in enumerate(source.text().splitlines(), 1):
-        text = raw.strip()
-        if not text or text.startswith("**"):
-            continue
+    for line, text in _whole_lines(source):
         if text.upper().startswith("*INCLUDE"):
             name = _options(text.split(",")[1:]).get("INPUT", "").strip("\"'")
             if not name or depth >= _INCLUDES:
@@ -140,6 +141,24 @@ def _lines(source: Source, depth: int = 0) -> Iterator[tuple[Source, int, str]]:
             yield from _lines(Source(source.path.parent / name), depth + 1)
         else:
             yield source, line, text
+
+
+def _whole_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """(line, text) without comments; a keyword line that ends with a comma goes on in the next one, with more options."""
+    begun, at = "", 0
+    for line, raw in enumerate(source.text().splitlines(), 1):
+        text = raw.strip()
+        if not text or text.startswith("**"):
+            continue
+        if begun and not text[0].isalpha():
+            yield at, begun
+            begun = ""
+        text, at = begun + text, at if begun else line
+        begun = text if text.startswith("*") and text.endswith(",") else ""
+        if not begun:
+            yield at, text
+    if begun:
+        yield at, begun
 
 
 def _options(words: list[str]) -> dict[str, str]:
@@ -152,6 +171,18 @@ def _start(
     source: Source, file: Source, line: int, keyword: str, options: dict[str, str], deck: Deck
 ) -> None:
     """A keyword line."""
+    if keyword in _PLACING:
+        raise file.error(
+            f"*{keyword} makes or moves nodes, which is not done here: write the deck with the coordinates of all nodes, as "
+            "*NODE tables.",
+            line,
+        )
+    if keyword in _TABLES and "INPUT" in options:
+        raise file.error(
+            f"*{keyword} has its table in a file of its own, INPUT={options['INPUT']}: write *{keyword} without INPUT and, in the "
+            f"next line, *INCLUDE, INPUT={options['INPUT']}.",
+            line,
+        )
     if keyword == "NODE" and options.get("SYSTEM", "R").upper() != "R":
         raise file.error(
             f"*NODE with SYSTEM={options['SYSTEM']} has coordinates that are not Cartesian: write them in x, y, z.",

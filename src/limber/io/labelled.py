@@ -12,6 +12,7 @@ from limber.errors import ModelWarning, warn
 from limber.io.deck import Deck
 from limber.io.deck_solid import deck_solid
 from limber.io.elements import outline
+from limber.io.massless import warn_of_massless
 from limber.io.sources import Source, several
 from limber.io.units import in_si
 from limber.structures import Structure
@@ -60,6 +61,7 @@ def structure_of_labels(
     at = np.array([freedoms * rows[n] + d - 1 for n, d in whose])
     turns = np.arange(freedoms * len(kept)) % freedoms >= 3
     M, K = (in_si(_spread(A, at, turns.size), turns, length, mass) for A in (M, K))
+    warn_of_massless(source, M, K, [str(n) for n in kept])
     edges, triangles = outline(geometry.elements, rows)
     position: Array = length * geometry.position[[places[n] for n in kept]]
     with source.checked(

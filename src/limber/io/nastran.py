@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from limber.errors import ArgumentValueError, ModelWarning, warn
 from limber.io.elements import outline
+from limber.io.massless import warn_of_massless
 from limber.io.nastran_bulk import Bulk, read_bulk, read_order
 from limber.io.nastran_matrices import Matrix, choose, read_matrices
 from limber.io.sources import Source, several
@@ -66,6 +67,9 @@ def read_nastran(
         raise punch.error(
             "there is no EXTRN card in it, which says what the rows of the matrices are. Is the file cut off?"
         )
+    if holder is geometry and M.added:
+        for card, count in bulk.kinds.items():
+            geometry.ignore(card, count)
     labels = _labels(holder, bulk, M, K)
     used = _used(geometry, labels, *_aligned(holder, labels, M, K))
     result = _made(holder, geometry, bulk, *used, factors)
@@ -197,10 +201,14 @@ def _made(
     left = [g for g in bulk.grids if g not in used_row]
     if left:
         geometry.ignore(f"GRID {several(left)} without freedoms in the matrices")
+    idle = sorted(set(bulk.points) - {p for p, d in labels if not d})
+    if idle and not any(d == 0 for _, d in labels):
+        geometry.ignore(f"SPOINT {several(idle)} without freedoms in the matrices")
     with holder.checked():
         if all(d for _, d in labels) and (freedoms[:, :3] >= 0).all():
             edges, triangles = outline(bulk.elements, used_row)
             M, K = (_node_by_node(A, freedoms) for A in (M, K))
+            warn_of_massless(holder, M, K, names)
             return Structure(position, M, K, names=names, edges=edges, triangles=triangles)
         part = Superelement(position, M, K, freedoms, names)
         speed = part.wave_speed()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +40,13 @@ _CONSTRAINTS = (
     ),
     *("SUPORT", "SUPORT1", "OMIT", "OMIT1"),
 )
+#: Elements that are not drawn, of mass, springs, dampers and connections.
+_UNDRAWN = (
+    *("CONM1", "CONM2", "CMASS1", "CMASS2", "CMASS3", "CMASS4", "CELAS1", "CELAS2", "CELAS3", "CELAS4"),
+    *("CBUSH1D", "CDAMP1", "CDAMP2", "CVISC", "CGAP", "CFAST", "CWELD", "CSEAM", "GENEL"),
+)  # fmt: skip
+#: Parameters that multiply K2GG and M2GG.
+_FACTORS = ("CK2", "CM2")
 _SYSTEMS = {"CORD2R": 1, "CORD2C": 2, "CORD2S": 3}
 _READ = ("GRID", "GRDSET", "SPOINT", *_SYSTEMS, "CORD1R", "CORD1C", "CORD1S", "EXTRN", "SECONCT")
 
@@ -68,6 +76,8 @@ class Bulk:
     axes: Array = field(default_factory=lambda: np.zeros((0, 3, 3)))
     points: list[int] = field(default_factory=list)
     elements: list[Element] = field(default_factory=list)
+    kinds: dict[str, int] = field(default_factory=dict)  # how many elements there are of each card
+    held: list[int] = field(default_factory=list)  # grids with permanent constraints (PS)
     order: list[tuple[int, int]] | None = (
         None  # (grid, direction) of the rows of a superelement; direction 0: a point
     )
@@ -76,7 +86,7 @@ class Bulk:
 def read_bulk(source: Source) -> Bulk:
     """The geometry of a bulk-data file, and of those that it includes."""
     n2p = pyyeti("n2p")
-    cards = _cards(source, (*_READ, *_CONSTRAINTS, *_ELEMENTS))
+    cards = _cards(source, ("PARAM", *_READ, *_CONSTRAINTS, *_ELEMENTS, *_UNDRAWN))
     found = Bulk()
     grids: dict[int, tuple[int, list[float], int]] = {}
     systems: dict[int, list[float]] = {}
@@ -91,6 +101,8 @@ def read_bulk(source: Source) -> Bulk:
             f"a SPOINT comes twice, or has the number of a GRID: {several(sorted(twice))}."
         )
     found.points.sort()
+    if found.held:
+        source.ignore(f"the permanent constraints (PS) of GRID {several(sorted(found.held))}")
     known = {*grids}
     for _, corners, nodes in found.elements:
         missing = [node for node in nodes[:corners] if node not in known]
@@ -112,7 +124,16 @@ def read_order(source: Source) -> list[tuple[int, int]] | None:
 def _cards(source: Source, names: Sequence[str]) -> list[tuple[str, list]]:
     """(name, fields) of the cards of these names."""
     bulk = pyyeti("bulk")
-    source.text()  # whether it is a text file at all
+    wide = re.search(
+        rf"^[ ]*({'|'.join(names)})\*[ ]*,", source.text(), re.MULTILINE | re.IGNORECASE
+    )
+    if wide:
+        line = source.text().count("\n", 0, wide.start()) + 1
+        raise source.error(
+            f"{wide[1].upper()}* has large fields that are separated by commas, which are not read: write it in small or large "
+            "fields of fixed width, or with commas and without the star.",
+            line,
+        )
     with source.foreign("bulk data of Nastran"):
         cards = bulk.rdcards(
             str(source.path),
@@ -137,6 +158,8 @@ def _add(source: Source, found: Bulk, grids: dict, systems: dict, name: str, fie
             place,
             _whole(source, f"GRID {number}", fields, 5, 0),
         )
+        if _whole(source, f"GRID {number}", fields, 6, 0):
+            found.held.append(number)
     elif name == "GRDSET":
         raise source.error(
             "GRDSET is not known here: write the coordinate systems into the GRID cards."
@@ -172,7 +195,13 @@ def _add(source: Source, found: Bulk, grids: dict, systems: dict, name: str, fie
             found.order += [(point, int(d)) for d in directions]
     elif name in _CONSTRAINTS:
         source.ignore(name)
-    elif name in _ELEMENTS:
+    elif name == "PARAM":
+        which, value = str(_field(fields, 0)).strip().upper(), _field(fields, 1)
+        if which in _FACTORS and value not in ("", 1.0):
+            source.ignore(f"PARAM {which} = {shown(value)}")
+    if name in (*_ELEMENTS, *_UNDRAWN) and name != "PLOTEL":
+        found.kinds[name] = found.kinds.get(name, 0) + 1
+    if name in _ELEMENTS:
         kind, corners, first = _ELEMENTS[name]
         nodes = [_whole(source, name, fields, first + i, 0) for i in range(corners)]
         if 0 not in nodes:  # a bushing or a bar to the ground

@@ -20,6 +20,8 @@ PAIRS = (
 )  # fmt: skip
 #: The most rows of a matrix.
 _MOST_ROWS = 3_000_000
+#: Names of the pairs that Nastran adds to the matrices of the elements.
+_ADDED = ("m2gg", "m2pp")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,7 @@ class Matrix:
 
     values: Any  # sparse or dense
     labels: tuple[tuple[int, int], ...] | None
+    added: bool = False  # whether Nastran adds it to the matrix of the elements
 
 
 def read_matrices(source: Source) -> dict[str, Matrix]:
@@ -41,7 +44,11 @@ def read_matrices(source: Source) -> dict[str, Matrix]:
     else:
         found = _dmig(source)
     if not found:
-        raise source.error("there are no matrices in it.")
+        included = kind not in (".op4", ".op2") and re.search(
+            r"^\s*INCLUDE\b", source.text(), re.MULTILINE | re.IGNORECASE
+        )
+        hint = " Matrices of included files are not read: pass matrices= the file that has them."
+        raise source.error(f"there are no matrices in it.{hint if included else ''}")
     return found
 
 
@@ -66,7 +73,8 @@ def choose(
         if max(found[name].values.shape) > 1:
             source.ignore(f"the matrix {name.upper()}")
     m, k = (
-        Matrix(_real(source, name, found[name].values), found[name].labels) for name in pairs[0]
+        Matrix(_real(source, name, found[name].values), found[name].labels, pairs[0][0] in _ADDED)
+        for name in pairs[0]
     )
     return m, k
 

@@ -29,10 +29,10 @@ class NodeSets:
             self.add(name, self._range(file, line, name, words))
             return
         for word in words:
-            if word.upper() in self._nodes:
-                self.add(name, list(self._nodes[word.upper()]))
-            elif word.isdecimal():
+            if word.isdecimal():  # a number is a node, whatever sets are called
                 self.add(name, [whole_number(file, word, line, f"a node of the set {name}")])
+            elif word.upper() in self._nodes:
+                self.add(name, list(self._nodes[word.upper()]))
             else:
                 raise file.error(
                     f"the set {name} must have numbers of nodes and names of sets above it, got {shown(word)}.",

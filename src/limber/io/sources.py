@@ -87,9 +87,9 @@ class Source:
                 f"cannot be read as {what} ({reason}). It may be cut off, damaged or of another kind: write it again."
             ) from None
 
-    def ignore(self, what: str) -> None:
-        """Remember something that the file says and Limber has no place for."""
-        self._ignored[what] = self._ignored.get(what, 0) + 1
+    def ignore(self, what: str, times: int = 1) -> None:
+        """Remember something that the file says, so many times, and Limber has no place for."""
+        self._ignored[what] = self._ignored.get(what, 0) + times
 
     def report(self, hint: str = "") -> None:
         """Warn once of everything that was ignored."""

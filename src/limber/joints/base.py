@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Self, Unpack
 
 import numpy as np
 
 from limber.checks import Array, array, unit_quaternion
+from limber.errors import ArgumentTypeError
 from limber.frozen import Frozen
 from limber.joints.packing import pack_joint
 from limber.joints.physics import (
@@ -92,6 +94,18 @@ class Joint(Frozen):
         """The Python expression that makes the joint."""
         given = [f"{name}={value!r}" for name, value in self.physics.given.items()]
         return f"{type(self).__name__}({', '.join([*map(str, arguments), *given])})"
+
+    def with_options(self, **physics: Unpack[JointOptions]) -> Self:
+        """The same joint with further physics, or other values of what it has."""
+        if self.physics.options - self.physics.given.keys():
+            raise ArgumentTypeError(
+                f"{self!r} is made of joints with physics of their own: give the options to those."
+            )
+        made = object.__new__(type(self))
+        vars(made).update(vars(self), _frozen=False)
+        given: Any = {**self.physics.given, **physics}
+        made._finish(given)
+        return made
 
     @cached_property
     def nq(self) -> int:

@@ -19,7 +19,14 @@ from .articulated import (
     recover_joint,
     recover_modes,
 )
-from .closures import add_rows, observe, store_rates, store_violations, store_wrench
+from .closures import (
+    add_rows,
+    observe,
+    store_accelerations,
+    store_rates,
+    store_violations,
+    store_wrench,
+)
 from .forces import apply_external
 from .fronts import (
     clear,
@@ -50,30 +57,19 @@ from .layout import (
     K_ROWS,
     K_TERM,
     K_TERMS,
-    MODAL,
     MODES,
     NV,
     OBSERVED,
     Q_JOINT,
     RELATED,
     V_JOINT,
-    W_ZF,
     WORK,
-    Z,
 )
-from .motion import start_world, turn_and_bias, world_place
+from .motion import acceleration, start_world, turn_and_bias, world_place
 from .placement import place
+from .responses import forget_forces
 from .scalar import kernel
 from .vec import load3, zero
-
-
-@kernel
-def forget_forces(topo, work):
-    """Let no forces act on the bodies and their modes."""
-    for k in range(COLUMNS, topo[END], COLUMNS):
-        zero(work, topo[k + WORK] + Z, 6)
-        if topo[k + MODES] > 0:
-            zero(work, topo[topo[k + MODAL] + W_ZF], topo[k + MODES])
 
 
 @kernel
@@ -227,6 +223,16 @@ def violations(topo, const, work, q, out):
 
 
 @kernel
+def related(topo, const, v, c):
+    """What the coefficients of a relation make of speeds or accelerations."""
+    x = 0.0
+    for t in range(topo[c + K_TERMS]):
+        i = topo[c + K_TERM] + 3 * t
+        x += const[topo[c + K_FACTOR] + t] * v[topo[topo[i] + V_JOINT] + topo[i + 1]]
+    return x
+
+
+@kernel
 def row_rates(topo, const, work, q, v, out):
     """out = A v, the velocities of the closure rows."""
     start_world(topo, const, work)
@@ -237,10 +243,23 @@ def row_rates(topo, const, work, q, v, out):
     observe(topo, const, work, q, v)
     for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
         if topo[c + K_KIND] == RELATED:
-            x = 0.0
-            for t in range(topo[c + K_TERMS]):
-                i = topo[c + K_TERM] + 3 * t
-                x += const[topo[c + K_FACTOR] + t] * v[topo[topo[i] + V_JOINT] + topo[i + 1]]
-            out[topo[c + K_FIRST]] = x
+            out[topo[c + K_FIRST]] = related(topo, const, v, c)
         else:
             store_rates(topo, const, work, q, v, c, out)
+
+
+@kernel
+def row_accelerations(topo, const, work, q, v, vdot, out):
+    """out = A vdot + a0, the accelerations of the closure rows."""
+    start_world(topo, const, work)
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if topo[k + OBSERVED] != 0:
+            place(topo, const, work, q, k)
+            turn_and_bias(topo, const, work, q, v, k)
+            acceleration(topo, work, vdot, k)
+    observe(topo, const, work, q, v)
+    for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
+        if topo[c + K_KIND] == RELATED:
+            out[topo[c + K_FIRST]] = related(topo, const, vdot, c)
+        else:
+            store_accelerations(topo, const, work, q, v, vdot, c, out)

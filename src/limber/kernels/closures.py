@@ -14,15 +14,24 @@ Computes  the wrenches of the rows at the fronts, U, UF, E of `fronts`, and the 
 Cost      about 300 multiplications for a closure and 60 for each of its rows
 """
 
-from .cut_joint import recover_coordinates, row_of, skew_part, store_rows
+from .cut_joint import (
+    left_cosine,
+    recover_coordinates,
+    row_of,
+    skew_part,
+    store_rows,
+    turn_cosine,
+)
 from .fronts import add_wrench
 from .joints import along, general_joint_velocity
 from .layout import (
     A_B,
+    ACC,
     ARM,
     ATTACHED,
     AXIAL,
     AXIS,
+    BALL,
     CLOSURES,
     CLOSURES_END,
     COLUMNS,
@@ -69,6 +78,7 @@ from .layout import (
     RUTHLESS,
     TURN,
     V_JOINT,
+    V_MODES,
     VEL,
     W_E,
     W_INBOARD,
@@ -79,7 +89,7 @@ from .layout import (
 )
 from .motion import world_place
 from .nodes import deformed, rates, shape, shape_at, undeformed
-from .scalar import cos, kernel, sin
+from .scalar import cos, kernel, sin, sqrt
 from .so3 import bend, matrix, turn_rates
 from .vec import (
     add,
@@ -98,6 +108,9 @@ from .vec import (
     sub,
     transpose,
 )
+
+#: Half a turn within the root of this is treated as half a turn.
+HALF_TURN = 1e-14
 
 
 @kernel
@@ -286,6 +299,30 @@ def relative_pose(Ra, pa, Rb, pb):
 
 
 @kernel
+def relative_velocity(r, wa, ua, wb, ub):
+    """V_rel of O_b at the place r from O_a, world axes."""
+    return sub(wb, wa), sub(sub(ub, ua), cross(wa, r))
+
+
+@kernel
+def relative_acceleration(r, w, u, wa, alpha_a, acc_a, alpha_b, acc_b):
+    """The rate of V_rel = [w; u] in the axes of O_b, turned to the world, given the accelerations of the two frames."""
+    alpha = sub(sub(alpha_b, alpha_a), cross(wa, w))
+    acc = sub(sub(acc_b, acc_a), add(cross(alpha_a, r), cross(wa, cross(wa, r))))
+    return alpha, sub(acc, cross(axpy(2.0, wa, w), u))
+
+
+@kernel
+def crossed_acceleration(a1, a2, n, w, alpha):
+    """The acceleration of the first row of CROSSED, n = a1 x a2.
+
+    w = b1 a1 + b2 a2, and in the axes of O_b the rate of a1 is -b2 a2 x a1.
+    """
+    s1, s2, cosine = dot(a1, w), dot(a2, w), dot(a1, a2)
+    return dot(n, alpha) - (s1 - cosine * s2) * (s2 - cosine * s1) / dot(n, n)
+
+
+@kernel
 def add_spatial(topo, const, work, q, v, c):
     """The rows of a cut joint."""
     Ra, pa = end_pose(topo, const, work, q, c, 0)
@@ -293,21 +330,14 @@ def add_spatial(topo, const, work, q, v, c):
     wa, ua, alpha_a, acc_a = end_motion(topo, const, work, q, v, c, 0)
     wb, ub, alpha_b, acc_b = end_motion(topo, const, work, q, v, c, 1)
     r = sub(pb, pa)
-    w = sub(wb, wa)
-    u = sub(sub(ub, ua), cross(wa, r))
-    # the rate of V_rel in the axes of O_b, turned to the world, at zero vdot
-    alpha = sub(sub(alpha_b, alpha_a), cross(wa, w))
-    acc = sub(sub(acc_b, acc_a), add(cross(alpha_a, r), cross(wa, cross(wa, r))))
-    acc = sub(acc, cross(axpy(2.0, wa, w), u))
+    w, u = relative_velocity(r, wa, ua, wb, ub)
+    alpha, acc = relative_acceleration(r, w, u, wa, alpha_a, acc_a, alpha_b, acc_b)
     at = topo[c + K_C]
     first = 0
     if topo[c + K_KIND] == CROSSED:
-        # w = b1 a1 + b2 a2, and in the axes of O_b the rate of a1 is -b2 a2 x a1
         a1, a2 = crossed(topo, const, c, Ra, Rb)
         n = cross(a1, a2)
-        s1, s2, cosine = dot(a1, w), dot(a2, w), dot(a1, a2)
-        square = dot(n, n)
-        work[at] += dot(n, alpha) - (s1 - cosine * s2) * (s2 - cosine * s1) / square
+        work[at] += crossed_acceleration(a1, a2, n, w, alpha)
         add_row(topo, const, work, q, c, 0, n, (0.0, 0.0, 0.0), r)
         first = 1
     elif topo[c + K_KIND] == COMPOUND:
@@ -349,30 +379,50 @@ def add_rows(topo, const, work, q, v):
 
 
 @kernel
+def chord(cosine):
+    """What makes 2 sin(t / 2) of sin t: 1 / cos(t / 2).  The sine alone is zero at half a turn as well."""
+    return 1.0 / sqrt(0.5 * (1.0 + cosine) + HALF_TURN)
+
+
+@kernel
+def half_turn(cosine):
+    """2 at half a turn, where the direction of the error is not defined; zero a little away from it."""
+    x = HALF_TURN / (0.5 * (1.0 + cosine) + HALF_TURN)
+    return 2.0 * x * x
+
+
+@kernel
 def turn_error(topo, const, c, Ra, Rb):
-    """The rotation by which O_b is off what the joint allows, as a small vector in the axes of O_b."""
+    """The rotation by which O_b is off what the joint allows: a vector with its sine, in the axes of O_b, and its cosine."""
     if topo[c + K_KIND] == LOCKED:
-        return skew_part(Ra, Rb)
+        return skew_part(Ra, Rb), turn_cosine(Ra, Rb)
     elif topo[c + K_KIND] == AXIAL:
         axis = load3(const, topo[c + K_AXIS])
-        return cross(mul_t(Rb, mul(Ra, axis)), axis)
+        other = mul_t(Rb, mul(Ra, axis))
+        return cross(other, axis), dot(other, axis)
     else:
-        return 0.0, 0.0, 0.0
+        return (0.0, 0.0, 0.0), 1.0
 
 
 @kernel
 def store_violations(topo, const, work, q, c, out):
-    """The violations of the rows of a cut joint, in m and rad: first-order coordinates N^T x of the error twist x."""
+    """The violations of the rows of a cut joint, in m and rad: first-order coordinates N^T x of the error twist x.
+
+    Its rotation enters by 2 sin(t / 2), which grows up to half a turn.
+    """
     Ra, pa = end_pose(topo, const, work, q, c, 0)
     Rb, pb = end_pose(topo, const, work, q, c, 1)
     at = topo[c + K_FIRST]
     if topo[c + K_KIND] == COMPOUND:
         R, p = relative_pose(Ra, pa, Rb, pb)
         e, p = recover_coordinates(topo, const, work, c, R, p)
+        cosine = left_cosine(topo, const, work, c, R)
         store_rows(topo, const, work, c, e, p)
+        e = scale(chord(cosine), e)
     else:
         p = mul_t(Rb, sub(pb, pa))
-        e = turn_error(topo, const, c, Ra, Rb)
+        e, cosine = turn_error(topo, const, c, Ra, Rb)
+        e = scale(chord(cosine), e)
         p = add(p, cross(e, p))
     first = 0
     if topo[c + K_KIND] == CROSSED:
@@ -383,8 +433,10 @@ def store_violations(topo, const, work, q, c, out):
     for j in range(first, last):
         n, f = row_at(topo, const, work, c, j)
         out[at + j] = dot(n, e) + dot(f, p)
+    if first < last and topo[c + K_KIND] != CROSSED and topo[c + K_KIND] != BALL:
+        out[at] += half_turn(cosine)
     if topo[c + K_SCREW] != 0:
-        # the displacement s and the angle t about the axis: h sin(s/h - t) is zero for any number of turns
+        # the displacement s and the angle t about the axis: 2 h sin((s/h - t) / 2) is zero for any number of turns
         axis = load3(const, topo[c + K_AXIS])
         h = const[topo[c + K_PITCH]]
         s = dot(axis, p) / h
@@ -395,7 +447,9 @@ def store_violations(topo, const, work, q, c, out):
         cosine = 0.5 * (x[0] + y[1] + z[2] - 1.0)
         i = topo[c + K_MAP] + 6 * last
         size = dot(load3(const, i + 3), axis)
-        out[at + last] = size * h * (sin(s) * cosine - cos(s) * sine)
+        off = cos(s) * cosine + sin(s) * sine
+        sine = sin(s) * cosine - cos(s) * sine
+        out[at + last] = size * h * (chord(off) * sine + half_turn(off))
 
 
 @kernel
@@ -421,6 +475,68 @@ def store_rates(topo, const, work, q, v, c, out):
     for j in range(first, topo[c + K_ROWS]):
         n, f = row_at(topo, const, work, c, j)
         out[at + j] = dot(n, w) + dot(f, u)
+
+
+@kernel
+def end_acceleration(topo, const, work, q, vdot, c, side):
+    """What the accelerations ACC of its body and those of the modes add to that of an end (`end_motion`), world axes."""
+    k = topo[c + K_BODY[side]]
+    b = topo[k + WORK]
+    _, o, arm = end_place(topo, const, work, q, c, side)
+    w = load3(work, b + ACC)
+    u = add(load3(work, b + ACC + 3), cross(w, o))
+    if topo[k + MODES] > 0:
+        node = topo[c + K_NODE[side]]
+        turn = (0.0, 0.0, 0.0)
+        for r in range(topo[k + MODES]):
+            a = vdot[topo[k + V_MODES] + r]
+            if topo[RUTHLESS] == 0:
+                turning, shifting = shape_at(topo, const, q, k, node, r)
+            else:
+                turning, shifting = shape(const, node, r)
+            turn = axpy(a, turning, turn)
+            u = axpy(a, shifting, u)
+        if topo[RUTHLESS] == 0:
+            x, _ = deformed(topo, const, q, k, node)
+            _, tb, tc, _, _ = bend(x)
+            turn = mul(matrix(tb, tc, x), turn)
+        w = add(w, turn)
+        u = add(u, cross(turn, arm))
+    R = load9(work, b + PLACE)
+    return mul(R, w), mul(R, u)
+
+
+@kernel
+def store_accelerations(topo, const, work, q, v, vdot, c, out):
+    """The accelerations of the rows of a cut joint, with ACC of the bodies in work."""
+    Ra, pa = end_pose(topo, const, work, q, c, 0)
+    Rb, pb = end_pose(topo, const, work, q, c, 1)
+    wa, ua, alpha_a, acc_a = end_motion(topo, const, work, q, v, c, 0)
+    wb, ub, alpha_b, acc_b = end_motion(topo, const, work, q, v, c, 1)
+    more_a, more_acc_a = end_acceleration(topo, const, work, q, vdot, c, 0)
+    more_b, more_acc_b = end_acceleration(topo, const, work, q, vdot, c, 1)
+    r = sub(pb, pa)
+    w, u = relative_velocity(r, wa, ua, wb, ub)
+    alpha, acc = relative_acceleration(
+        r, w, u, wa, add(alpha_a, more_a), add(acc_a, more_acc_a), add(alpha_b, more_b), add(acc_b, more_acc_b)
+    )  # fmt: skip
+    at = topo[c + K_FIRST]
+    first = 0
+    if topo[c + K_KIND] == CROSSED:
+        a1, a2 = crossed(topo, const, c, Ra, Rb)
+        out[at] = crossed_acceleration(a1, a2, cross(a1, a2), w, alpha)
+        first = 1
+    elif topo[c + K_KIND] == COMPOUND:
+        R, p = relative_pose(Ra, pa, Rb, pb)
+        recover_coordinates(topo, const, work, c, R, p)
+        bias_w, bias_u = store_rows(topo, const, work, c, mul_t(Rb, w), mul_t(Rb, u))
+        alpha = sub(alpha, mul(Rb, bias_w))
+        acc = sub(acc, mul(Rb, bias_u))
+    alpha = mul_t(Rb, alpha)
+    acc = mul_t(Rb, acc)
+    for j in range(first, topo[c + K_ROWS]):
+        n, f = row_at(topo, const, work, c, j)
+        out[at + j] = dot(n, alpha) + dot(f, acc)
 
 
 @kernel

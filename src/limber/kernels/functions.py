@@ -95,7 +95,7 @@ class Function:
     def scratch_in(self, system: Sizes, work: int) -> int:
         """How many numbers of scratch it needs beyond the `work` that every kernel has, WORK_SIZE numbers."""
         if "complex" in self.takes:
-            return 2 * (work + system.nq + 3 * system.nv)
+            return 2 * (work + 2 * system.nq + 3 * system.nv)
         if "slopes" in self.takes:
             return slope_scratch(len(system.bodies), system.nv)
         return system.nv**2 if "matrix" in self.takes else 0
@@ -291,6 +291,12 @@ INTERNAL: dict[str, Function] = {
         (Quantity("rates", ("rows",), "velocities of the closure rows"),),
         "geometry",
     ),
+    "row_accelerations": Function(
+        "closed.row_accelerations",
+        ("q", "v", "vdot"),
+        (Quantity("accelerations", ("rows",), "accelerations of the closure rows"),),
+        "dynamics",
+    ),
     "correction": Function(
         "closed.correction",
         ("q", "rows"),
@@ -349,10 +355,10 @@ SLOPES: dict[str, Function] = {
     ),
 }
 
-#: Slopes by complex steps; the kernels named here run on complex numbers (`limber.native.complex_entries`).
+#: Slopes by complex steps; these are no kernels but entry points (`limber.native.complex_entries`).
 COMPLEX: dict[str, Function] = {
     "inverse_slopes_by_steps": Function(
-        "newton_euler.inverse_dynamics by complex steps",
+        "inverse dynamics by complex steps",
         ("q", "v", "vdot", "forces", "complex"),
         (
             Quantity("by_q", ("nv", "nv"), "slopes of tau along q, transposed"),
@@ -361,8 +367,18 @@ COMPLEX: dict[str, Function] = {
         "dynamics",
         inertial=True,
     ),
+    "forward_slopes_by_steps": Function(
+        "forward dynamics by complex steps",
+        ("q", "v", "vdot", "forces", "complex"),
+        (
+            Quantity("by_q", ("nv", "nv"), "slopes of vdot along q, transposed"),
+            Quantity("by_v", ("nv", "nv"), "slopes of vdot by v, transposed"),
+            Quantity("by_tau", ("nv", "nv"), "slopes of vdot by tau"),
+        ),
+        "dynamics",
+    ),
     "closed_slopes_by_steps": Function(
-        "closed.forward_dynamics by complex steps",
+        "forward dynamics of closed systems by complex steps",
         ("q", "v", "tau", "forces", "complex"),
         (
             Quantity("by_q", ("nv", "nv"), "slopes of vdot along q, transposed"),

@@ -1,5 +1,6 @@
 """Ready-made systems; each function returns an `Assembly`."""
 
 from limber.models.canadarm import canadarm
+from limber.models.scissor_boom import scissor_boom
 
-__all__ = ["canadarm"]
+__all__ = ["canadarm", "scissor_boom"]

@@ -1,17 +1,38 @@
 """Entry points on complex numbers: slopes by complex steps, exact to rounding.
 
 The kernels are those of `limber.kernels`, compiled once more for complex numbers.  A step of STEP i along a direction
-leaves the slope times STEP in the imaginary part.  Its square is zero in floating-point numbers, so nothing is cut off
-and nothing cancels: the imaginary parts follow the rules of differentiation exactly.
+leaves the slope times STEP in the imaginary part.  Its square is nothing beside 1, so nothing is cut off and nothing
+cancels: the imaginary parts follow the rules of differentiation exactly.
+
+A step of a freedom of body b changes the motion of the bodies outboard of b alone, and the forces on those inboard of it:
+other bodies are passed over.
 """
 
 import cmath
 
 import numba
 
-from limber.kernels import plain
-from limber.kernels.layout import NQ, NV, WORK_SIZE
+from limber.kernels import plain, responses
+from limber.kernels.layout import (
+    COLUMNS,
+    DOFS,
+    END,
+    MODAL,
+    MODES,
+    NQ,
+    NV,
+    PARENT,
+    Q_JOINT,
+    Q_MODES,
+    ROT,
+    V_MODES,
+    W_ZF,
+    WORK,
+    WORK_SIZE,
+    Z,
+)
 from limber.kernels.scalar import OPTIONS
+from limber.kernels.vec import load9, mul, zero
 
 from .decorators import NUMBERS_AT, WORD, WORDS_AT, called
 from .pointers import complex_at, shifted
@@ -19,10 +40,22 @@ from .pointers import complex_at, shifted
 _kernel = numba.njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 _kernels = plain.load(cmath.sin, cmath.cos, cmath.sqrt, cmath.log, compiled=("complex", _kernel))
 _rates = _kernels.manifold.coordinate_rates
-_inverse = _kernels.newton_euler.inverse_dynamics
+_joint_rate = _kernels.manifold.joint_rate
 _closed = _kernels.closed.forward_dynamics
+_start_world = _kernels.motion.start_world
+_place = _kernels.placement.place
+_turn_and_bias = _kernels.motion.turn_and_bias
+_acceleration = _kernels.motion.acceleration
+_world_place = _kernels.motion.world_place
+_mass_and_bias = _kernels.modal.mass_and_bias
+_inertial_force = _kernels.newton_euler.inertial_force
+_project_force = _kernels.newton_euler.project_force
+_apply_external = _kernels.forces.apply_external
+_force_to_parent = _kernels.forces.force_to_parent
+_add_joint_forces = _kernels.physics.add_joint_forces
 
-STEP = 1e-150
+#: Its square is far below rounding, and yet above the smallest normal number: arithmetic below that is slow.
+STEP = 1e-100
 _SIGNATURE = WORDS_AT, *[NUMBERS_AT] * 5, WORD, WORDS_AT, NUMBERS_AT, NUMBERS_AT
 
 
@@ -34,12 +67,151 @@ def _copy(n, given, to):
 
 @_kernel
 def _scratch(topo, work):
-    """Complex vectors in the scratch behind `work`: another `work`, q, v, x and the result."""
+    """Complex vectors in the scratch behind `work`: another `work`, q, v, x, the result, and one more of their size."""
     w = complex_at(shifted(work, topo[WORK_SIZE]))
     q = shifted(w, topo[WORK_SIZE])
     v = shifted(q, topo[NQ])
     x = shifted(v, topo[NV])
-    return w, q, v, x, shifted(x, topo[NV])
+    result = shifted(x, topo[NV])
+    return w, q, v, x, result, shifted(result, topo[NV])
+
+
+# --- inverse dynamics of trees ----------------------------------------------------------------------------
+
+
+@_kernel
+def _outboard(topo, k, b):
+    """Whether body k is body b or outboard of it."""
+    while k > b:
+        k = topo[k + PARENT]
+    return k == b
+
+
+@_kernel
+def _move_body(topo, const, w, q, v, vdot, count, k):
+    """Motion of body k, and the forces that it needs without external ones."""
+    _place(topo, const, w, q, k)
+    _turn_and_bias(topo, const, w, q, v, k)
+    _acceleration(topo, w, vdot, k)
+    _mass_and_bias(topo, const, w, q, v, k, False)
+    _inertial_force(topo, w, vdot, k)
+    if count > 0:
+        _world_place(topo, w, k)
+
+
+@_kernel
+def _pass_force(topo, w, k, tau):
+    """tau of body k, and the force on its parent."""
+    n, f = _project_force(topo, w, k, tau)
+    if topo[k + PARENT] != 0:
+        R = load9(w, topo[k + WORK] + ROT)
+        _force_to_parent(topo, w, k, topo[topo[k + PARENT] + MODES], mul(R, n), mul(R, f))
+
+
+@_kernel
+def _after_step(topo, const, w, q, v, vdot, count, index, ext, tau, b, out):
+    """out[i] = the slope of tau[i] after a step of a freedom of body b.
+
+    Leaves the bodies from b on changed: steps of bodies must be taken from the last body to the first.
+    """
+    for k in range(b, topo[END], COLUMNS):
+        if _outboard(topo, k, b):
+            _move_body(topo, const, w, q, v, vdot, count, k)
+    for e in range(count):
+        if _outboard(topo, index[2 * e], b):
+            _apply_external(topo, const, w, q, 1, shifted(index, 2 * e), shifted(ext, 6 * e))
+    p = topo[b + PARENT]
+    while p != 0:
+        # what is not changed by the step has no imaginary part
+        zero(w, topo[p + WORK] + Z, 6)
+        if topo[p + MODES] > 0:
+            zero(w, topo[topo[p + MODAL] + W_ZF], topo[p + MODES])
+        p = topo[p + PARENT]
+    for i in range(topo[NV]):
+        tau[i] = 0.0
+    for k in range(topo[END] - COLUMNS, b - 1, -COLUMNS):
+        if _outboard(topo, k, b):
+            _pass_force(topo, w, k, tau)
+            _add_joint_forces(topo, const, q, v, vdot, tau, k)
+    p = topo[b + PARENT]
+    while p != 0:
+        _pass_force(topo, w, p, tau)
+        p = topo[p + PARENT]
+    for i in range(topo[NV]):
+        out[i] = tau[i].imag / STEP
+
+
+@_kernel
+def _step_joint(topo, const, w, q, unit, rate, b, j):
+    """Step the joint coordinates of body b along speed j; `unit` and `rate` are scratch."""
+    for i in range(topo[NV]):
+        unit[i] = 0.0
+    unit[j] = 1.0
+    _joint_rate(topo, const, w, q, unit, rate, b)
+    k = b + COLUMNS
+    end = topo[k + Q_MODES] if k < topo[END] else topo[NQ]
+    for i in range(topo[b + Q_JOINT], end):
+        q[i] += rate[i] * (STEP * 1j)
+
+
+@_kernel
+def _inverse_slopes(topo, const, work, q, v, vdot, count, index, ext, out):
+    """Slopes of inverse dynamics along q and by v; row j belongs to direction j."""
+    nq, nv = topo[NQ], topo[NV]
+    w, cq, cv, cx, tau, rate = _scratch(topo, work)
+    _copy(nq, q, cq)
+    _copy(nv, v, cv)
+    _copy(nv, vdot, cx)
+    _start_world(topo, const, w)
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        _move_body(topo, const, w, cq, cv, cx, count, k)
+    for b in range(topo[END] - COLUMNS, 0, -COLUMNS):
+        modes = topo[b + MODES]
+        for r in range(modes + topo[b + DOFS]):
+            j = topo[b + V_MODES] + r
+            if r < modes:
+                cq[topo[b + Q_MODES] + r] += STEP * 1j
+            else:
+                _step_joint(topo, const, w, cq, tau, rate, b, j)
+            row = shifted(out, j * nv)
+            _after_step(topo, const, w, cq, cv, cx, count, index, ext, tau, b, row)
+            _copy(nq, q, cq)
+            cv[j] += STEP * 1j
+            row = shifted(out, (nv + j) * nv)
+            _after_step(topo, const, w, cq, cv, cx, count, index, ext, tau, b, row)
+            cv[j] = v[j] + 0j
+
+
+@called(*_SIGNATURE)
+def inverse_slopes_by_steps(topo, const, work, q, v, vdot, count, index, ext, out):
+    """Slopes of inverse dynamics along q and by v; row j belongs to direction j."""
+    _inverse_slopes(topo, const, work, q, v, vdot, count, index, ext, out)
+
+
+@called(*_SIGNATURE)
+def forward_slopes_by_steps(topo, const, work, q, v, vdot, count, index, ext, out):
+    """Slopes of forward dynamics of a tree at vdot along q, by v and by tau; row j belongs to direction j.
+
+    The first two are those of inverse dynamics times -M^{-1}.
+    """
+    nv = topo[NV]
+    _inverse_slopes(topo, const, work, q, v, vdot, count, index, ext, out)
+    force = shifted(work, topo[WORK_SIZE])
+    zero(force, 0, nv)
+    responses.factorize(topo, const, work, q, force)
+    for j in range(2 * nv):
+        row = shifted(out, j * nv)
+        for i in range(nv):
+            force[i] = -row[i]
+        responses.respond(topo, const, work, force, row)
+    zero(force, 0, nv)
+    for j in range(nv):
+        force[j] = 1.0
+        responses.respond(topo, const, work, force, shifted(out, (2 * nv + j) * nv))
+        force[j] = 0.0
+
+
+# --- forward dynamics of closed systems -------------------------------------------------------------------
 
 
 @_kernel
@@ -49,7 +221,6 @@ def _move(topo, const, w, q, v, x, j):
     for i in range(nv):
         v[i] = 0.0
     v[j] = 1.0
-    # the rates take room for nq numbers, and q - v - x lie one after the other
     _rates(topo, const, w, q, v, x)
     for i in range(nq):
         q[i] += x[i] * (STEP * 1j)
@@ -62,31 +233,13 @@ def _imaginary(n, x, out, at):
 
 
 @called(*_SIGNATURE)
-def inverse_slopes_by_steps(topo, const, work, q, v, vdot, count, index, ext, out):
-    """Slopes of inverse dynamics along q and by v; row j belongs to direction j."""
-    nq, nv = topo[NQ], topo[NV]
-    w, cq, cv, cx, result = _scratch(topo, work)
-    for j in range(nv):
-        _copy(nq, q, cq)
-        _move(topo, const, w, cq, cv, cx, j)
-        _copy(nv, v, cv)
-        _copy(nv, vdot, cx)
-        _inverse(topo, const, w, cq, cv, cx, count, index, ext, result)
-        _imaginary(nv, result, out, j * nv)
-        _copy(nq, q, cq)
-        cv[j] += STEP * 1j
-        _inverse(topo, const, w, cq, cv, cx, count, index, ext, result)
-        _imaginary(nv, result, out, (nv + j) * nv)
-
-
-@called(*_SIGNATURE)
 def closed_slopes_by_steps(topo, const, work, q, v, tau, count, index, ext, out):
     """Slopes of forward dynamics of closed systems along q, by v and by tau; row j belongs to direction j."""
     nq, nv = topo[NQ], topo[NV]
-    w, cq, cv, cx, result = _scratch(topo, work)
+    w, cq, cv, cx, result, rate = _scratch(topo, work)
     for j in range(nv):
         _copy(nq, q, cq)
-        _move(topo, const, w, cq, cv, cx, j)
+        _move(topo, const, w, cq, cv, rate, j)
         _copy(nv, v, cv)
         _copy(nv, tau, cx)
         _closed(topo, const, w, cq, cv, cx, count, index, ext, result)

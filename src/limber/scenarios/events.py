@@ -201,7 +201,7 @@ class ActionSection(Section):
 
 
 class EventSection(Section):
-    """Something that happens `at` a time, or `when` a condition comes true, every time that it does."""
+    """Something that happens `at` a time, or `when` a condition comes true: every time that it does, or `once`."""
 
     one_of: ClassVar[tuple[str, ...]] = ("at", "when")
     name: Text = ""
@@ -209,6 +209,7 @@ class EventSection(Section):
     when: WhenSection | None = None
     do: list[ActionSection] = []
     stop: Flag = False
+    once: Flag = False
 
     def build(self, system: System, known: Known, duration: float, where: Where) -> Event:
         """The event."""
@@ -221,7 +222,7 @@ class EventSection(Section):
         ]
         if self.when is not None:
             function, direction = self.when.build(system, where / "when")
-            return Event(function, changes or None, direction, self.stop, self.name)
+            return Event(function, changes or None, direction, self.stop, self.name, self.once)
         assert self.at is not None
         if self.at > duration:
             raise where.error(f"is after the end of the run, {duration:g} s.", "at")

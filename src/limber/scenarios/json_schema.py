@@ -47,6 +47,7 @@ def _with_short_forms(name: str, definition: dict[str, Any]) -> dict[str, Any]:
         "ModelChoiceSection": {"type": "string"},
         "StateSection": {"type": "array", "items": number},
         "InitialSection": {"enum": ["equilibrium"]},
+        "ReferenceSection": {"anyOf": [number, {"type": "array"}, {"$ref": "#/$defs/PathSection"}]},
         "EquilibriumSection": {"type": "boolean"},
     }
     if name == "RigidSection":

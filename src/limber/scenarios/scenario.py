@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -15,6 +15,8 @@ from limber import models
 from limber.assembly import Assembly, System
 from limber.bodies.flexible import MOST_MODES
 from limber.checks import Array
+from limber.control import Loop
+from limber.control.actuators import Actuator, MomentGyro
 from limber.integrators.methods import method_names
 from limber.io.closures import ClosureSection
 from limber.io.document import Document, Where
@@ -33,6 +35,7 @@ from limber.io.fields import (
 from limber.io.files import file_path, load
 from limber.io.model import FORMAT, ModelSection, check_format
 from limber.io.section import Section, validated
+from limber.scenarios.controllers import ControllerSection
 from limber.scenarios.events import EventSection, scenario_events, waiting_closures
 from limber.scenarios.external import WrenchSection, external_forces
 from limber.scenarios.initial import InitialSection
@@ -45,7 +48,10 @@ from limber.simulation.table import Table
 from limber.trajectories import Trajectory
 
 #: Models by name, for `model: {builtin: ...}`.
-BUILTIN = {"canadarm": models.canadarm}
+BUILTIN: Mapping[str, Callable[..., Assembly]] = {
+    "canadarm": models.canadarm,
+    "scissor_boom": models.scissor_boom,
+}
 MAX_OUTPUTS = 10_000_000
 Positive = Annotated[float, number(above=0.0)]
 
@@ -65,7 +71,7 @@ class Scenario:
     name, description : text.
     assembly, system : the model, and what it builds at the scenario's fidelity.
     q0, v0 : the state at t = 0.
-    torque : None, one (nv,) array, or a `Table` over time.
+    torque : None, one (nv,) array, a `Table` over time, or the `Loop` of a controller.
     external : {("body", node): wrench}, each one (6,) array or a `Table`.
     motion : {"body": trajectory}, the joints that move as prescribed.
     in_equilibrium : whether q0 is an equilibrium that was asked for.
@@ -84,7 +90,7 @@ class Scenario:
     system: System
     q0: Array
     v0: Array
-    torque: Array | Table | None
+    torque: Array | Table | Loop | None
     external: Mapping[tuple[str, str | int | None], Array | Table]
     motion: Mapping[str, Trajectory]
     in_equilibrium: bool
@@ -204,6 +210,7 @@ class ScenarioSection(Section):
     fidelity: Annotated[str, choice("full", "ruthless")] | None = None
     initial: InitialSection | None = None
     torque: TorqueSection | None = None
+    controller: ControllerSection | None = None
     external: list[WrenchSection] = []
     motion: dict[Name, PathsSection] = {}
     closures: list[ClosureSection] = []
@@ -227,28 +234,42 @@ class ScenarioSection(Section):
         """The scenario."""
         name = file.stem if self.name is None else self.name
         assembly = self.model.build(where / "model", name)
+        actuators: tuple[Actuator, ...] = ()
+        if self.controller is not None:
+            if self.torque is not None:
+                raise where.error("a controller makes the torques: give one of the two.", "torque")
+            assembly, actuators = self.controller.mounted(assembly, where / "controller")
         with (where / "model").checked():
             system = assembly.build(self.fidelity or assembly.fidelity)
         initial, here = self.initial or InitialSection(), where / "initial"
         q0, v0 = initial.given(system, here)
         external = external_forces(system, self.external, where / "external")
-        torque: Array | Table | None = None
+        for actuator in actuators:
+            if isinstance(actuator, MomentGyro):
+                v0 = actuator.spun_up(system, v0)
+        torque: Array | Table | Loop | None = None
         paths: Mapping[str, Trajectory] = {}
         motion = motions(system, self.motion, q0, v0, self.duration, where / "motion")
         if motion and system.closures:
             v0 = initial.following(system, q0, v0, list(motion), where / "motion")
         follows = self.torque is not None and self.torque.follow is not None
+        controlled = self.controller is not None or (
+            self.torque is not None and self.torque.controls
+        )
         if follows and motion:
             raise where.error(
                 "the torques of `torque: follow` move the arm along paths, and so does `motion`: give one of the two.",
                 "motion",
             )
-        if follows:  # the paths hold the joints where they start
+        if follows or controlled:  # the joints are held where they start
             q0 = initial.settled(system, q0, v0, None, external, here, all_locked=True)
         if self.torque is not None:
             there = where / "torque"
             torque, paths = self.torque.build(assembly, system, q0, v0, self.duration, there)
-        if not follows:
+        if self.controller is not None:
+            there = where / "controller"
+            torque, paths = self.controller.build(system, actuators, q0, there)
+        if not isinstance(torque, Loop) and not follows:
             q0 = initial.settled(system, q0, v0, torque, external, here, held=list(motion))
         known = waiting_closures(system, self.closures, where / "closures")
         events = scenario_events(system, self.events, known, self.duration, where / "events")

@@ -12,10 +12,12 @@ import numpy as np
 
 from limber.assembly import Assembly, System
 from limber.checks import did_you_mean, listed
+from limber.control import Loop
 from limber.errors import ModelWarning, warn
 from limber.io.document import Where, read_text
 from limber.io.fields import FileName, Name, array_of, number, numbers, problem
 from limber.io.section import Section
+from limber.scenarios.controllers import PDSection, PIDSection
 from limber.scenarios.floating import floats
 from limber.scenarios.joint_paths import PathsSection, few, joint_paths, warn_of_cuts
 from limber.scenarios.path_torques import rigid_torques
@@ -172,13 +174,23 @@ class FollowSection(Section):
 
 
 class TorqueSection(Section):
-    """The torques: `constant`, `table` or `follow`; the word `none` stands for no torques."""
+    """The torques: `constant`, `table`, `follow`, or a controller that knows the state exactly, `pd` or `pid`.
 
-    one_of: ClassVar[tuple[str, ...]] = ("constant", "table", "follow")
+    The word `none` stands for no torques.
+    """
+
+    one_of: ClassVar[tuple[str, ...]] = ("constant", "table", "follow", "pd", "pid")
     short: ClassVar[str] = "none"
     constant: StateSection | None = None
     table: TableSection | None = None
     follow: FollowSection | None = None
+    pd: PDSection | None = None
+    pid: PIDSection | None = None
+
+    @property
+    def controls(self) -> bool:
+        """Whether it is a controller."""
+        return self.pd is not None or self.pid is not None
 
     def build(
         self,
@@ -188,7 +200,7 @@ class TorqueSection(Section):
         v0: np.ndarray,
         duration: float,
         where: Where,
-    ) -> tuple[np.ndarray | Table | None, Mapping[str, Trajectory]]:
+    ) -> tuple[np.ndarray | Table | Loop | None, Mapping[str, Trajectory]]:
         """The torques, and the paths where there are any."""
         if self.constant is not None:
             zero = np.zeros(system.nv)
@@ -197,6 +209,12 @@ class TorqueSection(Section):
             return tau, {}
         if self.table is not None:
             return self.table.build(system, where / "table"), {}
+        for kind in ("pd", "pid"):
+            section = getattr(self, kind)
+            if section is not None:
+                controller, paths = section.build(system, q0, where / kind)
+                with (where / kind).checked():
+                    return Loop(system, controller), paths
         if self.follow is not None:
             here = where / "follow"
             if not math.isfinite(duration):

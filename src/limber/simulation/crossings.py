@@ -273,7 +273,8 @@ class Crossings:
         sizes = [1.0, *(np.abs(x).max(initial=0.0) for x in (rate[:nq], rate[nq:]))]
         scales = [1.0, *(max(1.0, np.abs(x).max(initial=0.0)) for x in (y[:nq], y[nq:]))]
         signs, slopes = np.zeros((2, self.count))
-        for probe in PROBES:
+
+        def probed(probe: float) -> tuple[Array, Array]:
             slope, error = np.zeros((2, self.count))
             for (by_time, along), size, scale in zip(parts, sizes, scales):
                 if size > 0.0:
@@ -283,7 +284,15 @@ class Crossings:
                     behind = self._ahead(t - by_time * dt, y - dt * along)
                     slope += (ahead - behind) / (2.0 * dt)
                     error += np.where(ahead == behind, 0.0, rounding / dt)
+            return slope, error
+
+        for probe in PROBES:
+            slope, error = probed(probe)
             clear = (signs == 0.0) & (np.abs(slope) > error)
+            if probe == PROBES[-1] and clear.any():
+                # Of so long a move, the third derivative of a function may be more than its slope; half of it shows.
+                halved, _ = probed(0.5 * probe)
+                clear &= np.abs(slope) > error + 2.0 * np.abs(slope - halved)
             signs[clear], slopes[clear] = np.sign(slope[clear]), np.abs(slope[clear])
         largest = max(size / scale for size, scale in zip(sizes[1:], scales[1:]))
         for dt in (

@@ -29,6 +29,8 @@ class Event:
         run, and goes on in this one direction, has its event there; with 0 it has none until it comes back.
     terminal : end the simulation at the event.
     name : for `Result.events`.
+    once : whether only the first crossing counts.  An event that grasps at some distance passes this distance again
+        when it lets go.
     """
 
     function: Callable[[float, Any, Any], float] | float
@@ -36,6 +38,7 @@ class Event:
     direction: int = 0
     terminal: bool = False
     name: str = ""
+    once: bool = False
 
     def __post_init__(self):
         if callable(self.function):
@@ -49,7 +52,7 @@ class Event:
                 f"{shown(self.action)}."
             )
         if self.action is not None and changes is None:
-            takes("the action of an Event", self.action, "t", "q", "v")
+            takes("the action of an Event", self.action, "t", "q", "v")  # type: ignore[arg-type]
         if not isinstance(self.direction, (int, float, np.number)) or self.direction not in (
             -1,
             0,
@@ -60,6 +63,8 @@ class Event:
             raise ArgumentTypeError(
                 f"terminal must be True or False, got {shown(self.terminal)}. An action may count, and return 'stop'."
             )
+        if not isinstance(self.once, (bool, np.bool_)):
+            raise ArgumentTypeError(f"once must be True or False, got {shown(self.once)}.")
         if not isinstance(self.name, str):
             raise ArgumentTypeError(f"name must be text, got {shown(self.name)}.")
 

@@ -17,16 +17,16 @@ PLAIN = ("t", "kind", "name", "event", "energy")
 ARRAYS = ("q", "v", "q_after", "v_after")
 
 
-def changes_text(system: System, changes: Sequence[TopologyChange]) -> list[str]:
-    """The changes of a result, which started with a system, as JSON: one text for each.
+def changes_text(system: System, changes: Sequence[TopologyChange], first: int = 0) -> list[str]:
+    """The changes of a result, which started with a system, as JSON: one text for each, from number `first` on.
 
     closures : the names of those that are active after it.
     new : those of them that were not active before it, as model files have them.
     """
     from limber.io.closures import closure_data  # noqa: PLC0415
 
-    texts, before = [], system
-    for change in changes:
+    texts, before = [], changes[first - 1].system if first else system
+    for change in changes[first:]:
         active = change.system.closures
         new = [
             closure_data(c, system.attachments)
@@ -54,15 +54,15 @@ def changes_read(system: System, texts: Iterable[str], path: Path) -> tuple[Topo
     for text in texts:
         data = json.loads(text)
         known = dict(before.closures)
-        for given in data["new"]:
-            closure = validated(ClosureSection, given, root).build(system.attachments, root)
+        for new in data["new"]:
+            closure = validated(ClosureSection, new, root).build(system.attachments, root)
             known[closure.name] = closure
         closed = before
         if data["new"] or data["closures"] != list(before.closures):
             closed = system.closed_by([known[name] for name in data["closures"]])
-        arrays = {name: np.array(data[name]) for name in ARRAYS}
+        given: dict[str, Any] = {name: np.array(data[name]) for name in ARRAYS}
+        given |= {name: data[name] for name in PLAIN}
         wrenches = {name: np.array(x) for name, x in data["wrenches"].items()}
-        plain = {name: data[name] for name in PLAIN}
-        found.append(TopologyChange(system=closed, wrenches=wrenches, **arrays, **plain))
+        found.append(TopologyChange(system=closed, wrenches=wrenches, **given))
         before = closed
     return tuple(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from limber.integrators import context as R
 from limber.io.files import file_path
 from limber.simulation.events import Happened
 from limber.simulation.result import Result, Statistics
+from limber.simulation.samples import Samples
 from limber.simulation.topology import TopologyChange
 from limber.version import __version__
 
@@ -105,10 +106,11 @@ def result_of(
     known: dict[str, Any],
     rows: dict[str, Array],
     changes: tuple[TopologyChange, ...],
+    signals: Mapping[str, Samples],
     text: str | None,
     message: str = "",
 ) -> Result:
-    """Make a result from heading, rows, changes and ending (`text`); `message` is used for a file without an ending."""
+    """Make a result from the parts of a file; the ending is `text`, and `message` is used for a file without one."""
     t, q, v, tau, wrenches, supplied, stage = (rows[name] for name in ROWS)
     external = {key: wrenches[:, 6 * i : 6 * i + 6] for i, key in enumerate(_keys(known))}
     events: tuple[Happened, ...] = ()
@@ -129,8 +131,9 @@ def result_of(
         external,
         supplied if known["supplied"] else None,
         tuple(json.loads(known["driven"])),
-        changes=changes,
-        stage=stage.astype(int),
+        signals,
+        changes,
+        stage.astype(int),
     )
 
 

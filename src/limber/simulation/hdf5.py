@@ -1,6 +1,7 @@
 """Finished results as HDF5 files.
 
     t (n,), q (n, nq), ...      the rows, one dataset for every entry of `file_content.ROWS`
+    signal0.t, signal0.y, ...   what a sampled controller measured and commanded (`file_signals`)
     attributes                  those of `file_content.heading`, ending (events, statistics and message, as JSON), and
                                 changes (of topology, a list of JSON texts, as JSON)
 
@@ -39,6 +40,7 @@ from limber.simulation.file_content import (
     system_of,
     unwritten,
 )
+from limber.simulation.file_signals import signal_arrays, signals_read, signals_text
 from limber.simulation.result import Result
 from limber.whole import replacing
 
@@ -64,7 +66,11 @@ def write(result: Result, path: Path, known: dict[str, Any]) -> None:
     """Write a result and its `file_content.heading`; an existing file is replaced once everything is written."""
     rows = rows_of(result)
     changes = json.dumps(changes_text(result.system, result.changes))
-    layout, places = _laid_out(rows, known | {"ending": ending(result), "changes": changes})
+    known = known | {"ending": ending(result), "changes": changes}
+    if result.signals:
+        rows |= signal_arrays(result.signals)
+        known["signals"] = signals_text(result.signals)
+    layout, places = _laid_out(rows, known)
     digest = sha256()
     try:
         with replacing(path) as stream:
@@ -100,7 +106,8 @@ def read(stream: BinaryIO, path: Path) -> Result:
         }:
             raise FileError(f"{path}: its rows do not fit its model: {found}.", str(path))
         changes = changes_read(system, json.loads(file.attrs.get("changes", "[]")), path)
-        return result_of(system, known, rows, changes, known["ending"])
+        signals = signals_read(file.attrs.get("signals", "[]"), file)
+        return result_of(system, known, rows, changes, signals, known["ending"])
 
 
 def _block(size: int, digest: str, version: int = FORMAT) -> bytes:

@@ -60,7 +60,7 @@ def _knots(result: Result, stage: int) -> tuple[Array, Array, Array, Array, Arra
     return t, q, v, dynamics.qdot(system, q, v), rates
 
 
-def _rate(result: Result, rows: Array, stage: int, t: float, q: Array, v: Array) -> Array:
+def _rate(result: Result, rows: np.ndarray, stage: int, t: float, q: Array, v: Array) -> Array:
     """The rates of v at a time, with the forces that the rows of a stage, or all of them if it has none, have near it."""
     near = result.rows(np.flatnonzero(rows)) if rows.any() else result
 

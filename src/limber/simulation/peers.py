@@ -30,9 +30,6 @@ SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 SUNDIALS = ("cvode", "ida")
 PEERS = (*SCIPY, *SUNDIALS)
 
-#: The velocities of closure rows are differenced over this time, s.
-NUDGE = 1e-5
-
 #: After every step: the time reached, and a function that gives the states within that step as a function y(t).
 Steps = Iterator[tuple[float, Callable[[], Callable[[float], Array]]]]
 
@@ -132,19 +129,12 @@ class EquationsOfMotion:
     def _closed_residual(self, q: Array, v: Array, vdot: Array, excess: Array) -> Array:
         """Accelerations too many along the freedoms, by the forces that are missing there, and across the closures.
 
-        Accelerations of closure rows are differences of their velocities along the motion.  Those of driven joints are
-        in `excess` already.
+        Those of driven joints are in `excess` already.
         """
         s, driven = self.system, self.applied.numbers
         free = ~driven_speeds(s, driven)
         basis = row_space(s, q, np.flatnonzero(free)).basis
-        ahead, behind = (
-            evaluated(
-                s, "row_rates", (evaluated(s, "integrate", (q, v, np.array([dt]))), v + dt * vdot)
-            )
-            for dt in (NUDGE, -NUDGE)
-        )
-        rates = (ahead - behind) / (2.0 * NUDGE)
+        rates = evaluated(s, "row_accelerations", (q, v, vdot))
         across = evaluated(s, "correction", (q, rates), driven=driven)
         excess[free] = basis @ (basis.T @ excess[free]) + across[free]
         return excess

@@ -8,6 +8,7 @@ written to `run.h5`, and the other file is removed.
         HEAD    what is known before the first row, as JSON: limber, model, rows (shapes by name)
         ROWS    rows, array by array, little-endian float64
         CHNG    a change of topology, as JSON (`file_changes`); it comes before the rows after it
+        SGNL    samples of one signal of a controller (`file_signals`)
         DONE    what is known after the last row, as JSON
 
 The seal is a digest of the block and of the seal before it.  A reader accepts blocks as long as their seals are
@@ -45,7 +46,9 @@ from limber.simulation.file_content import (
     system_of,
     unwritten,
 )
+from limber.simulation.file_signals import add_block, new_blocks
 from limber.simulation.result import Result
+from limber.simulation.samples import Samples
 from limber.whole import refuse_unwritable
 
 try:
@@ -84,6 +87,7 @@ class Recording:
         #: that was interrupted before it is done again at the same place.
         self._done = (0, 0, b"")
         self._changes = 0  # how many changes of topology were written
+        self._samples: dict[str, int] = {}  # of each signal, how many were written
         self._over = False  # whether no more rows can come
         self._last = time.monotonic()
         try:
@@ -136,9 +140,12 @@ class Recording:
             raise
 
     def _keep(self, result: Result) -> None:
-        for text in changes_text(result.system, result.changes)[self._changes :]:
+        for text in changes_text(result.system, result.changes, self._changes):
             self._add(b"CHNG", [text.encode()], self._done[1])
             self._changes += 1
+        for name, count, content in new_blocks(result.signals, self._samples):
+            self._add(b"SGNL", [content], self._done[1])
+            self._samples[name] = count
         rows = rows_of(result)
         while (first := self._done[1]) < len(result):
             last = min(first + MOST, len(result))
@@ -197,11 +204,13 @@ def recorded(stream: BinaryIO, path: Path) -> Result:
     rows = {name: np.empty((most, *shape)) for name, shape in row.items()}
     count, whole = 0, stream.tell()
     texts: list[str] = []
+    signals: dict[str, Samples] = {}
 
     def so_far(text: str | None, message: str = "") -> Result:
         first = _first(rows, count)
         first.setdefault("stage", np.zeros(count))  # older files have none
-        return result_of(system, known, first, changes_read(system, texts, path), text, message)
+        changes = changes_read(system, texts, path)
+        return result_of(system, known, first, changes, signals, text, message)
 
     while (block := _next(stream, seal, size)) is not None:
         kind, content, seal = block
@@ -210,6 +219,9 @@ def recorded(stream: BinaryIO, path: Path) -> Result:
             return so_far(content.decode())
         if kind == b"CHNG":
             texts.append(content.decode())
+            continue
+        if kind == b"SGNL":
+            add_block(content, signals)
             continue
         last = count + len(content) // (8 * sum(width.values()))
         values, at = np.frombuffer(content, dtype="<f8"), 0

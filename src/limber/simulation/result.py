@@ -138,7 +138,7 @@ class Result:
     driven: tuple[str, ...] = ()
     signals: Mapping[str, Samples] = field(default_factory=dict)
     changes: tuple[TopologyChange, ...] = ()
-    stage: Array = None  # type: ignore[assignment] # zeros unless given
+    stage: np.ndarray = None  # type: ignore[assignment] # zeros unless given
 
     def __post_init__(self) -> None:
         if self.stage is None:
@@ -157,7 +157,7 @@ class Result:
         driven: tuple[str, ...] = (),
         signals: Mapping[str, Samples] = MappingProxyType({}),
         changes: tuple[TopologyChange, ...] = (),
-        stage: Array | None = None,
+        stage: np.ndarray | None = None,
     ) -> Result:
         """Make a result from rows of the engine: `y` has [q, v, supplied energy], `forces` has [tau, wrenches]."""
         nq, nv = system.nq, system.nv
@@ -181,7 +181,7 @@ class Result:
             ) from error
         return self._with(lambda x: x[rows])
 
-    def rows(self, chosen: Array) -> Result:
+    def rows(self, chosen: np.ndarray) -> Result:
         """The rows of these numbers."""
         return self._with(lambda x: x[chosen])
 
@@ -260,7 +260,7 @@ class Result:
         """The system as it was closed in each stage: at the start, and after each of `changes`."""
         return (self.system, *(change.system for change in self.changes))
 
-    def parts(self) -> list[tuple[System, Array, Result]]:
+    def parts(self) -> list[tuple[System, np.ndarray, Result]]:
         """The rows of each stage: the system as it was closed then, the numbers of the rows, and the rows.
 
         A result without rows has one part, of none.
@@ -526,17 +526,7 @@ class Result:
 
     def names(self) -> tuple[list[str], list[str]]:
         """The names of the columns of q, and those of v and tau: body.joint0, body.mode0, ..."""
-        q, v = [""] * self.system.nq, [""] * self.system.nv
-        for body, where in self.system.layout.items():
-            for target, part, label in (
-                (q, where.q_modes, "mode"),
-                (q, where.q_joint, "joint"),
-                (v, where.v_modes, "mode"),
-                (v, where.v_joint, "joint"),
-            ):
-                for i in range(part.start, part.stop):
-                    target[i] = f"{body}.{label}{i - part.start}"
-        return q, v
+        return column_names(self.system)
 
     def to_pandas(self) -> Any:
         """A DataFrame over t with columns q.<name>, v.<name>, tau.<name>."""
@@ -568,3 +558,18 @@ class Result:
             },
             coords={"t": self.t, "coordinate": q, "speed": v},
         )
+
+
+def column_names(system: System) -> tuple[list[str], list[str]]:
+    """The names of the elements of q, and those of v and tau: body.joint0, body.mode0, ..."""
+    q, v = [""] * system.nq, [""] * system.nv
+    for body, where in system.layout.items():
+        for target, part, label in (
+            (q, where.q_modes, "mode"),
+            (q, where.q_joint, "joint"),
+            (v, where.v_modes, "mode"),
+            (v, where.v_joint, "joint"),
+        ):
+            for i in range(part.start, part.stop):
+                target[i] = f"{body}.{label}{i - part.start}"
+    return q, v

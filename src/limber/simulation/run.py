@@ -10,9 +10,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from limber import integrators, native
+from limber.assembly.extent import extent
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
 from limber.checks import Array, listed
+from limber.dynamics.closing import NEARLY_MET, searched
+from limber.dynamics.evaluate import evaluated
+from limber.dynamics.following import driven_speeds
+from limber.dynamics.rows import worst
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import SimulationError
 from limber.integrators import context as R
@@ -25,12 +30,15 @@ from limber.simulation.memory import closure_sizes, implicit_sizes, side_by_side
 from limber.simulation.motions import DrivenJoint
 from limber.simulation.samples import Samples
 from limber.simulation.signals import SIGNATURE, Failures, Signal, callback
+from limber.simulation.topology import TopologyChange
 
 #: What an evaluation costs in an implicit method compared with an explicit one, by the engine of the latter (`make
 #: bench`), and what a torque in Python costs, as the number of speeds whose dynamics take as long.
 IMPLICIT_COST, PYTHON_COST = {"general": 1.3, "generated": 4.0}, 50
 #: Steps end this far from a jump of a signal, as a part of the length of the run.
 DISTANCE_FROM_JUMPS = 1e-10
+#: Where a run with driven joints is stuck, the closures are looked at so far ahead, as parts of the time that is left.
+AHEAD = (1e-6, 1e-4, 1e-2)
 
 #: int project(const long long *context, const double *metric, double *y)
 _PROJECTION = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)
@@ -118,13 +126,15 @@ class Run:
     ):  # fmt: skip
         self.system, self.settings = system, settings
         #: the system at the start, the changes of topology since, and how many rows were written before each
-        self.first_system, self.changes, self.change_rows = system, [], []
+        self.first_system = system
+        self.changes: list[TopologyChange] = []
+        self.change_rows: list[int] = []
         #: closures that may be attached by name
         self.known = dict(system.closures)
         self.outputs = outputs
         self.forces = forces
         self.failure = forces.failure
-        self.origin = origin
+        self.origin, self._end = origin, origin + length
         self._prepare_memory(y, len(events))
         self._prepare_clock(length)
         self._prepare_context(len(events))
@@ -170,12 +180,13 @@ class Run:
         system, context = self.system, self._context
         self._packed = packed = self.forces.packed(system)
         implicit = any(m.implicit for m in self.settings.methods)
+        numbers = _arguments(system) if self.settings.engine == "generated" else []
         arrays, addresses = side_by_side(
-            len(packed.const), int(packed.topo[L.WORK_SIZE]), *closure_sizes(system),
+            len(packed.const) + len(numbers), int(packed.topo[L.WORK_SIZE]), *closure_sizes(system),
             *(implicit_sizes(system, self._stateful) if implicit else ()),
         )  # fmt: skip
         self._const, self._work, _closures, _geometry, *memory = arrays
-        self._const[:] = packed.const
+        self._const[:] = np.concatenate([packed.const, numbers])
         self._memory = addresses[len(arrays) - len(memory) :]
         if memory:
             memory[R.SLOPES_STATE][R.AGE] = np.inf  # slopes were never taken
@@ -196,6 +207,7 @@ class Run:
                 R.CORRECTION_SWEEP: native.address("correction"),
                 R.PROJECTION: integrators.address("engine_projection"),
             }  # fmt: skip
+            self._shared[R.SMALLNESS] = min(1.0, extent(system))
         for place, value in found.items():
             context[place] = value
         self.crossings.projection = self.projected if system.closures else None
@@ -389,6 +401,10 @@ class Run:
     def _why_stuck(self, method: Method) -> str:
         s, y = self.system, self.state
         gap, row = self._shared[[R.GAP, R.GAP_ROW]]
+        if s.closures and self.forces.driven:
+            behind = self._why_left_behind()
+            if behind:
+                return behind
         if gap > 0.0:
             return self._why_open(method, float(gap), int(row))
         step = self.clock[R.STEP]
@@ -413,6 +429,24 @@ class Run:
             f"{part}, which is {y[i]:.3g}. {advice}"
         )
 
+    def _why_left_behind(self) -> str:
+        """Why the run is stuck if the closures cannot follow the motions of driven joints; empty if they can."""
+        s, y = self.system, self.state
+        moving = ~driven_speeds(s, self.forces.numbers)
+        for part in AHEAD:
+            t = self.t + part * (self._end - self.t)
+            q, v = y[: s.nq].copy(), y[s.nq :].copy()
+            for joint in self.forces.driven:
+                joint.put(t, q, v)
+            gap, q = searched(s, q, moving)
+            if gap > NEARLY_MET:
+                return (
+                    f"the closures of {s.name!r} cannot follow the motion of {listed(self.forces.names)} after t = {self.t:.6g} s: at "
+                    f"t = {t:.6g} s {worst(s, evaluated(s, 'violations', (q,)))} at least. Change the motion, or drive fewer "
+                    "joints; the result so far is in error.result."
+                )
+        return ""
+
     def _why_open(self, method: Method, gap: float, row: int) -> str:
         s = self.system
         name = next(n for n, rows in s.closure_rows.items() if rows.start <= row < rows.stop)
@@ -422,11 +456,6 @@ class Run:
                 "The mechanism is locked there, or its lengths do not fit together; look at the result so far "
                 "(error.result)."
             )
-            if self.forces.driven:
-                advice = (
-                    f"The closures cannot follow the motion of {listed(self.forces.names)} there: change it, or drive fewer "
-                    "joints. The result so far is in error.result."
-                )
         else:
             what = f"after the next fixed step of {self.clock[R.STEP]:.2g} s"
             advice = 'Take a smaller step, or an adaptive method such as method="dop853".'
@@ -464,6 +493,13 @@ def _damping_band(system: System) -> int:
         band = max((int(abs(i - j)) for at in places for i, j in at), default=0 if joints else -1)
         _damping_bands[system] = band
     return band
+
+
+def _arguments(system: System) -> list[float]:
+    """The numbers that generated code takes as arguments; it finds them behind the constants."""
+    from limber.codegen.rates import numbers  # noqa: PLC0415
+
+    return numbers(system)
 
 
 def _rates(system: System, engine: str, driven: tuple[str, ...]) -> tuple[int, int]:

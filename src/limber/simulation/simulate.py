@@ -19,6 +19,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
 from limber.integrators.methods import method_named, method_names
+from limber.simulation.batch import cases_of, simulate_cases
 from limber.simulation.closed_states import closed_state, warn_of_redundancy
 from limber.simulation.endless import Repetitions, endless
 from limber.simulation.events import Event, Happened
@@ -59,6 +60,7 @@ def simulate(
     engine: str = "general",
     progress: bool | None = None,
     save: str | PathLike | None = None,
+    parameters: Mapping[str, ArrayLike] | None = None,
 ) -> Result:
     """Integrate the motion of a system from t0 to t_end, in compiled code.
 
@@ -68,8 +70,8 @@ def simulate(
         far outside of their limits, where stops throw them back.  Closures must be met (`assemble`, `project`).
     torque : None; a constant (nv,), or (r,) of the joints alone; a `Table`; a function (t, q, v) -> tau; a
         compiled function with an `address`, void f(double t, const double *q, const double *v, double *tau),
-        such as `numba.cfunc` makes; or a callable object with a `sample_time`, called at its times and held
-        between.  A function may have `breaks`, an array of the times at which it jumps or bends: steps end there.
+        such as `numba.cfunc` makes; a callable object with a `sample_time`, called at its times and held between; or a
+        controller, alone or in a `lb.control.Loop` with sensors and actuators.  A function may have `breaks`, an array of the times at which it jumps or bends: steps end there.
     external : {("body", node): wrench}, forces on nodes from outside: [moment, force] in world axes, constant (6,),
         a `Table` of 6 columns, a function (t, q, v) -> (6,), or a compiled one, as for torque.
     motion : {"body": trajectory}, the joints of these bodies move as prescribed, whatever acts on them; all others as their
@@ -90,11 +92,20 @@ def simulate(
     step, max_step : the first step (of rk4, every step), and the longest one.
     events : see `Event`.  Those at the same time happen in the order of the list.  Their actions may change the topology:
         `Result.topology` and `Result.changes` tell what was active when.
-    engine : "general", or "generated": C code of this system (`compile`), several times as fast.
+    engine : "general", or "generated": C code of this system (`compile`), several times as fast.  Batches with
+        method="rk4" and constant torques then run in SIMD lanes, with steps that end at the output times (`simulation.lanes`);
+        on a GPU with "cuda".
     progress : whether to show a progress bar; by default in a terminal, for runs of more than a second.
     save : an HDF5 file for the result.  Rows are written as the run goes on, to a file of that name with ".part"
         behind it; a run that is killed leaves them there (`Result.load` finds them).  An older file stays until
         the run has ended.
+
+    parameters : {name: number}, other numbers of the system for this run (`System.with_parameters`).
+
+    A batch of cases runs on all cores and gives a `BatchResult` (`simulation.batch`).  What differs from case to case has
+    one more dimension in front: q0 (cases, nq), v0 (cases, nv), torque (cases, nv) or a list with one for each case,
+    parameters (cases,), or (cases, ...) of those that are arrays.  A case that fails is a row that says why, and all
+    others go on.
 
     Quaternions keep unit length, and closures stay met: every step, output row and event is projected onto them, in
     position and velocity.  A run that an event stops has the state there as its last row.  A run that is
@@ -112,8 +123,22 @@ def simulate(
         raise ArgumentValueError(
             f"t_end={end:g} is so far from t0={start:g} that the length of the run overflows: bring them closer together."
         )
-    q = system.neutral() if q0 is None else _coordinates(system, "q0", q0)
-    v = np.zeros(system.nv) if v0 is None else _speeds(system, "v0", v0)
+    cases = cases_of(system, q0, v0, torque, parameters)
+    if cases is not None:
+        if save is not None:
+            raise ArgumentValueError(
+                "save= is for a single run: save the results of a batch by themselves."
+            )
+        options = {
+            "t_end": t_end, "q0": q0, "v0": v0, "torque": torque, "external": external, "motion": motion,
+            "t_eval": t_eval, "every": every, "t0": t0, "rtol": rtol, "atol": atol, "method": method, "step": step,
+            "max_step": max_step, "events": events, "engine": engine, "progress": False,
+        }  # fmt: skip
+        times = start + _times(start, end, t_eval, every)
+        return simulate_cases(simulate, _start, system, cases, times, progress, options)  # type: ignore[return-value]
+    if parameters is not None:
+        system = system.with_parameters(parameters)
+    q, v = _start(system, q0, v0)
     times = _times(start, end, t_eval, every)
     rtol, atol = number("rtol", rtol, minimum=0.0), number("atol", atol, minimum=0.0)
     peer = isinstance(method, str) and method in PEERS
@@ -164,7 +189,9 @@ def simulate(
                 f"step={step:g} asks for {length / step:.1e} steps: take a larger one."
             )
     if not isinstance(engine, str) or engine not in ("general", "generated"):
-        raise ArgumentValueError(f'engine={shown(engine)} must be "general" or "generated".')
+        raise ArgumentValueError(
+            f'engine={shown(engine)} must be "general" or "generated"; "cuda" is for batches with fixed steps.'
+        )
     actions = [e.action for e in listed]
     refuse_impossible(system, actions)
     if any(changes_of(action) for action in actions):
@@ -264,6 +291,7 @@ def _integrate_through_events(
     timed = [(e.function, i) for i, e in enumerate(listed) if not callable(e.function)]
     timed = sorted(x for x in timed if span[0] <= x[0] <= span[1])
     repetitions = Repetitions(len(places), span[1])
+    spent: set[int] = set()  # the places of events that have happened
     numbers = crossings.start(run.t, run.state)
     while True:
         reached = run.t
@@ -282,6 +310,9 @@ def _integrate_through_events(
         stop = None
         for place, which in sorted(due.items()):
             event = listed[place]
+            if event.once and place in spent:
+                continue
+            spent.add(place)
             happened.append(Happened(run.t, event.name))
             again = which is not None and repetitions.endless(which, run.t, crossings.pace)
             if again or (which is not None and crossings.too_soon(which)):
@@ -343,7 +374,7 @@ def _acted(run: Run, event: Event) -> bool:
     q, v = y[: s.nq].copy(), y[s.nq :].copy()
     q.flags.writeable = v.flags.writeable = False
     try:
-        answer = event.action(run.t, q, v)  # type: ignore[operator]
+        answer = event.action(run.t, q, v)  # type: ignore[operator, arg-type]
     except ValueError as error:
         if "read-only" not in str(error):
             raise
@@ -410,6 +441,12 @@ def _refuse_changes(engine: str, forces: Forces) -> None:
             f"events cannot change the topology while joints move as prescribed ({', '.join(map(repr, forces.names))}): an "
             "impulse would change their speeds. Move them by torques, or leave out `motion`."
         )
+
+
+def _start(system: System, q0: ArrayLike | None, v0: ArrayLike | None) -> tuple[Array, Array]:
+    """The initial state: q0, v0, or the neutral configuration at rest."""
+    q = system.neutral() if q0 is None else _coordinates(system, "q0", q0)
+    return q, np.zeros(system.nv) if v0 is None else _speeds(system, "v0", v0)
 
 
 def _coordinates(system: System, name: str, given) -> Array:

@@ -17,7 +17,9 @@ from limber.dynamics.loads import LOADED, loaded_structures
 from limber.dynamics.theory import (
     ROTATION,
     SPIN,
+    TIPPING,
     Outside,
+    deep_beams,
     loaded,
     lowest_frequency,
     plain_beams,
@@ -26,6 +28,7 @@ from limber.dynamics.theory import (
     spun,
     stretching_spin,
     tell,
+    tipped,
     turned,
 )
 from limber.errors import SimulationError
@@ -142,16 +145,18 @@ def warn_outside_theory(result: Result) -> None:
     for i in np.flatnonzero(limits.turned(largest) > ROTATION):
         bent = turned(s, limits.names[i], q, [f" at t = {x:.6g} s" for x in t])
         if bent is not None:
-            told[bent.body] = bent
+            cause = told.get(bent.body)
+            text = bent.text if cause is None else f"{cause.text} {bent.text}"
+            told[bent.body] = (cause or bent)._replace(text=text)
     tell(told[name] for name in limits.names if name in told)
 
 
 def _loaded(result: Result, rows: Array) -> Iterator[Outside]:
     """The plain beams and reduced structures with large loads in some of these rows."""
     s = result.system
-    beams = plain_beams(s)
+    beams, deep = plain_beams(s), deep_beams(s)
     structures = any(body.load_stiffness is not None for body in s.bodies.values())
-    if not (beams.names or structures) or not len(rows):
+    if not (beams.names or deep.names or structures) or not len(rows):
         return
     for system, _, seen in result.rows(rows).parts():
         given = (seen.q, seen.v, seen.vdot)
@@ -160,9 +165,14 @@ def _loaded(result: Result, rows: Array) -> Iterator[Outside]:
             external = loads_in_motion(system, *given, seen.tau, external)
         for found in loaded_structures(system, *given, external):
             yield loaded(found, f" at t = {seen.t[found.row]:.6g} s")
-        if not beams.names:
+        if not (beams.names or deep.names):
             continue
         _, wrenches = evaluated(system, "carried_wrenches", given, external=external)
+        parts = deep.parts(wrenches)  # (rows, beams, 2)
+        for i in np.flatnonzero(parts.max(axis=(0, 2), initial=0.0) > TIPPING):
+            worst, about = np.unravel_index(int(parts[:, i].argmax()), parts[:, i].shape)
+            when = f" at t = {seen.t[worst]:.6g} s"
+            yield tipped(deep.names[i], parts[worst, i, about], deep.critical[i, about], when)
         loads = beams.loads(wrenches)
         for i in np.flatnonzero(np.abs(loads).max(axis=0) > LOADED * beams.critical):
             row = int(np.argmax(np.abs(loads[:, i])))

@@ -11,6 +11,14 @@ from end 1 to displacements, which are the exact static ones; consistent mass an
 them.  Shear deformation is in S, so that nothing locks, and slender elements are those without it.  The integrals
 are taken at the points of a Gauss collocation method, with whose coefficients both ends agree to rounding.
 
+The geometric stiffness is the work of the section forces n = (N, Vy, Vz) and m = (Mx, My, Mz) in the strains of second
+order of a beam that turns by the rotation vectors theta (Reissner, Simo),
+
+    int n . (theta x (theta x e1) / 2 - theta x u') - m . (theta x theta') / 2 dx
+
+of which the part of N is taken as N (v'^2 + w'^2) / 2 (Engesser); both agree where shear does not deform the beam.  With
+the rotation vectors of the nodes as freedoms, the elements at a node fit together at any angle.
+
 Freedoms of an element are displacement and rotation of end 1, then of end 2, in the axes of the element: x along it.
 Section forces are N, Vy, Vz, Mx, My, Mz; strains eps, gamma_y = v' - theta_z, gamma_z = w' + theta_y, and the
 derivatives of the three rotations.
@@ -62,7 +70,7 @@ class ElementMatrices:
 
     mass: Array  # (n, 12, 12)
     stiffness: Array  # (n, 12, 12)
-    geometric: Array  # (n, 12, 12) per unit of axial force
+    geometric: Array  # (n, 6, 12, 12) per unit of each of the section forces at end 2
     end_forces: Array  # (n, 6, 12): the section forces at end 2
 
 
@@ -107,8 +115,38 @@ def element_matrices(length: Array, S: Array, mu: Array) -> ElementMatrices:
     motion[:, :, :3, :3] += np.eye(3)
 
     root = np.sqrt(weight[..., None] * mu)[..., None] * motion
-    sway = np.sqrt(weight)[..., None, None] * slopes[:, :, 1:]
-    return ElementMatrices(_gram(root), 0.5 * (stiffness + np.swapaxes(stiffness, 1, 2)), _gram(sway), end_forces)  # fmt: skip
+    geometric = _geometric(weight, length[:, None] - x, slopes, motion[:, :, 3:], strains[:, :, 3:])
+    return ElementMatrices(_gram(root), 0.5 * (stiffness + np.swapaxes(stiffness, 1, 2)), geometric, end_forces)  # fmt: skip
+
+
+def _geometric(weight: Array, remaining: Array, slopes: Array, turns: Array, bends: Array) -> Array:
+    """(n, 6, 12, 12) from u', theta and theta' (n, p, 3, 12) at Gauss points with these weights and distances from end 2."""
+
+    def product(a: Array, b: Array, by: Array = weight) -> Array:
+        """The matrix of the quadratic form int a b dx, twice its symmetric part."""
+        half = np.swapaxes(by[..., None] * a, 1, 2) @ b
+        return half + np.swapaxes(half, 1, 2)
+
+    (du, dv, dw), (tx, ty, tz), (bx, by, bz) = (
+        np.moveaxis(rows, 2, 0) for rows in (slopes, turns, bends)
+    )
+    arm = weight * remaining
+    # int (theta x theta')_y / 2 and _z, of moments that are constant and of those that grow with the distance from end 2
+    about_y, about_z = (
+        [0.5 * (product(a, db, w) - product(b, da, w)) for w in (weight, arm)]
+        for a, da, b, db in ((tz, bz, tx, bx), (tx, bx, ty, by))
+    )
+    return np.stack(
+        [
+            0.5 * (product(dv, dv) + product(dw, dw)),
+            product(tx, dw) - product(tz, du) + 0.5 * product(tx, ty) - about_z[1],
+            product(ty, du) - product(tx, dv) + 0.5 * product(tx, tz) + about_y[1],
+            0.5 * (product(tz, by) - product(ty, bz)),
+            -about_y[0],
+            -about_z[0],
+        ],
+        axis=1,
+    )
 
 
 def _gram(rows: Array) -> Array:
@@ -149,11 +187,10 @@ def released(matrices: ElementMatrices, pins: tuple[bool, bool]) -> ElementMatri
     def turned(matrix: Array) -> Array:
         return np.swapaxes(C, 1, 2) @ matrix @ C
 
+    geometric = np.swapaxes(C, 1, 2)[:, None] @ matrices.geometric @ C[:, None]
     stiffness = turned(K)
     for end, pinned in enumerate(pins):
         if pinned:  # rounding would be stiffness
             rotations = slice(6 * end + 3, 6 * end + 6)
             stiffness[:, rotations] = stiffness[:, :, rotations] = 0.0
-    return ElementMatrices(
-        turned(matrices.mass), stiffness, turned(matrices.geometric), matrices.end_forces @ C
-    )
+    return ElementMatrices(turned(matrices.mass), stiffness, geometric, matrices.end_forces @ C)

@@ -9,12 +9,14 @@ of the tip under unit loads there come from quadrature:
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from limber.bodies import beam_ritz
 from limber.bodies.beam import shapes_of, tip_load
 from limber.bodies.beam_constants import AlongBeam
+from limber.bodies.beam_parts import beam_parts
 from limber.bodies.beam_ritz import gauss_points
 from limber.bodies.beam_shapes import BeamShape
 from limber.bodies.recipe import BeamRecipe
@@ -33,6 +35,8 @@ def beam_comparison(recipe: BeamRecipe) -> Comparison:
         (s for kind, n in counts.items() for s in _modes(recipe, along, kind, n)),
         key=lambda s: s.omega,
     )
+    if recipe.factors:
+        own = _varied(recipe, along, own)
     own = sorted(own, key=lambda s: s.omega)
     omega = np.array([s.omega for s in exact])
     x, share = gauss_points(recipe.length, max(counts.values()) + MORE)
@@ -50,6 +54,50 @@ def beam_comparison(recipe: BeamRecipe) -> Comparison:
         movable=None,
         remedy="more modes, or load=... of the beam, make it smaller",
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """A shape of a beam that was changed, normalized with the masses that it has now."""
+
+    shape: BeamShape
+    omega: float
+    size: float
+
+    @property
+    def kind(self) -> str:
+        return self.shape.kind
+
+    def value(self, x: Array) -> Array:
+        return self.size * self.shape.value(x)
+
+    def slope(self, x: Array) -> Array:
+        return self.size * self.shape.slope(x)
+
+    def turn(self, x: Array) -> Array:
+        return self.size * self.shape.turn(x)
+
+    def strain(self, x: Array) -> Array:
+        return self.size * self.shape.strain(x)
+
+    def shear_force(self, x: Array) -> Array:
+        return self.size * self.shape.shear_force(x)
+
+
+def _varied(recipe: BeamRecipe, along: AlongBeam, own: list[BeamShape]) -> list[BeamShape]:
+    """The modes of a beam whose numbers were changed while its shapes were kept, each by itself."""
+    factors = dict(recipe.factors)
+    parts = beam_parts(replace(recipe, factors=()))
+    K = factors.get("stiffness", 1.0) * np.sum(
+        [factors.get(name, 1.0) * part.stiffness.diagonal() for name, part in parts.items()], axis=0
+    )
+    x, share = gauss_points(recipe.length, max(n for _, n in recipe.modes) + MORE)
+    inner = _product(recipe, along, x, share)
+    masses = [inner(shape, shape) for shape in own]
+    return [
+        _Scaled(shape, float(np.sqrt(k / mass)), mass**-0.5)
+        for shape, k, mass in zip(own, K, masses)
+    ]
 
 
 def _modes(recipe: BeamRecipe, along: AlongBeam, kind: str, count: int) -> list[BeamShape]:

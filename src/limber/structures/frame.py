@@ -189,7 +189,7 @@ class Frame(Structure):
 def frame(
     nodes: Mapping[str, ArrayLike] | ArrayLike,
     elements: Sequence[Any] | np.ndarray,
-    sections: Section | Mapping[str, Any] | Sequence[Any],
+    sections: Section | Mapping[str, Any] | Sequence[Any] | None = None,
     *,
     up: ArrayLike | str = "z",
     divide: int = 1,
@@ -203,8 +203,8 @@ def frame(
     ----------
     nodes : names and positions of the nodes, m, or an (n, 3) array of them, named "0", "1", ...
     elements : the beams, each a pair of nodes (a, b), (a, b, section) or a `Member`, which has more options.
-    sections : a `Section` for all, a dict of names to sections, or a list of one per element.  A pair of sections is
-        a taper.
+    sections : a `Section` for all, a dict of names to sections, or a list of one per element, in which a pair of sections
+        is a taper.  It may be left out where every element has its own.
     up : the direction to which the z axes of the sections point, as nearly as the members allow.  Members that are
         parallel to it have their y axes along the frame's y axis, or along x if that is their direction.
     divide : the number of elements into which each member is divided.  Those between a and b have the nodes "a-b.1",

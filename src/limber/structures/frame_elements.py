@@ -48,9 +48,7 @@ class FrameElements:
     end_forces: (
         Array  # (n, 6, 12) section forces at the second end, of displacements in the element's axes
     )
-    unit_geometric: (
-        Array  # (n, 12, 12) geometric stiffness of a unit axial force, in the element's axes
-    )
+    unit_geometric: Array  # (n, 6, 12, 12) geometric stiffness of unit section forces at the second end, in the element's axes
     size: int  # nodes of the frame
 
     def to_local(self) -> Array:
@@ -91,22 +89,50 @@ class FrameElements:
         return local.reshape(len(self.nodes), 12, -1)
 
     def geometric(self, u: Array) -> sp.csr_array:
-        """The geometric stiffness of the axial forces at the displacements u of the frame, linear in u."""
-        axial = (self.end_forces[:, :1] @ self.displacements(np.asarray(u, dtype=float)))[:, 0, 0]
-        return self.assembled(axial[:, None, None] * self.unit_geometric)
+        """The geometric stiffness of the section forces at the displacements u of the frame, linear in u."""
+        forces = self.end_forces @ self.displacements(np.asarray(u, dtype=float))  # (n, 6, 1)
+        matrix = self.assembled(np.einsum("nk,nkij->nij", forces[..., 0], self.unit_geometric))
+        nodes, blocks = self._lever_stiffness(forces)
+        if nodes.size:
+            turns = 6 * nodes[:, None] + np.arange(3, 6)
+            rows, columns = np.broadcast_arrays(turns[:, :, None], turns[:, None])
+            entries = (blocks.ravel(), (rows.ravel(), columns.ravel()))
+            matrix = (matrix + sp.coo_array(entries, shape=matrix.shape)).tocsr()
+        return matrix
 
     def modal_stiffness(self, u: Array, shapes: Array) -> Array:
         """(k, m, m): shapes^T K_g shapes for each column of displacements u (6 nodes, k), of shapes (6 nodes, m)."""
-        axial = (self.end_forces[:, :1] @ self.displacements(u))[:, 0]  # (n, k)
-        moved = self.displacements(shapes)
+        forces = self.end_forces @ self.displacements(u)  # (n, 6, k)
+        moved = self.displacements(shapes)[:, None]
         m = shapes.shape[1]
         total = np.zeros((u.shape[1], m * m))
-        size = max(1, BLOCK // max(1, m * m))
-        for start in range(0, len(axial), size):
+        size = max(1, BLOCK // max(1, 6 * m * m))
+        for start in range(0, len(forces), size):
             part = slice(start, start + size)
-            unit = np.swapaxes(moved[part], 1, 2) @ self.unit_geometric[part] @ moved[part]
-            total += axial[part].T @ unit.reshape(-1, m * m)
+            unit = np.swapaxes(moved[part], 2, 3) @ self.unit_geometric[part] @ moved[part]
+            total += forces[part].reshape(-1, u.shape[1]).T @ unit.reshape(-1, m * m)
+        nodes, blocks = self._lever_stiffness(forces)
+        if nodes.size:
+            turns = shapes.reshape(self.size, 6, m)[nodes, 3:]
+            total += np.einsum("ejr,ejik,eis->krs", turns, blocks, turns, optimize=True).reshape(
+                -1, m * m
+            )
         return total.reshape(-1, m, m)
+
+    def _lever_stiffness(self, forces: Array) -> tuple[np.ndarray, Array]:
+        """Nodes (e,), and stiffness (e, 3, 3, k) against their rotations, by section forces (n, 6, k) at rigid offsets.
+
+        An end at r from its node moves by theta x (theta x r) / 2 more than theta x r as the node turns by theta.
+        """
+        at, end = np.nonzero(self.offset.any(axis=2))
+        r = self.offset[at, end]
+        f = np.where(end, 1.0, -1.0)[:, None, None] * (self.axes[at] @ forces[at, :3])
+        outer = np.einsum("ei,ejk->eijk", r, f)
+        along = np.einsum("ei,eik->ek", r, f)
+        blocks = (
+            0.5 * (outer + np.swapaxes(outer, 1, 2)) - np.eye(3)[:, :, None] * along[:, None, None]
+        )
+        return self.nodes[at, end], blocks
 
     def forces(self, u: Array) -> SectionForces:
         """Forces and strains at both ends of every element, for u (6 nodes,) or (6 nodes, k)."""
@@ -149,7 +175,8 @@ def make_elements(
     stress = np.array([[x.stress_constants for x in row[points:]] for row in stations])
 
     n = len(nodes)
-    mass, stiffness, geometric = np.empty((3, n, 12, 12))
+    mass, stiffness = np.empty((2, n, 12, 12))
+    geometric = np.empty((n, 6, 12, 12))
     end_forces = np.empty((n, 6, 12))
     for pattern in np.unique(pins, axis=0):
         chosen = np.flatnonzero((pins == pattern).all(axis=1))

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: A patch is as good as on a line if its inertia about some axis is less than this part of that about others.
 FLAT = 1e-6
+#: A motion of which less than this part is new follows from others.
+IMPLIED = 1e-9
 
 
 class NodeRows:
@@ -98,6 +100,23 @@ class NodeRows:
         K, f = s.K, s.freedoms
         columns = K.indices[K.indptr[f * node] : K.indptr[f * node + 3]]
         return np.unique(np.append(columns // f, node))
+
+
+def independent_rows(rows: Array) -> list[int]:
+    """The rows (k, N) that do not depend on those before them; rows of zeros are among them."""
+    kept, basis = [], np.zeros((0, rows.shape[1]))
+    for i, row in enumerate(rows):
+        size = np.linalg.norm(row)
+        rest = row / size if size > 0.0 else row
+        for _ in range(2):
+            rest = rest - (basis @ rest) @ basis
+        new = np.linalg.norm(rest)
+        if size > 0.0 and new <= IMPLIED:
+            continue
+        kept.append(i)
+        if size > 0.0:
+            basis = np.vstack([basis, rest / new])
+    return kept
 
 
 def _rigid_fit(position: Array, at: Array, freedoms: int) -> Array | None:

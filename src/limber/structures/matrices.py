@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from limber.checks import Array, listed, numbers
-from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError, ModelWarning, warn
 from limber.structures.rigid import rigid_motions
 
 #: How much of its largest entry a matrix may differ from its transpose.
@@ -23,6 +23,10 @@ SYMMETRY = 1e-9
 DEFINITE = 1e-6
 #: How much of |K| |u| the forces K u of a rigid-body motion u may be.
 RIGID = 1e-5
+#: Stiffness below this part of another one of the same node is a rounding error.
+NOTHING = 1e-14
+#: Frequencies that rounding errors of K may move by more than this part are told of.
+ROUNDED = 5e-4
 #: How much of it the mass of a structure may differ between directions.
 ISOTROPY = 1e-6
 #: Wave speeds, m/s, beyond which units must be mixed; that of sound in diamond is 1.8e4, in soft rubber 30.
@@ -109,7 +113,7 @@ def check_connected(M: sp.csr_array, K: sp.csr_array, names: Sequence[str]) -> N
     """Refuse nodes and freedoms that nothing holds, and structures in several parts."""
     n = len(names)
     per_node = K.shape[0] // n
-    stiff = K.diagonal() > 0.0
+    stiff = _stiff(K.diagonal().reshape(n, per_node))
     alone = np.flatnonzero(~stiff.reshape(n, per_node)[:, :3].any(axis=1))
     if alone.size:
         raise ModelError(
@@ -134,6 +138,12 @@ def check_connected(M: sp.csr_array, K: sp.csr_array, names: Sequence[str]) -> N
             f"the structure falls into {parts} parts that K does not connect; the smallest is {_nodes(rest, names, '')}. "
             "Connect them, or make a structure of each and join the bodies in an assembly."
         )
+
+
+def _stiff(diagonal: Array) -> np.ndarray:
+    """(freedoms * n,): which freedoms have stiffness (n, freedoms), and not rounding errors of others of their node."""
+    least = np.repeat(diagonal.reshape(len(diagonal), -1, 3).max(axis=2), 3, axis=1)
+    return (diagonal > NOTHING * least).ravel()
 
 
 def _nodes(which: np.ndarray, names: Sequence[str], verb: str | None = None) -> str:
@@ -225,4 +235,22 @@ def check_mass(M: sp.csr_array, position: Array) -> None:
             f"the mass of the structure depends on the direction: {x:.6g} kg along x, {y:.6g} along y and {z:.6g} along z. The "
             "freedoms of a node are x, y, z (and the rotations about x, y, z), all in the axes of position; M has them "
             "in another order or in other axes, or lacks entries."
+        )
+
+
+def warn_of_rounding(K: sp.csr_array, omega: Array, shapes: Array) -> None:
+    """Warn of frequencies (k,) of shapes (N, k), orthonormal in M, that the rounding errors of the entries of K may move.
+
+    They change omega^2 = phi^T K phi by up to eps |phi|^T |K| |phi|.
+    """
+    size = np.abs(shapes)
+    error = 0.5 * np.finfo(float).eps * np.einsum("ni,ni->i", size, abs(K) @ size)
+    parts = error / np.where(omega > 0.0, omega**2, np.inf)
+    if parts.max(initial=0.0) > ROUNDED:
+        i = int(parts.argmax())
+        warn(
+            f"K loses digits: rounding of its entries alone may move the frequency of {omega[i] / (2.0 * np.pi):.4g} Hz by up to "
+            f"{100.0 * parts[i]:.2g} %. Some of its elements are far shorter, or far stiffer, than the structure. Merge nodes "
+            "that are close together, take larger elements, or make stiff parts rigid.",
+            ModelWarning,
         )

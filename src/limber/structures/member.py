@@ -59,7 +59,7 @@ def members_of(elements: Any, sections: Any, divide: int, pins: str) -> list[Mem
         chosen = each[i] if member.section is None else member.section
         if chosen is None:
             raise ArgumentValueError(
-                f"{name} has no section, and sections names several: give ({shown(member.a)}, {shown(member.b)}, name) or "
+                f"{name} has no section, and sections {'is not given' if sections is None else 'names several'}: give ({shown(member.a)}, {shown(member.b)}, name) or "
                 "a Member with its section."
             )
         found.append(
@@ -105,7 +105,7 @@ def _from_sequence(name: str, item: Any) -> Member:
 
 def _each_section(sections: Any, count: int) -> Sequence[Any]:
     """The section of each member that has none of its own; None where there is no choice."""
-    if isinstance(sections, Section):
+    if sections is None or isinstance(sections, Section):
         return [sections] * count
     if isinstance(sections, Mapping):
         only = next(iter(sections.values())) if len(sections) == 1 else None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.checks import Array, array, integer, number, shown, suggestion
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.checks import Array, array, integer, listed, number, shown, suggestion
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 from limber.frozen import Frozen
 
 if TYPE_CHECKING:
@@ -87,6 +87,20 @@ def checked_groups(groups: Any, n: int) -> dict[str, tuple[int, ...]]:
             )
         found[name] = tuple(dict.fromkeys(i for i in numbers if i is not None))
     return found
+
+
+def warn_of_shadowed(groups: Mapping[str, tuple[int, ...]], names: Sequence[str]) -> None:
+    """Warn of groups that have the name of a node and other nodes than that one."""
+    numbers = {name: i for i, name in enumerate(names)} if groups else {}
+    shadowed = [
+        name for name, nodes in groups.items() if name in numbers and nodes != (numbers[name],)
+    ]
+    if shadowed:
+        warn(
+            f"the group {listed(shadowed)} has the name of a node: where a node or a group is asked for, that name is the node. "
+            "group(name) gives the numbers of the nodes of the group.",
+            ModelWarning,
+        )
 
 
 class Places:

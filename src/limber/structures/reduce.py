@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.structures.choice import Choice, chosen_modes, mode_choice
 from limber.structures.eigen import BLOCK, LowestModes
 from limber.structures.inertia import modal_integrals
-from limber.structures.interface import NodeRows
+from limber.structures.interface import NodeRows, independent_rows
 from limber.structures.loads import loaded_mass
+from limber.structures.matrices import warn_of_rounding
 from limber.structures.mode_set import LOADS, ModeSet, attachment_shapes, constraint_shapes
 from limber.structures.progress import Progress
 from limber.structures.reduced import ReducedStructure
@@ -140,7 +142,7 @@ class Reduction:
             return np.zeros(0), np.zeros((self.M.shape[0], 0)), np.zeros(0)
         flexibility: Callable[[Array], Array] = support.elastic
         if self.method == "craig-bampton":
-            rows = self.rows.stacked(self.interface)
+            rows, _ = self.interface_rows
             self._refuse_without_interior(rows)
             flexibility = support.constrained(rows)
         elif choice.part is not None and support.rigid.shape[1]:
@@ -150,6 +152,18 @@ class Reduction:
             )
         modes = self.lowest_modes(flexibility)
         return chosen_modes(choice, modes, self.effective_mass, self.progress.of("computing modes"))
+
+    @cached_property
+    def interface_rows(self) -> tuple[sp.csr_array, list[str]]:
+        """The motions of the interface nodes (r, N), and what forces along them are; without those that others imply.
+
+        Nodes of solids and trusses share the neighbours by which they turn, so that their motions may depend on each other.
+        """
+        rows = self.rows.stacked(self.interface)
+        labels = [f"{x} at node {self.places.name(j)!r}" for j in self.interface for x in LOADS]
+        free = np.flatnonzero(self.structure.active.ravel() & ~self.held())
+        kept = independent_rows(rows[:, free].toarray())
+        return rows[kept], [labels[i] for i in kept]
 
     def _refuse_without_interior(self, rows: sp.csr_array) -> None:
         """Refuse modes of a structure none of whose freedoms is left if its interface nodes are held too."""
@@ -248,6 +262,7 @@ def reduce(
         support = work.support()
         _, normal, _ = work.normal_modes(support, choice)
         omega, phi = _coordinates(work, support, normal, own)
+        warn_of_rounding(structure.K, omega, phi)
         integrals = modal_integrals(structure.M, position, phi)
         translation, rotation = work.shapes_of(kept, phi)
         second = unit = loaded = None
@@ -293,17 +308,10 @@ def _coordinates(
     modes = ModeSet(work.structure, support)
     modes.add(normal, [f"mode {i + 1}" for i in range(normal.shape[1])])
     if work.method == "static-correction":
-        static = attachment_shapes(support, work.rows.stacked(work.interface))
-        modes.add(
-            static,
-            [
-                f"the shape of a {x} at node {work.places.name(j)!r}"
-                for j in work.interface
-                for x in LOADS
-            ],
-        )
+        rows, labels = work.interface_rows
+        modes.add(attachment_shapes(support, rows), [f"the shape of a {x}" for x in labels])
     elif work.method == "craig-bampton":
-        static = constraint_shapes(support, work.rows.stacked(work.interface))
+        static = constraint_shapes(support, work.interface_rows[0])
         modes.add(static, [f"interface shape {i + 1}" for i in range(static.shape[1])])
     modes.add(own, [f"shapes[..., {i}]" for i in range(own.shape[1])])
     if not modes.labels:

@@ -18,7 +18,7 @@ from limber.structures import matrices
 from limber.structures.buckling import Buckling, structure_buckling
 from limber.structures.modes import StructureModes, structure_modes
 from limber.structures.outline import OutlineRows, node_outline
-from limber.structures.places import Located, Places, checked_groups
+from limber.structures.places import Located, Places, checked_groups, warn_of_shadowed
 from limber.structures.reduce import reduce
 from limber.structures.stiffening import geometric_stiffness
 
@@ -86,6 +86,7 @@ class Structure(Located):
         self.edges = _node_numbers("edges", edges, 2, n)
         self.triangles = _node_numbers("triangles", triangles, 3, n)
         self.groups = checked_groups(groups, n)
+        warn_of_shadowed(self.groups, self.names)
         if geometric is not None and not callable(geometric):
             raise ArgumentTypeError(
                 f"geometric must be a function of the displacements, got {shown(geometric)}."
@@ -200,8 +201,9 @@ class Structure(Located):
         progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
 
         The shapes are orthonormal in the mass matrix, so that the stiffness of the body is diag(omega^2), and contain
-        no rigid-body motion.  A shape that depends on others is refused by name.  Mass properties come from the full
-        mass matrix; the axes of the body are those of the structure.
+        no rigid-body motion.  A shape that depends on others is refused by name; motions of interface nodes that follow
+        from those of others, as of nodes of solids that turn with the same neighbours, are left out.  Mass properties come
+        from the full mass matrix; the axes of the body are those of the structure.
         """
         return reduce(
             self,
@@ -288,8 +290,9 @@ class Structure(Located):
         progress : whether to show a progress bar; by default in a terminal, if it takes more than a second.
 
         All loads act together and are multiplied by the same factor.  The structure is taken to deform linearly until it
-        buckles.  The structure must bring elements, or the function `geometric`.  In frames only axial forces count, in
-        plates stresses in their plane, in solids all stresses.  Members of frames that are single elements do not bend
+        buckles.  The structure must bring elements, or the function `geometric`.  In frames all section forces count, in
+        plates stresses in their plane, in solids all stresses.  Moments at
+        nodes are semitangential.  The warping of sections is not known.  Members of frames that are single elements do not bend
         between their nodes: a note of the result, and a warning if it may matter, says so.
         """
         return structure_buckling(

@@ -21,10 +21,10 @@ from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.bodies.shapes import Shapes
 from limber.checks import Array
-from limber.drawing.closures import drawn_ends, ever_closed
+from limber.drawing.closures import DrawnEnds, closure_nodes, ever_drawn
 from limber.drawing.colours import colour
 from limber.drawing.geometry import carried, joint_axis, joint_motion, result_geometry
-from limber.drawing.skeleton import Skeleton, closure_nodes, skeletons
+from limber.drawing.skeleton import Skeleton, skeletons
 from limber.simulation.result import Result
 
 #: At most so many frames, and so many bytes of motion before encoding; results beyond are thinned.
@@ -37,10 +37,11 @@ NEGLIGIBLE = 1e-7
 
 def scene(result: Result, trail: tuple[str, int], scale: float = 1.0) -> dict[str, Any]:
     """Everything the animation shows, as JSON can hold it."""
-    s, active = ever_closed(result)
+    s = result.system
+    ends, active = ever_drawn(result)
     rows = frames(len(result), 4 * sum(7 + b.modes for b in s.bodies.values()))
     q, t = result.q[rows], result.t[rows]
-    drawn = skeletons(s, TRIANGLES)
+    drawn = skeletons(s, TRIANGLES, ends)
     motion = np.concatenate([_motion(s, item, q) for item in s.attachments.values()], axis=1)
     low, high = result_geometry(result.rows(rows), scale).bounds()
     names = list(s.layout)
@@ -50,8 +51,8 @@ def scene(result: Result, trail: tuple[str, int], scale: float = 1.0) -> dict[st
         "times": encoded(t - t[0]),
         "start": float(t[0]),
         "motion": encoded(motion),
-        "bodies": [_body(s, item, drawn[item.name], names) for item in s.attachments.values()],
-        "closures": _closures(s, active, result, names),
+        "bodies": [_body(s, item, drawn[item.name], ends) for item in s.attachments.values()],
+        "closures": _closures(ends, active, result),
         "trail": {"body": names.index(trail[0]), "point": _nearest(s, drawn[trail[0]], trail[1])},
         "events": [{"t": e.t, "name": e.name} for e in result.events if t[0] <= e.t <= t[-1]],
         "low": low.tolist(),
@@ -59,18 +60,20 @@ def scene(result: Result, trail: tuple[str, int], scale: float = 1.0) -> dict[st
     }
 
 
-def _closures(s: System, active: Any, result: Result, names: list[str]) -> list[dict[str, Any]]:
+def _closures(
+    ends: DrawnEnds, active: dict[str, np.ndarray], result: Result
+) -> list[dict[str, Any]]:
     """The ends of closures, and the times after the start between which each is active; null is the end of the run."""
-    order, start = list(s.closures), float(result.t[0])
+    names, start = list(result.system.layout), float(result.t[0])
     changes = [change.t - start for change in result.changes]
     spans = list(zip([0.0, *changes], [*changes, None]))
     return [
         {
             "name": name,
-            "ends": [_end(end, names) for end in ends],
-            "active": [span for span, on in zip(spans, active[:, order.index(name)]) if on],
+            "ends": [_end(end, names) for end in both],
+            "active": [span for span, on in zip(spans, active[name]) if on],
         }
-        for name, ends in drawn_ends(s).items()
+        for name, both in ends.items()
     ]
 
 
@@ -106,9 +109,11 @@ def _motion(s: System, item: Attachment, q: Array) -> Array:
     return np.hstack([turn, shift, q[:, s.layout[item.name].q_modes]])
 
 
-def _body(s: System, item: Attachment, drawn: Skeleton, names: list[str]) -> dict[str, Any]:
+def _body(s: System, item: Attachment, drawn: Skeleton, closures: DrawnEnds) -> dict[str, Any]:
+    names = list(s.layout)
     axis = joint_axis(item.joint)
-    products = products_of(s, item.name, drawn)
+    nodes = _joint_nodes(s, item.name, closures)
+    products = products_of(s, item.name, drawn, nodes)
     return {
         "name": item.name,
         "colour": colour(names.index(item.name)),
@@ -119,7 +124,7 @@ def _body(s: System, item: Attachment, drawn: Skeleton, names: list[str]) -> dic
         "offset": item.offset.tolist(),
         "rotation": item.rotation.ravel().tolist(),
         "inboard": item.inboard,
-        "nodes": _nodes(s, item.name, products),
+        "nodes": _nodes(s, item.name, products, nodes),
         "joint": "fixed" if item.joint.dofs == 0 else "sphere" if axis is None else "axis",
         "axis": None if axis is None else axis.tolist(),
         "carried": item.to != "world" and carried(item.joint),
@@ -140,7 +145,7 @@ def _body(s: System, item: Attachment, drawn: Skeleton, names: list[str]) -> dic
     }
 
 
-def _nodes(s: System, body: str, products: Array) -> dict[int, dict[str, Any]]:
+def _nodes(s: System, body: str, products: Array, numbers: list[int]) -> dict[int, dict[str, Any]]:
     """The nodes of a body that joints and closures sit on, as the page bends them: position, and the shapes row by row."""
     nodes = s.bodies[body].node_set.shapes
     columns = with_products(nodes, products)
@@ -150,21 +155,21 @@ def _nodes(s: System, body: str, products: Array) -> dict[int, dict[str, Any]]:
             "translation": columns[j].ravel().tolist(),
             "rotation": nodes.rotation[j].ravel().tolist(),
         }
-        for j in _joint_nodes(s, body)
+        for j in numbers
     }
 
 
-def _joint_nodes(s: System, body: str) -> list[int]:
+def _joint_nodes(s: System, body: str, closures: DrawnEnds) -> list[int]:
     """The numbers of the nodes of a body that its own joint, those of its children or closures sit on."""
     found = {item.at for item in s.attachments.values() if item.to == body}
-    found |= {s.attachments[body].inboard, *closure_nodes(s, body)}
+    found |= {s.attachments[body].inboard, *closure_nodes(closures, body)}
     return sorted(j for j in found if j is not None)
 
 
-def products_of(s: System, body: str, drawn: Skeleton) -> Array:
+def products_of(s: System, body: str, drawn: Skeleton, nodes: list[int]) -> Array:
     """(k, m, m): symmetric, orthonormal; the second-order shapes of what is drawn and of nodes with joints are sums of
     them, to the precision of the page."""
-    joints = s.bodies[body].node_set.shapes[_joint_nodes(s, body)]
+    joints = s.bodies[body].node_set.shapes[nodes]
     parts = [x.second for x in (drawn.shapes, joints) if x.second is not None]
     m = drawn.shapes.modes
     if not parts:

@@ -33,15 +33,18 @@ class Drive:
     def advance(self, t: float) -> None:
         """Bring what changes between samples up to a time."""
 
-    def command(self, t: float, command: Array) -> Array:
+    def command(self, t: float, command: list[float]) -> list[float]:
         """Take a new command, from now on; returns the command as far as it can be followed."""
         raise NotImplementedError
 
     def add_torques(self, tau: Array) -> None:
         """Add the torques that are held until the next sample."""
 
+    def begin_laws(self, laws: Array) -> None:
+        """Write what stays the same in the closed forms, a row for each of `speeds`."""
+
     def write_laws(self, laws: Array) -> None:
-        """Write the closed forms from now on, a row for each of `speeds`; their times count from now."""
+        """Write the closed forms from now on; their times count from now."""
 
 
 class Actuator(Frozen):

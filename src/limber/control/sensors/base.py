@@ -120,8 +120,8 @@ class Sensor(Frozen):
             )
         self.range = limit
         self.seed = checked_seed(f"seed of sensor {name!r}", seed)
-        self.outages = _intervals(f"outages of sensor {name!r}", outages)
-        self.failures = _intervals(f"failures of sensor {name!r}", failures)
+        self.outages = intervals(f"outages of sensor {name!r}", outages)
+        self.failures = intervals(f"failures of sensor {name!r}", failures)
 
     noise_density: Array
     noise: Array
@@ -172,6 +172,7 @@ class Measurement:
         self._noisy, self._walks = bool(self._sigma.any()), bool(self._walk.any())
         self._erring = self._noisy or self._walks or bool(self._bias.any())
         self._cut, self._rounded = bool(np.isfinite(self._limit).any()), bool(self._step.any())
+        self._all_rounded = bool(self._step.all())
         self._safe_step = np.where(self._step > 0.0, self._step, 1.0)
         seed = sensor.seed if sensor.seed is not None else seed
         if sensor.random and seed is None:
@@ -197,11 +198,10 @@ class Measurement:
                 error = error + self._sigma * self._noise.at(number)
             value = sensor.disturbed(value, error)
         if self._cut:
-            value = np.clip(value, -self._limit, self._limit)
+            value = np.minimum(np.maximum(value, -self._limit), self._limit)
         if self._rounded:
-            value = np.where(
-                self._step > 0.0, self._safe_step * np.rint(value / self._safe_step), value
-            )
+            rounded = self._safe_step * np.rint(value / self._safe_step)
+            value = rounded if self._all_rounded else np.where(self._step > 0.0, rounded, value)
         if sensor.failures and any(first <= t < last for first, last in sensor.failures):
             value = np.full_like(value, math.nan)
         return value
@@ -223,7 +223,8 @@ def _not_negative(name: str, given: ArrayLike) -> Array:
     return values
 
 
-def _intervals(name: str, given: Any) -> tuple[tuple[float, float], ...]:
+def intervals(name: str, given: Any) -> tuple[tuple[float, float], ...]:
+    """Times (from, until), checked."""
     if not len(given):
         return ()
     rows = array(name, given, ("n", 2), "Each interval is (from, until), in s.")

@@ -1,0 +1,155 @@
+"""Control-moment gyros: a rotor at constant speed in a gimbal that is turned."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly import Assembly
+from limber.assembly.system import System
+from limber.bodies import RigidBody
+from limber.checks import Array, number
+from limber.checks import axis as unit_axis
+from limber.control.actuators.base import Actuator, Drive
+from limber.control.joints import joint_places
+from limber.errors import ArgumentValueError
+from limber.integrators.context import L_DROP, L_HELD, L_LIMIT, L_STALL
+from limber.joints import Revolute
+
+
+class MomentGyro(Actuator):
+    """A control-moment gyro; the command is the rate of its gimbal, rad/s, which its drive holds.
+
+    `attach(assembly, to=...)` adds two bodies: the gimbal, named "<name> gimbal", and the rotor in it, named "<name>".  The
+    rotor must turn from the start: `spun_up(system, v0)` gives the speeds.
+
+    The drives of gimbal and rotor hold their speeds by torque = gain (wanted - speed), cut to the largest torque.
+
+    Parameters
+    ----------
+    name : of the gyro and of its rotor.
+    gimbal_axis, spin_axis : of the gimbal on the body that it sits on, and of the rotor at the gimbal angle zero;
+        perpendicular.
+    momentum : of the rotor, N m s.
+    speed : of the rotor, rad/s.
+    mass : of the rotor, kg.
+    gimbal_inertia, gimbal_mass : of the gimbal about its axis, kg m^2, and kg.
+    gimbal_rate : the largest rate of the gimbal, rad/s.
+    gimbal_torque, rotor_torque : the largest torques of the drives, N m.
+    bandwidth : of the drives, rad/s: their gain is bandwidth times inertia.  A load torque, such as momentum times the rate of
+        the body, makes the rate of the gimbal fall short by load / gain.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        gimbal_axis: ArrayLike | str,
+        spin_axis: ArrayLike | str,
+        *,
+        momentum: float,
+        speed: float,
+        mass: float,
+        gimbal_inertia: float,
+        gimbal_mass: float,
+        gimbal_rate: float = math.inf,
+        gimbal_torque: float = math.inf,
+        rotor_torque: float = math.inf,
+        bandwidth: float = 1000.0,
+    ):
+        self.name = name
+        who = f"of gyro {name!r}"
+        self.gimbal_axis = unit_axis(f"gimbal_axis {who}", gimbal_axis)
+        self.spin_axis = unit_axis(f"spin_axis {who}", spin_axis)
+        if abs(self.gimbal_axis @ self.spin_axis) > 1e-9:
+            raise ArgumentValueError(f"gimbal_axis and spin_axis {who} must be perpendicular.")
+        self.momentum = number(f"momentum {who}", momentum, above=0.0)
+        self.speed = number(f"speed {who}", speed, above=0.0)
+        self.mass = number(f"mass {who}", mass, above=0.0)
+        self.gimbal_inertia = number(f"gimbal_inertia {who}", gimbal_inertia, above=0.0)
+        self.gimbal_mass = number(f"gimbal_mass {who}", gimbal_mass, above=0.0)
+        for what, given in (
+            ("gimbal_rate", gimbal_rate),
+            ("gimbal_torque", gimbal_torque),
+            ("rotor_torque", rotor_torque),
+        ):
+            setattr(
+                self,
+                what,
+                given if given == math.inf else number(f"{what} {who}", given, above=0.0),
+            )
+        self.bandwidth = number(f"bandwidth {who}", bandwidth, above=0.0)
+        self._freeze()
+
+    gimbal_rate: float
+    gimbal_torque: float
+    rotor_torque: float
+
+    @property
+    def rotor_inertia(self) -> float:
+        """Of the rotor about its axis, kg m^2."""
+        return self.momentum / self.speed
+
+    def attach(self, assembly: Assembly, to: str, **where: Any) -> Assembly:
+        """Add gimbal and rotor to an assembly, on the body `to`; `where` as in `Assembly.attach`."""
+        gimbal = RigidBody(self.gimbal_mass, inertia=self.gimbal_inertia * np.eye(3))
+        along = np.outer(self.spin_axis, self.spin_axis)
+        rotor = RigidBody(self.mass, inertia=self.rotor_inertia * (0.5 * np.eye(3) + 0.5 * along))
+        assembly.attach(self.gimbal, gimbal, Revolute(self.gimbal_axis), to, **where)
+        return assembly.attach(self.name, rotor, Revolute(self.spin_axis), to=self.gimbal)
+
+    @property
+    def gimbal(self) -> str:
+        """The name of the gimbal's body."""
+        return f"{self.name} gimbal"
+
+    def spun_up(self, system: System, v: ArrayLike | None = None) -> Array:
+        """The speeds v, rest unless given, with the rotor at its speed."""
+        speeds = np.zeros(system.nv) if v is None else np.array(v, dtype=float)
+        speeds[system.layout[self.name].v_joint] = self.speed
+        return speeds
+
+    def drive(self, system: System) -> Drive:
+        """The gyro in a system."""
+        if self.name not in system.layout or self.gimbal not in system.layout:
+            raise ArgumentValueError(
+                f"gyro {self.name!r} is not in {system.name!r}: add it with gyro.attach(assembly, to=...) before build()."
+            )
+        places = joint_places(system, (self.gimbal, self.name), f"gyro {self.name!r}")
+        return GyroDrive(self, (int(places.v[0]), int(places.v[1])))
+
+
+class GyroDrive(Drive):
+    """The drives of gimbal and rotor during one run."""
+
+    unit = "rad/s"
+    stateful = True
+
+    def __init__(self, gyro: MomentGyro, speeds: tuple[int, int]):
+        self._gyro = gyro
+        self.labels, self.limits, self.speeds = (gyro.name,), (gyro.gimbal_rate,), speeds
+        self._rate = 0.0
+
+    def command(self, t: float, command: list[float]) -> list[float]:
+        """Take a new rate of the gimbal."""
+        most = self._gyro.gimbal_rate
+        self._rate = max(-most, min(most, command[0]))
+        return [self._rate]
+
+    def begin_laws(self, laws: Array) -> None:
+        """Both drives hold a speed: the torque is as large as the law lets it be, gain (wanted - speed)."""
+        gyro = self._gyro
+        across = gyro.gimbal_inertia + 0.5 * gyro.rotor_inertia
+        for law, inertia, wanted, most in (
+            (laws[0], across, 0.0, gyro.gimbal_torque),
+            (laws[1], gyro.rotor_inertia, gyro.speed, gyro.rotor_torque),
+        ):
+            gain = gyro.bandwidth * inertia
+            law[L_HELD], law[L_LIMIT] = math.inf, most
+            law[L_STALL], law[L_DROP] = gain * wanted, gain
+
+    def write_laws(self, laws: Array) -> None:
+        """The rate of the gimbal from now on."""
+        laws[0, L_STALL] = laws[0, L_DROP] * self._rate

@@ -1,0 +1,52 @@
+"""Series elastic joints: a motor, a spring, and the body that the spring turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from limber.assembly import Assembly
+from limber.bodies import Body, RigidBody
+from limber.checks import number
+from limber.control.actuators.servo import Servo
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.joints import Joint, Prismatic, Revolute
+
+
+class SeriesElastic(Servo):
+    """A servo that drives its body through a spring.
+
+    `attach(assembly, body, joint, to=...)` adds the output of the gear, a body without mass named "<body> motor" whose joint
+    has the rotor and the friction, and behind it the body itself, on a joint about the same axis that is the spring.  The
+    coordinate of the body's joint is the deflection of the spring; its angle is the sum of both coordinates.
+
+    Parameters
+    ----------
+    body : the name of the body that is driven.
+    stiffness, spring_damping : of the spring, N m/rad and N m s/rad.
+    options : those of `Servo`; it needs rotor_inertia.  The command is the torque at the output of the gear.
+    """
+
+    def __init__(self, body: str, *, stiffness: float, spring_damping: float = 0.0, **options: Any):
+        if not isinstance(body, str):
+            raise ArgumentTypeError(f"body must be the name of a body, got {body!r}.")
+        self.driven = body
+        self.stiffness = number(f"stiffness of {body!r}", stiffness, above=0.0)
+        self.spring_damping = number(f"spring_damping of {body!r}", spring_damping, minimum=0.0)
+        super().__init__(f"{body} motor", options.pop("name", body), **options)
+        if not self.rotor_inertia:
+            raise ArgumentValueError(
+                f"series elastic joint {body!r} needs rotor_inertia: the motor has nothing else to turn before the spring yields."
+            )
+
+    def attach(
+        self, assembly: Assembly, body: Body, joint: Joint, to: str = "world", **where: Any
+    ) -> Assembly:
+        """Add motor, spring and body to an assembly; `joint` tells the axis, `where` is as in `Assembly.attach`."""
+        if not isinstance(joint, (Revolute, Prismatic)):
+            raise ArgumentTypeError(
+                f"joint of series elastic body {self.driven!r} must be Revolute or Prismatic, got {joint!r}."
+            )
+        inboard = where.pop("inboard", None)
+        assembly.attach(self.body, RigidBody(0.0), self.fitted(joint), to, **where)
+        spring = type(joint)(joint.axis, stiffness=self.stiffness, damping=self.spring_damping)
+        return assembly.attach(self.driven, body, spring, to=self.body, inboard=inboard)

@@ -1,0 +1,225 @@
+r"""Servos: a motor with its current loop and its gear on a joint of one speed.
+
+The command is the torque at the joint.  It is cut to the limit, and changes no faster than `torque_rate`.  The current loop
+follows it with a first-order lag, in closed form between samples.  At the joint speed v the torque is then cut to what
+
+    the voltage leaves,     |torque + N^2 k^2 eta / R v| <= N k eta U / R,      N the ratio, k the torque constant, R the
+                                                                                resistance, U the voltage, eta the efficiency,
+    the power allows,       |torque v| <= power
+
+which the integrator does at every evaluation.
+
+The rotor and the friction are physics of the joint, where the equations of motion have them: `fitted(joint)` gives the
+joint with armature = N^2 J, damping and friction, and a servo with a rotor is refused on a joint with another armature.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from limber.assembly.system import System
+from limber.checks import Array, number, shown
+from limber.control.actuators.base import Actuator, Drive
+from limber.control.joints import joint_places, joint_unit
+from limber.control.sensors.base import intervals
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.integrators.context import L_DROP, L_FADING, L_HELD, L_LIMIT, L_POWER, L_RATE, L_STALL
+from limber.joints import Joint
+
+#: The armature of a joint may differ from that of its servo by this part.
+ARMATURE_AGREES = 1e-6
+
+
+class Servo(Actuator):
+    """A motor with current loop and gear on the joint of a body; the head of this file has the equations.
+
+    Parameters
+    ----------
+    body : the body whose joint is driven; the joint has one speed.
+    name : of the servo; by default that of the body.
+    ratio : of the gear, motor turns for a turn of the joint.
+    rotor_inertia : of the motor and the fast side of the gear, kg m^2, on the motor side.
+    friction, damping : at the joint, N m and N m s/rad; of motor and gear together.
+    limit : the largest torque at the joint, N m.
+    torque_rate : the fastest change of the torque, N m/s, from command to command.
+    current_time : time constant of the current loop, s.
+    torque_constant, resistance, voltage : of the motor, N m/A, Ohm, V; all three, or none for a supply without limit.  The
+        constant of the back-EMF in V s/rad is the torque constant.
+    efficiency : of the gear.
+    power : the largest mechanical power at the joint, W.
+    stuck : ((from, until), ...), times in s during which the servo keeps the command that it has.
+    dead : ((from, until), ...), times in s during which the servo gives no torque.
+    """
+
+    def __init__(
+        self,
+        body: str,
+        name: str | None = None,
+        *,
+        ratio: float = 1.0,
+        rotor_inertia: float = 0.0,
+        friction: float = 0.0,
+        damping: float = 0.0,
+        limit: float = math.inf,
+        torque_rate: float = math.inf,
+        current_time: float = 0.0,
+        torque_constant: float | None = None,
+        resistance: float | None = None,
+        voltage: float | None = None,
+        efficiency: float = 1.0,
+        power: float = math.inf,
+        stuck: Sequence[tuple[float, float]] = (),
+        dead: Sequence[tuple[float, float]] = (),
+    ):
+        if not isinstance(body, str):
+            raise ArgumentTypeError(f"body must be the name of a body, got {shown(body)}.")
+        self.body, self.name = body, body if name is None else name
+        who = f"of servo {self.name!r}"
+        self.ratio = number(f"ratio {who}", ratio, above=0.0)
+        self.rotor_inertia = number(f"rotor_inertia {who}", rotor_inertia, minimum=0.0)
+        self.friction = number(f"friction {who}", friction, minimum=0.0)
+        self.damping = number(f"damping {who}", damping, minimum=0.0)
+        self.limit = _limit(f"limit {who}", limit)
+        self.torque_rate = _limit(f"torque_rate {who}", torque_rate)
+        self.power = _limit(f"power {who}", power)
+        self.current_time = number(f"current_time {who}", current_time, minimum=0.0)
+        self.efficiency = number(f"efficiency {who}", efficiency, above=0.0)
+        if self.efficiency > 1.0:
+            raise ArgumentValueError(f"efficiency {who} is at most 1, got {efficiency:g}.")
+        motor = (torque_constant, resistance, voltage)
+        if any(x is None for x in motor) and not all(x is None for x in motor):
+            raise ArgumentTypeError(
+                f"torque_constant, resistance and voltage {who} go together: give all three, or none."
+            )
+        self.stall, self.drop = math.inf, 0.0
+        if torque_constant is not None and resistance is not None and voltage is not None:
+            k = number(f"torque_constant {who}", torque_constant, above=0.0)
+            R = number(f"resistance {who}", resistance, above=0.0)
+            U = number(f"voltage {who}", voltage, above=0.0)
+            self.stall = self.ratio * k * self.efficiency * U / R
+            self.drop = self.ratio**2 * k**2 * self.efficiency / R
+        self.stuck = intervals(f"stuck {who}", stuck)
+        self.dead = intervals(f"dead {who}", dead)
+        self._freeze()
+
+    @property
+    def armature(self) -> float:
+        """The inertia of the rotor as the joint feels it, ratio^2 J, kg m^2."""
+        return self.ratio**2 * self.rotor_inertia
+
+    def fitted(self, joint: Joint) -> Joint:
+        """The joint with the rotor and the friction of this servo; a joint that has an armature already is refused."""
+        physics = joint.physics
+        if joint.dofs != 1:
+            raise ArgumentValueError(
+                f"servo {self.name!r} drives one speed, and {type(joint).__name__} has {joint.dofs}."
+            )
+        if physics.armature.any() and self.rotor_inertia:
+            raise ArgumentValueError(
+                f"the joint of {self.body!r} has the armature {physics.armature[0]:g} kg m^2 already; with that of the servo, "
+                f"{self.armature:g}, the rotor would be counted twice. Leave armature out of the joint, or rotor_inertia out of the "
+                "servo."
+            )
+        options: dict[str, float] = {}
+        if self.rotor_inertia:
+            options["armature"] = self.armature
+        if self.damping:
+            options["damping"] = float(physics.damping[0]) + self.damping
+        if self.friction:
+            options["friction"] = float(physics.friction[0]) + self.friction
+        return joint.with_options(**options) if options else joint  # type: ignore[arg-type]
+
+    def drive(self, system: System) -> ServoDrive:
+        """The servo on a system."""
+        place = joint_places(system, self.body, f"servo {self.name!r}")
+        if len(place) != 1:
+            raise ArgumentValueError(
+                f"servo {self.name!r} drives one speed, and the joint of body {self.body!r} has {len(place)}."
+            )
+        self._refuse_other_physics(system.joints[self.body])
+        unit = joint_unit(system, place.v.tolist(), "N m", "N")
+        return ServoDrive(self, int(place.v[0]), unit)
+
+    def _refuse_other_physics(self, joint: Joint) -> None:
+        """Refuse a joint without this rotor or friction, or with another one."""
+        physics = joint.physics
+        found = float(physics.armature[0])
+        advice = f"Attach body {self.body!r} by servo.fitted(joint), or with lb.control.fit(assembly, servo)"
+        if self.rotor_inertia and abs(found - self.armature) > ARMATURE_AGREES * self.armature:
+            raise ArgumentValueError(
+                f"servo {self.name!r} has a rotor that the joint of {self.body!r} feels as {self.armature:g} kg m^2 (ratio^2 times "
+                f"rotor_inertia), and the joint has armature={found:g}. {advice}; or leave rotor_inertia out of the servo if "
+                "the joint has it already."
+            )
+        for what, mine, its in (
+            ("friction", self.friction, float(physics.friction[0])),
+            ("damping", self.damping, float(physics.damping[0])),
+        ):
+            if its < mine * (1.0 - ARMATURE_AGREES):
+                raise ArgumentValueError(
+                    f"servo {self.name!r} has {what}={mine:g}, and the joint of {self.body!r} has only {what}={its:g}. {advice}."
+                )
+
+
+class ServoDrive(Drive):
+    """A servo during one run."""
+
+    def __init__(self, servo: Servo, speed: int, unit: str):
+        self.servo, self.unit = servo, unit
+        self.labels, self.limits = (servo.name,), (servo.limit,)
+        self.speeds = (speed,)
+        self.stateful = servo.drop > 0.0 or math.isfinite(servo.power)
+        self._rate = 1.0 / servo.current_time if servo.current_time > 0.0 else 0.0
+        self._target = self._torque = 0.0
+        self._time, self._commanded_at = 0.0, -math.inf
+
+    def advance(self, t: float) -> None:
+        """Let the current loop go on."""
+        if self._rate:
+            fading = (self._torque - self._target) * math.exp(-self._rate * (t - self._time))
+            self._torque = self._target + fading
+        else:
+            self._torque = self._target
+        self._time = t
+
+    def command(self, t: float, command: list[float]) -> list[float]:
+        """Take a new torque."""
+        servo, asked = self.servo, command[0]
+        if any(first <= t < last for first, last in servo.stuck):
+            return [self._target]
+        asked = max(-servo.limit, min(servo.limit, asked))
+        if math.isfinite(servo.torque_rate) and math.isfinite(self._commanded_at):
+            most = servo.torque_rate * (t - self._commanded_at)
+            asked = max(self._target - most, min(self._target + most, asked))
+        self._target, self._commanded_at = asked, t
+        if not self._rate:
+            self._torque = asked
+        return [asked]
+
+    def begin_laws(self, laws: Array) -> None:
+        """The limits of the torque."""
+        servo, law = self.servo, laws[0]
+        law[L_RATE], law[L_LIMIT] = self._rate, servo.limit
+        law[L_STALL], law[L_DROP], law[L_POWER] = servo.stall, servo.drop, servo.power
+
+    def write_laws(self, laws: Array) -> None:
+        """The torque from now on."""
+        dead = self.servo.dead
+        alive = not dead or not any(first <= self._time < last for first, last in dead)
+        laws[0, L_HELD] = self._target if alive else 0.0
+        laws[0, L_FADING] = self._torque - self._target if alive else 0.0
+        self.next = _next_change(dead, self._time) if dead else math.inf
+
+
+def _next_change(spans: Sequence[tuple[float, float]], t: float) -> float:
+    """The next time after t at which a span begins or ends."""
+    return min((x for span in spans for x in span if x > t), default=math.inf)
+
+
+def _limit(name: str, given: Any) -> float:
+    """A limit, which may be infinite."""
+    if isinstance(given, float) and given == math.inf:
+        return given
+    return number(name, given, above=0.0)

@@ -1,0 +1,134 @@
+"""Thrusters on a free base: on or off, in pulses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, array, number, numbers
+from limber.checks import axis as unit_axis
+from limber.control.actuators.base import Actuator, Drive
+from limber.control.rotations import quaternion_of_vector
+from limber.control.sensors.base import intervals
+from limber.errors import ArgumentValueError
+from limber.joints import Free
+
+
+class Thruster(Actuator):
+    """A thruster fixed to a rigid body with a Free joint; the command is the mean force over the next `period`, N.
+
+    The thruster fires for command / force of the period, at its beginning.  What would be shorter than `minimum_pulse` is
+    kept and added to the next command; so is what is lost or too much by the steps of `resolution`.  Commands below zero
+    count as zero.
+
+    Parameters
+    ----------
+    name : of the thruster.
+    body : the body it sits on.
+    position, direction : in axes of the body: where it sits, m, and the direction of the force on the body.
+    force : N.
+    period : s; that of the controller.
+    minimum_pulse : the shortest time for which it fires, s.
+    resolution : pulses last a whole number of these times, s; 0 for any length.
+    misalignment : a small rotation vector in axes of the body, rad, by which the force is off its direction.
+    stuck_off : ((from, until), ...), times in s during which it does not fire.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        body: str,
+        position: ArrayLike,
+        direction: ArrayLike | str,
+        *,
+        force: float,
+        period: float,
+        minimum_pulse: float = 0.0,
+        resolution: float = 0.0,
+        misalignment: ArrayLike = (0.0, 0.0, 0.0),
+        stuck_off: Sequence[tuple[float, float]] = (),
+    ):
+        self.name, self.body = name, body
+        who = f"of thruster {name!r}"
+        self.position = array(f"position {who}", position, (3,))
+        self.direction = unit_axis(f"direction {who}", direction)
+        self.force = number(f"force {who}", force, above=0.0)
+        self.period = number(f"period {who}", period, above=0.0)
+        self.minimum_pulse = number(f"minimum_pulse {who}", minimum_pulse, minimum=0.0)
+        self.resolution = number(f"resolution {who}", resolution, minimum=0.0)
+        if self.minimum_pulse > self.period:
+            raise ArgumentValueError(
+                f"minimum_pulse {who} is {minimum_pulse:g} s, longer than its period of {period:g} s: it could not fire at all."
+            )
+        self.misalignment = array(
+            f"misalignment {who}", numbers("misalignment", misalignment, "(3,)"), (3,)
+        )
+        self.stuck_off = intervals(f"stuck_off {who}", stuck_off)
+        self._freeze()
+
+    @property
+    def wrench(self) -> Array:
+        """[moment, force] on the body while it fires, in axes of the body at its origin."""
+        w, x, y, z = quaternion_of_vector(self.misalignment)
+        u = np.array([x, y, z])
+        turned = self.direction + 2.0 * np.cross(
+            u, np.cross(u, self.direction) + w * self.direction
+        )
+        force = self.force * turned
+        return np.concatenate([np.cross(self.position, force), force])
+
+    def drive(self, system: System) -> Drive:
+        """The thruster in a system."""
+        system.number(self.body, f"thruster {self.name!r}: body")
+        joint = system.joints[self.body]
+        item = system.attachments[self.body]
+        rigid = not system.layout[self.body].v_modes.stop - system.layout[self.body].v_modes.start
+        if not isinstance(joint, Free) or not rigid or item.inboard is not None:
+            raise ArgumentValueError(
+                f"thruster {self.name!r}: body {self.body!r} must be rigid and have a Free joint at its body frame, where the force in "
+                "body axes is a constant generalized force. For others, give simulate(external=...) a function."
+            )
+        return ThrusterDrive(self, system.layout[self.body].v_joint)
+
+
+class ThrusterDrive(Drive):
+    """A thruster during one run."""
+
+    unit = "N"
+
+    def __init__(self, thruster: Thruster, place: slice):
+        self._thruster, self._place = thruster, place
+        self.labels, self.limits = (thruster.name,), (thruster.force,)
+        self._wrench = thruster.wrench
+        self._kept = 0.0  # firing time that is still owed, s
+        self._until = -math.inf
+
+    def advance(self, t: float) -> None:
+        """The end of a pulse."""
+        if t >= self._until - 1e-9 * self._thruster.period:
+            self.next = math.inf
+
+    def command(self, t: float, command: list[float]) -> list[float]:
+        """Fire for the time that the command stands for."""
+        thruster = self._thruster
+        wanted = max(command[0], 0.0) / thruster.force * thruster.period + self._kept
+        time = min(wanted, thruster.period)
+        if thruster.resolution > 0.0:
+            time = thruster.resolution * math.floor(time / thruster.resolution + 0.5)
+            time = min(time, thruster.period)
+        if time < thruster.minimum_pulse:
+            time = 0.0
+        self._kept = min(max(wanted - time, -thruster.period), thruster.period)
+        if any(first <= t < last for first, last in thruster.stuck_off):
+            time = 0.0
+        self._until = self.next = t + time if time > 0.0 else math.inf
+        return [thruster.force * time / thruster.period]
+
+    def add_torques(self, tau: Array) -> None:
+        """The wrench, while it fires."""
+        if self.next < math.inf:
+            tau[self._place] += self._wrench

@@ -1,0 +1,154 @@
+"""Controllers in scenario files: with sensors, actuators and delays (`controller`), or alone (`torque: {pd: ...}`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar
+
+from limber.assembly import Assembly, System
+from limber.checks import Array
+from limber.control import PD, PID, Guard, Loop
+from limber.control.actuators import Actuator
+from limber.control.controller import Controller
+from limber.io.document import Where
+from limber.io.fields import Flag, Name, numbers, whole
+from limber.io.section import Section
+from limber.scenarios.actuators import ActuatorChoiceSection
+from limber.scenarios.joint_paths import PathSection, PathsSection, joint_paths
+from limber.scenarios.sensors import NotNegative, OneEach, Positive, SensorChoiceSection
+from limber.scenarios.states import check_body
+from limber.trajectories import Trajectory
+
+Paths = dict[str, Trajectory]
+
+
+class ReferenceSection(Section):
+    """What a joint is to follow: a position, or a path from where it starts; lists for joints of several coordinates."""
+
+    short: ClassVar[str] = "a number, a path"
+    position: Annotated[Any, numbers(("r",), scalar=True)] | None = None
+    path: list[PathSection] | None = None
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """A number, a path, or a list of either."""
+        first = data[0] if isinstance(data, list) and data else data
+        if isinstance(first, dict) and not isinstance(data, list) and "position" in first:
+            return data
+        if isinstance(first, dict):
+            return {"path": data if isinstance(data, list) else [data]}
+        return {"position": data}
+
+
+class PDSection(Section):
+    """Proportional and derivative control of joints.  See `limber.control.PD`."""
+
+    kp: OneEach
+    kd: OneEach = 0.0
+    sample_time: Positive
+    bodies: list[Name] | None = None
+    reference: dict[Name, ReferenceSection] | None = None
+    filter_time: NotNegative = 0.0
+    limit: OneEach | None = None
+    gravity: Flag = False
+
+    def build(self, system: System, q0: Array, where: Where) -> tuple[Controller, Paths]:
+        """The controller, and the paths that it follows."""
+        reference, paths = _reference(system, self.reference or {}, q0, where / "reference")
+        given = {key: getattr(self, key) for key in type(self).model_fields}
+        with where.checked():
+            return self._made(**(given | {"reference": reference or None})), paths
+
+    def _made(self, **options: Any) -> Controller:
+        return PD(**options)
+
+
+class PIDSection(PDSection):
+    """Proportional, integral and derivative control of joints.  See `limber.control.PID`."""
+
+    ki: OneEach = 0.0
+
+    def _made(self, **options: Any) -> Controller:
+        return PID(**options)
+
+
+class GuardSection(Section):
+    """When to hold and to stop.  See `limber.control.Guard`."""
+
+    limit: OneEach | None = None
+    hold: NotNegative | None = None
+    oldest: Positive | None = None
+    recover: Annotated[int, whole(1, 10**9)] | None = None
+
+
+class ControllerSection(Section):
+    """A controller under the key of its kind, with its sensors, actuators and delay."""
+
+    one_of: ClassVar[tuple[str, ...]] = ("pd", "pid")
+    pd: PDSection | None = None
+    pid: PIDSection | None = None
+    sensors: list[SensorChoiceSection] = []
+    actuators: list[ActuatorChoiceSection] = []
+    delay: NotNegative = 0.0
+    seed: Annotated[int, whole(0, 2**63 - 1)] | None = None
+    guard: GuardSection | None = None
+
+    def mounted(self, assembly: Assembly, where: Where) -> tuple[Assembly, tuple[Actuator, ...]]:
+        """The assembly with what the actuators add to it, and the actuators."""
+        made = []
+        for i, section in enumerate(self.actuators):
+            assembly, actuator = section.mounted(assembly, where / "actuators" / i)
+            made.append(actuator)
+        return assembly, tuple(made)
+
+    def build(
+        self, system: System, actuators: Sequence[Actuator], q0: Array, where: Where
+    ) -> tuple[Loop, Paths]:
+        """The loop, and the paths that it follows."""
+        sensors = [x.build(where / "sensors" / i) for i, x in enumerate(self.sensors)]
+        kind = "pd" if self.pd is not None else "pid"
+        controller, paths = getattr(self, kind).build(system, q0, where / kind)
+        with where.checked():
+            if self.guard is not None:
+                controller = Guard(controller, **dict(self.guard))
+            loop = Loop(
+                system, controller, sensors=sensors, actuators=actuators, delay=self.delay,
+                seed=self.seed,
+            )  # fmt: skip
+        return loop, paths
+
+
+def _reference(
+    system: System, sections: dict[str, ReferenceSection], q0: Array, where: Where
+) -> tuple[dict[str, Any], Paths]:
+    """What joints are to follow as `PID` takes it, and those that are paths by body."""
+    found: dict[str, Any] = {}
+    with_paths = {
+        name: PathsSection.model_construct(parts=section.path)
+        for name, section in sections.items()
+        if section.path is not None
+    }
+    paths = joint_paths(system, with_paths, q0, where)
+    for name, section in sections.items():
+        check_body(system, name, where / name)
+        dofs = system.joints[name].dofs
+        labels = [name] if dofs == 1 else [f"{name}[{i}]" for i in range(dofs)]
+        if name in paths:
+            for i, label in enumerate(labels):
+                found[label] = _coordinate(paths[name], i)
+            continue
+        values = [section.position] if dofs == 1 else list(section.position)  # type: ignore[arg-type]
+        if len(values) != dofs:
+            raise (where / name).error(f"needs {dofs} numbers, got {len(values)}.")
+        found |= dict(zip(labels, values))
+    return found, paths
+
+
+def _coordinate(path: Trajectory, i: int) -> Any:
+    """One coordinate of a path."""
+
+    def reference(t: float) -> tuple[float, float, float]:
+        position, velocity, acceleration = path(float(t))
+        return position[i], velocity[i], acceleration[i]
+
+    return reference

@@ -1,0 +1,152 @@
+"""The results of a batch of simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, overload
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.errors import ArgumentTypeError, MissingExtraError, SimulationError
+from limber.short_repr import short_repr
+from limber.simulation.result import Result, column_names
+
+#: What a case may come to.
+STATUS = ("finished", "stopped", "failed", "not run")
+
+
+@dataclass(frozen=True, eq=False)
+class BatchResult:
+    """Many simulations at common times: t (n,), q (cases, n, nq), v (cases, n, nv), tau (cases, n, nv).
+
+    system : with the numbers that it was built with; those of a case are in `batch[case].system`.
+    status : (cases,): "finished", "stopped" by an event or an interruption (Ctrl-C), "failed", or "not run" after one.
+    messages : how each case ended, in words.
+    parameters : {name: (cases, ...)}, the parameters that were given.
+
+    Rows that a case did not reach are NaN.  `batch[case]` is the `Result` of one case, as far as it came, and a slice or an
+    array of numbers selects cases.
+    """
+
+    __repr__ = short_repr
+
+    system: System
+    t: Array
+    q: Array
+    v: Array
+    tau: Array
+    status: np.ndarray
+    messages: list[str]
+    parameters: Mapping[str, Array]
+    results: list[Result | None] = field(repr=False)
+
+    @classmethod
+    def empty(
+        cls, system: System, t: Array, cases: int, parameters: Mapping[str, Array]
+    ) -> BatchResult:
+        """Cases that were not run yet."""
+        nq, nv, n = system.nq, system.nv, len(t)
+        q, v, tau = (np.full((cases, n, width), np.nan) for width in (nq, nv, nv))
+        status = np.full(cases, "not run", dtype="<U8")
+        waiting = ["not run"] * cases
+        return cls(system, t, q, v, tau, status, waiting, parameters, [None] * cases)
+
+    def put(self, case: int, result: Result | None, status: str, message: str = "") -> None:
+        """Note how a case ended, with what it came to; its rows are kept here and shared with its result."""
+        self.status[case] = status
+        self.messages[case] = message or (result.message if result is not None else "")
+        if result is None:
+            return
+        n = min(len(result), len(self.t))
+        differ = np.flatnonzero(result.t[:n] != self.t[:n])
+        rows = int(differ[0]) if differ.size else n
+        for name in ("q", "v", "tau"):
+            getattr(self, name)[case, :rows] = getattr(result, name)[:rows]
+        if rows == len(result):
+            own = {name: getattr(self, name)[case, :rows] for name in ("q", "v", "tau")}
+            result = replace(result, t=self.t[:rows], **own)
+        self.results[case] = result
+
+    def finish(self) -> None:
+        """Make the arrays read-only."""
+        for x in (self.t, self.q, self.v, self.tau, self.status, *self.parameters.values()):
+            x.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    @overload
+    def __getitem__(self, case: int) -> Result: ...
+    @overload
+    def __getitem__(self, case: slice | np.ndarray | list) -> BatchResult: ...
+    def __getitem__(self, case: Any) -> Result | BatchResult:
+        if isinstance(case, int | np.integer):
+            result = self.results[case]
+            if result is None:
+                raise SimulationError(f"case {case} has no result: {self.messages[case]}")
+            return result
+        if not isinstance(case, slice | np.ndarray | list):
+            raise ArgumentTypeError(
+                f"cases are selected by a number, a slice or an array of numbers, got {case!r}."
+            )
+        chosen = np.arange(len(self))[case]
+        return BatchResult(
+            self.system,
+            self.t,
+            self.q[chosen],
+            self.v[chosen],
+            self.tau[chosen],
+            self.status[chosen],
+            [self.messages[i] for i in chosen],
+            {name: x[chosen] for name, x in self.parameters.items()},
+            [self.results[i] for i in chosen],
+        )
+
+    def __iter__(self) -> Iterator[Result]:
+        return (self[case] for case in range(len(self)))
+
+    @property
+    def finished(self) -> np.ndarray:
+        """(cases,): whether each case reached the end of its simulation."""
+        return self.status == "finished"
+
+    @property
+    def failures(self) -> dict[int, str]:
+        """The cases that failed, by number, and why."""
+        return {int(i): self.messages[i] for i in np.flatnonzero(self.status == "failed")}
+
+    def to_xarray(self) -> Any:
+        """A Dataset with q over (case, time, coordinate), v and tau over (case, time, speed).
+
+        Names of coordinates and speeds are those of `Result.names`.  Status, message and parameters are coordinates of
+        the cases; those that are arrays have further dimensions, <name>_0 and so on.
+        """
+        try:
+            import xarray as xr  # noqa: PLC0415
+        except ImportError as error:
+            raise MissingExtraError(
+                'to_xarray needs xarray: pip install "limber-dynamics[data]".'
+            ) from error
+        q, v = column_names(self.system)
+        coords: dict[str, Any] = {
+            "case": np.arange(len(self)),
+            "time": self.t,
+            "coordinate": q,
+            "speed": v,
+            "status": ("case", self.status),
+            "message": ("case", np.array(self.messages, dtype=object)),
+        }
+        for name, x in self.parameters.items():
+            coords[name] = (("case", *(f"{name}_{i}" for i in range(x.ndim - 1))), x)
+        return xr.Dataset(
+            {
+                "q": (("case", "time", "coordinate"), self.q),
+                "v": (("case", "time", "speed"), self.v),
+                "tau": (("case", "time", "speed"), self.tau),
+            },
+            coords=coords,
+            attrs={"system": self.system.name},
+        )

@@ -1,0 +1,218 @@
+"""Batches in SIMD lanes: fixed steps of the classical Runge-Kutta method for many cases at once, in generated code.
+
+The generated function "step" (`compile`) takes the states, torques and parameters of all cases, several of which share each
+instruction.  Steps end at the output times: each interval between two of them is divided into equal steps, none longer
+than the one that was asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from limber.assembly.parameters import find
+from limber.assembly.system import System
+from limber.checks import Array, number, shown
+from limber.dynamics.evaluate import cores
+from limber.errors import ArgumentValueError, SimulationError
+from limber.simulation.result import Result, Statistics
+from limber.simulation.table import joint_speeds
+from limber.simulation.validity import refuse_indefinite, warn_outside_theory
+
+#: States that one instruction handles: the compiler divides them into what the machine has.
+LANES = 8
+#: Cases of a thread come in multiples of this, so that blocks of lanes stay whole.
+BLOCK = 64
+
+
+def numbers_of_code(system: System, parameters: Mapping[str, Array]) -> list[Array]:
+    """Parameters (cases, ...) in the shapes that generated code takes."""
+    found = []
+    for name, x in parameters.items():
+        shape = find(system, name).value.shape
+        if x.shape[1:] != shape and x.ndim > 1:
+            raise ArgumentValueError(
+                f"parameters[{name!r}] must have shape {('cases', *shape)} for generated code, got {x.shape}: it has one number, "
+                "as in the system. Give its parts by their own names, as in EIy and EIz."
+            )
+        if x.shape[1:] != shape:
+            found.append(np.repeat(x[:, None], shape[0], axis=1))
+        else:
+            found.append(np.ascontiguousarray(x))
+    return found
+
+
+def rows_in_lanes(
+    system: System, q: Array, v: Array, tau: Array, parameters: Mapping[str, Array], times: Array, step: float
+) -> tuple[Array, Array, int]:  # fmt: skip
+    """q (cases, n, nq) and v (cases, n, nv) at times from the start on, and the number of steps.
+
+    tau : (cases, nv), held throughout.
+    """
+    from limber.codegen.compiler import compile  # noqa: PLC0415
+
+    function = compile(
+        system,
+        "step",
+        parameters=list(parameters),
+        lanes=LANES if len(q) >= LANES else 1,
+        threads=1,
+    )
+    numbers = numbers_of_code(system, parameters)
+    count, n = len(q), len(times)
+    Q, V = np.full((count, n, system.nq), np.nan), np.full((count, n, system.nv), np.nan)
+    steps = [0]
+
+    def part(start: int, stop: int) -> None:
+        mine = slice(start, stop)
+        x, y = q[mine].copy(), v[mine].copy()
+        next_x, next_y = np.empty_like(x), np.empty_like(y)
+        held, more = tau[mine], [p[mine] for p in numbers]
+        taken, reached = 0, 0.0
+        for i, t in enumerate(times.tolist()):
+            number = _steps(t - reached, step)
+            dt = (t - reached) / max(number, 1)
+            for _ in range(number):
+                function(x, y, held, dt, *more, out=(next_x, next_y))
+                x, next_x, y, next_y = next_x, x, next_y, y
+            taken, reached = taken + number, t
+            Q[mine, i], V[mine, i] = x, y
+        steps[0] = taken
+
+    threads = max(1, min(cores(), count // BLOCK))
+    bounds = [count * i // threads // BLOCK * BLOCK for i in range(threads)] + [count]
+    with np.errstate(all="ignore"), ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(part, *span) for span in pairwise(bounds)]:
+            done.result()
+    return Q, V, steps[0]
+
+
+def _steps(length: float, step: float) -> int:
+    """How many equal steps an interval is divided into."""
+    return int(np.ceil(length / step * (1.0 - 1e-9))) if length > 0.0 else 0
+
+
+def rows_on_gpu(
+    system: System, q: Array, v: Array, tau: Array, parameters: Mapping[str, Array], times: Array, step: float
+) -> tuple[Array, Array, int]:  # fmt: skip
+    """`rows_in_lanes` on the GPU, one case a thread; output times must be equally far from each other."""
+    from limber.codegen.compiler import compile  # noqa: PLC0415
+
+    rollout = compile(system, "rollout", target="cuda", parameters=list(parameters))
+    import cupy  # noqa: PLC0415 (an extra, which `compile` asks for)
+
+    later = times[1:] if times[0] == 0.0 else times
+    lengths = np.diff(np.concatenate([[0.0], later]))
+    if not later.size or np.ptp(lengths) > 1e-9 * lengths.max():
+        raise ArgumentValueError(
+            'engine="cuda" needs output times that are equally far from each other, and from the start: give every=..., a part '
+            "of the length of the run."
+        )
+    record = _steps(lengths[0], step)
+    numbers = [np.moveaxis(x, 0, -1) for x in numbers_of_code(system, parameters)]
+    arrays = [cupy.asarray(np.ascontiguousarray(x)) for x in (q.T, v.T, tau.T, *numbers)]
+    steps = record * len(later)
+    found = rollout(*arrays[:3], lengths[0] / record, steps, *arrays[3:], record=record)
+    shapes = (len(later), system.nq, len(q)), (len(later), system.nv, len(q))
+    rows = [np.moveaxis(cupy.asnumpy(x).reshape(size), 2, 0) for x, size in zip(found, shapes)]
+    if len(later) < len(times):
+        rows = [np.concatenate([x[:, None], y], axis=1) for x, y in zip((q, v), rows)]
+    return rows[0], rows[1], steps
+
+
+def result_of(
+    system: System, t: Array, q: Array, v: Array, tau: Array, steps: int, began: float
+) -> Result:
+    """The result of one case, checked as that of a single run; rows that are not finite are an error."""
+    finite = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
+    rows = len(t) if finite.all() else int(finite.argmin())
+    statistics = Statistics(steps, 0, 4 * steps, time.perf_counter() - began)
+    held = np.broadcast_to(tau, (rows, len(tau)))
+    result = Result(system, t[:rows], q[:rows], v[:rows], held, (), statistics, "reached t_end")
+    stuck = None
+    if rows < len(t):
+        stuck = SimulationError(
+            f"the simulation of {system.name!r} got stuck before t = {t[rows]:.6g} s: the state is no longer finite with fixed "
+            'steps. Take a smaller step, or an adaptive method such as method="dop853".'
+        )
+        stuck.result = replace(result, message=str(stuck))
+    refuse_indefinite(result, stuck)
+    warn_outside_theory(result)
+    if stuck is not None:
+        raise stuck
+    return result
+
+
+def constant_torques(system: System, shared: Any, own: Any, cases: int) -> Array:
+    """(cases, nv): constant torques, of all cases or one for each, of all speeds or of the joints alone."""
+    if shared is None:
+        return np.zeros((cases, system.nv))
+    joints = joint_speeds(system)
+    given = own if own is not None else np.broadcast_to(shared, (cases, np.size(shared)))
+    if given.shape[1] not in (system.nv, len(joints)):
+        raise ArgumentValueError(
+            f"torque must have {system.nv} numbers, or {len(joints)} of the joints alone, got {given.shape[1]}."
+        )
+    tau = np.zeros((cases, system.nv))
+    tau[:, slice(None) if given.shape[1] == system.nv else joints] = given
+    return tau
+
+
+def fixed_step(given: Mapping[str, Any], times: Array) -> float:
+    """The longest step, checked."""
+    if given["step"] is None:
+        raise ArgumentValueError('method="rk4" has fixed steps: give step=..., in seconds.')
+    step = number("step", given["step"], above=0.0)
+    if given["max_step"] is not None:
+        step = min(step, number("max_step", given["max_step"], above=0.0))
+    length = float(times[-1] - given["t0"]) if times.size else 0.0
+    if length / step > 1e10:
+        raise ArgumentValueError(
+            f"step={step:g} asks for {length / step:.1e} steps: take a larger one."
+        )
+    return step
+
+
+def uses_lanes(given: Mapping[str, Any], system: System, torques: Any) -> bool:
+    """Whether a batch runs in lanes or on the GPU; what cannot is refused if the GPU was asked for."""
+    engine = given["engine"]
+    if not isinstance(engine, str) or engine not in ("generated", "cuda"):
+        return False
+    why = _not_in_lanes(given, system, torques)
+    if why and engine == "cuda":
+        raise ArgumentValueError(
+            f'engine="cuda" takes batches with method="rk4" and constant torques, and this one has {why}. Take '
+            'engine="generated".'
+        )
+    return not why
+
+
+def _not_in_lanes(given: Mapping[str, Any], system: System, torques: Any) -> str:
+    """What keeps a batch out of lanes, in words; nothing if nothing does."""
+    if given["method"] != "rk4":
+        return f"method={shown(given['method'])}"
+    for name in ("external", "motion", "events"):
+        if given[name]:
+            return f"{name}=..."
+    if system.closures:
+        return "closures"
+    constant = torques if torques is not None else given["torque"]
+    plain = constant is None or isinstance(constant, np.ndarray | list | tuple)
+    if not plain or (constant is not None and not _real(constant)):
+        return "torques that are not constant"
+    return ""
+
+
+def _real(values: Any) -> bool:
+    """Whether values are an array of real numbers."""
+    try:
+        np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return True

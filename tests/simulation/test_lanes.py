@@ -1,0 +1,138 @@
+"""Fixed steps of all cases at once, in generated code."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import limber as lb
+from helpers.compare import assert_close
+
+OPTIONS = {"every": 0.05, "progress": False, "method": "rk4", "step": 1e-3}
+
+
+@pytest.fixture(scope="module")
+def hub():
+    """A free body with a panel: quaternions, modes, and physics."""
+    a = lb.Assembly("hub", gravity=(0, 0, -1.0))
+    a.attach("hub", lb.RigidBody(2.0, (0.1, 0, 0), 0.3 * np.eye(3)), lb.Free())
+    panel = lb.beam(1.0, 0.5, EI=20.0, modes=1, damping=0.02)
+    a.attach("panel", panel, lb.Revolute("y", stiffness=2.0, damping=0.1), to="hub", offset=(0.2, 0, 0))  # fmt: skip
+    return a.build()
+
+
+def cases(system, count, seed=0):
+    rng = np.random.default_rng(seed)
+    q0 = np.array([lb.integrate(system, system.neutral(), 0.2 * rng.normal(size=system.nv), 1.0) for _ in range(count)])  # fmt: skip
+    v0 = 0.2 * rng.normal(size=(count, system.nv))
+    given = {
+        "panel.EI": rng.uniform(10, 30, count), "hub.mass": rng.uniform(1, 3, count), "panel.joint_stiffness": 3.0,
+        "hub.com": rng.uniform(-0.1, 0.1, (count, 3)), "panel.mass_scale": rng.uniform(0.8, 1.2, count),
+    }  # fmt: skip
+    return {"q0": q0, "v0": v0, "torque": 0.1 * rng.normal(size=(count, system.nv)), "parameters": given}  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [3, 150])
+def test_lanes_are_the_runs_by_themselves(hub, count):
+    given = cases(hub, count)
+    batch = lb.simulate(hub, 0.2, engine="generated", **given, **OPTIONS)
+    assert batch.finished.all() and batch.q.shape == (count, 5, hub.nq)
+    for i in (0, count // 2, count - 1):
+        own = {name: x[i] if np.ndim(x) else x for name, x in given["parameters"].items()}
+        alone = lb.simulate(
+            hub.with_parameters(own), 0.2, q0=given["q0"][i], v0=given["v0"][i], torque=given["torque"][i], **OPTIONS
+        )  # fmt: skip
+        assert_close(batch.q[i], alone.q, 1e-11)
+        assert_close(batch.v[i], alone.v, 1e-11)
+        assert_close(batch[i].tau, alone.tau, 0.0)
+        assert batch[i].statistics.steps == 200
+        assert_close(batch[i].energy, alone.energy, 1e-11)
+
+
+def test_output_times_are_met_by_shorter_steps(hub):
+    times = [0.0, 0.0105, 0.011, 0.1]
+    given = {"q0": cases(hub, 2)["q0"], "t_eval": times, "progress": False}
+    batch = lb.simulate(hub, 0.1, engine="generated", method="rk4", step=2.5e-4, **given)
+    exact = lb.simulate(hub, 0.1, rtol=1e-11, atol=1e-12, **given)
+    assert_close(batch.q, exact.q, 1e-7)
+    assert batch[0].statistics.steps == 42 + 2 + 356
+
+
+def test_cases_that_cannot_run_are_rows_with_their_reasons(hub):
+    given = cases(hub, 4)
+    given["parameters"]["hub.mass"][1] = -1.0
+    given["v0"][2] = 1e200
+    given["q0"][3, :4] = 0.0
+    batch = lb.simulate(hub, 0.1, engine="generated", **given, **OPTIONS)
+    assert batch.status.tolist() == ["finished", "failed", "failed", "failed"]
+    assert "mass must be at least 0" in batch.messages[1]
+    assert "no longer finite with fixed steps" in batch.messages[2] and len(batch[2]) == 1
+    assert "quaternion" in batch.messages[3]
+
+
+def test_other_batches_of_generated_code_run_in_threads(hub):
+    """Torques that are functions, and events, are not for lanes; the motion is the same."""
+    q0 = cases(hub, 2)["q0"]
+    batch = lb.simulate(hub, 0.1, q0=q0, torque=lambda t, q, v: -0.1 * v, engine="generated", **OPTIONS)  # fmt: skip
+    alone = lb.simulate(hub, 0.1, q0=q0[1], torque=lambda t, q, v: -0.1 * v, **OPTIONS)
+    assert_close(batch.q[1], alone.q, 1e-11)
+
+
+def test_the_gpu_runs_whole_batches(hub, monkeypatch):
+    """What goes to the GPU and comes back, with the code of the CPU in the place of its kernel."""
+    from limber.codegen import compiler
+
+    real = compiler.compile
+
+    def compile(system, function, target="c", **options):
+        if target != "cuda":
+            return real(system, function, target, **options)
+        assert function == "rollout"
+        step = real(system, "step", **options)
+
+        def rollout(q, v, tau, dt, steps, *more, record):
+            x, y, rows = q.T.copy(), v.T.copy(), ([], [])
+            numbers = [np.moveaxis(p, -1, 0).copy() for p in more]
+            for i in range(steps):
+                x, y = step(x, y, tau.T.copy(), dt, *numbers)
+                if (i + 1) % record == 0:
+                    rows[0].append(x.T)
+                    rows[1].append(y.T)
+            found = np.array(rows[0]), np.array(rows[1])
+            return found if steps > record else (found[0][0], found[1][0])
+
+        return rollout
+
+    monkeypatch.setattr(compiler, "compile", compile)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(asarray=np.asarray, asnumpy=np.asarray))  # fmt: skip
+    given = cases(hub, 3)
+    lanes = lb.simulate(hub, 0.2, engine="generated", **given, **OPTIONS)
+    for times in ({"every": 0.05}, {"t_eval": [0.05, 0.1, 0.15, 0.2]}, {"t_eval": [0.2]}):
+        gpu = lb.simulate(hub, 0.2, engine="cuda", **given, **(OPTIONS | {"every": None} | times))
+        assert_close(gpu.q, lanes.q[:, np.isin(lanes.t.round(9), gpu.t.round(9))], 1e-12)
+    with pytest.raises(lb.LimberError, match="equally far from each other"):
+        lb.simulate(hub, 0.2, engine="cuda", **given, **(OPTIONS | {"every": None, "t_eval": [0.1, 0.15]}))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"engine": "cuda", "method": "dop853"}, "takes batches with method=\"rk4\" .* method='dop853'"),
+        ({"engine": "cuda", "torque": lambda t, q, v: v}, "torques that are not constant"),
+        ({"engine": "cuda", "events": lb.Event(0.1)}, r"events=\.\.\."),
+        ({"engine": "generated", "step": None}, "give step="),
+        ({"engine": "generated", "step": 1e-300}, "take a larger one"),
+        ({"engine": "generated", "torque": np.zeros((2, 3))}, "torque must have 9 numbers, or 7 of the joints alone, got 3"),
+        ({"engine": "tpu"}, "engine='tpu' must be"),
+        ({"engine": "generated", "method": "dop853", "parameters": {"panel.EI": np.ones((2, 2))}}, "by their own names, as in EIy"),
+    ],
+)  # fmt: skip
+def test_refusals(hub, given, message):
+    with pytest.raises(lb.LimberError, match=message):
+        lb.simulate(hub, 0.1, q0=cases(hub, 2)["q0"], **(OPTIONS | given))
+
+
+def test_a_single_run_has_no_gpu(hub):
+    with pytest.raises(lb.LimberError, match='"cuda" is for batches'):
+        lb.simulate(hub, 0.1, engine="cuda", **OPTIONS)
