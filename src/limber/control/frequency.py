@@ -18,12 +18,13 @@ from numpy.typing import ArrayLike
 from limber.checks import Array, numbers
 from limber.control.poles import AT_REST
 from limber.errors import ArgumentValueError
+from limber.structures.threads import one_thread
 
 if TYPE_CHECKING:
     from limber.control.linear_model import LinearModel
 
-#: The frequencies are taken in parts of so many complex numbers, which stay in the cache of a core.
-HELD = 50_000
+#: At most so many complex numbers are held for a part of the frequencies.
+HELD = 300_000
 
 
 class Responder:
@@ -62,7 +63,7 @@ def response(model: LinearModel, omega: ArrayLike) -> np.ndarray:
         raise ArgumentValueError(
             f"omega must be finite frequencies in rad/s, one or a list of them, got shape {given.shape}."
         )
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
         found = Responder(model).along(np.atleast_1d(given))
     return found if given.ndim else found[0]
 

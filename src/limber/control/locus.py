@@ -7,6 +7,7 @@ from scipy.optimize import linear_sum_assignment
 
 from limber.checks import Array
 from limber.control.feedback import Feedback
+from limber.structures.threads import one_thread
 
 #: From a factor of 0 to 1 and from there to LARGEST, in so many steps each.
 STEPS, LARGEST = 160, 100.0
@@ -17,8 +18,9 @@ def followed(loop: Feedback, start: np.ndarray, factors: Array) -> np.ndarray:
     found = np.empty((len(factors), len(start)), dtype=complex)
     found[0] = start
     before = start
-    for i, factor in enumerate(factors[1:], start=1):
-        poles = loop.poles(factor)
+    with one_thread():
+        every = [loop.poles(factor) for factor in factors[1:]]
+    for i, poles in enumerate(every, start=1):
         expected = before if i == 1 else 2.0 * before - found[i - 2]
         rows, columns = linear_sum_assignment(np.abs(expected[:, None] - poles))
         now = np.empty_like(before)

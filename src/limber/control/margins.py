@@ -14,6 +14,7 @@ from limber.control.feedback import Feedback, feedback_of, frequencies_of
 from limber.control.frequency import Responder
 from limber.control.linear_model import LinearModel
 from limber.control.poles import transmission_zeros
+from limber.structures.threads import one_thread
 
 #: Sample times that are looked at are this many times shorter and longer than the one given, on a grid of so many.
 SHORTER, LONGER, TRIED = 1e-4, 1e3, 70
@@ -160,12 +161,14 @@ def margins(
     delay : from the sample to the command, s; more than a sample time if need be.
     """
     loop = feedback_of(plant, controller, sample_time, delay)
-    stable = loop.stable
-    found = tuple(_loop_margins(loop, i) for i in range(len(plant.inputs))) if stable else ()
-    disk = 0.0
-    if stable:
-        disk = found[0].disk if len(found) == 1 else _disk_of_all(loop)
-    return Margins(loop.poles(), stable, found, disk, loop.dt, loop.delay, _longest(loop), loop)
+    with one_thread():
+        stable = loop.stable
+        found = tuple(_loop_margins(loop, i) for i in range(len(plant.inputs))) if stable else ()
+        disk = 0.0
+        if stable:
+            disk = found[0].disk if len(found) == 1 else _disk_of_all(loop)
+        longest = _longest(loop)
+    return Margins(loop.poles(), stable, found, disk, loop.dt, loop.delay, longest, loop)
 
 
 def _loop_margins(loop: Feedback, i: int) -> LoopMargins:
