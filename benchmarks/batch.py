@@ -53,11 +53,13 @@ def main(cases: int) -> None:
         return lb.simulate(arm(payload[i], EI[:, i]), END, torque=held, **OPTIONS)
 
     def timed(text, count, run):
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         result = run()
-        seconds = time.perf_counter() - began
+        seconds, cpu = time.perf_counter() - began, time.process_time() - used
+        each, total = 1e3 * seconds / count, seconds / count * cases
         print(
-            f"{text:58} {1e3 * seconds / count:9.2f} ms a case, {seconds / count * cases:8.1f} s for {cases}"
+            f"{text:52} {each:8.2f} ms a case ({1e3 * cpu / count:.2f} of a core), {total:7.1f} s for {cases}",
+            flush=True,
         )
         return result
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 
 from limber.errors import ImmutableError
+
+Owner = TypeVar("Owner")
 
 
 def read_only(owner: object) -> None:
@@ -24,6 +27,13 @@ def _is_open(part: object) -> bool:
     """Whether `part` is an object of this package that is not frozen already."""
     ours = type(part).__module__.partition(".")[0] == __name__.partition(".")[0]
     return ours and hasattr(part, "__dict__") and not getattr(part, "_frozen", False)
+
+
+def with_changes(owner: Owner, **new: object) -> Owner:
+    """A copy of a frozen dataclass with other attributes, which nothing checks: several times as fast as `replace`."""
+    made = object.__new__(type(owner))
+    vars(made).update(vars(owner), **new)
+    return made
 
 
 class Frozen:

@@ -125,7 +125,7 @@ def test_a_matrix_in_place_of_the_stiffness_leaves_no_section_forces():
     [
         ({"mass": 0.0}, "mass must be greater than 0, got 0"),
         ({"EI": -1.0}, "EI must be greater than 0, got -1"),
-        ({"stiffness_scale": -1.0}, "stiffness_scale must be at least 0"),
+        ({"stiffness_scale": -1.0}, "stiffness_scale must be greater than 0"),
         ({"damping_ratio": -0.1}, "damping_ratio must be at least 0"),
         ({"mass": 1.0, "mass_scale": 2.0}, "mass and mass_scale are both given"),
         ({"EI": 1.0, "EIy": 2.0}, "EI and EIy are both given"),

@@ -1,5 +1,8 @@
 """Loops in simulations: sample times, held commands, delays, several rates, repeatability, records, files."""
 
+import copy
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -153,6 +156,31 @@ def test_closed_systems_are_controlled_too():
     assert np.allclose(r.signals["accelerometer"].y[-1], rest, atol=0.3)
 
 
+def test_an_interrupted_run_returns_its_signals(s):
+    class Interrupts(Sine):
+        armed = True
+
+        def command(self, t, measured):
+            if self.armed and t > 0.095:
+                self.armed = False
+                raise KeyboardInterrupt
+            return super().command(t, measured)
+
+    loop = lb.control.Loop(s, Interrupts())
+    with pytest.warns(UserWarning, match="interrupted"):
+        r = lb.simulate(s, 0.3, torque=loop, every=0.01)
+    assert len(r.signals["command"]) == 10 and r.t[-1] == pytest.approx(0.1)
+
+
+def test_closures_may_change_while_a_loop_runs(s):
+    held = s.layout["link2"].q_joint.start
+    event = lb.Event(0.1, action=lb.lock("link2"), name="lock")
+    r = lb.simulate(s, 0.3, torque=noisy(s), events=[event], t_eval=[0.1, 0.2, 0.3], **OPTIONS)
+    assert [change.t for change in r.changes] == [0.1]
+    assert np.ptp(r.q[:, held]) < 1e-9
+    assert len(r.signals["encoder"]) == 300
+
+
 # --- rates, delays and what is recorded -----------------------------------------------------------
 
 
@@ -245,6 +273,29 @@ def test_a_run_that_is_resumed_goes_on_as_if_it_had_not_ended(s, middle):
         noisy(s).resumed()
 
 
+def test_copies_of_a_loop_run_at_the_same_time_and_give_the_same_bits(s):
+    def run(loop):
+        return lb.simulate(s, 0.3, torque=loop, progress=False)
+
+    loop = noisy(s)
+    expected = run(loop)
+    copies = [copy.deepcopy(loop, {id(s): s}) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        for r in pool.map(run, copies):
+            assert (r.q == expected.q).all() and same(r.signals, expected.signals)
+    with pytest.raises(lb.LimberError, match="nothing to resume"):
+        copy.deepcopy(loop, {id(s): s}).resumed()
+
+
+def test_a_loop_in_two_runs_at_once_is_refused(s):
+    loop = noisy(s)
+    first, second = loop.session(s, 0.0), loop.session(s, 0.0)
+    q, v = s.neutral(), np.zeros(s.nv)
+    second.sample(0.0, q, v)
+    with pytest.raises(lb.LimberError, match="in two runs at once"):
+        first.sample(0.0, q, v)
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 
@@ -305,3 +356,27 @@ def test_what_does_not_fit_is_refused_with_names(s):
         lb.control.Loop(s, pd(), sensors=["encoder"])
     with pytest.raises(lb.LimberError, match="delay"):
         lb.control.Loop(s, pd(), delay=-1.0)
+    with pytest.raises(lb.LimberError, match="cannot be called 'guard'"):
+        lb.control.Loop(s, pd(), sensors=[lb.control.Encoder(name="guard", rate=1.0)])
+
+    class Repeats(Sine):
+        def outputs(self):
+            return {"command": 1.0}
+
+    with pytest.raises(lb.LimberError, match="outputs\\(\\) of Repeats has 'command'"):
+        lb.simulate(s, 0.1, torque=Repeats())
+
+
+# --- pictures -------------------------------------------------------------------------------------
+
+
+def test_signals_are_plotted_and_reported(s, tmp_path):
+    r = lb.simulate(s, 0.1, torque=noisy(s))
+    figure = r.plot("signals")
+    labels = [axes.get_ylabel().replace("\n", " ") for axes in figure.axes]
+    names = ["encoder (rad)", "tachometer (rad/s)", "gyro (rad/s)", "command (N m)", "guard"]
+    assert labels == names  # the guard waited for the first readings
+    page = r.report(tmp_path / "report.html").read_text()
+    assert "gyro (rad/s)" in page
+    with pytest.raises(lb.LimberError, match="this result has none"):
+        lb.simulate(s, 0.1).plot("signals")

@@ -59,12 +59,12 @@ def by_complex_steps(s, q, v, x, of, external=None):
     def slope(dq, dv, dx):
         out = np.zeros(s.nv, dtype=complex)
         work = np.full(int(packed.topo[L.WORK_SIZE]), np.nan, dtype=complex)
-        given = (q + 1e-150j * dq, v + 1e-150j * dv, x + 1e-150j * dx)
+        given = (q + 1e-100j * dq, v + 1e-100j * dv, x + 1e-100j * dx)
         # numbers of Python are faster than those of NumPy
         lists = [a.tolist() for a in (packed.topo, packed.const, work, *given)]
         result = out.tolist()
         kernel(*lists, len(external), index.tolist(), wrenches.tolist(), result)
-        return np.array(result).imag / 1e-150
+        return np.array(result).imag / 1e-100
 
     zero_q, zero = np.zeros(s.nq), np.zeros(s.nv)
     unit = np.eye(s.nv)

@@ -269,6 +269,10 @@ def test_a_pair_of_matrices_must_be_found_and_unique(model, tmp_path):
             "field 3 of GRID 5 must be a finite number, got 'oops'",
         ),
         (("CBAR,1,1,11,12", "GRDSET,,,,,,7"), "GRDSET is not known here"),
+        (
+            ("CBAR,1,1,11,12", "GRID*,5,,1.0,2.0\n*,3.0"),
+            r"bad.bdf:\d+: GRID\* has large fields that are separated by commas",
+        ),
         (("BEGIN BULK", "BEGIN\0BULK"), "not a text file"),
     ],
 )
@@ -418,8 +422,13 @@ def test_what_nastran_would_add_to_the_matrices_is_named(model):
 
 def test_files_without_matrices_say_so(model, tmp_path):
     (tmp_path / "a.pch").write_text("GRID,1\n")
-    with pytest.raises(lb.FileError, match=r"a.pch: there are no matrices in it"):
+    with pytest.raises(lb.FileError, match=r"a.pch: there are no matrices in it\.$"):
         quiet(lb.io.read_nastran, model[0] / "model.bdf", matrices=tmp_path / "a.pch")
+    (tmp_path / "b.bdf").write_text(f"GRID,1\nINCLUDE '{model[0] / 'model.pch'}'\n")
+    with pytest.raises(
+        lb.FileError, match=r"no matrices in it. Matrices of included files are not"
+    ):
+        quiet(lb.io.read_nastran, tmp_path / "b.bdf")
 
 
 def test_missing_files_are_named(tmp_path):

@@ -302,8 +302,8 @@ def test_settings_of_the_user_stay_as_they_were():
     import matplotlib
 
     before = dict(matplotlib.rcParams)
-    # without a reference there are no errors, without sections no strain
-    arm().plot([name for name in PANELS if name not in ("errors", "strain", "stress")])
+    # without a reference there are no errors, without sections no strain, without a controller no signals
+    arm().plot([name for name in PANELS if name not in ("errors", "strain", "stress", "signals")])
     assert dict(matplotlib.rcParams) == before
     with lb.plotting.style(font_size=11):
         assert matplotlib.rcParams["font.size"] == 11

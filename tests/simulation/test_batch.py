@@ -96,6 +96,19 @@ def test_cases_that_an_event_stops_are_nan_after_it(arm):
     assert abs(alone.q[-1, -1] - 0.3) < 1e-9
 
 
+def test_an_interrupted_batch_returns_what_there_is(arm):
+    def interrupting(t, q, v):
+        if t > 0.12:
+            raise KeyboardInterrupt
+        return np.zeros(2)
+
+    with pytest.warns(UserWarning, match="the batch was interrupted: 2 of its 3 cases did not run"):
+        batch = lb.simulate(arm, 0.3, torque=[interrupting, None, None], **OPTIONS)
+    assert batch.status.tolist() == ["stopped", "not run", "not run"]
+    assert batch.messages[0].startswith("interrupted at t = 0.1") and len(batch[0]) == 3
+    assert np.isnan(batch.q[1:]).all()
+
+
 def test_cases_are_selected_by_numbers_and_slices(arm):
     batch = lb.simulate(arm, 0.1, parameters={"link.mass": [1.0, 2.0, 3.0]}, **OPTIONS)
     part = batch[1:]
@@ -139,11 +152,43 @@ def test_warnings_of_cases_are_told_once(arm):
         lb.simulate(arm, 0.01, q0=q0, **OPTIONS)
 
 
-class Controller:
+class Counting:
+    """A sampled torque that remembers how often it was called."""
+
     sample_time = 0.01
 
+    def __init__(self):
+        self.calls = 0
+
     def __call__(self, t, q, v):
-        return -v
+        self.calls += 1
+        return np.full(2, 0.01 * self.calls)
+
+
+class Single(Counting):
+    def __deepcopy__(self, memo):
+        raise TypeError("there is only one")
+
+
+def test_controllers_are_copied_for_cases_that_share_them(arm):
+    shared, alone = Counting(), lb.simulate(arm, 0.1, torque=Counting(), **OPTIONS)
+    v0 = np.zeros((4, arm.nv))
+    own = [Counting() for _ in v0]
+    for torque in (shared, [shared] * 4, own):
+        batch = lb.simulate(arm, 0.1, v0=v0, torque=torque, **OPTIONS)
+        for i in range(4):
+            assert np.array_equal(batch.q[i], alone.q)
+    assert shared.calls == 0 and all(x.calls == 10 for x in own)
+
+
+def test_loops_of_controllers_run_in_batches(arm):
+    loop = lb.control.Loop(arm, lb.control.PID(kp=5.0, ki=1.0, kd=0.5, sample_time=0.01))
+    mass = np.array([0.4, 0.6, 0.8])
+    batch = lb.simulate(arm, 0.1, torque=loop, parameters={"hand.mass": mass}, **OPTIONS)
+    assert batch.finished.all()
+    for i in range(3):
+        s = arm.with_parameters({"hand.mass": mass[i]})
+        assert np.array_equal(batch.q[i], lb.simulate(s, 0.1, torque=loop, **OPTIONS).q)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +199,7 @@ class Controller:
         ({"torque": np.zeros((2, 3, 4))}, r"torque must have shape \(4,\), or \(cases, 4\)"),
         ({"parameters": {"gravity": np.zeros((2, 2))}}, r"parameters\['gravity'\] must have shape \(3,\)"),
         ({"parameters": {"link.colour": [1.0]}}, "parameter 'link.colour' is unknown"),
-        ({"parameters": {"link.EI": [1.0, 2.0]}, "torque": Controller()}, "may remember what it measured"),
+        ({"parameters": {"link.EI": [1.0, 2.0]}, "torque": Single()}, "cannot be copied .*Give a list with one for each"),
         ({"parameters": {"link.EI": [1.0, 2.0]}, "method": "euler"}, "method='euler' is unknown"),
         ({"parameters": {"link.EI": [1.0, 2.0]}, "save": "x.h5"}, "save= is for a single run"),
         ({"parameters": 3.0}, "parameters must map names to numbers"),

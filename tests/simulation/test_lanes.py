@@ -125,6 +125,7 @@ def test_the_gpu_runs_whole_batches(hub, monkeypatch):
         ({"engine": "generated", "step": 1e-300}, "take a larger one"),
         ({"engine": "generated", "torque": np.zeros((2, 3))}, "torque must have 9 numbers, or 7 of the joints alone, got 3"),
         ({"engine": "tpu"}, "engine='tpu' must be"),
+        ({"engine": "generated", "method": "dop853", "parameters": {"panel.EI": np.ones((2, 2))}}, "by their own names, as in EIy"),
     ],
 )  # fmt: skip
 def test_refusals(hub, given, message):

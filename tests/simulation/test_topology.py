@@ -181,6 +181,29 @@ def test_a_function_that_the_closure_holds_at_zero_has_no_more_events(method):
     assert len(r.events) == 2
 
 
+def test_a_ruthless_system_gets_the_impulse_of_the_full_one():
+    s, q, v = flyer()
+    fast = lb.couple([_ruthless(s, "arm1/")], ("target", _ruthless(s, "target/")), name="ruthless")
+    events = [lb.Event(0.0, lb.attach(GRASP, in_place=True)), lb.Event(0.2, lb.lock("arm1/boom"))]
+    r = lb.simulate(fast, 0.4, q0=q, v0=0.1 * v, events=events)
+    full = lb.simulate(s, 0.4, q0=q, v0=0.1 * v, events=events[:1])
+    np.testing.assert_allclose(r.changes[0].v_after, full.changes[0].v_after, atol=1e-13)
+    for change in r.changes:
+        assert np.abs(change.momentum_after - change.momentum_before).max() < 1e-12
+        assert change.energy_lost > 0.0
+    assert np.nanmax(np.abs(r.constraint_residual())) < 1e-12
+
+
+def _ruthless(s, part):
+    """The bodies of a part of a system as a ruthless system of their own."""
+    a = lb.Assembly(part, gravity=s.gravity)
+    for name, item in s.attachments.items():
+        if name.startswith(part):
+            to = item.to.removeprefix(part)
+            a.attach(name.removeprefix(part), item.body, item.joint, to, item.at)
+    return a.build("ruthless")
+
+
 def test_an_event_may_happen_only_once():
     s, q, v = flyer()
     near = gap(s)

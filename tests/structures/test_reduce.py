@@ -1,5 +1,8 @@
 """Reduction: bodies against beam theory, against the full matrices and against each other."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -612,3 +615,28 @@ def test_a_node_that_bars_hold_in_a_plane_only_is_named():
     members = [(x[0], x[1]) for x in ("ab", "bc", "ac", "ad", "bd", "cd", "ea", "ed")]
     with pytest.raises(lb.LimberError, match=r"y of node 'e' has mass, .* and no stiffness"):
         lb.structures.frame(nodes, members, tube, pins="ab")
+
+
+def test_frequencies_that_rounding_may_move_are_told_of():
+    """Two nodes of a beam 0.1 mm apart: EI / h^3 leaves few digits of the rest, and 0.1 % of the frequency is gone."""
+    rod = lb.Section.circle(0.01, lb.Material(E=70e9, rho=2700.0, nu=0.3)).slender()
+
+    def beam(gap):
+        return lb.structures.frame(
+            {"root": (0, 0, 0), "a": (1, 0, 0), "b": (1 + gap, 0, 0), "tip": (2, 0, 0)},
+            [("root", "a"), ("a", "b"), ("b", "tip")],
+            rod,
+        )
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exact = beam(1e-2).modes(2, clamped="root").omega
+    for call in (lambda s: s.modes(2, clamped="root"), lambda s: s.reduce(clamped="root", modes=2)):
+        with pytest.warns(
+            lb.ModelWarning, match=r"K loses digits: .* may move the frequency of"
+        ) as told:
+            call(beam(1e-4))
+    bound = float(re.search(r"up to ([\d.e+-]+) %", str(told[0].message))[1]) / 100.0
+    with pytest.warns(lb.ModelWarning):
+        error = np.abs(beam(1e-4).modes(2, clamped="root").omega / exact - 1.0).max()
+    assert error < bound + 1e-4

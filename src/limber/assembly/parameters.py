@@ -13,6 +13,7 @@ numbers of any scalar type in place of the constants of the kernels that depend 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from limber.bodies.variation import excluded
 from limber.checks import Array, array, numbers, suggestion, text
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
+from limber.frozen import with_changes
 from limber.joints import Joint
 from limber.joints.physics import OF_COORDINATES, OPTIONS, option_of
 from limber.kernels import layout as L
@@ -412,6 +414,8 @@ def changed(system: System, values: Mapping[str, Any]) -> Change:
 
 def given_number(parameter: Parameter, value: Any) -> Array:
     """The value for a parameter: of its whole shape, or one number that stands for all."""
+    if type(value) is float and parameter.value.ndim == 0 and math.isfinite(value):
+        return np.array(value)
     shape = parameter.whole
     x = numbers(parameter.name, value, text(shape))
     if x.ndim == 0 and parameter.value.ndim == 0:
@@ -455,7 +459,7 @@ def _item(item: Attachment, given: Mapping[str, Array]) -> Attachment:
             new["offset"] = given["offset"]
         if "rotation" in given:
             new["rotation"] = rotation_matrix("rotation", given["rotation"])
-    return replace(item, **new)
+    return with_changes(item, **new)
 
 
 def _closure(closure: Closure | Relation, parameter: Parameter, value: Array) -> Closure | Relation:
@@ -488,4 +492,6 @@ def packed_with(system: System, packed: Packed, change: Change, joints: list[Joi
     if packed.topo[L.RUTHLESS] and not quantities <= _HARMLESS:
         new["load"] = load_bound(packed.topo, const, joints)
     const.setflags(write=False)
-    return replace(packed, const=const, variants={}, **new)
+    made = with_changes(packed, const=const, variants={}, **new)
+    vars(made).pop("nudged", None)  # computed from the old constants
+    return made

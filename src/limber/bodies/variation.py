@@ -11,7 +11,8 @@ A factor on all stiffnesses or on all masses changes no mode shape of any struct
 of a uniform beam without shear deformation either, whose planes, torsion and stretch do not depend on each other.  So the
 varied body is the one that would be made anew with these numbers, but for the normalization of its modes: a new beam has
 modal masses of one, and this one has mu.  Shapes of other bodies would change, and those that are kept are an approximation
-(of second order in the change for frequencies).
+(of second order in the change for frequencies); so would those of a beam that a `load` shaped, which does not change with
+its mass.  The polar inertia of a beam stays where its stiffnesses change, also if it was computed from them.
 
 Numbers may be of any scalar type whose elements have a method `sqrt`, or floats.
 """
@@ -29,6 +30,7 @@ from limber.bodies.base import Quantity
 from limber.bodies.recipe import damping_matrix
 from limber.checks import Array, array, number, repeated, suggestion
 from limber.errors import ArgumentValueError
+from limber.frozen import with_changes
 
 if TYPE_CHECKING:
     from limber.bodies.flexible import FlexibleBody
@@ -231,7 +233,7 @@ def _root(x: Any) -> Any:
 
 
 def checked(body: FlexibleBody, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of parameters, checked: masses and stiffnesses greater than zero, scales and ratios not less."""
+    """The numbers of parameters, checked: masses and stiffnesses greater than zero, damping not less."""
     found: dict[str, Any] = {}
     for name, value in given.items():
         if name in ("stiffness", "damping"):
@@ -244,7 +246,7 @@ def checked(body: FlexibleBody, given: Mapping[str, Any]) -> dict[str, Any]:
         else:
             found[name] = number(name, value)
         smallest = None if name in ("stiffness", "damping") else np.min(found[name])
-        above = name not in ("damping_scale", "stiffness_scale", "damping_ratio")
+        above = name not in ("damping_scale", "damping_ratio")
         if smallest is not None and (smallest < 0.0 or (above and smallest == 0.0)):
             must = "greater than 0" if above else "at least 0"
             raise ArgumentValueError(f"{name} must be {must}, got {smallest:g}.")
@@ -269,10 +271,12 @@ def varied(nominal: FlexibleBody, variation: Variation) -> FlexibleBody:
         recovery = None if recovery is None else replace(recovery, forces=None, beam=None)
     else:
         factors = tuple(
-            (name, x) for name, x in variation.factors.items() if name != "damping" and x != 1.0
+            (name, float(x))
+            for name, x in variation.factors.items()
+            if name != "damping" and x != 1.0
         )
         if recipe is not None:
-            recipe = replace(
+            recipe = with_changes(
                 recipe, damping=_damping_recipe(nominal, variation, D), factors=factors
             )
         if recovery is not None and recovery.forces is not None:
@@ -282,8 +286,15 @@ def varied(nominal: FlexibleBody, variation: Variation) -> FlexibleBody:
     K.setflags(write=False)
     D.setflags(write=False)
     return nominal.with_numbers(
-        variation, reduced_from=None if moved else nominal.reduced_from, carrier=carrier, stiffness=K, damping=D, recipe=recipe, recovery=recovery, load_stiffness=loads,
-    )  # fmt: skip
+        variation,
+        carrier=carrier,
+        stiffness=K,
+        damping=D,
+        recipe=recipe,
+        reduced_from=None if moved else nominal.reduced_from,
+        recovery=recovery,
+        load_stiffness=loads,
+    )
 
 
 def _damping_recipe(nominal: FlexibleBody, variation: Variation, D: Array) -> Any:

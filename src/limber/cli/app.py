@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import limber
-from limber.cli import bench, body, demo, examples, info, modes, schema, simulate
+from limber.cli import bench, body, demo, examples, info, linearize, modes, schema, simulate
 from limber.cli.exits import readable
 
 JSON = "--json"
@@ -92,6 +92,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     examples.examples,
     info.info,
     modes.modes,
+    linearize.linearize,
     body.body,
     simulate.simulate,
     schema.schema,

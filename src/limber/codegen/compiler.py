@@ -82,8 +82,8 @@ def compile(
         with A(q) vdot + a0(q, v) = 0 also where the closures are not met; along changes that the closures allow,
         they are those of the mechanism.
     external : (body, node) ends of external wrenches, which become an input (n, 6) in world axes.
-    parameters : "gravity", "<body>.mass", ".com", ".inertia", ".stiffness", ".damping", ".offset":
-        numbers of the model that become inputs, after the others.
+    parameters : names of `System.parameters`, such as "gravity", "<body>.mass", ".inertia", ".EI", ".offset": numbers of the
+        model that become inputs, after the others.
     driven : ("hybrid_dynamics") the names of the bodies whose joints have prescribed motion.
     ends : (functions of operational space) ("body", node), or a list of them, as in `lb.operational_inertia`.
     rows : closed systems: which closure rows the code has.  "independent" leaves out those that are superfluous

@@ -22,8 +22,8 @@ from limber.errors import ArgumentValueError
 if TYPE_CHECKING:
     from limber.control.linear_model import LinearModel
 
-#: At most so many complex numbers are held for a part of the frequencies.
-HELD = 4_000_000
+#: The frequencies are taken in parts of so many complex numbers, which stay in the cache of a core.
+HELD = 50_000
 
 
 class Responder:

@@ -25,6 +25,18 @@ class JointPlaces:
         return len(self.labels)
 
 
+def joint_unit(system: System, speeds: Iterable[int], turning: str, sliding: str) -> str:
+    """The unit of something that joints have one of for each speed: that of joints that turn, that slide, or both."""
+    wanted, found = set(speeds), []
+    for name, where in system.layout.items():
+        joint = system.joints[name]
+        columns = np.hstack([np.zeros((6, 0)), *(group.H for group in joint.groups)])
+        for column, i in enumerate(range(where.v_joint.start, where.v_joint.stop)):
+            if i in wanted:
+                found.append(turning if columns[:3, joint.order.index(column)].any() else sliding)
+    return " or ".join(x for x in (turning, sliding) if x in found)
+
+
 def joint_places(system: System, bodies: Any, owner: str) -> JointPlaces:
     """The joints of the named bodies, one entry for each speed; None stands for all that have plain coordinates.
 

@@ -18,9 +18,6 @@ from limber.whole import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: How many poles a printed table has at most.
-LISTED = 40
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearModel:

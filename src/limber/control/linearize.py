@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, numbers
+from limber.constraints import constraint_forces
 from limber.control import channels
 from limber.control.channels import Channel, speed_names
 from limber.control.closed_motions import closed_motions, independent_speeds, refuse_broken
@@ -21,6 +22,9 @@ from limber.dynamics.hybrid import Motion, prescribed
 from limber.dynamics.stiffness import turned_with
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.simulation.result import Result
+
+#: Kinds of outputs that depend on the forces of closures.
+OF_CLOSURES = ("closure_force", "joint_force")
 
 
 def linearize(
@@ -214,6 +218,9 @@ def _model(state: MovingState, inputs: list[Channel], outputs: list[Channel] | N
         slopes[:, :, : 2 * nv] = np.eye(2 * nv)[rows]
         output_names = states
     else:
+        if s.closures and any(channel.kind in OF_CLOSURES for channel in outputs):
+            # warns where the forces of redundant closures are not unique
+            constraint_forces(s, q, v, state.forces[0], external=state.wrenches)
         found = [output_slopes(state, channel) for channel in outputs]
         slopes = np.concatenate(found, axis=1) if found else np.zeros((n, 0, vdot.shape[-1]))
         output_names = tuple(name for channel in outputs for name in channel.names)

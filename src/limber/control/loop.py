@@ -17,6 +17,9 @@ from limber.control.session import LoopSession
 from limber.dynamics.evaluate import check_system
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
+#: Signals that every loop records.
+RESERVED = ("command", "guard")
+
 
 class Loop:
     """A controller with its sensors and actuators, for `lb.simulate(..., torque=loop)`.
@@ -32,7 +35,7 @@ class Loop:
     seed : of the noise of sensors that have no seed of their own.
 
     A loop may be used for one run after the other.  Its controller is one object with a state, so runs at the same time
-    need a loop each.  `resumed()` goes on where the last run ended.
+    need a loop each, such as `copy.deepcopy(loop)`.  `resumed()` goes on where the last run ended.
     """
 
     def __init__(
@@ -69,6 +72,10 @@ class Loop:
         self._last = LoopSession(self, t0)
         return self._last
 
+    def runs(self, session: LoopSession) -> bool:
+        """Whether a session is the one that was begun last."""
+        return self._last is session
+
     def resumed(self) -> Resumed:
         """The loop as the last run left it, for a run that goes on from there.
 
@@ -77,6 +84,14 @@ class Loop:
         if self._last is None:
             raise ArgumentValueError("there is nothing to resume: this loop has not been in a run.")
         return Resumed(self, self._last)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies are made for runs of their own: they do not go on where this one ended.
+        return {**vars(self), "_last": None, "readers": ()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.readers = tuple(sensor.reader(self.system) for sensor in self.sensors)
 
     def _refuse_other(self, system: System) -> None:
         same = system.nq == self.system.nq and tuple(system.layout) == tuple(self.system.layout)
@@ -128,6 +143,10 @@ def _listed(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
         if item.name in names:
             raise ArgumentValueError(
                 f"two {name} have the name {item.name!r}: give each its own, name=..."
+            )
+        if kind is Sensor and item.name in RESERVED:
+            raise ArgumentValueError(
+                f"a sensor cannot be called {item.name!r}, which is a signal of every loop: give it another name=..."
             )
         names.add(item.name)
     return items

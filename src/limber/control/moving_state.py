@@ -47,7 +47,11 @@ class MovingState:
         (q, dq), (v, dv), (forces, df) = self.q, self.v, self.forces
         if self.driven:
             return self._driven_vdot
-        by = derivatives(self.system, q, v, forces, external=self._wrenches)
+        if self.system.closures:  # the compiled slopes of closed systems take minutes to compile
+            given = {"q": self.coordinates, "v": self.v, "tau": self.forces}
+            found = slopes_of(self.system, "closed_sweep", given, external=self.external)
+            return found["vdot"]
+        by = derivatives(self.system, q, v, forces, external=self.wrenches)
         slopes = by.q @ dq + by.v @ dv + by.tau @ df
         return by.value, slopes + self._by_wrenches(by)
 
@@ -61,8 +65,8 @@ class MovingState:
             if self.system.number(name) in self.driven:
                 held[where.v_joint] = True
                 rates[name] = forces[:, where.v_joint]
-        vdot = forward_dynamics(self.system, q, v, forces, external=self._wrenches, motion=rates)
-        by = derivatives(self.system, q, v, vdot, "inverse_dynamics", external=self._wrenches)
+        vdot = forward_dynamics(self.system, q, v, forces, external=self.wrenches, motion=rates)
+        by = derivatives(self.system, q, v, vdot, "inverse_dynamics", external=self.wrenches)
         slopes = np.where(held[:, None], df, 0.0)
         M, free = by.vdot, ~held
         needed = by.q @ dq + by.v @ dv + self._by_wrenches(by) + M @ slopes
@@ -73,12 +77,12 @@ class MovingState:
     def needed(self) -> Moving:
         """The generalized forces that the motion takes, by inverse dynamics: tau, and those of driven joints and closures."""
         (q, dq), (v, dv), (vdot, da) = self.q, self.v, self.vdot
-        by = derivatives(self.system, q, v, vdot, "inverse_dynamics", external=self._wrenches)
+        by = derivatives(self.system, q, v, vdot, "inverse_dynamics", external=self.wrenches)
         slopes = by.q @ dq + by.v @ dv + by.vdot @ da
         return by.value, slopes + self._by_wrenches(by)
 
     @cached_property
-    def _wrenches(self) -> External | None:
+    def wrenches(self) -> External | None:
         """The external wrenches, as functions of the dynamics take them."""
         return {end: value for end, (value, _) in self.external.items()} or None
 

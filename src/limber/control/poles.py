@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 AT_REST = 1e-7
 #: A pair of poles counts as undamped if its damping ratio is below this.
 UNDAMPED = 1e-9
+#: How many poles a printed table has at most.
+LISTED = 40
+#: A zero beyond this many times the size of A is at infinity.
+FINITE = 1e6
 
 
 @dataclass(frozen=True)
@@ -38,15 +42,18 @@ class Pole:
 
     @property
     def damping(self) -> float:
-        """The damping ratio -Re / |value|; nan at rest."""
-        return float("nan") if self.at_rest else -self.value.real / abs(self.value)
+        """The damping ratio -Re / |value|, zero where that is rounding; nan at rest."""
+        if self.at_rest:
+            return float("nan")
+        ratio = -self.value.real / abs(self.value)
+        return ratio if abs(ratio) > UNDAMPED else 0.0
 
     @property
     def kind(self) -> str:
         """What it does, in words."""
         if self.at_rest:
             return "integrates"
-        if abs(self.damping) < UNDAMPED:
+        if self.damping == 0.0:
             return "undamped"
         if self.damping > 0.0:
             return "oscillates" if self.count == 2 else "decays"
@@ -68,21 +75,17 @@ def grouped(rates: np.ndarray) -> list[Pole]:
     return found
 
 
-def described_poles(model: LinearModel, most: int = 40) -> str:
+def described_poles(model: LinearModel) -> str:
     """A table of poles as frequencies and damping."""
-    return table(grouped(model.rates), most)
-
-
-def table(poles: list[Pole], most: int = 40) -> str:
-    """The poles in lines."""
+    poles = grouped(model.rates)
     lines = ["   Hz          rad/s       damping     does"]
-    for pole in poles[:most]:
-        damping = {"integrates": "-", "undamped": "0"}.get(pole.kind, f"{pole.damping:.4g}")
+    for pole in poles[:LISTED]:
+        damping = "-" if pole.at_rest else f"{pole.damping:.4g}"
         lines.append(
             f"   {pole.omega / (2.0 * np.pi):<10.5g}  {pole.omega:<10.5g}  {damping:<10}  {pole.kind}"
         )
-    if len(poles) > most:
-        lines.append(f"   ... and {len(poles) - most} more")
+    if len(poles) > LISTED:
+        lines.append(f"   ... and {len(poles) - LISTED} more")
     return "\n".join(lines)
 
 
@@ -94,17 +97,13 @@ def transmission_zeros(model: LinearModel) -> np.ndarray:
         raise ArgumentValueError(
             f"zeros need as many outputs as inputs, got {p} and {m}: model.select(inputs=[...], outputs=[...]) has some of them."
         )
-    _, scale = scipy.linalg.matrix_balance(model.A, permute=False, separate=True)
-    d = scale[0]
-    A, B, C = model.A * (d / d[:, None]), model.B / d[:, None], model.C * d
-    B, C = B / max(np.abs(B).max(initial=0.0), 1e-300), C / max(np.abs(C).max(initial=0.0), 1e-300)
-    size = max(np.abs(model.B / d[:, None]).max(initial=0.0), 1e-300) * max(
-        np.abs(model.C * d).max(initial=0.0), 1e-300
-    )
-    pencil = np.block([[A, B], [C, model.D / size]])
+    A, (d, _) = scipy.linalg.matrix_balance(model.A, permute=False, separate=True)
+    B, C = model.B / d[:, None], model.C * d
+    b, c = (max(float(np.abs(X).max(initial=0.0)), 1e-300) for X in (B, C))
+    pencil = np.block([[A, B / b], [C / c, model.D / (b * c)]])
     weight = np.zeros_like(pencil)
     weight[:n, :n] = np.eye(n)
     alpha, beta = scipy.linalg.eig(pencil, weight, right=False, homogeneous_eigvals=True)
-    most = np.abs(model.A * (d / d[:, None])).sum(axis=1).max(initial=1.0)
-    finite = np.abs(beta) * 1e6 * most > np.abs(alpha)
+    largest = np.abs(A).sum(axis=1).max(initial=1.0)
+    finite = np.abs(alpha) < FINITE * largest * np.abs(beta)
     return alpha[finite] / beta[finite]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from limber.errors import MissingExtraError
+from limber.errors import ArgumentValueError, MissingExtraError
 
 if TYPE_CHECKING:
     from limber.control.linear_model import LinearModel
@@ -36,7 +36,11 @@ def from_control(system: Any) -> LinearModel:
     """A LinearModel of a `control.StateSpace`."""
     from limber.control.linear_model import LinearModel  # noqa: PLC0415
 
-    dt = 0.0 if system.dt is None or system.dt is True else float(system.dt)
+    if system.dt is True:
+        raise ArgumentValueError(
+            f"{system.name!r} is sampled, but its sample time is not known: give it one, as dt of control.ss."
+        )
+    dt = 0.0 if system.dt is None else float(system.dt)
     return LinearModel.of(
         system.A, system.B, system.C, system.D,
         inputs=list(system.input_labels), outputs=list(system.output_labels), name=system.name or "model", dt=dt,

@@ -21,7 +21,7 @@ class Ticks:
     def step(self) -> None:
         """Go on to the next time."""
         self.count += 1
-        self.next = self.first + self.count * self.period if self.period < math.inf else math.inf
+        self.next = self.first + self.count * self.period
 
 
 class Pending:

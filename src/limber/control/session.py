@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from limber.checks import Array, shown
+from limber.control.channels import speed_names
 from limber.control.controller import Measured
+from limber.control.joints import joint_unit
 from limber.control.schedule import SAME, Pending, Ticks
 from limber.control.sensors.base import Instant, Measurement
 from limber.errors import ArgumentValueError
@@ -108,12 +110,8 @@ class LoopSession:
             units = {drive.unit for drive in self._drives}
             self._command_log = Log(labels, units.pop() if len(units) == 1 else "")
         else:
-            q_names = [""] * self._system.nv
-            for body, where in self._system.layout.items():
-                for part, label in ((where.v_modes, "mode"), (where.v_joint, "joint")):
-                    for i in range(part.start, part.stop):
-                        q_names[i] = f"{body}.{label}{i - part.start}"
-            self._command_log = Log(tuple(q_names), "N m or N")
+            unit = joint_unit(self._system, self._joints, "N m", "N")
+            self._command_log = Log(tuple(speed_names(self._system)), unit)
         self._logs["command"] = self._command_log
 
     # --- what `simulate` asks ---------------------------------------------------------------------------
@@ -140,6 +138,11 @@ class LoopSession:
 
     def sample(self, t: float, q: Array, v: Array) -> Array:
         """Do all that is due at this instant; returns the torques from now on."""
+        if not self._loop.runs(self):
+            raise ArgumentValueError(
+                "torque: this loop is in two runs at once, and its controller is one object with one state. Give each run its own, "
+                "such as copy.deepcopy(loop)."
+            )
         now = t - self._origin
         due = now + self._same
         self._read_sensors(t, due, q, v)
@@ -204,6 +207,10 @@ class LoopSession:
         """Keep what the controller wants to be recorded."""
         for name, value in self._controller.outputs().items():
             values = np.atleast_1d(np.asarray(value, dtype=float)).ravel()
+            if name in self._readings or name == "command":
+                raise ArgumentValueError(
+                    f"outputs() of {self._named} has {name!r}, which is the name of a sensor or of the command: rename it."
+                )
             log = self._logs.get(name)
             if log is None:
                 labels = (

@@ -31,7 +31,8 @@ class ModeChange:
     stable : whether it decays with the controller.
     gain : the factor of all gains at which it reaches the border of stability: above 1 for a stable mode, below 1 for an
         unstable one; inf if it reaches none.
-    phase : rad, the least phase that the loops bear where their gain is 1 near this mode; inf where it is below 1.
+    phase : rad, the least phase that the loops bear where their gain is 1 near this mode; inf where it is not 1 there,
+        nan in an unstable loop, which bears none.
     """
 
     before: Pole
@@ -102,7 +103,7 @@ class Spillover:
                     *_frequency(mode.before),
                     *_frequency(mode.after),
                     "any" if np.isinf(mode.gain) else f"x {mode.gain:.4g}",
-                    "any" if np.isinf(mode.phase) else f"{np.degrees(mode.phase):.3g} deg",
+                    _phase(mode.phase),
                     ", ".join(notes),
                 ]
             )
@@ -157,7 +158,7 @@ def spillover(
     rising, beyond = gains_to_one(), gains_beyond()
     paths = followed(loop, start, rising)
     further = followed(loop, paths[-1], beyond)
-    phases = _phases(loop, modes) if loop.stable else [float("inf")] * len(modes)
+    phases = _phases(loop, modes) if loop.stable else [float("nan")] * len(modes)
     found = []
     for i, mode in enumerate(modes):
         path = paths[:, at[i]]
@@ -211,6 +212,12 @@ def _phases(loop: Feedback, modes: list[Pole]) -> list[float]:
             if abs(frequencies[nearest] - w) < NEAR * w:
                 found[nearest] = min(found[nearest], abs(phase))
     return found
+
+
+def _phase(phase: float) -> str:
+    if np.isnan(phase):
+        return "-"
+    return "any" if np.isinf(phase) else f"{np.degrees(phase):.3g} deg"
 
 
 def _frequency(pole: Pole) -> list[str]:

@@ -20,7 +20,19 @@ shorter step does not have a smaller error.  Steps pass through such positions a
 Compiled only.
 """
 
-from limber.kernels.layout import COLUMNS, END, F_DONE, F_ROWS, FRONT, NQ, NV, W_L, W_SIZE
+from limber.kernels.layout import (
+    COLUMNS,
+    END,
+    F_DONE,
+    F_ROW,
+    FRONT,
+    NQ,
+    NV,
+    R_END,
+    R_OWN,
+    ROW_RECORD,
+    W_SIZE,
+)
 from limber.kernels.manifold import integrate
 from limber.kernels.scalar import kernel
 from limber.kernels.step import normalize
@@ -47,6 +59,7 @@ from .context import (
     PROJECTION,
     ROW_RATES,
     SHARED,
+    SMALLNESS,
     STIFFENED_FREE,
     TOPO,
     VIOLATIONS,
@@ -57,8 +70,9 @@ from .method_record import IS_IMPLICIT
 from .motions import prescribe
 from .rates import tolerance
 
-#: Rows are met if they are off by less than MET, in rad, m and the units of relations; their speeds are compared with
-#: this times the largest speed, or times 1.  Corrections are made until then or as long as they help.
+#: Rows are met if they are off by less than MET, in rad, m and the units of relations, and less than this part of the
+#: system's size if that is below 1 m; their speeds are compared with this times the largest speed, or times 1.  Corrections
+#: are made until then or as long as they help.
 MET, STEPS = 1e-15, 20
 #: A state whose closures are farther off than this after all steps does not meet them.
 NEARLY_MET = 1e-10
@@ -71,9 +85,9 @@ PROJECTED, TOWARD = 10, 10.0
 NEAR, SINGULAR, AVOIDED, SHORTER = 1e3, 1e7, 4, 0.8
 #: The error of a step with a stage next to a singular position is estimated badly, and must be this small.
 SURE = 0.1
-#: The rounding in the violations of rows, m or rad, and the largest error of speeds for which it is held responsible, as a
+#: The rounding in the violations of rows, relative to their size, with what the elimination of rows adds to it; and the largest error of speeds for which it is held responsible, as a
 #: part of them; the second is for steps that start next to a singular position, where the rate at the start is uncertain.
-ROUNDING, MOST_ROUNDING, MOST_ROUNDING_NEAR = 2e-16, 1e-9, 1e-7
+ROUNDING, MOST_ROUNDING, MOST_ROUNDING_NEAR = 1e-15, 1e-9, 1e-7
 
 
 @kernel
@@ -110,7 +124,8 @@ def project_coordinates(context, metric, q, off, dv, there):
     topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
     nq, steps = topo[NQ], 0
     size = violations(context, q, off)
-    while not size <= MET and steps < STEPS:
+    limit = MET * numbers_at(context[SHARED])[SMALLNESS]
+    while not size <= limit and steps < STEPS:
         call_sweep(context[CORRECTION_SWEEP], topo, metric, work, q, q, off, 0, topo, metric, dv)
         integrate(topo, metric, work, q, dv, -1.0, there)
         after = violations(context, there, off)
@@ -129,7 +144,7 @@ def project_speeds(context, metric, q, v, off, dv, there):
     topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
     nv, steps = topo[NV], 0
     size = row_rates(context, q, v, off)
-    limit = MET * max(1.0, largest(v, nv))
+    limit = MET * numbers_at(context[SHARED])[SMALLNESS] * max(1.0, largest(v, nv))
     while not size <= limit and steps < STEPS:
         call_sweep(context[CORRECTION_SWEEP], topo, metric, work, q, v, off, 0, topo, metric, dv)
         for i in range(nv):
@@ -172,26 +187,30 @@ def project(context, metric, y):
 def condition(context):
     """The largest ratio of the size of a row to the pivot of another one, redundant rows aside, at the last correction.
 
-    `kernels.fronts` leaves the inverses of the pivots on the diagonals and the gains g beside them.  The size of row i
-    is L_ii before any row was eliminated, which is the sum of its pivot and of g_ji^2 times the pivots of the rows j before.
+    Rows of mechanisms that share nothing are not compared.  `kernels.fronts` leaves the inverses of the pivots on the
+    diagonals and the gains g beside them.  The size of row i is L_ii before any row was eliminated, which is the sum of its
+    pivot and of g_ji^2 times the pivots of the rows j before.
     """
     topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
     most = 0.0
     for k in range(0, topo[END], COLUMNS):
         front = topo[k + FRONT]
         if front != 0:
-            n, at = topo[front + F_ROWS], topo[front + W_L]
-            inverse, largest_size = 0.0, 0.0
+            first, inverse, largest_size = topo[front + F_ROW], 0.0, 0.0
             for i in range(topo[front + F_DONE]):
-                d, size = work[at + i * n + i], 0.0
+                d, size = work[topo[first + i * ROW_RECORD + R_OWN] + i], 0.0
                 if d * work[topo[front + W_SIZE] + i] >= 1.0:  # it is not redundant
                     size = 1.0 / d
                 for j in range(i):
-                    before = work[at + j * n + j]
-                    if before > 0.0:
-                        size += work[at + j * n + i] ** 2 / before
+                    row = first + j * ROW_RECORD
+                    if i < topo[row + R_END]:
+                        before = work[topo[row + R_OWN] + j]
+                        if before > 0.0:
+                            size += work[topo[row + R_OWN] + i] ** 2 / before
                 inverse, largest_size = max(inverse, d), max(largest_size, size)
-            most = max(most, largest_size * inverse)
+                if i + 1 == topo[first + i * ROW_RECORD + R_END]:  # the last row of a part
+                    most = max(most, largest_size * inverse)
+                    inverse, largest_size = 0.0, 0.0
     return most
 
 
@@ -219,14 +238,14 @@ def follow_condition(clock):
 def rounding(context, clock, h, y, rtol, atol):
     """What rounding next to a singular position adds to the error of an explicit step of length h, over the tolerance.
 
-    At the distance d from it, rows are in the condition 1 / d^2.  Coordinates are off by ROUNDING / d, speeds by
-    ROUNDING v / d^2 and accelerations by ROUNDING v^2 / d^3.
+    At the distance d from it, the condition of the rows is 1 / d^2 of the best.  Coordinates are off by ROUNDING / d, speeds
+    by ROUNDING v / d^2 and accelerations by ROUNDING v^2 / d^3.
     """
     topo = words_at(context[TOPO])
     speed = largest(shifted(y, topo[NQ]), topo[NV])
-    if clock[PROJECTED_STEPS] == 0.0:
+    if clock[PROJECTED_STEPS] == 0.0 or clock[BEST_CONDITION] == 0.0:
         return 0.0
-    error = h * ROUNDING * speed**2 * clock[WORST_CONDITION] ** 1.5
+    error = h * ROUNDING * speed**2 * (clock[WORST_CONDITION] / clock[BEST_CONDITION]) ** 1.5
     most = MOST_ROUNDING
     if clock[CONDITION] > NEAR * clock[BEST_CONDITION]:
         most = MOST_ROUNDING_NEAR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -123,7 +124,16 @@ def read_order(source: Source) -> list[tuple[int, int]] | None:
 def _cards(source: Source, names: Sequence[str]) -> list[tuple[str, list]]:
     """(name, fields) of the cards of these names."""
     bulk = pyyeti("bulk")
-    source.text()  # whether it is a text file at all
+    wide = re.search(
+        rf"^[ ]*({'|'.join(names)})\*[ ]*,", source.text(), re.MULTILINE | re.IGNORECASE
+    )
+    if wide:
+        line = source.text().count("\n", 0, wide.start()) + 1
+        raise source.error(
+            f"{wide[1].upper()}* has large fields that are separated by commas, which are not read: write it in small or large "
+            "fields of fixed width, or with commas and without the star.",
+            line,
+        )
     with source.foreign("bulk data of Nastran"):
         cards = bulk.rdcards(
             str(source.path),

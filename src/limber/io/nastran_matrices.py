@@ -44,7 +44,11 @@ def read_matrices(source: Source) -> dict[str, Matrix]:
     else:
         found = _dmig(source)
     if not found:
-        raise source.error("there are no matrices in it.")
+        included = kind not in (".op4", ".op2") and re.search(
+            r"^\s*INCLUDE\b", source.text(), re.MULTILINE | re.IGNORECASE
+        )
+        hint = " Matrices of included files are not read: pass matrices= the file that has them."
+        raise source.error(f"there are no matrices in it.{hint if included else ''}")
     return found
 
 

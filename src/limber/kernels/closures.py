@@ -14,7 +14,14 @@ Computes  the wrenches of the rows at the fronts, U, UF, E of `fronts`, and the 
 Cost      about 300 multiplications for a closure and 60 for each of its rows
 """
 
-from .cut_joint import recover_coordinates, row_of, skew_part, store_rows
+from .cut_joint import (
+    left_cosine,
+    recover_coordinates,
+    row_of,
+    skew_part,
+    store_rows,
+    turn_cosine,
+)
 from .fronts import add_wrench
 from .joints import along, general_joint_velocity
 from .layout import (
@@ -24,6 +31,7 @@ from .layout import (
     ATTACHED,
     AXIAL,
     AXIS,
+    BALL,
     CLOSURES,
     CLOSURES_END,
     COLUMNS,
@@ -81,7 +89,7 @@ from .layout import (
 )
 from .motion import world_place
 from .nodes import deformed, rates, shape, shape_at, undeformed
-from .scalar import cos, kernel, sin
+from .scalar import cos, kernel, sin, sqrt
 from .so3 import bend, matrix, turn_rates
 from .vec import (
     add,
@@ -100,6 +108,9 @@ from .vec import (
     sub,
     transpose,
 )
+
+#: Half a turn within the root of this is treated as half a turn.
+HALF_TURN = 1e-14
 
 
 @kernel
@@ -368,30 +379,50 @@ def add_rows(topo, const, work, q, v):
 
 
 @kernel
+def chord(cosine):
+    """What makes 2 sin(t / 2) of sin t: 1 / cos(t / 2).  The sine alone is zero at half a turn as well."""
+    return 1.0 / sqrt(0.5 * (1.0 + cosine) + HALF_TURN)
+
+
+@kernel
+def half_turn(cosine):
+    """2 at half a turn, where the direction of the error is not defined; zero a little away from it."""
+    x = HALF_TURN / (0.5 * (1.0 + cosine) + HALF_TURN)
+    return 2.0 * x * x
+
+
+@kernel
 def turn_error(topo, const, c, Ra, Rb):
-    """The rotation by which O_b is off what the joint allows, as a small vector in the axes of O_b."""
+    """The rotation by which O_b is off what the joint allows: a vector with its sine, in the axes of O_b, and its cosine."""
     if topo[c + K_KIND] == LOCKED:
-        return skew_part(Ra, Rb)
+        return skew_part(Ra, Rb), turn_cosine(Ra, Rb)
     elif topo[c + K_KIND] == AXIAL:
         axis = load3(const, topo[c + K_AXIS])
-        return cross(mul_t(Rb, mul(Ra, axis)), axis)
+        other = mul_t(Rb, mul(Ra, axis))
+        return cross(other, axis), dot(other, axis)
     else:
-        return 0.0, 0.0, 0.0
+        return (0.0, 0.0, 0.0), 1.0
 
 
 @kernel
 def store_violations(topo, const, work, q, c, out):
-    """The violations of the rows of a cut joint, in m and rad: first-order coordinates N^T x of the error twist x."""
+    """The violations of the rows of a cut joint, in m and rad: first-order coordinates N^T x of the error twist x.
+
+    Its rotation enters by 2 sin(t / 2), which grows up to half a turn.
+    """
     Ra, pa = end_pose(topo, const, work, q, c, 0)
     Rb, pb = end_pose(topo, const, work, q, c, 1)
     at = topo[c + K_FIRST]
     if topo[c + K_KIND] == COMPOUND:
         R, p = relative_pose(Ra, pa, Rb, pb)
         e, p = recover_coordinates(topo, const, work, c, R, p)
+        cosine = left_cosine(topo, const, work, c, R)
         store_rows(topo, const, work, c, e, p)
+        e = scale(chord(cosine), e)
     else:
         p = mul_t(Rb, sub(pb, pa))
-        e = turn_error(topo, const, c, Ra, Rb)
+        e, cosine = turn_error(topo, const, c, Ra, Rb)
+        e = scale(chord(cosine), e)
         p = add(p, cross(e, p))
     first = 0
     if topo[c + K_KIND] == CROSSED:
@@ -402,8 +433,10 @@ def store_violations(topo, const, work, q, c, out):
     for j in range(first, last):
         n, f = row_at(topo, const, work, c, j)
         out[at + j] = dot(n, e) + dot(f, p)
+    if first < last and topo[c + K_KIND] != CROSSED and topo[c + K_KIND] != BALL:
+        out[at] += half_turn(cosine)
     if topo[c + K_SCREW] != 0:
-        # the displacement s and the angle t about the axis: h sin(s/h - t) is zero for any number of turns
+        # the displacement s and the angle t about the axis: 2 h sin((s/h - t) / 2) is zero for any number of turns
         axis = load3(const, topo[c + K_AXIS])
         h = const[topo[c + K_PITCH]]
         s = dot(axis, p) / h
@@ -414,7 +447,9 @@ def store_violations(topo, const, work, q, c, out):
         cosine = 0.5 * (x[0] + y[1] + z[2] - 1.0)
         i = topo[c + K_MAP] + 6 * last
         size = dot(load3(const, i + 3), axis)
-        out[at + last] = size * h * (sin(s) * cosine - cos(s) * sine)
+        off = cos(s) * cosine + sin(s) * sine
+        sine = sin(s) * cosine - cos(s) * sine
+        out[at + last] = size * h * (chord(off) * sine + half_turn(off))
 
 
 @kernel

@@ -54,6 +54,15 @@ def skew_part(R, S):
 
 
 @kernel
+def turn_cosine(R, S):
+    """The cosine of the angle of the rotation from R to S."""
+    trace = 0.0
+    for i in range(9):
+        trace += R[i] * S[i]
+    return 0.5 * (trace - 1.0)
+
+
+@kernel
 def column(topo, work, joint, i):
     """Column i of the joint map."""
     h = topo[joint + W_JOINT] + i * JOINT_WORK + J_H
@@ -122,6 +131,13 @@ def recover_coordinates(topo, const, work, c, R, p):
         move(topo, const, work, joint)
         Rj, pj = general_joint_pose(topo, const, work, work, joint)
     return skew_part(Rj, R), mul_t(Rj, sub(p, pj))
+
+
+@kernel
+def left_cosine(topo, const, work, c, R):
+    """The cosine of the angle of the error that `recover_coordinates` leaves."""
+    Rj, _ = general_joint_pose(topo, const, work, work, topo[c + K_JOINT])
+    return turn_cosine(Rj, R)
 
 
 @kernel

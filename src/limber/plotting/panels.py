@@ -11,6 +11,7 @@ import numpy as np
 from limber.bodies.section_forces import SectionForces
 from limber.checks import Array
 from limber.drawing import coordinates as C
+from limber.drawing.colours import COLOURS
 from limber.dynamics import jacobian
 from limber.dynamics.evaluate import evaluated
 from limber.errors import ArgumentValueError
@@ -358,6 +359,31 @@ def power(selection: Selection) -> list[Panel]:
     return [Panel("power (W)", powers), Panel("energy (J)", works), Panel("residual (J)", rest)]
 
 
+def signals(selection: Selection) -> list[Panel]:
+    """What a sampled controller measured and commanded, a panel per signal; commands are held between samples."""
+    r = selection.result
+    found = []
+    for name, samples in r.signals.items():
+        if name == "guard" and not samples.y.any():
+            continue  # all was well
+        within = (samples.t >= r.t[0]) & (samples.t <= r.t[-1])
+        t, y = samples.t[within], samples.y[within]
+        if name == "command" and len(t) > 1:
+            t, y = np.repeat(t, 2)[1:], np.repeat(y, 2, axis=0)[:-1]
+        lines = [
+            Line(label, t, column, i % len(COLOURS), i // len(COLOURS))
+            for i, (label, column) in enumerate(zip(samples.labels, y.T))
+        ]
+        label = f"{name} ({samples.unit})" if samples.unit else name
+        found.append(Panel(label, lines))
+    if not found:
+        raise ArgumentValueError(
+            'what="signals" shows what a sampled controller measured and commanded, and this result has none: give '
+            "simulate(torque=...) a lb.control.Loop or a controller."
+        )
+    return found
+
+
 def _flexible(selection: Selection, what: str) -> list[str]:
     bodies = selection.result.system.bodies
     found = [b for b in selection.bodies if bodies[b].modes]
@@ -384,4 +410,5 @@ PANELS: dict[str, tuple[Callable[[Selection], list[Panel]], bool]] = {
     "energy": (energy, True),
     "power": (power, False),
     "errors": (errors, False),
+    "signals": (signals, False),
 }

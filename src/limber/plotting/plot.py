@@ -51,7 +51,8 @@ def plot(
         node of each flexible body, in body axes), "rotation" (of the same), "moments" and "forces" (in sections of beams
         and frames), "strain" (of gauges, or on the surface of beams and frames), "stress" (normal and von Mises, on
         that surface), "energy", "power" (the audit: power, work against change of energy, what is left), "errors"
-        (joints less those of `reference`); or several, one below another.
+        (joints less those of `reference`), "signals" (what a sampled controller measured and commanded); or several, one
+        below another.
     bodies : names of the bodies to show; all of them unless given.
     nodes : body name to the node whose deflection and rotation are shown; its tip unless given: the node "tip", else
         one that carries another body, else the one farthest from the body frame.

@@ -7,6 +7,7 @@ of generated code take all cases at once (`lanes`).
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -31,6 +32,7 @@ from limber.simulation.batch_result import BatchResult
 from limber.simulation.lanes import (
     constant_torques,
     fixed_step,
+    numbers_of_code,
     result_of,
     rows_in_lanes,
     rows_on_gpu,
@@ -63,7 +65,13 @@ class Cases:
         for name, values in (("q0", self.q0), ("v0", self.v0), ("torque", self.torques)):
             if values is not None:
                 own[name] = values[case]
+        if _remembers(own["torque"]) and not self._alone(own["torque"]):
+            own["torque"] = _copied(own["torque"])
         return own
+
+    def _alone(self, torque: Any) -> bool:
+        """Whether one case alone has a torque."""
+        return self.torques is not None and sum(x is torque for x in self.torques) == 1
 
     def every(self) -> dict[str, Array]:
         """The parameters of all cases, (cases, ...)."""
@@ -107,11 +115,6 @@ def cases_of(
         raise ArgumentValueError(
             f"the numbers of cases do not fit together: {listed}. What differs from case to case has one entry for each."
         )
-    if torques is None and hasattr(torque, "sample_time") and not hasattr(torque, "session"):
-        raise ArgumentTypeError(
-            "torque has a sample_time, and may remember what it measured: cases that run at once cannot share it. Give a "
-            "list with one for each case."
-        )
     return Cases(next(iter(sizes.values())), *starts, torques, varied, shared)
 
 
@@ -120,7 +123,8 @@ def _torques(system: System, torque: Any) -> Sequence[Any] | Array | None:
     if torque is None or callable(torque) or isinstance(torque, Table | str):
         return None
     if isinstance(torque, list | tuple) and any(
-        x is None or callable(x) or isinstance(x, Table) or np.ndim(x) > 0 for x in torque
+        x is None or callable(x) or _remembers(x) or isinstance(x, Table) or np.ndim(x) > 0
+        for x in torque
     ):
         return torque
     if np.ndim(torque) < 2:
@@ -131,6 +135,23 @@ def _torques(system: System, torque: Any) -> Sequence[Any] | Array | None:
             f"torque must have shape ({system.nv},), or (cases, {system.nv}) for a batch, got {x.shape}."
         )
     return x
+
+
+def _remembers(torque: Any) -> bool:
+    """Whether a torque may remember what it measured, as controllers do."""
+    return any(hasattr(torque, name) for name in ("sample_time", "command", "session"))
+
+
+def _copied(torque: Any) -> Any:
+    """A controller for one case, as it is now; it shares the system that it was made for."""
+    owned = getattr(torque, "system", None)
+    try:
+        return copy.deepcopy(torque, {} if owned is None else {id(owned): owned})
+    except Exception as error:
+        raise ArgumentTypeError(
+            f"torque: cases that run at once cannot share {shown(torque)}, which may remember what it measured, and it cannot "
+            f"be copied ({error}). Give a list with one for each case."
+        ) from error
 
 
 def _parameters(system: System, given: Any) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -179,8 +200,11 @@ class _Running:
             try:
                 result = run(case)
                 if result is not None:
-                    status = "stopped" if "stopped" in result.message else "finished"
-                    self.made.put(case, result, status)
+                    cut = result.message.startswith(("stopped", "interrupted"))
+                    self.made.put(case, result, "stopped" if cut else "finished")
+                    if result.message.startswith("interrupted"):  # Ctrl-C is for the batch
+                        found.clear()
+                        raise KeyboardInterrupt
             except Exception as error:
                 self.errors.append(error)
                 kind = "" if isinstance(error, LimberError) else f"{type(error).__name__}: "
@@ -226,6 +250,8 @@ def simulate_cases(
 
     with CaseProgress(cases.count, progress) as bar:
         try:
+            if given["engine"] == "generated":
+                numbers_of_code(system, cases.every())  # code for each case would take minutes
             if uses_lanes(given, system, cases.torques):
                 _in_lanes(running, start, times, given, bar)
             elif cases.count:

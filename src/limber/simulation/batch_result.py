@@ -23,7 +23,7 @@ class BatchResult:
     """Many simulations at common times: t (n,), q (cases, n, nq), v (cases, n, nv), tau (cases, n, nv).
 
     system : with the numbers that it was built with; those of a case are in `batch[case].system`.
-    status : (cases,): "finished", "stopped" by an event, "failed", or "not run" after an interruption.
+    status : (cases,): "finished", "stopped" by an event or an interruption (Ctrl-C), "failed", or "not run" after one.
     messages : how each case ended, in words.
     parameters : {name: (cases, ...)}, the parameters that were given.
 

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from limber import integrators, native
+from limber.assembly.extent import extent
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
 from limber.checks import Array, listed
@@ -206,6 +207,7 @@ class Run:
                 R.CORRECTION_SWEEP: native.address("correction"),
                 R.PROJECTION: integrators.address("engine_projection"),
             }  # fmt: skip
+            self._shared[R.SMALLNESS] = min(1.0, extent(system))
         for place, value in found.items():
             context[place] = value
         self.crossings.projection = self.projected if system.closures else None

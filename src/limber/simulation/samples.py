@@ -25,11 +25,6 @@ class Samples:
     def __len__(self) -> int:
         return len(self.t)
 
-    def after(self, t: float) -> Samples:
-        """The samples at this time and later."""
-        first = int(np.searchsorted(self.t, t))
-        return Samples(self.t[first:], self.y[first:], self.labels, self.unit)
-
 
 class Log:
     """A signal that grows by a row at every sample."""

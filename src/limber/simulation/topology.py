@@ -31,6 +31,8 @@ class TopologyChange:
     q_after, v_after : the state after it.
     wrenches : the impulses of the closures, as `lb.impulse` gives them; empty where nothing jumped.
     energy : by how much the energy grew, J; impulses make it less.
+
+    Energy and momentum of a ruthless system are those of the full one, which its impulses are taken from.
     """
 
     t: float
@@ -53,12 +55,12 @@ class TopologyChange:
     @cached_property
     def momentum_before(self) -> Array:
         """The momentum [angular, linear] about the world origin before it, (6,)."""
-        return momentum(self.system, self.q, self.v)
+        return momentum(self.system.with_full_fidelity(), self.q, self.v)
 
     @cached_property
     def momentum_after(self) -> Array:
         """The momentum after it, (6,)."""
-        return momentum(self.system, self.q_after, self.v_after)
+        return momentum(self.system.with_full_fidelity(), self.q_after, self.v_after)
 
     @property
     def impulse(self) -> Array | None:
@@ -166,11 +168,11 @@ def carried_out(
     except LimberError as error:
         raise SimulationError(f"the action of event {event!r} at t = {t:.6g} s: {error}") from error
     known.update(changed.system.closures)
-    gained = 0.0
+    gained, full = 0.0, system.with_full_fidelity()
     if changed.wrenches:
-        gained = float(kinetic_energy(system, changed.q, changed.v) - kinetic_energy(system, q, v))
+        gained = float(kinetic_energy(full, changed.q, changed.v) - kinetic_energy(full, q, v))
     if changed.q is not q:
-        gained += float(potential_energy(system, changed.q) - potential_energy(system, q))
+        gained += float(potential_energy(full, changed.q) - potential_energy(full, q))
     return TopologyChange(
         t, kind_of(change), name, event, changed.system, q, v, changed.q, changed.v, changed.wrenches, gained
     )  # fmt: skip

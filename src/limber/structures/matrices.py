@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from limber.checks import Array, listed, numbers
-from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError, ModelWarning, warn
 from limber.structures.rigid import rigid_motions
 
 #: How much of its largest entry a matrix may differ from its transpose.
@@ -25,6 +25,8 @@ DEFINITE = 1e-6
 RIGID = 1e-5
 #: Stiffness below this part of another one of the same node is a rounding error.
 NOTHING = 1e-14
+#: Frequencies that rounding errors of K may move by more than this part are told of.
+ROUNDED = 5e-4
 #: How much of it the mass of a structure may differ between directions.
 ISOTROPY = 1e-6
 #: Wave speeds, m/s, beyond which units must be mixed; that of sound in diamond is 1.8e4, in soft rubber 30.
@@ -233,4 +235,22 @@ def check_mass(M: sp.csr_array, position: Array) -> None:
             f"the mass of the structure depends on the direction: {x:.6g} kg along x, {y:.6g} along y and {z:.6g} along z. The "
             "freedoms of a node are x, y, z (and the rotations about x, y, z), all in the axes of position; M has them "
             "in another order or in other axes, or lacks entries."
+        )
+
+
+def warn_of_rounding(K: sp.csr_array, omega: Array, shapes: Array) -> None:
+    """Warn of frequencies (k,) of shapes (N, k), orthonormal in M, that the rounding errors of the entries of K may move.
+
+    They change omega^2 = phi^T K phi by up to eps |phi|^T |K| |phi|.
+    """
+    size = np.abs(shapes)
+    error = 0.5 * np.finfo(float).eps * np.einsum("ni,ni->i", size, abs(K) @ size)
+    parts = error / np.where(omega > 0.0, omega**2, np.inf)
+    if parts.max(initial=0.0) > ROUNDED:
+        i = int(parts.argmax())
+        warn(
+            f"K loses digits: rounding of its entries alone may move the frequency of {omega[i] / (2.0 * np.pi):.4g} Hz by up to "
+            f"{100.0 * parts[i]:.2g} %. Some of its elements are far shorter, or far stiffer, than the structure. Merge nodes "
+            "that are close together, take larger elements, or make stiff parts rigid.",
+            ModelWarning,
         )

@@ -12,6 +12,7 @@ from limber.checks import Array
 from limber.frozen import read_only
 from limber.short_repr import short_repr
 from limber.structures.choice import DIRECTIONS, mode_choice
+from limber.structures.matrices import warn_of_rounding
 from limber.structures.reduce import Reduction
 from limber.structures.threads import one_thread
 
@@ -67,9 +68,11 @@ def structure_modes(
     choice = mode_choice(modes)
     with work.progress, one_thread():
         value, shapes, accuracy = work.normal_modes(work.support(), choice)
+    omega = np.sqrt(value)
+    warn_of_rounding(structure.K, omega, shapes)
     per_node = structure.freedoms
     return StructureModes(
-        np.sqrt(value),
+        omega,
         shapes.reshape(len(structure), per_node, -1),
         work.effective_mass(shapes),
         accuracy,

@@ -23,6 +23,7 @@ from limber.structures.eigen import BLOCK, LowestModes
 from limber.structures.inertia import modal_integrals
 from limber.structures.interface import NodeRows, independent_rows
 from limber.structures.loads import loaded_mass
+from limber.structures.matrices import warn_of_rounding
 from limber.structures.mode_set import LOADS, ModeSet, attachment_shapes, constraint_shapes
 from limber.structures.progress import Progress
 from limber.structures.reduced import ReducedStructure
@@ -261,6 +262,7 @@ def reduce(
         support = work.support()
         _, normal, _ = work.normal_modes(support, choice)
         omega, phi = _coordinates(work, support, normal, own)
+        warn_of_rounding(structure.K, omega, phi)
         integrals = modal_integrals(structure.M, position, phi)
         translation, rotation = work.shapes_of(kept, phi)
         second = unit = loaded = None

@@ -102,6 +102,7 @@ def fitting(selection: Selection) -> list[str]:
     drawn = skeletons(s)
     names += ["rotation"] if any(len(drawn[b].ribs.points) for b in selection.bodies) else []
     names += ["torques"] if moving and r.tau.any() else []
+    names += ["signals"] if r.signals else []
     return [*names, "energy", *(["power"] if len(r) >= 3 else [])]
 
 

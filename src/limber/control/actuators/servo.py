@@ -22,7 +22,7 @@ from typing import Any
 from limber.assembly.system import System
 from limber.checks import Array, number, shown
 from limber.control.actuators.base import Actuator, Drive
-from limber.control.joints import joint_places
+from limber.control.joints import joint_places, joint_unit
 from limber.control.sensors.base import intervals
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.integrators.context import L_DROP, L_FADING, L_HELD, L_LIMIT, L_POWER, L_RATE, L_STALL
@@ -139,7 +139,8 @@ class Servo(Actuator):
                 f"servo {self.name!r} drives one speed, and the joint of body {self.body!r} has {len(place)}."
             )
         self._refuse_other_physics(system.joints[self.body])
-        return ServoDrive(self, int(place.v[0]))
+        unit = joint_unit(system, place.v.tolist(), "N m", "N")
+        return ServoDrive(self, int(place.v[0]), unit)
 
     def _refuse_other_physics(self, joint: Joint) -> None:
         """Refuse a joint without this rotor or friction, or with another one."""
@@ -165,10 +166,8 @@ class Servo(Actuator):
 class ServoDrive(Drive):
     """A servo during one run."""
 
-    unit = "N m or N"
-
-    def __init__(self, servo: Servo, speed: int):
-        self.servo = servo
+    def __init__(self, servo: Servo, speed: int, unit: str):
+        self.servo, self.unit = servo, unit
         self.labels, self.limits = (servo.name,), (servo.limit,)
         self.speeds = (speed,)
         self.stateful = servo.drop > 0.0 or math.isfinite(servo.power)

@@ -7,7 +7,7 @@ from typing import Any
 
 from limber.assembly.system import System
 from limber.checks import number
-from limber.control.joints import joint_places
+from limber.control.joints import joint_places, joint_unit
 from limber.control.sensors.base import Reader, Sensor
 from limber.errors import ArgumentValueError
 
@@ -43,4 +43,5 @@ class Encoder(Sensor):
         """The encoder on a system."""
         places = joint_places(system, self.bodies, f"sensor {self.name!r}")
         q = places.q
-        return Reader(lambda now: now.q[q], places.labels, "rad or m", len(q), q=q)
+        unit = joint_unit(system, places.v.tolist(), "rad", "m")
+        return Reader(lambda now: now.q[q], places.labels, unit, len(q), q=q)

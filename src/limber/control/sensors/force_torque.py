@@ -49,11 +49,12 @@ class ForceTorque(Sensor):
             )
         opened, cut = _opened(system, self.body)
         old_q, old_v = _places(system, opened)
-        q, v = opened.neutral(), np.zeros(opened.nv)
-        vdot = np.zeros(opened.nv)
+        still = opened.neutral()
         taken = opened.layout[cut].v_joint
 
         def read(now: Instant):
+            # arrays of its own: loops of several runs may share this reader
+            q, v, vdot = still.copy(), np.zeros(opened.nv), np.zeros(opened.nv)
             q[old_q], v[old_v], vdot[old_v] = now.q, now.v, now.vdot
             external: Any = now.wrenches or None
             return inverse_dynamics(opened, q, v, vdot, external=external)[taken]

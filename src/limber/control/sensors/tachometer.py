@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from limber.assembly.system import System
-from limber.control.joints import joint_places
+from limber.control.joints import joint_places, joint_unit
 from limber.control.sensors.base import Reader, Sensor
 
 
@@ -29,4 +29,5 @@ class Tachometer(Sensor):
         """The tachometer on a system."""
         places = joint_places(system, self.bodies, f"sensor {self.name!r}")
         v = places.v
-        return Reader(lambda now: now.v[v], places.labels, "rad/s or m/s", len(v), v=v)
+        unit = joint_unit(system, places.v.tolist(), "rad/s", "m/s")
+        return Reader(lambda now: now.v[v], places.labels, unit, len(v), v=v)

@@ -1,0 +1,173 @@
+"""`limber linearize`: a linear model of a system, its poles, a Bode plot, a file of its matrices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from limber import constraints, dynamics, simulation
+from limber.cli.case import Options, prepared
+from limber.cli.exits import guarded
+from limber.cli.output import Debug, Json, escape, print_json, show, table
+from limber.cli.subject import File, Subject, read
+from limber.cli.write import refuse_inputs
+from limber.errors import ArgumentValueError
+
+#: A run to the start of a scenario, whose torques it gives, lasts so much of its duration.
+INSTANT = 1e-6
+
+
+def linearize(
+    file: File,
+    at: Annotated[
+        str,
+        typer.Option(
+            metavar="STATE",
+            help="start: the initial state of a scenario or the neutral one of a model; equilibrium: the one found from there; "
+            "or a time in s, to which the scenario is simulated.",
+        ),
+    ] = "start",
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input", metavar="INPUT", help='As in Python: link1, or "[force, link1, tip, y]".'
+        ),
+    ] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--output", metavar="OUTPUT", help='link1, or "[position, link1, tip, y]"; repeated.'
+        ),
+    ] = None,
+    bode: Annotated[
+        Path | None, typer.Option(metavar="PNG", help="Write a Bode plot (.png, .svg or .pdf).")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="NPZ", help="Write A, B, C, D and the names (.npz).")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Linearize a model or a scenario, and print its poles as frequencies (Hz) and damping ratios.
+
+    The state is that of --at. Inputs are names of bodies, whose joints have torques, or lists that begin with a kind:
+    torque, mode_force, force, moment, motion. Outputs are names of bodies, for the coordinates of their joints, or lists
+    with kinds such as position, rotation, velocity, acceleration, deflection, strain, joint_force. All torques and all
+    states are taken unless some are named; both options may be repeated.
+
+      limber linearize examples/canadarm.yaml
+      limber linearize examples/dh_arm.yaml --at equilibrium
+      limber linearize examples/canadarm.yaml --input link1 --output "[position, link2, tip, y]" --bode tip.png
+      limber linearize examples/canadarm_slew.yaml --at 5 --out slew.npz
+    """
+    with guarded(json, debug):
+        subject = read(file)
+        files = [("--bode", bode), ("--out", out)]
+        refuse_inputs(
+            [(option, path) for option, path in files if path is not None], subject.inputs
+        )
+        from limber.control.poles import grouped  # noqa: PLC0415 (SciPy)
+
+        model = _model(subject, at, _listed("--input", inputs), _listed("--output", outputs))
+        if bode is not None:
+            model.bode(path=bode, title=subject.name)
+        if out is not None:
+            model.save(out)
+        poles = grouped(model.rates)
+        if json:
+            print_json(
+                {
+                    "file": file,
+                    "name": subject.name,
+                    "at": at,
+                    "states": model.states,
+                    "inputs": model.inputs,
+                    "outputs": model.outputs,
+                    "poles": [[x.real, x.imag] for x in model.poles],
+                    "frequencies": [pole.omega / (2.0 * np.pi) for pole in poles],
+                    "damping": [pole.damping for pole in poles],
+                    "A": model.A, "B": model.B, "C": model.C, "D": model.D,
+                    "bode": bode,
+                    "out": out,
+                }
+            )  # fmt: skip
+            return
+        made = table(
+            f"Poles of {escape(subject.name)}: {model.order} states, {len(model.inputs)} inputs, {len(model.outputs)} outputs",
+            "poles", "frequency Hz", "rad/s", "damping", "does", left=0,
+        )  # fmt: skip
+        made.columns[-1].justify = "left"
+        for pole in poles:
+            damping = "-" if pole.at_rest else f"{pole.damping:.5f}"
+            frequency = f"{pole.omega / (2.0 * np.pi):.4f}"
+            made.add_row(str(pole.count), frequency, f"{pole.omega:.4f}", damping, pole.kind)
+        show(made)
+        for _, path in files:
+            if path is not None:
+                typer.echo(f"wrote {path}")
+
+
+def _model(subject: Subject, at: str, inputs: list | None, outputs: list | None) -> Any:
+    """The linear model at the state that was asked for."""
+    from limber.control.linearize import linearize as linear_model  # noqa: PLC0415 (SciPy)
+
+    s, case = subject.system, subject.scenario
+    if case is None and at not in ("start", "equilibrium"):
+        raise ArgumentValueError(
+            f"--at {at}: {subject.name} is a model, which has no times. Use start or equilibrium, or a scenario file."
+        )
+    if case is None or at == "equilibrium":
+        q, external = subject.q0, None
+        if case is not None:
+            from limber.scenarios.initial import external_at_start  # noqa: PLC0415 (pydantic)
+
+            external = external_at_start(case.external)
+        elif s.closures:
+            q = constraints.assemble(s, q)
+        if at == "equilibrium":
+            q = dynamics.equilibrium(s, q, external=external)
+        return linear_model(s, q, inputs=inputs, outputs=outputs, external=external)
+    time = 0.0 if at == "start" else _seconds(at)
+    run = prepared(subject, Options(duration=time or INSTANT * case.duration))
+    result = simulation.simulate(
+        s, run.duration, q0=run.q0, v0=run.v0, torque=run.torque, external=run.external, motion=run.motion,
+        events=run.events, t_eval=[0.0, run.duration], **run.settings,
+    )  # fmt: skip
+    row = result[:1] if at == "start" else result[-1:]
+    return linear_model(row, inputs=inputs, outputs=outputs)[0]
+
+
+def _seconds(at: str) -> float:
+    """The time of --at."""
+    try:
+        time = float(at)
+    except ValueError:
+        time = -1.0
+    if not 0.0 < time < np.inf:
+        raise ArgumentValueError(
+            f"--at {at}: expected start, equilibrium, or a positive time in seconds."
+        )
+    return time
+
+
+def _listed(option: str, given: list[str] | None) -> list | None:
+    """Inputs or outputs from the command line, where lists are written as in YAML."""
+    if not given:
+        return None
+    import yaml  # noqa: PLC0415
+
+    found = []
+    for text in given:
+        if not text.lstrip().startswith("["):
+            found.append(text)
+            continue
+        try:
+            found.append(yaml.safe_load(text))
+        except yaml.YAMLError as error:
+            raise ArgumentValueError(
+                f'{option} {text}: this is not a list as YAML has it, such as "[force, link1, tip, y]".'
+            ) from error
+    return found
