@@ -288,7 +288,8 @@ class Assembly:
         return made
 
     def __repr__(self):
-        closures = f", {len(self._closures)} closures" if self._closures else ""
+        n = len(self._closures)
+        closures = f", {n} closure{'s' if n > 1 else ''}" if n else ""
         return f"Assembly({self.name!r}, {len(self._attachments)} bodies{closures})"
 
 

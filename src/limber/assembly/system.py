@@ -280,7 +280,8 @@ class System(Frozen):
         raise IndexError(i)
 
     def __repr__(self):
-        closures = f", {len(self.closures)} closures" if self.closures else ""
+        n = len(self.closures)
+        closures = f", {n} closure{'s' if n > 1 else ''}" if n else ""
         return f"System({self.name!r}, {len(self.layout)} bodies{closures}, nq={self.nq}, nv={self.nv}, {self.fidelity})"
 
     def __reduce__(self):

@@ -65,7 +65,9 @@ def beam(
     modes : modes per bending plane, or {"bending": 2, "torsion": 1, "stretch": 1}.  {"y": 2} has bending modes in
         the x-y plane alone, {"z": 1} in x-z.
     elements : the number of parts into which the nodes "root", "node1", ..., "tip" divide the beam.
-    damping : damping ratio of all modes, or one per mode in their order, or their damping matrix (m, m).
+    damping : damping ratio of all modes, or one per mode in their order, or their damping matrix (m, m).  Ratios are those of
+        the beam clamped at its root, with its `load`: where that is there for the shapes alone and nothing so heavy is
+        attached, they are far too large, and `lb.modal_damping` gives ratios of the system.
     polar_inertia : moment of inertia of the whole beam about its axis, kg m^2.  None stands for the sum of
         `rotary_inertia`, if that is given; else for that of a homogeneous section, mass (EIy + EIz) / EA, if there are
         torsion modes, and for zero otherwise.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -53,16 +55,17 @@ def closure_wrenches(system: System, q: ArrayLike, force: Array) -> dict[str, Ar
         states = undeformed(system, states)
     found = np.zeros((len(states), len(system.closures), 6))
     loose: dict[str, np.ndarray] = {}
-    for i, (state, f) in enumerate(zip(states, force.reshape(-1, system.nv))):
-        lam = _independent_multipliers(system, state, f)
-        if lam is not None:
-            found[i] = evaluated(system, "wrenches", (state, lam))
-            continue
-        space = row_space(system, state)
-        found[i] = evaluated(system, "wrenches", (state, space.multipliers(f)))
-        if space.null.size:
-            for name, components in loose_components(system, state, space).items():
-                loose[name] = loose.get(name, np.zeros(6, dtype=bool)) | components
+    with _threads(len(states)):
+        for i, (state, f) in enumerate(zip(states, force.reshape(-1, system.nv))):
+            lam = _independent_multipliers(system, state, f)
+            if lam is not None:
+                found[i] = evaluated(system, "wrenches", (state, lam))
+                continue
+            space = row_space(system, state)
+            found[i] = evaluated(system, "wrenches", (state, space.multipliers(f)))
+            if space.null.size:
+                for name, components in loose_components(system, state, space).items():
+                    loose[name] = loose.get(name, np.zeros(6, dtype=bool)) | components
     if loose:
         _warn_of_loose(system, loose)
     found = found.reshape(*batch, len(system.closures), 6)
@@ -73,6 +76,19 @@ def closure_wrenches(system: System, q: ArrayLike, force: Array) -> dict[str, Ar
         else found[..., order.index(name), :]
         for name, closure in system.closures.items()
     }
+
+
+def _threads(states: int) -> AbstractContextManager:
+    """A context in which BLAS has one thread if there are several states.
+
+    The matrices are small.  Where other programs keep the cores busy, threads would wait for each other, ten times as long as
+    all the rest takes.
+    """
+    if states == 1:
+        return nullcontext()
+    from limber.structures.threads import one_thread  # noqa: PLC0415 (structures are slow to import)
+
+    return one_thread()
 
 
 def _independent_multipliers(system: System, q: Array, force: Array) -> Array | None:
