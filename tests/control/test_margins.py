@@ -107,6 +107,14 @@ def test_dynamic_controllers_and_objects_with_linear(link):
     assert np.allclose(np.sort_complex(as_object.poles), np.sort_complex(as_model.poles))
 
 
+def test_sampled_gains_are_told_of_other_sample_times(link):
+    none = np.zeros((0, 0))
+    gains = lb.LinearModel.of(none, np.zeros((0, 2)), np.zeros((1, 0)), [[-KP, -KD]], dt=0.01)
+    found = margins(link, gains)
+    assert found.sample_time == 0.01 and not found.stable
+    assert found.longest == pytest.approx(2.0 * J / KD, rel=1e-6)
+
+
 def test_a_motion_that_nothing_controls_is_told():
     still = lb.LinearModel.of(np.zeros((2, 2)), [[0.0], [0.0]], [[1.0, 0.0]])
     assert "not controlled" in str(margins(still, [[1.0]]))

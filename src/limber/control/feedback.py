@@ -143,6 +143,8 @@ def feedback_of(
 
 
 def _made(plant: LinearModel, K: LinearModel, sample_time: float, delay: float) -> Feedback:
+    if not K.order:  # gains are the same at any sample time
+        K = replace(K, dt=0.0)
     given = None if plant.dt or K.dt else (plant, K)
     if sample_time:
         if not K.dt:
