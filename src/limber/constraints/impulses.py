@@ -12,9 +12,13 @@ from limber.assembly.system import System
 from limber.checks import Array, listed, number, numbers, shown, suggestion
 from limber.constraints.forces import closure_wrenches
 from limber.constraints.residual import check_closed
+from limber.dynamics.closing import worst
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.inverse import mass_matrix
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
+
+#: The speeds after an impulse meet the closures to this part of the largest, or of 1.
+MET = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +62,17 @@ def impulse(
     system = system.with_full_fidelity()
     rates = evaluated(system, "row_rates", (q, v))
     change = -(1.0 + e) * evaluated(system, "correction", (q, rates))
+    after = np.asarray(v, dtype=float) + change
+    left = evaluated(system, "row_rates", (q, after)) + e * rates
+    if np.abs(left).max(initial=0.0) > MET * max(1.0, np.abs(after).max(initial=0.0)):
+        row = int(np.abs(left).reshape(-1, system.rows).max(axis=1).argmax())
+        raise DynamicsError(
+            f"impulse: no speeds were found that meet the closures of {system.name!r}: "
+            f"{worst(system, left.reshape(-1, system.rows)[row], 'is off by {:.3g} (rad/s or m/s)')}. Their rows are redundant; "
+            "leave out what the joints between their ends do not allow anyway."
+        )
     force = np.einsum("...ij,...j->...i", mass_matrix(system, q), change)
-    return Impulse(np.asarray(v, dtype=float) + change, closure_wrenches(system, q, force))
+    return Impulse(after, closure_wrenches(system, q, force))
 
 
 def _names(system: System, closures: Iterable[str]) -> list[str]:
