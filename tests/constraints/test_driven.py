@@ -39,8 +39,7 @@ def sizes(M, A, free):
     whole = np.linalg.solve(np.linalg.cholesky(M), A.T).T
     size = np.linalg.norm(whole, axis=1, keepdims=True)
     part = np.linalg.solve(np.linalg.cholesky(M[np.ix_(free, free)]), A[:, free].T).T
-    s = np.linalg.svd(part / np.where(size > 0.0, size, 1.0), compute_uv=False)
-    return s / max(s.max(initial=0.0), 1e-300)
+    return np.linalg.svd(part / np.where(size > 0.0, size, 1.0), compute_uv=False)
 
 
 def followed(rng, system, M, A, share=0.6):

@@ -130,7 +130,9 @@ def test_any_joint_can_be_locked_and_unlocked(joint):
     assert np.abs(r.power_audit().residual).max() < 1e-7
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [*range(6), *(pytest.param(i, marks=pytest.mark.slow) for i in range(6, 40))]
+)
 def test_random_sequences_keep_closures_and_the_balance_of_energy(seed):
     rng = np.random.default_rng(seed)
     s = random_assembly(rng, bodies=5).build()

@@ -149,7 +149,7 @@ def _pack_nodes(
     const: Constants, body: BodyConstants, directions: Array | None
 ) -> dict[int | None, int]:
     """Pack the node records of a body; the key None stands for the body frame."""
-    shapes = body.nodes.shapes
+    shapes = body.nodes.shapes.without_rounding()
     records: dict[int | None, int] = {
         j: const.add(shapes.record(j, directions)) for j in range(len(shapes))
     }

@@ -7,7 +7,7 @@ kernels ask `kernels.nodes`, which reads the records that this file writes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from limber.checks import Array
 from limber.short_repr import short_repr
 
 _AXES = "xyz"
+#: What is below this part of the largest shape of a mode is rounding.
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +133,16 @@ class Shapes:
 
     # --- for the kernels ----------------------------------------------------------------------
 
+    def without_rounding(self) -> Shapes:
+        """The same with zeros for shapes that are nothing but rounding, such as those of a clamped point.
+
+        A closure at a point that modes move by rounding alone would otherwise act on these modes, with forces that
+        grow as their shapes get smaller.
+        """
+        if not len(self) or self.translation.dtype == object:
+            return self
+        return replace(self, translation=_clean(self.translation), rotation=_clean(self.rotation))
+
     def twist(self, j: int) -> Array:
         """(6, m): rotation and displacement of point j by one unit of each mode of the undeformed body."""
         return np.vstack([self.rotation[j], self.translation[j]])
@@ -149,6 +161,12 @@ class Shapes:
     def numbers(self) -> list[Array]:
         """All arrays, for those who look for symbols in them."""
         return [x for x in vars(self).values() if x is not None]
+
+
+def _clean(x: Array) -> Array:
+    """Shapes (n, 3, m) without those that are small among those of their mode."""
+    size = np.abs(x)
+    return np.where(size > ROUNDING * size.max(axis=(0, 1), initial=0.0), x, 0.0)
 
 
 def _joined_second(parts: Sequence[Shapes]) -> Array | None:

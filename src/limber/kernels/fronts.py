@@ -32,8 +32,8 @@ the rows would have without it, but k arms on one object cost k times as much as
 
 Rows may depend on each other.  Then a pivot is zero but for rounding, and c is so too; 1 / L_ii is replaced by
 `inverse`, which goes to zero there, so that the multiplier of that row is zero.  What is rounding follows from the
-sizes S of the rows: what L_ii would be if nothing cancelled, and, once another row is eliminated, the error that it
-leaves, S_i <- S_i + (L_ij / L_jj)^2 S_j.
+sizes S of the rows: what L_ii would be if nothing cancelled, with the rounding of rows that move a joint by nothing else,
+and, once another row is eliminated, the error that it leaves, S_i <- S_i + (L_ij / L_jj)^2 S_j.
 
 Cost      14 + n / 2 multiplications for each of n rows and each freedom, 30 more for each row and body; 100 + 16 n for each
           of n rows of a closure that is eliminated beside a rigid hub
@@ -41,7 +41,7 @@ Cost      14 + n / 2 multiplications for each of n rows and each freedom, 30 mor
 
 from .forces import force_to_joint
 from .inertia import downdate, load_inertia, store_inertia
-from .joints import joint_row
+from .joints import joint_row, joint_square
 from .layout import (
     ATTACHED,
     BIAS,
@@ -94,6 +94,7 @@ from .layout import (
     W_MU,
     W_NODE,
     W_NS,
+    W_PATH,
     W_PIVOTS,
     W_SIZE,
     W_U,
@@ -108,6 +109,8 @@ from .vec import accumulate3, add, axpy, cross, dot, load3, load9, mul, scale, s
 
 #: A pivot of a row below this part of its size counts as zero.
 DEPENDENT = 1e-12
+#: What a joint does to a row is known to this part of the row, at best: the root of ROUNDING * DEPENDENT, 1e-14.
+ROUNDING = 1e-16
 
 
 @kernel
@@ -142,6 +145,7 @@ def start_hub(topo, work, k):
     j = topo[front + F_HUB]
     for i in range(6):
         work[topo[front + W_U] + 6 * (j + i) + i] = 1.0
+        work[topo[front + W_PATH] + 2 * (j + i) + i // 3] = 1.0
         if topo[front + F_SQUARES] != 0:
             work[topo[front + W_NS] + 2 * (j + i) + i // 3] = 1.0
     for r in range(topo[k + MODES]):
@@ -164,10 +168,14 @@ def add_wrench(topo, work, front, j, moment, force):
     at = topo[front + W_U] + 6 * j
     accumulate3(work, at, moment)
     accumulate3(work, at + 3, force)
+    turns, pulls = dot(moment, moment), dot(force, force)
+    at = topo[front + W_PATH] + 2 * j
+    work[at] += turns
+    work[at + 1] += pulls
     if topo[front + F_SQUARES] != 0:
         at = topo[front + W_NS] + 2 * j
-        work[at] += dot(moment, moment)
-        work[at + 1] += dot(force, force)
+        work[at] += turns
+        work[at + 1] += pulls
 
 
 @kernel
@@ -413,6 +421,8 @@ def rows_to_parent(topo, work, k):
         at = topo[front + W_U] + 6 * j
         moment, force = load3(work, at), load3(work, at + 3)
         c, size = work[topo[front + W_C] + j], work[topo[front + W_SIZE] + j]
+        past = topo[front + W_PATH] + 2 * j
+        turns, pulls = work[past], work[past + 1]
         for r in range(dofs):
             i = topo[k + W_JOINT] + r * JOINT_WORK
             x = work[e + r * n + j] + joint_row(topo, work, k, r, moment, force)
@@ -421,7 +431,8 @@ def rows_to_parent(topo, work, k):
             force = axpy(-x, load3(work, i + J_K + 3), force)
             c += x * work[i + J_NU]
             if free != 0:
-                size += x * x * work[pivots + r]
+                rounding = ROUNDING * joint_square(topo, work, k, r, turns, pulls)
+                size += (x * x + rounding) * work[pivots + r]
         c += dot(moment, bias_n) + dot(force, bias_f)
         moment, force = mul(R, moment), mul(R, force)
         if topo[k + ATTACHED] != RIGIDLY:
@@ -430,7 +441,8 @@ def rows_to_parent(topo, work, k):
                 work[topo[onto + W_UF] + r * rows + t] += dot(load3(work, i + 6 * r), moment) + dot(
                     load3(work, i + 6 * r + 3), force
                 )
-        moment = add(moment, cross(o, force))
+        lever = cross(o, force)
+        moment = add(moment, lever)
         if topo[onto + F_SHARED] != 0:
             zero(work, at, 6)
             zero(work, topo[onto + W_NS] + 2 * j, 2)
@@ -439,6 +451,10 @@ def rows_to_parent(topo, work, k):
         else:
             work[topo[onto + W_C] + t] += c
             work[topo[onto + W_SIZE] + t] += size
+            past = topo[onto + W_PATH] + 2 * t
+            work[past] += turns
+            work[past + 1] += pulls
+        work[past] += dot(lever, lever)
         add_wrench(topo, work, onto, t, moment, force)
     if topo[onto + F_SHARED] != 0:
         for r in range(free):

@@ -210,6 +210,19 @@ def joint_row(topo, work, k, r, n, f):
 
 
 @kernel
+def joint_square(topo, work, k, r, n, f):
+    """A bound of the square of `joint_row`, given the squares n of a moment and f of a force."""
+    if topo[k + JOINT] == GENERAL:
+        h = topo[k + W_JOINT] + r * JOINT_WORK + J_H
+        turn, shift = load3(work, h), load3(work, h + 3)
+        return dot(turn, turn) * n + dot(shift, shift) * f
+    elif topo[k + AXIS] < 3:
+        return n
+    else:
+        return f
+
+
+@kernel
 def joint_column(topo, work, k, r, A, B, C):
     """P H_r^T, for the inertia (A, B, C) at the joint of body k, outboard axes."""
     if topo[k + JOINT] == GENERAL:

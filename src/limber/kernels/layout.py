@@ -173,6 +173,7 @@ W_C = 8  # work: n
 W_SIZE = 9  # work: n, the sizes of the rows, see `fronts`
 W_US = 10  # work: m n, the squares of what is added up in W_UF
 W_NS = 11  # work: 2 n, the squares of the moments and of the forces that are added up in W_U
+W_PATH = 21  # work: 2 n, the squares of all moments and forces that were added up in W_U on the way of a row
 W_ERRORS = 20  # work: F_ERRORS numbers, see `fronts.add_errors`
 
 # row record: L_ij, j >= i, of row i is at R_OWN + j for j < R_END, and at R_TAIL + j for j >= F_DONE; others are zero
@@ -289,7 +290,7 @@ def front_work(n, m, r):
 
 def shared_work(n):
     """The other work blocks of a front of n rows but for L, as column and size; see F_SHARED."""
-    return {W_U: 6 * n, W_C: n, W_SIZE: n, W_NS: 2 * n}
+    return {W_U: 6 * n, W_C: n, W_SIZE: n, W_NS: 2 * n, W_PATH: 2 * n}
 
 
 def node_second(m):
