@@ -178,11 +178,15 @@ def test_modes_say_that_a_motion_at_the_start_is_left_out(tmp_path):
     assert "spinner starts in motion (initial.v), which these modes leave out" in done.stderr
     assert "starts in motion" in limber_json("modes", tmp_path / "case.yaml")["about"]
     quiet = limber("modes", EXAMPLES / "canadarm_slew.yaml")
-    assert not quiet.stderr
+    assert "starts in motion" not in quiet.stderr
     assert limber_json("modes", EXAMPLES / "canadarm_slew.yaml")["about"] == "rest"
 
 
-@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.*")), ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "file",
+    sorted(x for x in EXAMPLES.glob("*.*") if x.suffix != ".py"),
+    ids=lambda p: p.name,
+)
 def test_every_shipped_file_but_the_side_file_has_a_table(file):
     if file.name == "two_link_flexible.yaml":
         limber("info", file, code=3)

@@ -299,7 +299,11 @@ REFUSED = {
     "negative": ("", "duration: must be greater than 0", {"head": "limber: 1\nduration: -1\n"}),
     "unknown key": ("torques: none", "torques: is not a known key. Did you mean 'torque'"),
     "no model": ("", "not a scenario: it has no `model`", {"model": ""}),
-    "builtin": ("", "one of canadarm; got 'canada'", {"model": "model: {builtin: canada}"}),
+    "builtin": (
+        "",
+        "one of canadarm, scissor_boom; got 'canada'",
+        {"model": "model: {builtin: canada}"},
+    ),
     "argument": (
         "",
         "arguments.mode: is not an argument. Did you mean 'modes'",
