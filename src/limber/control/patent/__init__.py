@@ -5,6 +5,13 @@
 
 from limber.control.patent.controller import FlexibleArmController
 from limber.control.patent.desired import DesiredMotion, rest_to_rest
-from limber.control.patent.gains import Weights
+from limber.control.patent.gains import Impedance, Noise, Optimal
 
-__all__ = ["DesiredMotion", "FlexibleArmController", "Weights", "rest_to_rest"]
+__all__ = [
+    "DesiredMotion",
+    "FlexibleArmController",
+    "Impedance",
+    "Noise",
+    "Optimal",
+    "rest_to_rest",
+]

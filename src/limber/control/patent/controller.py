@@ -13,7 +13,7 @@ from limber.checks import Array, shown
 from limber.control.controller import Controller, Measured
 from limber.control.joints import joint_places
 from limber.control.patent.desired import DesiredMotion, plain_speeds
-from limber.control.patent.gains import Schedule, Weights
+from limber.control.patent.gains import Impedance, Noise, Optimal, Schedule, one_each
 from limber.control.patent.processors import (
     AccelerationProcessor,
     ArticulatedBodyProcessor,
@@ -31,6 +31,8 @@ from limber.control.patent.processors import (
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
+#: Friction is made up for in full at speeds well above this one, rad/s or m/s.
+SLOW = 2e-3
 #: Where the state of the model comes from.
 STATES = {"observer": Observer, "sensors": HingesFromSensors, "model": ModelOnly}
 
@@ -43,9 +45,12 @@ class FlexibleArmController(Controller):
     model : the arm as the controller knows it: hinges of one name each as in the system that is controlled, modes as one
         likes, without friction.
     motion : the desired motion, from `rest_to_rest` on this model; its sample time is that of the controller.
-    weights : for the gains.
-    state : where the state comes from: "observer", the model corrected by the sensors; "sensors", hinges as they are read and
-        deformations of the model; "model", the model alone.
+    law : of the corrections, an `Impedance` of the hinges or an `Optimal` feedback of the whole state.
+    state : where the state comes from: "sensors", hinges as they are read and deformations of the model; "model", the model
+        alone; "observer", the model corrected by the sensors.
+    noise : for the observer.
+    friction : N m, the friction of the hinges as far as it is known; one number or one for each hinge.  The model itself has
+        none; the servos get what it takes at the desired speeds.
     compensation : N m, the largest torque against unexplained torques at the hinges; one number or one for each hinge.
     compiled : True to run processors 125, 130 and 135 in machine code; their quantities are then computed only if they are
         asked for.
@@ -60,9 +65,11 @@ class FlexibleArmController(Controller):
         model: System,
         motion: DesiredMotion,
         *,
-        weights: Weights | None = None,
-        state: str = "observer",
-        compensation: ArrayLike = np.inf,
+        law: Impedance | Optimal,
+        state: str = "sensors",
+        noise: Noise | None = None,
+        friction: float | tuple[float, ...] = 0.0,
+        compensation: float | tuple[float, ...] = np.inf,
         compiled: bool = False,
         processors: Mapping[str, Any] | None = None,
     ):
@@ -75,12 +82,12 @@ class FlexibleArmController(Controller):
                 f"motion must be a DesiredMotion, as lb.control.rest_to_rest gives it, got {shown(motion)}."
             )
         self.model, self.motion = model, motion
-        self.weights = Weights() if weights is None else weights
+        self.law = law
+        self.noise = (noise or Noise()) if state == "observer" else None
         self.sample_time = motion.sample_time
         self.places = plain_speeds(model)
-        self.compensation = np.broadcast_to(
-            np.asarray(compensation, dtype=float), (len(self.places),)
-        )
+        self.friction = one_each("friction", friction, len(self.places))
+        self.compensation = one_each("compensation", compensation, len(self.places))
         accelerations = CompiledAccelerationProcessor if compiled else AccelerationProcessor
         self.articulated: Any = ArticulatedBodyProcessor()
         self.coriolis: Any = CoriolisProcessor()
@@ -139,7 +146,9 @@ class FlexibleArmController(Controller):
             self.sensors = JointSensors(there, speeds)
         if "servos" not in self._given:
             self.servos = ServoProcessor(limit, out, width, self.compensation)
-        self.schedule = Schedule(self.model, self.places, self.motion, self.weights, speeds)
+        self.schedule = Schedule(
+            self.model, self.places, self.motion, self.law, self.noise, speeds
+        )
 
     def start(self, t: float, measured: Measured) -> None:
         """Begin with the desired state and the hinges as they are read."""
@@ -162,8 +171,10 @@ class FlexibleArmController(Controller):
         specified = self._full(self.motion.force[row])
         vdot = self.accelerations(bodies, terms, specified)  # 135
         comparison = self.comparison(state, vdot, self.motion, row, gains)  # 144
-        command, torque = self.servos(comparison.force, state.load)  # 146
-        corrected = self.accelerations(bodies, terms, self._full(torque + state.load))
+        friction = self._friction(self.motion.v[row])
+        command, torque = self.servos(comparison.force, state.load, friction)  # 146
+        acting = torque + state.load - friction
+        corrected = self.accelerations(bodies, terms, self._full(acting))
         self._state = self.time_update(state, corrected, gains)  # 140
         self.results = {
             "sensors": readings,
@@ -199,6 +210,11 @@ class FlexibleArmController(Controller):
             "144 deformation deviation": comparison.deformations,
             "144 corrected force": comparison.force,
         }
+
+    def _friction(self, v: Array) -> Array:
+        """The friction that resists the desired speeds."""
+        speeds = v[self.places.v]
+        return self.friction * speeds / np.sqrt(speeds**2 + SLOW**2)
 
     def _full(self, force: Array) -> Array:
         tau = np.zeros(self.model.nv)

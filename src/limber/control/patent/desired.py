@@ -11,6 +11,7 @@ by Gauss-Newton steps, each of them a linear-quadratic problem that a Riccati re
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +25,8 @@ from limber.control.reference import reference_of
 from limber.dynamics import derivatives, forward_dynamics, inverse_dynamics, jacobian, pose
 from limber.errors import ArgumentValueError, SimulationError
 
-#: Runge-Kutta steps in a sample.
-SUBSTEPS = 4
+#: The longest step of the Runge-Kutta method, s.
+LONGEST = 0.0025
 #: Gauss-Newton steps at most, and the largest distance from rest at the end (in rad, m, rad/s, m/s) that counts as rest.
 ITERATIONS, AT_REST = 20, 1e-5
 
@@ -63,8 +64,9 @@ def plain_speeds(system: System) -> JointPlaces:
 
 def advanced(system: System, q: Array, v: Array, tau: Array, time: float) -> tuple[Array, Array]:
     """The state after a time under constant forces, by Runge-Kutta steps."""
-    h = time / SUBSTEPS
-    for _ in range(SUBSTEPS):
+    steps = math.ceil(time / LONGEST - 1e-9)
+    h = time / steps
+    for _ in range(steps):
         a1 = forward_dynamics(system, q, v, tau)
         v2 = v + h / 2 * a1
         a2 = forward_dynamics(system, q + h / 2 * v, v2, tau)
@@ -103,7 +105,8 @@ def rest_to_rest(
     duration: float,
     *,
     tip: tuple[str, Any],
-    sample_time: float = 0.01,
+    sample_time: float = 0.002,
+    hold: float = 0.01,
     tracking: float = 0.05,
     change: float = 10.0,
     start: float = 0.0,
@@ -115,19 +118,27 @@ def rest_to_rest(
     path : of the hinges, as `reference` of `PID`: a `Trajectory`, a function, or {body: either}.
     duration : s; the arm is at rest from there on.
     tip : (body, node) that is to stay near the path that it would take on the rigid arm.
+    sample_time : s, of the motion that is returned, and so of the controller.
+    hold : s, the time for which forces are held; a multiple of sample_time.
     tracking : m, the deviation from the path of the tip that counts as much as
-    change : N m, a change of all forces from sample to sample.
+    change : N m, a change of the forces from one hold to the next.
     start : the time at which the path begins, s.
     """
     places = plain_speeds(system)
     duration = number("duration", duration, above=0.0)
-    steps = round(duration / number("sample_time", sample_time, above=0.0))
+    sample_time = number("sample_time", sample_time, above=0.0)
+    each = round(number("hold", hold, above=0.0) / sample_time)
+    if each < 1 or abs(each * sample_time - hold) > 1e-9:
+        raise ArgumentValueError(
+            f"hold must be a multiple of sample_time, {sample_time:g} s, got {hold:g} s."
+        )
+    steps = round(duration / hold)
     reference = reference_of(path, places)
     if reference is None:
         raise ArgumentValueError("path must be a motion of the hinges, got None.")
     body, node = tip
     nv, m = system.nv, len(places)
-    t = start + sample_time * np.arange(steps + 1)
+    t = start + hold * np.arange(steps + 1)
     rigid = np.tile(system.neutral(), (steps + 1, 1))
     rigid[:, places.q] = [reference(x)[0] for x in t]
     goal = np.concatenate([rigid[-1], np.zeros(nv)])
@@ -139,11 +150,11 @@ def rest_to_rest(
         tau = np.zeros((steps + 1, nv))
         tau[:, places.v] = force
         A, B = slopes(system, places, q, v, tau)
-        steps_A, steps_B = held(A[:-1], B[:-1], sample_time)
+        steps_A, steps_B = held(A[:-1], B[:-1], hold)
         J = jacobian(system, q, body, node)[:, 3:, :]
         off = _position(system, q, body, node) - wanted
         gains = _riccati(steps_A, steps_B, J, off, np.hstack([q, v, force]), aim, scale)
-        q, v, force = _followed(system, places, q, v, force, gains, sample_time)
+        q, v, force = _followed(system, places, q, v, force, gains, hold)
         if np.abs(np.hstack([q, v])[-1] - goal).max() < AT_REST:
             break
     else:
@@ -151,10 +162,22 @@ def rest_to_rest(
             f"no motion from rest to rest was found in {ITERATIONS} iterations for {system.name!r} and {duration:g} s: give it more "
             "time, or a larger `tracking`."
         )
-    force[-1] = 0.0
-    tau = np.zeros((steps + 1, nv))
-    tau[:, places.v] = force
-    return DesiredMotion(sample_time, t, q, v, forward_dynamics(system, q, v, tau), force)
+    return _sampled(system, places, q[0], force, t[0], sample_time, each)
+
+
+def _sampled(
+    system: System, places: JointPlaces, q0: Array, force: Array, t0: float, time: float, each: int
+) -> DesiredMotion:
+    """The motion under forces that are held for `each` samples, at all samples; at rest without force at the end."""
+    rows = np.append(np.repeat(force[:-1], each, axis=0), np.zeros((1, len(places))), axis=0)
+    tau = np.zeros((len(rows), system.nv))
+    tau[:, places.v] = rows
+    q, v = np.tile(q0, (len(rows), 1)), np.zeros((len(rows), system.nv))
+    for i in range(len(rows) - 1):
+        q[i + 1], v[i + 1] = advanced(system, q[i], v[i], tau[i], time)
+    v[-1] = 0.0
+    t = t0 + time * np.arange(len(rows))
+    return DesiredMotion(time, t, q, v, forward_dynamics(system, q, v, tau), rows)
 
 
 def _rigid_guess(

@@ -1,12 +1,14 @@
 r"""Gains along a desired motion: how strongly the loop corrects forces, and how far it trusts its sensors.
 
-At instants along the motion, the arm is linearized at rest and sampled.  Two Riccati equations give
+At instants along the motion the arm is linearized at rest.  The forces of the hinges are corrected by dT = -K dx, with
 
-    the gain of the corrections,    dT = -K dx,     which minimizes
-        sum  (deformation and kinetic energy) / energy^2... see `Weights`
-    the gain of the model state,    [x; load] <- [x; load] + L (y - C x)
+    `Impedance`   K of the hinges alone, each a spring and a damper.  With hinges that are read where they are driven, it
+                  takes energy from the arm whatever its payload and stiffness are.
+    `Optimal`     K of hinges and deformations, which minimizes the sum of the squares of forces, of deviations of the
+                  hinges and of the energy of the deviation.  It needs to know the arm.
 
-where `load` are torques at the hinges that the model does not have, such as friction, taken as random walks.
+The state of `state="observer"` is corrected by [x; load] <- [x; load] + L (y - C x), L from a Riccati equation, where `load`
+are torques at the hinges that the model does not have, taken as random walks.
 """
 
 from __future__ import annotations
@@ -21,103 +23,156 @@ from limber.checks import Array
 from limber.control.joints import JointPlaces
 from limber.control.patent.desired import DesiredMotion, held, slopes
 from limber.dynamics import mass_matrix
+from limber.errors import ArgumentValueError
+
+OneEach = float | tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class Weights:
-    """What is large, for the design of the gains: each is as bad as any other.
+class Impedance:
+    """A spring and a damper at each hinge: N m/rad and N m s/rad, one number or one for each hinge."""
+
+    stiffness: OneEach
+    damping: OneEach
+
+    def feedback(self, A: Array, B: Array, M: Array, places: JointPlaces, time: float) -> Array:
+        """K (joints, 2 nv)."""
+        nv, m = len(M), len(places)
+        K = np.zeros((m, 2 * nv))
+        K[np.arange(m), places.q] = one_each("stiffness", self.stiffness, m)
+        K[np.arange(m), nv + places.v] = one_each("damping", self.damping, m)
+        return K
+
+
+@dataclass(frozen=True)
+class Optimal:
+    """The discrete linear-quadratic regulator; each of these is as bad as any other.
 
     force : N m, the torque of a hinge; one number, or one for each hinge.
     position : rad, the deviation of a hinge.
-    energy : J, the energy of the deviation in deformation and motion.
-    encoder, tachometer : standard deviations of the readings, rad and rad/s.
-    disturbance : N m, the standard deviation of torques at the hinges that differ from sample to sample.
-    load : N m/sqrt(s), how fast the constant unknown torques at the hinges wander.
+    energy : J, the energy of the deviation, elastic and kinetic.
     """
 
-    force: float | tuple[float, ...] = 1000.0
+    force: OneEach
     position: float = 0.02
-    energy: float = 10.0
+    energy: float = 3.0
+
+    def feedback(self, A: Array, B: Array, M: Array, places: JointPlaces, time: float) -> Array:
+        """K (joints, 2 nv)."""
+        nv, m = len(M), len(places)
+        F, G = (x[0] for x in held(A[None], B[None], time))
+        force = one_each("force", self.force, m)
+        unit = force.max() ** 2  # of the cost, so that R is near 1
+        stiffness = -M @ A[nv:, :nv]
+        Q = unit / self.energy * scipy.linalg.block_diag(0.5 * (stiffness + stiffness.T), M)
+        Q[places.v, places.v] += unit / self.position**2
+        R = unit * np.diag(1.0 / force**2)
+        X = _riccati(F, G, Q, R, "Optimal")
+        return np.linalg.solve(R + G.T @ X @ G, G.T @ X @ F)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Standard deviations, for the observer.
+
+    encoder, tachometer : of the readings of a sample, rad and rad/s.
+    torque : of torques at the hinges that differ from sample to sample, N m.
+    load : how fast unexplained torques at the hinges wander, N m/sqrt(s).
+    """
+
     encoder: float = 1e-5
     tachometer: float = 1e-3
-    disturbance: float = 10.0
-    load: float = 2.0
+    torque: float = 0.1
+    load: float = 0.03
+
+    def observer(self, A: Array, B: Array, places: JointPlaces, time: float, speeds: bool) -> Array:
+        """L (2 nv + joints, readings)."""
+        F, G = (x[0] for x in held(A[None], B[None], time))
+        n, m = B.shape
+        wide = np.block([[F, G], [np.zeros((m, n)), np.eye(m)]])
+        C = np.zeros((m * (2 if speeds else 1), n + m))
+        C[:m, places.q] = np.eye(m)
+        noise = np.full(len(C), self.encoder**2)
+        if speeds:
+            C[m:, n // 2 + places.v] = np.eye(m)
+            noise[m:] = self.tachometer**2
+        drive = scipy.linalg.block_diag(
+            self.torque**2 * G @ G.T, self.load**2 * time * np.eye(m)
+        ) + 1e-16 * np.eye(n + m)
+        Y = _riccati(wide.T, C.T, drive, np.diag(noise), "Noise")
+        return np.linalg.solve(C @ Y @ C.T + np.diag(noise), C @ Y).T
 
 
 @dataclass(frozen=True, eq=False)
 class Gains:
     """The gains of one instant.
 
-    target : (joints, 2 nv), the accelerations of the hinges that the deviations [dq, dv] should have, with feedback.
-    inertia : (joints, joints), the force that a unit acceleration of each hinge takes while the modes are free.
-    response : (nv, joints), accelerations of all freedoms by forces of the hinges.
-    step : (2 nv, 2 nv), the change of the state in a sample by its rate: the integral of exp(A t).
-    observer : (2 nv + joints, readings).
     feedback : (joints, 2 nv), K.
+    target : (joints, 2 nv), the accelerations of the hinges that deviations [dq, dv] should cause, with feedback.
+    inertia : (joints, joints), the force that a unit acceleration of each hinge takes while the modes are free.
+    step : (2 nv, 2 nv), the change of the state in a sample by its rate: the integral of exp(A t).
+    observer : (2 nv + joints, readings), L; None without an observer.
     """
 
+    feedback: Array
     target: Array
     inertia: Array
-    response: Array
     step: Array
-    observer: Array
-    feedback: Array
+    observer: Array | None
 
 
 class Schedule:
-    """Gains along a motion, those of the nearest instant."""
+    """Gains along a motion, those of the nearest of some instants."""
 
     def __init__(
         self,
         system: System,
         places: JointPlaces,
         motion: DesiredMotion,
-        weights: Weights,
+        law: Impedance | Optimal,
+        noise: Noise | None,
         speeds: bool,
         instants: int = 21,
     ):
         self._rows = np.unique(np.linspace(0, len(motion.t) - 1, instants).astype(int))
         q = motion.q[self._rows]
         rest = np.zeros_like(q)
-        A, B = slopes(system, places, q, rest, rest)
         M = mass_matrix(system, q)
-        self.gains = [
-            _gains(A[i], B[i], M[i], places, motion.sample_time, weights, speeds)
-            for i in range(len(q))
-        ]
+        nv, time = system.nv, motion.sample_time
+        self.gains = []
+        for A, B, mass in zip(*slopes(system, places, q, rest, rest), M):
+            K = law.feedback(A, B, mass, places, time)
+            response = B[nv:]
+            self.gains.append(
+                Gains(
+                    K,
+                    (A[nv:] - response @ K)[places.v],
+                    np.linalg.inv(response[places.v]),
+                    held(A[None], np.eye(2 * nv)[None], time)[1][0],
+                    None if noise is None else noise.observer(A, B, places, time, speeds),
+                )
+            )
 
     def at(self, row: int) -> Gains:
         """The gains at a row of the motion."""
         return self.gains[int(np.argmin(np.abs(self._rows - row)))]
 
 
-def _gains(
-    A: Array, B: Array, M: Array, places: JointPlaces, time: float, w: Weights, speeds: bool
-) -> Gains:
-    nv, m = len(M), len(places)
-    n = 2 * nv
-    F, G = (x[0] for x in held(A[None], B[None], time))
-    step = held(A[None], np.eye(n)[None], time)[1][0]
-    # feedback: elastic and kinetic energy, positions of the hinges, forces
-    stiffness = -M @ A[nv:, :nv]
-    Q = scipy.linalg.block_diag(0.5 * (stiffness + stiffness.T), M) / w.energy
-    Q[places.v, places.v] += 1.0 / w.position**2
-    R = np.diag(1.0 / np.broadcast_to(np.asarray(w.force, dtype=float), (m,)) ** 2)
-    X = scipy.linalg.solve_discrete_are(F, G, Q, R)
-    K = np.linalg.solve(R + G.T @ X @ G, G.T @ X @ F)
-    # model state: readings of hinges, unknown torques
-    wide = np.block([[F, G], [np.zeros((m, n)), np.eye(m)]])
-    C = np.zeros((m * (2 if speeds else 1), n + m))
-    C[:m, places.q] = np.eye(m)
-    noise = np.full(len(C), w.encoder**2)
-    if speeds:
-        C[m:, nv + places.v] = np.eye(m)
-        noise[m:] = w.tachometer**2
-    drive = scipy.linalg.block_diag(w.disturbance**2 * G @ G.T, w.load**2 * time * np.eye(m))
-    drive += 1e-16 * np.eye(n + m)
-    Y = scipy.linalg.solve_discrete_are(wide.T, C.T, drive, np.diag(noise))
-    L = np.linalg.solve(C @ Y @ C.T + np.diag(noise), C @ Y).T
-    response = B[nv:]
-    hinges = places.v
-    target = (A[nv:] - response @ K)[hinges]
-    return Gains(target, np.linalg.inv(response[hinges]), response, step, L, K)
+def one_each(name: str, given: OneEach, count: int) -> Array:
+    """One number for each hinge."""
+    values = np.asarray(given, dtype=float)
+    if values.shape not in ((), (count,)):
+        raise ArgumentValueError(
+            f"{name} must be one number, or {count} of them, one for each hinge; got {given}."
+        )
+    return np.broadcast_to(values, (count,))
+
+
+def _riccati(A: Array, B: Array, Q: Array, R: Array, owner: str) -> Array:
+    try:
+        return scipy.linalg.solve_discrete_are(A, B, Q, R)
+    except np.linalg.LinAlgError as error:
+        raise ArgumentValueError(
+            f"{owner}: the Riccati equation has no solution to working accuracy ({error}). Leave out of the model what the hinges "
+            "neither move nor feel, such as bending in another plane, and choose weights that are less far apart."
+        ) from error

@@ -199,7 +199,8 @@ class ComparisonProcessor:
 class ServoProcessor:
     """146: from corrected forces to commands of the servos, within their limits (claims 1, 16, 31).
 
-    What the state says about torques that the model does not explain is made up for, up to `most` N m of each hinge.
+    Friction at the desired speeds is made up for, and so is what the state says about torques that the model does not
+    explain, up to `most` N m of each hinge.
     """
 
     limit: Array
@@ -208,10 +209,10 @@ class ServoProcessor:
     most: Array
     number: int = field(default=146, init=False)
 
-    def __call__(self, force: Array, load: Array) -> tuple[Array, Array]:
+    def __call__(self, force: Array, load: Array, friction: Array) -> tuple[Array, Array]:
         """The command of all channels, and the torques of the hinges in it."""
         made_up = np.clip(load, -self.most, self.most)
-        torque = np.clip(force - made_up, -self.limit, self.limit)
+        torque = np.clip(force + friction - made_up, -self.limit, self.limit)
         command = np.zeros(self.width)
         command[self.out] = torque
         return command, torque
