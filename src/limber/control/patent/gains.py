@@ -108,15 +108,17 @@ class Gains:
     """The gains of one instant.
 
     feedback : (joints, 2 nv), K.
-    target : (joints, 2 nv), the accelerations of the hinges that deviations [dq, dv] should cause, with feedback.
+    stiffness : (nv, 2 nv), the accelerations that deviations [dq, dv] cause.
     inertia : (joints, joints), the force that a unit acceleration of each hinge takes while the modes are free.
+    response : (nv, joints), accelerations by forces of the hinges.
     step : (2 nv, 2 nv), the change of the state in a sample by its rate: the integral of exp(A t).
     observer : (2 nv + joints, readings), L; None without an observer.
     """
 
     feedback: Array
-    target: Array
+    stiffness: Array
     inertia: Array
+    response: Array
     step: Array
     observer: Array | None
 
@@ -146,8 +148,9 @@ class Schedule:
             self.gains.append(
                 Gains(
                     K,
-                    (A[nv:] - response @ K)[places.v],
+                    A[nv:],
                     np.linalg.inv(response[places.v]),
+                    response,
                     held(A[None], np.eye(2 * nv)[None], time)[1][0],
                     None if noise is None else noise.observer(A, B, places, time, speeds),
                 )

@@ -170,15 +170,16 @@ class Comparison:
 class ComparisonProcessor:
     """144: compares hinge and deformation motion with the desired one and corrects the forces (claims 1, 16, 31).
 
-    The accelerations under the specified forces are compared with those that would lead the arm back to its desired motion:
-    the desired ones and a linear law of the deviations.  The inertia of the hinges with free modes turns what the hinges
-    lack into forces.
+    Deviations of positions and speeds are what errors of acceleration have added up to; the law makes forces of them.  The
+    error of the accelerations at hand, less what the deviations explain, is corrected at once in the proportion `share`,
+    by the inertia of the hinges with free modes.  A share above zero trusts the deformations of the model: take it where
+    payload and stiffness are known well.
     """
 
     number = 144
 
-    def __init__(self, places: JointPlaces, nv: int):
-        self.places = places
+    def __init__(self, places: JointPlaces, nv: int, share: float = 0.0):
+        self.places, self.share = places, share
         self.modes = np.setdiff1d(np.arange(nv), places.v)
 
     def __call__(
@@ -188,8 +189,10 @@ class ComparisonProcessor:
         dq, dv = state.q - motion.q[row], state.v - motion.v[row]
         dx = np.concatenate([dq, dv])
         away = vdot - motion.vdot[row]
-        lacking = gains.target @ dx - away[self.places.v]
-        force = motion.force[row] + gains.inertia @ lacking
+        force = motion.force[row] - gains.feedback @ dx
+        if self.share:
+            unexplained = (away - gains.stiffness @ dx)[self.places.v]
+            force = force - self.share * gains.inertia @ unexplained
         hinges = np.concatenate([dq[self.places.q], dv[self.places.v]])
         deformations = np.concatenate([dq[self.modes], dv[self.modes]])
         return Comparison(hinges, deformations, away, force)
@@ -242,14 +245,18 @@ class ModelOnly:
 
 
 class HingesFromSensors:
-    """The second embodiment: hinges from the sensors, deformations from the model (claims 7, 22, 37)."""
+    """The second embodiment: hinges from the sensors, deformations from the model (claims 7, 22, 37).
+
+    A hinge speed that differs from that of the model is put down to an impulse at the hinge, such as that of friction, which
+    changes the rates of the deformations too.  So the deformations are those of an arm whose hinges move as they are read.
+    """
 
     def __call__(self, state: ModelState, readings: Array, places: JointPlaces, gains: Gains):
         """The state with the hinges as they are read."""
         q, v, m = state.q.copy(), state.v.copy(), len(places)
         q[places.q] = readings[:m]
         if len(readings) > m:
-            v[places.v] = readings[m:]
+            v += gains.response @ (gains.inertia @ (readings[m:] - v[places.v]))
         return ModelState(q, v, state.load)
 
 
