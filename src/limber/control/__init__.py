@@ -23,6 +23,15 @@ from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.loop import Loop
 from limber.control.margins import LoopMargins, Margins, margins
+from limber.control.patent import (
+    DesiredMotion,
+    FlexibleArmController,
+    Impedance,
+    Noise,
+    Optimal,
+    rest_to_rest,
+    without_friction,
+)
 from limber.control.pid import PD, PID
 from limber.control.python_control import from_control
 from limber.control.sensors import (
@@ -38,6 +47,13 @@ from limber.control.sensors import (
 from limber.control.spillover import ModeChange, Spillover, spillover
 
 __all__ = [
+    "without_friction",
+    "rest_to_rest",
+    "Optimal",
+    "Noise",
+    "Impedance",
+    "FlexibleArmController",
+    "DesiredMotion",
     "PD",
     "PID",
     "Accelerometer",
