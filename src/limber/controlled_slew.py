@@ -143,7 +143,7 @@ def verdict(slew: ControlledSlew) -> str:
 
 
 def figure(slew: ControlledSlew):
-    """Tip deflections of the links, open loop and then locked, and controlled; the tip from its commanded point."""
+    """Tip deflections of the links, open loop and then locked, and controlled; below, the end alone."""
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     drawn = Figure(figsize=(7.2, 4.4), layout="constrained")
@@ -164,7 +164,7 @@ def figure(slew: ControlledSlew):
         axes[0, i].axvline(SLEW, color="0.7", linewidth=0.8)
         axes[0, i].set_title(f"tip deflection of link {i + 1}, mm")
         axes[1, i].set_xlabel("time, s")
-    axes[1, 0].legend(loc="lower left")
+    drawn.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return drawn
 
 
