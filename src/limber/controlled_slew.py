@@ -49,7 +49,9 @@ class ControlledSlew:
 def servos() -> list[lb.control.Servo]:
     """The servos of the joints."""
     return [
-        lb.control.Servo(link, ratio=500, rotor_inertia=J, friction=f, limit=most, current_time=1e-3)
+        lb.control.Servo(
+            link, ratio=500, rotor_inertia=J, friction=f, limit=most, current_time=1e-3
+        )
         for link, (J, f, most) in zip(LINKS, SERVOS)
     ]
 

@@ -56,9 +56,7 @@ def test_processors_compute_what_the_engine_computes(arm, motion):
     loop.step(motion.t[row], measured(motion, row))
     found = loop.results
     assert isinstance(loop.accelerations, AccelerationProcessor)
-    np.testing.assert_allclose(
-        found["accelerations"], motion.vdot[row], rtol=1e-9, atol=1e-9
-    )
+    np.testing.assert_allclose(found["accelerations"], motion.vdot[row], rtol=1e-9, atol=1e-9)
     ops = lb.operators(arm, motion.q[row], motion.v[row])
     for mine, theirs in zip(found["articulated"].D, ops.D.blocks, strict=True):
         np.testing.assert_allclose(mine, theirs)
@@ -113,9 +111,7 @@ def test_exact_arm_follows_the_motion_with_every_state(arm, motion, state):
 
 def test_optimal_law_damps_a_deflection(arm, motion):
     law = lb.control.Optimal(100.0)
-    made = lb.control.FlexibleArmController(
-        arm, motion, law=law, state="observer", compiled=True
-    )
+    made = lb.control.FlexibleArmController(arm, motion, law=law, state="observer", compiled=True)
     q0 = motion.q[0].copy()
     q0[arm.layout["link1"].q_modes.start] += 1e-3
     result = lb.simulate(arm, 3.0, torque=made, q0=q0)

@@ -101,9 +101,7 @@ class FlexibleArmController(Controller):
         known = ("sensors", "articulated", "coriolis", "accelerations", "state", "comparison", "servos", "time_update")  # fmt: skip
         for name, processor in self._given.items():
             if name not in known:
-                raise ArgumentValueError(
-                    f"processors: {name!r} is none of {', '.join(known)}."
-                )
+                raise ArgumentValueError(f"processors: {name!r} is none of {', '.join(known)}.")
             setattr(self, name, processor)
         self.results: dict[str, Any] = {}
 
@@ -146,9 +144,7 @@ class FlexibleArmController(Controller):
             self.sensors = JointSensors(there, speeds)
         if "servos" not in self._given:
             self.servos = ServoProcessor(limit, out, width, self.compensation)
-        self.schedule = Schedule(
-            self.model, self.places, self.motion, self.law, self.noise, speeds
-        )
+        self.schedule = Schedule(self.model, self.places, self.motion, self.law, self.noise, speeds)
 
     def start(self, t: float, measured: Measured) -> None:
         """Begin with the desired state and the hinges as they are read."""

@@ -21,7 +21,8 @@ import scipy.linalg
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.control.joints import JointPlaces
-from limber.control.patent.desired import DesiredMotion, held, slopes
+from limber.control.patent.desired import DesiredMotion, slopes
+from limber.control.sampled import held
 from limber.dynamics import mass_matrix
 from limber.errors import ArgumentValueError
 
@@ -60,7 +61,7 @@ class Optimal:
     def feedback(self, A: Array, B: Array, M: Array, places: JointPlaces, time: float) -> Array:
         """K (joints, 2 nv)."""
         nv, m = len(M), len(places)
-        F, G = (x[0] for x in held(A[None], B[None], time))
+        F, G = held(A, B, time)
         force = one_each("force", self.force, m)
         unit = force.max() ** 2  # of the cost, so that R is near 1
         stiffness = -M @ A[nv:, :nv]
@@ -87,7 +88,7 @@ class Noise:
 
     def observer(self, A: Array, B: Array, places: JointPlaces, time: float, speeds: bool) -> Array:
         """L (2 nv + joints, readings)."""
-        F, G = (x[0] for x in held(A[None], B[None], time))
+        F, G = held(A, B, time)
         n, m = B.shape
         wide = np.block([[F, G], [np.zeros((m, n)), np.eye(m)]])
         C = np.zeros((m * (2 if speeds else 1), n + m))
@@ -151,7 +152,7 @@ class Schedule:
                     A[nv:],
                     np.linalg.inv(response[places.v]),
                     response,
-                    held(A[None], np.eye(2 * nv)[None], time)[1][0],
+                    held(A, np.eye(2 * nv), time)[1],
                     None if noise is None else noise.observer(A, B, places, time, speeds),
                 )
             )
