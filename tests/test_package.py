@@ -91,8 +91,10 @@ def test_demo_does_the_main_job(tmp_path):
         "0.4744",
         "non-recursive",
         "none of this is seen",
+        "(c) The loop of US 5,546,508",
     ):
         assert text in done.stdout, text
     names = {file.name for file in (tmp_path / "out").iterdir()}
-    assert names == {*(f"figure{i}.png" for i in range(4, 9)), "canadarm.html"}
+    pictures = {f"figure{i}.png" for i in range(4, 9)}
+    assert names == {*pictures, "controlled.png", "canadarm.html"}
     assert all(file.stat().st_size > 10_000 for file in (tmp_path / "out").iterdir())

@@ -4,6 +4,7 @@
     deflections (their Figs. 4, 5).
 (b) Recursive against non-recursive forward dynamics in the same integrator: joint errors, powers and joint
     accelerations (their Figs. 6 to 8), and what of their stability claim can be seen.
+(c) The same slew under the controller of US 5,546,508, with servos and sensors: `limber.controlled_slew`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from rich.console import Console
 from rich.table import Table as Columns
 
 import limber as lb
+from limber import controlled_slew
 from limber.checks import Array
 
 #: Mohan & Saha, below Eq. (44): mean rates (rad/s) and durations (s) of the joints.
@@ -37,6 +39,7 @@ class Study:
     slew: lb.Result  # (a), adaptive
     recursive: lb.Result  # (b), fixed steps
     direct: lb.Result
+    controlled: controlled_slew.ControlledSlew  # (c)
     seconds: float
 
 
@@ -57,6 +60,8 @@ def run(console: Console | None = None, out: str | Path = "out", printed: bool =
     console.print(motion_table(study))
     console.print(stability_table(study))
     console.print(verdict(study))
+    console.print(controlled_slew.table(study.controlled))
+    console.print(controlled_slew.verdict(study.controlled))
     with console.status("drawing ..."):
         files = draw(study, folder)
     console.print(f"written: {', '.join(str(f) for f in files)}")
@@ -66,7 +71,7 @@ def run(console: Console | None = None, out: str | Path = "out", printed: bool =
 
 
 def compute(printed: bool = False) -> Study:
-    """Both parts of the study."""
+    """All parts of the study; (c) always has the joint paths that end at rest."""
     arm = lb.models.canadarm(modes=2)
     system, rigid = arm.build(), lb.models.canadarm(modes=0).build()
     path = lb.trajectories.Cycloid(rate=RATES, duration=DURATIONS, printed=printed)
@@ -81,7 +86,8 @@ def compute(printed: bool = False) -> Study:
         system, END, torque=torque, method="dop853", rtol=1e-8, atol=1e-10, every=0.01
     )
     recursive, direct = (stepped(system, torque, f) for f in (lb.forward_dynamics, non_recursive))
-    return Study(system, path, torque, slew, recursive, direct, 0.0)
+    controlled = controlled_slew.compute(lb.trajectories.Cycloid(rate=RATES, duration=DURATIONS))
+    return Study(system, path, torque, slew, recursive, direct, controlled, 0.0)
 
 
 def non_recursive(system: lb.System, q: Array, v: Array, tau: Array) -> Array:
@@ -221,7 +227,8 @@ def draw(study: Study, folder: Path) -> list[Path]:
         report, title="Flexible Canadarm, slew", scale=3.0, what=["joints", "deflection", "energy", "power"],
         reference=study.path,
     )  # fmt: skip
-    return [*(folder / name for name in drawn), report]
+    controlled = controlled_slew.draw(study.controlled, folder)
+    return [*(folder / name for name in drawn), controlled, report]
 
 
 def _axes(rows: int, columns: int, height: float):

@@ -23,6 +23,15 @@ from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.loop import Loop
 from limber.control.margins import LoopMargins, Margins, margins
+from limber.control.patent import (
+    DesiredMotion,
+    FlexibleArmController,
+    Impedance,
+    Noise,
+    Optimal,
+    rest_to_rest,
+    without_friction,
+)
 from limber.control.pid import PD, PID
 from limber.control.python_control import from_control
 from limber.control.sensors import (
@@ -44,11 +53,14 @@ __all__ = [
     "Actuator",
     "Controller",
     "DataSheet",
+    "DesiredMotion",
     "Drive",
     "Encoder",
+    "FlexibleArmController",
     "ForceTorque",
     "Guard",
     "Gyro",
+    "Impedance",
     "LinearModel",
     "Loop",
     "LoopMargins",
@@ -56,6 +68,8 @@ __all__ = [
     "Measured",
     "ModeChange",
     "MomentGyro",
+    "Noise",
+    "Optimal",
     "ReactionWheel",
     "Sensor",
     "SeriesElastic",
@@ -71,5 +85,7 @@ __all__ = [
     "from_control",
     "linearize",
     "margins",
+    "rest_to_rest",
     "spillover",
+    "without_friction",
 ]

@@ -7,7 +7,17 @@ from typing import Annotated, Any, ClassVar
 
 from limber.assembly import Assembly, System
 from limber.checks import Array
-from limber.control import PD, PID, Guard, Loop
+from limber.control import (
+    PD,
+    PID,
+    FlexibleArmController,
+    Guard,
+    Impedance,
+    Loop,
+    Optimal,
+    rest_to_rest,
+    without_friction,
+)
 from limber.control.actuators import Actuator
 from limber.control.controller import Controller
 from limber.io.document import Where
@@ -72,6 +82,63 @@ class PIDSection(PDSection):
         return PID(**options)
 
 
+class ImpedanceSection(Section):
+    """A spring and a damper at each hinge.  See `limber.control.Impedance`."""
+
+    stiffness: OneEach
+    damping: OneEach
+
+
+class OptimalSection(Section):
+    """A linear-quadratic regulator.  See `limber.control.Optimal`."""
+
+    force: OneEach
+    position: Positive = 0.02
+    energy: Positive = 3.0
+
+
+class FlexibleArmSection(Section):
+    """The loop of US 5,546,508 along a motion from rest to rest.  See `limber.control.FlexibleArmController`.
+
+    The model of the controller is the system itself, without friction.
+    """
+
+    one_of: ClassVar[tuple[str, ...]] = ("impedance", "optimal")
+    impedance: ImpedanceSection | None = None
+    optimal: OptimalSection | None = None
+    reference: dict[Name, ReferenceSection]
+    duration: Positive
+    tip: list[Name]
+    sample_time: Positive = 0.002
+    hold: Positive = 0.01
+    tracking: Positive = 0.05
+    change: Positive = 10.0
+    friction: OneEach = 0.0
+    state: Name = "sensors"
+
+    def build(self, system: System, q0: Array, where: Where) -> tuple[Controller, Paths]:
+        """The controller, and the paths that it follows."""
+        reference, paths = _reference(system, self.reference, q0, where / "reference")
+        if len(self.tip) != 2:
+            raise (where / "tip").error("must be a body and a node, as in [link3, tip].")
+        model = without_friction(system)
+        with where.checked():
+            motion = rest_to_rest(
+                model, reference, self.duration, tip=(self.tip[0], self.tip[1]),
+                sample_time=self.sample_time, hold=self.hold, tracking=self.tracking, change=self.change,
+            )  # fmt: skip
+            law: Impedance | Optimal
+            if self.impedance is not None:
+                law = Impedance(**dict(self.impedance))
+            else:
+                assert self.optimal is not None
+                law = Optimal(**dict(self.optimal))
+            made = FlexibleArmController(
+                model, motion, law=law, state=self.state, friction=self.friction, compiled=True
+            )  # fmt: skip
+        return made, paths
+
+
 class GuardSection(Section):
     """When to hold and to stop.  See `limber.control.Guard`."""
 
@@ -84,9 +151,10 @@ class GuardSection(Section):
 class ControllerSection(Section):
     """A controller under the key of its kind, with its sensors, actuators and delay."""
 
-    one_of: ClassVar[tuple[str, ...]] = ("pd", "pid")
+    one_of: ClassVar[tuple[str, ...]] = ("pd", "pid", "flexible_arm")
     pd: PDSection | None = None
     pid: PIDSection | None = None
+    flexible_arm: FlexibleArmSection | None = None
     sensors: list[SensorChoiceSection] = []
     actuators: list[ActuatorChoiceSection] = []
     delay: NotNegative = 0.0
@@ -106,7 +174,7 @@ class ControllerSection(Section):
     ) -> tuple[Loop, Paths]:
         """The loop, and the paths that it follows."""
         sensors = [x.build(where / "sensors" / i) for i, x in enumerate(self.sensors)]
-        kind = "pd" if self.pd is not None else "pid"
+        kind = next(key for key in self.one_of if getattr(self, key) is not None)
         controller, paths = getattr(self, kind).build(system, q0, where / kind)
         with where.checked():
             if self.guard is not None:

@@ -1,0 +1,182 @@
+r"""Gains along a desired motion: how strongly the loop corrects forces, and how far it trusts its sensors.
+
+At instants along the motion the arm is linearized at rest.  The forces of the hinges are corrected by dT = -K dx, with
+
+    `Impedance`   K of the hinges alone, each a spring and a damper.  With hinges that are read where they are driven, it
+                  takes energy from the arm whatever its payload and stiffness are.
+    `Optimal`     K of hinges and deformations, which minimizes the sum of the squares of forces, of deviations of the
+                  hinges and of the energy of the deviation.  It needs to know the arm.
+
+The state of `state="observer"` is corrected by [x; load] <- [x; load] + L (y - C x), L from a Riccati equation, where `load`
+are torques at the hinges that the model does not have, taken as random walks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.control.joints import JointPlaces
+from limber.control.patent.desired import DesiredMotion, slopes
+from limber.control.sampled import held
+from limber.dynamics import mass_matrix
+from limber.errors import ArgumentValueError
+
+OneEach = float | tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Impedance:
+    """A spring and a damper at each hinge: N m/rad and N m s/rad, one number or one for each hinge."""
+
+    stiffness: OneEach
+    damping: OneEach
+
+    def feedback(self, A: Array, B: Array, M: Array, places: JointPlaces, time: float) -> Array:
+        """K (joints, 2 nv)."""
+        nv, m = len(M), len(places)
+        K = np.zeros((m, 2 * nv))
+        K[np.arange(m), places.q] = one_each("stiffness", self.stiffness, m)
+        K[np.arange(m), nv + places.v] = one_each("damping", self.damping, m)
+        return K
+
+
+@dataclass(frozen=True)
+class Optimal:
+    """The discrete linear-quadratic regulator; each of these is as bad as any other.
+
+    force : N m, the torque of a hinge; one number, or one for each hinge.
+    position : rad, the deviation of a hinge.
+    energy : J, the energy of the deviation, elastic and kinetic.
+    """
+
+    force: OneEach
+    position: float = 0.02
+    energy: float = 3.0
+
+    def feedback(self, A: Array, B: Array, M: Array, places: JointPlaces, time: float) -> Array:
+        """K (joints, 2 nv)."""
+        nv, m = len(M), len(places)
+        F, G = held(A, B, time)
+        force = one_each("force", self.force, m)
+        unit = force.max() ** 2  # of the cost, so that R is near 1
+        stiffness = -M @ A[nv:, :nv]
+        Q = unit / self.energy * scipy.linalg.block_diag(0.5 * (stiffness + stiffness.T), M)
+        Q[places.v, places.v] += unit / self.position**2
+        R = unit * np.diag(1.0 / force**2)
+        X = _riccati(F, G, Q, R, "Optimal")
+        return np.linalg.solve(R + G.T @ X @ G, G.T @ X @ F)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Standard deviations, for the observer.
+
+    encoder, tachometer : of the readings of a sample, rad and rad/s.
+    torque : of torques at the hinges that differ from sample to sample, N m.
+    load : how fast unexplained torques at the hinges wander, N m/sqrt(s).
+    """
+
+    encoder: float = 1e-5
+    tachometer: float = 1e-3
+    torque: float = 0.1
+    load: float = 0.03
+
+    def observer(self, A: Array, B: Array, places: JointPlaces, time: float, speeds: bool) -> Array:
+        """L (2 nv + joints, readings)."""
+        F, G = held(A, B, time)
+        n, m = B.shape
+        wide = np.block([[F, G], [np.zeros((m, n)), np.eye(m)]])
+        C = np.zeros((m * (2 if speeds else 1), n + m))
+        C[:m, places.q] = np.eye(m)
+        noise = np.full(len(C), self.encoder**2)
+        if speeds:
+            C[m:, n // 2 + places.v] = np.eye(m)
+            noise[m:] = self.tachometer**2
+        drive = scipy.linalg.block_diag(
+            self.torque**2 * G @ G.T, self.load**2 * time * np.eye(m)
+        ) + 1e-16 * np.eye(n + m)
+        Y = _riccati(wide.T, C.T, drive, np.diag(noise), "Noise")
+        return np.linalg.solve(C @ Y @ C.T + np.diag(noise), C @ Y).T
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """The gains of one instant.
+
+    feedback : (joints, 2 nv), K.
+    stiffness : (nv, 2 nv), the accelerations that deviations [dq, dv] cause.
+    inertia : (joints, joints), the force that a unit acceleration of each hinge takes while the modes are free.
+    response : (nv, joints), accelerations by forces of the hinges.
+    step : (2 nv, 2 nv), the change of the state in a sample by its rate: the integral of exp(A t).
+    observer : (2 nv + joints, readings), L; None without an observer.
+    """
+
+    feedback: Array
+    stiffness: Array
+    inertia: Array
+    response: Array
+    step: Array
+    observer: Array | None
+
+
+class Schedule:
+    """Gains along a motion, those of the nearest of some instants."""
+
+    def __init__(
+        self,
+        system: System,
+        places: JointPlaces,
+        motion: DesiredMotion,
+        law: Impedance | Optimal,
+        noise: Noise | None,
+        speeds: bool,
+        instants: int = 21,
+    ):
+        self._rows = np.unique(np.linspace(0, len(motion.t) - 1, instants).astype(int))
+        q = motion.q[self._rows]
+        rest = np.zeros_like(q)
+        M = mass_matrix(system, q)
+        nv, time = system.nv, motion.sample_time
+        self.gains = []
+        for A, B, mass in zip(*slopes(system, places, q, rest, rest), M):
+            K = law.feedback(A, B, mass, places, time)
+            response = B[nv:]
+            self.gains.append(
+                Gains(
+                    K,
+                    A[nv:],
+                    np.linalg.inv(response[places.v]),
+                    response,
+                    held(A, np.eye(2 * nv), time)[1],
+                    None if noise is None else noise.observer(A, B, places, time, speeds),
+                )
+            )
+
+    def at(self, row: int) -> Gains:
+        """The gains at a row of the motion."""
+        return self.gains[int(np.argmin(np.abs(self._rows - row)))]
+
+
+def one_each(name: str, given: OneEach, count: int) -> Array:
+    """One number for each hinge."""
+    values = np.asarray(given, dtype=float)
+    if values.shape not in ((), (count,)):
+        raise ArgumentValueError(
+            f"{name} must be one number, or {count} of them, one for each hinge; got {given}."
+        )
+    return np.broadcast_to(values, (count,))
+
+
+def _riccati(A: Array, B: Array, Q: Array, R: Array, owner: str) -> Array:
+    try:
+        return scipy.linalg.solve_discrete_are(A, B, Q, R)
+    except np.linalg.LinAlgError as error:
+        raise ArgumentValueError(
+            f"{owner}: the Riccati equation has no solution to working accuracy ({error}). Leave out of the model what the hinges "
+            "neither move nor feel, such as bending in another plane, and choose weights that are less far apart."
+        ) from error
