@@ -333,7 +333,6 @@ def _pack_front(topo, row: int, k: int, loops: Loops, lists: list[int], work: in
         up = {i: t for t, i in enumerate(loops.open[int(topo[k, L.PARENT]) // L.COLUMNS])}
         front[L.F_UP] = topo.size + len(lists)
         lists += [up[i] for i in slots[ended:]]
-    front[L.F_SQUARES] = topo[k, L.INBOARD] != 0
     modes, dofs = int(topo[k, L.MODES]), int(topo[k, L.DOFS])
     work = place_blocks(front, L.front_work(n, modes, dofs), work)
     alone = loops.continued(k)

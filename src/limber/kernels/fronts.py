@@ -33,7 +33,8 @@ the rows would have without it, but k arms on one object cost k times as much as
 Rows may depend on each other.  Then a pivot is zero but for rounding, and c is so too; 1 / L_ii is replaced by
 `inverse`, which goes to zero there, so that the multiplier of that row is zero.  What is rounding follows from the
 sizes S of the rows: what L_ii would be if nothing cancelled, and, once another row is eliminated, the error that it
-leaves, S_i <- S_i + (L_ij / L_jj)^2 S_j.
+leaves, S_i <- S_i + (L_ij / L_jj)^2 S_j.  A row that moves nothing at all, as that of a second bearing on one shaft, has
+e = H U = 0 but for rounding; so the part ROUNDED of the squares of H and U counts for its size.
 
 Cost      14 + n / 2 multiplications for each of n rows and each freedom, 30 more for each row and body; 100 + 16 n for each
           of n rows of a closure that is eliminated beside a rigid hub
@@ -41,7 +42,7 @@ Cost      14 + n / 2 multiplications for each of n rows and each freedom, 30 mor
 
 from .forces import force_to_joint
 from .inertia import downdate, load_inertia, store_inertia
-from .joints import joint_row
+from .joints import joint_row, joint_square
 from .layout import (
     ATTACHED,
     BIAS,
@@ -61,7 +62,6 @@ from .layout import (
     F_ROW,
     F_ROWS,
     F_SHARED,
-    F_SQUARES,
     F_STRIDE,
     F_UP,
     FRONT,
@@ -108,6 +108,9 @@ from .vec import accumulate3, add, axpy, cross, dot, load3, load9, mul, scale, s
 
 #: A pivot of a row below this part of its size counts as zero.
 DEPENDENT = 1e-12
+#: The part of the square of a wrench that is added to the square of what a joint feels of it: what a joint feels of a row
+#: counts as zero below the root of DEPENDENT * ROUNDED, 1e-12, of the wrench.
+ROUNDED = 1e-12
 
 
 @kernel
@@ -142,8 +145,7 @@ def start_hub(topo, work, k):
     j = topo[front + F_HUB]
     for i in range(6):
         work[topo[front + W_U] + 6 * (j + i) + i] = 1.0
-        if topo[front + F_SQUARES] != 0:
-            work[topo[front + W_NS] + 2 * (j + i) + i // 3] = 1.0
+        work[topo[front + W_NS] + 2 * (j + i) + i // 3] = 1.0
     for r in range(topo[k + MODES]):
         work[topo[front + W_UF] + r * n + j + 6 + r] = 1.0
         work[topo[front + W_US] + r * n + j + 6 + r] = 1.0
@@ -164,10 +166,9 @@ def add_wrench(topo, work, front, j, moment, force):
     at = topo[front + W_U] + 6 * j
     accumulate3(work, at, moment)
     accumulate3(work, at + 3, force)
-    if topo[front + F_SQUARES] != 0:
-        at = topo[front + W_NS] + 2 * j
-        work[at] += dot(moment, moment)
-        work[at + 1] += dot(force, force)
+    at = topo[front + W_NS] + 2 * j
+    work[at] += dot(moment, moment)
+    work[at + 1] += dot(force, force)
 
 
 @kernel
@@ -413,6 +414,8 @@ def rows_to_parent(topo, work, k):
         at = topo[front + W_U] + 6 * j
         moment, force = load3(work, at), load3(work, at + 3)
         c, size = work[topo[front + W_C] + j], work[topo[front + W_SIZE] + j]
+        moments = work[topo[front + W_NS] + 2 * j]
+        forces = work[topo[front + W_NS] + 2 * j + 1]
         for r in range(dofs):
             i = topo[k + W_JOINT] + r * JOINT_WORK
             x = work[e + r * n + j] + joint_row(topo, work, k, r, moment, force)
@@ -421,7 +424,8 @@ def rows_to_parent(topo, work, k):
             force = axpy(-x, load3(work, i + J_K + 3), force)
             c += x * work[i + J_NU]
             if free != 0:
-                size += x * x * work[pivots + r]
+                felt = joint_square(topo, work, k, r, moments, forces)
+                size += (x * x + ROUNDED * felt) * work[pivots + r]
         c += dot(moment, bias_n) + dot(force, bias_f)
         moment, force = mul(R, moment), mul(R, force)
         if topo[k + ATTACHED] != RIGIDLY:
@@ -439,7 +443,10 @@ def rows_to_parent(topo, work, k):
         else:
             work[topo[onto + W_C] + t] += c
             work[topo[onto + W_SIZE] + t] += size
-        add_wrench(topo, work, onto, t, moment, force)
+        accumulate3(work, topo[onto + W_U] + 6 * t, moment)
+        accumulate3(work, topo[onto + W_U] + 6 * t + 3, force)
+        work[topo[onto + W_NS] + 2 * t] += moments + dot(o, o) * forces
+        work[topo[onto + W_NS] + 2 * t + 1] += forces
     if topo[onto + F_SHARED] != 0:
         for r in range(free):
             add_mobility(topo, work, front, e + r * n, work[pivots + r])

@@ -210,6 +210,20 @@ def joint_row(topo, work, k, r, n, f):
 
 
 @kernel
+def joint_square(topo, work, k, r, n, f):
+    """The square of H_r (n, f) for moments and forces of these squares, at most, if nothing cancels."""
+    if topo[k + JOINT] == GENERAL:
+        h = topo[k + W_JOINT] + r * JOINT_WORK + J_H
+        turn, slide = load3(work, h), load3(work, h + 3)
+        return dot(turn, turn) * n + dot(slide, slide) * f
+    else:
+        if topo[k + AXIS] < 3:
+            return n
+        else:
+            return f
+
+
+@kernel
 def joint_column(topo, work, k, r, A, B, C):
     """P H_r^T, for the inertia (A, B, C) at the joint of body k, outboard axes."""
     if topo[k + JOINT] == GENERAL:

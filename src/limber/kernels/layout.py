@@ -158,7 +158,6 @@ F_UP = 3  # topo: the positions in the front of the parent of those that go on
 F_ON = 12  # the first one that goes on; those between are rows of hubs that end here
 F_ROW = 13  # topo: a row record for each
 F_STRIDE = 14  # L_ij of rows that are not eliminated here is at W_L + i F_STRIDE + j
-F_SQUARES = 16  # 1: W_NS is needed, because modes move the joint of this body
 F_HUB = 17  # the position of the first row of this body as a hub
 F_ERRORS = (
     19  # the square of the number of rows that are not eliminated here, if rows on hubs are; else 0
