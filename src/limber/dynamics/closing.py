@@ -9,8 +9,8 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.freedoms import modal_speeds
+from limber.dynamics.reach import reach
 from limber.dynamics.rows import DEPENDENT, closure_jacobian, worst
-from limber.dynamics.stiffness import reach
 from limber.errors import ArgumentValueError, DynamicsError
 
 #: Violations below this are met, in rad and m.

@@ -43,6 +43,7 @@ from limber.dynamics.evaluate import (
 from limber.dynamics.freedoms import free_speeds
 from limber.dynamics.inverse import forces_at_rest, inverse_dynamics
 from limber.dynamics.kinematics import integrate
+from limber.dynamics.reach import reach
 from limber.dynamics.rows import carried, closure_jacobian, row_space, worst
 from limber.dynamics.stiffness import (
     DIFFERENCES,
@@ -50,7 +51,6 @@ from limber.dynamics.stiffness import (
     load_stiffness,
     modal_stiffness,
     own_stiffness_and_damping,
-    reach,
 )
 from limber.dynamics.theory import warn_of_axial_loads, warn_of_rotations
 from limber.errors import ArgumentValueError, DynamicsError, ModelWarning, warn

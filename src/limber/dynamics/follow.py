@@ -23,8 +23,8 @@ from limber.dynamics.inverse import mass_matrix
 from limber.dynamics.limits import warn_outside_limits
 from limber.dynamics.modes import Matrices, matrices_at_rest, refuse_indefinite
 from limber.dynamics.newton import corrected
+from limber.dynamics.reach import reach
 from limber.dynamics.small_motions import warn_if_singular
-from limber.dynamics.stiffness import reach
 from limber.dynamics.theory import tell, turned, warn_of_axial_loads
 from limber.errors import ArgumentValueError, ModelWarning, warn
 

@@ -6,26 +6,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import evaluated
+from limber.dynamics.reach import reach
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import DynamicsError
 
 #: A singular value of the rows below this part of the largest counts as zero; each row is measured by the kinetic
 #: energy that it takes to move it, and has unit size.  The kernels (`fronts.DEPENDENT`) use its square.
 DEPENDENT = 1e-6
-#: A row whose largest entry is below this part of that of all rows moves nothing.
+#: A row that moves its ends by less than this, in radians and parts of the system's size, where each freedom moves by as
+#: much as it can, moves nothing: what its ends move cancels but for rounding.  `fronts.ROUNDING` is the same in the kernels.
 NOTHING = 1e-12
 
 
 def closure_jacobian(system: System, q: Array) -> Array:
     """A (rows, nv) of one configuration: A v is the velocity of the closure rows.
 
-    A ruthless system has the rows of its undeformed geometry.
+    A ruthless system has the rows of its undeformed geometry.  Rows that move nothing but for rounding are zero.
     """
     where = undeformed(system, q) if system.fidelity == "ruthless" else q
-    return evaluated(system, "row_rates", (where, np.eye(system.nv))).T.copy()
+    A = evaluated(system, "row_rates", (where, np.eye(system.nv))).T.copy()
+    moved = np.abs(A * reach(system)).max(axis=1, initial=0.0)
+    A[moved <= NOTHING * max(min(1.0, extent(system)), moved.max(initial=0.0))] = 0.0
+    return A
 
 
 def undeformed(system: System, q: Array) -> Array:
@@ -89,10 +95,7 @@ def row_space(system: System, q: Array, moving: np.ndarray | None = None) -> Row
         ) from None
     weighed = np.linalg.solve(L, A.T).T
     size = np.linalg.norm(weighed, axis=1)
-    # rows that move nothing but for rounding, because what their ends move cancels
-    moves = np.abs(A).max(axis=1, initial=0.0) > NOTHING * np.abs(A).max(initial=0.0)
-    weighed[~moves] = 0.0
-    scale = np.where(moves, 1.0 / np.where(moves, size, 1.0), 1.0)
+    scale = 1.0 / np.where(size > 0.0, size, 1.0)
     U, s, Vt = np.linalg.svd(weighed * scale[:, None])
     rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
     null = U[:, rank:] * scale[:, None]
@@ -112,7 +115,7 @@ def carried(A: Array, force: Array, exactly: np.ndarray, weights: Array) -> tupl
     scale = 1.0 / np.where(size > 0.0, size, 1.0)
     unit = A.T * scale
     U, s, Vt = np.linalg.svd(unit[exactly], full_matrices=True)
-    rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
+    rank = int((s > max(DEPENDENT * s.max(initial=0.0), NOTHING)).sum())
     lam = Vt[:rank].T @ ((U[:, :rank].T @ force[exactly]) / s[:rank])
     free, root = Vt[rank:].T, np.sqrt(weights[~exactly])
     rest = root[:, None] * unit[~exactly]

@@ -15,6 +15,8 @@ Cost      about 300 multiplications for a closure and 60 for each of its rows
 """
 
 from .cut_joint import (
+    HALF_TURN,
+    chord,
     left_cosine,
     recover_coordinates,
     row_of,
@@ -89,7 +91,7 @@ from .layout import (
 )
 from .motion import world_place
 from .nodes import deformed, rates, shape, shape_at, undeformed
-from .scalar import cos, kernel, sin, sqrt
+from .scalar import cos, kernel, sin
 from .so3 import bend, matrix, turn_rates
 from .vec import (
     add,
@@ -108,9 +110,6 @@ from .vec import (
     sub,
     transpose,
 )
-
-#: Half a turn within the root of this is treated as half a turn.
-HALF_TURN = 1e-14
 
 
 @kernel
@@ -375,12 +374,6 @@ def add_rows(topo, const, work, q, v):
 
 
 # --- violations ---------------------------------------------------------------------------------------------
-
-
-@kernel
-def chord(cosine):
-    """What makes 2 sin(t / 2) of sin t: 1 / cos(t / 2).  The sine alone is zero at half a turn as well."""
-    return 1.0 / sqrt(0.5 * (1.0 + cosine) + HALF_TURN)
 
 
 @kernel

@@ -1,8 +1,9 @@
 """Cut joints whose motions form no group: their map changes with coordinates that are not part of q.
 
-The coordinates are recovered from the pose of O_b relative to O_a by STEPS steps of Levenberg's method, from the
-start that the model gives; its damping, the square of the error, goes to zero at the solution.  The number of steps is
-fixed, so that this runs on any scalar type.  The rows are an orthonormal basis of the complement of the joint map, in
+The coordinates are recovered from the pose of O_b relative to O_a by STEPS steps of Marquardt's method, from the
+start that the model gives; its damping, the square of the error, goes to zero at the solution.  Rotations weigh more
+than lengths, and are met first, however far the ends are apart.  The number of steps is fixed, so that this runs on any
+scalar type.  The rows are an orthonormal basis of the complement of the joint map, in
 the axes of O_b, by Householder's reflections.
 
 Given     the relative pose and velocity
@@ -40,8 +41,13 @@ from .vec import add, cross, dot, load3, mul_t, scale, store3, sub, zero
 
 #: The number of steps by which coordinates are recovered.
 STEPS = 40
-#: Added to H H^T, relative to its trace, for joints whose axes coincide in some position.
+#: Added to the diagonal of H H^T, relative to it, for joints whose axes coincide in some position.
 TINY = 1e-15
+#: Weight of squared lengths, which are measured in the distance of the ends, beside those of angles.  Were it not small,
+#: positions could be met by the wrong rotations: a hinge that is followed by a slider has two angles for each of them.
+LENGTHS = 1e-4
+#: Half a turn within the root of this is treated as half a turn.
+HALF_TURN = 1e-14
 
 
 @kernel
@@ -63,6 +69,12 @@ def turn_cosine(R, S):
 
 
 @kernel
+def chord(cosine):
+    """What makes 2 sin(t / 2) of sin t: 1 / cos(t / 2).  The sine alone is zero at half a turn as well."""
+    return 1.0 / sqrt(0.5 * (1.0 + cosine) + HALF_TURN)
+
+
+@kernel
 def column(topo, work, joint, i):
     """Column i of the joint map."""
     h = topo[joint + W_JOINT] + i * JOINT_WORK + J_H
@@ -70,30 +82,28 @@ def column(topo, work, joint, i):
 
 
 @kernel
-def factorize_map(topo, work, joint, damping):
-    """L D L^T of H H^T + damping."""
+def factorize_map(topo, work, joint, weight, damping):
+    """L D L^T of H H^T, lengths with this weight, whose diagonal grows by the part `damping` of itself."""
     r = topo[joint + DOFS]
     at = topo[joint + W_NODE]
-    trace = 0.0
     for i in range(r):
         w, u = column(topo, work, joint, i)
         for s in range(i + 1):
             w2, u2 = column(topo, work, joint, s)
-            work[at + i * r + s] = dot(w, w2) + dot(u, u2)
-        trace += work[at + i * r + i]
+            work[at + i * r + s] = dot(w, w2) + weight * dot(u, u2)
     for i in range(r):
-        work[at + i * r + i] += damping + TINY * trace
+        work[at + i * r + i] *= 1.0 + damping + TINY
     ldlt.factorize(work, at, r)
 
 
 @kernel
-def solve_map(topo, work, joint, w, u):
+def solve_map(topo, work, joint, weight, w, u):
     """The speeds that fit the twist [w; u] best, at V_JOINT; `factorize_map` must have been called."""
     at = topo[joint + V_JOINT]
     r = topo[joint + DOFS]
     for i in range(r):
         hw, hu = column(topo, work, joint, i)
-        work[at + i] = dot(hw, w) + dot(hu, u)
+        work[at + i] = dot(hw, w) + weight * dot(hu, u)
     ldlt.solve(work, topo[joint + W_NODE], r, work, at)
 
 
@@ -122,12 +132,13 @@ def recover_coordinates(topo, const, work, c, R, p):
     for i in range(topo[joint + START_SIZE]):
         work[at + i] = const[topo[joint + START] + i]
     Rj, pj = general_joint_pose(topo, const, work, work, joint)
+    weight = LENGTHS / (1.0 + dot(p, p))
     for _ in range(STEPS):
-        w = skew_part(Rj, R)
+        w = scale(chord(turn_cosine(Rj, R)), skew_part(Rj, R))
         u = mul_t(Rj, sub(p, pj))
-        square = dot(u, u)
-        factorize_map(topo, work, joint, dot(w, w) + square / (1.0 + square))
-        solve_map(topo, work, joint, w, u)
+        square = weight * dot(u, u)
+        factorize_map(topo, work, joint, weight, dot(w, w) + square / (1.0 + square))
+        solve_map(topo, work, joint, weight, w, u)
         move(topo, const, work, joint)
         Rj, pj = general_joint_pose(topo, const, work, work, joint)
     return skew_part(Rj, R), mul_t(Rj, sub(p, pj))
@@ -193,8 +204,8 @@ def store_rows(topo, const, work, c, w, u):
         work[row + j] = 1.0
         for s in range(r - 1, -1, -1):
             reflect(work, mirrors + 6 * s, row)
-    factorize_map(topo, work, joint, 0.0)
-    solve_map(topo, work, joint, w, u)
+    factorize_map(topo, work, joint, 1.0, 0.0)
+    solve_map(topo, work, joint, 1.0, w, u)
     return general_joint_bias(topo, work, work, joint)
 
 

@@ -32,8 +32,9 @@ the rows would have without it, but k arms on one object cost k times as much as
 
 Rows may depend on each other.  Then a pivot is zero but for rounding, and c is so too; 1 / L_ii is replaced by
 `inverse`, which goes to zero there, so that the multiplier of that row is zero.  What is rounding follows from the
-sizes S of the rows: what L_ii would be if nothing cancelled, with the rounding of rows that move a joint by nothing else,
-and, once another row is eliminated, the error that it leaves, S_i <- S_i + (L_ij / L_jj)^2 S_j.
+sizes S of the rows: what L_ii would be if nothing cancelled, and, once another row is eliminated, the error that it
+leaves, S_i <- S_i + (L_ij / L_jj)^2 S_j.  A row that moves nothing at all, as that of a second bearing on one shaft, has
+e = H U = 0 but for rounding; so the part ROUNDING of the squares of H and U counts for its size.
 
 Cost      14 + n / 2 multiplications for each of n rows and each freedom, 30 more for each row and body; 100 + 16 n for each
           of n rows of a closure that is eliminated beside a rigid hub
@@ -61,7 +62,6 @@ from .layout import (
     F_ROW,
     F_ROWS,
     F_SHARED,
-    F_SQUARES,
     F_STRIDE,
     F_UP,
     FRONT,
@@ -109,8 +109,9 @@ from .vec import accumulate3, add, axpy, cross, dot, load3, load9, mul, scale, s
 
 #: A pivot of a row below this part of its size counts as zero.
 DEPENDENT = 1e-12
-#: What a joint does to a row is known to this part of the row, at best: the root of ROUNDING * DEPENDENT, 1e-14.
-ROUNDING = 1e-16
+#: The part of the square of a wrench that is added to the square of what a joint feels of it: what a joint feels of a row
+#: counts as zero below the root of DEPENDENT * ROUNDING, 1e-12, of the wrench.
+ROUNDING = 1e-12
 
 
 @kernel

@@ -143,7 +143,7 @@ KERNELS = plain.load(
         "so3.bend": _bend_exactly,
         "joints.group_pose": _pose_by_generators,
         # positions are met where the sine of an error is zero; half a turn is for numbers to tell
-        "closures.chord": lambda _: lambda cosine: 1.0,
+        "cut_joint.chord": lambda _: lambda cosine: 1.0,
         "closures.half_turn": lambda _: lambda cosine: 0.0,
     },
 )

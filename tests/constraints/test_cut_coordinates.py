@@ -1,0 +1,60 @@
+"""Cut joints that have coordinates of their own: found wherever the ends are, at any distance."""
+
+import numpy as np
+import pytest
+
+import limber as lb
+
+JOINTS = {
+    "frictionless point": lb.FrictionlessPoint(),
+    "sliding line": lb.SlidingLine(0.1),
+    "hinge and slider": lb.CompoundJoint([lb.Revolute("z"), lb.Prismatic("x")]),
+    "hinge, slider and hinge": lb.CompoundJoint(
+        [lb.Revolute("z"), lb.Prismatic("x"), lb.Revolute("y")]
+    ),
+    "ball and slider": lb.CompoundJoint([lb.Spherical(), lb.Prismatic("x")]),
+    "telescope": lb.CompoundJoint([lb.Universal("x", "y"), lb.Prismatic("z")]),
+    "screw and slider": lb.CompoundJoint([lb.Screw("z", 0.1), lb.Prismatic([1, 0, 0.5])]),
+}
+
+
+def quaternion(R):
+    """The unit quaternion of a rotation, by the eigenvector of Bar-Itzhack's matrix."""
+    K = np.array(
+        [
+            [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+            [0, R[0, 0] - R[1, 1] - R[2, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
+            [0, 0, R[1, 1] - R[0, 0] - R[2, 2], R[1, 2] + R[2, 1]],
+            [0, 0, 0, R[2, 2] - R[0, 0] - R[1, 1]],
+        ]
+    )
+    return np.linalg.eigh(K, UPLO="U")[1][:, -1]
+
+
+@pytest.mark.parametrize("length", [0.001, 1.0, 30.0, 1000.0])
+@pytest.mark.parametrize("name", JOINTS)
+def test_a_body_held_by_a_cut_joint_moves_as_one_on_that_joint(name, length):
+    """A free body that a joint holds, cut, accelerates as the body that is attached by the joint, at any distance."""
+    joint = JOINTS[name]
+    body = lb.RigidBody(2.0, (0.1, -0.2, 0.3), (0.5, 0.6, 0.7))
+    on = lb.Assembly("on", gravity=(1.0, -9.0, 3.0)).attach("body", body, joint).build()
+    held = lb.Assembly("held", gravity=(1.0, -9.0, 3.0)).attach("body", body, lb.Free())
+    held = held.close(("world", (0, 0, 0)), ("body", None), joint, name="cut").build()
+    rng = np.random.default_rng(0)
+    slides = np.linalg.norm(lb.jacobian(on, on.neutral(), "body")[:3], axis=0) < 1e-9
+    for _ in range(20):
+        way = rng.uniform(-2.5, 2.5, on.nv) * np.where(slides, length, 1.0)
+        at = lb.integrate(on, on.neutral(), way, 1.0)
+        speed = 0.1 * rng.standard_normal(on.nv)
+        R, p = lb.pose(on, at, "body")
+        q = np.concatenate([quaternion(R), p])
+        position = lb.constraint_residual(held, q)
+        assert np.abs(position).max() < 1e-12 * max(1.0, length)
+
+        rates = lb.forward_dynamics(on, at, speed, np.zeros(on.nv))
+        wanted = lb.acceleration(on, at, speed, rates, "body")
+        twist = lb.jacobian(on, at, "body") @ speed
+        v = np.linalg.solve(lb.jacobian(held, q, "body"), twist)
+        rates = lb.forward_dynamics(held, q, v, np.zeros(6))
+        found = lb.acceleration(held, q, v, rates, "body")
+        assert np.allclose(found, wanted, rtol=1e-7, atol=1e-7 * np.abs(wanted).max())
