@@ -62,6 +62,7 @@ from .layout import (
     F_ROW,
     F_ROWS,
     F_SHARED,
+    F_SQUARES,
     F_STRIDE,
     F_UP,
     FRONT,

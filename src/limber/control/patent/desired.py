@@ -150,7 +150,7 @@ def rest_to_rest(
         raise ArgumentValueError("path must be a motion of the hinges, got None.")
     body, node = tip
     nv, m = system.nv, len(places)
-    t = start + hold * np.arange(steps + 1)
+    t = np.asarray(start + hold * np.arange(steps + 1), dtype=np.float64)
     rigid = np.tile(system.neutral(), (steps + 1, 1))
     rigid[:, places.q] = [reference(x)[0] for x in t]
     goal = np.concatenate([rigid[-1], np.zeros(nv)])
@@ -190,7 +190,7 @@ def _sampled(
     for i in range(len(rows) - 1):
         q[i + 1], v[i + 1] = advanced(system, q[i], v[i], tau[i], time)
     v[-1] = 0.0
-    t = t0 + time * np.arange(len(rows))
+    t = np.asarray(t0 + time * np.arange(len(rows)), dtype=np.float64)
     return DesiredMotion(time, t, q, v, forward_dynamics(system, q, v, tau), rows)
 
 
