@@ -35,6 +35,7 @@ from limber.control.sensors import (
     StrainGauge,
     Tachometer,
 )
+from limber.control.shaping import Shaped, Shaper, ei, frequencies_along, scheduled, zv, zvd
 from limber.control.spillover import ModeChange, Spillover, spillover
 
 __all__ = [
@@ -60,6 +61,8 @@ __all__ = [
     "Sensor",
     "SeriesElastic",
     "Servo",
+    "Shaped",
+    "Shaper",
     "Spillover",
     "StarTracker",
     "StrainGauge",
@@ -67,9 +70,14 @@ __all__ = [
     "Thruster",
     "datasheet",
     "datasheets",
+    "ei",
     "fit",
+    "frequencies_along",
     "from_control",
     "linearize",
     "margins",
+    "scheduled",
     "spillover",
+    "zv",
+    "zvd",
 ]
