@@ -16,6 +16,7 @@ from limber.control.actuators import (
     Thruster,
     fit,
 )
+from limber.control.computed_torque import ComputedTorque
 from limber.control.controller import Controller, Measured
 from limber.control.datasheet import DataSheet, datasheet, datasheets
 from limber.control.guard import Guard
@@ -43,6 +44,7 @@ __all__ = [
     "PID",
     "Accelerometer",
     "Actuator",
+    "ComputedTorque",
     "Controller",
     "DataSheet",
     "Drive",
