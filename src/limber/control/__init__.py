@@ -17,12 +17,15 @@ from limber.control.actuators import (
     fit,
 )
 from limber.control.computed_torque import ComputedTorque
+from limber.control.consistency import Consistency, mean_test, nees, nis, whiteness
 from limber.control.controller import Controller, Measured
 from limber.control.datasheet import DataSheet, datasheet, datasheets
 from limber.control.guard import Guard
+from limber.control.kalman import Kalman
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.loop import Loop
+from limber.control.lqr import LQR, lqr_gain
 from limber.control.margins import LoopMargins, Margins, margins
 from limber.control.pid import PD, PID
 from limber.control.python_control import from_control
@@ -40,11 +43,13 @@ from limber.control.shaping import Shaped, Shaper, ei, frequencies_along, schedu
 from limber.control.spillover import ModeChange, Spillover, spillover
 
 __all__ = [
+    "LQR",
     "PD",
     "PID",
     "Accelerometer",
     "Actuator",
     "ComputedTorque",
+    "Consistency",
     "Controller",
     "DataSheet",
     "Drive",
@@ -52,6 +57,7 @@ __all__ = [
     "ForceTorque",
     "Guard",
     "Gyro",
+    "Kalman",
     "LinearModel",
     "Loop",
     "LoopMargins",
@@ -77,9 +83,14 @@ __all__ = [
     "frequencies_along",
     "from_control",
     "linearize",
+    "lqr_gain",
     "margins",
+    "mean_test",
+    "nees",
+    "nis",
     "scheduled",
     "spillover",
+    "whiteness",
     "zv",
     "zvd",
 ]
