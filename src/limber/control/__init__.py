@@ -41,6 +41,7 @@ from limber.control.sensors import (
 )
 from limber.control.shaping import Shaped, Shaper, ei, frequencies_along, scheduled, zv, zvd
 from limber.control.spillover import ModeChange, Spillover, spillover
+from limber.control.tune import Tuned, tune
 
 __all__ = [
     "LQR",
@@ -76,6 +77,7 @@ __all__ = [
     "StrainGauge",
     "Tachometer",
     "Thruster",
+    "Tuned",
     "datasheet",
     "datasheets",
     "ei",
@@ -90,6 +92,7 @@ __all__ = [
     "nis",
     "scheduled",
     "spillover",
+    "tune",
     "whiteness",
     "zv",
     "zvd",

@@ -10,6 +10,7 @@ that are on their way (Astrom & Wittenmark, Computer-Controlled Systems, 11).  W
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,11 @@ from limber.dynamics.equilibrium import equilibrium
 from limber.dynamics.inverse import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.simulation.result import Result
+
+#: Weights count as negative below this part of the largest one.
+ROUNDING = 1e-12
+#: Entries of the balanced A below this part of the largest do not couple states.
+COUPLED = 1e-12
 
 
 def lqr_gain(model: LinearModel, Q: ArrayLike, R: ArrayLike, sample_time: float = 0.0, delay: float = 0.0) -> Array:  # fmt: skip
@@ -76,8 +82,9 @@ class LQR(Controller):
     points : of a motion, at how many equidistant times gains are computed; they are interpolated in between.
     delay : that of the loop, s, which the gains then count with.
     observer : where not all of the state is measured, an object that estimates it, such as `Kalman`.
+    system : the model by which gains are computed, if it is not the system of the loop.
 
-    After the end of a motion the joints are held where they are then, the modes in equilibrium.  `gains` is (points, torques, states), `times` (points,).
+    Freedoms that the torques do not move, such as bending out of the plane of a planar arm, get no gains.  After the end of a motion the joints are held where they are then, the modes in equilibrium.  `gains` is (points, torques, states), `times` (points,).
     """
 
     def __init__(
@@ -91,10 +98,12 @@ class LQR(Controller):
         points: int = 11,
         delay: float = 0.0,
         observer: Any = None,
+        system: System | None = None,
     ):
         self.sample_time = number("sample_time", sample_time, above=0.0)
         self.delay = number("delay", delay, minimum=0.0)
         self.Q, self.R, self.bodies, self.observer = Q, R, bodies, observer
+        self.system = system
         if not isinstance(about, Result):
             about = numbers("about", about, "(nq,)")
         self.about = about
@@ -119,13 +128,13 @@ class LQR(Controller):
         places = self._places = joint_places(s, self.bodies, "LQR")
         self._nominal(s, places)
         q, v, tau = self._knots
-        models = linearize(s, q, v, tau, inputs=_inputs(s, places))
-        self.gains = np.array(
-            [
-                lqr_gain(models[i], self.Q, self.R, self.sample_time, self.delay)
-                for i in range(len(self.times))
-            ]
-        )
+        design = s if self.system is None else self.system
+        if tuple(design.layout) != tuple(s.layout) or design.nv != s.nv:
+            raise ArgumentValueError(
+                f"system: the model {design.name!r} must have the bodies, joints and modes of {s.name!r}."
+            )
+        models = linearize(design, q, v, tau, inputs=torque_inputs(s, places))
+        self.gains = np.array([self._gains_of(models[i]) for i in range(len(self.times))])
         self._names = models.states
         self._past = (self.gains.shape[2] - 2 * s.nv) // len(places)
         self._width, self._out = s.nv, places.v
@@ -143,6 +152,19 @@ class LQR(Controller):
                 "LQR needs the whole state, modes included, which sensors do not give: add observer=lb.control.Kalman(...)."
             )
 
+    def _gains_of(self, model: LinearModel) -> Array:
+        """The gains at one point; those of states that the torques do not move are zero."""
+        kept, n = moved_states(model), model.order
+        inner = replace(
+            model, A=model.A[np.ix_(kept, kept)], B=model.B[kept], C=model.C[:, kept],
+            states=tuple(model.states[i] for i in kept), T=None,
+        )  # fmt: skip
+        Q = _weights("Q", self.Q, n)[np.ix_(kept, kept)]
+        gains = lqr_gain(inner, Q, self.R, self.sample_time, self.delay)
+        K = np.zeros((len(gains), n + gains.shape[1] - len(kept)))
+        K[:, kept], K[:, n:] = gains[:, : len(kept)], gains[:, len(kept) :]
+        return K
+
     def _nominal(self, s: System, places: JointPlaces) -> None:
         """The nominal motion at samples, and at the points of the gains."""
         if isinstance(self.about, Result):
@@ -158,8 +180,7 @@ class LQR(Controller):
             path = r.resample(np.linspace(first, last, count))
             self._knots = at.q, at.v, at.tau
             self._path = path.t, path.q, path.v, path.tau[:, places.v]
-            names = [body for body, joint in s.joints.items() if joint.dofs]
-            self._end = _held(s, places, equilibrium(s, path.q[-1], locked=names))
+            self._end = _held(s, places, deformed(s, path.q[-1]))
             return
         q = self.about
         if q.shape != (s.nq,):
@@ -227,19 +248,29 @@ class LQR(Controller):
 
     def linear(self) -> LinearModel:
         """The gains at the first point as a discrete model, from the whole state to the torques; without the observer."""
-        places = self._prepared
-        m, past = len(places), self._past * len(places)
-        n = self.gains.shape[2] - past
-        K = self.gains[0]
-        A, B = np.zeros((past, past)), np.zeros((past, n))
-        if past:
-            A[:m], B[:m] = -K[:, n:], -K[:, :n]
-            A[m:, : past - m] = np.eye(past - m)
-        states = tuple(f"{label} {i} ago" for i in range(1, self._past + 1) for label in places.labels)  # fmt: skip
-        return LinearModel(
-            A, B, -K[:, n:], -K[:, :n], states, self._names,
-            tuple(f"torque {label}" for label in places.labels), repr(self), self.sample_time,
-        )  # fmt: skip
+        labels = tuple(f"torque {label}" for label in self._prepared.labels)
+        return state_feedback(self.gains[0], self._names, labels, self.sample_time, repr(self))
+
+
+def state_feedback(
+    K: Array, states: tuple[str, ...], inputs: tuple[str, ...], sample_time: float, name: str
+) -> LinearModel:
+    """u = -K x as a discrete model from the states to the inputs; where K has gains of past commands, it remembers these."""
+    m, n = len(inputs), len(states)
+    past = K.shape[1] - n
+    A, B = np.zeros((past, past)), np.zeros((past, n))
+    if past:
+        A[:m], B[:m] = -K[:, n:], -K[:, :n]
+        A[m:, : past - m] = np.eye(past - m)
+    ago = tuple(f"{label} {i} ago" for i in range(1, past // m + 1) for label in inputs)
+    return LinearModel(A, B, -K[:, n:], -K[:, :n], ago, states, inputs, name, sample_time)
+
+
+def deformed(system: System, q: Array) -> Array:
+    """The configuration with these joint coordinates in which the forces on the modes balance."""
+    if not any(body.modes for body in system.bodies.values()):
+        return np.array(q)
+    return equilibrium(system, q, locked=[b for b, joint in system.joints.items() if joint.dofs])
 
 
 def _held(system: System, places: JointPlaces, q: Array) -> tuple[Array, Array, Array]:
@@ -248,7 +279,20 @@ def _held(system: System, places: JointPlaces, q: Array) -> tuple[Array, Array, 
     return q, rest, inverse_dynamics(system, q, rest, rest)[places.v]
 
 
-def _inputs(system: System, places: JointPlaces) -> list[tuple]:
+def moved_states(model: LinearModel) -> np.ndarray:
+    """The states that inputs move, directly or through other states."""
+    A, (scale, _) = scipy.linalg.matrix_balance(model.A, permute=False, separate=True)
+    B = np.abs(model.B / scale[:, None])
+    linked = np.abs(A) > COUPLED * np.abs(A).max()
+    moved = B.max(axis=1) > COUPLED * B.max()
+    while True:
+        more = moved | linked[:, moved].any(axis=1)
+        if (more == moved).all():
+            return np.flatnonzero(moved)
+        moved = more
+
+
+def torque_inputs(system: System, places: JointPlaces) -> list[tuple]:
     """The torques of these joint speeds as inputs of `linearize`."""
     found: list[tuple] = []
     for body, where in system.layout.items():
@@ -269,8 +313,9 @@ def _weights(name: str, given: ArrayLike, n: int) -> Array:
         raise ArgumentValueError(
             f"{name} must be one number, {n} of them or a matrix ({n}, {n}), got shape {x.shape}."
         )
-    least = float(np.linalg.eigvalsh(matrix).min())
-    if least < 0.0 or (name == "R" and least == 0.0):
+    values = np.linalg.eigvalsh(matrix)
+    least = float(values.min())
+    if least < -ROUNDING * float(np.abs(values).max()) or (name == "R" and least <= 0.0):
         raise ArgumentValueError(
             f"{name} must {'be above zero' if name == 'R' else 'not be negative'}, got {shown(given)}."
         )
