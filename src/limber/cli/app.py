@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import limber
-from limber.cli import bench, body, demo, examples, info, linearize, modes, schema, simulate
+from limber.cli import bench, body, demo, examples, info, linearize, modes, schema, simulate, tune
 from limber.cli.exits import readable
 
 JSON = "--json"
@@ -93,6 +93,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     info.info,
     modes.modes,
     linearize.linearize,
+    tune.tune,
     body.body,
     simulate.simulate,
     schema.schema,

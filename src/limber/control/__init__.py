@@ -16,12 +16,16 @@ from limber.control.actuators import (
     Thruster,
     fit,
 )
+from limber.control.computed_torque import ComputedTorque
+from limber.control.consistency import Consistency, mean_test, nees, nis, whiteness
 from limber.control.controller import Controller, Measured
 from limber.control.datasheet import DataSheet, datasheet, datasheets
 from limber.control.guard import Guard
+from limber.control.kalman import Kalman
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.loop import Loop
+from limber.control.lqr import LQR, lqr_gain
 from limber.control.margins import LoopMargins, Margins, margins
 from limber.control.patent import (
     DesiredMotion,
@@ -44,13 +48,18 @@ from limber.control.sensors import (
     StrainGauge,
     Tachometer,
 )
+from limber.control.shaping import Shaped, Shaper, ei, frequencies_along, scheduled, zv, zvd
 from limber.control.spillover import ModeChange, Spillover, spillover
+from limber.control.tune import Tuned, tune
 
 __all__ = [
+    "LQR",
     "PD",
     "PID",
     "Accelerometer",
     "Actuator",
+    "ComputedTorque",
+    "Consistency",
     "Controller",
     "DataSheet",
     "DesiredMotion",
@@ -61,6 +70,7 @@ __all__ = [
     "Guard",
     "Gyro",
     "Impedance",
+    "Kalman",
     "LinearModel",
     "Loop",
     "LoopMargins",
@@ -74,18 +84,32 @@ __all__ = [
     "Sensor",
     "SeriesElastic",
     "Servo",
+    "Shaped",
+    "Shaper",
     "Spillover",
     "StarTracker",
     "StrainGauge",
     "Tachometer",
     "Thruster",
+    "Tuned",
     "datasheet",
     "datasheets",
+    "ei",
     "fit",
+    "frequencies_along",
     "from_control",
     "linearize",
+    "lqr_gain",
     "margins",
+    "mean_test",
+    "nees",
+    "nis",
     "rest_to_rest",
+    "scheduled",
     "spillover",
+    "tune",
+    "whiteness",
     "without_friction",
+    "zv",
+    "zvd",
 ]

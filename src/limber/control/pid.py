@@ -18,17 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.assembly.system import System
 from limber.checks import Array, number, numbers, shown
-from limber.control.controller import Controller, Measured
-from limber.control.joints import JointPlaces, joint_places
+from limber.control.controller import Measured
+from limber.control.joint_controller import JointController, one_each
 from limber.control.linear_model import LinearModel
-from limber.control.reference import Reference, reference_of
 from limber.dynamics import inverse_dynamics
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError
 
 
-class PID(Controller):
+class PID(JointController):
     """Each joint by itself follows its reference; the head of this file has the equations.
 
     Parameters
@@ -58,106 +56,44 @@ class PID(Controller):
         limit: ArrayLike | None = None,
         gravity: bool = False,
     ):
-        self.sample_time = number("sample_time", sample_time, above=0.0)
-        self.bodies, self.reference = bodies, reference
+        super().__init__(sample_time, bodies, reference, limit)
         self.kp, self.ki, self.kd = (
             numbers(name, x, "() or (joints,)") for name, x in (("kp", kp), ("ki", ki), ("kd", kd))
         )
         self.filter_time = number("filter_time", filter_time, minimum=0.0)
-        self.limit = None if limit is None else numbers("limit", limit, "() or (joints,)")
-        if self.limit is not None and not (self.limit > 0.0).all():
-            raise ArgumentValueError(f"limit must be greater than 0, got {shown(limit)}.")
         if not isinstance(gravity, bool):
             raise ArgumentTypeError(f"gravity must be True or False, got {shown(gravity)}.")
         self.gravity = gravity
-        self._places: JointPlaces | None = None
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.sample_time:g} s)"
 
     # --- the loop -----------------------------------------------------------------------------------
 
     def prepare(self, loop: Any) -> None:
         """Find the joints in the system, their sensors and their actuators."""
-        s: System = loop.system
-        self._system = s
-        places = self._places = joint_places(s, self.bodies, type(self).__name__)
-        n = len(places)
+        super().prepare(loop)
+        places = self._prepared
         self._kp, self._ki, self._kd = (
-            _one_each(name, x, places)
+            one_each(name, x, places)
             for name, x in (("kp", self.kp), ("ki", self.ki), ("kd", self.kd))
         )
-        self._reference: Reference | None = reference_of(self.reference, places)
-        self._limit = np.full(n, math.inf)
-        if self.limit is not None:
-            self._limit = _one_each("limit", self.limit, places)
-        self._measures_speeds = self._find_sensors(loop, places)
-        self._width, self._out = s.nv, places.v
-        if loop.actuators:
-            self._width = len(loop.channels)
-            missing = [label for label in places.labels if label not in loop.channels]
-            if missing:
-                raise ArgumentValueError(
-                    f"{type(self).__name__}: no actuator drives {', '.join(map(repr, missing))}; the channels of the actuators are "
-                    f"{', '.join(map(repr, loop.channels))}. Name the joints to be controlled: bodies=[...]."
-                )
-            self._out = np.array([loop.channels.index(label) for label in places.labels])
-            self._limit = np.minimum(self._limit, loop.limits[self._out])
-        self._limited = bool(np.isfinite(self._limit).any())
         self._fade = 0.0
         if self.filter_time > 0.0:
             self._fade = math.exp(-self.sample_time / self.filter_time)
 
-    def _find_sensors(self, loop: Any, places: JointPlaces) -> bool:
-        """Note which sensors are needed; whether they give the speeds of all joints."""
-        if not loop.sensors:
-            self.uses: tuple[str, ...] = ()
-            return True
-        positions: set[int] = set()
-        speeds: set[int] = set()
-        uses: list[str] = []
-        for sensor, reader in zip(loop.sensors, loop.readers):
-            for found, wanted, read in (
-                (positions, places.q, reader.q),
-                (speeds, places.v, reader.v),
-            ):
-                common = set() if read is None else {int(i) for i in read} & set(wanted.tolist())
-                if common:
-                    found.update(common)
-                    uses.append(sensor.name)
-        missing = [
-            label for label, i in zip(places.labels, places.q.tolist()) if i not in positions
-        ]
-        if missing:
-            raise ArgumentValueError(
-                f"{type(self).__name__}: no sensor reads the position of {', '.join(map(repr, missing))}. Add an Encoder, or name the "
-                "joints to be controlled: bodies=[...]."
-            )
-        self.uses = tuple(dict.fromkeys(uses))
-        return speeds == set(places.v.tolist())
-
     def start(self, t: float, measured: Measured) -> None:
         """Begin anew, at rest where the joints are."""
-        places = self._prepared
-        n = len(places)
-        self._held = np.array(measured.q[places.q])
+        super().start(t, measured)
+        n = len(self._prepared)
         self._integral, self._rate = np.zeros(n), np.zeros(n)
         self._position_error: Array | None = None
 
     def command(self, t: float, measured: Measured) -> Array:
         """The torques of the joints."""
         places = self._prepared
-        wanted, speed = self._held, np.zeros(len(places))
-        if self._reference is not None:
-            position, speed, _ = self._reference(t)
-            wanted = np.where(np.isnan(position), self._held, position)
+        wanted, speed, _ = self._wanted(t)
         error = wanted - measured.q[places.q]
         rate = speed - measured.v[places.v] if self._measures_speeds else None
         extra = self._holding(measured) if self.gravity else 0.0
-        torque = self._torque(error, rate, extra)
-        command = np.zeros(self._width)
-        command[self._out] = torque
-        return command
+        return self._placed(self._torque(error, rate, extra))
 
     def _torque(self, error: Array, rate: Array | None, extra: Any) -> Array:
         """The torques, given the errors of a sample."""
@@ -185,14 +121,6 @@ class PID(Controller):
                 q[where.q_joint] = here
         rest = np.zeros(s.nv)
         return inverse_dynamics(s, q, rest, rest)[self._prepared.v]
-
-    @property
-    def _prepared(self) -> JointPlaces:
-        if self._places is None:
-            raise ArgumentTypeError(
-                f"{type(self).__name__} is in no loop yet: give it to lb.control.Loop or to lb.simulate."
-            )
-        return self._places
 
     # --- analysis ------------------------------------------------------------------------------------
 
@@ -237,13 +165,3 @@ class PD(PID):
         if "ki" in options:
             raise ArgumentTypeError("PD has no ki; take lb.control.PID.")
         super().__init__(kp, 0.0, kd, sample_time=sample_time, **options)
-
-
-def _one_each(name: str, given: Array, places: JointPlaces) -> Array:
-    """One number for each joint."""
-    if given.ndim > 1 or given.size not in (1, len(places)):
-        raise ArgumentValueError(
-            f"{name} must be one number, or {len(places)} of them, one for each of {', '.join(places.labels)}; got "
-            f"{shown(given)}."
-        )
-    return np.broadcast_to(given, (len(places),)).astype(float)

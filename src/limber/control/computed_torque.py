@@ -1,0 +1,172 @@
+r"""Computed torque: a model turns the accelerations that joints should have into torques.
+
+At every sample, with the errors e of positions and r of speeds of the joints,
+
+    a = reference acceleration + kd r + kp e
+    torque = what the model needs for these accelerations
+
+so that in between the errors would obey e'' + kd e' + kp e = 0 (Siciliano et al., Robotics, 8.5.2).  Two models are there:
+
+    rigid      undeformed bodies: joint rows of M(q) a + bias(q, v), all modes at zero
+    flexible   hybrid dynamics: joints accelerate by a, and the modes move as the forces on them make them
+
+With the flexible model, joints follow exactly, whatever the links do, and the links vibrate as if their joints were held: what
+damps that is their own damping.  The modes must be known, exactly or from an observer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, numbers, shown
+from limber.control.controller import Measured
+from limber.control.joint_controller import JointController, one_each
+from limber.dynamics import inverse_dynamics, mass_matrix
+from limber.dynamics.hybrid import hybrid_dynamics
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+MODELS = ("rigid", "flexible")
+
+
+class ComputedTorque(JointController):
+    """Joints follow their reference by inverse dynamics; the head of this file has the equations.
+
+    Parameters
+    ----------
+    kp, kd : 1/s^2 and 1/s, one number or one for each joint speed.  kp = w^2, kd = 2 w are critically damped.
+    sample_time : s.
+    model : "rigid" or "flexible".
+    system : the model by which torques are computed, if it is not the system of the loop; with the same joints.
+    bodies, reference, limit : as for `PID`.  All other joints count as free of torque.
+    observer : where modes are not measured, an object that estimates the state, such as `Kalman`.
+
+    With sensors, all joints of the system must be measured, speeds too, or there must be an observer.
+    """
+
+    def __init__(
+        self,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        *,
+        sample_time: float,
+        model: str = "rigid",
+        system: System | None = None,
+        bodies: Any = None,
+        reference: Any = None,
+        limit: ArrayLike | None = None,
+        observer: Any = None,
+    ):
+        super().__init__(sample_time, bodies, reference, limit)
+        self.kp, self.kd = (
+            numbers(name, x, "() or (joints,)") for name, x in (("kp", kp), ("kd", kd))
+        )
+        if model not in MODELS:
+            raise ArgumentValueError(f"model must be 'rigid' or 'flexible', got {shown(model)}.")
+        if system is not None and not isinstance(system, System):
+            raise ArgumentTypeError(f"system must be a System, got {shown(system)}.")
+        self.model, self.system, self.observer = model, system, observer
+
+    def prepare(self, loop: Any) -> None:
+        """Find the joints, and check that what the model needs is known."""
+        super().prepare(loop)
+        places, s = self._prepared, self._system
+        self._kp, self._kd = one_each("kp", self.kp, places), one_each("kd", self.kd, places)
+        self._design = s if self.system is None else self.system
+        self._refuse_others()
+        self._joints = _joint_speeds(s)
+        if self.observer is not None:
+            self.observer.prepare(loop)
+            self.uses = tuple(dict.fromkeys((*self.uses, *self.observer.uses)))
+        elif loop.sensors:
+            known = {int(i) for r in loop.readers if r.v is not None for i in r.v}
+            missing = sorted(set(self._joints.tolist()) - known)
+            if missing or (self.model == "flexible" and s.nv > len(self._joints)):
+                raise ArgumentValueError(
+                    "ComputedTorque: the sensors do not read "
+                    + (
+                        "the speeds of all joints: add a Tachometer, or give an observer=..."
+                        if missing
+                        else "the modes, which the flexible model needs: give an observer=..., or model='rigid'."
+                    )
+                )
+        free = set(self._joints.tolist()) - set(places.v.tolist())
+        self._free = np.array(sorted(free), dtype=int)
+
+    def _refuse_others(self) -> None:
+        """The model must have the joints of the system, and the modes if they are needed."""
+        s, design = self._system, self._design
+        for x in (s, design):
+            if x.closures:
+                raise ArgumentValueError(
+                    f"ComputedTorque is for open systems, and {x.name!r} has closures: {', '.join(x.closures)}."
+                )
+        same = {b: j.dofs for b, j in s.joints.items()} == {
+            b: j.dofs for b, j in design.joints.items()
+        }
+        if not same or (self.model == "flexible" and design.nv != s.nv):
+            raise ArgumentValueError(
+                f"system: the model {design.name!r} must have the bodies and joints of {s.name!r}, and the modes too if it is "
+                "used as a flexible one."
+            )
+
+    def start(self, t: float, measured: Measured) -> None:
+        """Begin anew, at rest where the joints are."""
+        super().start(t, measured)
+        if self.observer is not None:
+            self.observer.start(t, measured)
+
+    def command(self, t: float, measured: Measured) -> Array:
+        """The torques of the joints."""
+        places = self._prepared
+        q, v = measured.q, measured.v
+        if self.observer is not None:
+            q, v = self.observer.update(t, measured)
+        position, speed, acceleration = self._wanted(t)
+        a = acceleration + self._kd * (speed - v[places.v]) + self._kp * (position - q[places.q])
+        torque = self._rigid(q, v, a) if self.model == "rigid" else self._flexible(q, v, a)
+        if self._limited:
+            torque = np.minimum(np.maximum(torque, -self._limit), self._limit)
+        return self._placed(torque)
+
+    def _flexible(self, q: Array, v: Array, a: Array) -> Array:
+        """The torques with which these joints accelerate so while all other freedoms move by themselves."""
+        s, places = self._design, self._prepared
+        vdot = np.zeros(s.nv)
+        vdot[places.v] = a
+        driven = {label.split("[")[0] for label in places.labels}
+        motion = {body: vdot[s.layout[body].v_joint] for body in driven}
+        _, tau = hybrid_dynamics(s, q, v, np.zeros(s.nv), motion=motion)
+        return tau[places.v]
+
+    def _rigid(self, q: Array, v: Array, a: Array) -> Array:
+        """The torques of the undeformed system; joints that have no torque move as they must."""
+        s, design, places = self._system, self._design, self._prepared
+        joints, model_joints = self._joints, _joint_speeds(design)
+        position, speeds, rates = design.neutral(), np.zeros(design.nv), np.zeros(s.nv)
+        for body, where in s.layout.items():
+            position[design.layout[body].q_joint] = q[where.q_joint]
+        speeds[model_joints] = v[joints]
+        rates[places.v] = a
+        vdot = np.zeros(design.nv)
+        vdot[model_joints] = rates[joints]
+        tau = np.zeros(s.nv)
+        tau[joints] = inverse_dynamics(design, position, speeds, vdot)[model_joints]
+        if not len(self._free):
+            return tau[places.v]
+        M = np.zeros((s.nv, s.nv))
+        M[np.ix_(joints, joints)] = mass_matrix(design, position)[
+            np.ix_(model_joints, model_joints)
+        ]
+        free = self._free
+        moved = -np.linalg.solve(M[np.ix_(free, free)], tau[free])
+        return tau[places.v] + M[np.ix_(places.v, free)] @ moved
+
+
+def _joint_speeds(system: System) -> np.ndarray:
+    """The places in v of the speeds of all joints."""
+    parts = [np.arange(w.v_joint.start, w.v_joint.stop) for w in system.layout.values()]
+    return np.concatenate([np.zeros(0, dtype=int), *parts])

@@ -1,0 +1,73 @@
+"""Whether a filter knows how wrong it is: NEES, NIS and whiteness of innovations, with the bounds of chi-squared tests.
+
+    NEES = x^T P^-1 x of the error x of the estimate, NIS = y^T S^-1 y of innovations y
+
+have the means n, the number of components, if the covariances are right; over N independent samples, N times the mean is
+chi-squared with N n degrees of freedom.  Innovations of a consistent filter are white: the correlation of N of them at any lag is
+about normal with the variance 1/N (Bar-Shalom, Li & Kirubarajan, Estimation with Applications, 5.4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import chi2, norm
+
+from limber.checks import Array, array, number, whole
+from limber.errors import ArgumentValueError
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """A mean with the bounds that it has with the given probability if all is right."""
+
+    value: float
+    low: float
+    high: float
+
+    def __bool__(self) -> bool:
+        return self.low <= self.value <= self.high
+
+
+def nees(errors: ArrayLike, covariances: ArrayLike) -> Array:
+    """(N,) x^T P^-1 x of errors (N, n) with covariances (N, n, n)."""
+    x = array("errors", errors, ("N", "n"))
+    P = array("covariances", covariances, (len(x), x.shape[1], x.shape[1]))
+    return np.einsum("ni,ni->n", x, np.linalg.solve(P, x[..., None])[..., 0])
+
+
+def nis(innovations: ArrayLike) -> Array:
+    """(N,) of innovations (N, n) that are scaled to unit variance, as `Kalman` records them."""
+    return (array("innovations", innovations, ("N", "n")) ** 2).sum(axis=1)
+
+
+def mean_test(values: ArrayLike, components: int, level: float = 0.95, independent: int | None = None) -> Consistency:  # fmt: skip
+    """The mean of NEES or NIS with its bounds; it is true if the mean lies between them.
+
+    Parameters
+    ----------
+    values : (N,) samples.
+    components : n, of the error or the innovation.
+    level : the probability of the bounds.
+    independent : how many of the samples count as independent, all unless given.  Errors of estimates follow each other closely:
+        take those of several runs at one time, or count a sample for each time constant of the filter.
+    """
+    x = array("values", values, ("N",))
+    count = len(x) if independent is None else whole("independent", independent, 1)
+    freedoms = count * whole("components", components, 1)
+    low, high = chi2.ppf([0.5 * (1.0 - level), 0.5 * (1.0 + level)], freedoms) / count
+    return Consistency(float(x.mean()), float(low), float(high))
+
+
+def whiteness(innovations: ArrayLike, lag: int = 1, level: float = 0.95) -> list[Consistency]:
+    """The correlation of each component of innovations (N, n) with itself `lag` samples later, with its bounds."""
+    x = array("innovations", innovations, ("N", "n"))
+    lag, level = whole("lag", lag, 1), number("level", level, above=0.0)
+    if len(x) <= lag:
+        raise ArgumentValueError(f"lag={lag} needs more than {len(x)} innovations.")
+    bound = float(norm.ppf(0.5 * (1.0 + level)) / np.sqrt(len(x) - lag))
+    scale = (x**2).mean(axis=0)
+    correlation = (x[lag:] * x[:-lag]).mean(axis=0) / scale
+    return [Consistency(float(c), -bound, bound) for c in correlation]

@@ -1,0 +1,122 @@
+"""What controllers of joints have in common: which joints, what they follow, who measures and who drives them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, number, numbers, shown
+from limber.control.controller import Controller, Measured
+from limber.control.joints import JointPlaces, joint_places
+from limber.control.reference import Reference, reference_of
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+
+class JointController(Controller):
+    """The base of controllers that make joints follow a reference; `PID` tells what the options are."""
+
+    def __init__(self, sample_time: float, bodies: Any, reference: Any, limit: ArrayLike | None):
+        self.sample_time = number("sample_time", sample_time, above=0.0)
+        self.bodies, self.reference = bodies, reference
+        self.limit = None if limit is None else numbers("limit", limit, "() or (joints,)")
+        if self.limit is not None and not (self.limit > 0.0).all():
+            raise ArgumentValueError(f"limit must be greater than 0, got {shown(limit)}.")
+        self._places: JointPlaces | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.sample_time:g} s)"
+
+    def prepare(self, loop: Any) -> None:
+        """Find the joints in the system, their sensors and their actuators."""
+        s: System = loop.system
+        self._system = s
+        places = self._places = joint_places(s, self.bodies, type(self).__name__)
+        self._reference: Reference | None = reference_of(self.reference, places)
+        self._limit = np.full(len(places), math.inf)
+        if self.limit is not None:
+            self._limit = one_each("limit", self.limit, places)
+        self._measures_speeds = self._find_sensors(loop, places)
+        self._width, self._out = s.nv, places.v
+        if loop.actuators:
+            self._width, self._out = len(loop.channels), driven_channels(self, loop, places.labels)
+            self._limit = np.minimum(self._limit, loop.limits[self._out])
+        self._limited = bool(np.isfinite(self._limit).any())
+
+    def _find_sensors(self, loop: Any, places: JointPlaces) -> bool:
+        """Note which sensors are needed; whether they give the speeds of all joints."""
+        if not loop.sensors:
+            self.uses: tuple[str, ...] = ()
+            return True
+        positions: set[int] = set()
+        speeds: set[int] = set()
+        uses: list[str] = []
+        for sensor, reader in zip(loop.sensors, loop.readers):
+            for found, wanted, read in (
+                (positions, places.q, reader.q),
+                (speeds, places.v, reader.v),
+            ):
+                common = set() if read is None else {int(i) for i in read} & set(wanted.tolist())
+                if common:
+                    found.update(common)
+                    uses.append(sensor.name)
+        missing = [
+            label for label, i in zip(places.labels, places.q.tolist()) if i not in positions
+        ]
+        if missing:
+            raise ArgumentValueError(
+                f"{type(self).__name__}: no sensor reads the position of {', '.join(map(repr, missing))}. Add an Encoder, or name the "
+                "joints to be controlled: bodies=[...]."
+            )
+        self.uses = tuple(dict.fromkeys(uses))
+        return speeds == set(places.v.tolist())
+
+    def start(self, t: float, measured: Measured) -> None:
+        """Begin anew, at rest where the joints are."""
+        self._held = np.array(measured.q[self._prepared.q])
+
+    def _wanted(self, t: float) -> tuple[Array, Array, Array]:
+        """Position, velocity and acceleration of the reference; joints without one hold their position at the start."""
+        if self._reference is None:
+            rest = np.zeros(len(self._held))
+            return self._held, rest, rest
+        position, speed, acceleration = self._reference(t)
+        return np.where(np.isnan(position), self._held, position), speed, acceleration
+
+    def _placed(self, torque: Array) -> Array:
+        """The command that has these torques of the joints."""
+        command = np.zeros(self._width)
+        command[self._out] = torque
+        return command
+
+    @property
+    def _prepared(self) -> JointPlaces:
+        if self._places is None:
+            raise ArgumentTypeError(
+                f"{type(self).__name__} is in no loop yet: give it to lb.control.Loop or to lb.simulate."
+            )
+        return self._places
+
+
+def driven_channels(controller: Any, loop: Any, labels: tuple[str, ...]) -> np.ndarray:
+    """The numbers of the channels of a loop's actuators that drive the named joint speeds."""
+    missing = [label for label in labels if label not in loop.channels]
+    if missing:
+        raise ArgumentValueError(
+            f"{type(controller).__name__}: no actuator drives {', '.join(map(repr, missing))}; the channels of the actuators are "
+            f"{', '.join(map(repr, loop.channels))}. Name the joints to be controlled: bodies=[...]."
+        )
+    return np.array([loop.channels.index(label) for label in labels])
+
+
+def one_each(name: str, given: Array, places: JointPlaces) -> Array:
+    """One number for each joint."""
+    if given.ndim > 1 or given.size not in (1, len(places)):
+        raise ArgumentValueError(
+            f"{name} must be one number, or {len(places)} of them, one for each of {', '.join(places.labels)}; got "
+            f"{shown(given)}."
+        )
+    return np.broadcast_to(given, (len(places),)).astype(float)

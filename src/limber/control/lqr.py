@@ -1,0 +1,322 @@
+r"""Linear quadratic regulators: gains from a model and weights, at one state or along a motion.
+
+About a nominal motion q0, v0 with the torques u0, and with x = [dq, dv] as in `lb.linearize`,
+
+    u = u0 - K x,    K = (R + B^T X B)^-1 B^T X A,    X = A^T X A - A^T X B (R + B^T X B)^-1 B^T X A + Q
+
+minimizes the sum of x^T Q x + u^T R u over all samples.  A and B are those of the sampled plant; with a delay x has the commands
+that are on their way (Astrom & Wittenmark, Computer-Controlled Systems, 11).  With an observer such as `Kalman`, this is LQG.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, number, numbers, shown
+from limber.control.controller import Controller, Measured
+from limber.control.joint_controller import driven_channels
+from limber.control.joints import JointPlaces, joint_places
+from limber.control.linear_model import LinearModel
+from limber.control.linearize import linearize
+from limber.dynamics.equilibrium import equilibrium
+from limber.dynamics.inverse import inverse_dynamics
+from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
+from limber.simulation.result import Result
+
+#: Weights count as negative below this part of the largest one.
+ROUNDING = 1e-12
+#: Entries of the balanced A below this part of the largest do not couple states.
+COUPLED = 1e-12
+
+
+def lqr_gain(model: LinearModel, Q: ArrayLike, R: ArrayLike, sample_time: float = 0.0, delay: float = 0.0) -> Array:  # fmt: skip
+    """(inputs, states) the gains K of u = -K x.
+
+    Parameters
+    ----------
+    model : a LinearModel, sampled, or continuous with a sample_time; with sample_time 0 the gains are those of continuous time.
+    Q : weights of the states: one number, one for each, or a matrix (n, n).
+    R : weights of the inputs, in the same way, above zero.
+    sample_time, delay : s, as for `LinearModel.sampled`.
+    """
+    model.single("lqr_gain")
+    n, m = model.order, len(model.inputs)
+    weights, costs = _weights("Q", Q, n), _weights("R", R, m)
+    if sample_time:
+        model = model.sampled(sample_time, delay)
+        weights = scipy.linalg.block_diag(weights, np.zeros((model.order - n,) * 2))
+    A, B = model.A, model.B
+    solve = scipy.linalg.solve_discrete_are if model.dt else scipy.linalg.solve_continuous_are
+    try:
+        X = solve(A, B, weights, costs)
+        K = np.linalg.solve(costs + B.T @ X @ B, B.T @ X @ A) if model.dt else np.linalg.solve(costs, B.T @ X)  # fmt: skip
+        poles = np.linalg.eigvals(A - B @ K)
+        stable = bool((np.abs(poles) < 1.0).all() if model.dt else (poles.real < 0.0).all())
+    except (np.linalg.LinAlgError, ValueError):
+        stable = False
+    if not stable:
+        raise DynamicsError(
+            f"no gains stabilize {model.name!r} with these weights: some of its motions do not decay and are not moved by the inputs "
+            f"{', '.join(model.inputs)}, or cost nothing. Give bodies damping, leave out modes that the joints cannot reach "
+            '(modes={"y": ...} of a beam in a plane), add inputs, or weight all states.'
+        )
+    return K
+
+
+class LQR(Controller):
+    """State feedback about a state or along a motion; the head of this file has the equations.
+
+    Parameters
+    ----------
+    Q, R : weights of [dq, dv] and of the torques; one number, one for each, or a matrix.
+    sample_time : s.
+    bodies : the bodies whose joints have torques; None for all.
+    about : (nq,) a configuration in which the joints are held, modes included (`lb.equilibrium`); or a Result, a motion
+        to be followed, such as lb.simulate(s, ..., motion={...}) gives, at its own times.
+    points : of a motion, at how many equidistant times gains are computed; they are interpolated in between.
+    delay : that of the loop, s, which the gains then count with.
+    observer : where not all of the state is measured, an object that estimates it, such as `Kalman`.
+    system : the model by which gains are computed, if it is not the system of the loop.
+
+    Freedoms that the torques do not move, such as bending out of the plane of a planar arm, get no gains.  After the end of a motion the joints are held where they are then, the modes in equilibrium.  `gains` is (points, torques, states), `times` (points,).
+    """
+
+    def __init__(
+        self,
+        Q: ArrayLike,
+        R: ArrayLike,
+        *,
+        sample_time: float,
+        about: Any,
+        bodies: Any = None,
+        points: int = 11,
+        delay: float = 0.0,
+        observer: Any = None,
+        system: System | None = None,
+    ):
+        self.sample_time = number("sample_time", sample_time, above=0.0)
+        self.delay = number("delay", delay, minimum=0.0)
+        self.Q, self.R, self.bodies, self.observer = Q, R, bodies, observer
+        self.system = system
+        if not isinstance(about, Result):
+            about = numbers("about", about, "(nq,)")
+        self.about = about
+        if isinstance(points, bool) or not isinstance(points, int) or points < 2:
+            raise ArgumentTypeError(
+                f"points must be a whole number from 2 on, got {shown(points)}."
+            )
+        self.points = points
+        self._places: JointPlaces | None = None
+
+    def __repr__(self) -> str:
+        return f"LQR({self.sample_time:g} s)"
+
+    def prepare(self, loop: Any) -> None:
+        """Compute the gains."""
+        s: System = loop.system
+        if s.nq != s.nv or s.closures:
+            what = "closures" if s.closures else "joints with quaternions"
+            raise ArgumentValueError(
+                f"LQR is for open systems with plain coordinates, and {s.name!r} has {what}: lqr_gain has gains of its linear model."
+            )
+        places = self._places = joint_places(s, self.bodies, "LQR")
+        self._nominal(s, places)
+        q, v, tau = self._knots
+        design = s if self.system is None else self.system
+        if tuple(design.layout) != tuple(s.layout) or design.nv != s.nv:
+            raise ArgumentValueError(
+                f"system: the model {design.name!r} must have the bodies, joints and modes of {s.name!r}."
+            )
+        models = linearize(design, q, v, tau, inputs=torque_inputs(s, places))
+        self.gains = np.array([self._gains_of(models[i]) for i in range(len(self.times))])
+        self._names = models.states
+        self._past = (self.gains.shape[2] - 2 * s.nv) // len(places)
+        self._width, self._out = s.nv, places.v
+        if loop.actuators:
+            self._width, self._out = (
+                len(loop.channels),
+                driven_channels(self, loop, places.labels),
+            )
+        self.uses: tuple[str, ...] = ()
+        if self.observer is not None:
+            self.observer.prepare(loop)
+            self.uses = self.observer.uses
+        elif loop.sensors:
+            raise ArgumentValueError(
+                "LQR needs the whole state, modes included, which sensors do not give: add observer=lb.control.Kalman(...)."
+            )
+
+    def _gains_of(self, model: LinearModel) -> Array:
+        """The gains at one point; those of states that the torques do not move are zero."""
+        kept, n = moved_states(model), model.order
+        inner = replace(
+            model, A=model.A[np.ix_(kept, kept)], B=model.B[kept], C=model.C[:, kept],
+            states=tuple(model.states[i] for i in kept), T=None,
+        )  # fmt: skip
+        Q = _weights("Q", self.Q, n)[np.ix_(kept, kept)]
+        gains = lqr_gain(inner, Q, self.R, self.sample_time, self.delay)
+        K = np.zeros((len(gains), n + gains.shape[1] - len(kept)))
+        K[:, kept], K[:, n:] = gains[:, : len(kept)], gains[:, len(kept) :]
+        return K
+
+    def _nominal(self, s: System, places: JointPlaces) -> None:
+        """The nominal motion at samples, and at the points of the gains."""
+        if isinstance(self.about, Result):
+            r = self.about
+            if r.system.nv != s.nv or tuple(r.system.layout) != tuple(s.layout):
+                raise ArgumentValueError(
+                    f"about: the motion is one of {r.system.name!r}, which differs from {s.name!r}."
+                )
+            first, last = float(r.t[0]), float(r.t[-1])
+            self.times = np.linspace(first, last, self.points)
+            at = r.resample(self.times)
+            count = max(2, round((last - first) / self.sample_time) + 1)
+            path = r.resample(np.linspace(first, last, count))
+            self._knots = at.q, at.v, at.tau
+            self._path = path.t, path.q, path.v, path.tau[:, places.v]
+            self._end = _held(s, places, deformed(s, path.q[-1]))
+            return
+        q = self.about
+        if q.shape != (s.nq,):
+            raise ArgumentValueError(f"about must have shape ({s.nq},), got {q.shape}.")
+        _, rest, torque = self._end = _held(s, places, q)
+        tau = np.zeros(s.nv)
+        tau[places.v] = torque
+        self.times = np.array([-np.inf])
+        self._knots = q[None], rest[None], tau[None]
+        self._path = self.times, q[None], rest[None], torque[None]
+
+    def start(self, t: float, measured: Measured) -> None:
+        """Begin anew."""
+        places = self._prepared
+        self._sent = np.zeros((self._past, len(places)))
+        if self.observer is not None:
+            self.observer.start(t, measured)
+
+    def command(self, t: float, measured: Measured) -> Array:
+        """The torques."""
+        q, v = measured.q, measured.v
+        if self.observer is not None:
+            q, v = self.observer.update(t, measured)
+        wanted, speed, torque = self._at(t)
+        x = np.concatenate([q - wanted, v - speed, self._sent.ravel()])
+        change = -self._gain(t) @ x
+        if self._past:
+            self._sent = np.vstack([change, self._sent[:-1]])
+        command = np.zeros(self._width)
+        command[self._out] = torque + change
+        return command
+
+    def outputs(self) -> dict[str, Any]:
+        """What the observer records."""
+        outputs = getattr(self.observer, "outputs", None)
+        return {} if outputs is None else outputs()
+
+    def _at(self, t: float) -> tuple[Array, Array, Array]:
+        """The nominal motion at a time; after its end it rests."""
+        times, q, v, torque = self._path
+        if t >= times[-1]:
+            return self._end
+        part = (t - times[0]) / (times[-1] - times[0]) * (len(times) - 1)
+        i = min(max(int(part), 0), len(times) - 2)
+        f = min(max(part - i, 0.0), 1.0)
+        return tuple((1.0 - f) * x[i] + f * x[i + 1] for x in (q, v, torque))  # type: ignore[return-value]
+
+    def _gain(self, t: float) -> Array:
+        """The gains at a time."""
+        times, gains = self.times, self.gains
+        if len(times) == 1:
+            return gains[0]
+        part = (t - times[0]) / (times[-1] - times[0]) * (len(times) - 1)
+        part = min(max(part, 0.0), len(times) - 1.0)
+        i = min(int(part), len(times) - 2)
+        return (1.0 - (part - i)) * gains[i] + (part - i) * gains[i + 1]
+
+    @property
+    def _prepared(self) -> JointPlaces:
+        if self._places is None:
+            raise ArgumentTypeError(
+                "LQR is in no loop yet: give it to lb.control.Loop or to lb.simulate."
+            )
+        return self._places
+
+    def linear(self) -> LinearModel:
+        """The gains at the first point as a discrete model, from the whole state to the torques; without the observer."""
+        labels = tuple(f"torque {label}" for label in self._prepared.labels)
+        return state_feedback(self.gains[0], self._names, labels, self.sample_time, repr(self))
+
+
+def state_feedback(
+    K: Array, states: tuple[str, ...], inputs: tuple[str, ...], sample_time: float, name: str
+) -> LinearModel:
+    """u = -K x as a discrete model from the states to the inputs; where K has gains of past commands, it remembers these."""
+    m, n = len(inputs), len(states)
+    past = K.shape[1] - n
+    A, B = np.zeros((past, past)), np.zeros((past, n))
+    if past:
+        A[:m], B[:m] = -K[:, n:], -K[:, :n]
+        A[m:, : past - m] = np.eye(past - m)
+    ago = tuple(f"{label} {i} ago" for i in range(1, past // m + 1) for label in inputs)
+    return LinearModel(A, B, -K[:, n:], -K[:, :n], ago, states, inputs, name, sample_time)
+
+
+def deformed(system: System, q: Array) -> Array:
+    """The configuration with these joint coordinates in which the forces on the modes balance."""
+    if not any(body.modes for body in system.bodies.values()):
+        return np.array(q)
+    return equilibrium(system, q, locked=[b for b, joint in system.joints.items() if joint.dofs])
+
+
+def _held(system: System, places: JointPlaces, q: Array) -> tuple[Array, Array, Array]:
+    """A configuration at rest, with the torques that hold the joints there."""
+    rest = np.zeros(system.nv)
+    return q, rest, inverse_dynamics(system, q, rest, rest)[places.v]
+
+
+def moved_states(model: LinearModel) -> np.ndarray:
+    """The states that inputs move, directly or through other states."""
+    A, (scale, _) = scipy.linalg.matrix_balance(model.A, permute=False, separate=True)
+    B = np.abs(model.B / scale[:, None])
+    linked = np.abs(A) > COUPLED * np.abs(A).max()
+    moved = B.max(axis=1) > COUPLED * B.max()
+    while True:
+        more = moved | linked[:, moved].any(axis=1)
+        if (more == moved).all():
+            return np.flatnonzero(moved)
+        moved = more
+
+
+def torque_inputs(system: System, places: JointPlaces) -> list[tuple]:
+    """The torques of these joint speeds as inputs of `linearize`."""
+    found: list[tuple] = []
+    for body, where in system.layout.items():
+        here = range(where.v_joint.start, where.v_joint.stop)
+        found += [("torque", body, i - here.start) for i in places.v.tolist() if i in here]
+    order = {i: k for k, i in enumerate(places.v.tolist())}
+    return sorted(found, key=lambda x: order[system.layout[x[1]].v_joint.start + x[2]])
+
+
+def _weights(name: str, given: ArrayLike, n: int) -> Array:
+    """Weights as a matrix."""
+    x = numbers(name, given, f"(), ({n},) or ({n}, {n})")
+    if x.shape == (n, n) and n > 1:
+        matrix = 0.5 * (x + x.T)
+    elif x.shape in ((), (n,), (1, 1)):
+        matrix = np.diag(np.broadcast_to(x.reshape(-1) if x.size == 1 else x, (n,)).astype(float))
+    else:
+        raise ArgumentValueError(
+            f"{name} must be one number, {n} of them or a matrix ({n}, {n}), got shape {x.shape}."
+        )
+    values = np.linalg.eigvalsh(matrix)
+    least = float(values.min())
+    if least < -ROUNDING * float(np.abs(values).max()) or (name == "R" and least <= 0.0):
+        raise ArgumentValueError(
+            f"{name} must {'be above zero' if name == 'R' else 'not be negative'}, got {shown(given)}."
+        )
+    return matrix

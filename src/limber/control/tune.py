@@ -1,0 +1,220 @@
+r"""`tune`: gains of PD or LQR control for all joints of a system, with poles and margins.
+
+With M_r the inertia of the undeformed system by its joints and the bandwidth w, rad/s,
+
+    pd      kp = M_ii w^2,  kd = 2 damping M_ii w, joint by joint
+    lqr     the least sum of  w^2 dq_r^T M_r dq_r + v^T M v + u^T M_r^-1 u / w^2,  which is one energy in any coordinates
+
+so that a single rigid joint gets the natural frequency w; lqr gives it the damping ratio sqrt(3)/2.  Unless a bandwidth is given, it
+starts at a third of the lowest frequency that the bodies have with their joints held, and is halved until the sampled loop is
+stable and each joint has the disk margin ENOUGH, the others closed.
+
+Dry friction is left out.  At rest its slope would count as a strong viscous damper, which it is not once a joint moves, and the
+margins would be far too good.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, listed, number, numbers, shown
+from limber.control.joints import joint_places
+from limber.control.linearize import linearize
+from limber.control.lqr import LQR, deformed, lqr_gain, moved_states, state_feedback, torque_inputs
+from limber.control.margins import Margins, margins
+from limber.control.pid import PD
+from limber.dynamics.evaluate import check_system
+from limber.dynamics.inverse import inverse_dynamics, mass_matrix
+from limber.dynamics.modes import modes
+from limber.errors import ArgumentValueError, DynamicsError
+
+METHODS = ("pd", "lqr")
+#: The disk margin that a bandwidth which is chosen here must leave: gains from 0.67 to 1.5, phases of 23 degrees.
+ENOUGH = 0.4
+#: How often the bandwidth is halved at most.
+HALVED = 12
+#: Names of the parameters of dry friction end so.
+FRICTION = (".joint_friction", ".joint_static_friction")
+#: The bandwidth of a rigid system is the sampling frequency over this.
+RIGID = 40.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuned:
+    """Gains for the joints of a system; it prints as a table with its margins.
+
+    method : "pd" or "lqr".
+    joints : names of the joint speeds, in the order of the gains.
+    bandwidth : rad/s.
+    kp, kd : (joints,), the diagonal gains of "pd"; of "lqr" those that each joint has for itself.
+    K : (joints, 2 nv) for [dq, dv], and further columns for commands on their way if there is a delay.
+    margins : of the sampled loop, `lb.control.Margins`.
+    unmoved : names of freedoms that the joints do not move about this configuration; margins leave them out.
+    """
+
+    method: str
+    joints: tuple[str, ...]
+    bandwidth: float
+    kp: Array
+    kd: Array
+    K: Array
+    margins: Margins
+    unmoved: tuple[str, ...]
+    controller: Any
+
+    def __repr__(self) -> str:
+        return f"Tuned({self.method!r}, {self.bandwidth / (2.0 * np.pi):.4g} Hz; print it for gains and margins)"
+
+    def __str__(self) -> str:
+        width = max(map(len, ("joint", *self.joints)))
+        lines = [
+            f"{self.method.upper()} with a bandwidth of {self.bandwidth / (2.0 * np.pi):.4g} Hz"
+        ]
+        lines += [f"{'joint'.ljust(width)}  {'kp':<12}kd"]
+        lines += [
+            f"{name.ljust(width)}  {kp:<12.6g}{kd:.6g}"
+            for name, kp, kd in zip(self.joints, self.kp, self.kd)
+        ]
+        if self.unmoved:
+            lines.append(
+                f"{len(self.unmoved)} freedoms are not moved by the joints here and are left out: {listed(self.unmoved)}."
+            )
+        return "\n".join([*lines, str(self.margins)])
+
+
+def tune(
+    system: System,
+    method: str = "pd",
+    *,
+    sample_time: float,
+    q: ArrayLike | None = None,
+    bandwidth: float | None = None,
+    damping: float = 0.8,
+    delay: float = 0.0,
+) -> Tuned:
+    """Gains with which all joints hold their position; the head of this file tells how they are found.
+
+    Parameters
+    ----------
+    system : an open one whose joints all have plain coordinates.
+    method : "pd" or "lqr".
+    sample_time : s.
+    q : (nq,) where the joints are held; neutral unless given.  Bodies are deformed as their weight has them.
+    bandwidth : rad/s; chosen unless given.
+    damping : damping ratio of a rigid joint under "pd".
+    delay : from a sample to the effect of its command, s.
+
+    `tuned.controller` is the `PD` or `LQR` that holds q.  A bandwidth that is given is used as it is, and `tuned.margins`
+    tells whether it is stable.
+    """
+    check_system(system)
+    if method not in METHODS:
+        raise ArgumentValueError(f"method must be 'pd' or 'lqr', got {shown(method)}.")
+    T = number("sample_time", sample_time, above=0.0)
+    design = _Design(
+        system, q, T, number("delay", delay, minimum=0.0), number("damping", damping, above=0.0)
+    )
+    if bandwidth is not None:
+        return design.tuned(method, number("bandwidth", bandwidth, above=0.0))
+    w = design.first_bandwidth()
+    for _ in range(HALVED):
+        found = design.tuned(method, w)
+        if found.margins.stable and min(x.disk for x in found.margins.loops) >= ENOUGH:
+            return found
+        w *= 0.5
+    raise DynamicsError(
+        f"tune: no bandwidth from {2.0 * w:.3g} rad/s on gives {method} control of {system.name!r} a stable loop with disk margins of "
+        f"{ENOUGH:g} at a sample time of {T:g} s and a delay of {delay:g} s. Give bodies damping, joints the armature of their "
+        "motors, a shorter sample time, or a bandwidth=... to see the margins."
+    )
+
+
+class _Design:
+    """The plant about a configuration, and the gains of a bandwidth."""
+
+    def __init__(self, s: System, q: ArrayLike | None, T: float, delay: float, damping: float):
+        others = [name for name, j in s.joints.items() if j.nq != j.dofs]
+        if s.closures or others:
+            what = "closures" if s.closures else f"a quaternion in the joint of {listed(others)}"
+            raise ArgumentValueError(
+                f"tune is for open systems whose joints all have plain coordinates, and {s.name!r} has {what}."
+            )
+        names = [name for name in s.parameters if name.endswith(FRICTION)]
+        s = s.with_parameters(dict.fromkeys(names, 0.0)) if names else s
+        self.s, self.T, self.delay, self.damping = s, T, delay, damping
+        places = self.places = joint_places(s, None, "tune")
+        self.names = [name for name, j in s.joints.items() if j.dofs]
+        start = s.neutral() if q is None else numbers("q", q, "(nq,)")
+        self.q = deformed(s, start)
+        rest = np.zeros(s.nv)
+        tau = np.zeros(s.nv)
+        tau[places.v] = inverse_dynamics(s, self.q, rest, rest)[places.v]
+        self.M = mass_matrix(s, self.q)
+        self.M_r = self.M[np.ix_(places.v, places.v)]
+        whole = linearize(s, self.q, rest, tau, inputs=torque_inputs(s, places))
+        self.kept = moved_states(whole)
+        self.plant = replace(
+            whole, A=whole.A[np.ix_(self.kept, self.kept)], B=whole.B[self.kept],
+            C=np.eye(len(self.kept)), D=whole.D[self.kept],
+            states=tuple(whole.states[i] for i in self.kept),
+            outputs=tuple(whole.states[i] for i in self.kept), T=None,
+        )  # fmt: skip
+        self.unmoved = tuple(
+            x for i, x in enumerate(whole.states[: s.nv]) if i not in set(self.kept.tolist())
+        )
+
+    def first_bandwidth(self) -> float:
+        """A third of the lowest frequency with the joints held."""
+        omega = modes(self.s, self.q, locked=self.names).omega if self.s.nv > len(self.places) else np.zeros(0)  # fmt: skip
+        omega = omega[omega > 0.0]
+        rigid = 2.0 * np.pi / (RIGID * self.T)
+        return min(float(omega.min()) / 3.0, rigid) if len(omega) else rigid
+
+    def tuned(self, method: str, w: float) -> Tuned:
+        """The gains and margins of a bandwidth."""
+        at, nv = self.places.v, self.s.nv
+        K = self._pd(w) if method == "pd" else self._lqr(w)
+        small = np.hstack([K[:, self.kept], K[:, 2 * nv :]])
+        law = state_feedback(small, self.plant.states, self.plant.inputs, self.T, method)
+        rows = np.arange(len(at))
+        kp, kd = K[rows, at], K[rows, nv + at]
+        hold: Any = {"sample_time": self.T}
+        if method == "pd":
+            controller: Any = PD(kp, kd, reference=self.q[self.places.q], gravity=True, **hold)
+        else:
+            Q, R = self._weights(w)
+            controller = LQR(Q, R, about=self.q, delay=self.delay, system=self.s, **hold)
+        found = margins(self.plant, law, delay=self.delay)
+        return Tuned(
+            method, self.places.labels, w, kp, kd, K, found, self.unmoved, controller
+        )  # fmt: skip
+
+    def _pd(self, w: float) -> Array:
+        at, nv = self.places.v, self.s.nv
+        K = np.zeros((len(at), 2 * nv))
+        rows, inertia = np.arange(len(at)), np.diag(self.M_r)
+        K[rows, at] = inertia * w * w
+        K[rows, nv + at] = 2.0 * self.damping * inertia * w
+        return K
+
+    def _weights(self, w: float) -> tuple[Array, Array]:
+        """Q and R of the whole state."""
+        at, nv = self.places.v, self.s.nv
+        Q = np.zeros((2 * nv, 2 * nv))
+        Q[np.ix_(at, at)] = w * w * self.M_r
+        Q[nv:, nv:] = self.M
+        return Q, np.linalg.inv(self.M_r) / (w * w)
+
+    def _lqr(self, w: float) -> Array:
+        nv = self.s.nv
+        Q, R = self._weights(w)
+        gains = lqr_gain(self.plant, Q[np.ix_(self.kept, self.kept)], R, self.T, self.delay)
+        n = len(self.kept)
+        K = np.zeros((len(self.places), 2 * nv + gains.shape[1] - n))
+        K[:, self.kept], K[:, 2 * nv :] = gains[:, :n], gains[:, n:]
+        return K

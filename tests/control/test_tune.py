@@ -1,0 +1,74 @@
+"""`tune`: gains of rigid joints are those of theory, loops of flexible ones are stable, controllers hold the joints."""
+
+import numpy as np
+import pytest
+
+import limber as lb
+from limber.control import tune
+
+
+def rotor(**physics):
+    a = lb.Assembly("rotor")
+    a.attach("rotor", lb.RigidBody(1.0, inertia=[2.0] * 3), lb.Revolute("z", **physics))
+    return a.build()
+
+
+def arm(modes=1, **physics):
+    a = lb.Assembly("arm", gravity=(0, -9.81, 0))
+    link = lb.beam(1.0, 1.0, EI=200.0, modes=modes)
+    a.attach("link1", link, lb.Revolute("z", armature=0.5, **physics))
+    a.attach("link2", link, lb.Revolute("z", armature=0.3, **physics), "link1", "tip")
+    return a.build()
+
+
+def test_a_rigid_joint_has_the_bandwidth_and_the_damping():
+    pd = tune(rotor(), bandwidth=3.0, damping=0.5, sample_time=1e-4)
+    assert pd.kp == pytest.approx([2.0 * 9.0]) and pd.kd == pytest.approx([2.0 * 3.0])
+    lqr = tune(rotor(), "lqr", bandwidth=3.0, sample_time=1e-5)
+    assert lqr.kp == pytest.approx([18.0], rel=1e-3)
+    assert lqr.kd == pytest.approx([2.0 * np.sqrt(3.0) * 3.0], rel=1e-3)
+    assert not pd.unmoved and pd.margins.stable and lqr.margins.stable
+
+
+def test_dry_friction_does_not_flatter_the_loop():
+    with_it, without = (
+        tune(rotor(**x), bandwidth=3.0, sample_time=1e-3) for x in ({"friction": 0.5}, {})
+    )
+    assert np.allclose(
+        np.sort_complex(with_it.margins.poles), np.sort_complex(without.margins.poles)
+    )
+
+
+@pytest.mark.parametrize("method", ["pd", "lqr"])
+def test_flexible_arms_hold_where_they_are_tuned(method):
+    s = arm()
+    q = s.neutral()
+    q[s.layout["link1"].q_joint] = 0.7
+    found = tune(s, method, q=q, sample_time=0.002, delay=0.001)
+    assert found.margins.stable and min(x.disk for x in found.margins.loops) >= 0.4
+    assert found.unmoved == ("link1.mode1", "link2.mode1")  # bending out of the plane
+    start = lb.equilibrium(s, q, locked=["link1", "link2"])
+    moved = start.copy()
+    moved[s.layout["link2"].q_joint] += 0.02
+    loop = lb.control.Loop(s, found.controller, delay=0.001)
+    r = lb.simulate(s, 4.0, q0=moved, torque=loop, t_eval=[0.0, 4.0])
+    # gravity of the PD is that of undeformed links
+    assert np.abs(r.q[-1] - start).max() < (2e-2 if method == "pd" else 1e-3)
+
+
+def test_a_bandwidth_that_is_given_is_used_whatever_it_does():
+    wild = tune(arm(), bandwidth=2000.0, sample_time=0.01)
+    assert not wild.margins.stable and "UNSTABLE" in str(wild)
+    assert "link1" in str(wild) and "kp" in str(wild)
+
+
+def test_what_cannot_be_tuned_is_refused():
+    a = lb.Assembly("craft")
+    a.attach("hub", lb.RigidBody(20.0, inertia=[3.0] * 3), lb.Free())
+    with pytest.raises(lb.LimberError, match="quaternion in the joint of 'hub'"):
+        tune(a.build(), sample_time=0.01)
+    with pytest.raises(lb.LimberError, match="method must be 'pd' or 'lqr'"):
+        tune(rotor(), "pid", sample_time=0.01)
+    upright = [0.0, 0.0, 0.5 * np.pi, 0.0, 0.0, 0.0]
+    with pytest.raises(lb.LimberError, match="no bandwidth from"):
+        tune(arm(), q=upright, sample_time=0.05, delay=0.5)
