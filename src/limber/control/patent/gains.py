@@ -101,8 +101,8 @@ class Noise:
             self.torque**2 * G @ G.T, self.load**2 * time * np.eye(m)
         ) + 1e-16 * np.eye(n + m)
         Y = _riccati(wide.T, C.T, drive, np.diag(noise), "Noise")
-        gain = np.linalg.solve(C @ Y @ C.T + np.diag(noise), C @ Y).T
-        return np.asarray(gain, dtype=np.float64)
+        gain = np.linalg.solve(C @ Y @ C.T + np.diag(noise), C @ Y)
+        return np.array(gain.T, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
