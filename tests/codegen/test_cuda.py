@@ -246,7 +246,10 @@ def test_refusals_at_compile_time():
     for options, message in (
         ({"target": "c"}, 'target="cuda" only'),
         ({"target": "cuda", "wrt": "q"}, "no derivatives"),
-        ({"target": "cuda", "external": [("hand", "grip")]}, "leave out body, node, external, driven and ends"),
+        (
+            {"target": "cuda", "external": [("hand", "grip")]},
+            "leave out body, node, external, driven and ends",
+        ),
         ({"target": "cuda", "body": "hand"}, "leave out body, node, external, driven and ends"),
     ):
         with pytest.raises(ValueError, match=message):
