@@ -149,6 +149,7 @@ def two_arms(joint):
     return a.close(("c0", "tip"), ("c1", "tip"), joint, name="tips")
 
 
+@pytest.mark.slow  # its entry takes a minute to compile
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
 @pytest.mark.parametrize("joint", CLOSING)
 def test_closed_systems(joint, fidelity):
@@ -159,6 +160,7 @@ def test_closed_systems(joint, fidelity):
     check(s, q, v, x, {("c1", "mid"): rng.standard_normal(6)}, exact)
 
 
+@pytest.mark.slow
 def test_redundant_closures():
     """A planar four-bar linkage in space has three superfluous rows; its accelerations are smooth."""
     rng = np.random.default_rng(3)

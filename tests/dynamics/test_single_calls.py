@@ -16,7 +16,7 @@ from limber import native
 from limber.dynamics import evaluate, forward, sweep
 from limber.kernels.functions import COMPLEX, ROWS, SLOPES
 from limber.kernels.layout import WORK_SIZE
-from limber.native import calls, dispatcher
+from limber.native import calls, complex_entries, dispatcher
 from limber.native.status import OK, SIZES
 
 
@@ -515,7 +515,8 @@ def test_every_row_has_an_entry():
     elsewhere |= {"operational_motion", "operational_responses"}
     # with scratch of their own
     elsewhere |= set(SLOPES | COMPLEX)
-    assert all(native.address(name) > 0 for name in elsewhere)
+    assert all(native.address(name) > 0 for name in elsewhere - set(COMPLEX))
+    assert all(callable(getattr(complex_entries, name)) for name in COMPLEX)  # slow to compile
     assert set(ENTRIES | CLOSED_ENTRIES) == set(ROWS) - elsewhere
 
 
