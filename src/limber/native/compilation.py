@@ -6,11 +6,13 @@ and the content of the source files, so that a changed kernel is never run from 
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import pickle
 import sys
 import time
 from collections.abc import Callable
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -45,6 +47,18 @@ def _machine() -> str:
     target = cpu_target.target_context.codegen().magic_tuple()
     parts = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, target)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+@contextmanager
+def _no_collections():
+    """Let the garbage collector rest: what a compilation allocates lives until its end."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _announce(text: str) -> None:
@@ -105,7 +119,8 @@ def _compiled(module: str, name: str):
         if found is None:
             _announce(f"compiling {name} for this machine, once ...")
             start = time.perf_counter()
-            function.compile(function.arguments)
+            with _no_collections():
+                function.compile(function.arguments)
             _announce(f"compiled {name} in {time.perf_counter() - start:.1f} s")
     if passed_over:
         raise passed_over[0]
