@@ -10,8 +10,6 @@ other bodies are passed over.
 
 import cmath
 
-import numba
-
 from limber.kernels import plain, responses
 from limber.kernels.layout import (
     COLUMNS,
@@ -31,14 +29,13 @@ from limber.kernels.layout import (
     WORK_SIZE,
     Z,
 )
-from limber.kernels.scalar import OPTIONS
+from limber.kernels.scalar import kernel
 from limber.kernels.vec import load9, mul, zero
 
 from .decorators import NUMBERS_AT, WORD, WORDS_AT, called
 from .pointers import complex_at, shifted
 
-_kernel = numba.njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-_kernels = plain.load(cmath.sin, cmath.cos, cmath.sqrt, cmath.log, compiled=("complex", _kernel))
+_kernels = plain.load(cmath.sin, cmath.cos, cmath.sqrt, cmath.log, compiled=("complex", kernel))
 _rates = _kernels.manifold.coordinate_rates
 _joint_rate = _kernels.manifold.joint_rate
 _closed = _kernels.closed.forward_dynamics
@@ -47,8 +44,7 @@ _place = _kernels.placement.place
 _turn_and_bias = _kernels.motion.turn_and_bias
 _acceleration = _kernels.motion.acceleration
 _world_place = _kernels.motion.world_place
-_mass_and_bias = _kernels.modal.mass_and_bias
-_inertial_force = _kernels.newton_euler.inertial_force
+_body_force = _kernels.newton_euler.body_force
 _project_force = _kernels.newton_euler.project_force
 _apply_external = _kernels.forces.apply_external
 _force_to_parent = _kernels.forces.force_to_parent
@@ -59,13 +55,13 @@ STEP = 1e-100
 _SIGNATURE = WORDS_AT, *[NUMBERS_AT] * 5, WORD, WORDS_AT, NUMBERS_AT, NUMBERS_AT
 
 
-@_kernel
+@kernel
 def _copy(n, given, to):
     for i in range(n):
         to[i] = given[i] + 0j
 
 
-@_kernel
+@kernel
 def _scratch(topo, work):
     """Complex vectors in the scratch behind `work`: another `work`, q, v, x, the result, and one more of their size."""
     w = complex_at(shifted(work, topo[WORK_SIZE]))
@@ -79,7 +75,7 @@ def _scratch(topo, work):
 # --- inverse dynamics of trees ----------------------------------------------------------------------------
 
 
-@_kernel
+@kernel
 def _outboard(topo, k, b):
     """Whether body k is body b or outboard of it."""
     while k > b:
@@ -87,19 +83,18 @@ def _outboard(topo, k, b):
     return k == b
 
 
-@_kernel
+@kernel
 def _move_body(topo, const, w, q, v, vdot, count, k):
     """Motion of body k, and the forces that it needs without external ones."""
     _place(topo, const, w, q, k)
     _turn_and_bias(topo, const, w, q, v, k)
     _acceleration(topo, w, vdot, k)
-    _mass_and_bias(topo, const, w, q, v, k, False)
-    _inertial_force(topo, w, vdot, k)
+    _body_force(topo, const, w, q, v, vdot, k)
     if count > 0:
         _world_place(topo, w, k)
 
 
-@_kernel
+@kernel
 def _pass_force(topo, w, k, tau):
     """tau of body k, and the force on its parent."""
     n, f = _project_force(topo, w, k, tau)
@@ -108,7 +103,7 @@ def _pass_force(topo, w, k, tau):
         _force_to_parent(topo, w, k, topo[topo[k + PARENT] + MODES], mul(R, n), mul(R, f))
 
 
-@_kernel
+@kernel
 def _after_step(topo, const, w, q, v, vdot, count, index, ext, tau, b, out):
     """out[i] = the slope of tau[i] after a step of a freedom of body b.
 
@@ -141,7 +136,7 @@ def _after_step(topo, const, w, q, v, vdot, count, index, ext, tau, b, out):
         out[i] = tau[i].imag / STEP
 
 
-@_kernel
+@kernel
 def _step_joint(topo, const, w, q, unit, rate, b, j):
     """Step the joint coordinates of body b along speed j; `unit` and `rate` are scratch."""
     for i in range(topo[NV]):
@@ -154,7 +149,7 @@ def _step_joint(topo, const, w, q, unit, rate, b, j):
         q[i] += rate[i] * (STEP * 1j)
 
 
-@_kernel
+@kernel
 def _inverse_slopes(topo, const, work, q, v, vdot, count, index, ext, out):
     """Slopes of inverse dynamics along q and by v; row j belongs to direction j."""
     nq, nv = topo[NQ], topo[NV]
@@ -214,7 +209,7 @@ def forward_slopes_by_steps(topo, const, work, q, v, vdot, count, index, ext, ou
 # --- forward dynamics of closed systems -------------------------------------------------------------------
 
 
-@_kernel
+@kernel
 def _move(topo, const, w, q, v, x, j):
     """A step of q along direction j of the tangent space; v and x are scratch."""
     nq, nv = topo[NQ], topo[NV]
@@ -226,7 +221,7 @@ def _move(topo, const, w, q, v, x, j):
         q[i] += x[i] * (STEP * 1j)
 
 
-@_kernel
+@kernel
 def _imaginary(n, x, out, at):
     for i in range(n):
         out[at + i] = x[i].imag / STEP
