@@ -26,6 +26,7 @@ from .layout import (
     K_FREED,
     K_JOINT,
     K_ROW,
+    K_SIGNS,
     K_SPANNED,
     Q_JOINT,
     SCREWS,
@@ -165,15 +166,20 @@ def reflect(work, mirror, x):
 
 
 @kernel
-def store_mirror(work, x, first):
-    """Make the vector at work[x:] the one whose reflection leaves of it, from `first` on, only component `first`."""
+def store_mirror(work, x, first, sign):
+    """Make the vector at work[x:] the one whose reflection leaves of it, from `first` on, only component `first`.
+
+    That component gets the opposite of `sign`, which is fixed, so that the rows change steadily with the position: a sign
+    of the component itself would be that of a rounding error where the component is zero.
+    """
     zero(work, x, first)
-    square = 0.0
-    for i in range(first, 6):
-        square += work[x + i] * work[x + i]
-    lead = work[x + first] + 1e-100
-    sign = lead / sqrt(lead * lead)
-    work[x + first] += sign * sqrt(square)
+    rest = 0.0
+    for i in range(first + 1, 6):
+        rest += work[x + i] * work[x + i]
+    lead = sign * work[x + first] + 1e-100
+    size = sqrt(lead * lead)
+    # lead + sqrt(lead^2 + rest), without cancellation where lead is negative
+    work[x + first] = sign * (lead + size + rest / (size + sqrt(lead * lead + rest)))
 
 
 @kernel
@@ -197,7 +203,7 @@ def store_rows(topo, const, work, c, w, u):
         store3(work, x + 3, hu)
         for s in range(i):
             reflect(work, mirrors + 6 * s, x)
-        store_mirror(work, x, i)
+        store_mirror(work, x, i, const[topo[c + K_SIGNS] + i])
     for j in range(r, 6):
         row = mirrors + 6 * j
         zero(work, row, 6)
