@@ -42,6 +42,9 @@ from .vec import add, cross, dot, load3, mul_t, scale, store3, sub, zero
 
 #: The number of steps by which coordinates are recovered.
 STEPS = 40
+#: Added to the coordinates in each step.  It is far below rounding, but where the coordinates are zero, what is left of the
+#: error would fall to numbers below the normal range otherwise, with which processors are slow.
+NUDGE = 1e-30
 #: Added to the diagonal of H H^T, relative to it, for joints whose axes coincide in some position.
 TINY = 1e-15
 #: Weight of squared lengths, which are measured in the distance of the ends, beside those of angles.  Were it not small,
@@ -123,6 +126,9 @@ def move(topo, const, work, joint):
                 work[j + i] += work[spare + i]
         else:
             group_step(topo, const, work, work, work, 1.0, work, g)
+    at = topo[joint + Q_JOINT]
+    for i in range(topo[joint + START_SIZE]):
+        work[at + i] += NUDGE
 
 
 @kernel

@@ -440,9 +440,11 @@ def rows_to_parent(topo, work, k):
         if topo[k + ATTACHED] != RIGIDLY:
             i = topo[k + W_NODE]
             for r in range(topo[k + MOVED_BY]):
-                work[topo[onto + W_UF] + r * rows + t] += dot(load3(work, i + 6 * r), moment) + dot(
-                    load3(work, i + 6 * r + 3), force
-                )
+                turn, shift = load3(work, i + 6 * r), load3(work, i + 6 * r + 3)
+                x = dot(turn, moment) + dot(shift, force)
+                rounding = ROUNDING * (dot(turn, turn) * turns + dot(shift, shift) * pulls)
+                work[topo[onto + W_UF] + r * rows + t] += x
+                work[topo[onto + W_US] + r * rows + t] += x * x + rounding
         lever = cross(o, force)
         moment = add(moment, lever)
         if topo[onto + F_SHARED] != 0:
