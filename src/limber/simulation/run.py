@@ -207,7 +207,8 @@ class Run:
                 R.CORRECTION_SWEEP: native.address("correction"),
                 R.PROJECTION: integrators.address("engine_projection"),
             }  # fmt: skip
-            self._shared[R.SMALLNESS] = min(1.0, extent(system))
+            if self._shared[R.SMALLNESS] == 0.0:  # the same for all closures of these bodies
+                self._shared[R.SMALLNESS] = min(1.0, extent(system))
         for place, value in found.items():
             context[place] = value
         self.crossings.projection = self.projected if system.closures else None
