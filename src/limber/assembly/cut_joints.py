@@ -155,7 +155,7 @@ def mirror_signs(cut: CutJoint, theta: Array) -> Array:
         signs[i] = -1.0 if x[i] < 0.0 else 1.0
         mirror = np.where(np.arange(6) < i, 0.0, x)
         mirror[i] += signs[i] * np.linalg.norm(mirror)
-        twists -= np.outer(mirror, mirror @ twists) * (2.0 / max(mirror @ mirror, 1e-200))
+        twists -= np.outer(mirror, mirror @ twists) * (2.0 / max(float(mirror @ mirror), 1e-200))
     return signs
 
 
