@@ -22,6 +22,7 @@ from limber.cli.summary import summary, tables
 from limber.cli.write import Outputs, refuse_inputs, write_more, write_rows
 from limber.errors import ArgumentTypeError, ArgumentValueError, FileError, SimulationError
 from limber.integrators.methods import method_names
+from limber.simulation.closed_states import apart
 from limber.simulation.peers import PEERS
 
 METHODS = ("auto", *method_names(), *PEERS)
@@ -165,6 +166,12 @@ def _run(
     case: Case, file: Path, options: Options
 ) -> tuple[simulation.Result, SimulationError | None]:
     """The result, and the error of a simulation that failed with what there is up to then."""
+    if off := apart(case.system, case.q0):
+        raise FileError(
+            f"{file}: the start does not meet the closures of {case.system.name!r}: {off}. Give a scenario "
+            "`initial: {assemble: true}`, which takes initial.q, or the neutral configuration, for a guess.",
+            str(file),
+        )
     try:
         with redirect_stdout(sys.stderr):  # SUNDIALS prints its errors
             done = simulation.simulate(
