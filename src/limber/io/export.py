@@ -10,10 +10,11 @@ import numpy as np
 
 from limber.assembly import Assembly, System
 from limber.errors import FileError
-from limber.io.bodies import body_data, npz_data, same
+from limber.io.bodies import body_data, npz_data
 from limber.io.closures import closure_data
 from limber.io.joints import joint_data
 from limber.io.model import FORMAT
+from limber.io.written import same
 from limber.io.yaml_writer import emit
 from limber.version import __version__
 from limber.whole import replacing
