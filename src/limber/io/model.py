@@ -148,6 +148,7 @@ class UrdfSection(Section):
     root: Annotated[str, choice("fixed", "free")] = "fixed"
     stops: Flag = True
     mimic: Flag = True
+    lenient: Flag = False
     flexible: dict[Name, FlexibleLinkSection] | None = None
     side_file: FileName | None = None
     attach: dict[Name, NodeName] | None = None
@@ -171,6 +172,7 @@ class UrdfSection(Section):
                 attach=nodes,
                 stops=self.stops,
                 mimic=self.mimic,
+                lenient=self.lenient,
             )
 
 

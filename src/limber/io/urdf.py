@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -27,6 +28,10 @@ SILENT = {
         *("calibration", "safety_controller"),
     },
 }
+
+
+#: Tags whose content is not read.
+UNREAD = {"visual", "collision", "material", "transmission", "gazebo"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +89,7 @@ def parse_urdf(path: str | PathLike) -> Urdf:
     robot = parse_xml(Path(path))
     if robot.tag != "robot":
         raise robot.error(f"a URDF file starts with <robot>, got <{robot.tag}>.")
-    if any(name.startswith("xmlns:xacro") for name in robot.attributes) and any(
-        child.tag.startswith("xacro:") for child in robot.children
-    ):
-        raise robot.error("this is a xacro file: expand it first (`xacro arm.xacro > arm.urdf`).")
+    _refuse_xacro(robot)
     _report_unknown(robot)
     links: dict[str, UrdfLink] = {}
     for element in robot.all("link"):
@@ -106,6 +108,22 @@ def parse_urdf(path: str | PathLike) -> Urdf:
     root = _root(robot, links, joints)
     name = robot.attributes.get("name") or Path(path).stem
     return Urdf(name, root, MappingProxyType(links), MappingProxyType(joints), robot)
+
+
+def _refuse_xacro(robot: Element) -> None:
+    """Refuse a file with macros of xacro, or with its expressions where numbers and names are read."""
+    expand = "this is a xacro file: expand it first (`xacro arm.xacro > arm.urdf`)."
+    stack = [robot]
+    while stack:
+        element = stack.pop()
+        if element.tag.startswith("xacro:"):
+            raise element.error(f"<{element.tag}>: {expand}")
+        for name, value in element.attributes.items():
+            if "${" in value or re.search(r"\$\((find|arg|env|optenv|eval|dirname|anon)\b", value):
+                raise element.error(
+                    f"{name}={value[:60]!r} of <{element.tag}> is a xacro expression: {expand}"
+                )
+        stack += [child for child in reversed(element.children) if child.tag not in UNREAD]
 
 
 def _report_unknown(robot: Element) -> None:
