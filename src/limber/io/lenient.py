@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -25,8 +26,8 @@ def link_body(
     mass: float, com: Array, inertia: Array, element: Element, name: str, lenient: bool
 ) -> RigidBody:
     """The body of a link; an error names the link and its place in the file."""
-    checks = (True, False, INDEFINITE) if lenient else (True, False)
-    for check in checks:
+    checks: list[bool | Literal["indefinite"]] = [True, False]
+    for check in [*checks, INDEFINITE] if lenient else checks:
         try:
             return RigidBody(mass, com, inertia, check_inertia=check)
         except LimberError as error:

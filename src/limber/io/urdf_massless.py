@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from limber.bodies import Body
+from limber.bodies import Body, RigidBody
 from limber.checks import Array
 from limber.io.urdf import Urdf, UrdfJoint
 
@@ -67,11 +67,9 @@ def massless_joints(robot: Urdf, bodies: Mapping[str, Body]) -> list[str]:
 
 def _own(body: Body) -> Outboard:
     """What a link has of its own; the mass of a flexible one moves by itself."""
-    if body.modes:
+    if not isinstance(body, RigidBody):
         return Outboard(beyond=True)
-    com, about_com = body.com, body.inertia
-    about_origin = about_com + body.mass * (com @ com * np.eye(3) - np.outer(com, com))
-    return Outboard(body.mass, body.mass * com, about_origin)
+    return Outboard(body.mass, body.mass * body.com, body.inertia_about_origin())
 
 
 def _tip_to_base(robot: Urdf) -> list[UrdfJoint]:
