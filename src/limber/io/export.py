@@ -72,6 +72,9 @@ def model_data(model: Assembly | System, expand_beams: bool = False) -> dict[str
     for name, item in model.attachments.items():
         entry = body_data(item.body, expand_beams)
         entry["joint"] = joint_data(item.joint)
+        if item.joint_names:
+            names = list(item.joint_names)
+            entry["joint_name"] = names[0] if len(names) == 1 else names
         if item.to != "world":
             entry["to"] = item.to
         if item.at is not None:

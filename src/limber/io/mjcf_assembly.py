@@ -86,6 +86,7 @@ def _attach(assembly: Assembly, body: MjcfBody, inertial: Inertial) -> None:
         made = RigidBody(inertial.mass, inertial.com, inertial.inertia, nodes)
         place = body.pose.point(anchor), body.pose.rotation
         inboard = ANCHOR if away else None
-        assembly.attach(body.name, made, joint, body.parent, None, *place, inboard)
+        names = [each.name or "" for each in body.joints]
+        assembly.attach(body.name, made, joint, body.parent, None, *place, inboard, names)
     except LimberError as error:
         raise body.element.error(f"body {body.name!r}: {error}") from error

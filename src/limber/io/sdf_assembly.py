@@ -155,7 +155,10 @@ class _Builder:
         try:
             inboard = ANCHOR if anchor.any() else None
             offset = _rounded(place.point(anchor))
-            self.assembly.attach(link.name, body, made, to, None, offset, place.rotation, inboard)
+            name = None if joint is None else joint.name
+            self.assembly.attach(
+                link.name, body, made, to, None, offset, place.rotation, inboard, name
+            )
         except LimberError as error:
             raise link.element.error(f"link {link.name!r}: {error}") from error
 

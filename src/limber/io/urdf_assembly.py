@@ -135,7 +135,16 @@ def attach_urdf(
             to, at, offset = _place(robot, inboard, bodies, attach)
             try:
                 made = _joint(inboard, physics[inboard.name])
-                assembly.attach(name, bodies[name], made, to, at, offset, inboard.rotation)
+                assembly.attach(
+                    name,
+                    bodies[name],
+                    made,
+                    to,
+                    at,
+                    offset,
+                    inboard.rotation,
+                    joint_name=inboard.name,
+                )
             except LimberError as error:
                 raise inboard.element.error(f"joint {inboard.name!r}: {error}") from error
         stack += [(child.child, child) for child in reversed(children[name])]
