@@ -25,7 +25,7 @@ HELP = """Dynamics of flexible multibody systems.
   limber simulate examples/canadarm_slew.yaml --out out --plots
 
 Models and scenarios are YAML files; `limber schema` prints what they may hold.
-A model may be a URDF file as well. Units are SI, angles are in radians.
+A model may be a URDF, SDF or MJCF file as well. Units are SI, angles are in radians.
 
 Every command but demo and examples takes [bold]--json[/bold]: one JSON object on standard output.
 Messages go to standard error.

@@ -11,7 +11,7 @@ import typer
 from limber import constraints, dynamics
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, escape, note, print_json, show, table
-from limber.cli.subject import File, Subject, read
+from limber.cli.subject import File, Lenient, Subject, read
 from limber.cli.write import refuse_inputs
 from limber.errors import ArgumentValueError
 
@@ -43,6 +43,7 @@ def modes(
             metavar="PNG", help="Write a picture of the first modes (.png, .svg or .pdf)."
         ),
     ] = None,
+    lenient: Lenient = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -59,7 +60,7 @@ def modes(
       limber modes examples/dh_arm.yaml --all-locked --equilibrium
     """
     with guarded(json, debug):
-        subject = read(file)
+        subject = read(file, lenient)
         if plot is not None:
             refuse_inputs([("--plot", plot)], subject.inputs)
         s, q = subject.system, subject.q0

@@ -17,7 +17,7 @@ from limber.cli.case import Case, Options, prepared
 from limber.cli.case import numbers as given_numbers
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, note, print_json, show
-from limber.cli.subject import File, read
+from limber.cli.subject import File, Lenient, read
 from limber.cli.summary import summary, tables
 from limber.cli.write import Outputs, refuse_inputs, write_more, write_rows
 from limber.errors import ArgumentTypeError, ArgumentValueError, FileError, SimulationError
@@ -105,6 +105,7 @@ def simulate(
     plots: Annotated[
         bool, typer.Option("--plots", help="Write plots (PNG) into the folder of --out.")
     ] = False,
+    lenient: Lenient = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -135,7 +136,7 @@ def simulate(
             rigid,
             given_numbers(numbers or ()),
         )
-        subject = read(file)
+        subject = read(file, lenient)
         refuse_inputs(outputs.files, subject.inputs)
         case = prepared(subject, options)
         result, error = _run(case, file, options)
