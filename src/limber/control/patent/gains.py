@@ -138,8 +138,10 @@ class Schedule:
         speeds: bool,
         instants: int = 21,
     ):
-        self._rows = np.unique(np.linspace(0, len(motion.t) - 1, instants).astype(int))
-        q = motion.q[self._rows]
+        rows = np.unique(np.linspace(0, len(motion.t) - 1, instants).astype(int))
+        between = 0.5 * (rows[1:] + rows[:-1])
+        self._nearest = np.searchsorted(between, np.arange(len(motion.t))).tolist()
+        q = motion.q[rows]
         rest = np.zeros_like(q)
         M = mass_matrix(system, q)
         nv, time = system.nv, motion.sample_time
@@ -160,7 +162,7 @@ class Schedule:
 
     def at(self, row: int) -> Gains:
         """The gains at a row of the motion."""
-        return self.gains[int(np.argmin(np.abs(self._rows - row)))]
+        return self.gains[self._nearest[row]]
 
 
 def one_each(name: str, given: OneEach, count: int) -> Array:

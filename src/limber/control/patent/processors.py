@@ -214,8 +214,8 @@ class ServoProcessor:
 
     def __call__(self, force: Array, load: Array, friction: Array) -> tuple[Array, Array]:
         """The command of all channels, and the torques of the hinges in it."""
-        made_up = np.clip(load, -self.most, self.most)
-        torque = np.clip(force + friction - made_up, -self.limit, self.limit)
+        made_up = np.minimum(np.maximum(load, -self.most), self.most)
+        torque = np.minimum(np.maximum(force + friction - made_up, -self.limit), self.limit)
         command = np.zeros(self.width)
         command[self.out] = torque
         return command, torque
