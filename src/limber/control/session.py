@@ -65,6 +65,7 @@ class LoopSession:
         self._readings_under_way, self._commands_under_way = Pending(), Pending()
         self._ideal = not loop.sensors
         self._started = False
+        self._first = True  # whether the next sample is the first one of a run
         self._prepare_readings()
         self._prepare_drives()
         self._make_logs()
@@ -138,6 +139,7 @@ class LoopSession:
                 f"next one is at {self._origin + self._next():.6g} s. Give t0=result.t[-1]."
             )
         self._run_start = t0
+        self._first = True
         self._make_logs()
 
     def signals(self) -> dict[str, Samples]:
@@ -217,7 +219,7 @@ class LoopSession:
             log = self._recorded.get(name)
             if log is None:
                 log = self._new_log(name, np.size(value))
-            log.add(t, value if np.ndim(value) < 2 else np.ravel(value))
+            log.add(t, value if getattr(value, "ndim", 0) == 1 else np.ravel(value))
 
     def _new_log(self, name: str, width: int) -> Log:
         """A log for an output of the controller that was not there before."""
@@ -287,13 +289,14 @@ class LoopSession:
             drive.add_torques(tau)
             if len(laws):
                 drive.write_laws(laws)
-        if len(self._law_rows):
+        if self._first:  # the first row of the output has this; later on the integrator follows the laws
             _follow_laws(self._law_rows, v, tau)
+            self._first = False
         return tau
 
 
 def _follow_laws(laws: Array, v: Array, tau: Array) -> None:
-    """The torques of laws at the sample itself, as `integrators.sampled.follow_laws` computes them."""
+    """The torques of laws at a sample, as `integrators.sampled.follow_laws` computes them."""
     for law in laws.tolist():
         i = int(law[L_SPEED])
         speed = float(v[i])
