@@ -109,6 +109,8 @@ class DeepBeams:
 
     def parts(self, wrenches: Array) -> Array:
         """The moments at the roots over the critical ones, (..., n, 2), from `carried_wrenches` (..., bodies, 6)."""
+        if not self.names:
+            return np.zeros((*wrenches.shape[:-2], 0, 2))
         moment, force = wrenches[..., self.numbers, :3], wrenches[..., self.numbers, 3:]
         moment = moment - np.cross(self.place, force)
         return np.abs(np.einsum("...bi,bij->...bj", moment, self.axes[:, :, 1:])) / self.critical
