@@ -38,7 +38,9 @@ def factors(cases: int, seed: int = 0) -> dict[str, np.ndarray]:
     names = ("link3.mass", *(f"{link}.EI" for link in slew.LINKS))
     most = np.array([PAYLOAD, *[STIFFNESS] * len(slew.LINKS)])
     corners = np.array(list(itertools.product((1.0, -1.0), repeat=len(names))))
-    drawn = np.random.default_rng(seed).uniform(-1.0, 1.0, (max(cases - len(corners), 0), len(names)))
+    drawn = np.random.default_rng(seed).uniform(
+        -1.0, 1.0, (max(cases - len(corners), 0), len(names))
+    )
     rows = 1.0 + most * np.concatenate([corners, drawn])[:cases]
     return dict(zip(names, rows.T))
 
@@ -49,9 +51,7 @@ def factors(cases: int, seed: int = 0) -> dict[str, np.ndarray]:
 def swings(result: lb.Result, since: float) -> np.ndarray:
     """Peak-to-peak tip deflection of each link from a time on, mm."""
     rows = result.t >= since
-    return np.array(
-        [1e3 * np.ptp(result.deflection(link, "tip")[rows, 1]) for link in slew.LINKS]
-    )
+    return np.array([1e3 * np.ptp(result.deflection(link, "tip")[rows, 1]) for link in slew.LINKS])
 
 
 def off_goal(result: lb.Result, goal: np.ndarray) -> np.ndarray:
@@ -147,9 +147,7 @@ def figure(made: Robust) -> Figure:
     study = made.study
     with lb.plotting.style():
         drawn = Figure(figsize=(7.2, 6.0), layout="constrained")
-        axes = drawn.subplot_mosaic(
-            [["late", "error"], ["payload", "energy"], ["tip", "links"]]
-        )
+        axes = drawn.subplot_mosaic([["late", "error"], ["payload", "energy"], ["tip", "links"]])
         for place, name, label in (
             ("late", "late swing, mm", "swing from 15 to 20 s (mm)"),
             ("error", "last tip error, mm", "tip error at 20 s (mm)"),
@@ -201,7 +199,9 @@ def main(out: str | Path = "out", cases: int = 1000, processes: int | None = Non
     print(f"the worst swing is that of case {case}; this runs it alone:\n  {study.line(case)}")
     controlled, locked = swings(made.worst, slew.SLEW), swings(made.locked, slew.SLEW)
     for link, a, b, c in zip(slew.LINKS, controlled, swings(made.worst, LATE), locked):
-        print(f"  {link}: swing {a:.1f} mm from 10 s, {b:.1f} mm from 15 s; joints locked {c:.1f} mm")
+        print(
+            f"  {link}: swing {a:.1f} mm from 10 s, {b:.1f} mm from 15 s; joints locked {c:.1f} mm"
+        )
     figure(made).savefig(folder / "robust_canadarm.png", dpi=200)
     made.worst.report(folder / "robust_canadarm.html", title="The worst of the Canadarms")
 

@@ -71,7 +71,7 @@ def test_a_case_is_repeated_by_number_and_by_its_line(loop, study):
     worst = study.worst("angle")
     assert study.measures["angle"][worst] == study.measures["angle"].max()
     repeated = study.result(worst)
-    from_line = eval(study.line(worst))  # noqa: S307
+    from_line = eval(study.line(worst))
     assert np.array_equal(repeated.q, from_line.q)
     assert repeated.joint("link")[-1, 0] == study.measures["angle"][worst]
     with pytest.raises(ArgumentTypeError, match="case must be a number below 5, got 9"):
@@ -83,7 +83,9 @@ def test_one_case_that_fails_is_a_row_with_its_reason(loop):
     found = lb.control.monte_carlo(loop, 0.1, measures=MEASURES, parameters=given, **OPTIONS)
     assert found.status.tolist() == ["finished", "failed", "finished"]
     assert list(found.failures) == [1] and "mass" in found.failures[1]
-    assert np.isnan(found.measures["angle"][1]) and np.isfinite(found.measures["angle"][[0, 2]]).all()
+    assert (
+        np.isnan(found.measures["angle"][1]) and np.isfinite(found.measures["angle"][[0, 2]]).all()
+    )
     assert found.worst("angle") == 1
     assert "2 finished, 1 failed" in str(found)
 
@@ -99,8 +101,17 @@ def test_dataset_has_measures_parameters_statistics_and_the_worst_case(study):
     pytest.importorskip("xarray")
     data = study.to_xarray()
     assert data["angle"].dims == ("case",) and data["speeds"].dims == ("case", "speeds_0")
-    assert np.array_equal(data["load.mass"], MASSES) and data["seed"].values.tolist() == [0, 1, 2, 3, 4]
-    assert float(data["statistics"].sel(measure="angle", statistic="max")) == study.measures["angle"].max()
+    assert np.array_equal(data["load.mass"], MASSES) and data["seed"].values.tolist() == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
+    assert (
+        float(data["statistics"].sel(measure="angle", statistic="max"))
+        == study.measures["angle"].max()
+    )
     assert int(data["worst"].sel(measure="angle")) == study.worst("angle")
 
 

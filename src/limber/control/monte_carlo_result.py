@@ -81,18 +81,12 @@ class MonteCarlo:
     def line(self, case: int) -> str:
         """The line of Python that runs one case by itself; `loop` is the loop that was given."""
         case = self._number(case)
-        given = "".join(
-            f", {name}={_text(value)}" for name, value in self.arguments(case).items()
-        )
-        return (
-            f"lb.simulate(loop.system, {self.t_end!r}, torque=loop.with_seed({int(self.seeds[case])}){given})"
-        )
+        given = "".join(f", {name}={_text(value)}" for name, value in self.arguments(case).items())
+        return f"lb.simulate(loop.system, {self.t_end!r}, torque=loop.with_seed({int(self.seeds[case])}){given})"
 
     def _number(self, case: int) -> int:
         if not isinstance(case, int | np.integer) or not -len(self) <= case < len(self):
-            raise ArgumentTypeError(
-                f"case must be a number below {len(self)}, got {shown(case)}."
-            )
+            raise ArgumentTypeError(f"case must be a number below {len(self)}, got {shown(case)}.")
         return int(case) % len(self)
 
     def to_xarray(self) -> Any:
@@ -118,9 +112,7 @@ class MonteCarlo:
         found: dict[str, Any] = {
             name: (_dimensions(name, x), x) for name, x in self.measures.items()
         }
-        table = {
-            name: row for name, row in self.statistics.items() if not np.isnan(row["max"])
-        }
+        table = {name: row for name, row in self.statistics.items() if not np.isnan(row["max"])}
         if table:
             coords["measure"] = list(table)
             rows = [[row[key] for key in STATISTICS] for row in table.values()]
@@ -134,7 +126,9 @@ class MonteCarlo:
         return f"MonteCarlo({self.loop.system.name!r}, {count} cases, {failed} failed, {self.seconds:.3g} s; print it for the table)"
 
     def __str__(self) -> str:
-        counts = {name: int((self.status == name).sum()) for name in dict.fromkeys(self.status.tolist())}
+        counts = {
+            name: int((self.status == name).sum()) for name in dict.fromkeys(self.status.tolist())
+        }
         ended = ", ".join(f"{n} {name}" for name, n in counts.items())
         lines = [f"{len(self)} cases of {self.loop.system.name!r}: {ended}; {self.seconds:.3g} s"]
         width = max((len(name) for name in self.statistics), default=0)

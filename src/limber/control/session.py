@@ -289,7 +289,9 @@ class LoopSession:
             drive.add_torques(tau)
             if len(laws):
                 drive.write_laws(laws)
-        if self._first:  # the first row of the output has this; later on the integrator follows the laws
+        if (
+            self._first
+        ):  # the first row of the output has this; later on the integrator follows the laws
             _follow_laws(self._law_rows, v, tau)
             self._first = False
         return tau

@@ -198,9 +198,7 @@ def cases_in_doubt(system: System, q: Array, v: Array, tau: Array) -> np.ndarray
         return np.zeros(count, dtype=bool)
     every = -(-n // ROWS)
     seen = slice((n - 1) % every, None, every)
-    largest, fastest = (
-        np.maximum(x.max(axis=1), -x.min(axis=1)) for x in (q[:, seen], v[:, seen])
-    )
+    largest, fastest = (np.maximum(x.max(axis=1), -x.min(axis=1)) for x in (q[:, seen], v[:, seen]))
     doubt = ~(np.maximum(largest.max(axis=1), fastest.max(axis=1)) < RUNAWAY)
     doubt |= fastest @ limits.turning > SPIN * limits.lowest.min()
     turns = np.add.reduceat(largest[:, limits.columns] * limits.steepest, limits.starts, axis=1)
@@ -232,7 +230,8 @@ def _few_rows(v: Array) -> np.ndarray:
     n = v.shape[-2]
     spread_out = np.arange(0, n, -(-n // SPIN_ROWS))
     return np.concatenate(
-        [np.broadcast_to(spread_out, (*fastest.shape, len(spread_out))), fastest[..., None]], axis=-1
+        [np.broadcast_to(spread_out, (*fastest.shape, len(spread_out))), fastest[..., None]],
+        axis=-1,
     )
 
 
