@@ -116,8 +116,9 @@ class FlexibleBody(Body):
         self._freeze()
 
     def __getstate__(self) -> dict[str, Any]:
-        # a structure is large, and its functions cannot be pickled
-        return self.__dict__ | {"reduced_from": None}
+        # a structure is large, and its functions cannot be pickled; views of dictionaries cannot either
+        kept = {name: x for name, x in self.__dict__.items() if name != "beam_parts"}
+        return kept | {"reduced_from": None}
 
     @classmethod
     def from_nodes(

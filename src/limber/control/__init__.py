@@ -27,6 +27,8 @@ from limber.control.linearize import linearize
 from limber.control.loop import Loop
 from limber.control.lqr import LQR, lqr_gain
 from limber.control.margins import LoopMargins, Margins, margins
+from limber.control.monte_carlo import monte_carlo
+from limber.control.monte_carlo_result import MonteCarlo
 from limber.control.patent import (
     DesiredMotion,
     FlexibleArmController,
@@ -78,6 +80,7 @@ __all__ = [
     "Measured",
     "ModeChange",
     "MomentGyro",
+    "MonteCarlo",
     "Noise",
     "Optimal",
     "ReactionWheel",
@@ -102,6 +105,7 @@ __all__ = [
     "lqr_gain",
     "margins",
     "mean_test",
+    "monte_carlo",
     "nees",
     "nis",
     "rest_to_rest",

@@ -29,27 +29,27 @@ class Samples:
 class Log:
     """A signal that grows by a row at every sample."""
 
-    __slots__ = ("_count", "_rows", "labels", "unit")
+    __slots__ = ("_count", "_rows", "_times", "labels", "unit")
 
     def __init__(self, labels: tuple[str, ...], unit: str = ""):
         self.labels, self.unit = labels, unit
-        self._rows = np.empty((256, 1 + len(labels)))
+        self._times, self._rows = np.empty(256), np.empty((256, len(labels)))
         self._count = 0
 
     def add(self, t: float, y: Array) -> None:
         """Add a row."""
         i = self._count
         if i == len(self._rows):
+            self._times = np.concatenate([self._times, np.empty_like(self._times)])
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
-        row = self._rows[i]
-        row[0] = t
-        row[1:] = y
+        self._times[i] = t
+        self._rows[i] = y
         self._count = i + 1
 
     def samples(self) -> Samples:
         """The rows so far.  They stay as they are when the log grows."""
-        rows = self._rows[: self._count]
-        return Samples(rows[:, 0], rows[:, 1:], self.labels, self.unit)
+        count = self._count
+        return Samples(self._times[:count], self._rows[:count], self.labels, self.unit)
 
 
 def samples_of(logs: Mapping[str, Log]) -> dict[str, Samples]:
