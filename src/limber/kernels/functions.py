@@ -56,7 +56,7 @@ class Function:
     takes : the arguments of the kernel between (topo, const, work) and its output, in order: names of INPUTS, "node"
         for (body, node record), "forces" for (count, index, wrenches).  "matrix" stands for scratch of nv^2
         numbers, which the kernel takes after the output, "slopes" for that of
-        `rigid_slopes`, "complex" for that of the complex kernels.
+        `slope_motion`, "complex" for that of the complex kernels.
     outputs : the parts of its output, which are stored one after the other.
     view : the packed arrays that it runs on: `System.dynamics`, or `System.geometry`, which describes the deformed
         bodies at either fidelity.
@@ -333,7 +333,7 @@ INTERNAL: dict[str, Function] = {
 #: The value of a function, then its slopes by q, v and tau or vdot: one array of 1 + 3 nv rows.
 SLOPES: dict[str, Function] = {
     "rigid_forward_slopes": Function(
-        "rigid_slopes.forward_slopes",
+        "forward_slopes.forward_slopes",
         ("q", "v", "tau", "forces", "slopes"),
         (
             Quantity(
@@ -344,7 +344,7 @@ SLOPES: dict[str, Function] = {
         pivots=True,
     ),
     "rigid_inverse_slopes": Function(
-        "rigid_slopes.inverse_slopes",
+        "inverse_slopes.inverse_slopes",
         ("q", "v", "vdot", "forces", "slopes"),
         (
             Quantity(

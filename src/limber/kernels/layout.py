@@ -313,7 +313,7 @@ def shape(axes, m):
     return [m if a == "m" else int(a) for a in axes]
 
 
-# --- scratch of slopes, see `rigid_slopes` and `columns` ------------------------------------------------
+# --- scratch of slopes, see `slope_motion` and `columns` ------------------------------------------------
 # body record, world axes; "at the origin" is at that of the first body, "at the body" at its own
 SB_PLACE = 0  # (3,) from the origin
 SB_VEL = 3  # (6,) spatial velocity at the origin, less the velocity of the first body

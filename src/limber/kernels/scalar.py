@@ -21,6 +21,14 @@ _FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
 OPTIONS = {"fastmath": _FASTMATH, "error_model": "numpy", "nogil": True}
 
 #: Kernels are called only by other compiled code, on raw pointers, so they need no wrapper for Python.
-kernel = numba.njit(**OPTIONS, pipeline_class=PartCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+kernel = numba.njit(
+    **OPTIONS, pipeline_class=PartCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 #: For kernels that return many numbers to a single caller: a call would pass the numbers through memory.
-inlined = numba.njit(**OPTIONS, pipeline_class=PartCompiler, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+inlined = numba.njit(
+    **OPTIONS,
+    pipeline_class=PartCompiler,
+    forceinline=True,
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+)

@@ -38,7 +38,9 @@ from limber.kernels.vec import load9, mul, zero
 from .decorators import NUMBERS_AT, WORD, WORDS_AT, called
 from .pointers import complex_at, shifted
 
-_kernel = numba.njit(**OPTIONS, pipeline_class=PartCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_kernel = numba.njit(
+    **OPTIONS, pipeline_class=PartCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 _kernels = plain.load(cmath.sin, cmath.cos, cmath.sqrt, cmath.log, compiled=("complex", _kernel))
 _rates = _kernels.manifold.coordinate_rates
 _joint_rate = _kernels.manifold.joint_rate
