@@ -44,7 +44,7 @@ class Derivatives:
     """
 
     of: str
-    value: Slope
+    value: Any
     slopes: Mapping[str, Slope] = field(default_factory=dict)
     wrenches: Mapping[tuple[str, str | int | None], Slope] | None = None
     named: Mapping[str, Slope] | None = None
