@@ -289,6 +289,7 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
     for row, loop in zip(topo[at:], loops.order):
         row[L.K_ROWS], row[L.K_FIRST] = loop.rows, loops.first[loop.closure.name]
         row[L.K_C] = _bias_place(topo, loop, loops)
+        row[L.K_SLOT] = loops.slot[loop.closure.name]
         if loop.cut is None:
             _pack_relation(row, const, loop, loops, topo.size, lists)
         else:

@@ -38,6 +38,7 @@ from .layout import (
     K_FIRST,
     K_KIND,
     K_ROWS,
+    K_SLOT,
     K_TERM,
     K_TERMS,
     MODES,
@@ -46,6 +47,7 @@ from .layout import (
     Q_JOINT,
     RELATED,
     V_JOINT,
+    W_LAMBDA,
     WORK,
 )
 from .motion import acceleration, start_world, turn_and_bias, world_place
@@ -148,6 +150,15 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
     add_rows(topo, const, work, q, v)
     condense_inward(topo, const, work, q, v, tau)
     solve_outward(topo, const, work, vdot)
+
+
+@kernel
+def multipliers(topo, work, rows):
+    """rows = lambda of the closure rows, after `forward_dynamics`."""
+    for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
+        slot = topo[W_LAMBDA] + topo[c + K_SLOT]
+        for j in range(topo[c + K_ROWS]):
+            rows[topo[c + K_FIRST] + j] = work[slot + j]
 
 
 @kernel
