@@ -21,6 +21,7 @@ from limber.control.consistency import Consistency, mean_test, nees, nis, whiten
 from limber.control.controller import Controller, Measured
 from limber.control.datasheet import DataSheet, datasheet, datasheets
 from limber.control.guard import Guard
+from limber.control.inversion import Inversion, StableInversion, stable_inversion
 from limber.control.kalman import Kalman
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
@@ -70,6 +71,7 @@ __all__ = [
     "Guard",
     "Gyro",
     "Impedance",
+    "Inversion",
     "Kalman",
     "LinearModel",
     "Loop",
@@ -87,6 +89,7 @@ __all__ = [
     "Shaped",
     "Shaper",
     "Spillover",
+    "StableInversion",
     "StarTracker",
     "StrainGauge",
     "Tachometer",
@@ -107,6 +110,7 @@ __all__ = [
     "rest_to_rest",
     "scheduled",
     "spillover",
+    "stable_inversion",
     "tune",
     "whiteness",
     "without_friction",
