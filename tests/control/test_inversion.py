@@ -155,7 +155,7 @@ def test_wrong_arguments_are_refused(turned):
         stable_inversion(s, moving, ANGLE)
     with pytest.raises(lb.LimberError, match="path has 2 components, and there are 1 outputs"):
         stable_inversion(s, lb.trajectories.Quintic([0, 0], [1, 1], 0.8), ANGLE)
-    with pytest.raises(lb.LimberError, match="inversion must be what lb_inversion"):
+    with pytest.raises(lb.LimberError, match="inversion must be what lb"):
         StableInversion(TURN, sample_time=0.01)
     encoder = lb.control.Encoder(rate=1000.0)
     c = StableInversion(turned, 1.0, 1.0, sample_time=0.001)

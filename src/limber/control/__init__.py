@@ -6,6 +6,7 @@
 `limber.control.controller` tells what a controller is.
 """
 
+from limber.control.active_damping import ActiveDamping
 from limber.control.actuators import (
     Actuator,
     Drive,
@@ -50,6 +51,7 @@ from limber.control.sensors import (
     Tachometer,
 )
 from limber.control.shaping import Shaped, Shaper, ei, frequencies_along, scheduled, zv, zvd
+from limber.control.singular_perturbation import SingularPerturbation
 from limber.control.spillover import ModeChange, Spillover, spillover
 from limber.control.tune import Tuned, tune
 
@@ -58,6 +60,7 @@ __all__ = [
     "PD",
     "PID",
     "Accelerometer",
+    "ActiveDamping",
     "Actuator",
     "ComputedTorque",
     "Consistency",
@@ -88,6 +91,7 @@ __all__ = [
     "Servo",
     "Shaped",
     "Shaper",
+    "SingularPerturbation",
     "Spillover",
     "StableInversion",
     "StarTracker",
