@@ -17,6 +17,7 @@ from limber.control.actuators import (
     Thruster,
     fit,
 )
+from limber.control.carried_object import CarriedObject
 from limber.control.computed_torque import ComputedTorque
 from limber.control.consistency import Consistency, mean_test, nees, nis, whiteness
 from limber.control.controller import Controller, Measured
@@ -62,6 +63,7 @@ __all__ = [
     "Accelerometer",
     "ActiveDamping",
     "Actuator",
+    "CarriedObject",
     "ComputedTorque",
     "Consistency",
     "Controller",
