@@ -125,6 +125,7 @@ class CarriedObject(Controller):
         R, p = pose(self._system, measured.q, self._body)
         self._start = np.array(R), np.array(p)
         self._press = np.zeros(len(self.squeeze))
+        self._asked: Array | None = None
         self._tau = np.zeros(self._system.nv)
         self._error, self._held = np.zeros(6), np.zeros(len(self.squeeze))
 
@@ -138,7 +139,9 @@ class CarriedObject(Controller):
         a = acceleration + self.kd * (rate - velocity) + self.kp * self._error
         wanted = np.array([_force(force, t) for force in self.squeeze.values()])
         self._held = self._measured_squeeze(q, v)
-        self._press = self._press + self.sample_time * self.ki * (wanted - self._held)
+        if self._asked is not None:  # what is held now was asked for at the last sample
+            self._press = self._press + self.sample_time * self.ki * (self._asked - self._held)
+        self._asked = wanted
         forces = dict(zip(self.squeeze, wanted + self._press))
         there, speeds = self._on_model(q, v)
         share = share_load(
