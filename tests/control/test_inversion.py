@@ -92,7 +92,7 @@ def test_an_arm_in_gravity_follows_a_line():
     assert np.abs(p[:, :2] - wanted(line, r.t - c.begin)).max() < 2e-5  # m
 
 
-@pytest.mark.parametrize("kind", ["position", "angle"])
+@pytest.mark.parametrize("kind", ["position", "angle", "rotation"])
 def test_slopes_of_the_internal_dynamics_are_exact(kind):
     s = arm()
     q = s.neutral()
@@ -114,6 +114,60 @@ def test_slopes_of_the_internal_dynamics_are_exact(kind):
         by_steps[:, i] = (internal.rates(t, x + step) - internal.rates(t, x - step)) / 2e-6
     exact = internal.slopes(t, x)
     assert np.abs(exact - by_steps).max() < 1e-6 * np.abs(exact).max()
+
+
+def test_slopes_of_outputs_in_space_are_exact():
+    a = lb.Assembly("arm")
+    beam = lb.beam(1.0, 1.0, EI=50.0, GJ=30.0, modes={"bending": 1, "torsion": 1}, polar_inertia=0.01)  # fmt: skip
+    a.attach("upper", beam, lb.Universal("z", "y"))
+    a.attach("fore", lb.beam(1.0, 1.0, EI=50.0, modes=1), lb.Revolute([0.3, 1, 0.2]), "upper", "tip")  # fmt: skip
+    s = a.build()
+    kinds = [("position", "tip", "y"), ("angle", "tip", "z"), ("rotation", "tip", "z"), ("rotation", "node3", "x")]  # fmt: skip
+    outputs = checked_outputs(s, [(kind, "fore", node, axis) for kind, node, axis in kinds])
+    q, v, vdot = 0.3 * np.random.default_rng(0).standard_normal((3, 2, s.nv))
+
+    def motion(step):
+        m = outputs.motion(q + step[: s.nv], v + step[s.nv :])
+        return m.value, m.rate, m.drift + np.einsum("nij,nj->ni", m.slopes, vdot)
+
+    exact = outputs.slopes(q, v, vdot)
+    for i, step in enumerate(1e-6 * np.eye(2 * s.nv)):
+        for slope, more, less in zip(exact, motion(step), motion(-step)):
+            assert np.allclose(slope[:, :, i], (more - less) / 2e-6, rtol=1e-6, atol=1e-5)
+
+
+def test_torques_of_a_small_turn_are_those_of_the_inverse_transfer_function():
+    """U = Y'' / (s^2 G) over the whole time axis, by fast Fourier transforms."""
+    s, size = link(modes=1, mass=0.5), 1e-3
+    turn = lb.trajectories.Quintic(0.0, size, 0.6)
+    made = stable_inversion(s, turn, ANGLE)
+    model = lb.linearize(s, inputs=["link"], outputs=[("position", "link", "tip", "y")])
+    t = np.arange(-4.0, 4.0, 1e-3)
+    inside = (t >= 0.0) & (t <= turn.duration)
+    second = np.where(inside, turn(np.clip(t, 0.0, turn.duration)).acceleration, 0.0)
+    omega = 2.0 * np.pi * np.fft.rfftfreq(len(t), 1e-3)
+    omega[0] = 1e-3
+    eye = np.eye(model.order)
+    G = np.array([(model.C @ np.linalg.solve(1j * w * eye - model.A, model.B))[0, 0] for w in omega])  # fmt: skip
+    u = np.fft.irfft(np.fft.rfft(second) / (-(omega**2) * G), len(t))
+    near = (t > -made.before) & (t < turn.duration + made.after)
+    assert np.allclose(made(t[near])[2][:, 0], u[near], atol=2e-3 * np.abs(u).max())
+
+
+@pytest.mark.slow
+def test_the_tip_of_the_canadarm_follows_with_its_orientation():
+    s = lb.models.canadarm(modes={"y": 2}, damping=0.01).build()
+    q = s.neutral()
+    for body, angle in zip(("link1", "link2", "link3"), (0.2, 0.8, 0.5)):
+        q[s.layout[body].q_joint] = angle
+    tip = lb.pose(s, q, "link3", "tip")[1][:2]
+    path = lb.trajectories.Quintic([*tip, 1.5], [tip[0] - 1.5, tip[1] + 1.0, 1.9], 10.0)
+    where = ("position", "x"), ("position", "y"), ("rotation", "z")
+    made = stable_inversion(s, path, [(kind, "link3", "tip", axis) for kind, axis in where], q=q)
+    c = StableInversion(made, sample_time=0.005)
+    r = lb.simulate(s, made.before + 11.0, q0=made.start, torque=c, every=0.05)
+    off = r.node("link3", "tip").position[:, :2] - wanted(path, r.t - c.begin)[:, :2]
+    assert np.abs(off).max() < 5e-6  # m, on a way of 1.8 m
 
 
 def test_what_has_no_bounded_inverse_is_refused_in_words():
@@ -146,7 +200,7 @@ def test_wrong_arguments_are_refused(turned):
     s = link()
     with pytest.raises(lb.LimberError, match="as many outputs as there are torques, 1"):
         stable_inversion(s, TURN, ANGLE * 2)
-    with pytest.raises(lb.LimberError, match="kind must be 'position' or 'angle'"):
+    with pytest.raises(lb.LimberError, match="kind must be 'position', 'angle' or 'rotation'"):
         stable_inversion(s, TURN, [("speed", "link", "tip", "z")])
     with pytest.raises(lb.LimberError, match="must have a kind, a body, a node and an axis"):
         stable_inversion(s, TURN, [("angle", "link")])

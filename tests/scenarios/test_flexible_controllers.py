@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.files import EXAMPLES
 
 ARM = """
 limber: 1
@@ -74,27 +75,15 @@ controller:
     assert np.abs(r.joint("upper")[:, 0] - 0.1).max() < 2e-3
 
 
-def test_the_tip_follows_a_line(tmp_path):
-    case = scenario(
-        tmp_path,
-        """
-duration: 0.9
-controller:
-  stable_inversion:
-    outputs: [[position, fore, tip, x], [position, fore, tip, y]]
-    path: [{quintic: {end: 1.2, duration: 0.6}}, {quintic: {end: 1.2, duration: 0.6}}]
-    kp: 50
-    kd: 5
-    sample_time: 0.001
-""",
-    )
+def test_the_tip_of_the_example_follows_a_line():
+    case = lb.io.load_scenario(EXAMPLES / "tip_line.yaml")
     r = run(case)
     tip = r.node("fore", "tip").position
-    assert np.allclose(tip[-1, :2], 1.2, atol=1e-4)
+    assert np.allclose(tip[-1, :2], 1.2, atol=2e-5)
     c = case.torque.controller.controller
     inside = r.t > c.begin
     line = c.inversion.path(np.minimum(r.t[inside] - c.begin, 0.6)).position
-    assert np.abs(tip[inside, :2] - line).max() < 1e-4
+    assert np.abs(tip[inside, :2] - line).max() < 2e-5  # m
 
 
 CARRIED = """

@@ -1,14 +1,16 @@
-r"""Outputs that are to follow a path: places of nodes, and angles at which nodes are seen.
+r"""Outputs that are to follow a path: places of nodes, angles at which nodes are seen, and their rotations.
 
     ("position", body, node, "x")             a coordinate of a node in the world
     ("angle", body, node, "z")                the angle at which it is seen, about an axis through the first joint of its arm
     ("angle", body, node, "z", (x, y, z))     the same, about an axis through a point
+    ("rotation", body, node, "z")             the angle about an axis to which the node is turned, itself
 
 With the place p, the velocity u and the acceleration w of the node from that point, in the plane across the axis,
 
     angle' = (p x u) / |p|^2,     angle'' = (p x w - 2 angle' (p . u)) / |p|^2
 
-Slopes are exact: those of w come from the kernels, and those of the formulas by complex steps.
+A rotation is the angle of an axis d of the node, x of its frame for rotations about z and so on: d takes the place of p, with
+u = omega x d and w = alpha x d + omega x u.  Slopes are exact: those of w come from the kernels, and those of the formulas by complex steps.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from limber.dynamics.kinematics import acceleration, jacobian, pose
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 AXES = ("x", "y", "z")
-KINDS = ("position", "angle")
+KINDS = ("position", "angle", "rotation")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +77,17 @@ class Outputs:
         columns = []
         for output in self.outputs:
             node = output.body, output.node
-            p = pose(self.system, q, *node)[1] - output.point
-            J = jacobian(self.system, q, *node)[..., 3:, :]
-            u = np.einsum("nij,nj->ni", J, v)
-            w = acceleration(self.system, q, v, np.zeros_like(v), *node)[..., 3:]
+            R, place = pose(self.system, q, *node)
+            J = jacobian(self.system, q, *node)
+            V = np.einsum("nij,nj->ni", J, v)
+            A = acceleration(self.system, q, v, np.zeros_like(v), *node)
+            if output.kind == "rotation":
+                p = R[..., output.across[0]]
+                u = np.cross(V[:, :3], p)
+                w = np.cross(A[:, :3], p) + np.cross(V[:, :3], u)
+                J = _cross(J[:, :3], p)
+            else:
+                p, u, w, J = place - output.point, V[:, 3:], A[:, 3:], J[:, 3:]
             value, rate, drift = _scalars(output, p, u, w)
             columns.append((value, rate, drift, _rate_slopes(output, p, J)))
         value, rate, drift, slopes = (np.stack([c[i] for c in columns], axis=1) for i in range(4))
@@ -98,15 +107,27 @@ class Outputs:
         for output in self.outputs:
             node = output.body, output.node
             a, da = accelerations[node]
-            p = pose(self.system, q, *node)[1] - output.point
-            J = jacobian(self.system, q, *node)[..., 3:, :]
-            dp = np.concatenate([J, np.zeros_like(J)], axis=2)
-            # J' = d(J v)/dq, and the acceleration J vdot + J' v has the slope 2 J' by v
-            du = np.concatenate([0.5 * da[:, 3:, nv:], J], axis=2)
-            u = np.einsum("nij,nj->ni", J, v)
+            R, place = pose(self.system, q, *node)
+            J = jacobian(self.system, q, *node)
+            V = np.einsum("nij,nj->ni", J, v)
+            # of J vdot + J' v by v: of places 2 d(J v)/dq, of rotations that less J x (J v)
+            by_q = 0.5 * da[:, :, nv:]
+            by_q[:, :3] += 0.5 * _cross(J[:, :3], V[:, :3])
+            dV = np.concatenate([by_q, J], axis=2)
+            if output.kind == "rotation":
+                p, omega, alpha = R[..., output.across[0]], V[:, :3], a[:, :3]
+                dp = np.concatenate([_cross(J[:, :3], p), np.zeros_like(J[:, :3])], axis=2)
+                u, du = np.cross(omega, p), _cross(dV[:, :3], p) - _cross(dp, omega)
+                w = np.cross(alpha, p) + np.cross(omega, u)
+                dw = _cross(da[:, :3], p) - _cross(dp, alpha) + _cross(dV[:, :3], u)
+                dw -= _cross(du, omega)
+            else:
+                p, u, w = place - output.point, V[:, 3:], a[:, 3:]
+                dp = np.concatenate([J[:, 3:], np.zeros_like(J[:, 3:])], axis=2)
+                du, dw = dV[:, 3:], da[:, 3:]
             moving = (
                 np.moveaxis(x[..., None] + 1j * STEP * dx, 1, -1)
-                for x, dx in ((p, dp), (u, du), (a[:, 3:], da[:, 3:]))
+                for x, dx in ((p, dp), (u, du), (w, dw))
             )
             found.append([x.imag / STEP for x in _scalars(output, *moving)])
         value, rate, second = (np.stack([f[i] for f in found], axis=1) for i in range(3))
@@ -116,9 +137,14 @@ class Outputs:
         """wanted - value; angles by the shorter way."""
         off = wanted - value
         for i, output in enumerate(self.outputs):
-            if output.kind == "angle":
+            if output.kind != "position":
                 off[..., i] = (off[..., i] + np.pi) % (2.0 * np.pi) - np.pi
         return off
+
+
+def _cross(columns: Array, x: Array) -> Array:
+    """Columns (n, 3, k) times the vectors x (n, 3), as cross products."""
+    return np.cross(columns, x[:, :, None], axis=1)
 
 
 def _scalars(output: Output, p: Any, u: Any, w: Any) -> tuple[Any, Any, Any]:
@@ -168,13 +194,13 @@ def _one(system: System, i: int, given: Any, example: str) -> Output:
     kind, body, node, axis, *rest = given
     if kind not in KINDS:
         raise ArgumentValueError(
-            f"{where}: the kind must be 'position' or 'angle', got {shown(kind)}."
+            f"{where}: the kind must be 'position', 'angle' or 'rotation', got {shown(kind)}."
         )
     if axis not in AXES:
         raise ArgumentValueError(f"{where}: the axis must be 'x', 'y' or 'z', got {shown(axis)}.")
-    if rest and kind == "position":
+    if rest and kind != "angle":
         raise ArgumentValueError(
-            f"{where}: a position has no point that it is seen from; leave it out."
+            f"{where}: only an angle has a point that it is seen from; leave it out."
         )
     at = system.node_number(body, node, f"{where}: node")
     point = np.zeros(3)

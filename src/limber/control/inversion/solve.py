@@ -107,8 +107,9 @@ def stable_inversion(
     ----------
     system : an open system with plain coordinates.  Dry friction is best left out (`without_friction`).
     path : of the outputs, in m and rad, from rest to rest.
-    outputs : as many as there are joints with torques: ("position", body, node, "x") or ("angle", body, node, "z"), an angle at which
-        a node is seen from the first joint of its arm, or from a point that a fifth entry gives.
+    outputs : as many as there are joints with torques: ("position", body, node, "x"); ("angle", body, node, "z"), the angle at which
+        a node is seen from the first joint of its arm, or from a point that a fifth entry gives; ("rotation", body, node, "z"), the
+        angle to which the node itself is turned.
     bodies : those whose joints have torques; None for all.
     q : (nq,) a configuration near the begin of the path, from which its equilibrium is sought; neutral unless given.
     before, after : s; unless given, as long as the slowest growing and decaying motions take to fade.
