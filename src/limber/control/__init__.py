@@ -6,6 +6,7 @@
 `limber.control.controller` tells what a controller is.
 """
 
+from limber.control.active_damping import ActiveDamping
 from limber.control.actuators import (
     Actuator,
     Drive,
@@ -16,11 +17,13 @@ from limber.control.actuators import (
     Thruster,
     fit,
 )
+from limber.control.carried_object import CarriedObject
 from limber.control.computed_torque import ComputedTorque
 from limber.control.consistency import Consistency, mean_test, nees, nis, whiteness
 from limber.control.controller import Controller, Measured
 from limber.control.datasheet import DataSheet, datasheet, datasheets
 from limber.control.guard import Guard
+from limber.control.inversion import Inversion, StableInversion, stable_inversion
 from limber.control.kalman import Kalman
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
@@ -51,6 +54,7 @@ from limber.control.sensors import (
     Tachometer,
 )
 from limber.control.shaping import Shaped, Shaper, ei, frequencies_along, scheduled, zv, zvd
+from limber.control.singular_perturbation import SingularPerturbation
 from limber.control.spillover import ModeChange, Spillover, spillover
 from limber.control.tune import Tuned, tune
 
@@ -59,7 +63,9 @@ __all__ = [
     "PD",
     "PID",
     "Accelerometer",
+    "ActiveDamping",
     "Actuator",
+    "CarriedObject",
     "ComputedTorque",
     "Consistency",
     "Controller",
@@ -72,6 +78,7 @@ __all__ = [
     "Guard",
     "Gyro",
     "Impedance",
+    "Inversion",
     "Kalman",
     "LinearModel",
     "Loop",
@@ -89,7 +96,9 @@ __all__ = [
     "Servo",
     "Shaped",
     "Shaper",
+    "SingularPerturbation",
     "Spillover",
+    "StableInversion",
     "StarTracker",
     "StrainGauge",
     "Tachometer",
@@ -111,6 +120,7 @@ __all__ = [
     "rest_to_rest",
     "scheduled",
     "spillover",
+    "stable_inversion",
     "tune",
     "whiteness",
     "without_friction",

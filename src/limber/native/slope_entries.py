@@ -12,7 +12,6 @@ other bodies are passed over.
 
 import cmath
 
-
 from limber.kernels import plain, responses
 from limber.kernels.functions import STEP
 from limber.kernels.layout import (
