@@ -24,6 +24,7 @@ from limber.io.document import Where
 from limber.io.fields import Flag, Name, numbers, whole
 from limber.io.section import Section
 from limber.scenarios.actuators import ActuatorChoiceSection
+from limber.scenarios.attitude import AttitudeSection
 from limber.scenarios.joint_paths import PathSection, PathsSection, joint_paths
 from limber.scenarios.sensors import NotNegative, OneEach, Positive, SensorChoiceSection
 from limber.scenarios.states import check_body
@@ -151,10 +152,11 @@ class GuardSection(Section):
 class ControllerSection(Section):
     """A controller under the key of its kind, with its sensors, actuators and delay."""
 
-    one_of: ClassVar[tuple[str, ...]] = ("pd", "pid", "flexible_arm")
+    one_of: ClassVar[tuple[str, ...]] = ("pd", "pid", "flexible_arm", "attitude")
     pd: PDSection | None = None
     pid: PIDSection | None = None
     flexible_arm: FlexibleArmSection | None = None
+    attitude: AttitudeSection | None = None
     sensors: list[SensorChoiceSection] = []
     actuators: list[ActuatorChoiceSection] = []
     delay: NotNegative = 0.0

@@ -29,6 +29,8 @@ from limber.errors import ArgumentValueError
 NEAR, LARGEST, MIXED = 0.1, 0.05, 0.1
 #: Net forces of thrusters count as this many times the moments that they would have at one metre.
 FORCE_WEIGHT = 0.1
+#: The part of their torque that wheels give to unloading; the rest is left for the attitude.
+FOR_UNLOADING = 0.5
 
 
 class TorqueOnHub:
@@ -63,6 +65,10 @@ class Wheels:
         """(3,) of the wheels, relative to the hub and in its axes; nan where no sensor reads them."""
         return self.axes @ (self.inertia * measured.v[self.reads])
 
+    def bearable(self, torque: Array) -> Array:
+        """The torque of thrusters, in the same direction, that wheels can take while they control the attitude."""
+        return _within(self.inverse @ torque, FOR_UNLOADING * self.limits) * torque
+
     def commands(self, t: float, torque: Array, measured: Measured) -> tuple[Array, float]:
         """Motor torques, and which part of the torque they make."""
         asked = -self.inverse @ torque
@@ -92,6 +98,10 @@ class MomentGyros:
         """(3,) of the rotors in axes of the hub."""
         angles = measured.q[self.reads]
         return (self.spins * np.cos(angles) + self.across * np.sin(angles)) @ self.stored
+
+    def bearable(self, torque: Array) -> Array:
+        """The torque of thrusters that the gyros can take: turning rotors, they take any that thrusters make."""
+        return torque
 
     def commands(self, t: float, torque: Array, measured: Measured) -> tuple[Array, float]:
         """Rates of the gimbals, and which part of the torque they make."""

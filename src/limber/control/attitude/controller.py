@@ -225,7 +225,7 @@ class AttitudeController(Controller):
         if self._manager is not None and thrusters is not None:
             unload = self._manager.torque(h)
             if self._manager.active:
-                command[self._fired], made = thrusters.forces(unload)
+                command[self._fired], made = thrusters.forces(self._make.bearable(unload))
                 torque = torque - made
         command[self._out], part = self._make.commands(t, torque, measured)
         return command, part

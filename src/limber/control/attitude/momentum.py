@@ -17,7 +17,8 @@ class Unloading:
     """When the momentum of wheels or moment gyros is taken out by thrusters, and how fast.
 
     above, below : N m s; unloading begins when the stored momentum is greater than `above`, and ends when it is below `below`.
-    time : the time constant with which it decays meanwhile, s.
+    time : the time constant with which it decays meanwhile, s; it decays slower where wheels would need more than half of their
+        torque for it.
     target : (3,) momentum in body axes that wheels should keep, N m s.
     """
 
