@@ -13,14 +13,14 @@ import numpy as np
 import limber as lb
 from limber import control, controlled_slew
 from limber.checks import Array
-from limber.comparison.planned import joints_along
+from limber.comparison.planned import joints_along, oscillations
 from limber.comparison.plant import Entry, Plant, entry
 from limber.controlled_slew import KNOWN_FRICTION, LAW, LINKS, SLEW, TIP
 
-SAMPLE = 0.002
+SAMPLE, DELAY = 0.002, 0.0005
 GOAL = (0.75, 0.25, 0.5)
-#: The bandwidth of joints that are held stiffly, rad/s.
-STIFF = 4.0
+#: The bandwidth of joints under PD and computed torque, rad/s; twice that would be near the border of stability.
+BANDWIDTH = 2.0
 ENTRIES: dict[str, Entry] = {}
 
 
@@ -63,18 +63,23 @@ def end(plant: Plant) -> Array:
     return q
 
 
-def stiff(plant: Plant) -> dict:
-    """Gains that hold the joints stiffly."""
-    tuned = control.tune(
-        model(plant), "pd", q=end(plant), sample_time=SAMPLE, delay=5e-4, bandwidth=STIFF
+@cache
+def tuned(plant: Plant) -> control.Tuned:
+    """Gains that hold the joints, with the poles of the loop."""
+    return control.tune(
+        model(plant), "pd", q=end(plant), sample_time=SAMPLE, delay=DELAY, bandwidth=BANDWIDTH
     )
-    return {"kp": tuned.kp, "kd": tuned.kd, "sample_time": SAMPLE}
+
+
+def gains(plant: Plant) -> dict:
+    """As `PD` takes them."""
+    return {"kp": tuned(plant).kp, "kd": tuned(plant).kd, "sample_time": SAMPLE}
 
 
 def shaped(plant: Plant):
-    """The slew, shaped for the first two frequencies that the links have while the joints are held."""
-    omega = lb.modes(plant.system, end(plant), locked=LINKS).omega
-    return (control.zvd(omega[0]) * control.zvd(omega[1])).shaped(plant.path)
+    """The slew, shaped for the two slowest oscillations that the loop leaves."""
+    first, second = oscillations(tuned(plant).margins.loop.model().rates)[:2]
+    return (control.zvd(*first) * control.zvd(*second)).shaped(plant.path)
 
 
 @cache
@@ -83,23 +88,23 @@ def planned(plant: Plant) -> control.DesiredMotion:
     return control.rest_to_rest(model(plant), plant.path, SLEW, tip=TIP, tracking=0.1)
 
 
-@entry(ENTRIES, "PD, stiff")
+@entry(ENTRIES, "PD")
 def pd(plant: Plant):
-    """Joints are held stiffly."""
-    return plant.loop(control.PD(**stiff(plant), reference=plant.path))
+    """Each joint by itself."""
+    return plant.loop(control.PD(**gains(plant), reference=plant.path))
 
 
-@entry(ENTRIES, "PD, stiff, ZVD")
+@entry(ENTRIES, "PD, ZVD")
 def pd_shaped(plant: Plant):
     """The same with a shaped path."""
-    return plant.loop(control.PD(**stiff(plant), reference=shaped(plant)))
+    return plant.loop(control.PD(**gains(plant), reference=shaped(plant)))
 
 
-@entry(ENTRIES, "PID, stiff, ZVD")
+@entry(ENTRIES, "PID, ZVD")
 def pid_shaped(plant: Plant):
     """The same with an integral against friction."""
-    gains = stiff(plant)
-    return plant.loop(control.PID(**gains, ki=0.1 * gains["kp"], reference=shaped(plant)))
+    ki = 0.1 * tuned(plant).kp
+    return plant.loop(control.PID(**gains(plant), ki=ki, reference=shaped(plant)))
 
 
 @entry(ENTRIES, "PD, damping")
@@ -115,7 +120,11 @@ def rigid(plant: Plant):
     """The rigid model along the shaped path."""
     return plant.loop(
         control.ComputedTorque(
-            STIFF**2, 2 * STIFF, sample_time=SAMPLE, system=model(plant), reference=shaped(plant)
+            BANDWIDTH**2,
+            1.6 * BANDWIDTH,
+            sample_time=SAMPLE,
+            system=model(plant),
+            reference=shaped(plant),
         )
     )
 

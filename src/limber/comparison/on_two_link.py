@@ -13,7 +13,7 @@ import numpy as np
 import limber as lb
 from limber import control
 from limber.checks import Array
-from limber.comparison.planned import joints_along
+from limber.comparison.planned import joints_along, oscillations
 from limber.comparison.plant import Entry, Plant, entry
 
 #: Sample time of quick controllers, and of those with an extended Kalman filter, s.
@@ -102,9 +102,15 @@ def end(s: lb.System) -> Array:
 
 
 def shaped(plant: Plant):
-    """The motion, shaped for the first two frequencies that the links have while the joints are held."""
-    omega = lb.modes(plant.system, end(plant.system), locked=HUBS).omega
-    return (control.zvd(omega[0]) * control.zvd(omega[1])).shaped(plant.path)
+    """The motion, shaped for the two slowest oscillations that the loop of PD leaves."""
+    controller = control.PD(KP, KD, sample_time=SAMPLE)
+    control.Loop(plant.system, controller)
+    outputs = [(what, hub) for what in ("coordinate", "speed") for hub in HUBS]
+    rest = np.zeros(plant.system.nv)
+    model = lb.linearize(plant.system, end(plant.system), rest, rest, inputs=HUBS, outputs=outputs)
+    loop = control.margins(model, controller, delay=DELAY).loop
+    first, second = oscillations(loop.model().rates)[:2]
+    return (control.zvd(*first) * control.zvd(*second)).shaped(plant.path)
 
 
 @cache

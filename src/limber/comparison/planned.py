@@ -1,4 +1,4 @@
-"""Motions of arms from rest to rest as references of joints."""
+"""References of joints: motions planned from rest to rest, and what shapers must know of a loop."""
 
 from __future__ import annotations
 
@@ -28,3 +28,9 @@ def joints_along(
         return found[0], found[1], found[2]
 
     return reference
+
+
+def oscillations(rates: np.ndarray, damping: float = 0.5) -> list[tuple[float, float]]:
+    """(omega, damping ratio) of the poles s that oscillate with less than a damping ratio, the slowest first."""
+    found = [(abs(s), -s.real / abs(s)) for s in rates if s.imag > 0.0]
+    return sorted((float(w), max(float(z), 0.0)) for w, z in found if z < damping)
