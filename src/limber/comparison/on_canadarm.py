@@ -19,8 +19,9 @@ from limber.controlled_slew import KNOWN_FRICTION, LAW, LINKS, SLEW, TIP
 
 SAMPLE, DELAY = 0.002, 0.0005
 GOAL = (0.75, 0.25, 0.5)
-#: The bandwidth of joints under PD and computed torque, rad/s; twice that would be near the border of stability.
-BANDWIDTH = 2.0
+#: The bandwidth of joints under PD, rad/s, and under computed torque, which takes the links for rigid: twice as much would be near
+#: the border of stability.
+BANDWIDTH, COMPUTED = 2.0, 1.0
 ENTRIES: dict[str, Entry] = {}
 
 
