@@ -121,8 +121,8 @@ def rigid(plant: Plant):
     """The rigid model along the shaped path."""
     return plant.loop(
         control.ComputedTorque(
-            BANDWIDTH**2,
-            1.6 * BANDWIDTH,
+            COMPUTED**2,
+            1.6 * COMPUTED,
             sample_time=SAMPLE,
             system=model(plant),
             reference=shaped(plant),

@@ -15,6 +15,8 @@ from limber.comparison.plant import Entry, Plant, entry
 from limber.control.rotations import conjugate, product, quaternion_of_vector
 
 SAMPLE, DELAY = 0.1, 0.05
+#: Bandwidths, rad/s; the panels flap at 1.3 rad/s and above.
+SLOW, QUICK, ROLLED_OFF = 0.1, 0.4, 0.05
 TURN = np.radians(10.0) * np.array([0.8, 0.0, 0.6])
 WHEELS = tuple(
     control.datasheet("honeywell-hr16-50").make(f"wheel{i + 1}", axis)
@@ -91,40 +93,40 @@ def notches(plant: Plant) -> tuple:
 @entry(ENTRIES, "PD, slow")
 def slow(plant: Plant):
     """A bandwidth far below the panels, without filters."""
-    return controlled(plant, 0.1, slew(plant))
+    return controlled(plant, SLOW, slew(plant))
 
 
 @entry(ENTRIES, "PD, quick")
 def quick(plant: Plant):
-    """Three times that: unstable with the sample time and the delay of this loop."""
-    return controlled(plant, 0.3, slew(plant))
+    """Four times that: unstable with the sample time and the delay of this loop."""
+    return controlled(plant, QUICK, slew(plant))
 
 
 @entry(ENTRIES, "PD, quick, notches")
 def with_notches(plant: Plant):
     """Notches keep the quick loop off the panels."""
-    return controlled(plant, 0.3, slew(plant), filters=notches(plant))
+    return controlled(plant, QUICK, slew(plant), filters=notches(plant))
 
 
 @entry(ENTRIES, "PD, slow, ZVD")
 def slow_shaped(plant: Plant):
     """The slow loop with a shaped turn."""
-    return controlled(plant, 0.1, shaped(plant))
+    return controlled(plant, SLOW, shaped(plant))
 
 
 @entry(ENTRIES, "PD, quick, notches, ZVD")
 def quick_shaped(plant: Plant):
     """Notches in the loop, and the turn shaped."""
-    return controlled(plant, 0.3, shaped(plant), filters=notches(plant))
+    return controlled(plant, QUICK, shaped(plant), filters=notches(plant))
 
 
 @entry(ENTRIES, "PID, quick, notches, ZVD")
 def integral(plant: Plant):
     """The same with an integral."""
-    return controlled(plant, 0.3, shaped(plant), filters=notches(plant), integral_time=30.0)
+    return controlled(plant, QUICK, shaped(plant), filters=notches(plant), integral_time=30.0)
 
 
 @entry(ENTRIES, "PD, very slow, roll-off")
 def roll_off(plant: Plant):
     """Gain stabilization: what is above 0.4 rad/s is rolled off, and the loop must be slow for that."""
-    return controlled(plant, 0.05, slew(plant), filters=(control.low_pass(0.4),))
+    return controlled(plant, ROLLED_OFF, slew(plant), filters=(control.low_pass(0.4),))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,7 +43,7 @@ def figure(plant: Plant, outcomes: Sequence[Outcome]) -> Figure:
         )
         above.plot(result.t, 1e3 * plant.deflections(result)[:, 0], "C0", linewidth=0.8)
         above.set_ylim(-top, top)
-        above.set_title(outcome.controller.replace(", planned", ",\nplanned"))
+        above.set_title(fill(outcome.controller, 24))
         error = scale * np.maximum(plant.error(result), 1e-3 * tolerance)
         below.semilogy(result.t, error, "C1", linewidth=0.8)
         below.axhline(scale * tolerance, color="0.4", linewidth=0.6, linestyle=":")
