@@ -13,11 +13,12 @@ import numpy as np
 import limber as lb
 from limber import control, controlled_slew
 from limber.checks import Array
-from limber.comparison.planned import joints_along, oscillations
+from limber.comparison.planned import along, joints_along, oscillations
 from limber.comparison.plant import Entry, Plant, entry
 from limber.controlled_slew import KNOWN_FRICTION, LAW, LINKS, SLEW, TIP
 
-SAMPLE, DELAY = 0.002, 0.0005
+#: Sample time of most controllers and of that with an extended Kalman filter, and the delay of commands, s.
+SAMPLE, OBSERVED, DELAY = 0.002, 0.004, 0.0005
 GOAL = (0.75, 0.25, 0.5)
 #: The bandwidth of joints under PD, rad/s, and under computed torque, which takes the links for rigid: twice as much would be near
 #: the border of stability.
@@ -137,6 +138,21 @@ def pd_planned(plant: Plant):
     return plant.loop(
         control.PD(LAW.stiffness, LAW.damping, sample_time=SAMPLE, reference=reference)
     )
+
+
+@entry(ENTRIES, "LQG, planned path")
+def lqg(plant: Plant):
+    """LQR along the planned motion, with a Kalman filter; its model is the plant itself, with all of the friction."""
+    s = plant.system
+    Q = np.ones(2 * s.nv)
+    for link in LINKS:
+        Q[s.layout[link].v_joint] = 100.0
+    return plant.loop(
+        control.LQR(
+            Q, (1e-6, 1e-6, 1e-5), sample_time=OBSERVED, about=along(model(plant), planned(plant)),
+            system=model(plant), delay=DELAY, observer=control.Kalman(1.0, extended=True, initial=1e-3),
+        )
+    )  # fmt: skip
 
 
 @entry(ENTRIES, "patent, impedance")

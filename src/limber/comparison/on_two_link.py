@@ -13,7 +13,7 @@ import numpy as np
 import limber as lb
 from limber import control
 from limber.checks import Array
-from limber.comparison.planned import joints_along, oscillations
+from limber.comparison.planned import along, joints_along, oscillations
 from limber.comparison.plant import Entry, Plant, entry
 
 #: Sample time of quick controllers, and of those with an extended Kalman filter, s.
@@ -122,17 +122,6 @@ def planned(plant: Plant, sample_time: float = SAMPLE) -> control.DesiredMotion:
     )  # fmt: skip
 
 
-def nominal(plant: Plant) -> lb.Result:
-    """The planned motion, as a simulation gives it."""
-    motion = planned(plant)
-    places = [plant.system.layout[hub].v_joint.start for hub in HUBS]
-    torque = np.zeros((len(motion.t), plant.system.nv))
-    torque[:, places] = motion.force
-    return lb.simulate(
-        plant.system, float(motion.t[-1]), torque=lb.Table(motion.t, torque), every=0.01
-    )
-
-
 @entry(ENTRIES, "PD")
 def pd(plant: Plant):
     """Springs and dampers at the joints."""
@@ -178,7 +167,7 @@ def lqg(plant: Plant):
         Q[plant.system.layout[hub].v_joint] = 30.0
     return plant.loop(
         control.LQR(
-            Q, 1.0, sample_time=OBSERVED, about=nominal(plant), delay=DELAY,
+            Q, 1.0, sample_time=OBSERVED, about=along(plant.system, planned(plant)), delay=DELAY,
             observer=control.Kalman(0.02, extended=True, initial=1e-3),
         )
     )  # fmt: skip

@@ -10,6 +10,9 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.control import DesiredMotion
 from limber.control.patent.desired import plain_speeds
+from limber.simulation import simulate
+from limber.simulation.result import Result
+from limber.simulation.table import Table
 
 
 def joints_along(
@@ -28,6 +31,14 @@ def joints_along(
         return found[0], found[1], found[2]
 
     return reference
+
+
+def along(system: System, motion: DesiredMotion) -> Result:
+    """A planned motion as a simulation gives it, to be followed by `LQR`."""
+    places = plain_speeds(system)
+    torque = np.zeros((len(motion.t), system.nv))
+    torque[:, places.v] = motion.force
+    return simulate(system, float(motion.t[-1]), torque=Table(motion.t, torque), every=0.01)
 
 
 def oscillations(rates: np.ndarray, damping: float = 0.5) -> list[tuple[float, float]]:
