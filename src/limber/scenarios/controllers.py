@@ -24,6 +24,7 @@ from limber.io.document import Where
 from limber.io.fields import Flag, Name, whole
 from limber.io.section import Section
 from limber.scenarios.actuators import ActuatorChoiceSection
+from limber.scenarios.attitude import AttitudeSection
 from limber.scenarios.flexible_controllers import (
     ActiveDampingSection,
     CarriedObjectSection,
@@ -141,6 +142,7 @@ class ControllerSection(Section):
         "pd",
         "pid",
         "flexible_arm",
+        "attitude",
         "computed_torque",
         "lqr",
         "active_damping",
@@ -151,6 +153,7 @@ class ControllerSection(Section):
     pd: PDSection | None = None
     pid: PIDSection | None = None
     flexible_arm: FlexibleArmSection | None = None
+    attitude: AttitudeSection | None = None
     computed_torque: ComputedTorqueSection | None = None
     lqr: LQRSection | None = None
     active_damping: ActiveDampingSection | None = None

@@ -52,6 +52,7 @@ from limber.trajectories import Trajectory
 BUILTIN: Mapping[str, Callable[..., Assembly]] = {
     "canadarm": models.canadarm,
     "scissor_boom": models.scissor_boom,
+    "spacecraft": models.spacecraft,
 }
 MAX_OUTPUTS = 10_000_000
 Positive = Annotated[float, number(above=0.0)]
