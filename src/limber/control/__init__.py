@@ -38,6 +38,7 @@ from limber.control.patent import (
 )
 from limber.control.pid import PD, PID
 from limber.control.python_control import from_control
+from limber.control.realtime import worst_case_time
 from limber.control.sensors import (
     Accelerometer,
     Encoder,
@@ -110,6 +111,7 @@ __all__ = [
     "tune",
     "whiteness",
     "without_friction",
+    "worst_case_time",
     "zv",
     "zvd",
 ]
