@@ -10,7 +10,19 @@ import typer
 from typer.core import TyperGroup
 
 import limber
-from limber.cli import bench, body, demo, examples, info, linearize, modes, schema, simulate, tune
+from limber.cli import (
+    bench,
+    body,
+    demo,
+    examples,
+    info,
+    linearize,
+    modes,
+    realtime,
+    schema,
+    simulate,
+    tune,
+)
 from limber.cli.exits import readable
 
 JSON = "--json"
@@ -96,6 +108,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     tune.tune,
     body.body,
     simulate.simulate,
+    realtime.realtime,
     schema.schema,
     bench.bench,
 )

@@ -102,12 +102,10 @@ class RealTimeRun:
         return (self.plant["ready"] < 0.0)[1:] | np.isnan(self.plant["response"][1:])
 
     @property
-    def states(self) -> dict[str, int]:
-        """How many samples the controller was in each state of its guard."""
-        if self.controller is None:
-            return {}
-        found = self.controller["state"].astype(int)
-        return {name: int((found == i).sum()) for i, name in enumerate(STATES)}
+    def states(self) -> dict[str, dict[str, int]]:
+        """How many samples each side was in which state of its guard, for those that it was in at all."""
+        logs = {"plant": self.plant, "controller": self.controller}
+        return {side: _states(log) for side, log in logs.items() if log is not None}
 
     @property
     def not_followed(self) -> dict[str, int]:
@@ -175,8 +173,8 @@ class RealTimeRun:
         head = f"{self.samples} samples of {1e3 * self.sample_time:g} ms, {self.overruns} overruns ({100 * self.overrun_ratio:.3f} %)"
         lines = [head, f"  plant late {self.late_plant}, command late {self.late_commands}; samples lost {self.lost}, "
                  f"skipped {self.skipped}, damaged {self.damaged}"]  # fmt: skip
-        states = ", ".join(f"{name} {n}" for name, n in self.states.items() if n)
-        lines.append(f"  controller: {states or 'no log'}")
+        for side, states in self.states.items():
+            lines.append(f"  {side}: {', '.join(f'{name} {n}' for name, n in states.items())}")
         stiff = {name: n for name, n in self.not_followed.items() if n}
         if stiff:
             told = ", ".join(f"{name} {n}" for name, n in stiff.items())
@@ -198,6 +196,11 @@ class RealTimeRun:
             if path is not None:
                 save(figure, path)
         return figure
+
+
+def _states(log: RunLog) -> dict[str, int]:
+    found = np.bincount(log["state"].astype(int), minlength=len(STATES))
+    return {name: int(n) for name, n in zip(STATES, found) if n}
 
 
 def _figure(run: RealTimeRun) -> Any:
