@@ -93,7 +93,7 @@ def realtime(
         from limber.control import realtime as rt  # noqa: PLC0415
 
         if worst_case:
-            found = rt.worst_case_time(subject.system)
+            found = rt.worst_case_time(subject.system, priority=priority)
             if json:
                 print_json({"file": file, "microseconds": found.summary()})
             else:

@@ -4,6 +4,7 @@ The plant sets the pace.  A sample that does not come in time is as good as one 
 controller holds the last command, and stops safely when that lasts (`limber.control.guard`).
 
     what happens                                    what the controller does                                    state
+    not all sensors have been heard of yet          it answers that there is no command                         wait
     all is well                                     it answers with its command                                 ok, limit
     a sample is lost, late or damaged               the last command is held                                    hold
     a reading is nan, or the command would be       the last command is held                                    hold
@@ -26,6 +27,7 @@ import numpy as np
 
 from limber.checks import Array
 from limber.control.commands import checked_command
+from limber.control.guard import WAIT
 from limber.control.loop import Loop
 from limber.control.realtime import wire
 from limber.control.realtime.layout import Layout
@@ -72,7 +74,7 @@ class ControllerSide:
         self._hello.values[:] = self._layout.numbers
         self._guard = self.loop.controller
         self._missing = np.full(self._layout.sample, math.nan)
-        self._zero = np.zeros(self._layout.command)
+        self._none = np.full(self._layout.command, math.nan)
         self._session = 0
 
     def run(self, link: Link) -> tuple[str, list[str]]:
@@ -155,14 +157,13 @@ class ControllerSide:
                 guard.start(t, measured)
                 leading, running = lead_in, not lead_in
             asked = guard.command(t, measured)
-            command = self._zero if asked is None else checked_command(self.loop, t, asked)
-            if asked is not None or lead_in:
-                self._send(link, command, sequence, t, echo)
+            command = self._none if asked is None else checked_command(self.loop, t, asked)
+            self._send(link, command, sequence, t, echo, WAIT if asked is None else guard.state)
             if log is not None and not lead_in:
                 row = log.row
                 row[:4] = t, interval * 1e-9, (clock() - now) * 1e-9, guard.state
                 row[4 : 4 + self._layout.sample] = values
-                row[4 + self._layout.sample :] = math.nan if asked is None else command
+                row[4 + self._layout.sample :] = command
                 log.commit()
 
     def _newest(self, link: Link, after: int, until: int) -> int:
@@ -190,13 +191,15 @@ class ControllerSide:
                 return 0
             link.wait(left * 1e-9)
 
-    def _send(self, link: Link, command: Array, answers: int, t: float, echo: int) -> None:
+    def _send(
+        self, link: Link, command: Array, answers: int, t: float, echo: int, state: int
+    ) -> None:
         self._command.values[:] = command
         link.send(
             self._command.seal(
                 self._session,
                 time.monotonic_ns(),
-                state=self._guard.state,
+                state=state,
                 answers=answers,
                 time=t,
                 echo=echo,

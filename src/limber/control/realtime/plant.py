@@ -4,7 +4,7 @@ At every sample the plant waits for its deadline, takes the command that has com
 read, and goes on.  So a command takes effect at the sample after the one that it answers.
 
     what happens                                          what the plant does                                      state
-    no command has come yet                               no command                                               wait
+    no command has come, or the controller has none yet   no command                                               wait
     no answer to the last sample, or one that is nan      the last command is held                                 hold
     that lasts longer than `hold`, or BYE                 safe stop: `safe`, or zero, for good                      stop
     that lasts longer than `give_up`                      the run ends
@@ -136,6 +136,7 @@ class Remote(Guard):
         self._sequence, self._fresh = 0, -1
         self._sound_at = t
         self._answered = -1  # the last sample that a command has answered
+        self._commanded = False  # whether that was a command at all
         self._sent = 0
         self._period = round(1e9 * self.sample_time)
         lead = round(self._watch.lead_in / self.sample_time) if self._paced else 0
@@ -222,18 +223,27 @@ class Remote(Guard):
             if packet.kind == wire.BYE:
                 self.ended = "it has failed" if packet.state == wire.FAILED else "it has ended"
             elif packet.kind == wire.COMMAND and packet.count == len(self._new):
-                values = packet.values
-                known = math.isfinite(values.sum())
-                if packet.answers > self._answered and packet.answers < self._sequence and known:
-                    self._answered, stamp = packet.answers, packet.stamp
-                    self._new[:] = values
+                if self._answered < packet.answers < self._sequence:
+                    stamp = self._taken(packet) or stamp
         return stamp
+
+    def _taken(self, packet: wire.Incoming) -> int:
+        """Take a command: its time stamp, or 0 if it is not finite."""
+        if packet.state == WAIT:  # the controller has no command yet
+            self._answered, self._commanded = packet.answers, False
+            return packet.stamp
+        values = packet.values
+        if not math.isfinite(values.sum()):
+            return 0
+        self._answered, self._commanded = packet.answers, True
+        self._new[:] = values
+        return packet.stamp
 
     def _followed(self, t: float, fresh: bool, now: int) -> Array | None:
         """The command from now on."""
         if self._answered >= self._first and self._fresh != self._answered:
             self._fresh = self._answered  # an answer that is late is still newer than what is held
-            if self.state != STOP:
+            if self.state != STOP and self._commanded:
                 self._last = self._new.copy()
             self._heard = now
         if now - self._heard > 1e9 * self._watch.give_up:
@@ -241,7 +251,7 @@ class Remote(Guard):
         if self.state == STOP:
             return self._stopping()
         if fresh:
-            self.state, self._sound_at = OK, t
+            self.state, self._sound_at = WAIT if self._last is None else OK, t
             return self._last
         if self.ended or (self._last is not None and t - self._sound_at > self._hold):
             self.state = STOP

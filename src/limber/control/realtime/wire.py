@@ -9,7 +9,8 @@ packets go over UDP, one to a datagram, and through shared memory.  `wire.h` bes
     8       uint16    version    1
     10      uint16    kind       1 HELLO, 2 SAMPLE, 3 COMMAND, 4 BYE
     12      uint32    count      the numbers after the header
-    16      uint32    state      SAMPLE: bits, 1 lead-in, 2 lockstep; COMMAND: state of the guard, 0 to 4; BYE: 0 done, 1 failed
+    16      uint32    state      SAMPLE: bits, 1 lead-in, 2 lockstep; COMMAND: state of the guard, 0 ok, 1 wait (there
+                                 is no command yet, its numbers are nan), 2 limit, 3 hold, 4 stop; BYE: 0 done, 1 failed
     20      uint32    session    a number that the plant chooses; packets of other sessions are ignored
     24      uint64    sequence   SAMPLE: counts up by one from sample to sample; else 0
     32      uint64    answers    COMMAND: the sequence of the sample that it was computed from; else 0

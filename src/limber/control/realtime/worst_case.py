@@ -19,8 +19,9 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array, integer, shown
 from limber.codegen import compile
+from limber.control.realtime.pacing import Pacing, undisturbed
 from limber.control.realtime.report import PERCENTILES, Spread, spread
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError, warn
 from limber.native import c_compiler
 
 #: The functions that are measured unless others are named.
@@ -93,7 +94,12 @@ class WorstCase:
 
 
 def worst_case_time(
-    system: System, functions: Sequence[str] = FUNCTIONS, *, calls: int = 20_000, seed: int = 0
+    system: System,
+    functions: Sequence[str] = FUNCTIONS,
+    *,
+    calls: int = 20_000,
+    seed: int = 0,
+    priority: int | None = None,
 ) -> WorstCase:
     """Measure how long generated C functions of a system take, at worst and usually.
 
@@ -101,12 +107,14 @@ def worst_case_time(
     functions : names of functions that `lb.compile` takes without options.
     calls : how many calls of each are timed; with cold caches a tenth of that.
     seed : of the states, which are random.
+    priority : of the scheduler SCHED_FIFO, as in `Pacing`, so that other programs do not disturb; None for none.
     """
     if isinstance(functions, str) or not all(isinstance(x, str) for x in functions):
         raise ArgumentTypeError(f"functions must be a list of names, got {shown(functions)}.")
     count = integer(calls)
     if count is None or count < 10:
         raise ArgumentValueError(f"calls must be a whole number from 10 on, got {shown(calls)}.")
+    notes: list[str] = []
     timer = c_compiler.loaded(_SOURCE).limber_times
     rng = np.random.default_rng(seed)
     times = {}
@@ -114,11 +122,14 @@ def worst_case_time(
         function = compile(system, name)
         inputs = [_states(system, a, rng) for a in function.program.inputs]
         outputs = [np.empty(a.shape) for a in function.program.outputs]
-        library = c_compiler.loaded(function.source)
-        times[name] = (
-            _spread(timer, library.limber_call, inputs, outputs, count, 0),
-            _spread(timer, library.limber_call, inputs, outputs, max(count // 10, 10), COLD),
-        )
+        call = c_compiler.loaded(function.source).limber_call
+        with undisturbed(Pacing(priority=priority), "measurement") as notes:
+            times[name] = (
+                _spread(timer, call, inputs, outputs, count, 0),
+                _spread(timer, call, inputs, outputs, max(count // 10, 10), COLD),
+            )
+    for text in notes:
+        warn(text)
     return WorstCase(system.name, times)
 
 
