@@ -29,7 +29,9 @@ T = 0.002
 
 def pendulum():
     a = lb.Assembly("pendulum", gravity=(0, -9.81, 0))
-    a.attach("bob", lb.RigidBody(1.0, (0.5, 0, 0), inertia=[0.1] * 3), lb.Revolute("z", armature=0.1))
+    a.attach(
+        "bob", lb.RigidBody(1.0, (0.5, 0, 0), inertia=[0.1] * 3), lb.Revolute("z", armature=0.1)
+    )
     return a.build()
 
 
@@ -192,7 +194,12 @@ class Plant:
     def __init__(self, **watch):
         self.link, self.k = Pipe(), 0
         self.remote = plant.Remote(
-            T, self.link, watch=plant.Watch(**{"lead_in": 0.0, "give_up": 30.0} | watch), safe=None, paced=True, spin=0.0
+            T,
+            self.link,
+            watch=plant.Watch(**{"lead_in": 0.0, "give_up": 30.0} | watch),
+            safe=None,
+            paced=True,
+            spin=0.0,
         )
         self.loop = lb.control.Loop(SYSTEM, self.remote)
         self.measured = lb.control.Measured(0.0, np.zeros(1), np.zeros(1))
@@ -224,7 +231,10 @@ def test_the_plant_holds_for_a_lost_late_or_nan_command_and_then_stops():
     p.sample()
     p.sample(1.0)
     assert p.sample() == (1.0, HOLD)  # lost
-    assert p.sample(5.0, answers=1) == (5.0, HOLD)  # late: newer than what was held, but not in time
+    assert p.sample(5.0, answers=1) == (
+        5.0,
+        HOLD,
+    )  # late: newer than what was held, but not in time
     assert p.sample(np.nan) == (5.0, HOLD)
     assert p.sample(2.0) == (2.0, OK)
     states = [p.sample()[1] for _ in range(4)]
@@ -261,7 +271,10 @@ def test_sides_that_do_not_fit_together_say_so():
     hello = wire.Outgoing(wire.HELLO, 3)
     hello.values[:] = 0.5, 7, 1
     p.link.coming.append(bytes(hello.seal(0, 0)))
-    with pytest.raises(rt.WireError, match=r"controller says sample time 0.5 s, 7 numbers.*plant sample time 0.002 s, 3 numbers"):
+    with pytest.raises(
+        rt.WireError,
+        match=r"controller says sample time 0.5 s, 7 numbers.*plant sample time 0.002 s, 3 numbers",
+    ):
         p.remote.connect()
 
 
@@ -323,7 +336,9 @@ class Machine(Pipe):
     @property
     def commands(self):
         """What was answered: (sequence, command, state of the guard)."""
-        return [(x.answers, float(x.values[0]), x.state) for x in self.sent if x.kind == wire.COMMAND]
+        return [
+            (x.answers, float(x.values[0]), x.state) for x in self.sent if x.kind == wire.COMMAND
+        ]
 
 
 @pytest.fixture

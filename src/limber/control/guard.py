@@ -122,7 +122,9 @@ class Guard(Controller):
             return self._stopped(t, measured)
         if self.follow is not None and self._running and not self._followed(t, measured):
             return self._stop(
-                t, measured, f"{self._unfollowed(t)} not followed its commands for {self.follow:g} s"
+                t,
+                measured,
+                f"{self._unfollowed(t)} not followed its commands for {self.follow:g} s",
             )
         if not self._sound(t, measured):
             return self._without(t, measured)

@@ -15,7 +15,9 @@ def main() -> None:
     """Run the plant."""
     address, side = pickle.load(sys.stdin.buffer)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what is printed must not get among the answer
+    os.dup2(
+        sys.stderr.fileno(), sys.stdout.fileno()
+    )  # what is printed must not get among the answer
     link = opened(address, "plant")
     answer: Any
     try:

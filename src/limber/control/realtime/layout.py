@@ -1,9 +1,9 @@
 """What the numbers of samples and commands mean, for a given loop.
 
-    SAMPLE    with sensors: for each sensor, in order, the time at which its last reading was taken (s) and the reading, all
-              nan before the first one; without sensors q and v.  Then the last command as the actuators could follow it,
-              nan before the first one.
-    COMMAND   one number for each channel of the actuators; without actuators the generalized forces (nv,).
+SAMPLE    with sensors: for each sensor, in order, the time at which its last reading was taken (s) and the reading, all
+          nan before the first one; without sensors q and v.  Then the last command as the actuators could follow it,
+          nan before the first one.
+COMMAND   one number for each channel of the actuators; without actuators the generalized forces (nv,).
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ class Layout:
         self._parts = []
         for sensor, reader in zip(loop.sensors, loop.readers):
             first = len(labels)
-            labels += [f"{sensor.name}: time taken", *(f"{sensor.name}: {x}" for x in reader.labels)]
+            labels += [
+                f"{sensor.name}: time taken",
+                *(f"{sensor.name}: {x}" for x in reader.labels),
+            ]
             self._parts.append((sensor.name, first, slice(first + 1, len(labels)), reader))
         if not loop.sensors:
             labels += [f"q[{i}]" for i in range(s.nq)] + [f"v {name}" for name in speeds]

@@ -217,7 +217,9 @@ def _figure(run: RealTimeRun) -> Any:
     for name, (t, seconds) in values.items():
         known = np.isfinite(seconds)
         micro = np.maximum(1e6 * seconds[known], 0.1)
-        bins = np.geomspace(0.1, max(10.0 * 1e6 * run.sample_time, 1.1 * micro.max(initial=1.0)), 80)
+        bins = np.geomspace(
+            0.1, max(10.0 * 1e6 * run.sample_time, 1.1 * micro.max(initial=1.0)), 80
+        )
         left.hist(micro, bins=bins, histtype="step", label=name)
         right.plot(t[known], micro, ".", markersize=1.5)
     left.set_xscale("log")

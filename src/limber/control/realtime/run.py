@@ -23,7 +23,13 @@ from limber.control.realtime.log import RunLog, read_log
 from limber.control.realtime.pacing import Pacing
 from limber.control.realtime.plant import PlantSide, Watch
 from limber.control.realtime.report import RealTimeRun
-from limber.errors import ArgumentTypeError, ArgumentValueError, CompileError, FileError, LimberError
+from limber.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    CompileError,
+    FileError,
+    LimberError,
+)
 from limber.native import c_compiler
 
 #: What `lb.simulate` takes that has no place here.
