@@ -139,15 +139,25 @@ class Remote(Guard):
         self._commanded = False  # whether that was a command at all
         self._sent = 0
         self._period = round(1e9 * self.sample_time)
-        lead = round(self._watch.lead_in / self.sample_time) if self._paced else 0
-        begin = time.monotonic_ns() + self._period
-        for number in range(lead):
-            wait_until(begin + number * self._period, self._spin)
-            self._take_commands()
-            self._send(t, measured, wire.LEAD_IN)
-        self._begin = begin + lead * self._period
+        self._begin = self._lead_in(t, measured)
         self._first, self._count, self._t0 = self._sequence, 0, t
         self._heard = time.monotonic_ns()
+
+    def _lead_in(self, t: float, measured: Measured) -> int:
+        """Send the initial state for some time, and until it is answered in time; the time of the first sample, ns."""
+        begin = deadline = time.monotonic_ns() + self._period
+        lead = round(1e9 * self._watch.lead_in) if self._paced else 0
+        wait_until(deadline, self._spin)
+        while lead and (deadline < begin + lead or self._answered != self._sequence - 1):
+            if deadline - begin > 1e9 * self._watch.connect:
+                raise wire.WireError(
+                    f"the controller has said hello, and answered no sample in time for {self._watch.connect:g} s."
+                )
+            self._send(t, measured, wire.LEAD_IN)
+            deadline = max(deadline, time.monotonic_ns()) + self._period
+            wait_until(deadline, self._spin)
+            self._take_commands()
+        return deadline + self._period
 
     # --- a sample -----------------------------------------------------------------------------------
 
@@ -158,17 +168,17 @@ class Remote(Guard):
         deadline = self._begin + round(1e9 * (t - self._t0))
         ready = time.monotonic_ns()
         now = wait_until(deadline, self._spin) if ready < deadline else ready
-        response = self._take_commands()
+        stamp = self._take_commands()
         answer = self._sequence - 1 if self._count else -1
         fresh = self._answered >= self._first and self._answered == answer
         sent_before = self._sent
         self._send(t, measured, 0)
-        command = self._followed(t, fresh, now)
+        command = self._commanded_now(t, fresh, now)
         log = self.log
         if log is not None:
             row = log.row
             late = now - max(deadline, ready)
-            response = (response - sent_before) * 1e-9 if fresh else math.nan
+            response = (stamp - sent_before) * 1e-9 if fresh else math.nan
             row[:5] = t, (deadline - ready) * 1e-9, late * 1e-9, response, self.state
             self._record(row[5:], command)
             log.commit()
@@ -188,7 +198,7 @@ class Remote(Guard):
             response = self._take_commands()
         if self.ended:
             self._give_up(self.ended)
-        command = self._followed(t, True, time.monotonic_ns())
+        command = self._commanded_now(t, True, time.monotonic_ns())
         if self.log is not None:
             row = self.log.row
             row[:5] = t, 0.0, 0.0, (response - sent) * 1e-9, self.state
@@ -222,9 +232,9 @@ class Remote(Guard):
                 continue
             if packet.kind == wire.BYE:
                 self.ended = "it has failed" if packet.state == wire.FAILED else "it has ended"
-            elif packet.kind == wire.COMMAND and packet.count == len(self._new):
-                if self._answered < packet.answers < self._sequence:
-                    stamp = self._taken(packet) or stamp
+            fits = packet.kind == wire.COMMAND and packet.count == len(self._new)
+            if fits and self._answered < packet.answers < self._sequence:
+                stamp = self._taken(packet) or stamp
         return stamp
 
     def _taken(self, packet: wire.Incoming) -> int:
@@ -239,7 +249,7 @@ class Remote(Guard):
         self._new[:] = values
         return packet.stamp
 
-    def _followed(self, t: float, fresh: bool, now: int) -> Array | None:
+    def _commanded_now(self, t: float, fresh: bool, now: int) -> Array | None:
         """The command from now on."""
         if self._answered >= self._first and self._fresh != self._answered:
             self._fresh = self._answered  # an answer that is late is still newer than what is held

@@ -96,7 +96,7 @@ class RealTimeRun:
         return 0 if self.plant is None else int(np.isnan(self.plant["response"][1:]).sum())
 
     @property
-    def _missed(self) -> Array:
+    def _missed(self) -> np.ndarray:
         if self.plant is None:
             return np.zeros(0, dtype=bool)
         return (self.plant["ready"] < 0.0)[1:] | np.isnan(self.plant["response"][1:])

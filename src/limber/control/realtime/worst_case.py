@@ -114,7 +114,6 @@ def worst_case_time(
     count = integer(calls)
     if count is None or count < 10:
         raise ArgumentValueError(f"calls must be a whole number from 10 on, got {shown(calls)}.")
-    notes: list[str] = []
     timer = c_compiler.loaded(_SOURCE).limber_times
     rng = np.random.default_rng(seed)
     times = {}
@@ -128,8 +127,8 @@ def worst_case_time(
                 _spread(timer, call, inputs, outputs, count, 0),
                 _spread(timer, call, inputs, outputs, max(count // 10, 10), COLD),
             )
-    for text in notes:
-        warn(text)
+        for text in notes:
+            warn(text)
     return WorstCase(system.name, times)
 
 
@@ -160,7 +159,7 @@ def _spread(timer: Any, function: Any, inputs: Any, outputs: Any, calls: int, co
     results = (ctypes.c_void_p * len(outputs))(*[x.ctypes.data for x in outputs])
     memory = np.zeros(max(cold, 1), dtype=np.uint8)
 
-    def measured(what: Any, n: int) -> Array:
+    def measured(what: Any, n: int) -> np.ndarray:
         times = np.zeros(n, dtype=np.int64)
         timer(
             what, given, results, ctypes.c_ssize_t(_STATES), ctypes.c_ssize_t(n), ctypes.c_ssize_t(len(inputs)),
