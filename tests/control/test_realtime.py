@@ -19,7 +19,7 @@ import pytest
 import limber as lb
 from limber.control.guard import HOLD, OK, STOP, WAIT
 from limber.control.realtime import controller_side, links, plant, wire
-from limber.control.realtime.log import LogWriter
+from limber.control.realtime.log import ROWS, LogWriter
 from limber.control.realtime.pacing import undisturbed
 from limber.control.realtime.shared_memory import SLOTS
 
@@ -151,6 +151,12 @@ def test_a_log_is_read_while_it_is_written_and_after(tmp_path):
     assert now["y"].tolist() == [[0, 0], [2, 3], [4, 6]] and now.signals["y"].unit == "m"
     log.close()
     assert np.array_equal(rt.read_log(path)["y"], now["y"])
+    long = LogWriter(path, [("t", ["t"], "s")], 1, {})
+    for i in range(2 * ROWS + 5):
+        long.row[0] = i
+        long.commit()
+    long.close()
+    assert np.array_equal(rt.read_log(path).t, np.arange(2 * ROWS + 5))
     path.write_text("something else")
     with pytest.raises(lb.FileError, match="no log"):
         rt.read_log(path)
@@ -433,6 +439,12 @@ def test_a_paced_run_reports_its_deadlines(tmp_path):
     assert "overruns" in str(run) and "work of the plant" in str(run)
     run.plot(tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size > 1000
+
+
+@pytest.mark.slow
+def test_what_the_plant_refuses_is_raised_here():
+    with pytest.raises(lb.LimberError, match="fixed steps"):
+        rt.run(loop(), 0.1, method="rk4", engine="general")
 
 
 SCENARIO = """

@@ -30,7 +30,7 @@ def test_a_plant_in_c_is_held_by_a_controller_in_python(tmp_path):
     plant = tmp_path / "plant"
     subprocess.run(
         ["cc", "-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{package}", f"-I{rt.INCLUDE}",
-         str(EXAMPLES / "realtime_plant.c"), str(package / "arm_step.c"), "-lm", "-o", str(plant)],
+         str(EXAMPLES / "c" / "realtime_plant.c"), str(package / "arm_step.c"), "-lm", "-o", str(plant)],
         check=True,
     )  # fmt: skip
     address = rt.links.free_address("udp")

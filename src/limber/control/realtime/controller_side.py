@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,14 +53,14 @@ class ControllerSide:
     """A controller at its end of a link.
 
     loop : has the controller, and the sensors and actuators of the plant, so that numbers are understood.
-    duration : the longest run that the log has room for, s.
+    duration : of the run, as far as it is known: the log has room for it from the start, s.
     """
 
     loop: Loop
     watch: Watch = field(default_factory=Watch)
     pacing: Pacing = field(default_factory=Pacing)
     log: str | None = None
-    duration: float = 3600.0
+    duration: float = 60.0
 
     #: What happened: samples that were lost or late, skipped, and packets that were damaged.
     lost: int = 0
@@ -77,8 +78,11 @@ class ControllerSide:
         self._none = np.full(self._layout.command, math.nan)
         self._session = 0
 
-    def run(self, link: Link) -> tuple[str, list[str]]:
-        """Answer samples until the run is over: what went wrong ("" if nothing did), and notes."""
+    def run(self, link: Link, alive: Callable[[], bool] = lambda: True) -> tuple[str, list[str]]:
+        """Answer samples until the run is over: what went wrong ("" if nothing did), and notes.
+
+        alive : False ends the wait for the plant.
+        """
         log = None
         if self.log is not None:
             parts = (
@@ -91,7 +95,7 @@ class ControllerSide:
             log = LogWriter(self.log, parts, rows, about)
         failed = True
         try:
-            self._connect(link)
+            self._connect(link, alive)
             with undisturbed(self.pacing, "controller") as notes:
                 message = self._answer(link, log)
             failed = False
@@ -102,10 +106,12 @@ class ControllerSide:
             if log is not None:
                 log.close()
 
-    def _connect(self, link: Link) -> None:
+    def _connect(self, link: Link, alive: Callable[[], bool]) -> None:
         """Say hello until the plant answers."""
         packet, end = self._packet, time.monotonic() + self.watch.connect
         while time.monotonic() < end:
+            if not alive():
+                raise wire.WireError("the process of the plant has ended before the run began.")
             link.send(self._hello.seal(0, time.monotonic_ns()))
             link.wait(AGAIN)
             while size := link.receive(packet.buffer):

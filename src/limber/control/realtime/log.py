@@ -36,54 +36,65 @@ from limber.simulation.samples import Samples
 MAGIC, VERSION = b"LIMBRLOG", 1
 _HEAD, _ROWS = struct.Struct("<8sIIQQI"), struct.Struct("<Q")
 _ROWS_AT, PAGE = 16, 4096
+#: Room is made for multiples of so many rows, which are whole pages.
+ROWS = 4096
 
 #: A part of a row: its name, the labels of its numbers, and their unit.
 Part = tuple[str, Sequence[str], str]
 
 
 class LogWriter:
-    """A log that is written: fill `row`, then `commit`."""
+    """A log that is written: fill `row`, then `commit`.
+
+    rows : there is room for so many when the run begins; more is made as it is needed, which takes a moment.
+    """
 
     def __init__(self, path: str | PathLike, parts: Sequence[Part], rows: int, about: Mapping):
         self.path = Path(path)
         text = json.dumps(
             {"parts": [[n, list(labels), u] for n, labels, u in parts], "about": dict(about)}
-        )
-        encoded = text.encode()
-        first = -(-(_HEAD.size + len(encoded)) // PAGE) * PAGE
+        ).encode()
+        self._first = -(-(_HEAD.size + len(text)) // PAGE) * PAGE
         self._width = sum(len(labels) for _, labels, _ in parts)
-        self._first, self.rows, self.most = first, 0, rows
-        size = first + max(8 * self._width * rows, PAGE)
-        with open(self.path, "w+b") as file:
-            os.ftruncate(file.fileno(), size)
-            self._map = mmap.mmap(file.fileno(), size)
-        self._map[first:size] = bytes(size - first)  # every page is there before the run
-        _HEAD.pack_into(self._map, 0, MAGIC, VERSION, first, 0, self._width, len(encoded))
-        self._map[_HEAD.size : _HEAD.size + len(encoded)] = encoded
-        self._table: Array | None = np.frombuffer(
-            self._map, "<f8", self._width * rows, first
-        ).reshape(rows, self._width)
+        self.rows = 0
+        self._file = open(self.path, "w+b")  # noqa: SIM115 (it is closed by `close`)
+        os.ftruncate(self._file.fileno(), self._first)
+        self._head = mmap.mmap(self._file.fileno(), self._first)
+        self._head[_HEAD.size : _HEAD.size + len(text)] = text
+        _HEAD.pack_into(self._head, 0, MAGIC, VERSION, self._first, 0, self._width, len(text))
+        self._begin = self._end = 0  # the rows that the present table has
+        self._map: mmap.mmap | None = None
+        self._make_room(max(rows, 1))
 
-    @property
-    def row(self) -> Array:
-        """The row to be filled; the last one again when the log is full."""
-        assert self._table is not None
-        return self._table[min(self.rows, self.most - 1)]
+    def _make_room(self, rows: int) -> None:
+        """Map further rows, after those that are there."""
+        begin, count = self._end, -(-rows // ROWS) * ROWS
+        at, size = self._first + 8 * self._width * begin, 8 * self._width * count
+        os.ftruncate(self._file.fileno(), at + size)
+        self._map = mmap.mmap(self._file.fileno(), size, offset=at)
+        self._table = np.frombuffer(self._map, "<f8", count * self._width).reshape(
+            count, self._width
+        )
+        self._table[:] = 0.0  # every page is there before it is needed
+        self._begin, self._end = begin, begin + count
+        self.row = self._table[0]
 
     def commit(self) -> None:
         """The row is complete."""
-        if self.rows < self.most:
-            self.rows += 1
-            _ROWS.pack_into(self._map, _ROWS_AT, self.rows)
+        self.rows += 1
+        _ROWS.pack_into(self._head, _ROWS_AT, self.rows)
+        if self.rows == self._end:
+            self._make_room(ROWS)
+        else:
+            self.row = self._table[self.rows - self._begin]
 
     def close(self) -> None:
         """Cut the file to what was written."""
-        if self._table is None:
+        if self._file.closed:
             return
-        self._table = None
-        self._map.flush()
-        self._map.close()
-        os.truncate(self.path, self._first + 8 * self._width * self.rows)
+        self._head.flush()
+        os.ftruncate(self._file.fileno(), self._first + 8 * self._width * self.rows)
+        self._file.close()
 
 
 @dataclass(frozen=True, eq=False)

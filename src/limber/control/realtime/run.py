@@ -23,6 +23,7 @@ from limber.control.realtime.log import RunLog, read_log
 from limber.control.realtime.pacing import Pacing
 from limber.control.realtime.plant import PlantSide, Watch
 from limber.control.realtime.report import RealTimeRun
+from limber.control.realtime.wire import WireError
 from limber.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -129,7 +130,13 @@ def _both(side: PlantSide, controller: ControllerSide, address: str, folder: Pat
             child.stdin.write(text)
             child.stdin.close()
             child.stdin = None
-            message, notes = controller.run(end)
+            message, notes = controller.run(end, lambda: child.poll() is None)
+        except WireError:  # the plant may know more
+            _end(child)
+            answer = child.communicate()[0]
+            if answer and isinstance(_answer(answer, 0)[1], LimberError):
+                raise _answer(answer, 0)[1] from None
+            raise
         except BaseException:
             _end(child)
             raise
