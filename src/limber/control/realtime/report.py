@@ -50,7 +50,7 @@ class RealTimeRun:
 
     plant, controller : the logs of both sides; None for a side that left none.
     result : of the simulated plant, up to where it came; None if it was killed, or is another program.
-    message : what went wrong; empty if nothing did.
+    message : what went wrong: why the run ended early, and safe stops; empty if nothing did.
     notes : what could not be done as it was asked for.
     sample_time : s.
     lost, skipped, damaged : samples that the controller missed or got too late, passed over for newer ones, and packets

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.checks import array, number, shown
+from limber.control.guard import STOP
 from limber.control.loop import Loop
 from limber.control.realtime import links
 from limber.control.realtime.controller_side import ControllerSide
@@ -146,11 +147,19 @@ def _both(side: PlantSide, controller: ControllerSide, address: str, folder: Pat
     result, failure, more = _answer(answer, child.returncode)
     if isinstance(failure, LimberError):
         raise failure
+    logs = {name: _log(folder / f"{name}.log") for name in ("plant", "controller")}
+    stops = [_stop(name, log) for name, log in logs.items()]
     return RealTimeRun(
-        _log(folder / "plant.log"), _log(folder / "controller.log"), result,
-        " ".join(x for x in (message, failure) if x), (*notes, *more, *_delay_note(side)), side.sample_time,
-        controller.lost, controller.skipped, controller.damaged, (load, _load()),
+        logs["plant"], logs["controller"], result, " ".join(x for x in (message, failure, *stops) if x),
+        (*notes, *more, *_delay_note(side)), side.sample_time, controller.lost, controller.skipped,
+        controller.damaged, (load, _load()),
     )  # fmt: skip
+
+
+def _stop(side: str, log: RunLog | None) -> str:
+    """When a side stopped safely, in a sentence; empty if it did not."""
+    stopped = np.empty(0) if log is None else log.t[log["state"] == STOP]
+    return f"Safe stop of the {side} at t = {stopped[0]:.6g} s." if len(stopped) else ""
 
 
 def _end(child: subprocess.Popen) -> None:
