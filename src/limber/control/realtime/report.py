@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -55,6 +55,7 @@ class RealTimeRun:
     sample_time : s.
     lost, skipped, damaged : samples that the controller missed or got too late, passed over for newer ones, and packets
         with a wrong checksum.
+    load, stolen : the load of the machine before and after, and the time that a hypervisor took from its cores, s.
     """
 
     __repr__ = short_repr
@@ -68,7 +69,8 @@ class RealTimeRun:
     lost: int = 0
     skipped: int = 0
     damaged: int = 0
-    load: tuple[float, float] = field(default=(np.nan, np.nan))
+    load: tuple[float, float] = (np.nan, np.nan)
+    stolen: float = np.nan
 
     @property
     def samples(self) -> int:
@@ -165,6 +167,7 @@ class RealTimeRun:
                 for name, x in self.times.items()
             },
             "load": list(self.load),
+            "stolen": self.stolen,
             "message": self.message,
             "notes": list(self.notes),
         }
@@ -184,7 +187,9 @@ class RealTimeRun:
         for name, x in self.times.items():
             cells = "".join(f"{1e6 * value:10.1f}" for value in x.percentiles)
             lines.append(f"  {name:28}{cells}")
-        lines.append(f"  load of the machine {self.load[0]:.2f} before, {self.load[1]:.2f} after")
+        lines.append(
+            f"  load of the machine {self.load[0]:.2f} before, {self.load[1]:.2f} after; {self.stolen:.2f} s stolen by its hypervisor"
+        )
         return "\n".join([*lines, *(f"  {x}" for x in (*self.notes, self.message) if x)])
 
     def plot(self, path: str | PathLike | None = None) -> Any:

@@ -112,7 +112,7 @@ def run(
 
 def _both(side: PlantSide, controller: ControllerSide, address: str, folder: Path) -> RealTimeRun:
     """Run the plant in a new process and the controller in this one."""
-    load = _load()
+    load, stolen = _load(), _stolen()
     try:
         text = pickle.dumps((address, side))
     except Exception as error:
@@ -152,7 +152,7 @@ def _both(side: PlantSide, controller: ControllerSide, address: str, folder: Pat
     return RealTimeRun(
         logs["plant"], logs["controller"], result, " ".join(x for x in (message, failure, *stops) if x),
         (*notes, *more, *_delay_note(side)), side.sample_time, controller.lost, controller.skipped,
-        controller.damaged, (load, _load()),
+        controller.damaged, (load, _load()), _stolen() - stolen,
     )  # fmt: skip
 
 
@@ -202,4 +202,14 @@ def _has_compiler() -> bool:
 
 
 def _load() -> float:
+    """Processes that ran or wanted to, on average over the last minute."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else np.nan
+
+
+def _stolen() -> float:
+    """The time for which a hypervisor has given the cores of this machine to others, s; nan where nobody knows."""
+    try:
+        with open("/proc/stat", encoding="ascii") as file:
+            return int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return np.nan
