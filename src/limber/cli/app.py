@@ -19,6 +19,7 @@ from limber.cli import (
     info,
     linearize,
     modes,
+    realtime,
     schema,
     simulate,
     tune,
@@ -109,6 +110,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     compare.compare,
     body.body,
     simulate.simulate,
+    realtime.realtime,
     schema.schema,
     bench.bench,
 )

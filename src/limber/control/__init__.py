@@ -56,6 +56,7 @@ from limber.control.patent import (
 )
 from limber.control.pid import PD, PID
 from limber.control.python_control import from_control
+from limber.control.realtime import worst_case_time
 from limber.control.sensors import (
     Accelerometer,
     Encoder,
@@ -148,6 +149,7 @@ __all__ = [
     "tune",
     "whiteness",
     "without_friction",
+    "worst_case_time",
     "zv",
     "zvd",
 ]

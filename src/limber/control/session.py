@@ -7,13 +7,14 @@ that are due take effect.  The time between two samples of anything is a span ov
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from limber.assembly.system import System
-from limber.checks import Array, shown
+from limber.checks import Array
 from limber.control.channels import speed_names
+from limber.control.commands import checked_command
 from limber.control.controller import Measured
 from limber.control.joints import joint_unit
 from limber.control.schedule import SAME, Pending, Ticks
@@ -207,7 +208,7 @@ class LoopSession:
             self._started = True
         command = self._controller.command(t, measured)
         if command is not None:
-            command = self._checked(t, command)
+            command = checked_command(self._loop, t, command)
             self._command_log.add(t, command)
             self._commands_under_way.send(ticks.next + self._loop.delay, command)
         self._record(t)
@@ -230,29 +231,6 @@ class LoopSession:
         labels = (name,) if width == 1 else tuple(f"{name}[{i}]" for i in range(width))
         log = self._recorded[name] = self._logs[name] = Log(labels)
         return log
-
-    def _checked(self, t: float, command: Any) -> Array:
-        """A command of the right size, as an array of its own."""
-        values = np.array(command, dtype=float)
-        if self._drives:
-            if values.shape != (sum(self._channels),):
-                labels = ", ".join(self._command_log.labels)
-                raise ArgumentValueError(
-                    f"the command of {self._named} at t = {t:.6g} s must be {sum(self._channels)} numbers, one for each channel of the "
-                    f"actuators ({labels}); got {shown(command)}."
-                )
-            return values
-        nv, joints = self._system.nv, len(self._joints)
-        if values.shape == (nv,):
-            return values
-        if values.shape != (joints,):
-            raise ArgumentValueError(
-                f"the command of {self._named} at t = {t:.6g} s must be {nv} numbers, or {joints} of the joints alone; got "
-                f"{shown(command)}."
-            )
-        full = np.zeros(nv)
-        full[self._joints] = values
-        return full
 
     @property
     def _named(self) -> str:

@@ -133,6 +133,7 @@ class GuardSection(Section):
     hold: NotNegative | None = None
     oldest: Positive | None = None
     recover: Annotated[int, whole(1, 10**9)] | None = None
+    follow: NotNegative | None = None
 
 
 class ControllerSection(Section):
