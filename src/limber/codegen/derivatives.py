@@ -8,6 +8,9 @@ Forward dynamics of trees is differentiated as the solution of inverse dynamics 
 
 which costs far less than the derivative of the articulated-body sweeps.  That of closed systems is differentiated as
 it stands, with A(q) vdot + a0(q, v) = 0 at every q and v: also along changes that the closures do not allow.
+
+The derivative of a step is chained: the Jacobian of forward dynamics is one program, called at the four stages, and its
+products with the derivatives of the stages are loops.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from limber.assembly.system import System
 from limber.checks import shown
 from limber.codegen import graph as g
 from limber.codegen import parameters as named
+from limber.codegen import products
 from limber.codegen.graph import Graph, Scalar, Value
 from limber.codegen.program import Argument, Program, split
 from limber.codegen.trace import Request, kernels, table_row, trace
@@ -29,6 +33,10 @@ from limber.kernels import layout as L
 
 #: The derivatives of one node, by direction; the others are zero.
 Tangent = dict[int, Scalar]
+#: Arguments of a call with more directions than this go through products that are written as loops ...
+FEW = 2
+#: ... if these have at least so many multiplications.
+LOOPED = 300
 
 
 def derivative(request: Request, wrt: str | Sequence[str]) -> Program:
@@ -205,14 +213,36 @@ def _through_call(graph: Graph, call: Value, given: list[Tangent]) -> list[Tange
     active = [i for i, tangent in enumerate(given) if tangent]
     jacobian = _callee_jacobian(callee, tuple(active))
     entries = graph.call(jacobian, list(call.b))
-    results: list[Tangent] = []
-    for r in range(sum(o.size for o in callee.outputs)):
-        tangent: Tangent = {}
-        for n, i in enumerate(active):
-            slope = entries[r * len(active) + n]
-            tangent = _sum(tangent, {j: x * slope for j, x in given[i].items()})
-        results.append(tangent)
-    return results
+    rows = [
+        entries[r * len(active) : (r + 1) * len(active)]
+        for r in range(sum(o.size for o in callee.outputs))
+    ]
+    tangents = [given[i] for i in active]
+    full = [n for n, tangent in enumerate(tangents) if len(tangent) > FEW]
+    directions = sorted({j for n in full for j in tangents[n]})
+    if len(rows) * len(full) * len(directions) < LOOPED:
+        return [_combined(row, tangents) for row in rows]
+    # one product of matrices for the tangents with many directions, written as loops
+    flat = [row[n] for row in rows for n in full]
+    flat += [tangents[n].get(j, 0.0) for n in full for j in directions]
+    product = graph.call(products.product(len(rows), len(full), len(directions)), flat)
+    width = len(directions)
+    few = [n for n in range(len(active)) if n not in set(full)]
+    return [
+        _sum(
+            dict(zip(directions, product[r * width : (r + 1) * width])),
+            _combined([row[n] for n in few], [tangents[n] for n in few]),
+        )
+        for r, row in enumerate(rows)
+    ]
+
+
+def _combined(slopes: Sequence[Scalar], tangents: Sequence[Tangent]) -> Tangent:
+    """The sum of slope times tangent."""
+    total: Tangent = {}
+    for slope, tangent in zip(slopes, tangents):
+        total = _sum(total, {j: x * slope for j, x in tangent.items()})
+    return total
 
 
 def _callee_jacobian(callee: Program, active: tuple[int, ...]) -> Program:
