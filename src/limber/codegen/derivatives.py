@@ -16,7 +16,7 @@ products with the derivatives of the stages are loops.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -69,6 +69,29 @@ def derivative(request: Request, wrt: str | Sequence[str]) -> Program:
     return made
 
 
+def of_step(request: Request, forces: Sequence[int], timed: bool) -> Program:
+    """The program of a step and its slopes: q_new, v_new, and one matrix d(q_new, v_new) / d(q, v, tau[forces], dt).
+
+    Its slopes are those by the plain coordinates.  The columns of dt are there if `timed`.
+    """
+    s = request.system
+    program = trace(replace(request, function="step"))
+    places = {a.name: i for i, a in enumerate(program.inputs)}
+    names = ("q", "v", "tau", "dt") if timed else ("q", "v", "tau")
+    found = _jacobians(
+        s, program, [places[n] for n in names], tangent=False, elements={places["tau"]: forces}
+    )
+    rows = [[x for matrix in parts for x in matrix[i]] for parts in found for i in range(len(parts[0]))]
+    slopes = Argument("slopes", (s.nq + s.nv, len(rows[0])))
+    return replace(
+        program,
+        name="step_slopes",
+        outputs=(*program.outputs, slopes),
+        results=(*program.results, tuple(x for row in rows for x in row)),
+        derivatives={},
+    )
+
+
 def _assembled(request, program, names, spots, columns, bound) -> Program:
     """The program of the Jacobians `columns[output][input]`, matrices by rows."""
     s = request.system
@@ -115,11 +138,17 @@ def _is_configuration(argument: Argument) -> bool:
 
 
 def _jacobians(
-    s: System, program: Program, spots: Sequence[int], tangent: bool = True
+    s: System,
+    program: Program,
+    spots: Sequence[int],
+    tangent: bool = True,
+    elements: Mapping[int, Sequence[int]] | None = None,
 ) -> list[list[list[list[Scalar]]]]:
     """Jacobian matrices (lists of rows) of each output with respect to each input in `spots`.
 
     They are derivatives on the tangent space, or with respect to the plain coordinates.
+
+    elements : {spot: which of its elements}, for inputs of which not all elements matter.
     """
     seeds: dict[int, Tangent] = {}
     ranges, start = [], 0
@@ -129,7 +158,8 @@ def _jacobians(
         if argument.name == "q" and tangent:
             columns = kinematic_matrix(s, values)
         else:
-            columns = [[float(i == j) for i in range(argument.size)] for j in range(argument.size)]
+            which = (elements or {}).get(spot, range(argument.size))
+            columns = [[float(i == j) for i in range(argument.size)] for j in which]
         for j, column in enumerate(columns):
             for value, x in zip(values, column):
                 if type(x) is Value or x != 0.0:
