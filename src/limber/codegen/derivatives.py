@@ -81,7 +81,9 @@ def of_step(request: Request, forces: Sequence[int], timed: bool) -> Program:
     found = _jacobians(
         s, program, [places[n] for n in names], tangent=False, elements={places["tau"]: forces}
     )
-    rows = [[x for matrix in parts for x in matrix[i]] for parts in found for i in range(len(parts[0]))]
+    rows = [
+        [x for matrix in parts for x in matrix[i]] for parts in found for i in range(len(parts[0]))
+    ]
     slopes = Argument("slopes", (s.nq + s.nv, len(rows[0])))
     return replace(
         program,

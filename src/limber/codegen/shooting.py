@@ -95,7 +95,11 @@ class Shooting:
     """
 
     def __init__(
-        self, system: System, forces: Sequence[int], parameters: Sequence[str] = (), timed: bool = False
+        self,
+        system: System,
+        forces: Sequence[int],
+        parameters: Sequence[str] = (),
+        timed: bool = False,
     ):
         self.nx, self.nu = system.nq + system.nv, len(forces)
         self.width = self.nx + self.nu + timed

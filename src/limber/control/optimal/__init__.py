@@ -1,5 +1,6 @@
 """Optimal control and model predictive control over generated derivatives."""
 
+from limber.control.optimal.handover import acados, do_mpc_model, opti
 from limber.control.optimal.nmpc import NMPC
 from limber.control.optimal.problem import OptimalControl
 from limber.control.optimal.solution import OptimalMotion
@@ -22,4 +23,7 @@ __all__ = [
     "OptimalMotion",
     "Tracking",
     "Vibration",
+    "acados",
+    "do_mpc_model",
+    "opti",
 ]

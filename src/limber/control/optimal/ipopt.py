@@ -24,11 +24,15 @@ def casadi() -> Any:
     return ca
 
 
-def solved(problem: Any, guess: Any, tolerance: float, iterations: int, hessian: str, progress: bool):
+def solved(
+    problem: Any, guess: Any, tolerance: float, iterations: int, hessian: str, progress: bool
+):
     """The solution of a problem; see `OptimalControl.solve`."""
     ca = casadi()
     if hessian not in HESSIANS:
-        raise ArgumentValueError(f"hessian must be one of {', '.join(HESSIANS)}, got {shown(hessian)}.")
+        raise ArgumentValueError(
+            f"hessian must be one of {', '.join(HESSIANS)}, got {shown(hessian)}."
+        )
     functions = _functions(ca, problem)
     options: dict[str, Any] = {
         "grad_f": functions["grad_f"],
@@ -77,7 +81,9 @@ def solved(problem: Any, guess: Any, tolerance: float, iterations: int, hessian:
 def _from(problem: Any, guess: Any) -> dict[str, Any]:
     """Where the solver starts from another solution."""
     if not isinstance(guess, OptimalMotion):
-        raise ArgumentTypeError(f"guess must be what OptimalControl.solve returned, got {shown(guess)}.")
+        raise ArgumentTypeError(
+            f"guess must be what OptimalControl.solve returned, got {shown(guess)}."
+        )
     x, u = guess.states, guess.forces
     if x.shape[1:] != (problem.intervals + 1, problem.plants.nx) or u.shape[1] != problem.plants.nu:
         raise ArgumentValueError(

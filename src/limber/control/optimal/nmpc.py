@@ -45,9 +45,8 @@ class NMPC(Controller):
     joints, torque, speed, coordinates, substeps : as for `OptimalControl`.
     end : the configuration about which `Vibration` is measured; the neutral one unless given.
     observer : where not all of the state is measured, an object that estimates it, such as `Kalman`.
-    solver : "piqp" or "osqp", of the extra "mpc".
     start_iterations : Newton steps at the first sample, from a plan that holds the measured configuration.
-    qp_iterations : the most that PIQP takes; OSQP may take fifty times as many of its cheaper ones.
+    qp_iterations : the most that the solver of the quadratic program, PIQP (extra "mpc"), may take.
 
     Where the program has no solution, as when bounds cannot be met, the plan of the last sample goes on, shifted; a warning says so
     once in a run, and the signal "solved" is 0 at that sample.  Bounds of states hold from the first interval's end on.
@@ -68,7 +67,6 @@ class NMPC(Controller):
         end: ArrayLike | None = None,
         substeps: int | None = None,
         observer: Any = None,
-        solver: str = "piqp",
         start_iterations: int = 10,
         qp_iterations: int = 50,
     ):
@@ -77,7 +75,7 @@ class NMPC(Controller):
         self.costs, self.nodes = checked_terms(costs, nodes)
         self.start_iterations = whole("start_iterations", start_iterations, 1)
         self.qp_iterations = whole("qp_iterations", qp_iterations, 1)
-        self.solver = qp.checked_solver(solver)
+        qp.imported()
         self.plants = plants = Plants(system, joints, owner="NMPC")
         self.system, self.observer = system, observer
         neutral = system.neutral()
@@ -85,13 +83,19 @@ class NMPC(Controller):
         self.substeps = plants.substeps(self.sample_time, substeps, neutral)
         for cost in self.costs:
             if isinstance(cost, MinimumTime):
-                raise ArgumentTypeError("costs: NMPC has a fixed horizon, so MinimumTime is for OptimalControl.")
+                raise ArgumentTypeError(
+                    "costs: NMPC has a fixed horizon, so MinimumTime is for OptimalControl."
+                )
             if isinstance(cost, Effort) and np.any(cost.change):
-                raise ArgumentValueError("costs: Effort.change is for OptimalControl; NMPC takes Effort.weight alone.")
+                raise ArgumentValueError(
+                    "costs: Effort.change is for OptimalControl; NMPC takes Effort.weight alone."
+                )
         self._limits(torque, speed, coordinates or {})
         self._objective = self._objective_from(0.0)
         if not (self._objective.R > 0.0).all():
-            raise ArgumentValueError("costs: NMPC needs an Effort with a weight above 0 for every joint.")
+            raise ArgumentValueError(
+                "costs: NMPC needs an Effort with a weight above 0 for every joint."
+            )
         self._make_patterns()
         self._width, self._out = system.nv, plants.places.v
 
@@ -103,7 +107,10 @@ class NMPC(Controller):
         """Bounds of the forces and of the state."""
         s, places = self.system, self.plants.places
         self._u_limit = np.full(len(places), np.inf)
-        self._x_lower, self._x_upper = np.full(self.plants.nx, -np.inf), np.full(self.plants.nx, np.inf)
+        self._x_lower, self._x_upper = (
+            np.full(self.plants.nx, -np.inf),
+            np.full(self.plants.nx, np.inf),
+        )
         found = []
         for name, value in (("torque", torque), ("speed", speed)):
             limit = np.inf if value is None else numbers(name, value, "() or (joints,)")
@@ -127,7 +134,10 @@ class NMPC(Controller):
         """Places in z = [du_0, dx_1, du_1, ..., dx_N]."""
         N, nx, nu, nq = self.intervals, self.plants.nx, self.plants.nu, self.system.nq
         starts = np.arange(N) * (nx + nu)
-        self._u_at, self._x_at = starts[:, None] + np.arange(nu), starts[:, None] + nu + np.arange(nx)
+        self._u_at, self._x_at = (
+            starts[:, None] + np.arange(nu),
+            starts[:, None] + nu + np.arange(nx),
+        )
         rows = np.arange(N * nx).reshape(N, nx)
         size = N * (nx + nu)
 
@@ -198,14 +208,18 @@ class NMPC(Controller):
                 "NMPC needs the whole state, which sensors do not read: give it an observer=..., such as lb.control.Kalman."
             )
         if loop.actuators:
-            self._width, self._out = len(loop.channels), driven_channels(self, loop, self.plants.places.labels)
+            self._width, self._out = (
+                len(loop.channels),
+                driven_channels(self, loop, self.plants.places.labels),
+            )
             self._u_limit = np.minimum(self._u_limit, loop.limits[self._out])
 
     def start(self, t: float, measured: Measured) -> None:
         """Plan to hold the measured configuration, and improve this plan."""
         if self.observer is not None:
             self.observer.start(t, measured)
-        self._told, self._qp, self._ready = False, None, False
+        self._told, self._ready = False, False
+        self._qp: qp.Solver | None = None
         self._solved, self._since = 1.0, None
         self._t = t
         self._objective = self._objective_from(t)
@@ -240,7 +254,7 @@ class NMPC(Controller):
     def _prepare_program(self) -> None:
         self._now = self._program()
         if self._qp is None:
-            self._qp = qp.solver(self.solver, self._now, self.qp_iterations)
+            self._qp = qp.Solver(self._now, self.qp_iterations)
         else:
             self._qp.prepare(self._now)
         self._start_b = self._now.b[: self.plants.nx].copy()
@@ -253,9 +267,9 @@ class NMPC(Controller):
         self._t += self.sample_time
         self._x[:-1], self._u[:-1] = self._x[1:], self._u[1:].copy()
         last = self._x[-2:-1], self._u[-1:]
-        self._x[-1] = self.plants.shooting.roll(
-            *last, np.full(1, self.sample_time), self.substeps
-        )[0]
+        self._x[-1] = self.plants.shooting.roll(*last, np.full(1, self.sample_time), self.substeps)[
+            0
+        ]
         ahead = self._t + self.sample_time * np.arange(self.intervals - 1, self.intervals + 1)
         self._objective.shift(ahead)
         self._prepare_program()
@@ -305,4 +319,6 @@ class NMPC(Controller):
         return {"solved": self._solved, **(outputs() if outputs is not None else {})}
 
     def __repr__(self) -> str:
-        return f"NMPC({self.intervals} intervals of {self.sample_time:g} s, {self.plants.nx} states, {self.solver})"
+        return (
+            f"NMPC({self.intervals} intervals of {self.sample_time:g} s, {self.plants.nx} states)"
+        )

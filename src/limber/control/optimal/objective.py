@@ -1,7 +1,7 @@
 """The costs of a problem in the form in which it is evaluated: quadratic in states and forces, and places of nodes.
 
-    f = sum_k dt l_k(x_k, u_k) + l_N(x_N) + time weight * T + 1/2 sum_k |u_k+1 - u_k|^2_C
-    l = 1/2 (x - x_ref)^T Q (x - x_ref) + 1/2 u^T R u + 1/2 sum w |p(x) - p_ref|^2
+f = sum_k dt l_k(x_k, u_k) + l_N(x_N) + time weight * T + 1/2 sum_k |u_k+1 - u_k|^2_C
+l = 1/2 (x - x_ref)^T Q (x - x_ref) + 1/2 u^T R u + 1/2 sum w |p(x) - p_ref|^2
 """
 
 from __future__ import annotations
@@ -43,9 +43,13 @@ class Objective:
         self.Q = np.zeros((len(plants), count, plants.nx, plants.nx))
         self.linear = np.zeros((len(plants), count, plants.nx))
         self.constant = np.zeros((len(plants), count))
-        self.nodes: list[tuple[str, Any, Array, Array]] = []  # body, node, weights and points of each stage
+        self.nodes: list[
+            tuple[str, Any, Array, Array]
+        ] = []  # body, node, weights and points of each stage
         self._targets: list[Any] = []  # of the nodes
-        self._tracked: list[tuple[Any, Array, Array]] = []  # references, weights along the way and at the end
+        self._tracked: list[
+            tuple[Any, Array, Array]
+        ] = []  # references, weights along the way and at the end
         share = 1.0 / len(plants)
         rest = np.concatenate([end, np.zeros(s.nv)])
         for cost in costs:
@@ -60,14 +64,18 @@ class Objective:
                     self._add(case, np.tile(rest, (count, 1)), W, (cost.weight, cost.final))
             elif isinstance(cost, Tracking):
                 W, final = (
-                    np.diag(np.concatenate([weights_of_speeds(n, getattr(cost, n), s) for n in names]))
+                    np.diag(
+                        np.concatenate([weights_of_speeds(n, getattr(cost, n), s) for n in names])
+                    )
                     for names in (("q", "v"), ("final_q", "final_v"))
                 )
                 self._tracked.append((cost.reference, W * share, final * share))
             else:
                 assert isinstance(cost, NodeTracking)
                 s.node_number(cost.body, cost.node)
-                weights = np.full(count, number("NodeTracking.weight", cost.weight, minimum=0.0) * share)
+                weights = np.full(
+                    count, number("NodeTracking.weight", cost.weight, minimum=0.0) * share
+                )
                 weights[-1] = number("NodeTracking.final", cost.final, minimum=0.0) * share
                 points = target_points(cost.target, times)
                 self.nodes.append((cost.body, cost.node, weights, points))
@@ -89,7 +97,9 @@ class Objective:
     @property
     def moves(self) -> bool:
         """Whether anything that is followed depends on time."""
-        return any(callable(x) for x in self._targets) or any(callable(x) for x, *_ in self._tracked)
+        return any(callable(x) for x in self._targets) or any(
+            callable(x) for x, *_ in self._tracked
+        )
 
     def shift(self, times: Array) -> None:
         """Go on by one stage; `times` are those of the last two stages."""

@@ -24,7 +24,9 @@ class Pattern:
         shape: tuple[int, int],
         upper: bool = False,
     ):
-        row, column = (np.concatenate([part.ravel() for part in parts]) for parts in (rows, columns))
+        row, column = (
+            np.concatenate([part.ravel() for part in parts]) for parts in (rows, columns)
+        )
         self.shape = shape
         self._kept = row <= column if upper else None
         if self._kept is not None:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from limber.assembly.parameters import find
 from limber.assembly.system import System
 from limber.checks import Array, number
-from limber.assembly.parameters import find
 from limber.codegen.shooting import Shooting
 from limber.control.joints import JointPlaces, joint_places
 from limber.control.optimal.terms import stiffness

@@ -86,9 +86,9 @@ class OptimalControl:
         self.q0 = system.neutral() if q0 is None else array("q0", q0, (system.nq,))
         self.v0 = np.zeros(system.nv) if v0 is None else array("v0", v0, (system.nv,))
         self.substeps = plants.substeps(self.duration[1] / self.intervals, substeps, self.q0)
-        self._at_end = self._find_end({} if end is None else end)
+        self.goal = self._find_end({} if end is None else end)
         times = np.linspace(0.0, self.duration[1], self.intervals + 1)
-        self.objective = Objective(plants, self.costs, times, self._at_end)
+        self.objective = Objective(plants, self.costs, times, self.goal)
         if self.objective.time and not self.free:
             raise ArgumentValueError(
                 f"costs: MinimumTime needs a duration that is free, such as duration=(0.5, 3.0); got {duration}."
@@ -102,14 +102,18 @@ class OptimalControl:
     def _find_end(self, end: Mapping[str, ArrayLike]) -> Array:
         """The configuration at the end: its joints, and the static deflection of the modes."""
         if not isinstance(end, Mapping):
-            raise ArgumentTypeError(f"end must be {{body: coordinates of its joint}}, got {shown(end)}.")
+            raise ArgumentTypeError(
+                f"end must be {{body: coordinates of its joint}}, got {shown(end)}."
+            )
         s = self.system
         self.end = {}
         q = np.array(self.q0)
         for body, value in end.items():
             s.number(body, "end: body")
             where = s.layout[body].q_joint
-            self.end[body] = q[where] = array(f"end[{body!r}]", np.atleast_1d(value), (s.joints[body].nq,))
+            self.end[body] = q[where] = array(
+                f"end[{body!r}]", np.atleast_1d(value), (s.joints[body].nq,)
+            )
         if any(body.modes for body in s.bodies.values()):
             held = [b for b, joint in s.joints.items() if joint.dofs]
             q = equilibrium(s, q, locked=held)
@@ -144,14 +148,18 @@ class OptimalControl:
     def guess(self) -> Array:
         """A start for the solver: joints on quintics, the forces that this takes with the modes at rest."""
         s, N, places = self.system, self.intervals, self.plants.places
-        T = self.duration[0] if not self.free else float(np.sqrt(self.duration[0] * self.duration[1]))
+        T = (
+            self.duration[0]
+            if not self.free
+            else float(np.sqrt(self.duration[0] * self.duration[1]))
+        )
         t = np.linspace(0.0, T, N + 1)
-        move = Quintic(self.q0[places.q], self._at_end[places.q], T)(t)
+        move = Quintic(self.q0[places.q], self.goal[places.q], T)(t)
         q, v, vdot = np.tile(self.q0, (N + 1, 1)), np.zeros((N + 1, s.nv)), np.zeros((N + 1, s.nv))
         part = np.linspace(0.0, 1.0, N + 1)[:, None]
         for where in s.layout.values():
             modes = where.q_modes
-            q[:, modes] = (1.0 - part) * self.q0[modes] + part * self._at_end[modes]
+            q[:, modes] = (1.0 - part) * self.q0[modes] + part * self.goal[modes]
         q[:, places.q], v[:, places.v], vdot[:, places.v] = move
         u = inverse_dynamics(s, q, v, vdot)[:, places.v]
         u = 0.5 * (u[1:] + u[:-1])
@@ -194,14 +202,16 @@ class OptimalControl:
             if self.rest == "all":
                 fixed += range(where.q_modes.start, where.q_modes.stop)
                 fixed += [nq + i for i in range(where.v_modes.start, where.v_modes.stop)]
-        goal = np.concatenate([self._at_end, np.zeros(s.nv)])
+        goal = np.concatenate([self.goal, np.zeros(s.nv)])
         lower[last[fixed]] = upper[last[fixed]] = goal[fixed]
         if self.free:
             lower[self.T_at], upper[self.T_at] = self.duration
         self.lower, self.upper = lower, upper
         turned = [b for b in self.end if s.joints[b].quaternions()]
         rows = [np.arange(s.layout[b].v_joint.start, s.layout[b].v_joint.stop) for b in turned]
-        self._turned = error_map(s, self._at_end)[np.concatenate([np.zeros(0, dtype=int), *rows])][:, :nq]
+        self._turned = error_map(s, self.goal)[np.concatenate([np.zeros(0, dtype=int), *rows])][
+            :, :nq
+        ]
         self._limit_rows()
 
     def _limit_rows(self) -> None:
@@ -213,7 +223,7 @@ class OptimalControl:
             self.system.node_number(box.body, box.node)
             for rows, value in ((low, box.lower), (high, box.upper)):
                 rows.append(np.tile(np.broadcast_to(np.asarray(value, dtype=float), (3,)), N * S))
-        turn = self._turned @ self._at_end
+        turn = self._turned @ self.goal
         self.row_lower, self.row_upper = np.concatenate([*low, turn]), np.concatenate([*high, turn])
 
     # --- sparsity ----------------------------------------------------------------------------------
@@ -259,7 +269,13 @@ class OptimalControl:
         """The arguments of the shooting of all plants and intervals."""
         N, S = self.intervals, len(self.plants)
         numbers = np.repeat(self.plants.numbers, N, axis=0)
-        return x[:, :-1].reshape(N * S, -1), np.tile(u, (S, 1)), np.full(N * S, T / N), self.substeps, numbers
+        return (
+            x[:, :-1].reshape(N * S, -1),
+            np.tile(u, (S, 1)),
+            np.full(N * S, T / N),
+            self.substeps,
+            numbers,
+        )
 
     def cost(self, z: Array) -> tuple[float, Array]:
         """The cost and its gradient."""
@@ -311,7 +327,9 @@ class OptimalControl:
         parts = [slopes, np.full(x[:, 1:].shape, -1.0)]
         for box in self.nodes:
             parts.append(
-                np.array([self.plants.node(c, x[c, 1:], box.body, box.node)[1] for c in range(len(x))])
+                np.array(
+                    [self.plants.node(c, x[c, 1:], box.body, box.node)[1] for c in range(len(x))]
+                )
             )
         parts.append(self._turned)
         return self.jacobian_pattern.values(parts)

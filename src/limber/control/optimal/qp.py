@@ -1,4 +1,4 @@
-"""Quadratic programs of real-time iterations, by PIQP or OSQP.
+"""Quadratic programs of real-time iterations, by PIQP.
 
 minimize    1/2 z^T P z + c^T z
 subject to  A z = b,  lower <= G z <= upper,  z_lower <= z <= z_upper
@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from limber.checks import Array, shown
-from limber.errors import ArgumentValueError, MissingExtraError
+from limber.checks import Array
+from limber.errors import MissingExtraError
 
-SOLVERS = ("piqp", "osqp")
+#: Of the optimality conditions, absolute and relative.
+ACCURACY = 1e-6
 
 
 @dataclass
@@ -35,18 +36,18 @@ class Program:
     z_upper: Array
 
 
-class Piqp:
-    """The interior-point method of PIQP, which sees the stages of the problem."""
+class Solver:
+    """The interior-point method of PIQP (Schwan et al. 2023), whose factorization follows the stages of the problem."""
 
     def __init__(self, program: Program, iterations: int):
-        piqp = _imported("piqp")
+        piqp = imported()
         self._solved = piqp.PIQP_SOLVED
         self._solver = solver = piqp.SparseSolver()
         solver.settings.kkt_solver = piqp.KKTSolver.sparse_multistage
-        solver.settings.eps_abs = solver.settings.eps_rel = 1e-6
+        solver.settings.eps_abs = solver.settings.eps_rel = ACCURACY
         solver.settings.max_iter = iterations
+        solver.settings.preconditioner_reuse_on_update = True
         solver.setup(*self._arguments(program))
-        self._rows = bool(program.G.shape[0])
 
     @staticmethod
     def _arguments(p: Program) -> tuple[Any, ...]:
@@ -65,58 +66,10 @@ class Piqp:
         return z if status == self._solved and np.isfinite(z).all() else None
 
 
-class Osqp:
-    """The operator splitting of OSQP, which starts from the last solution."""
-
-    def __init__(self, program: Program, iterations: int):
-        osqp = _imported("osqp")
-        rows, lower, upper = self._rows(program)
-        self._solver = osqp.OSQP()
-        self._solver.setup(
-            program.P, program.c, rows, lower, upper, verbose=False, eps_abs=1e-5, eps_rel=1e-5,
-            max_iter=50 * iterations,
-        )  # fmt: skip
-
-    @staticmethod
-    def _rows(p: Program) -> tuple[scipy.sparse.csc_matrix, Array, Array]:
-        one = scipy.sparse.identity(len(p.c), format="csc")
-        return (
-            scipy.sparse.vstack([p.A, p.G, one], format="csc"),
-            np.concatenate([p.b, p.lower, p.z_lower]),
-            np.concatenate([p.b, p.upper, p.z_upper]),
-        )
-
-    def prepare(self, program: Program) -> None:
-        """Take new values of everything."""
-        rows, lower, upper = self._rows(program)
-        self._solver.update(Px=program.P.data, Ax=rows.data, q=program.c, l=lower, u=upper)
-
-    def solve(self, program: Program) -> Array | None:
-        """The solution for the latest right-hand side b; None if there is none."""
-        _, lower, upper = self._rows(program)
-        self._solver.update(l=lower, u=upper)
-        found = self._solver.solve()
-        z = np.asarray(found.x, dtype=float)
-        return z if found.info.status_val in (1, 2) and np.isfinite(z).all() else None
-
-
-def solver(name: str, program: Program, iterations: int) -> Piqp | Osqp:
-    """The solver of that name for programs of this pattern."""
-    return Piqp(program, iterations) if name == "piqp" else Osqp(program, iterations)
-
-
-def checked_solver(name: Any) -> str:
-    """The name of a solver that is known and installed."""
-    if name not in SOLVERS:
-        raise ArgumentValueError(f"solver must be one of {', '.join(SOLVERS)}, got {shown(name)}.")
-    _imported(name)
-    return name
-
-
-def _imported(name: str) -> Any:
+def imported() -> Any:
+    """The module of PIQP, or an error that names the extra."""
     try:
-        return __import__(name)
+        import piqp  # noqa: PLC0415
     except ImportError as error:
-        raise MissingExtraError(
-            f'solver="{name}" needs {name.upper()}: pip install "limber-dynamics[mpc]".'
-        ) from error
+        raise MissingExtraError('NMPC needs PIQP: pip install "limber-dynamics[mpc]".') from error
+    return piqp

@@ -161,7 +161,9 @@ def target_points(given: Any, times: Array) -> Array:
     else:
         points = np.broadcast_to(numbers("target", given, "(3,)"), (len(times), 3))
     if points.shape != (len(times), 3) or not np.isfinite(points).all():
-        raise ArgumentValueError(f"target must be a point (3,), or a function of time that gives one; got {shown(given)}.")
+        raise ArgumentValueError(
+            f"target must be a point (3,), or a function of time that gives one; got {shown(given)}."
+        )
     return np.array(points)
 
 
