@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import limber as lb
-from control.optimal.test_problem import arm, bar
 from helpers.compare import assert_close
+from helpers.slews import arm, bar
 from limber import control
 
 pytest.importorskip("piqp")

@@ -48,7 +48,8 @@ class Pattern:
             flat = flat[self._kept]
         if self._order is not None:
             return flat[self._order]
-        return np.bincount(self._place, weights=flat, minlength=len(self.indices))
+        found: Array = np.bincount(self._place, flat, len(self.indices)).astype(float)
+        return found
 
     def matrix(self, values: Array) -> scipy.sparse.csc_matrix:
         """The sparse matrix with these elements."""
