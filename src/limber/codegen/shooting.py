@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -106,12 +107,22 @@ class Shooting:
         request = Request(system, "step", parameters=tuple(parameters))
         step, slopes = trace(request), of_step(request, forces, timed)
         self.source = _source(system, forces, step, slopes)
+        self._load()
+
+    def _load(self) -> None:
         library = c_compiler.loaded(self.source)
         self._roll, self._shoot = library.limber_roll, library.limber_shoot
         size, array = ctypes.c_ssize_t, ctypes.c_void_p
         head = [size, size, array, array, array, array, size]
         self._roll.argtypes, self._shoot.argtypes = [*head, array], [*head, array, array]
         self._roll.restype = self._shoot.restype = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key not in ("_roll", "_shoot")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._load()
 
     def _arguments(self, x: Array, u: Array, dt: Array, substeps: int, numbers: Array | None):
         x, u, dt = (np.ascontiguousarray(part, dtype=float) for part in (x, u, dt))

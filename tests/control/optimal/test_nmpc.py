@@ -1,5 +1,8 @@
 """Model predictive control: its optimum, its bounds, its phases and its failures."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -36,7 +39,7 @@ def test_iterations_converge_to_the_optimal_motion():
     s = bar()
     goal = np.array([0.8])
     costs = [control.Effort(0.1), control.Tracking(goal, q=1.0, final_q=20.0, final_v=2.0)]
-    nmpc = control.NMPC(s, 20, sample_time=0.05, costs=costs, torque=1.0)
+    nmpc = control.NMPC(s, 20, sample_time=0.05, costs=costs, torque=1.0, accuracy=1e-9)
     nmpc.start(0.0, control.Measured(0.0, np.zeros(1), np.zeros(1)))
     best = control.OptimalControl(s, 1.0, 20, costs=costs, rest=False, torque=1.0).solve(
         tolerance=1e-9
@@ -70,6 +73,15 @@ def test_preparation_between_samples_changes_nothing():
         first.idle()
         assert_close(u, other, 1e-12)
         q, v = step(q, v, u, 0.02)
+
+
+def test_copies_run_by_themselves():
+    s, goal = bar(), np.array([0.5])
+    first = regulator(s, goal, 10)
+    r = lb.simulate(s, 0.2, torque=first, every=0.02)
+    for other in (copy.deepcopy(first), pickle.loads(pickle.dumps(first))):
+        again = lb.simulate(s, 0.2, torque=other, every=0.02)
+        assert np.array_equal(again.q, r.q)
 
 
 def test_without_a_solution_the_last_plan_goes_on():

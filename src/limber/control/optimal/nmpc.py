@@ -47,6 +47,7 @@ class NMPC(Controller):
     observer : where not all of the state is measured, an object that estimates it, such as `Kalman`.
     start_iterations : Newton steps at the first sample, from a plan that holds the measured configuration.
     qp_iterations : the most that the solver of the quadratic program, PIQP (extra "mpc"), may take.
+    accuracy : of the cost of that program, absolute and relative; the smaller it is, the more iterations it takes.
 
     Where the program has no solution, as when bounds cannot be met, the plan of the last sample goes on, shifted; a warning says so
     once in a run, and the signal "solved" is 0 at that sample.  Bounds of states hold from the first interval's end on.
@@ -69,12 +70,14 @@ class NMPC(Controller):
         observer: Any = None,
         start_iterations: int = 10,
         qp_iterations: int = 50,
+        accuracy: float = 1e-6,
     ):
         self.sample_time = number("sample_time", sample_time, above=0.0)
         self.intervals = whole("intervals", intervals, 2)
         self.costs, self.nodes = checked_terms(costs, nodes)
         self.start_iterations = whole("start_iterations", start_iterations, 1)
         self.qp_iterations = whole("qp_iterations", qp_iterations, 1)
+        self.accuracy = number("accuracy", accuracy, above=0.0)
         qp.imported()
         self.plants = plants = Plants(system, joints, owner="NMPC")
         self.system, self.observer = system, observer
@@ -106,7 +109,6 @@ class NMPC(Controller):
     def _limits(self, torque: Any, speed: Any, coordinates: Mapping[str, Any]) -> None:
         """Bounds of the forces and of the state."""
         s, places = self.system, self.plants.places
-        self._u_limit = np.full(len(places), np.inf)
         self._x_lower, self._x_upper = (
             np.full(self.plants.nx, -np.inf),
             np.full(self.plants.nx, np.inf),
@@ -120,7 +122,8 @@ class NMPC(Controller):
                     f"got {shown(value)}."
                 )
             found.append(np.broadcast_to(limit, (len(places),)).astype(float))
-        self._u_limit, speeds = found
+        self._largest, speeds = found
+        self._u_limit = self._largest
         self._x_lower[s.nq + places.v], self._x_upper[s.nq + places.v] = -speeds, speeds
         for body, span in coordinates.items():
             s.number(body, "coordinates: body")
@@ -212,7 +215,7 @@ class NMPC(Controller):
                 len(loop.channels),
                 driven_channels(self, loop, self.plants.places.labels),
             )
-            self._u_limit = np.minimum(self._u_limit, loop.limits[self._out])
+            self._u_limit = np.minimum(self._largest, loop.limits[self._out])
 
     def start(self, t: float, measured: Measured) -> None:
         """Plan to hold the measured configuration, and improve this plan."""
@@ -254,7 +257,7 @@ class NMPC(Controller):
     def _prepare_program(self) -> None:
         self._now = self._program()
         if self._qp is None:
-            self._qp = qp.Solver(self._now, self.qp_iterations)
+            self._qp = qp.Solver(self._now, self.qp_iterations, self.accuracy)
         else:
             self._qp.prepare(self._now)
         self._start_b = self._now.b[: self.plants.nx].copy()
@@ -307,6 +310,10 @@ class NMPC(Controller):
         command = np.zeros(self._width)
         command[self._out] = torque
         return command
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies are made for runs of their own, which begin with `start`.
+        return {key: value for key, value in vars(self).items() if key not in ("_qp", "_now")}
 
     @property
     def plan(self) -> tuple[Array, Array]:

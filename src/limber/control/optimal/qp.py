@@ -39,12 +39,13 @@ class Program:
 class Solver:
     """The interior-point method of PIQP (Schwan et al. 2023), whose factorization follows the stages of the problem."""
 
-    def __init__(self, program: Program, iterations: int):
+    def __init__(self, program: Program, iterations: int, accuracy: float):
         piqp = imported()
         self._solved = piqp.PIQP_SOLVED
         self._solver = solver = piqp.SparseSolver()
         solver.settings.kkt_solver = piqp.KKTSolver.sparse_multistage
         solver.settings.eps_abs = solver.settings.eps_rel = ACCURACY
+        solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = accuracy
         solver.settings.max_iter = iterations
         solver.settings.preconditioner_reuse_on_update = True
         solver.setup(*self._arguments(program))
