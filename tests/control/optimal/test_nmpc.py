@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -103,3 +104,24 @@ def test_bad_controllers_are_refused():
         control.NMPC(bar(), 5, sample_time=0.1, costs=control.MinimumTime())
     with pytest.raises(lb.LimberError, match="give it an observer"):
         control.Loop(bar(), regulator(bar(), np.zeros(1), 5), sensors=[control.Encoder(rate=100.0)])
+
+
+def test_state_from_sensors_by_a_filter():
+    """Encoder and tachometer at the hinge; a filter estimates the mode."""
+    s = arm()
+    goal = s.neutral()
+    goal[1] = 0.3
+    nmpc = regulator(s, goal, torque=4.0, observer=control.Kalman(0.05, initial=1e-3))
+    sensors = [
+        control.Encoder(rate=50.0, counts=2**16),
+        control.Tachometer(rate=50.0, noise_density=1e-4),
+    ]
+    r = lb.simulate(s, 2.5, torque=control.Loop(s, nmpc, sensors=sensors, seed=1), every=0.02)
+    assert_close(r.q[-1], goal, 1e-2)
+    assert "estimate" in r.signals
+
+
+def test_missing_solver_names_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "piqp", None)
+    with pytest.raises(lb.LimberError, match=r"limber-dynamics\[mpc\]"):
+        regulator(bar(), np.zeros(1), 5)

@@ -1,5 +1,7 @@
 """Optimal motions: derivatives of the problem, known optima, bounds, and what other plants do under the same forces."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -178,3 +180,10 @@ def test_robust_motion_vibrates_less_with_other_stiffness():
 def test_bad_problems_are_refused(options, message):
     with pytest.raises(lb.LimberError, match=message):
         control.OptimalControl(bar(), 1.0, 5, **options)
+
+
+def test_missing_casadi_names_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "casadi", None)
+    problem = control.OptimalControl(bar(), 1.0, 5, end={"bar": 1.0}, costs=control.Effort())
+    with pytest.raises(lb.LimberError, match=r"limber-dynamics\[symbolic\]"):
+        problem.solve()
