@@ -135,9 +135,17 @@ def measure(sizes=SIZES, ipopt=True):
             seconds, u, count = by_ipopt(s, substeps)
             assert np.abs(nmpc.plan[1] - u).max() < 1e-3 * np.abs(u).max()
             record(
-                group, f"{what}: CasADi with IPOPT, {count} iterations from rest, processor", 1e3 * seconds, "ms"
+                group,
+                f"{what}: CasADi with IPOPT, {count} iterations from rest, processor",
+                1e3 * seconds,
+                "ms",
             )
-            record(group, f"{what}: one iteration of IPOPT, processor", 1e3 * seconds / max(count, 1), "ms")
+            record(
+                group,
+                f"{what}: one iteration of IPOPT, processor",
+                1e3 * seconds / max(count, 1),
+                "ms",
+            )
 
 
 if __name__ == "__main__":

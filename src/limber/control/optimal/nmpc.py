@@ -103,7 +103,7 @@ class NMPC(Controller):
         self._width, self._out = system.nv, plants.places.v
 
     def _objective_from(self, t: float) -> Objective:
-        times = t + self.sample_time * np.arange(self.intervals + 1)
+        times: Array = t + self.sample_time * np.arange(self.intervals + 1.0)
         return Objective(self.plants, self.costs, times, self.end)
 
     def _limits(self, torque: Any, speed: Any, coordinates: Mapping[str, Any]) -> None:
@@ -150,11 +150,11 @@ class NMPC(Controller):
         states, forces = blocks(rows[1:], self._x_at[:-1]), blocks(rows, self._u_at)
         parts = (states, forces, (rows, self._x_at))
         self._A = Pattern([p[0] for p in parts], [p[1] for p in parts], (N * nx, size))
-        parts = (blocks(self._x_at, self._x_at), (self._u_at, self._u_at))
-        self._P = Pattern([p[0] for p in parts], [p[1] for p in parts], (size, size), upper=True)
+        costs = (blocks(self._x_at, self._x_at), (self._u_at, self._u_at))
+        self._P = Pattern([p[0] for p in costs], [p[1] for p in costs], (size, size), upper=True)
         boxes = len(self.nodes)
-        rows = np.arange(boxes * N * 3).reshape(boxes, N, 3)
-        row, column = blocks(rows, np.tile(self._x_at[:, :nq], (boxes, 1, 1)))
+        of_boxes = np.arange(boxes * N * 3).reshape(boxes, N, 3)
+        row, column = blocks(of_boxes, np.tile(self._x_at[:, :nq], (boxes, 1, 1)))
         self._G = Pattern([row], [column], (boxes * N * 3, size))
         self._ones = np.full((N, nx), -1.0)
 
@@ -223,7 +223,8 @@ class NMPC(Controller):
             self.observer.start(t, measured)
         self._told, self._ready = False, False
         self._qp: qp.Solver | None = None
-        self._solved, self._since = 1.0, None
+        self._solved = 1.0
+        self._since: float | None = None
         self._t = t
         self._objective = self._objective_from(t)
         self._slopes = np.empty((self.intervals, self.plants.nx, self.plants.shooting.width))
@@ -273,7 +274,9 @@ class NMPC(Controller):
         self._x[-1] = self.plants.shooting.roll(*last, np.full(1, self.sample_time), self.substeps)[
             0
         ]
-        ahead = self._t + self.sample_time * np.arange(self.intervals - 1, self.intervals + 1)
+        ahead: Array = self._t + self.sample_time * np.arange(
+            self.intervals - 1.0, self.intervals + 1.0
+        )
         self._objective.shift(ahead)
         self._prepare_program()
 

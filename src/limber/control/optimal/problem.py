@@ -191,7 +191,7 @@ class OptimalControl:
             lower[at], upper[at] = low, high
         first, last = self.x_at[:, 0], self.x_at[0, -1]
         lower[first] = upper[first] = np.concatenate([self.q0, self.v0])
-        fixed = []
+        fixed: list[int] = []
         for body in self.end:
             if s.joints[body].quaternions():
                 continue  # rows of the constraints

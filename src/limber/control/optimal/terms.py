@@ -170,11 +170,11 @@ def target_points(given: Any, times: Array) -> Array:
 def error_map(system: System, q: Array) -> Array:
     """E with errors E (x - x_ref) on the tangent space: N(q)^+ and one, (2 nv, nx)."""
     E = np.zeros((2 * system.nv, system.nq + system.nv))
-    N = np.eye(system.nv)
-    if system.nq != system.nv:  # quaternions
+    if system.nq == system.nv:
+        E[: system.nv, : system.nq] = np.eye(system.nv)
+    else:  # quaternions
         N = np.array([qdot(system, q, unit) for unit in np.eye(system.nv)]).T
-        N = np.linalg.pinv(N)
-    E[: system.nv, : system.nq] = N
+        E[: system.nv, : system.nq] = np.linalg.pinv(N)
     E[system.nv :, system.nq :] = np.eye(system.nv)
     return E
 
