@@ -17,6 +17,7 @@ from pathlib import Path
 
 import closed
 import derivatives
+import mpc
 import numba
 import numpy as np
 import pinocchio as pin
@@ -623,6 +624,7 @@ def main():
         lambda: operator_sweeps(rng),
         closed.measure,
         lambda: derivatives.measure(rigid_chain, flexible_chain, state),
+        mpc.measure,
         structures,
         starting_up,
     ]
