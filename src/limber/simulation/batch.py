@@ -293,9 +293,7 @@ def _in_lanes(
         for case in range(cases.count):
             running.attempt(case, prepare)
         chosen = np.array(list(states), dtype=int)
-        q, v = (
-            np.array([states[i][part] for i in chosen]).reshape(len(chosen), -1) for part in (0, 1)
-        )
+        q, v = (np.array([state[part] for state in states.values()]) for part in (0, 1))
     if not chosen.size:
         return
     tau = constant_torques(system, given["torque"], cases.torques, cases.count)[chosen]
@@ -308,14 +306,14 @@ def _in_lanes(
         i = int(np.searchsorted(chosen, case))
         return result_of(systems[case], times, Q[i], V[i], tau[i], steps, began)
 
-    doubt = np.ones(len(chosen), dtype=bool)
-    if not parameters:
-        doubt = ~(np.isfinite(Q).all(axis=(1, 2)) & np.isfinite(V).all(axis=(1, 2)))
-        doubt[~doubt] = cases_in_doubt(system, Q[~doubt], V[~doubt], tau[~doubt])
+    clear = np.zeros(len(chosen), dtype=bool)
+    if not parameters:  # all cases have the same system, and most have nothing to tell
+        clear[:] = np.isfinite(Q).all(axis=(1, 2)) & np.isfinite(V).all(axis=(1, 2))
+        clear[clear] = ~cases_in_doubt(system, Q[clear], V[clear], tau[clear])
         running.made.put_many(
-            chosen[~doubt], Q[~doubt], V[~doubt], tau[~doubt], steps_taken(steps, began)
+            chosen[clear], Q[clear], V[clear], tau[clear], steps_taken(steps, began)
         )
-    for case in chosen[doubt].tolist():
+    for case in chosen[~clear].tolist():
         running.attempt(case, result)
     bar.show(cases.count)
 
