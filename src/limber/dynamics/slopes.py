@@ -85,40 +85,30 @@ def slopes_at(at: State) -> Found:
     return _of_forward(at) if forward else _of_inverse(at)
 
 
-def _complex(system: System) -> Array:
-    """The constants of a system for complex steps."""
-    return system.dynamics.const.astype(complex)
-
-
 def _of_inverse(at: State) -> Found:
     """Inverse dynamics and its slopes."""
     value = inverse_dynamics(at.system, at.q, at.v, at.x, external=at.external)
-    by_q, by_v = at.evaluated("inverse_slopes_by_steps", const=_complex(at.system))
+    by_q, by_v = at.evaluated("inverse_slopes_by_steps")
     M = np.broadcast_to(mass_matrix(at.system, at.q), (*value.shape, at.system.nv)).copy()
     return Found(value, {"q": transposed(by_q), "v": transposed(by_v), "vdot": M})
 
 
 def _of_forward(at: State) -> Found:
     """Forward dynamics of a tree and its slopes: those of inverse dynamics at vdot, times -M^{-1}."""
-    nv = at.system.nv
     vdot = forward_dynamics(at.system, at.q, at.v, at.x, external=at.external)
-    loads = np.empty((*vdot.shape[:-1], 3, nv, nv))
-    by_q, by_v = at.evaluated("inverse_slopes_by_steps", vdot, _complex(at.system))
-    np.negative(by_q, out=loads[..., 0, :, :])
-    np.negative(by_v, out=loads[..., 1, :, :])
-    loads[..., 2, :, :] = np.eye(nv)
-    flat = loads.reshape(*vdot.shape[:-1], 3 * nv * nv)
-    found = evaluated(at.system, at.of, (at.q, flat), row="responses_to_loads")
-    names = INPUTS["forward_dynamics"]
-    return Found(vdot, {name: transposed(found[..., i, :, :]) for i, name in enumerate(names)})
+    return Found(vdot, _by_inputs(at, at.evaluated("forward_slopes_by_steps", vdot)))
+
+
+def _by_inputs(at: State, found: Array) -> dict[str, Array]:
+    """The slopes in an array (..., 3, nv, n) that a kernel gives."""
+    return {name: transposed(found[..., i, :, :]) for i, name in enumerate(INPUTS[at.of])}
 
 
 def _of_closed(at: State) -> Found:
     """Forward dynamics of a closed system and its slopes."""
     vdot = forward_dynamics(at.system, at.q, at.v, at.x, external=at.external)
-    found, _ = at.evaluated("closed_slopes_by_steps", const=_complex(at.system))
-    names = INPUTS["forward_dynamics"]
-    return Found(vdot, {name: transposed(found[..., i, :, :]) for i, name in enumerate(names)})
+    found, _ = at.evaluated("closed_slopes_by_steps")
+    return Found(vdot, _by_inputs(at, found))
 
 
 # --- closure forces ---------------------------------------------------------------------------
@@ -126,11 +116,9 @@ def _of_closed(at: State) -> Found:
 
 def _of_closure_forces(at: State) -> Found:
     """What the closures exert on their ends b, (..., 6 closures), in the order of `System.closure_rows`, and its slopes."""
-    _, found = at.evaluated("closed_slopes_by_steps", const=_complex(at.system))
+    _, found = at.evaluated("closed_slopes_by_steps")
     found = found.reshape(*found.shape[:-2], 6 * len(at.system.closures))
-    names = INPUTS["constraint_forces"]
-    slopes = {name: transposed(found[..., i, :, :]) for i, name in enumerate(names)}
-    return Found(_closure_forces(at, found.shape[:-3]), slopes)
+    return Found(_closure_forces(at, found.shape[:-3]), _by_inputs(at, found))
 
 
 def _closure_forces(at: State, batch: tuple[int, ...]) -> Array:

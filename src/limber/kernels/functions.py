@@ -79,11 +79,6 @@ class Function:
         return tuple(name for name in self.takes if name in INPUTS and name not in self.zero)
 
     @property
-    def complex(self) -> bool:
-        """Whether it takes steps in the complex plane: its constants are complex then."""
-        return "complex" in self.takes
-
-    @property
     def of_node(self) -> bool:
         """Whether it is about a node."""
         return "node" in self.takes
@@ -99,7 +94,7 @@ class Function:
 
     def scratch_in(self, system: Sizes, work: int) -> int:
         """How many numbers of scratch it needs beyond the `work` that every kernel has, WORK_SIZE numbers."""
-        if self.complex:
+        if "complex" in self.takes:
             closed = system.rows + 6 * len(system.closures)
             return 2 * (work + 2 * system.nq + 3 * system.nv + closed)
         if "slopes" in self.takes:
@@ -116,7 +111,6 @@ INPUTS = {
         Quantity("vdot", ("nv",), "rates of the speeds"),
         Quantity("dt", (), "time step, s"),
         Quantity("rows", ("rows",), "one number for each closure row"),
-        Quantity("loads", (3, "nv", "nv"), "3 nv vectors of generalized forces"),
     )
 }
 
@@ -366,8 +360,7 @@ SLOPES: dict[str, Function] = {
 #: below that is slow.
 STEP = 1e-100
 
-#: Slopes by complex steps, and what makes those of forward dynamics of them; these are no kernels but entry points
-#: (`limber.native.slope_entries`).
+#: Slopes by complex steps; these are no kernels but entry points (`limber.native.slope_entries`).
 BY_STEPS: dict[str, Function] = {
     "inverse_slopes_by_steps": Function(
         "slopes of inverse dynamics by complex steps",
@@ -386,10 +379,10 @@ BY_STEPS: dict[str, Function] = {
         "dynamics",
         inertial=True,
     ),
-    "responses_to_loads": Function(
-        "responses of a tree to many loads",
-        ("q", "loads"),
-        (Quantity("responses", (3, "nv", "nv"), "M^{-1} times the loads"),),
+    "forward_slopes_by_steps": Function(
+        "slopes of forward dynamics of trees by complex steps",
+        ("q", "v", "vdot", "forces", "complex"),
+        (Quantity("slopes", (3, "nv", "nv"), "slopes of vdot along q, by v, by tau, transposed"),),
         "dynamics",
     ),
     "closed_slopes_by_steps": Function(

@@ -4,7 +4,7 @@ The kernels are those of `limber.kernels`, compiled once more for complex number
 leaves the slope times STEP in the imaginary part.  Its square is nothing beside 1, so nothing is cut off and nothing
 cancels: the imaginary parts follow the rules of differentiation exactly.
 
-All numbers of these kernels are complex, also `const`, which callers hand over so: its imaginary parts are a step of parameters, or zero.
+Steps of parameters are imaginary parts of the constants, which callers hand over as complex numbers.
 
 A step of a freedom of body b changes the motion of the bodies outboard of b alone, and the forces on those inboard of it:
 other bodies are passed over.
@@ -163,18 +163,17 @@ def _step_joint(topo, const, w, q, unit, rate, b, j):
         q[i] += rate[i] * (STEP * 1j)
 
 
-@called(*_SIGNATURE)
-def inverse_slopes_by_steps(topo, const, work, q, v, vdot, count, index, ext, out):
+@_kernel
+def _inverse_slopes(topo, const, work, q, v, vdot, count, index, ext, out):
     """Slopes of inverse dynamics along q and by v; row j belongs to direction j."""
     nq, nv = topo[NQ], topo[NV]
-    c = complex_at(const)
     w, cq, cv, cx, tau, rate = _scratch(topo, work)
     _copy(nq, q, cq)
     _copy(nv, v, cv)
     _copy(nv, vdot, cx)
-    _start_world(topo, c, w)
+    _start_world(topo, const, w)
     for k in range(COLUMNS, topo[END], COLUMNS):
-        _move_body(topo, c, w, cq, cv, cx, count, k)
+        _move_body(topo, const, w, cq, cv, cx, count, k)
     for b in range(topo[END] - COLUMNS, 0, -COLUMNS):
         modes = topo[b + MODES]
         for r in range(modes + topo[b + DOFS]):
@@ -182,14 +181,43 @@ def inverse_slopes_by_steps(topo, const, work, q, v, vdot, count, index, ext, ou
             if r < modes:
                 cq[topo[b + Q_MODES] + r] += STEP * 1j
             else:
-                _step_joint(topo, c, w, cq, tau, rate, b, j)
+                _step_joint(topo, const, w, cq, tau, rate, b, j)
             row = shifted(out, j * nv)
-            _after_step(topo, c, w, cq, cv, cx, count, index, ext, tau, b, row)
+            _after_step(topo, const, w, cq, cv, cx, count, index, ext, tau, b, row)
             _copy(nq, q, cq)
             cv[j] += STEP * 1j
             row = shifted(out, (nv + j) * nv)
-            _after_step(topo, c, w, cq, cv, cx, count, index, ext, tau, b, row)
+            _after_step(topo, const, w, cq, cv, cx, count, index, ext, tau, b, row)
             cv[j] = v[j] + 0j
+
+
+@called(*_SIGNATURE)
+def inverse_slopes_by_steps(topo, const, work, q, v, vdot, count, index, ext, out):
+    """Slopes of inverse dynamics along q and by v; row j belongs to direction j."""
+    _inverse_slopes(topo, const, work, q, v, vdot, count, index, ext, out)
+
+
+@called(*_SIGNATURE)
+def forward_slopes_by_steps(topo, const, work, q, v, vdot, count, index, ext, out):
+    """Slopes of forward dynamics of a tree at vdot along q, by v and by tau; row j belongs to direction j.
+
+    The first two are those of inverse dynamics times -M^{-1}.
+    """
+    nv = topo[NV]
+    _inverse_slopes(topo, const, work, q, v, vdot, count, index, ext, out)
+    force = shifted(work, topo[WORK_SIZE])
+    zero(force, 0, nv)
+    responses.factorize(topo, const, work, q, force)
+    for j in range(2 * nv):
+        row = shifted(out, j * nv)
+        for i in range(nv):
+            force[i] = -row[i]
+        responses.respond(topo, const, work, force, row)
+    zero(force, 0, nv)
+    for j in range(nv):
+        force[j] = 1.0
+        responses.respond(topo, const, work, force, shifted(out, (2 * nv + j) * nv))
+        force[j] = 0.0
 
 
 @called(*_SIGNATURE)
@@ -201,19 +229,6 @@ def inverse_slope_by_constants(topo, const, work, q, v, vdot, count, index, ext,
     _copy(topo[NV], vdot, cx)
     _inverse(topo, complex_at(const), w, cq, cv, cx, count, index, ext, tau)
     _imaginary(topo[NV], tau, out)
-
-
-# --- from inverse to forward dynamics ---------------------------------------------------------------------
-
-
-@called(*_SIGNATURE)
-def responses_to_loads(topo, const, work, q, v, loads, count, index, ext, out):
-    """M^{-1} times each of 3 nv loads; on real numbers."""
-    nv = topo[NV]
-    zero(out, 0, nv)
-    responses.factorize(topo, const, work, q, out)
-    for j in range(3 * nv):
-        responses.respond(topo, const, work, shifted(loads, j * nv), shifted(out, j * nv))
 
 
 # --- forward dynamics of closed systems -------------------------------------------------------------------
@@ -251,13 +266,12 @@ def closed_slopes_by_steps(topo, const, work, q, v, tau, count, index, ext, out)
     """
     nq, nv = topo[NQ], topo[NV]
     n = (topo[CLOSURES_END] - topo[CLOSURES]) // COLUMNS * 6
-    c = complex_at(const)
     w, cq, cv, cx, vdot, rate = _scratch(topo, work)
     for j in range(3 * nv):
         i = j % nv
         _copy(nq, q, cq)
         if j < nv:
-            _move(topo, c, w, cq, cv, rate, i)
+            _move(topo, const, w, cq, cv, rate, i)
         _copy(nv, v, cv)
         _copy(nv, tau, cx)
         if j >= 2 * nv:
@@ -265,7 +279,7 @@ def closed_slopes_by_steps(topo, const, work, q, v, tau, count, index, ext, out)
         elif j >= nv:
             cv[i] += STEP * 1j
         row, forces = shifted(out, j * nv), shifted(out, 3 * nv * nv + j * n)
-        _closed_slope(topo, c, w, cq, cv, cx, count, index, ext, vdot, row, forces)
+        _closed_slope(topo, const, w, cq, cv, cx, count, index, ext, vdot, row, forces)
 
 
 @called(*_SIGNATURE)
