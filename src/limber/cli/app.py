@@ -19,6 +19,7 @@ from limber.cli import (
     info,
     linearize,
     modes,
+    realtime,
     schema,
     simulate,
     tune,
@@ -37,7 +38,7 @@ HELP = """Dynamics of flexible multibody systems.
   limber simulate examples/canadarm_slew.yaml --out out --plots
 
 Models and scenarios are YAML files; `limber schema` prints what they may hold.
-A model may be a URDF file as well. Units are SI, angles are in radians.
+A model may be a URDF, SDF or MJCF file as well. Units are SI, angles are in radians.
 
 Every command but demo, examples and compare takes [bold]--json[/bold]: one JSON object on standard output.
 Messages go to standard error.
@@ -109,6 +110,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     compare.compare,
     body.body,
     simulate.simulate,
+    realtime.realtime,
     schema.schema,
     bench.bench,
 )

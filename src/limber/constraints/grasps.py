@@ -109,6 +109,12 @@ class GraspMap:
             )
         return rows
 
+    def pressing(self, first: str, second: str) -> Array:
+        """(rows,) p such that p @ rows is the force, N, by which two closures press the object towards each other."""
+        C = self._at_contacts
+        direction = C @ self.along_line(first, second)
+        return C.T @ direction / (direction @ direction)
+
 
 def grasp_map(
     system: System,

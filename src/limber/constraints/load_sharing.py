@@ -157,11 +157,9 @@ def _held(grasp: GraspMap, squeeze: Mapping | None) -> tuple[Array, Array]:
                 "squeeze has pairs of closures and single ones: give either lines between two, or wrenches of all."
             )
         return _held_wrenches(grasp, squeeze)
-    C = grasp._at_contacts
     rows, values = [], []
     for pair, force in squeeze.items():
-        direction = C @ grasp.along_line(*pair)
-        rows.append(C.T @ direction / (direction @ direction))
+        rows.append(grasp.pressing(*pair))
         values.append(number(f"squeeze[{pair!r}]", force))
     return np.array(rows), np.array(values)
 

@@ -84,13 +84,13 @@ class ComputedTorque(JointController):
         elif loop.sensors:
             known = {int(i) for r in loop.readers if r.v is not None for i in r.v}
             missing = sorted(set(self._joints.tolist()) - known)
-            if missing or (self.model == "flexible" and s.nv > len(self._joints)):
+            if missing or (self._needs_modes and s.nv > len(self._joints)):
                 raise ArgumentValueError(
-                    "ComputedTorque: the sensors do not read "
+                    f"{type(self).__name__}: the sensors do not read "
                     + (
                         "the speeds of all joints: add a Tachometer, or give an observer=..."
                         if missing
-                        else "the modes, which the flexible model needs: give an observer=..., or model='rigid'."
+                        else self._modes_wanted
                     )
                 )
         free = set(self._joints.tolist()) - set(places.v.tolist())
@@ -102,12 +102,12 @@ class ComputedTorque(JointController):
         for x in (s, design):
             if x.closures:
                 raise ArgumentValueError(
-                    f"ComputedTorque is for open systems, and {x.name!r} has closures: {', '.join(x.closures)}."
+                    f"{type(self).__name__} is for open systems, and {x.name!r} has closures: {', '.join(x.closures)}."
                 )
         same = {b: j.dofs for b, j in s.joints.items()} == {
             b: j.dofs for b, j in design.joints.items()
         }
-        if not same or (self.model == "flexible" and design.nv != s.nv):
+        if not same or (self._needs_modes and design.nv != s.nv):
             raise ArgumentValueError(
                 f"system: the model {design.name!r} must have the bodies and joints of {s.name!r}, and the modes too if it is "
                 "used as a flexible one."
@@ -127,10 +127,22 @@ class ComputedTorque(JointController):
             q, v = self.observer.update(t, measured)
         position, speed, acceleration = self._wanted(t)
         a = acceleration + self._kd * (speed - v[places.v]) + self._kp * (position - q[places.q])
-        torque = self._rigid(q, v, a) if self.model == "rigid" else self._flexible(q, v, a)
+        torque = self._torque(t, q, v, a)
         if self._limited:
             torque = np.minimum(np.maximum(torque, -self._limit), self._limit)
         return self._placed(torque)
+
+    _modes_wanted = (
+        "the modes, which the flexible model needs: give an observer=..., or model='rigid'."
+    )
+
+    @property
+    def _needs_modes(self) -> bool:
+        return self.model == "flexible"
+
+    def _torque(self, t: float, q: Array, v: Array, a: Array) -> Array:
+        """The torques for accelerations of the joints."""
+        return self._rigid(q, v, a) if self.model == "rigid" else self._flexible(q, v, a)
 
     def _flexible(self, q: Array, v: Array, a: Array) -> Array:
         """The torques with which these joints accelerate so while all other freedoms move by themselves."""

@@ -15,7 +15,15 @@ from limber.native.dispatcher import dispatcher
 from limber.native.status import OK, OVERFLOW, SINGULAR
 
 #: Where the compiled functions take each input.
-_PLACES = {"q": 0, "v": 1, "tau": 2, "vdot": 2, "dt": 2, "rows": 2}  # 3 are the wrenches
+_PLACES = {
+    "q": 0,
+    "v": 1,
+    "tau": 2,
+    "vdot": 2,
+    "dt": 2,
+    "rows": 2,
+    "loads": 2,
+}  # 3 are the wrenches
 _NO_NODES = np.empty(0, dtype=np.int64)
 _NO_WRENCHES = np.empty(0)
 #: Other threads run during calls with more scratch than this, of some 30 us and more.

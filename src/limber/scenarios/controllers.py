@@ -21,34 +21,20 @@ from limber.control import (
 from limber.control.actuators import Actuator
 from limber.control.controller import Controller
 from limber.io.document import Where
-from limber.io.fields import Flag, Name, numbers, whole
+from limber.io.fields import Flag, Name, whole
 from limber.io.section import Section
 from limber.scenarios.actuators import ActuatorChoiceSection
 from limber.scenarios.attitude import AttitudeSection
-from limber.scenarios.joint_paths import PathSection, PathsSection, joint_paths
+from limber.scenarios.flexible_controllers import (
+    ActiveDampingSection,
+    CarriedObjectSection,
+    ComputedTorqueSection,
+    LQRSection,
+    SingularPerturbationSection,
+    StableInversionSection,
+)
+from limber.scenarios.references import Paths, ReferenceSection, reference_of
 from limber.scenarios.sensors import NotNegative, OneEach, Positive, SensorChoiceSection
-from limber.scenarios.states import check_body
-from limber.trajectories import Trajectory
-
-Paths = dict[str, Trajectory]
-
-
-class ReferenceSection(Section):
-    """What a joint is to follow: a position, or a path from where it starts; lists for joints of several coordinates."""
-
-    short: ClassVar[str] = "a number, a path"
-    position: Annotated[Any, numbers(("r",), scalar=True)] | None = None
-    path: list[PathSection] | None = None
-
-    @classmethod
-    def shorthand(cls, data: Any) -> Any:
-        """A number, a path, or a list of either."""
-        first = data[0] if isinstance(data, list) and data else data
-        if isinstance(first, dict) and not isinstance(data, list) and "position" in first:
-            return data
-        if isinstance(first, dict):
-            return {"path": data if isinstance(data, list) else [data]}
-        return {"position": data}
 
 
 class PDSection(Section):
@@ -65,7 +51,7 @@ class PDSection(Section):
 
     def build(self, system: System, q0: Array, where: Where) -> tuple[Controller, Paths]:
         """The controller, and the paths that it follows."""
-        reference, paths = _reference(system, self.reference or {}, q0, where / "reference")
+        reference, paths = reference_of(system, self.reference or {}, q0, where / "reference")
         given = {key: getattr(self, key) for key in type(self).model_fields}
         with where.checked():
             return self._made(**(given | {"reference": reference or None})), paths
@@ -119,7 +105,7 @@ class FlexibleArmSection(Section):
 
     def build(self, system: System, q0: Array, where: Where) -> tuple[Controller, Paths]:
         """The controller, and the paths that it follows."""
-        reference, paths = _reference(system, self.reference, q0, where / "reference")
+        reference, paths = reference_of(system, self.reference, q0, where / "reference")
         if len(self.tip) != 2:
             raise (where / "tip").error("must be a body and a node, as in [link3, tip].")
         model = without_friction(system)
@@ -147,16 +133,34 @@ class GuardSection(Section):
     hold: NotNegative | None = None
     oldest: Positive | None = None
     recover: Annotated[int, whole(1, 10**9)] | None = None
+    follow: NotNegative | None = None
 
 
 class ControllerSection(Section):
     """A controller under the key of its kind, with its sensors, actuators and delay."""
 
-    one_of: ClassVar[tuple[str, ...]] = ("pd", "pid", "flexible_arm", "attitude")
+    one_of: ClassVar[tuple[str, ...]] = (
+        "pd",
+        "pid",
+        "flexible_arm",
+        "attitude",
+        "computed_torque",
+        "lqr",
+        "active_damping",
+        "singular_perturbation",
+        "stable_inversion",
+        "carried_object",
+    )
     pd: PDSection | None = None
     pid: PIDSection | None = None
     flexible_arm: FlexibleArmSection | None = None
     attitude: AttitudeSection | None = None
+    computed_torque: ComputedTorqueSection | None = None
+    lqr: LQRSection | None = None
+    active_damping: ActiveDampingSection | None = None
+    singular_perturbation: SingularPerturbationSection | None = None
+    stable_inversion: StableInversionSection | None = None
+    carried_object: CarriedObjectSection | None = None
     sensors: list[SensorChoiceSection] = []
     actuators: list[ActuatorChoiceSection] = []
     delay: NotNegative = 0.0
@@ -186,39 +190,3 @@ class ControllerSection(Section):
                 seed=self.seed,
             )  # fmt: skip
         return loop, paths
-
-
-def _reference(
-    system: System, sections: dict[str, ReferenceSection], q0: Array, where: Where
-) -> tuple[dict[str, Any], Paths]:
-    """What joints are to follow as `PID` takes it, and those that are paths by body."""
-    found: dict[str, Any] = {}
-    with_paths = {
-        name: PathsSection.model_construct(parts=section.path)
-        for name, section in sections.items()
-        if section.path is not None
-    }
-    paths = joint_paths(system, with_paths, q0, where)
-    for name, section in sections.items():
-        check_body(system, name, where / name)
-        dofs = system.joints[name].dofs
-        labels = [name] if dofs == 1 else [f"{name}[{i}]" for i in range(dofs)]
-        if name in paths:
-            for i, label in enumerate(labels):
-                found[label] = _coordinate(paths[name], i)
-            continue
-        values = [section.position] if dofs == 1 else list(section.position)  # type: ignore[arg-type]
-        if len(values) != dofs:
-            raise (where / name).error(f"needs {dofs} numbers, got {len(values)}.")
-        found |= dict(zip(labels, values))
-    return found, paths
-
-
-def _coordinate(path: Trajectory, i: int) -> Any:
-    """One coordinate of a path."""
-
-    def reference(t: float) -> tuple[float, float, float]:
-        position, velocity, acceleration = path(float(t))
-        return position[i], velocity[i], acceleration[i]
-
-    return reference

@@ -1,0 +1,238 @@
+r"""Active damping: joints held by proportional and derivative control, and vibrations damped by torques besides.
+
+About a configuration, with x = [dq, dv] and the torques u of the joints, the system under PD control is x' = A x + B u.  Two laws
+add to u what damps its chosen vibrations:
+
+    modal   u = -k W^T x.  The columns of W span the left invariant subspace of the chosen pairs of eigenvalues, so that
+            z = W^T x has z' = L z + W^T B u.  k moves these pairs to the damping ratio that is asked for, at the same distance from
+            zero, and all other eigenvalues stay where they are (Simon & Mitter, Information and Control 13 (1968) 316).
+    ppf     positive position feedback (Fanson & Caughey, AIAA J. 28 (1990) 717): from modal displacements y of the vibrations with
+            joints on their springs kp, filters of second order
+                f'' + 2 d w_f f' + w_f^2 f = w_f^2 y,     u = P w^2 g f,    P = (Phi^T B)^+
+            with w_f = w sqrt(1 + 4 c^2), d w_f = 2 c w and g = 4 c^2 / (1 + 4 c^2).  A vibration of frequency w without damping of
+            its own and its filter then both have the damping ratio c; the static gain g is below 1.
+
+Range     Small motions about the configuration; `modal` needs displacements and rates of the modes, `ppf` displacements alone, and
+          its torques fall off above w_f, so that modes which the model lacks are hardly excited.  Its formulas leave out kd and the
+          damping of the links, which add to c.  At most as many vibrations as there are torques with `ppf`, each of which moves all
+          of them.  `poles` are those of the loop in continuous time; `margins` tells what sampling does to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.signal
+from numpy.typing import ArrayLike
+
+from limber.checks import Array, array, number, shown, whole
+from limber.control.controller import Measured
+from limber.control.joint_controller import one_each
+from limber.control.linear_model import LinearModel
+from limber.control.linearize import linearize
+from limber.control.lqr import deformed, torque_inputs
+from limber.control.pid import PD
+from limber.dynamics import mass_matrix
+from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
+
+LAWS = ("modal", "ppf")
+#: Vibrations that torques reach by less than this part of the best are left alone.
+UNREACHED = 1e-6
+
+
+class ActiveDamping(PD):
+    """PD control of joints that damps vibrations of the links; the head of this file has the equations.
+
+    Parameters
+    ----------
+    kp, kd : gains of the joints, as for `PD`.
+    sample_time : s.
+    damping : the damping ratio c of the vibrations.
+    modes : how many vibrations are damped, of those with less damping and from the lowest on.
+    law : "modal" or "ppf".
+    about : (nq,) the configuration, neutral unless given; deformations are those of its equilibrium.
+    system : the model by which it is designed, if it is not the system of the loop.
+    observer : where modes are not measured, an object that estimates the state, such as `Kalman`.
+    bodies, reference, limit, ... : as for `PID`.
+
+    `frequencies` (rad/s) and `ratios` are those of the damped vibrations before; `poles` of the loop afterwards.
+    """
+
+    def __init__(
+        self,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        *,
+        sample_time: float,
+        damping: float = 0.2,
+        modes: int = 1,
+        law: str = "modal",
+        about: ArrayLike | None = None,
+        system: Any = None,
+        observer: Any = None,
+        **options: Any,
+    ):
+        super().__init__(kp, kd, sample_time=sample_time, **options)
+        self.damping = number("damping", damping, above=0.0)
+        if self.damping >= 1.0:
+            raise ArgumentValueError(f"damping must be below 1, got {self.damping:g}.")
+        self.modes = whole("modes", modes, 1)
+        if law not in LAWS:
+            raise ArgumentValueError(f"law must be 'modal' or 'ppf', got {shown(law)}.")
+        self.law, self.about, self.system, self.observer = law, about, system, observer
+
+    def prepare(self, loop: Any) -> None:
+        """Find the joints, and design the damping."""
+        super().prepare(loop)
+        s, places = self._system, self._prepared
+        design = s if self.system is None else self.system
+        if s.nq != s.nv or s.closures:
+            what = "closures" if s.closures else "joints with quaternions"
+            raise ArgumentValueError(
+                f"ActiveDamping is for open systems with plain coordinates, and {s.name!r} has {what}."
+            )
+        if tuple(design.layout) != tuple(s.layout) or design.nv != s.nv:
+            raise ArgumentValueError(
+                f"system: the model {design.name!r} must have the bodies, joints and modes of {s.name!r}."
+            )
+        if self.observer is not None:
+            self.observer.prepare(loop)
+            self.uses = tuple(dict.fromkeys((*self.uses, *self.observer.uses)))
+        elif loop.sensors:
+            raise ArgumentValueError(
+                "ActiveDamping needs the modes, which sensors do not give: add observer=lb.control.Kalman(...)."
+            )
+        about = s.neutral() if self.about is None else array("about", self.about, (s.nq,))
+        self._still = deformed(design, about)
+        tau = np.zeros(s.nv)
+        plant = linearize(design, self._still, None, tau, inputs=torque_inputs(s, places))
+        self._plant = plant
+        gains = np.zeros((len(places), 2 * s.nv))
+        rows = np.arange(len(places))
+        gains[rows, places.v] = one_each("kp", self.kp, places)
+        gains[rows, s.nv + places.v] = one_each("kd", self.kd, places)
+        self._gains = gains
+        if self.law == "modal":
+            self._design_modal(plant.A - plant.B @ gains, plant.B)
+        else:
+            self._design_ppf(design, plant, gains)
+
+    def _chosen(self, values: Array, reach: Array) -> np.ndarray:
+        """The numbers of the vibrations to be damped, among eigenvalues with positive imaginary parts."""
+        size = np.abs(values)
+        weak = (values.imag > 0.0) & (-values.real < self.damping * size)
+        weak &= reach > UNREACHED * reach.max(initial=0.0)
+        found = np.flatnonzero(weak)
+        found = found[np.argsort(size[found])][: self.modes]
+        if len(found) < self.modes:
+            raise ArgumentValueError(
+                f"modes={self.modes}: only {len(found)} vibrations that the torques reach have a damping ratio below {self.damping:g} under this "
+                "PD control. Ask for more damping, or for fewer modes."
+            )
+        self.frequencies, self.ratios = size[found], -values.real[found] / size[found]
+        return found
+
+    def _design_modal(self, A: Array, B: Array) -> None:
+        values, left = scipy.linalg.eig(A.T)  # A^T w = lambda w
+        reach = np.linalg.norm(left.T @ B, axis=1) / np.linalg.norm(left, axis=0)
+        chosen = values[self._chosen(values, reach)]
+        gains, c = np.zeros((B.shape[1], len(A))), self.damping
+        for value in chosen:  # one after the other: each leaves the others where they are
+            values, left = scipy.linalg.eig((A - B @ gains).T)
+            w = left[:, np.abs(values - value).argmin()]
+            W = np.column_stack([w.real, w.imag])
+            L = np.linalg.lstsq(W, (A - B @ gains).T @ W, rcond=None)[0].T  # W^T A = L W^T
+            best = np.linalg.svd(W.T @ B)[2][0]  # the torques that reach it with the least effort
+            pair = abs(value) * (-c + np.sqrt(1.0 - c * c) * np.array([1j, -1j]))
+            k = scipy.signal.place_poles(L, (W.T @ B @ best)[:, None], pair).gain_matrix
+            gains += np.outer(best, k @ W.T)
+        self._damper = LinearModel(
+            np.zeros((0, 0)), np.zeros((0, len(A))), np.zeros((len(gains), 0)), -gains,
+            (), self._plant.states, self._plant.inputs, "damping", self.sample_time,
+        )  # fmt: skip
+        self.poles = np.linalg.eigvals(A - B @ gains)
+
+    def _design_ppf(self, design: Any, plant: LinearModel, gains: Array) -> None:
+        nv, m = design.nv, len(plant.inputs)
+        if self.modes > m:
+            raise ArgumentValueError(
+                f"modes={self.modes}: positive position feedback damps at most as many vibrations as there are torques, {m}."
+            )
+        M = mass_matrix(design, self._still)
+        held = plant.A - plant.B @ gains
+        K = -M @ held[nv:, :nv]  # stiffness, joints on their springs
+        squares, shapes = scipy.linalg.eigh(0.5 * (K + K.T), M)
+        if squares[0] <= 0.0:
+            raise DynamicsError(
+                f"ActiveDamping: {design.name!r} is not held by kp: some of its motions have no stiffness. Give all joints a kp above zero."
+            )
+        omega = np.sqrt(squares)
+        rates = np.einsum("ji,jk,ki->i", shapes, -M @ held[nv:, nv:], shapes)
+        forces = shapes.T @ (M @ plant.B[nv:])  # Phi^T B
+        values = -0.5 * rates + 1j * np.sqrt(np.maximum(squares - 0.25 * rates**2, 0.0))
+        chosen = self._chosen(values, np.linalg.norm(forces, axis=1))
+        w, c, r = omega[chosen], self.damping, self.modes
+        spread = np.linalg.pinv(forces[chosen])
+        see = np.hstack([(M @ shapes[:, chosen]).T, np.zeros((r, nv))])
+        w_f2, g = w**2 * (1.0 + 4.0 * c * c), 4.0 * c * c / (1.0 + 4.0 * c * c)
+        A_f = np.block([[np.zeros((r, r)), np.eye(r)], [-np.diag(w_f2), -np.diag(4.0 * c * w)]])
+        B_f = np.vstack([np.zeros((r, 2 * nv)), w_f2[:, None] * see])
+        C_f = np.hstack([spread * (w**2 * g), np.zeros((m, r))])
+        closed = np.block([[held, plant.B @ C_f], [B_f, A_f]])
+        self.poles = np.linalg.eigvals(closed)
+        moving = self.poles[np.abs(self.poles) > 1e-9 * np.abs(self.poles).max()]
+        if (moving.real > 1e-9 * np.abs(moving)).any():
+            worst = moving[moving.real.argmax()]
+            raise DynamicsError(
+                f"ActiveDamping: positive position feedback with damping={c:g} is unstable on {design.name!r}, {worst.real:.2g} /s at "
+                f"{abs(worst.imag):.3g} rad/s: its torques excite vibrations that it does not damp. Ask for less damping or other modes, give kd, "
+                "or take law='modal'."
+            )
+        names = tuple(f"filter {i} {what}" for what in ("place", "rate") for i in range(r))
+        filters = LinearModel(
+            A_f, B_f, C_f, np.zeros((m, 2 * nv)), names, plant.states, plant.inputs, "damping"
+        )
+        self._damper = filters.sampled(self.sample_time)
+
+    # --- the loop -----------------------------------------------------------------------------------
+
+    def start(self, t: float, measured: Measured) -> None:
+        """Begin anew, at rest where the joints are."""
+        super().start(t, measured)
+        self._filters = np.zeros(self._damper.order)
+        if self.observer is not None:
+            self.observer.start(t, measured)
+
+    def command(self, t: float, measured: Measured) -> Array:
+        """The torques of the joints."""
+        places = self._prepared
+        q, v = measured.q, measured.v
+        if self.observer is not None:
+            q, v = self.observer.update(t, measured)
+        wanted, speed, _ = self._wanted(t)
+        off = np.append(q - self._still, v)
+        off[places.v] = q[places.q] - wanted
+        off[len(v) + places.v] = v[places.v] - speed
+        d = self._damper
+        extra = d.C @ self._filters + d.D @ off
+        self._filters = d.A @ self._filters + d.B @ off
+        if self.gravity:
+            extra = extra + self._holding(measured)
+        return self._placed(self._torque(wanted - q[places.q], speed - v[places.v], extra))
+
+    def outputs(self) -> dict[str, Any]:
+        """What the observer records."""
+        outputs = getattr(self.observer, "outputs", None)
+        return {} if outputs is None else outputs()
+
+    def linear(self) -> LinearModel:
+        """PD control and damping as a discrete model from the whole state to the torques; without the observer and its filter."""
+        if self._fade:
+            raise ArgumentTypeError("ActiveDamping has no linear model with a filter_time.")
+        d = self._damper
+        return LinearModel(
+            d.A, d.B, d.C, d.D - self._gains, d.states, self._plant.states, self._plant.inputs,
+            repr(self), self.sample_time,
+        )  # fmt: skip

@@ -1,0 +1,255 @@
+r"""Several arms carry one object: closed loops of its pose and of the forces that squeeze it.
+
+At every sample, with the errors of the object's place and orientation (as a rotation vector) e and of its velocity r, world axes,
+
+    a = reference acceleration + kd r + kp e
+    f = wanted squeeze force + p,     p' = ki (wanted squeeze force - squeeze force)
+    torques = those of least weighted norm that give the object the acceleration a and the squeeze force f  (`lb.share_load`)
+              + joint_damping D (w - v)
+
+where D is the diagonal of the mass matrix and w are the joint speeds of least kinetic energy with which the object moves as it should, so that, with an exact rigid model, pose errors obey e'' + kd e' + kp e = 0, and the force is held although the model is not exact
+(Siciliano & Khatib, Springer Handbook of Robotics, 2nd ed., chapter 39; hybrid of motion and internal force).
+
+Range     Torques are those of a rigid model: where arms or object bend, it is their rigid twin, brought to the measured joints
+          and object as well as its closures allow.  kp and kd must then keep the loop well below the lowest frequency of the
+          held object.  The squeeze force is that just before the torques change, and the state is exact: force sensors at
+          grips are not modelled yet.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, number, numbers, shown
+from limber.checks import axis as unit_axis
+from limber.constraints.forces import constraint_forces
+from limber.constraints.grasps import grasp_map, object_bodies
+from limber.constraints.load_sharing import share_load
+from limber.constraints.projection import project
+from limber.control.controller import Controller, Measured
+from limber.control.rotations import quaternion_of
+from limber.dynamics.inverse import mass_matrix
+from limber.dynamics.kinematics import jacobian, pose
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.trajectories import Trajectory
+
+
+class CarriedObject(Controller):
+    """Arms that move an object along a path and squeeze it with held forces; the head of this file has the equations.
+
+    Parameters
+    ----------
+    kp, kd : 1/s^2 and 1/s, one number, or six: about the axes of the world, then along them.  kp = w^2, kd = 2 w.
+    sample_time : s.
+    obj : the name of the object, as in `lb.grasp_map`; its frame is that of its first body.
+    place : a Trajectory (3,) of the place of the object's frame in the world; None to hold that at the start.
+    turn, axis : a Trajectory of the angle by which the object is turned about an axis of the world from how it is at the start.
+    squeeze : {("left", "right"): force}, closures that press the object towards each other, with forces in N or Trajectories of them.
+    ki : 1/s, of the squeeze forces.
+    joint_damping : 1/s, of all joints of the arms.  It calms motions of the arms that the object does not see, and the
+        vibration of flexible ones.
+    weights : how torques are shared, as in `lb.share_load`.
+    system : the rigid twin of the system of the loop, which it needs if that has modes: the same bodies and closures.
+
+    It records "object error" (rotation vector, rad, and place, m) and "squeeze" (N, one for each pair).
+    """
+
+    def __init__(
+        self,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        *,
+        sample_time: float,
+        obj: str = "object",
+        place: Trajectory | None = None,
+        turn: Trajectory | None = None,
+        axis: ArrayLike | str = "z",
+        squeeze: Mapping[tuple[str, str], Any] | None = None,
+        ki: float = 2.0,
+        joint_damping: float = 0.0,
+        weights: Any = None,
+        system: System | None = None,
+    ):
+        self.sample_time = number("sample_time", sample_time, above=0.0)
+        self.kp, self.kd = (_six(name, x) for name, x in (("kp", kp), ("kd", kd)))
+        self.obj, self.axis = obj, unit_axis("axis", axis)
+        self.place, self.turn = _path("place", place, 3), _path("turn", turn, 1)
+        self.ki = number("ki", ki, minimum=0.0)
+        self.joint_damping = number("joint_damping", joint_damping, minimum=0.0)
+        self.squeeze = _pairs(squeeze)
+        self.weights, self.system = weights, system
+
+    def __repr__(self) -> str:
+        return f"CarriedObject({self.obj!r}, {self.sample_time:g} s)"
+
+    def prepare(self, loop: Any) -> None:
+        """Find the object and its closures; see that torques can be computed."""
+        s: System = loop.system
+        if loop.sensors or loop.actuators:
+            raise ArgumentValueError(
+                "CarriedObject needs the exact state, and its commands are torques: give it a loop without sensors and actuators."
+            )
+        self._system, self._model = s, s if self.system is None else self.system
+        self._body = object_bodies(s, self.obj)[0]
+        grasp = grasp_map(s, s.neutral(), self.obj)
+        for pair in self.squeeze:
+            for name in pair:
+                if name not in grasp.columns:
+                    raise ArgumentValueError(
+                        f"squeeze: {shown(name)} is not a closure of the object; these are {', '.join(map(repr, grasp.columns))}."
+                    )
+        if any(body.modes for body in self._model.bodies.values()):
+            raise ArgumentValueError(
+                f"CarriedObject computes torques with a rigid model, and {self._model.name!r} has modes: give system=, its rigid twin, with "
+                "the same bodies and closures (Assembly.rigid() of each part)."
+            )
+        self._own = self._model.layout[self._body].v_joint
+        own = [self._model.layout[body].v_joint for body in object_bodies(self._model, self.obj)]
+        self._of_object = np.concatenate([np.arange(x.start, x.stop) for x in own])
+        same = {b: j.dofs for b, j in s.joints.items()} == {
+            b: j.dofs for b, j in self._model.joints.items()
+        }
+        if not same or set(s.closures) != set(self._model.closures):
+            raise ArgumentValueError(
+                f"system: the rigid twin {self._model.name!r} must have the bodies, joints and closures of {s.name!r}."
+            )
+
+    def start(self, t: float, measured: Measured) -> None:
+        """Begin anew, with the object as it is."""
+        R, p = pose(self._system, measured.q, self._body)
+        self._start = np.array(R), np.array(p)
+        self._press = np.zeros(len(self.squeeze))
+        self._asked: Array | None = None
+        self._tau = np.zeros(self._system.nv)
+        self._error, self._held = np.zeros(6), np.zeros(len(self.squeeze))
+
+    def command(self, t: float, measured: Measured) -> Array:
+        """The torques of the arms."""
+        q, v = measured.q, measured.v
+        R, p = pose(self._system, q, self._body)
+        velocity = jacobian(self._system, q, self._body) @ v
+        R_d, p_d, rate, acceleration = self._wanted(t)
+        self._error = np.append(_rotation_vector(R_d @ R.T), p_d - p)
+        a = acceleration + self.kd * (rate - velocity) + self.kp * self._error
+        wanted = np.array([_force(force, t) for force in self.squeeze.values()])
+        self._held = self._measured_squeeze(q, v)
+        if self._asked is not None:  # what is held now was asked for at the last sample
+            self._press = self._press + self.sample_time * self.ki * (self._asked - self._held)
+        self._asked = wanted
+        forces = dict(zip(self.squeeze, wanted + self._press))
+        there, speeds = self._on_model(q, v)
+        share = share_load(
+            self._model, there, speeds, a, obj=self.obj, squeeze=forces, weights=self.weights
+        )
+        torques = share.tau
+        if self.joint_damping:
+            torques = torques + self.joint_damping * self._behind(there, speeds, rate)
+        self._tau = np.zeros(self._system.nv)
+        for body, where in self._system.layout.items():
+            self._tau[where.v_joint] = torques[self._model.layout[body].v_joint]
+        return self._tau
+
+    def outputs(self) -> dict[str, Array]:
+        """Errors of the object's pose, and squeeze forces."""
+        return {"object error": self._error, "squeeze": self._held}
+
+    def _behind(self, q: Array, v: Array, rate: Array) -> Array:
+        """D (w - v) of the joints of the arms, zero for those of the object."""
+        wanted = np.zeros_like(v)
+        J = jacobian(self._model, q, self._body)[:, self._own]
+        wanted[self._own] = np.linalg.lstsq(J, rate, rcond=None)[0]
+        found = project(self._model, q, wanted, locked=[self._body])[1] - v
+        found[self._of_object] = 0.0
+        return np.diag(mass_matrix(self._model, q)) * found
+
+    def _wanted(self, t: float) -> tuple[Array, Array, Array, Array]:
+        """Orientation, place, velocity and acceleration of the object."""
+        R, p = self._start
+        rate, acceleration = np.zeros(6), np.zeros(6)
+        if self.place is not None:
+            p, rate[3:], acceleration[3:] = self.place(float(t))
+        if self.turn is not None:
+            angle, speed, second = (float(np.ravel(x)[0]) for x in self.turn(float(t)))
+            R = _turned(self.axis, angle) @ R
+            rate[:3], acceleration[:3] = speed * self.axis, second * self.axis
+        return R, p, rate, acceleration
+
+    def _measured_squeeze(self, q: Array, v: Array) -> Array:
+        """The squeeze forces before the torques change."""
+        if not self.squeeze:
+            return np.zeros(0)
+        grasp = grasp_map(self._system, q, self.obj)
+        found = constraint_forces(self._system, q, v, self._tau)
+        rows = grasp.multipliers({name: found[name] for name in grasp.columns})
+        return np.array([grasp.pressing(*pair) @ rows for pair in self.squeeze])
+
+    def _on_model(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """The state of the model that is nearest to that of the system."""
+        if self._model is self._system:
+            return q, v
+        there, speeds = self._model.neutral(), np.zeros(self._model.nv)
+        for body, where in self._system.layout.items():
+            place = self._model.layout[body]
+            there[place.q_joint], speeds[place.v_joint] = q[where.q_joint], v[where.v_joint]
+        found = project(self._model, there, speeds)
+        return found[0], found[1]
+
+
+def _rotation_vector(R: Array) -> Array:
+    """The rotation vector of a rotation matrix."""
+    x = quaternion_of(R)
+    sine = math.sqrt(x[1:] @ x[1:])
+    return 2.0 * x[1:] if sine < 1e-12 else 2.0 * math.atan2(sine, x[0]) / sine * x[1:]
+
+
+def _turned(axis: Array, angle: float) -> Array:
+    """The rotation about an axis (Rodrigues)."""
+    x, y, z = axis
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * cross @ cross
+
+
+def _six(name: str, given: ArrayLike) -> Array:
+    x = numbers(name, given, "() or (6,)")
+    if x.shape not in ((), (6,)) or (x < 0.0).any():
+        raise ArgumentValueError(
+            f"{name} must be one number or six, not negative: about the axes of the world, then along them; got {shown(given)}."
+        )
+    return np.broadcast_to(x, (6,)).astype(float)
+
+
+def _path(name: str, given: Any, size: int) -> Trajectory | None:
+    if given is None:
+        return None
+    if not isinstance(given, Trajectory) or int(np.prod(given.shape, dtype=int)) != size:
+        raise ArgumentTypeError(
+            f"{name} must be a Trajectory of {size} component{'s' if size > 1 else ''}, got {shown(given)}."
+        )
+    return given
+
+
+def _pairs(given: Any) -> dict[tuple[str, str], Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(
+        isinstance(key, tuple) and len(key) == 2 for key in given
+    ):
+        raise ArgumentTypeError(
+            f'squeeze must be {{("closure", "closure"): force}}, got {shown(given)}.'
+        )
+    return {
+        key: _path(f"squeeze[{key!r}]", x, 1)
+        if isinstance(x, Trajectory)
+        else number(f"squeeze[{key!r}]", x)
+        for key, x in given.items()
+    }
+
+
+def _force(given: Any, t: float) -> float:
+    return float(np.ravel(given(float(t)).position)[0]) if isinstance(given, Trajectory) else given

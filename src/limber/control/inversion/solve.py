@@ -1,0 +1,366 @@
+r"""Stable inversion: the torques with which outputs follow a path exactly, although the system is not minimum phase.
+
+While the tip of a flexible link follows a path, what is left of the motion (`internal`) grows without bound forward in time if
+it starts at rest: the tip moves against the joint at first.  There is one motion that stays bounded, and it begins before the
+path does (Devasia, Chen & Paden, IEEE Trans. Automatic Control 41 (1996) 930).  It solves the boundary-value problem
+
+    xdot = f(t, x)                       from `before` s before the path to `after` s after it
+    L_s^T (x - x_start) = 0              at the begin: x leaves the equilibrium along directions that grow
+    L_u^T (x - x_end) = 0                at the end: x approaches the equilibrium along directions that decay
+
+where L_s and L_u span the left invariant subspaces of df/dx at the equilibria for eigenvalues that decay (errors of the outputs
+among them) and that grow.  Collocation of fourth order on a mesh that adapts (`scipy.integrate.solve_bvp`), with exact slopes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+import scipy.interpolate
+import scipy.linalg
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, array, number, shown
+from limber.control.inversion.internal import InternalDynamics
+from limber.control.inversion.outputs import checked_outputs
+from limber.control.joints import joint_places
+from limber.dynamics.derivatives import derivatives
+from limber.dynamics.evaluate import check_system
+from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
+from limber.trajectories import Trajectory
+
+#: Eigenvalues whose real parts are below this part of the largest one neither grow nor decay.
+MARGINAL = 1e-9
+#: Time constants that a motion takes to fade, where `before` and `after` are not given.
+FADES = 12.0
+#: Unless given, `after` is at most this many times the duration of the path.
+LONGEST = 10.0
+#: Points of the path at which equilibria are computed for a first guess, and most points of the mesh.
+POINTS, MESH = 41, 5000
+#: A step of Newton's method that is larger than this leads nowhere.
+ABSURD = 1e6
+#: Newton steps for an equilibrium, and what counts as one, relative to the forces that are there.
+STEPS, BALANCED = 50, 1e-10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Inversion:
+    """A motion whose outputs follow a path exactly; made by `stable_inversion`.
+
+    path : the path, whose begin is t = 0 here.
+    before, after : how long the torques act before and after the path, s.
+    growing, decaying : the rates 1/s (eigenvalues) of the internal dynamics at the begin of the path, without the outputs.
+    left : the torques at both ends of all times, from those of the equilibria there, as parts of the largest ones.
+    start, end : (nv,) the equilibria before and after.
+    """
+
+    path: Trajectory
+    before: float
+    after: float
+    growing: Array
+    decaying: Array
+    left: tuple[float, float]
+    start: Array
+    end: Array
+    internal: InternalDynamics
+    solution: Any
+
+    def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, v (..., nv) and the torques (..., joints) at times from the begin of the path."""
+        times = np.asarray(t, dtype=float)
+        flat = times.reshape(-1)
+        nv = len(self.start)
+        x = self.solution(np.clip(flat, -self.before, self.path.duration + self.after)).T
+        x[flat < -self.before] = np.append(self.start, np.zeros(nv))
+        x[flat > self.path.duration + self.after] = np.append(self.end, np.zeros(nv))
+        q, v = np.ascontiguousarray(x[:, :nv]), np.ascontiguousarray(x[:, nv:])
+        u = self.internal.solved(flat, q, v)[1]
+        return tuple(x.reshape(*times.shape, -1) for x in (q, v, u))  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return (
+            f"Inversion({self.internal.outputs.names}: from {self.before:.3g} s before a path of {self.path.duration:.3g} s to "
+            f"{self.after:.3g} s after it)"
+        )
+
+
+def stable_inversion(
+    system: System,
+    path: Trajectory,
+    outputs: Any,
+    *,
+    bodies: Any = None,
+    q: ArrayLike | None = None,
+    before: float | None = None,
+    after: float | None = None,
+    tolerance: float = 1e-5,
+    rest: float = 1e-3,
+) -> Inversion:
+    """The bounded motion of an arm whose outputs follow a path exactly, and its torques; the head of this file has the equations.
+
+    Parameters
+    ----------
+    system : an open system with plain coordinates.  Dry friction is best left out (`without_friction`).
+    path : of the outputs, in m and rad, from rest to rest.
+    outputs : as many as there are joints with torques: ("position", body, node, "x"); ("angle", body, node, "z"), the angle at which
+        a node is seen from the first joint of its arm, or from a point that a fifth entry gives; ("rotation", body, node, "z"), the
+        angle to which the node itself is turned.
+    bodies : those whose joints have torques; None for all.
+    q : (nq,) a configuration near the begin of the path, from which its equilibrium is sought; neutral unless given.
+    before, after : s; unless given, as long as the slowest growing and decaying motions take to fade.
+    tolerance : of the collocation, relative to the rates of the state.
+    rest : the part of the largest torques that may be left at both ends.
+
+    What cannot be inverted is refused in words: torques that do not act on the outputs at once, equilibria that do not exist,
+    times before and after the path that are too short.
+    """
+    check_system(system)
+    if system.nq != system.nv or system.closures:
+        what = "closures" if system.closures else "joints with quaternions"
+        raise ArgumentValueError(
+            f"stable_inversion is for open systems with plain coordinates, and {system.name!r} has {what}."
+        )
+    places, seen = (
+        joint_places(system, bodies, "stable_inversion"),
+        checked_outputs(system, outputs),
+    )
+    if len(seen) != len(places):
+        raise ArgumentValueError(
+            f"stable_inversion needs as many outputs as there are torques, {len(places)} ({', '.join(places.labels)}); got {len(seen)}: "
+            f"{seen.names}. Name the joints with torques: bodies=[...]."
+        )
+    guess = system.neutral() if q is None else array("q", q, (system.nq,))
+    number("tolerance", tolerance, above=0.0)
+    number("rest", rest, above=0.0)
+    internal = InternalDynamics(
+        system, places, seen, _resting(path, len(seen)), 10.0 / path.duration
+    )
+    times = np.linspace(0.0, path.duration, POINTS)
+    internal.refuse_unmoved(guess)
+    still = _balanced(internal, guess, times, *np.zeros((2, POINTS, system.nv)))
+    internal.refuse_unreached(still)
+    A = [
+        internal.slopes(np.array([t]), np.append(x, np.zeros(system.nv))[:, None])[..., 0]
+        for t, x in ((-1.0, still[0]), (path.duration + 1.0, still[-1]))
+    ]
+    decay, _ = _subspaces(A[0])
+    _, growth = _subspaces(A[1])
+    _refuse_unmatched(system, decay, growth)
+    growing, decaying = _rates(A[0], internal.decay, len(seen))
+    at_end = _rates(A[1], internal.decay, len(seen))[1]
+    lead = _fading("before", before, growing, math.inf)
+    trail = _fading("after", after, at_end, LONGEST * path.duration)
+    solution = _solved(internal, path, still, (decay, growth), (lead, trail), tolerance)
+    made = Inversion(
+        path, lead, trail, growing, decaying, (0.0, 0.0), still[0], still[-1], internal, solution
+    )
+    left = _left(made)
+    _refuse_unrested(made, left, rest, at_end)
+    object.__setattr__(made, "left", left)
+    return made
+
+
+def _resting(path: Any, m: int) -> Any:
+    """The path as a function of times (n,), at rest before and after."""
+    if not isinstance(path, Trajectory):
+        raise ArgumentTypeError(
+            f"path must be a Trajectory such as lb.trajectories.Quintic, got {shown(path)}."
+        )
+    size = int(np.prod(path.shape, dtype=int))
+    if size != m:
+        raise ArgumentValueError(f"path has {size} components, and there are {m} outputs.")
+    for name, t in (("begins", 0.0), ("ends", path.duration)):
+        speed = np.abs(np.atleast_1d(path(t).velocity))
+        if speed.max() > 1e-9 * max(1.0, float(np.abs(path(path.breaks).velocity).max())):
+            raise ArgumentValueError(
+                f"path {name} with the velocity {shown(path(t).velocity)}: stable inversion needs paths from rest to rest."
+            )
+
+    def motion(t: Array) -> tuple[Array, Array, Array]:
+        y, rate, second = (np.reshape(x, (len(t), m)) for x in path(np.clip(t, 0.0, path.duration)))
+        inside = ((t > 0.0) & (t < path.duration))[:, None]
+        return y, np.where(inside, rate, 0.0), np.where(inside, second, 0.0)
+
+    return motion
+
+
+def _balanced(
+    internal: InternalDynamics, guess: Array, times: Array, v: Array, vdot: Array
+) -> Array:
+    """Configurations (n, nv) whose outputs are on the path and whose forces balance at given v and vdot (n, nv).
+
+    They are found one after the other by Newton's method.  With v and vdot zero they are equilibria.
+    """
+    s, nv, m = internal.system, internal.system.nv, len(internal.places)
+    found, q = [], np.array(guess)
+    for t, speed, rate in zip(times, v, vdot):
+        wanted = internal.path(np.array([t]))[0]
+        u = np.zeros(m)
+        for _ in range(STEPS):
+            d = derivatives(s, q, speed, rate, of="inverse_dynamics")
+            y = internal.outputs.motion(q[None], np.zeros((1, nv)))
+            off = internal.outputs.missing(y.value, wanted)[0]
+            force = internal.B @ u - d.value
+            W = np.block([[d.q, -internal.B], [y.slopes[0], np.zeros((m, m))]])
+            try:
+                step = np.linalg.solve(W, np.append(force, off))
+            except np.linalg.LinAlgError:
+                step = np.full(nv + m, np.nan)
+            if not np.isfinite(step).all() or np.abs(step[:nv]).max() > ABSURD:
+                step = np.full(nv + m, np.nan)
+                break
+            scale = min(1.0, 0.5 / max(float(np.abs(step[internal.places.v]).max()), 1e-300))
+            q, u = q + scale * step[:nv], u + step[nv:]
+            size = np.abs(step[:nv]).max()
+            if scale == 1.0 and size <= BALANCED * max(1.0, float(np.abs(q).max())):
+                break
+        else:
+            step = np.full(nv + m, np.nan)
+        if not np.isfinite(step).all():
+            raise DynamicsError(
+                f"stable inversion: no equilibrium of {s.name!r} was found with {internal.outputs.names} at {shown(wanted[0].tolist())}, "
+                f"{t:.4g} s after the begin of the path. The arm cannot reach this, is singular there, or has joints without torques "
+                "that nothing holds; or give q, a configuration near the begin of the path."
+            )
+        found.append(q)
+    return np.array(found)
+
+
+def _subspaces(A: Array) -> tuple[Array, Array]:
+    """Orthonormal bases of the left invariant subspaces of eigenvalues that do not grow, and of those that grow."""
+    least = MARGINAL * np.abs(np.linalg.eigvals(A)).max()
+    bases = []
+    for chosen in (lambda re, im: re <= least, lambda re, im: re > least):
+        _, Z, count = scipy.linalg.schur(A.T, output="real", sort=chosen)
+        bases.append(Z[:, :count])
+    return bases[0], bases[1]
+
+
+def _rates(A: Array, decay: float, m: int) -> tuple[Array, Array]:
+    """The eigenvalues that grow and those that decay, without 2 m of the outputs."""
+    values = np.linalg.eigvals(A)
+    least = MARGINAL * np.abs(values).max()
+    of_outputs = np.argsort(np.abs(values + decay))[: 2 * m]
+    own = np.delete(values, of_outputs)
+    own = own[np.argsort(np.abs(own))]
+    return own[own.real > least], own[own.real < -least]
+
+
+def _refuse_unmatched(system: System, decay: Array, growth: Array) -> None:
+    n = 2 * system.nv
+    if decay.shape[1] + growth.shape[1] != n:
+        raise DynamicsError(
+            f"stable inversion: at the begin of the path {n - decay.shape[1]} motions of the internal dynamics of {system.name!r} grow, "
+            f"and {growth.shape[1]} at its end, so that no bounded motion leads from one to the other. Shorten the path."
+        )
+
+
+def _fading(name: str, given: float | None, rates: Array, longest: float) -> float:
+    """`before` or `after`: as given, or as long as the slowest of the rates takes to fade."""
+    if given is not None:
+        return number(name, given, minimum=0.0)
+    slowest = float(np.abs(rates.real).min()) if len(rates) else math.inf
+    return min(FADES / slowest, longest)
+
+
+def _solved(
+    internal: InternalDynamics,
+    path: Trajectory,
+    still: Array,
+    bases: tuple[Array, Array],
+    margins: tuple[float, float],
+    tolerance: float,
+) -> Any:
+    """The state (2 nv,) as a function of time, from before the path to after it."""
+    nv, T = internal.system.nv, path.duration
+    decay, growth = (basis.T for basis in bases)
+    start, end = (np.append(x, np.zeros(nv)) for x in (still[0], still[-1]))
+    inside = np.linspace(0.0, T, 2 * POINTS - 1)
+    before, after = (np.linspace(0.0, x, max(1, math.ceil(x / inside[1])) + 1) for x in margins)
+    mesh = np.unique(np.concatenate([-before, inside, path.breaks, T + after]))
+    spline = _slow(internal, still, T)
+    at, moving = np.clip(mesh, 0.0, T), ((mesh > 0.0) & (mesh < T))[:, None]
+    guess = np.vstack([spline(at).T, np.where(moving, spline(at, 1), 0.0).T])
+
+    def ends(a: Array, b: Array) -> Array:
+        return np.append(decay @ (a - start), growth @ (b - end))
+
+    def slopes_at_ends(a: Array, b: Array) -> tuple[Array, Array]:
+        zero = np.zeros_like
+        return np.vstack([decay, zero(growth)]), np.vstack([zero(decay), growth])
+
+    message = "Newton's method does not converge."
+    try:
+        with np.errstate(all="ignore"):  # steps of Newton's method that lead nowhere
+            found = scipy.integrate.solve_bvp(
+                internal.rates, ends, mesh, guess, fun_jac=internal.slopes, bc_jac=slopes_at_ends,
+                tol=tolerance, max_nodes=MESH,
+            )  # fmt: skip
+        if found.status == 0 and np.isfinite(found.y).all():
+            return found.sol
+        message = found.message if found.status else message
+    except (DynamicsError, np.linalg.LinAlgError):
+        pass
+    raise DynamicsError(
+        f"stable inversion: no bounded motion of {internal.system.name!r} was found. {message} At rest along the path, the torques "
+        f"reach the accelerations of {internal.outputs.names} by {internal.reach(still):.2g} of what they would reach at the joints, and "
+        "deformations may make that zero: take angles instead of positions, fewer modes, or a slower path that stays away from "
+        "singular positions."
+    )
+
+
+def _slow(internal: InternalDynamics, still: Array, T: float) -> Any:
+    """A first guess, a spline over [0, T]: the deformations balance the inertia forces of the equilibria in passing.
+
+    Once is enough: each time, the spline is differentiated twice, which makes errors larger.
+    """
+    times = np.linspace(0.0, T, len(still))
+    spline = scipy.interpolate.CubicSpline(times, still, bc_type="clamped")
+    try:
+        q = _balanced(internal, still[0], times, spline(times, 1), spline(times, 2))
+    except DynamicsError:  # it is a guess: a worse one may do as well
+        return spline
+    return scipy.interpolate.CubicSpline(times, q, bc_type="clamped")
+
+
+def _left(made: Inversion) -> tuple[float, float]:
+    """The torques that are left at both ends."""
+    T = made.path.duration
+    times = np.linspace(-made.before, T + made.after, 401)
+    u = made(times)[2]
+    far = made.before + made.after + T
+    rest = made(np.array([-far, T + far]))[2]
+    part = (times - times[0]) / (times[-1] - times[0])
+    largest = np.abs(u - (1.0 - part[:, None]) * rest[0] - part[:, None] * rest[1]).max()
+    return tuple(float(np.abs(u[i] - rest[i]).max() / max(largest, 1e-300)) for i in (0, -1))  # type: ignore[return-value]
+
+
+def _refuse_unrested(
+    made: Inversion, left: tuple[float, float], rest: float, at_end: Array
+) -> None:
+    """Refuse motions that do not begin and end at rest."""
+    for name, part, rates, what in (
+        ("before", left[0], made.growing, "grow"),
+        ("after", left[1], at_end, "decay"),
+    ):
+        if part <= rest:
+            continue
+        given = getattr(made, name)
+        slowest = float(np.abs(rates.real).min()) if len(rates) else 0.0
+        if slowest:
+            need = math.log(1.0 / rest) / slowest
+            help_ = (
+                f"The slowest internal motions that {what} do so at {slowest:.3g} /s: give {name}={need:.3g} or longer"
+                + (", or more damping." if name == "after" else ", or a larger rest.")
+            )
+        else:
+            help_ = "Some internal motions do not decay at all: give bodies and joints without torques damping."
+        raise DynamicsError(
+            f"stable inversion: {name}={given:.3g} s is too short: {100 * part:.2g} % of the largest torque is left at that end, and "
+            f"rest={rest:g} is allowed. {help_}"
+        )

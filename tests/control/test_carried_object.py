@@ -1,0 +1,99 @@
+"""Two arms that carry one object: its pose follows, errors decay as designed, and the squeeze force is held."""
+
+import numpy as np
+import pytest
+
+import limber as lb
+from limber.control import CarriedObject
+
+BOTH = ("left", "right")
+
+
+def arm(x, g):
+    a = lb.Assembly("arm", gravity=(0, 0, -g))
+    link = lb.beam(1.0, 4.0, EI=2e4, GJ=1e4, modes=1, polar_inertia=0.01, damping=0.02)
+    hand = lb.RigidBody(1.0, (0.1, 0, 0), (0.02, 0.02, 0.02), nodes={"palm": (0.2, 0, 0)})
+    wrist = lb.CompoundJoint([lb.Revolute(axis) for axis in "xyz"], armature=0.1)
+    a.attach("upper", link, lb.Universal("z", "y", armature=1.0), offset=(x, 0, 0))
+    a.attach("fore", link, lb.Revolute("y", armature=1.0), "upper", "tip")
+    a.attach("hand", hand, wrist, "fore", "tip")
+    return a
+
+
+def grasped(g=9.81):
+    """Two flexible arms with a crate in their hands, their rigid twin, and a configuration of each."""
+    crate = lb.Assembly("crate", gravity=(0, 0, -g))
+    sides = {"left": (-0.4, 0, 0), "right": (0.4, 0, 0)}
+    crate.attach("box", lb.RigidBody(6.0, inertia=(0.3, 0.5, 0.6), nodes=sides), lb.Free())
+    arms = [arm(-1.3, g), arm(1.3, g)]
+    twin = lb.couple([a.rigid() for a in arms], crate)
+    q = twin.neutral()
+    for name, shoulder, elbow in (("arm1", -1.2, 1.3), ("arm2", -1.9, -1.3)):
+        q[twin.layout[f"{name}/upper"].q_joint] = 0.0, shoulder
+        q[twin.layout[f"{name}/fore"].q_joint] = elbow
+    q[twin.layout["object/box"].q_joint][4:] = 0.0, 0.0, 0.9
+    state = lb.constraints.Changed(twin, q, np.zeros(twin.nv))
+    for side, name in zip(BOTH, ("arm1", "arm2")):
+        grasp = ((f"{name}/hand", "palm"), ("object/box", side), lb.RigidGrasp(), side)
+        state = lb.attach(grasp, in_place=True)(state.system, state.q, state.v)
+    s = lb.couple(arms, crate).closed_by(list(state.system.closures.values()))
+    q0 = s.neutral()
+    for body, where in s.layout.items():
+        q0[where.q_joint] = state.q[twin.layout[body].q_joint]
+    return s, q0, state.system, state.q
+
+
+PLACE = lb.trajectories.Quintic([0, 0, 0.9], [0.1, 0.1, 1.0], 0.5)
+TURN = lb.trajectories.Quintic(0.0, 0.2, 0.5)
+PATH = {"place": PLACE, "turn": TURN, "axis": "x", "sample_time": 0.01}
+
+
+def test_rigid_arms_follow_and_hold_the_squeeze_force_to_the_last_digit_that_sampling_leaves():
+    *_, s, q = grasped()
+    c = CarriedObject(100.0, 20.0, squeeze={BOTH: 40.0}, ki=20.0, **PATH)
+    r = lb.simulate(s, 0.7, q0=q, torque=c, every=0.05)
+    off, held = r.signals["object error"].y, r.signals["squeeze"]
+    assert np.abs(off[:, :3]).max() < 3e-3 and np.abs(off[:, 3:]).max() < 1e-3  # rad, m
+    assert np.abs(held.y[held.t > 0.4, 0] - 40.0).max() < 0.2  # N
+    R, p = lb.pose(s, r.q[-1], "object/box")
+    assert np.allclose(p, PLACE.end, atol=1e-3)
+    assert np.allclose(R[:, 1], [0.0, np.cos(0.2), np.sin(0.2)], atol=2e-3)
+
+
+def test_errors_of_the_pose_decay_as_they_were_designed_to():
+    *_, s, q = grasped()
+    away = lb.trajectories.Quintic([0.02, 0.0, 0.9], [0.02, 0.0, 0.9], 1.0)
+    c = CarriedObject(100.0, 20.0, place=away, sample_time=0.002)
+    r = lb.simulate(s, 0.2, q0=q, torque=c, every=0.02)
+    x = r.node("object/box").position[:, 0]
+    assert np.allclose(0.02 - x, 0.02 * (1.0 + 10.0 * r.t) * np.exp(-10.0 * r.t), atol=2e-4)
+
+
+def test_flexible_arms_are_controlled_by_their_rigid_twin():
+    s, q, twin, _ = grasped(g=0.0)
+    press = lb.trajectories.Quintic(0.0, 40.0, 0.4)
+    options = PATH | {"sample_time": 0.005}  # the lowest frequency is 26 Hz
+    c = CarriedObject(
+        100.0, 20.0, squeeze={BOTH: press}, ki=10.0, joint_damping=20.0, system=twin, **options
+    )
+    r = lb.simulate(s, 0.8, q0=q, torque=c, every=0.05)
+    off, held = r.signals["object error"].y, r.signals["squeeze"]
+    assert np.abs(off[:, 3:]).max() < 5e-4  # m
+    assert np.abs(held.y[held.t > 0.7, 0] - 40.0).max() < 0.6  # N, of 40
+
+
+def test_what_cannot_be_controlled_is_refused():
+    s, _, twin, _ = grasped()
+
+    def refused(text, system=twin, sensors=(), **options):
+        with pytest.raises(lb.LimberError, match=text):
+            c = CarriedObject(100.0, 20.0, sample_time=0.01, **options)
+            lb.control.Loop(system, c, sensors=sensors)
+
+    refused("has modes: give system=, its rigid twin", system=s)
+    refused("'top' is not a closure of the object", squeeze={("left", "top"): 1.0})
+    refused("squeeze must be", squeeze={"left": 1.0})
+    refused("place must be a Trajectory of 3 components", place=TURN)
+    refused("needs the exact state", sensors=[lb.control.Encoder(["arm1/fore"], rate=100.0)])
+    with pytest.raises(lb.LimberError, match="kp must be one number or six"):
+        CarriedObject([1.0, 2.0], 1.0, sample_time=0.01)
