@@ -174,9 +174,14 @@ def test_margins_tell_what_a_run_shows(flexible, count, stable):
 
 
 def test_the_linear_model_gives_the_commands_of_the_controller(flexible):
-    for options in ({}, {"integral_time": 20.0, "filters": control.notches(flexible, "hub", 2)}):
-        c = control.AttitudeController("hub", 0.3, sample_time=0.1, reference=REST, **options)
-        control.Loop(flexible, c, actuators=WHEELS)
+    options = {"sample_time": 0.1, "reference": REST}
+    filters = control.notches(flexible, "hub", 2)
+    for c in (
+        control.AttitudeController("hub", 0.3, **options),
+        control.AttitudeController("hub", 0.3, integral_time=20.0, filters=filters, **options),
+        control.OptimalAttitude("hub", **options),
+    ):
+        control.Loop(flexible, c, actuators=WHEELS, delay=0.05)
         model, x = c.linear(), np.zeros(c.linear().order)
         q, v, random = flexible.neutral(), np.zeros(flexible.nv), np.random.default_rng(1)
         c.start(0.0, lb.control.Measured(0.0, q, v))
@@ -202,6 +207,24 @@ def test_a_shaped_slew_leaves_the_panels_quieter(flexible):
         r = lb.simulate(flexible, over + 10.0, torque=loop, every=0.1)
         swings.append(np.ptp(r.deflection("long panel", "tip")[r.t > over, 2]))
     assert swings[1] < 0.1 * swings[0]
+
+
+def test_optimal_feedback_damps_the_panels_that_a_slew_excites(flexible):
+    """Late commands included; the same turn without it swings for minutes."""
+    c = control.OptimalAttitude("hub", sample_time=0.1)
+    control.Loop(flexible, c, actuators=WHEELS, delay=0.05)
+    plant = control.attitude_model(flexible, "hub", NAMES)
+    assert control.margins(plant, c, delay=0.05).disk > 0.6
+    profile = lb.trajectories.Trapezoid(0.0, 1.0, 1.0, 0.004)
+    slew = control.EigenAxisSlew(REST, quaternion_of_vector(0.25 * TURN), profile)
+    c = control.OptimalAttitude("hub", sample_time=0.1, reference=slew)
+    loop = control.Loop(flexible, c, actuators=WHEELS, delay=0.05)
+    r = lb.simulate(flexible, slew.duration + 40.0, torque=loop, every=0.1)
+    tip = r.deflection("long panel", "tip")[:, 2]
+    assert np.ptp(tip[r.t > slew.duration + 30.0]) < 0.05 * np.ptp(tip)
+    assert np.abs(r.signals["attitude error"].y[-100:]).max() < 2e-5
+    with pytest.raises(lb.LimberError, match="OptimalAttitude has no filters"):
+        control.OptimalAttitude("hub", sample_time=0.1, filters=())
 
 
 # --- the estimator -------------------------------------------------------------------------------------

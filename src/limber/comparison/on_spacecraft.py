@@ -130,3 +130,13 @@ def integral(plant: Plant):
 def roll_off(plant: Plant):
     """Gain stabilization: what is above 0.4 rad/s is rolled off, and the loop must be slow for that."""
     return controlled(plant, ROLLED_OFF, slew(plant), filters=(control.low_pass(0.4),))
+
+
+@entry(ENTRIES, "LQG")
+def lqg(plant: Plant):
+    """Feedback of attitude and panels, which it estimates by its model."""
+    return plant.loop(
+        control.OptimalAttitude(
+            "hub", sample_time=SAMPLE, reference=slew(plant), observer=control.AttitudeEstimator()
+        )
+    )

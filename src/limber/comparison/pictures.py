@@ -68,11 +68,16 @@ def figure(plant: Plant, outcomes: Sequence[Outcome]) -> Figure:
 
 
 def draw(plant: Plant, outcomes: Sequence[Outcome], file: Path) -> None:
-    """Write the picture as a PNG file."""
+    """Write the picture as a PNG file; its few colours need no more than a palette."""
+    from PIL import Image  # noqa: PLC0415
+
     from limber.plotting.style import save, style  # noqa: PLC0415
 
     with style():
         save(figure(plant, outcomes), file, dpi=110)
+    with Image.open(file) as picture:
+        few = picture.convert("RGB").quantize(64)
+    few.save(file, optimize=True)
 
 
 def heads(plant: Plant) -> tuple[str, ...]:

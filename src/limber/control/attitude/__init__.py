@@ -5,6 +5,7 @@ from limber.control.attitude.estimator import AttitudeEstimator
 from limber.control.attitude.filters import SecondOrder, hub_modes, low_pass, notch, notches
 from limber.control.attitude.linear import attitude_model
 from limber.control.attitude.momentum import Unloading
+from limber.control.attitude.optimal import OptimalAttitude
 from limber.control.attitude.slew import AttitudeMotion, EigenAxisSlew
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "AttitudeEstimator",
     "AttitudeMotion",
     "EigenAxisSlew",
+    "OptimalAttitude",
     "SecondOrder",
     "Unloading",
     "attitude_model",

@@ -188,8 +188,8 @@ class AttitudeController(Controller):
         else:
             attitude, w = measured.q[self._quaternion], measured.v[self._spin]
         h = self._make.momentum(measured) if self._knows_momentum else np.zeros(3)
-        error, feedback, forward = self._torques(self._wanted(t), attitude, w, h)
-        torque = self._bank.step(feedback) + forward
+        error, rate, moving, gyroscopic = self._deviation(self._wanted(t), attitude, w, h)
+        torque = self._feedback(error, rate, moving) + moving + gyroscopic
         command, part = self._allocated(t, torque, h, measured)
         if part == 1.0 and self.integral_time < math.inf:
             self._integral = self._integral + self.sample_time / self.integral_time * error
@@ -199,18 +199,20 @@ class AttitudeController(Controller):
         }  # fmt: skip
         return command
 
-    def _torques(self, wanted: AttitudeMotion, attitude: Array, w: Array, h: Array) -> tuple:
-        """The error, the torque of the feedback before its filters, and that of the motion itself."""
-        J, turned = self.craft.inertia, self.craft.turned
+    def _deviation(self, wanted: AttitudeMotion, attitude: Array, w: Array, h: Array) -> tuple:
+        """The errors of attitude and rate, and the torques of the motion itself: of its acceleration, and gyroscopic ones."""
         away = product(conjugate(wanted.quaternion), attitude)
         error = 2.0 * away[1:] * (1.0 if away[0] >= 0.0 else -1.0)
         back = matrix_of(away).T
         rate_wanted = back @ wanted.rate
         r = w - rate_wanted
+        moving = self.craft.turned @ (back @ wanted.acceleration - np.cross(r, rate_wanted))
+        return error, r, moving, np.cross(w, self.craft.inertia @ w + h)
+
+    def _feedback(self, error: Array, rate: Array, moving: Array) -> Array:
+        """The torque against errors of attitude and rate."""
         k, d = self.bandwidth**2, 2.0 * self.damping * self.bandwidth
-        feedback = -turned @ (k * (error + self._integral) + d * r)
-        moving = turned @ (back @ wanted.acceleration - np.cross(r, rate_wanted))
-        return error, feedback, moving + np.cross(w, J @ w + h)
+        return self._bank.step(-self.craft.turned @ (k * (error + self._integral) + d * rate))
 
     def _allocated(self, t: float, torque: Array, h: Array, measured: Measured) -> tuple:
         """The command, and the part of the torque that it makes."""
@@ -247,39 +249,43 @@ class AttitudeController(Controller):
         Inputs are "rotation x" to "angular_velocity z" of the hub, as `lb.linearize` has them among its outputs; outputs are
         the torques of the wheels, or of the hub.  Thrusters and moment gyros have no linear model.
         """
-        make = self._make
-        if make is None:
-            raise ArgumentTypeError(
-                "AttitudeController is in no loop yet: give it to lb.control.Loop or to lb.simulate."
-            )
-        if isinstance(make, MomentGyros) or (isinstance(make, TorqueOnHub) and self._thrusters):
-            raise ArgumentTypeError(
-                "AttitudeController has no linear model with moment gyros, which depend on their angles, nor with thrusters, which "
-                "fire in pulses."
-            )
+        spread, names = self._spread()
         k, d = self.bandwidth**2, 2.0 * self.damping * self.bandwidth
         J, T = self.craft.turned, self.sample_time
         A, B, C, D = self._bank.matrices()
         law = np.hstack([-k * J, -d * J])
         step = T / self.integral_time if self.integral_time < math.inf else 0.0
         n = len(A)
+        states = tuple(f"filter {i}" for i in range(n))
         if step:
             A = np.block([[A, B @ (-k * J)], [np.zeros((3, n)), np.eye(3)]])
             integral = np.hstack([step * np.eye(3), np.zeros((3, 3))])
             C, B = np.hstack([C, D @ (-k * J)]), np.vstack([B @ law, integral])
+            states += tuple(f"integral {axis}" for axis in AXES)
         else:
             B = B @ law
-        spread = -make.inverse if make.labels else np.eye(3)
-        names = make.labels or tuple(f"{self.hub} {axis}" for axis in AXES)
-        states = tuple(f"filter {i}" for i in range(n)) + (
-            tuple(f"integral {a}" for a in AXES) if step else ()
-        )
-        inputs = tuple(
-            f"{what} {axis}" for what in ("rotation", "angular_velocity") for axis in AXES
-        )
         return LinearModel(
-            A, B, spread @ C, spread @ D @ law, states, inputs, tuple(f"torque {x}" for x in names), repr(self), T
+            A, B, spread @ C, spread @ D @ law, states, self._inputs(), names, repr(self), T
         )  # fmt: skip
+
+    def _spread(self) -> tuple[Array, tuple[str, ...]]:
+        """From the torque on the hub to commands, and the names of these."""
+        make = self._make
+        if make is None:
+            raise ArgumentTypeError(
+                f"{type(self).__name__} is in no loop yet: give it to lb.control.Loop or to lb.simulate."
+            )
+        if isinstance(make, MomentGyros) or (isinstance(make, TorqueOnHub) and self._thrusters):
+            raise ArgumentTypeError(
+                f"{type(self).__name__} has no linear model with moment gyros, which depend on their angles, nor with thrusters, "
+                "which fire in pulses."
+            )
+        names = make.labels or tuple(f"{self.hub} {axis}" for axis in AXES)
+        spread = -make.inverse if make.labels else np.eye(3)
+        return spread, tuple(f"torque {name}" for name in names)
+
+    def _inputs(self) -> tuple[str, ...]:
+        return tuple(f"{what} {axis}" for what in ("rotation", "angular_velocity") for axis in AXES)
 
 
 def _checked_reference(given: Any) -> Any:
