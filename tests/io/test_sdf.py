@@ -287,6 +287,7 @@ def test_what_is_left_out_is_said_once(tmp_path):
 HERE = '<pose relative_to="?">0 0 0 0 0 0</pose>'
 REFUSED = {
     "not sdf": ("<?xml version='1.0'?><robot/>", "starts with <sdf>, got <robot>"),
+    "version": ("<sdf version='new'/>", "version of <sdf> must be as in 1.9, got 'new'"),
     "no model": ("<sdf/>", "has no <model>"),
     "no links": ("<sdf><model name='m'/></sdf>", "the model has no links"),
     "two models": ("<sdf><model name='m'/><model name='n'/></sdf>", "put several models into"),

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from limber.bodies import Body, RigidBody
+from limber.bodies import RigidBody
 from limber.bodies.rigid import INDEFINITE
 from limber.checks import Array, listed
 from limber.errors import LimberError
@@ -36,10 +36,10 @@ def link_body(
     raise element.error(f"link {name!r}: {refused}{advice}") from refused
 
 
-def inertia_notes(bodies: Mapping[str, Body]) -> list[str]:
+def inertia_notes(bodies: Mapping[str, RigidBody]) -> list[str]:
     """What to warn of: the inertias that are kept, but that no body has."""
     notes = []
-    strange = [name for name, body in bodies.items() if _checked(body) is False]
+    strange = [name for name, body in bodies.items() if body.check_inertia is False]
     if strange:
         notes.append(
             f"the inertias of links {listed(strange)} are kept, but no distribution of mass has them: one principal "
@@ -48,7 +48,7 @@ def inertia_notes(bodies: Mapping[str, Body]) -> list[str]:
     negative = {
         name: float(np.linalg.eigvalsh(body.inertia).min())
         for name, body in bodies.items()
-        if isinstance(body, RigidBody) and body.check_inertia == INDEFINITE
+        if body.check_inertia == INDEFINITE
     }
     if negative:
         moments = "; ".join(f"{name!r} {moment:.3g}" for name, moment in negative.items())
@@ -57,10 +57,6 @@ def inertia_notes(bodies: Mapping[str, Body]) -> list[str]:
             f"{moments}"
         )
     return notes
-
-
-def _checked(body: Body) -> bool | str | None:
-    return body.check_inertia if isinstance(body, RigidBody) else None
 
 
 def armature_notes(joints: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,8 +65,7 @@ def parse_sdf(path: Path, left_out: LeftOut) -> Sdf:
     root = parse_xml(path)
     if root.tag != "sdf":
         raise root.error(f"an SDF file starts with <sdf>, got <{root.tag}>.")
-    version = tuple(int(x) for x in root.attributes.get("version", "1.7").split(".") if x.isdigit())
-    reader = _Reader(left_out, version)
+    reader = _Reader(left_out, _version(root))
     worlds = list(root.all("world"))
     if len(worlds) > 1:
         raise worlds[1].error("a second <world>: keep one.")
@@ -93,6 +93,15 @@ def parse_sdf(path: Path, left_out: LeftOut) -> Sdf:
     return Sdf(name, gravity, reader.links, tuple(reader.joints), root)
 
 
+def _version(root: Element) -> tuple[int, int]:
+    """The version of the format, which says in which frame axes are; one from 1.7 on where none is given."""
+    words = root.attributes.get("version", "1.7")
+    match = re.fullmatch(r"\s*(\d{1,3})\.(\d{1,3})\s*", words)
+    if match is None:
+        raise root.error(f"version of <sdf> must be as in 1.9, got {words[:60]!r}.")
+    return int(match[1]), int(match[2])
+
+
 def _refuse_includes(element: Element) -> None:
     found = next(element.all("include"), None)
     if found is not None:
@@ -104,7 +113,7 @@ def _refuse_includes(element: Element) -> None:
 @dataclass
 class _Reader:
     left_out: LeftOut
-    version: tuple[int, ...]
+    version: tuple[int, int]
     links: dict[str, SdfLink] = field(default_factory=dict)
     joints: list[SdfJoint] = field(default_factory=list)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from limber.assembly import Assembly
-from limber.bodies import Body
+from limber.bodies import Body, RigidBody
 from limber.checks import Array, did_you_mean, flag, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError, ModelWarning, warn
 from limber.io.lenient import ARMATURE, armature_notes, inertia_notes, link_body
@@ -111,15 +111,15 @@ def attach_urdf(
         if not isinstance(body, Body):
             raise ArgumentTypeError(f"flexible[{name!r}] must be a body, got {shown(body)}.")
     repair = flag("lenient", lenient)
-    bodies = {
-        name: flexible[name]
-        if name in flexible
-        else link_body(link.mass, link.com, link.inertia, link.element, name, repair)
+    rigid = {
+        name: link_body(link.mass, link.com, link.inertia, link.element, name, repair)
         for name, link in robot.links.items()
+        if name not in flexible
     }
+    bodies: dict[str, Body] = {**rigid, **flexible}
     physics, notes = joint_physics(robot.joints.values(), flag("stops", stops))
     if repair:
-        notes += _give_armatures(robot, bodies, physics)
+        notes += _give_armatures(robot, rigid, physics)
     follows = flag("mimic", mimic)
     children: dict[str, list[UrdfJoint]] = {name: [] for name in robot.links}
     for joint in robot.joints.values():
@@ -149,7 +149,7 @@ def attach_urdf(
                 raise inboard.element.error(f"joint {inboard.name!r}: {error}") from error
         stack += [(child.child, child) for child in reversed(children[name])]
     notes += gear_mimics(assembly, robot.joints) if follows else _own_motions(robot)
-    _report(robot, flexible, bodies, notes)
+    _report(robot, flexible, rigid, notes)
     return assembly
 
 
@@ -171,23 +171,25 @@ def _own_motions(robot: Urdf) -> list[str]:
     ]
 
 
-def _report(robot: Urdf, flexible: Mapping, bodies: Mapping, of_joints: list[str]) -> None:
+def _report(
+    robot: Urdf, flexible: Mapping, rigid: Mapping[str, RigidBody], of_joints: list[str]
+) -> None:
     """Warn of what the model leaves out and would change the motion."""
     notes = list(of_joints)
     for name, body in flexible.items():
         mass = robot.links[name].mass
         if mass and abs(body.mass - mass) > 0.01 * mass:
             notes.append(f"link {name!r}: mass {body.mass:g} kg replaces {mass:g} kg of the URDF")
-    notes += inertia_notes({name: body for name, body in bodies.items() if name not in flexible})
+    notes += inertia_notes(rigid)
     if notes:
         warn(f"{robot.element.file}: {'; '.join(notes)}.", ModelWarning)
 
 
 def _give_armatures(
-    robot: Urdf, bodies: Mapping[str, Body], physics: dict[str, JointOptions]
+    robot: Urdf, rigid: Mapping[str, RigidBody], physics: dict[str, JointOptions]
 ) -> list[str]:
     """Give an armature to the joints that move no mass; returns what to warn of."""
-    names = massless_joints(robot, bodies)
+    names = massless_joints(robot, rigid)
     for name in names:
         physics[name]["armature"] = ARMATURE
     return armature_notes(names)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from limber.bodies import Body, RigidBody
+from limber.bodies import RigidBody
 from limber.checks import Array
 from limber.io.urdf import Urdf, UrdfJoint
 
@@ -50,9 +50,15 @@ class Outboard:
         return turns and (self.mass > 0.0 or joint.kind != "planar")
 
 
-def massless_joints(robot: Urdf, bodies: Mapping[str, Body]) -> list[str]:
-    """The joints, in the order of the file, that move no mass and can have an armature."""
-    carried = {name: _own(body) for name, body in bodies.items()}
+def massless_joints(robot: Urdf, rigid: Mapping[str, RigidBody]) -> list[str]:
+    """The joints, in the order of the file, that move no mass and can have an armature.
+
+    rigid : the bodies of the links that are rigid; the mass of the others moves by itself.
+    """
+    carried = {name: Outboard(beyond=name not in rigid) for name in robot.links}
+    for name, body in rigid.items():
+        moment = body.mass * body.com
+        carried[name] = Outboard(body.mass, moment, body.inertia_about_origin())
     found = set()
     for joint in _tip_to_base(robot):
         outboard, inboard = carried[joint.child], carried[joint.parent]
@@ -63,13 +69,6 @@ def massless_joints(robot: Urdf, bodies: Mapping[str, Body]) -> list[str]:
             found.add(joint.name)
         inboard.beyond |= outboard.beyond or outboard.mass > 0.0 or bool(outboard.inertia.any())
     return [name for name in robot.joints if name in found]
-
-
-def _own(body: Body) -> Outboard:
-    """What a link has of its own; the mass of a flexible one moves by itself."""
-    if not isinstance(body, RigidBody):
-        return Outboard(beyond=True)
-    return Outboard(body.mass, body.mass * body.com, body.inertia_about_origin())
 
 
 def _tip_to_base(robot: Urdf) -> list[UrdfJoint]:
