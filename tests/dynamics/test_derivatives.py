@@ -233,8 +233,10 @@ def direction_of(rng, name, value):
         w = rng.standard_normal(3)
         return w, value @ np.cross(np.eye(3), -w)
     d = 0.1 * rng.standard_normal(value.shape) * np.abs(value)
-    if "joint_" not in name:  # whose zeros may not become negative
-        d += 1e-3 * rng.standard_normal(value.shape) * (value == 0.0)
+    if name.endswith(
+        ("offset", "offset_b", "com", "gravity")
+    ):  # zeros of others may not become negative
+        d += 0.1 * rng.standard_normal(value.shape) * (value == 0.0)
     if name.endswith((".stiffness", ".damping")):
         d = 0.1 * value  # stays positive semidefinite
     elif value.ndim == 2:
