@@ -402,7 +402,9 @@ def test_closure_forces(joint, fidelity):
         value = s.parameters[name].value
         direction, change = direction_of(rng, name, value)
         found = stacked(d.parameters[name], value.size) @ change.ravel()
-        assert_slopes(found, by_differences_of(s, forces, name, direction), 1e-6, name)
+        rough = by_differences_of(s, forces, name, direction)
+        size = max(np.abs(rough).max(), np.abs(forces()).max())  # some slopes are zero
+        assert np.abs(found - rough).max() <= 1e-6 * size, name
 
 
 @pytest.mark.slow
