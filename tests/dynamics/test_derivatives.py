@@ -233,8 +233,10 @@ def direction_of(rng, name, value):
         w = rng.standard_normal(3)
         return w, value @ np.cross(np.eye(3), -w)
     d = 0.1 * rng.standard_normal(value.shape) * np.abs(value)
-    if "joint_" not in name:  # whose zeros may not become negative
-        d += 1e-3 * rng.standard_normal(value.shape) * (value == 0.0)
+    if name.endswith(
+        ("offset", "offset_b", "com", "gravity")
+    ):  # zeros of others may not become negative
+        d += 0.1 * rng.standard_normal(value.shape) * (value == 0.0)
     if name.endswith((".stiffness", ".damping")):
         d = 0.1 * value  # stays positive semidefinite
     elif value.ndim == 2:
@@ -400,7 +402,9 @@ def test_closure_forces(joint, fidelity):
         value = s.parameters[name].value
         direction, change = direction_of(rng, name, value)
         found = stacked(d.parameters[name], value.size) @ change.ravel()
-        assert_slopes(found, by_differences_of(s, forces, name, direction), 1e-6, name)
+        rough = by_differences_of(s, forces, name, direction)
+        size = max(np.abs(rough).max(), np.abs(forces()).max())  # some slopes are zero
+        assert np.abs(found - rough).max() <= 1e-6 * size, name
 
 
 @pytest.mark.slow

@@ -14,9 +14,9 @@ from helpers.random_systems import quaternion_slices, random_assembly, random_st
 from helpers.refusals import SPOILT, parametrize, with_entry
 from limber import native
 from limber.dynamics import evaluate, forward, sweep
-from limber.kernels.functions import COMPLEX, ROWS, SLOPES
+from limber.kernels.functions import BY_STEPS, ROWS, SLOPES
 from limber.kernels.layout import WORK_SIZE
-from limber.native import calls, complex_entries, dispatcher
+from limber.native import calls, dispatcher, slope_entries
 from limber.native.status import OK, SIZES
 
 
@@ -514,9 +514,9 @@ def test_every_row_has_an_entry():
     # of ends, which these systems have not
     elsewhere |= {"operational_motion", "operational_responses"}
     # with scratch of their own
-    elsewhere |= set(SLOPES | COMPLEX)
-    assert all(native.address(name) > 0 for name in elsewhere - set(COMPLEX))
-    assert all(callable(getattr(complex_entries, name)) for name in COMPLEX)  # slow to compile
+    elsewhere |= set(SLOPES | BY_STEPS)
+    assert all(native.address(name) > 0 for name in elsewhere - set(BY_STEPS))
+    assert all(callable(getattr(slope_entries, name)) for name in BY_STEPS)  # slow to compile
     assert set(ENTRIES | CLOSED_ENTRIES) == set(ROWS) - elsewhere
 
 

@@ -169,20 +169,20 @@ def derivatives(
     names = _checked(system, of, external, by)
     at = State(system, of, q, v, x, external)
     found = slopes_at(at)
-    axis = found.value.ndim - 1
+    slopes: dict[str, Slope] = {name: found.slopes[name] for name in names if name in INPUTS[of]}
+    wrenches: Any = by_wrenches(at, found) if "external" in names else None
+    named: Any = None
+    if by is not None:
+        named = {name: by_parameter(at, name, found) for name in names if _is_parameter(name)}
+    if of != "constraint_forces":
+        return Derivatives(of, found.value, slopes, wrenches, named)
 
-    def presented(array: Array) -> Slope:
-        return by_closure(system, array, axis) if of == "constraint_forces" else array
+    def apart(arrays):
+        axis = found.value.ndim - 1
+        return arrays and {key: by_closure(system, a, axis) for key, a in arrays.items()}
 
-    return Derivatives(
-        of,
-        presented(found.value),
-        {name: presented(found.slopes[name]) for name in names if name in found.slopes},
-        {key: presented(a) for key, a in by_wrenches(at, found).items()}
-        if "external" in names
-        else None,
-        {name: presented(by_parameter(at, name, found)) for name in names if _is_parameter(name)},
-    )
+    value = apart({"value": found.value})["value"]
+    return Derivatives(of, value, apart(slopes), apart(wrenches), apart(named))
 
 
 def _is_parameter(name: str) -> bool:

@@ -31,7 +31,7 @@ INPUTS = {
 READY = {name: f"slopes of {name}" for name in ("forward_dynamics", "inverse_dynamics")}
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class State:
     """Where slopes are wanted: a system, the name of the function, and its inputs."""
 
@@ -52,7 +52,7 @@ class State:
         )
 
 
-@dataclass
+@dataclass(slots=True)
 class Found:
     """The value (..., n) of a function and its slopes (..., n, nv) by each of its inputs."""
 
