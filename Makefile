@@ -6,10 +6,14 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
 SOURCES := pyproject.toml README.md $(shell find src examples -type f ! -name '*.pyc')
 
-.PHONY: demo test test-all lint bench browser clean
+.PHONY: demo compare test test-all lint bench browser clean
 
 demo: .venv/package.stamp
 	$(BIN)/limber demo
+
+# the tables and pictures of docs/guide/comparison.md
+compare: .venv/package.stamp
+	$(BIN)/limber compare --out docs/guide/pictures --page docs/guide/comparison.md
 
 test: .venv/package.stamp .venv/test.stamp browser
 	$(PYTEST)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import closed
 import derivatives
+import mpc
 import numba
 import numpy as np
 import pinocchio as pin
@@ -260,7 +261,7 @@ def stiffening(rng):
             lambda: lb.inverse_dynamics(plain, q, v, tau),
             lambda: lb.inverse_dynamics(stiffened, q, v, tau),
         )
-        record(group, f"{n} beams: inverse dynamics, ratio", b / a, "")
+        record(group, f"{n} beams: inverse dynamics, ratio", b / a, "", "<= 2", b / a <= 2.0)
     a, b = (lb.operation_count(bending_chain(3, on), "forward_dynamics") for on in (False, True))
     record(group, "3 beams, generated: multiplications, ratio", b.mul / a.mul, "")
 
@@ -623,6 +624,7 @@ def main():
         lambda: operator_sweeps(rng),
         closed.measure,
         lambda: derivatives.measure(rigid_chain, flexible_chain, state),
+        mpc.measure,
         structures,
         starting_up,
     ]

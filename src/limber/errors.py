@@ -60,7 +60,12 @@ class ModelWarning(PrintableMessage, UserWarning):
 
 
 class TheoryWarning(ModelWarning):
-    """A motion that leaves the range of the theory behind its model."""
+    """A motion that leaves the range of the theory behind its model.
+
+    degree : how far outside it is, 1 at the limit, where that is known.
+    """
+
+    degree: float = 1.0
 
 
 class CacheWarning(PrintableMessage, UserWarning):
@@ -99,11 +104,11 @@ def collected_warnings() -> Iterator[list[Warning]]:
         _collected.reset(before)
 
 
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line outside of Limber that led here."""
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside of Limber that led here; a warning that is given as such has its own category."""
     collected = _collected.get()
     if collected is not None:
-        collected.append(category(message))
+        collected.append(message if isinstance(message, Warning) else category(message))
         return
     level, frame = 1, sys._getframe()
     while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:

@@ -321,3 +321,10 @@ def test_files_hold_systems_with_other_numbers(tmp_path):
     read = lb.load(tmp_path / "x.yaml").build()
     assert np.array_equal(read.dynamics.topo, found.dynamics.topo)
     assert np.array_equal(read.dynamics.const, found.dynamics.const)
+
+
+def test_systems_whose_parameters_were_listed_pickle():
+    s = lb.models.canadarm().build()
+    assert "link1.EI" in s.parameters
+    again = pickle.loads(pickle.dumps(s))
+    assert list(again.parameters) == list(s.parameters)

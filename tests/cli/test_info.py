@@ -73,7 +73,12 @@ def test_modes_of_a_closed_model_are_those_where_it_is_closed(tmp_path):
     s = a.build()
     found = limber_json("modes", tmp_path / "model.yaml")
     assert np.allclose(found["frequencies"], lb.modes(s, lb.assemble(s)).frequencies)
+    assert np.allclose(found["q"], lb.assemble(s))
+    said = "the configuration that meets the closures, found from the neutral one"
+    assert found["configuration"] == said
+    assert f"About {said}." in limber("modes", tmp_path / "model.yaml").stdout
     found = limber_json("modes", tmp_path / "model.yaml", "--equilibrium")
+    assert found["configuration"] == f"the equilibrium found from {said}"
     there = lb.equilibrium(s, lb.assemble(s))
     assert np.allclose(found["frequencies"], lb.modes(s, there).frequencies)
 
@@ -89,9 +94,9 @@ def test_simulate_takes_closed_systems(tmp_path):
     (tmp_path / "case.yaml").write_text(case.replace("assemble: true", "q: {crank: 0.5}"))
     run = limber("simulate", tmp_path / "case.yaml", code=None)
     assert run.exit_code != 0
-    assert "does not meet the closures of 'four-bar': 'pin' is off by" in " ".join(
-        run.output.split()
-    )
+    said = " ".join(run.output.split())
+    assert "the start does not meet the closures of 'four-bar': 'pin' is off by" in said
+    assert "`initial: {assemble: true}`" in said
 
 
 PHYSICS = """

@@ -9,6 +9,7 @@ import limber as lb
 from helpers.compare import assert_close
 from helpers.generated import FIDELITIES, arm, evaluated, mixed, pendulum, program, values
 from helpers.random_systems import quaternion_slices
+from limber.codegen import derivatives
 from limber.kernels import layout as L
 from limber.kernels import plain
 
@@ -132,3 +133,28 @@ def test_step_takes_parameters_into_its_stages():
     g = lb.compile(heavy, "step")
     args = np.array([0.4]), np.array([0.2]), np.array([0.3]), 0.01
     assert_close(f(*args, [0.0, -9.81, 0.0], 2.0), g(*args), TOLERANCE)
+
+
+@pytest.mark.parametrize("name", ["ruthless arm", "mixed"])
+def test_chained_derivative_is_the_expanded_one(name, monkeypatch):
+    """Products with the derivatives of the stages as loops, in C and in lanes, against every product written out."""
+    s, rng = SYSTEMS[name](), np.random.default_rng(5)
+    args = values(rng, s, "step")
+    wrt = ["v", "tau", "dt"] if name == "mixed" else ["q", "v", "tau", "dt"]
+    chained = program(s, "step", wrt=wrt)
+    assert any(p.name.startswith("product") for p in chained.callees)
+    monkeypatch.setattr(derivatives, "LOOPED", 10**9)
+    expanded = program(s, "step", wrt=wrt)
+    assert not any(p.name.startswith("product") for p in expanded.callees)
+    expected = evaluated(expanded, args)
+    for got, wanted in zip(evaluated(chained, args), expected):
+        assert_close(got, wanted, TOLERANCE)
+    monkeypatch.undo()
+    if name == "mixed":  # whose code takes long to compile
+        return
+    f = lb.compile(s, "step", wrt=wrt, lanes=4)
+    for got, wanted in zip(f(*args), expected):
+        assert_close(np.reshape(got, wanted.shape), wanted, TOLERANCE)
+    batch = f(np.tile(args[0], (5, 1)), *args[1:])
+    for got, wanted in zip(batch, expected):
+        assert_close(got, np.tile(wanted, (5, *[1] * wanted.ndim)), TOLERANCE)

@@ -4,6 +4,11 @@ import numpy as np
 import pytest
 
 import limber as lb
+from constraints.placing import close_here
+from constraints.reference import derivative, end_pose, rows
+from helpers.random_systems import random_state
+from limber.dynamics.closure_loads import closure_stiffness
+from limber.dynamics.rows import row_space
 
 JOINTS = {
     "frictionless point": lb.FrictionlessPoint(),
@@ -58,3 +63,50 @@ def test_a_body_held_by_a_cut_joint_moves_as_one_on_that_joint(name, length):
         rates = lb.forward_dynamics(held, q, v, np.zeros(6))
         found = lb.acceleration(held, q, v, rates, "body")
         assert np.allclose(found, wanted, rtol=1e-7, atol=1e-7 * np.abs(wanted).max())
+
+
+def hinge_then_slider(seed):
+    """A flexible arm whose tip is held by a hinge and a slider in general directions, and a state that meets them."""
+    rng = np.random.default_rng(seed)
+    a = lb.Assembly("arm", gravity=(1.0, -2.0, -9.0))
+    link = lb.beam(1.0, 1.0, EI=80.0, modes=1, polar_inertia=0.02)
+    a.attach("lower", link, lb.Universal("x", "y"))
+    a.attach("upper", link, lb.Spherical(), "lower", "tip")
+    tree = a.build()
+    q, _, _ = random_state(rng, tree)
+    axes = rng.normal(size=(2, 3))
+    joint = lb.CompoundJoint([lb.Revolute(axes[0]), lb.Prismatic(axes[1])])
+    theta = rng.uniform(-0.8, 0.8, 2)
+    close_here(a, tree, q, ("world", (0, 0, 0)), ("upper", "tip"), joint, theta, "cut")
+    return a.build(), q, theta
+
+
+def along(system, q, direction, step=0.01):
+    """-d(A^T lambda)/dx along a direction, of rows of the reference whose wrench on end b is carried along."""
+
+    def basis(p, rows):
+        R = end_pose(system, p, system.closures["cut"].b)[0]
+        return np.kron(np.eye(2), R.T) @ rows.force["cut"]
+
+    here = rows(system, q, np.zeros(system.nv))
+    wrench = basis(q, here) @ np.ones(len(here.A))
+
+    def force(x):
+        p = lb.integrate(system, q, direction, x)
+        there = rows(system, p, np.zeros(system.nv), here.theta)
+        return there.A.T @ (basis(p, there).T @ wrench)
+
+    return here.A.T @ np.ones(len(here.A)), -derivative(force, step)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_stiffness_of_closure_forces_is_that_of_the_reference(seed):
+    """The slope of A^T lambda along the freedoms: rows change steadily, also where a part of them is zero."""
+    s, q, _ = hinge_then_slider(seed)
+    space = row_space(s, q)
+    T = space.basis / np.abs(space.basis).max(axis=0)
+    forces, slopes = zip(*(along(s, q, t) for t in T.T))
+    lam = np.linalg.lstsq(space.A.T, forces[0], rcond=None)[0]
+    expected = T.T @ np.array(slopes).T
+    found = T.T @ closure_stiffness(s, q, lam) @ T
+    assert np.allclose(found, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())

@@ -12,6 +12,7 @@ from constraints.known import (
     four_bar,
     geared_pair,
     rack_and_pinion,
+    scissor_boom,
 )
 
 #: Closures are met to rounding.
@@ -235,7 +236,7 @@ def test_start_off_the_closures_is_refused_with_name_gap_and_remedy():
         lb.simulate(s, 1.0)
     with pytest.raises(
         lb.LimberError,
-        match=r"the speeds of q0 violate the closures .*'pin' is off by .*lb\.project",
+        match=r"v0 violates the closures .*'pin' is off by .*lb\.project",
     ):
         lb.simulate(s, 1.0, q0=q, v0=v + np.array([0.1, 0.0, 0.0]))
 
@@ -247,6 +248,47 @@ def test_small_gaps_at_the_start_are_projected():
     r = lb.simulate(s, 0.1, q0=q + np.array([1e-7, 0.0, 0.0]), v0=v + np.array([0.0, 1e-7, 0.0]))
     assert_met(r)
     assert np.abs(r.q[0] - q).max() < 1e-6
+
+
+@quiet
+def test_an_implicit_method_goes_past_singular_positions_or_says_that_it_does_not():
+    """A rigid scissor boom that closes: the energy stays, or the run ends with words, at every tolerance."""
+    assembly, q, v = scissor_boom(4)
+    s = assembly.build()
+    for rtol in (1e-6, 1e-8):
+        options = {"method": "sdirk4", "rtol": rtol, "atol": 1e-2 * rtol}
+        try:
+            r = lb.simulate(s, 1.5, q0=q, v0=v, **options)
+        except lb.SimulationError as error:
+            assert rtol < 1e-7
+            assert "next to a singular position" in str(error) and 'method="dop853"' in str(error)
+            r = error.result
+        assert np.ptp(r.energy) < 100.0 * rtol * r.energy[0]
+
+
+def scaled_four_bar(scale):
+    """A four-bar whose lengths are multiplied, and a configuration that meets its pin."""
+    a = lb.Assembly("four-bar")
+    bars = {"crank": 0.5, "coupler": 1.0, "rocker": 0.8}
+    for name, bar in bars.items():
+        length = scale * bar
+        body = lb.RigidBody(1.0, (length / 2, 0, 0), scale**2 * np.eye(3), {"tip": (length, 0, 0)})
+        to = {"to": "crank", "at": "tip"} if name == "coupler" else {}
+        offset = (scale, 0, 0) if name == "rocker" else (0, 0, 0)
+        a.attach(name, body, lb.Revolute("z"), offset=offset, **to)
+    a.close(("coupler", "tip"), ("rocker", "tip"), lb.Cylindrical("z"), "pin")
+    s = a.build()
+    return s, lb.assemble(s, [1.0, -0.5, 1.5])
+
+
+@quiet
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_gaps_at_the_start_are_measured_by_the_size_of_the_system(scale):
+    s, q = scaled_four_bar(scale)
+    r = lb.simulate(s, 0.1, q0=q + np.array([1e-7, 0.0, 0.0]))
+    assert np.abs(r.constraint_residual()[0]).max() < 1e-9 * max(1.0, scale)
+    with pytest.raises(lb.LimberError, match=r"q0 does not meet the closures .*'pin' is off by"):
+        lb.simulate(s, 0.1, q0=q + np.array([1e-5, 0.0, 0.0]))
 
 
 def test_redundant_closures_are_told_once():

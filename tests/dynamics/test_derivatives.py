@@ -9,7 +9,9 @@ import limber as lb
 from helpers.closed import four_bar, rod
 from helpers.compare import some_externals
 from helpers.random_systems import random_assembly, random_state
-from limber.dynamics.evaluate import evaluated, node_pairs
+from limber.assembly import parameters
+from limber.dynamics.evaluate import node_pairs
+from limber.dynamics.slopes import State, _of_forward
 from limber.kernels import layout as L
 from limber.kernels import plain
 
@@ -203,9 +205,214 @@ def test_long_chains():
     s = a.build()
     q, v, tau = 0.1 * rng.standard_normal((3, s.nv))
     d = lb.derivatives(s, q, v, tau)
-    found = evaluated(s, "forward_dynamics", (q, v, d.value), row="forward_slopes_by_steps")
-    for name, y in zip(("q", "v", "tau"), found):
-        assert_slopes(getattr(d, name), y.T, 1e-9, name)
+    by_steps = _of_forward(State(s, "forward_dynamics", q, v, tau, None)).slopes
+    for name in ("q", "v", "tau"):
+        assert_slopes(getattr(d, name), by_steps[name], 1e-9, name)
+
+
+# --- parameters of the model -----------------------------------------------------------------
+
+
+def changed(name, value, direction, h):
+    """A parameter moved by h along a direction; a rotation stays one."""
+    if name.endswith(".rotation"):
+        return value @ so3_exp(h * direction)
+    return value + h * direction
+
+
+def so3_exp(w):
+    """The rotation by a rotation vector."""
+    angle = max(np.linalg.norm(w), 1e-300)
+    K = np.cross(np.eye(3), -w / angle)
+    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
+
+
+def direction_of(rng, name, value):
+    """A direction in which a parameter may change, and the change of its numbers that this is."""
+    if name.endswith(".rotation"):
+        w = rng.standard_normal(3)
+        return w, value @ np.cross(np.eye(3), -w)
+    d = 0.1 * rng.standard_normal(value.shape) * np.abs(value)
+    if "joint_" not in name:  # whose zeros may not become negative
+        d += 1e-3 * rng.standard_normal(value.shape) * (value == 0.0)
+    if name.endswith((".stiffness", ".damping")):
+        d = 0.1 * value  # stays positive semidefinite
+    elif value.ndim == 2:
+        d = 0.5 * (d + d.T)
+    return d, d
+
+
+def by_differences_of(s, function, name, direction, h=1e-3):
+    """The slope of function(system) along a direction of a parameter, by central differences of fourth order."""
+    value = s.parameters[name].value
+
+    def f(h):
+        return function(s.with_parameters({name: changed(name, value, direction, h)}))
+
+    return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
+
+
+def check_parameters(s, q, v, x, external, names, rng, of, function, exact=True):
+    """Slopes by parameters of functions of a system with one array as value."""
+    d = lb.derivatives(s, q, v, x, of, external=external, by=names)
+    for name in names:
+        slope = d.parameters[name]
+        value = s.parameters[name].value
+        assert slope.shape == (s.nv, *value.shape)
+        direction, change = direction_of(rng, name, value)
+        found = np.tensordot(slope, change, axes=value.ndim)
+        rough = by_differences_of(s, function, name, direction)
+        size = max(np.abs(rough).max(), 1e-8 * np.abs(d.value).max(), 1e-8)
+        assert np.abs(found - rough).max() <= 1e-6 * size + 1e-9, f"{of} by {name}, differences"
+        if exact:
+            steps = by_complex_constants(s, q, v, x, of, external, name)
+            size = max(np.abs(steps).max(), 1e-8)
+            assert np.abs(slope - steps).max() <= 1e-10 * size, f"{of} by {name}, complex steps"
+
+
+def by_complex_constants(s, q, v, x, of, external, name):
+    """Slopes by a parameter from complex steps of the constants of the plain kernels, from end to end."""
+    external = external or {}
+    packed, parameter = s.dynamics, s.parameters[name]
+    index = node_pairs(s, packed, external).tolist()
+    wrenches = np.concatenate([*external.values(), np.zeros(1)]).tolist()
+    kernel = COMPLEX.newton_euler.inverse_dynamics
+    if of == "forward_dynamics":
+        kernel = (COMPLEX.closed if s.closures else COMPLEX.articulated).forward_dynamics
+    columns = []
+    for i in range(parameter.value.size):
+        const = parameters.stepped(s, packed, parameter, i, 1e-100j).tolist()
+        work = [complex(np.nan)] * int(packed.topo[L.WORK_SIZE])
+        given = [(a + 0j).tolist() for a in (q, v, x)]
+        out = [0j] * s.nv
+        kernel(packed.topo.tolist(), const, work, *given, len(external), index, wrenches, out)
+        columns.append(np.array(out).imag / 1e-100)
+    slope = np.stack(columns, axis=-1).reshape(s.nv, *parameter.value.shape)
+    if name.endswith(".rotation"):  # the part along rotations
+        R = parameter.value
+        slope = 0.5 * (slope - R @ np.swapaxes(slope, -1, -2) @ R)
+    return slope
+
+
+@pytest.mark.parametrize("fidelity", ["full", "ruthless"])
+@pytest.mark.parametrize("kind", ["rigid", "physics", "stiffened"])
+def test_parameters(kind, fidelity):
+    """Slopes by every parameter of random trees."""
+    rng = np.random.default_rng([7, len(kind)])
+    s = random_assembly(rng, bodies=3, **{**KINDS[kind], "physics": True}).build(fidelity=fidelity)
+    q, v, x = random_state(rng, s)
+    external = some_externals(rng, s)
+    for of in FUNCTIONS:
+        function = getattr(lb, of)
+        check_parameters(
+            s, q, v, x, external, [*s.parameters], rng, of,
+            lambda t, f=function: f(t, q, v, x, external=external),
+        )  # fmt: skip
+
+
+def test_stiffnesses_of_beams():
+    """EI, GJ, EA, damping ratios and masses of beams, on which the modal damping depends too."""
+    rng = np.random.default_rng(1)
+    a = lb.Assembly("beams", gravity=(0, -9.81, 1.0))
+    modes = {"bending": 1, "torsion": 1, "stretch": 1}
+    for i in range(2):
+        on = {"to": "b0", "at": "tip"} if i else {}
+        beam = lb.beam(
+            1.0, 2.0, EI=(30.0, 20.0), GJ=10.0, EA=1e3, modes=modes, damping=0.02, polar_inertia=0.1
+        )
+        a.attach(f"b{i}", beam, lb.Revolute("z", damping=0.1), **on)
+    s = a.build()
+    q, v, x = random_state(rng, s)
+    names = [n for n in s.parameters if not n.endswith("rotation")]
+    assert {"b0.EI", "b1.GJ", "b1.EA", "b0.mass", "b0.damping_ratio", "gravity"} <= set(names)
+    for of in FUNCTIONS:
+        function = getattr(lb, of)
+        check_parameters(
+            s, q, v, x, None, names, rng, of, lambda t, f=function: f(t, q, v, x), exact=False
+        )
+
+
+def test_parameters_of_batches():
+    rng = np.random.default_rng(4)
+    s = random_assembly(rng, bodies=3).build()
+    states = [random_state(rng, s) for _ in range(3)]
+    q, v, tau = (np.array(x) for x in zip(*states))
+    d = lb.derivatives(s, q, v, tau, by=("v", "b1.mass", "b2.offset"))
+    assert d.v.shape == (3, s.nv, s.nv)
+    assert d.parameters["b1.mass"].shape == (3, s.nv)
+    assert "parameters['b2.offset'] (3, " in repr(d)
+    for i in range(3):
+        one = lb.derivatives(s, q[i], v[i], tau[i], by=("b1.mass", "b2.offset"))
+        for name in ("b1.mass", "b2.offset"):
+            np.testing.assert_allclose(
+                d.parameters[name][i], one.parameters[name], rtol=1e-9, atol=1e-12
+            )
+    with pytest.raises(AttributeError, match="are not by parameters"):
+        _ = lb.derivatives(s, q, v, tau).parameters
+    with pytest.raises(AttributeError, match=r"are by b1\.mass, b2\.offset, not by q"):
+        _ = one.q
+
+
+# --- closure forces ---------------------------------------------------------------------------
+
+
+def all_forces(found):
+    """The forces of all closures in one vector."""
+    return np.concatenate([np.atleast_1d(x) for x in found.values()])
+
+
+@pytest.mark.slow  # the entries of closed systems take long to compile
+@pytest.mark.parametrize("fidelity", ["full", "ruthless"])
+@pytest.mark.parametrize("joint", ["universal", "compound", "spherical"])
+def test_closure_forces(joint, fidelity):
+    rng = np.random.default_rng(5)
+    s = two_arms(CLOSING[joint]).build(fidelity=fidelity)
+    q, v, x = random_state(rng, s)
+    external = {("c1", "mid"): rng.standard_normal(6)}
+    names = ["b0.EI", "a1.mass", "c0.offset", "tips.offset", "tips.offset_b", "gear.coefficients"]
+    inputs = ("q", "v", "tau", "external")
+    d = lb.derivatives(s, q, v, x, "constraint_forces", external=external, by=(*inputs, *names))
+
+    def forces(t=s, q=q, v=v, x=x, external=external):
+        return all_forces(lb.constraint_forces(t, q, v, x, external=external))
+
+    np.testing.assert_allclose(all_forces(d.value), forces(), rtol=1e-8, atol=1e-8)
+    assert d.q["tips"].shape == (6, s.nv) and d.q["gear"].shape == (s.nv,)
+
+    def slope(function, h=1e-4):
+        near, far = function(h) - function(-h), function(2 * h) - function(-2 * h)
+        return (8 * near - far) / (12 * h)
+
+    def stacked(found, columns):
+        return np.concatenate([np.reshape(y, (-1, columns)) for y in found.values()])
+
+    for name, f in {
+        "q": lambda e: lambda h: forces(q=lb.integrate(s, q, e, h)),
+        "v": lambda e: lambda h: forces(v=v + h * e),
+        "tau": lambda e: lambda h: forces(x=x + h * e),
+    }.items():
+        rough = np.stack([slope(f(e)) for e in np.eye(s.nv)], axis=-1)
+        assert_slopes(stacked(getattr(d, name), s.nv), rough, 1e-6, name)
+    key = ("c1", "mid")
+    rough = [slope(lambda h, e=e: forces(external={key: external[key] + h * e})) for e in np.eye(6)]
+    assert_slopes(stacked(d.external[key], 6), np.stack(rough, axis=-1), 1e-6, "external")
+    for name in names:
+        value = s.parameters[name].value
+        direction, change = direction_of(rng, name, value)
+        found = stacked(d.parameters[name], value.size) @ change.ravel()
+        assert_slopes(found, by_differences_of(s, forces, name, direction), 1e-6, name)
+
+
+@pytest.mark.slow
+def test_parameters_of_closed_systems():
+    rng = np.random.default_rng(6)
+    s = two_arms(CLOSING["universal"]).build()
+    q, v, x = random_state(rng, s)
+    names = [n for n in s.parameters if not n.endswith("_b")]
+    check_parameters(
+        s, q, v, x, None, names, rng, "forward_dynamics",
+        lambda t: lb.forward_dynamics(t, q, v, x), exact=False,
+    )  # fmt: skip
 
 
 def test_batches():
@@ -231,8 +438,9 @@ def test_batches():
 
 
 def test_only_what_is_asked_for():
-    s = four_bar().build()
-    q, v, tau = random_state(np.random.default_rng(0), s)
+    rng = np.random.default_rng(0)
+    s = random_assembly(rng, bodies=3, tree=False, flexible=0.0, kinds=["Revolute"]).build()
+    q, v, tau = random_state(rng, s)
     d = lb.derivatives(s, q, v, tau, by="v")
     assert d.v.shape == (3, 3) and "v (3, 3)" in repr(d)
     with pytest.raises(AttributeError, match="are by v, not by q: name it in `by`"):
@@ -244,14 +452,15 @@ def test_only_what_is_asked_for():
 
 
 REFUSED = {
-    "of": ({"of": "bias"}, "of must be one of 'forward_dynamics', 'inverse_dynamics', got 'bias'"),
+    "of": (
+        {"of": "bias"},
+        "of must be one of 'forward_dynamics', 'inverse_dynamics', 'constraint_forces', got 'bias'",
+    ),
     "input": ({"by": "qq"}, "by='qq' is no input of forward_dynamics, which has q, v, tau"),
     "other input": ({"by": ("q", "vdot")}, "by='vdot' is no input of forward_dynamics"),
     "external": ({"by": "external"}, 'by="external" needs the wrenches'),
-    "parameter": (
-        {"by": ("q", "crank.mass")},
-        "slopes by parameters of the model are not available",
-    ),
+    "parameter": ({"by": ("q", "crank.mas")}, "parameter 'crank.mas' is unknown: body 'crank' has"),
+    "body": ({"by": ("q", "krank.mass")}, "krank"),
     "none": ({"by": ()}, "by names no input"),
     "type": ({"by": 3}, "by must be the name of an input"),
 }

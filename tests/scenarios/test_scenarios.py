@@ -301,7 +301,7 @@ REFUSED = {
     "no model": ("", "not a scenario: it has no `model`", {"model": ""}),
     "builtin": (
         "",
-        "one of canadarm, scissor_boom; got 'canada'",
+        "one of canadarm, scissor_boom, spacecraft; got 'canada'",
         {"model": "model: {builtin: canada}"},
     ),
     "argument": (

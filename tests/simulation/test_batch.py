@@ -148,7 +148,7 @@ def test_datasets_need_the_extra(arm, monkeypatch):
 def test_warnings_of_cases_are_told_once(arm):
     q0 = np.zeros((3, arm.nq))
     q0[1:, 0] = 3.0  # far beyond small deformation
-    with pytest.warns(lb.TheoryWarning, match="2 of 3 cases of the batch gave a warning, case 1 first: .*'link'"):  # fmt: skip
+    with pytest.warns(lb.TheoryWarning, match="2 of 3 cases of the batch gave a warning, that of case 1 is the gravest: .*'link'"):  # fmt: skip
         lb.simulate(arm, 0.01, q0=q0, **OPTIONS)
 
 

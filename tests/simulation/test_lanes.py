@@ -8,6 +8,8 @@ import pytest
 
 import limber as lb
 from helpers.compare import assert_close
+from limber.errors import collected_warnings
+from limber.simulation.validity import cases_in_doubt, warn_outside_theory
 
 OPTIONS = {"every": 0.05, "progress": False, "method": "rk4", "step": 1e-3}
 
@@ -136,3 +138,30 @@ def test_refusals(hub, given, message):
 def test_a_single_run_has_no_gpu(hub):
     with pytest.raises(lb.LimberError, match='"cuda" is for batches'):
         lb.simulate(hub, 0.1, engine="cuda", **OPTIONS)
+
+
+def test_cases_checked_at_once_have_the_verdicts_that_they_have_alone():
+    """Slow, fast, bent and loaded cases: the batch warns of those, and only those, that warn alone."""
+    a = lb.Assembly("arm")
+    beam = lb.beam(1.0, 2.0, EI=20.0, modes={"z": 1})
+    a.attach("link", beam, lb.Revolute("y"))
+    a.attach("fore", beam, lb.Revolute("y"), "link", "tip")
+    s = a.build()
+    rng = np.random.default_rng(5)
+    size = np.repeat([1e-3, 0.03, 0.1, 0.3, 1.0], 8)[:, None]
+    q0, v0 = size * rng.normal(size=(40, s.nq)), 5.0 * size * rng.normal(size=(40, s.nv))
+    options = {"every": 0.01, "method": "rk4", "step": 1e-3, "engine": "generated"}
+    with collected_warnings() as found:
+        batch = lb.simulate(s, 0.03, q0=q0, v0=v0, progress=False, **options)
+    alone, gravest = {}, {}
+    for case in range(len(batch)):
+        with collected_warnings() as own:
+            warn_outside_theory(batch[case])
+        alone[case] = bool(own)
+        gravest[case] = max((w.degree for w in own), default=0.0)
+    count, worst = sum(alone.values()), max(gravest, key=gravest.get)
+    assert 5 < count < 35
+    assert len(found) == 1
+    assert f"{count} of 40 cases of the batch gave a warning, that of case {worst} is the gravest" in str(found[0])  # fmt: skip
+    doubt = cases_in_doubt(s, batch.q, batch.v, batch.tau[:, 0])
+    assert all(doubt[case] for case in alone if alone[case]) and not doubt.all()

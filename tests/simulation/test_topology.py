@@ -408,6 +408,26 @@ def test_forces_and_residuals_are_nan_where_a_closure_is_inactive():
         r.constraint_forces("grab")
 
 
+def test_a_box_is_released_by_an_arm_that_moves_as_prescribed():
+    """A release has no impulse: the arm keeps its path, and the box flies on along a line."""
+    a = lb.Assembly("thrower")
+    arm = lb.RigidBody(1.0, (0.5, 0, 0), (0.1, 0.1, 0.1), {"tip": (1, 0, 0)})
+    a.attach("arm", arm, lb.Revolute("z"))
+    a.attach("box", lb.RigidBody(2.0, inertia=(0.1, 0.2, 0.3)), lb.Free())
+    a.close(("arm", "tip"), ("box", None), lb.Fixed(), "grip")
+    s = a.build()
+    path = lb.trajectories.Quintic(0.0, 1.0, 1.0)
+    q = np.array([0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    r = lb.simulate(
+        s, 1.0, q0=q, motion={"arm": path}, events=[lb.Event(0.5, lb.release("grip"))], **TIGHT
+    )
+    assert [(c.kind, c.name, c.wrenches) for c in r.changes] == [("release", "grip", {})]
+    assert np.abs(r.joint("arm")[:, 0] - [path(t).position for t in r.t]).max() < 1e-9
+    before, after = r.changes[0].q, r.q[-1]
+    speed = path(0.5).velocity * np.array([-np.sin(before[0]), np.cos(before[0]), 0.0])
+    assert np.abs(after[5:] - before[5:] - 0.5 * speed).max() < TOLERANCE
+
+
 @pytest.mark.parametrize(
     ("events", "options", "text"),
     [

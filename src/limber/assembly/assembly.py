@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from types import MappingProxyType
@@ -17,13 +17,14 @@ from limber.assembly.closures import (
     cut_closure,
     relation,
 )
+from limber.assembly.named import joint_parts
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
 from limber.bodies import Body
 from limber.checks import Array, array, free_symbols, listed, number, shown, suggestion
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
-from limber.joints import Joint
+from limber.joints import CompoundJoint, Joint
 
 #: The default of `build()`, which stands for the fidelity of the assembly.
 OWN = "the assembly's own"
@@ -94,6 +95,7 @@ class Assembly:
         offset: ArrayLike = (0.0, 0.0, 0.0),
         rotation: ArrayLike | None = None,
         inboard: str | int | None = None,
+        joint_name: str | Sequence[str] | None = None,
     ) -> Assembly:
         """Attach `body` by `joint` to a node of the body `to`, and return the assembly.
 
@@ -106,6 +108,8 @@ class Assembly:
             frame; offset in node axes, the columns of rotation are the joint axes in node axes.
         inboard : node of `body` whose (deforming) frame is the joint's outboard frame; by default the
             body frame is.
+        joint_name : a name of the joint besides that of the body, or one for each part of a CompoundJoint ("" for a
+            part without a name); `System.layout` and `System.joints` take it, and so do arguments that name joints.
 
         Numbers may be SymPy expressions, and joints those of `lb.symbolic`; such an assembly is for
         `lb.symbolic.equations`.
@@ -150,8 +154,27 @@ class Assembly:
             array("offset", offset, (3,), hint, symbols=True),
             rotation_matrix("rotation", np.eye(3) if rotation is None else rotation, hint, True),
             inboard,
+            self._joint_names(name, joint, joint_name),
         )
         return self
+
+    def _joint_names(
+        self, body: str, joint: Joint, given: str | Sequence[str] | None
+    ) -> tuple[str, ...]:
+        """The names of a joint or of its parts, checked."""
+        names = (given,) if isinstance(given, str) else tuple(given or ())
+        parts = len(joint.joints) if isinstance(joint, CompoundJoint) else 1
+        if not all(isinstance(name, str) for name in names) or len(names) not in (0, 1, parts):
+            raise ArgumentTypeError(
+                f"joint_name of {body!r} must be a name, or one for each part of a compound joint, got {shown(given)}."
+            )
+        taken = {name for item in self._attachments.values() for name in item.joint_names}
+        for i, name in enumerate(names):
+            if name and (name in taken or name in names[:i]):
+                raise ArgumentValueError(
+                    f"joint_name={name!r} of {body!r} is taken: every joint needs a name of its own."
+                )
+        return names
 
     def with_joint(self, name: str, joint: Joint) -> Assembly:
         """A copy in which a body has another joint with as many speeds; closures stay as they are."""
@@ -200,9 +223,18 @@ class Assembly:
         """Relate joint coordinates linearly, sum of coefficient * theta = `value`, and return the assembly.
 
         terms : maps joints to coefficients.  A joint is the name of its body, or (name, index of the coordinate) if it
-            has several.  {"pinion": 0.1, "rack": -1.0} is a rack that moves 0.1 m for each radian.
+            has several, or its own name (`joint_name` of `attach`).  {"pinion": 0.1, "rack": -1.0} is a rack that moves 0.1 m for each radian.
         """
         name = self._closure_name(name, "relation")
+        if isinstance(terms, Mapping):
+            found = [self._coordinate(joint) for joint in terms]
+            for i, joint in enumerate(found):
+                if joint in found[:i]:
+                    raise ArgumentValueError(
+                        f"terms of {name!r}: the joint {shown(joint)} is named twice, by its own name as well. Add up its "
+                        "coefficients."
+                    )
+            terms = dict(zip(found, terms.values()))
         self._closures[name] = relation(name, terms, value, self._joints())
         return self
 
@@ -220,7 +252,7 @@ class Assembly:
         """
         name = self._closure_name(name, "relation")
         wheel, motor = (
-            coordinate(f"{argument} of {name!r}", joint, self._joints())
+            coordinate(f"{argument} of {name!r}", self._coordinate(joint), self._joints())
             for argument, joint in (("driven", driven), ("driver", driver))
         )
         if wheel == motor:
@@ -229,6 +261,19 @@ class Assembly:
             )
         ratio, offset = number(f"ratio of {name!r}", ratio), number(f"offset of {name!r}", offset)
         return self.relate({wheel: 1.0, motor: -ratio}, offset, name)
+
+    def _coordinate(self, joint):
+        """A joint as `relation` takes it: by its body, where it is named by a name of its own."""
+        part = (
+            joint_parts(self._attachments.values()).get(joint) if isinstance(joint, str) else None
+        )
+        if part is None:
+            return joint
+        if part.number is None:
+            return part.body
+        parts = self._attachments[part.body].joint
+        assert isinstance(parts, CompoundJoint)
+        return part.body, sum(x.dofs for x in parts.joints[: part.number])
 
     def _joints(self) -> dict[str, Joint]:
         """The joints by body."""
@@ -282,7 +327,7 @@ class Assembly:
         """
         made = Assembly(self.name, self.gravity, self.fidelity)
         for name, item in self._attachments.items():
-            place = item.to, item.at, item.offset, item.rotation, item.inboard
+            place = item.to, item.at, item.offset, item.rotation, item.inboard, item.joint_names
             made.attach(name, item.body.without_modes(), item.joint, *place)
         made._closures = dict(self._closures)
         return made

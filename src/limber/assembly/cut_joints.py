@@ -143,6 +143,22 @@ def random_position(joint: Joint, size: float, seed: int = 0) -> Array:
     return theta
 
 
+def mirror_signs(cut: CutJoint, theta: Array) -> Array:
+    """The signs of `kernels.cut_joint.store_mirror` for a COMPOUND joint: those of the components at theta.
+
+    Its rows then change steadily up to where a twist has turned to the opposite of one of the coordinate axes.
+    """
+    assert cut.joint is not None
+    twists = np.hstack([cut.joint.H(theta), cut.free.T])
+    signs = np.ones(twists.shape[1])
+    for i, x in enumerate(twists.T):
+        signs[i] = -1.0 if x[i] < 0.0 else 1.0
+        mirror = np.where(np.arange(6) < i, 0.0, x)
+        mirror[i] += signs[i] * np.linalg.norm(mirror)
+        twists -= np.outer(mirror, mirror @ twists) * (2.0 / max(float(mirror @ mirror), 1e-200))
+    return signs
+
+
 def _basis(A: Array) -> Array:
     """An orthonormal basis of the columns of A; coordinate axes where they span it."""
     if A.shape[1] == 0:

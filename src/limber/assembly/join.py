@@ -113,7 +113,8 @@ def _reach(reaches: Sequence[float]) -> float:
 def renamed_body(item: Attachment, part: str) -> Attachment:
     """The attachment of a body of the system `part`, under the name that it has beside others."""
     to = item.to if item.to == "world" else f"{part}/{item.to}"
-    return replace(item, name=f"{part}/{item.name}", to=to)
+    joints = tuple(name and f"{part}/{name}" for name in item.joint_names)
+    return replace(item, name=f"{part}/{item.name}", to=to, joint_names=joints)
 
 
 def renamed_closure(closure: Closure | Relation, part: str) -> Closure | Relation:

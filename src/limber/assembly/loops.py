@@ -10,7 +10,7 @@ from itertools import groupby
 import numpy as np
 
 from limber.assembly.closures import Closure, End, Probe, Relation
-from limber.assembly.cut_joints import CutJoint, cut_joint_rows, random_position
+from limber.assembly.cut_joints import CutJoint, cut_joint_rows, mirror_signs, random_position
 from limber.assembly.packed import Packed, whole_rows
 from limber.joints import Joint
 from limber.joints.packing import Constants, lay_out_joint, pack_groups, place_blocks
@@ -289,6 +289,7 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
     for row, loop in zip(topo[at:], loops.order):
         row[L.K_ROWS], row[L.K_FIRST] = loop.rows, loops.first[loop.closure.name]
         row[L.K_C] = _bias_place(topo, loop, loops)
+        row[L.K_SLOT] = loops.slot[loop.closure.name]
         if loop.cut is None:
             _pack_relation(row, const, loop, loops, topo.size, lists)
         else:
@@ -297,7 +298,10 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
                 row[L.K_SPANNED] = loop.cut.joint.dofs + len(loop.cut.free)
                 row[L.K_FREED] = const.add(loop.cut.free)
                 row[L.K_JOINT] = spare * L.COLUMNS
-                spare = _pack_compound(topo, const, spare, loop.cut.joint)
+                # a start at which no symmetry holds the recovery of coordinates
+                start = random_position(loop.cut.joint, 0.1)
+                row[L.K_SIGNS] = const.add(mirror_signs(loop.cut, start))
+                spare = _pack_compound(topo, const, spare, loop.cut.joint, start)
     topo[0, L.W_LAMBDA] = work
     work += len(loops.site)
     for row in topo[at : at + len(loops.order)]:
@@ -425,13 +429,12 @@ def _pack_cut(row, const: Constants, loop: Loop, loops: Loops, records) -> None:
         row[L.K_SCREW], row[L.K_PITCH] = 1, const.add(cut.pitch)
 
 
-def _pack_compound(topo, const: Constants, at: int, joint: Joint) -> int:
+def _pack_compound(topo, const: Constants, at: int, joint: Joint, start: np.ndarray) -> int:
     """Fill the row of a COMPOUND joint and those of its groups, from `at` on, and return the next free row."""
     row = topo[at]
     row[L.DOFS], row[L.JOINT] = joint.dofs, L.GENERAL
     row[L.GROUP], row[L.GROUPS] = at + 1, len(joint.groups)
-    # a start at which no symmetry holds the recovery of coordinates
-    row[L.START], row[L.START_SIZE] = const.add(random_position(joint, 0.1)), joint.nq
+    row[L.START], row[L.START_SIZE] = const.add(start), joint.nq
     return pack_groups(topo, const, at, joint, at + 1)
 
 

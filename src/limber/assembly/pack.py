@@ -34,6 +34,8 @@ class Attachment:
     offset: Array
     rotation: Array
     inboard: int | None
+    #: the names of the joint, or of the parts of a compound joint, which files give them; () if they have none
+    joint_names: tuple[str, ...] = ()
 
 
 def _body_data(item: Attachment, ruthless: bool) -> BodyConstants:

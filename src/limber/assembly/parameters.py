@@ -261,6 +261,14 @@ def constants(
     return const
 
 
+def stepped(system: System, packed: Packed, parameter: Parameter, i: int, step: complex) -> Array:
+    """The constants as complex numbers, with number i of a parameter changed by `step`."""
+    values: list[Any] = parameter.value.ravel().tolist()
+    values[i] += step
+    const = packed.const.astype(complex)
+    return constants(system, packed, {parameter.name: (parameter, values)}, const)
+
+
 def _of_attachment(quantity: str) -> bool:
     """Whether a quantity is one of a joint and its place, and not of the body."""
     return quantity in ("offset", "rotation") or quantity.startswith("joint_")
@@ -280,7 +288,7 @@ def _set_attachment(const, packed: Packed, k: int, item: Attachment, mine: Mappi
 
 def _scale_inertias(const, packed: Packed, k: int, factor: Any) -> None:
     """Multiply the mass, the moments and the modal integrals of a body by a factor, and what is computed from them."""
-    root = factor**0.5 if isinstance(factor, float) else factor.sqrt()
+    root = factor**0.5 if isinstance(factor, float | complex) else factor.sqrt()
     inverse = {1: factor, -1: 1.0 / factor, -0.5: 1.0 / root}
     found = packed.inertial.get(k)
     if found is None:

@@ -41,7 +41,8 @@ def refuse_singular(system: System) -> None:
             "axis without inertia unless it has a polar_inertia), give its joint an armature if a drive turns or moves "
             "there, or fix that freedom. A compound joint whose axes "
             "are not independent shows the same, and so do massless bodies in a row with more freedoms than the "
-            "body that they carry."
+            "body that they carry. Files of robots with massless links at their ends are read with lenient=True, which gives "
+            "their joints an armature."
         )
     if verdict.loss > HALF:
         warn(

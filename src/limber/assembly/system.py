@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +13,7 @@ from limber.assembly.closures import Closure, Relation
 from limber.assembly.given_closures import given_closures
 from limber.assembly.join import joined, renamed_body, renamed_closure
 from limber.assembly.loops import with_closures
+from limber.assembly.named import BodyLayout, joint_parts, named_joints, named_layout
 from limber.assembly.pack import Attachment, Packed, pack
 from limber.assembly.parameters import Origin, Parameter
 from limber.assembly.singular import generic_configuration, pivots_large, refuse_singular
@@ -25,21 +25,12 @@ from limber.joints import Joint
 from limber.kernels import layout as L
 
 
-@dataclass(frozen=True)
-class BodyLayout:
-    """Where a body's freedoms lie: slices of q and of v (and of tau)."""
-
-    q_modes: slice
-    q_joint: slice
-    v_modes: slice
-    v_joint: slice
-
-
 class System(Frozen):
     """A tree of bodies, with or without closed loops, ready for computation: immutable, safe to share between threads.
 
     Made by `Assembly.build`.  `nq`, `nv` are the sizes of q and v; `layout[name]` says where a body's
-    freedoms lie in them; `bodies`, `joints` and `parents` map names to what was attached.  `name`, `gravity`,
+    freedoms lie in them; `bodies`, `joints` and `parents` map names to what was attached.  `layout` and `joints` take the
+    names of joints as well, where a file gave them.  `name`, `gravity`,
     `fidelity`, `attachments` and `closures` are what the assembly had when the system was built, so `lb.save` takes either.
     """
 
@@ -85,7 +76,10 @@ class System(Frozen):
         self.gravity = gravity
         self.attachments: Mapping[str, Attachment] = MappingProxyType({i.name: i for i in items})
         self.bodies: Mapping[str, Body] = MappingProxyType({i.name: i.body for i in items})
-        self.joints: Mapping[str, Joint] = MappingProxyType({i.name: i.joint for i in items})
+        self._parts = joint_parts(items)
+        self.joints: Mapping[str, Joint] = MappingProxyType(
+            named_joints(self.attachments, self._parts)
+        )
         self.parents: Mapping[str, str] = MappingProxyType({i.name: i.to for i in items})
         self._numbers = {"world": 0} | {name: k for k, name in enumerate(self.attachments, start=1)}
         #: packed without closures, at the fidelity of the system and at full fidelity
@@ -103,7 +97,9 @@ class System(Frozen):
             layout[name_] = BodyLayout(
                 slice(qm, qj), slice(qj, qj + nq), slice(vm, vm + m), slice(vj, vj + r)
             )
-        self.layout: Mapping[str, BodyLayout] = MappingProxyType(layout)
+        self.layout: Mapping[str, BodyLayout] = MappingProxyType(
+            named_layout(layout, self.attachments, self._parts)
+        )
 
     def _close(self, closures: tuple[Closure | Relation, ...]) -> None:
         """Set the closures and all that depends on them."""
@@ -201,7 +197,7 @@ class System(Frozen):
             items = {**self.attachments, **change.items}
             copy.attachments = MappingProxyType(items)
             copy.bodies = MappingProxyType({name: i.body for name, i in items.items()})
-            copy.joints = MappingProxyType({name: i.joint for name, i in items.items()})
+            copy.joints = MappingProxyType(named_joints(items, self._parts))
         copy.closures = MappingProxyType(change.closures)
         joints = list(copy.joints.values())
         found = {
@@ -245,7 +241,12 @@ class System(Frozen):
         """The kernel number of a body; `argument` is for the message."""
         if not isinstance(body, str):
             raise ArgumentTypeError(f"{argument} must be the name of a body, got {shown(body)}.")
-        if body not in self.layout:
+        if body not in self._numbers or body == "world":
+            part = self._parts.get(body)
+            if part is not None:
+                raise ArgumentValueError(
+                    f"{argument}={body!r} is a joint of the system {self.name!r}: name its body, {part.body!r}."
+                )
             known = ", ".join(map(repr, list(self.layout)[:12]))
             more = ", ..." if len(self.layout) > 12 else ""
             raise ArgumentValueError(
@@ -253,6 +254,31 @@ class System(Frozen):
                 f"{suggestion(body, self.layout)}"
             )
         return self._numbers[body]
+
+    def body_of(self, name: str, argument: str = "body") -> str:
+        """The body of that name, or the body that hangs on the joint of that name; `argument` is for the message."""
+        part = self._parts.get(name) if isinstance(name, str) else None
+        if part is None:
+            self.number(name, argument)
+            return name
+        if part.number is not None:
+            raise ArgumentValueError(
+                f"{argument}={name!r} is one of several joints of the body {part.body!r} in the system {self.name!r}: "
+                "name the body for all of them."
+            )
+        return part.body
+
+    def by_body(self, given: Mapping[str, Any], argument: str) -> dict[str, Any]:
+        """`given`, which maps bodies or joints, by the names of the bodies."""
+        found: dict[str, Any] = {}
+        for name, value in given.items():
+            body = self.body_of(name, f"{argument}: body")
+            if body in found:
+                raise ArgumentValueError(
+                    f"{argument} has the joint of body {body!r} twice, by the name of the body and by its own: keep one."
+                )
+            found[body] = value
+        return found
 
     def node_number(self, body: str, node: str | int | None, argument: str = "node") -> int | None:
         """The number of a node of a body; None stands for the body frame."""

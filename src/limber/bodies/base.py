@@ -107,7 +107,8 @@ class Body(Frozen, ABC):
     ) -> dict[str, list[Any]]:
         """The constants that depend on the parameters `given`, as flat lists by their names in `BodyConstants`.
 
-        The given numbers are flat too, and may have any scalar type; those that are no floats have a method `sqrt`.
+        The given numbers are flat too, and may have any scalar type; those that are neither floats nor complex have a method
+        `sqrt`.
         "inertias" is a factor on the mass, the moments and all modal integrals of the body as they are.
         """
 

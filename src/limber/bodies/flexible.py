@@ -69,6 +69,8 @@ class FullModel(Protocol):
 
 #: The most modes of a kind that a beam may have.
 MOST_MODES = 100
+#: What a body computes of itself when it is first asked for, as mappings.
+_MAPPINGS = ("beam_parts", "stiffness_parameters")
 
 
 class FlexibleBody(Body):
@@ -116,8 +118,9 @@ class FlexibleBody(Body):
         self._freeze()
 
     def __getstate__(self) -> dict[str, Any]:
-        # a structure is large, and its functions cannot be pickled
-        return self.__dict__ | {"reduced_from": None}
+        # a structure is large, and its functions cannot be pickled; neither can read-only mappings, which are made again
+        kept = {name: x for name, x in self.__dict__.items() if name not in _MAPPINGS}
+        return kept | {"reduced_from": None}
 
     @classmethod
     def from_nodes(
@@ -320,7 +323,7 @@ class FlexibleBody(Body):
     def with_numbers(self, variation: Variation, **numbers: Any) -> FlexibleBody:
         """This body, which is nominal, with the read-only numbers of a variation."""
         made = object.__new__(FlexibleBody)
-        cached = ("integrals", "beam_parts", "stiffness_parameters")
+        cached = ("integrals", *_MAPPINGS)
         kept = {name: x for name, x in vars(self).items() if name not in cached}
         mass = numbers["carrier"].total()
         vars(made).update(kept, **numbers, mass=mass, variation=variation, _nominal=self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,9 +25,12 @@ from limber.checks import (
     shown,
     shown_number,
     suggestion,
+    symmetric,
 )
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
+#: The value of `check_inertia` that accepts negative principal moments.
+INDEFINITE: Final = "indefinite"
 WHY = "no distribution of mass has such an inertia. Is it about the centre of mass?"
 
 
@@ -43,7 +46,8 @@ class RigidBody(Body):
         rotors, slices of a beam).  None: a point mass.
     nodes : named points of the body, m; other bodies attach there.
     check_inertia : False also accepts an inertia that no distribution of mass has, with one principal moment larger
-        than the sum of the others.  Files of robots sometimes have such inertias.
+        than the sum of the others.  Files of robots sometimes have such inertias.  "indefinite" accepts negative
+        principal moments as well: `build()` refuses the system only if its mass matrix is not positive definite.
 
     Any of these may be SymPy expressions, for `lb.symbolic.equations`.
     """
@@ -56,17 +60,21 @@ class RigidBody(Body):
         com: ArrayLike = (0.0, 0.0, 0.0),
         inertia: ArrayLike | None = None,
         nodes: Mapping[str, ArrayLike] | None = None,
-        check_inertia: bool = True,
+        check_inertia: bool | Literal["indefinite"] = True,
     ):
         self.mass = number_or_expression("mass", mass, minimum=0.0)
         self.com = array("com", com, (3,), symbols=True)
         moments = np.zeros((3, 3)) if inertia is None else inertia
         moments = inertias("inertia", moments, ())
-        self.check_inertia = flag("check_inertia", check_inertia)
-        if self.check_inertia:
-            self.inertia = distributable("inertia", moments, self.mass, WHY)
+        if isinstance(check_inertia, str) and check_inertia == INDEFINITE:
+            self.check_inertia: bool | Literal["indefinite"] = INDEFINITE
+            self.inertia = symmetric("inertia", moments)
         else:
-            self.inertia = semidefinite("inertia", moments, WHY)
+            self.check_inertia = flag("check_inertia", check_inertia)
+            if self.check_inertia:
+                self.inertia = distributable("inertia", moments, self.mass, WHY)
+            else:
+                self.inertia = semidefinite("inertia", moments, WHY)
         if nodes is not None and not isinstance(nodes, Mapping):
             raise ArgumentTypeError(
                 f"nodes must map names to points, as in {{'tip': (1, 0, 0)}}, got {shown(nodes)}."
@@ -112,7 +120,7 @@ class RigidBody(Body):
         """The constants in the frame of the inboard node, or in the body frame if there is none."""
         nodes = self.node_set.with_body_frame()
         shift = self._origin(inboard)
-        moved = RigidBody(self.mass, self.com - shift, self.inertia, check_inertia=False)
+        moved = RigidBody(self.mass, self.com - shift, self.inertia, check_inertia=INDEFINITE)
         J = moved.inertia_about_origin()[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
         shifted = Shapes.still(nodes.position - shift)
         return BodyConstants(Nodes(nodes.names, shifted), self.mass, self.mass * moved.com, J)

@@ -14,11 +14,12 @@ modal masses of one, and this one has mu.  Shapes of other bodies would change, 
 (of second order in the change for frequencies); so would those of a beam that a `load` shaped, which does not change with
 its mass.  The polar inertia of a beam stays where its stiffnesses change, also if it was computed from them.
 
-Numbers may be of any scalar type whose elements have a method `sqrt`, or floats.
+Numbers may be floats, complex numbers, or of any scalar type whose elements have a method `sqrt`.
 """
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -229,6 +230,8 @@ def _by_ratios(nominal: FlexibleBody, ratios: Array, K: np.ndarray, mass: Any) -
 
 def _root(x: Any) -> Any:
     """The square root of a number of any scalar type."""
+    if isinstance(x, complex):
+        return cmath.sqrt(x)
     return math.sqrt(x) if isinstance(x, float) else x.sqrt()
 
 

@@ -10,7 +10,20 @@ import typer
 from typer.core import TyperGroup
 
 import limber
-from limber.cli import bench, body, demo, examples, info, linearize, modes, schema, simulate, tune
+from limber.cli import (
+    bench,
+    body,
+    compare,
+    demo,
+    examples,
+    info,
+    linearize,
+    modes,
+    realtime,
+    schema,
+    simulate,
+    tune,
+)
 from limber.cli.exits import readable
 
 JSON = "--json"
@@ -25,9 +38,9 @@ HELP = """Dynamics of flexible multibody systems.
   limber simulate examples/canadarm_slew.yaml --out out --plots
 
 Models and scenarios are YAML files; `limber schema` prints what they may hold.
-A model may be a URDF file as well. Units are SI, angles are in radians.
+A model may be a URDF, SDF or MJCF file as well. Units are SI, angles are in radians.
 
-Every command but demo and examples takes [bold]--json[/bold]: one JSON object on standard output.
+Every command but demo, examples and compare takes [bold]--json[/bold]: one JSON object on standard output.
 Messages go to standard error.
 
 [bold]Exit codes[/bold]
@@ -94,8 +107,10 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     modes.modes,
     linearize.linearize,
     tune.tune,
+    compare.compare,
     body.body,
     simulate.simulate,
+    realtime.realtime,
     schema.schema,
     bench.bench,
 )

@@ -10,13 +10,13 @@ from limber.assembly import System
 from limber.assembly.closures import Closure, End, Relation
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, escape, escape_lines, pairs, print_json, show, table
-from limber.cli.subject import File, Subject, read
+from limber.cli.subject import File, Lenient, Subject, read
 from limber.joints.physics import OPTIONS, JointPhysics, limits_in_words
 from limber.simulation import Table as TorqueTable
 
 
-def info(file: File, json: Json = False, debug: Debug = False) -> None:
-    """Say what is in a model, scenario or URDF file: bodies, joints and their physics, masses, modes, sizes, closures.
+def info(file: File, lenient: Lenient = False, json: Json = False, debug: Debug = False) -> None:
+    """Say what is in a model, scenario, URDF, MJCF or SDF file: bodies, joints and their physics, masses, modes, sizes, closures.
 
     Of a scenario also its duration, torques, external forces, prescribed motions and outputs. Reading a file is checking it: the exit code is 3
     if something in it is wrong.
@@ -25,7 +25,7 @@ def info(file: File, json: Json = False, debug: Debug = False) -> None:
       limber info examples/free_floating.yaml --json
     """
     with guarded(json, debug):
-        subject = read(file)
+        subject = read(file, lenient)
         found = described(subject)
         if json:
             print_json(found)

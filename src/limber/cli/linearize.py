@@ -12,7 +12,7 @@ from limber import constraints, dynamics, simulation
 from limber.cli.case import Options, prepared
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, escape, print_json, show, table
-from limber.cli.subject import File, Subject, read
+from limber.cli.subject import File, Lenient, Subject, read
 from limber.cli.write import refuse_inputs
 from limber.errors import ArgumentValueError
 
@@ -48,6 +48,7 @@ def linearize(
     out: Annotated[
         Path | None, typer.Option(metavar="NPZ", help="Write A, B, C, D and the names (.npz).")
     ] = None,
+    lenient: Lenient = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -64,7 +65,7 @@ def linearize(
       limber linearize examples/canadarm_slew.yaml --at 5 --out slew.npz
     """
     with guarded(json, debug):
-        subject = read(file)
+        subject = read(file, lenient)
         files = [("--bode", bode), ("--out", out)]
         refuse_inputs(
             [(option, path) for option, path in files if path is not None], subject.inputs

@@ -11,7 +11,7 @@ import typer
 from limber import constraints, dynamics
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, escape, note, print_json, show, table
-from limber.cli.subject import File, read
+from limber.cli.subject import File, Lenient, Subject, read
 from limber.cli.write import refuse_inputs
 from limber.errors import ArgumentValueError
 
@@ -43,6 +43,7 @@ def modes(
             metavar="PNG", help="Write a picture of the first modes (.png, .svg or .pdf)."
         ),
     ] = None,
+    lenient: Lenient = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -59,7 +60,7 @@ def modes(
       limber modes examples/dh_arm.yaml --all-locked --equilibrium
     """
     with guarded(json, debug):
-        subject = read(file)
+        subject = read(file, lenient)
         if plot is not None:
             refuse_inputs([("--plot", plot)], subject.inputs)
         s, q = subject.system, subject.q0
@@ -98,6 +99,8 @@ def modes(
                 "name": subject.name,
                 "locked": held,
                 "about": _about(moving, motion),
+                "configuration": _configuration(subject, equilibrium),
+                "q": q,
                 "equilibrium": not found.note,
                 "frequencies": found.frequencies[:n],
                 "damping": found.damping[:n],
@@ -126,6 +129,7 @@ def modes(
                 f"{escape(what)}, {100.0 * share:.0f} %",
             )
         show(made)
+        typer.echo(f"About {_configuration(subject, equilibrium)}.")
         if n < len(found.omega):
             typer.echo(f"The lowest {n} of {len(found.omega)}.")
         if plot is not None:
@@ -137,6 +141,16 @@ def _about(moving: bool, motion: bool) -> str:
     if motion:
         return "the initial motion"
     return "the initial configuration, at rest; the scenario starts in motion" if moving else "rest"
+
+
+def _configuration(subject: Subject, equilibrium: bool) -> str:
+    """The configuration that the modes are about, in words."""
+    where = "the neutral configuration"
+    if subject.scenario is not None:
+        where = "the initial configuration of the scenario"
+    elif subject.system.closures:
+        where = "the configuration that meets the closures, found from the neutral one"
+    return f"the equilibrium found from {where}" if equilibrium else where
 
 
 def _ratio(value: float) -> str:

@@ -17,11 +17,12 @@ from limber.cli.case import Case, Options, prepared
 from limber.cli.case import numbers as given_numbers
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, note, print_json, show
-from limber.cli.subject import File, read
+from limber.cli.subject import File, Lenient, read
 from limber.cli.summary import summary, tables
 from limber.cli.write import Outputs, refuse_inputs, write_more, write_rows
 from limber.errors import ArgumentTypeError, ArgumentValueError, FileError, SimulationError
 from limber.integrators.methods import method_names
+from limber.simulation.closed_states import apart
 from limber.simulation.peers import PEERS
 
 METHODS = ("auto", *method_names(), *PEERS)
@@ -104,6 +105,7 @@ def simulate(
     plots: Annotated[
         bool, typer.Option("--plots", help="Write plots (PNG) into the folder of --out.")
     ] = False,
+    lenient: Lenient = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -134,7 +136,7 @@ def simulate(
             rigid,
             given_numbers(numbers or ()),
         )
-        subject = read(file)
+        subject = read(file, lenient)
         refuse_inputs(outputs.files, subject.inputs)
         case = prepared(subject, options)
         result, error = _run(case, file, options)
@@ -165,6 +167,12 @@ def _run(
     case: Case, file: Path, options: Options
 ) -> tuple[simulation.Result, SimulationError | None]:
     """The result, and the error of a simulation that failed with what there is up to then."""
+    if off := apart(case.system, case.q0):
+        raise FileError(
+            f"{file}: the start does not meet the closures of {case.system.name!r}: {off}. Give a scenario "
+            "`initial: {assemble: true}`, which takes initial.q, or the neutral configuration, for a guess.",
+            str(file),
+        )
     try:
         with redirect_stdout(sys.stderr):  # SUNDIALS prints its errors
             done = simulation.simulate(

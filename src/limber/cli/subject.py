@@ -1,4 +1,4 @@
-"""The file that a command is about: a model, a scenario or a URDF."""
+"""The file that a command is about: a model, a scenario, or a robot of another tool."""
 
 from __future__ import annotations
 
@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 File = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="A model (.yaml), a scenario (.yaml) or a robot (.urdf).", show_default=False
+        metavar="FILE", help="A model (.yaml), a scenario (.yaml) or a robot (.urdf, .sdf, .xml of MuJoCo).", show_default=False
     ),
+]  # fmt: skip
+Lenient = Annotated[
+    bool,
+    typer.Option("--lenient", help="Take a robot (.urdf, .sdf) that is not quite right, and say what is wrong."),
 ]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What a file holds. kind: "model", "scenario" or "urdf"; inputs: all files that were read for it."""
+    """What a file holds. kind: that of `io.file_kind`; inputs: all files that were read for it."""
 
     kind: str
     file: Path
@@ -43,13 +47,18 @@ class Subject:
         return self.system.neutral() if self.scenario is None else self.scenario.q0
 
 
-def read(path: Path) -> Subject:
+def read(path: Path, lenient: bool = False) -> Subject:
     """What the file holds; whatever is wrong with it, or with its model, is a FileError."""
     try:
         with files_read() as inputs:
             kind = io.file_kind(path)
             case = _scenario(path) if kind == "scenario" else None
-            assembly = io.load(path) if case is None else case.assembly
+            if lenient and case is not None:
+                raise typer.BadParameter(
+                    f"{path} is a scenario: write `model: {{file: ..., lenient: true}}` there.",
+                    param_hint="--lenient",
+                )
+            assembly = io.load(path, lenient=lenient) if case is None else case.assembly
         if case is None:
             system = assembly.build()
             return Subject(kind, path, assembly.name, assembly, system, (path, *inputs))

@@ -25,6 +25,14 @@ HEAD = """\
 """
 
 
+#: Makes GCC use vectors for loops whose length is no multiple of their width, which it does not at -O2.
+LOOPS = """\
+#if defined(__GNUC__) && !defined(__clang__)
+__attribute__((optimize("O3")))
+#endif
+"""
+
+
 def library(program: Program, lanes: int, single: bool) -> str:
     """The source of a shared library with the entries `limber_call` and `limber_batch`."""
     dialect = statements.SINGLE if single else statements.DOUBLE
@@ -50,7 +58,7 @@ def functions(code: Code, dialect: Dialect, qualifier: str = "static ") -> str:
     outputs = [f"{real} *restrict {a.name}" for a in program.outputs]
     arguments = ", ".join(inputs + outputs)
     name = dialect.callee.format(name=program.name)
-    head = f"{qualifier}void {name}({arguments})"
+    head = f"{LOOPS if code.loops else ''}{qualifier}void {name}({arguments})"
     if not qualifier:  # declared in a header, with the sizes
         inputs = [f"const {real} {a.name}[restrict {max(a.size, 1)}]" for a in program.inputs]
         outputs = [f"{real} {a.name}[restrict {max(a.size, 1)}]" for a in program.outputs]

@@ -8,12 +8,15 @@ Forward dynamics of trees is differentiated as the solution of inverse dynamics 
 
 which costs far less than the derivative of the articulated-body sweeps.  That of closed systems is differentiated as
 it stands, with A(q) vdot + a0(q, v) = 0 at every q and v: also along changes that the closures do not allow.
+
+The derivative of a step is chained: the Jacobian of forward dynamics is one program, called at the four stages, and its
+products with the derivatives of the stages are loops.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -21,6 +24,7 @@ from limber.assembly.system import System
 from limber.checks import shown
 from limber.codegen import graph as g
 from limber.codegen import parameters as named
+from limber.codegen import products
 from limber.codegen.graph import Graph, Scalar, Value
 from limber.codegen.program import Argument, Program, split
 from limber.codegen.trace import Request, kernels, table_row, trace
@@ -29,6 +33,10 @@ from limber.kernels import layout as L
 
 #: The derivatives of one node, by direction; the others are zero.
 Tangent = dict[int, Scalar]
+#: Arguments of a call with more directions than this go through products that are written as loops ...
+FEW = 2
+#: ... if these have at least so many multiplications.
+LOOPED = 300
 
 
 def derivative(request: Request, wrt: str | Sequence[str]) -> Program:
@@ -59,6 +67,31 @@ def derivative(request: Request, wrt: str | Sequence[str]) -> Program:
     made = _assembled(request, program, names, spots, columns, len(bound))
     made.listed = not isinstance(wrt, str)
     return made
+
+
+def of_step(request: Request, forces: Sequence[int], timed: bool) -> Program:
+    """The program of a step and its slopes: q_new, v_new, and one matrix d(q_new, v_new) / d(q, v, tau[forces], dt).
+
+    Its slopes are those by the plain coordinates.  The columns of dt are there if `timed`.
+    """
+    s = request.system
+    program = trace(replace(request, function="step"))
+    places = {a.name: i for i, a in enumerate(program.inputs)}
+    names = ("q", "v", "tau", "dt") if timed else ("q", "v", "tau")
+    found = _jacobians(
+        s, program, [places[n] for n in names], tangent=False, elements={places["tau"]: forces}
+    )
+    rows = [
+        [x for matrix in parts for x in matrix[i]] for parts in found for i in range(len(parts[0]))
+    ]
+    slopes = Argument("slopes", (s.nq + s.nv, len(rows[0])))
+    return replace(
+        program,
+        name="step_slopes",
+        outputs=(*program.outputs, slopes),
+        results=(*program.results, tuple(x for row in rows for x in row)),
+        derivatives={},
+    )
 
 
 def _assembled(request, program, names, spots, columns, bound) -> Program:
@@ -107,11 +140,17 @@ def _is_configuration(argument: Argument) -> bool:
 
 
 def _jacobians(
-    s: System, program: Program, spots: Sequence[int], tangent: bool = True
+    s: System,
+    program: Program,
+    spots: Sequence[int],
+    tangent: bool = True,
+    elements: Mapping[int, Sequence[int]] | None = None,
 ) -> list[list[list[list[Scalar]]]]:
     """Jacobian matrices (lists of rows) of each output with respect to each input in `spots`.
 
     They are derivatives on the tangent space, or with respect to the plain coordinates.
+
+    elements : {spot: which of its elements}, for inputs of which not all elements matter.
     """
     seeds: dict[int, Tangent] = {}
     ranges, start = [], 0
@@ -121,7 +160,8 @@ def _jacobians(
         if argument.name == "q" and tangent:
             columns = kinematic_matrix(s, values)
         else:
-            columns = [[float(i == j) for i in range(argument.size)] for j in range(argument.size)]
+            which = (elements or {}).get(spot, range(argument.size))
+            columns = [[float(i == j) for i in range(argument.size)] for j in which]
         for j, column in enumerate(columns):
             for value, x in zip(values, column):
                 if type(x) is Value or x != 0.0:
@@ -205,14 +245,36 @@ def _through_call(graph: Graph, call: Value, given: list[Tangent]) -> list[Tange
     active = [i for i, tangent in enumerate(given) if tangent]
     jacobian = _callee_jacobian(callee, tuple(active))
     entries = graph.call(jacobian, list(call.b))
-    results: list[Tangent] = []
-    for r in range(sum(o.size for o in callee.outputs)):
-        tangent: Tangent = {}
-        for n, i in enumerate(active):
-            slope = entries[r * len(active) + n]
-            tangent = _sum(tangent, {j: x * slope for j, x in given[i].items()})
-        results.append(tangent)
-    return results
+    rows = [
+        entries[r * len(active) : (r + 1) * len(active)]
+        for r in range(sum(o.size for o in callee.outputs))
+    ]
+    tangents = [given[i] for i in active]
+    full = [n for n, tangent in enumerate(tangents) if len(tangent) > FEW]
+    directions = sorted({j for n in full for j in tangents[n]})
+    if len(rows) * len(full) * len(directions) < LOOPED:
+        return [_combined(row, tangents) for row in rows]
+    # one product of matrices for the tangents with many directions, written as loops
+    flat = [row[n] for row in rows for n in full]
+    flat += [tangents[n].get(j, 0.0) for n in full for j in directions]
+    product = graph.call(products.product(len(rows), len(full), len(directions)), flat)
+    width = len(directions)
+    few = [n for n in range(len(active)) if n not in set(full)]
+    return [
+        _sum(
+            dict(zip(directions, product[r * width : (r + 1) * width])),
+            _combined([row[n] for n in few], [tangents[n] for n in few]),
+        )
+        for r, row in enumerate(rows)
+    ]
+
+
+def _combined(slopes: Sequence[Scalar], tangents: Sequence[Tangent]) -> Tangent:
+    """The sum of slope times tangent."""
+    total: Tangent = {}
+    for slope, tangent in zip(slopes, tangents):
+        total = _sum(total, {j: x * slope for j, x in tangent.items()})
+    return total
 
 
 def _callee_jacobian(callee: Program, active: tuple[int, ...]) -> Program:

@@ -68,10 +68,14 @@ class Code:
     program: Program
     pieces: list[Piece]
     workspace: int
+    loops: bool = False  # whether it is made of loops
 
 
 def written(program: Program, dialect: Dialect = DOUBLE) -> Code:
     """The code of a program."""
+    lines = getattr(program, "lines", None)
+    if lines is not None:  # a product of matrices
+        return Code(program, [Piece(lines(dialect), {0, 1})], 0, loops=True)
     return _Writer(program, dialect).code()
 
 

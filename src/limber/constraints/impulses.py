@@ -14,7 +14,7 @@ from limber.constraints.forces import closure_wrenches
 from limber.constraints.residual import check_closed
 from limber.dynamics.closing import worst
 from limber.dynamics.evaluate import evaluated
-from limber.dynamics.inverse import mass_matrix
+from limber.dynamics.inverse import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 
 #: The speeds after an impulse meet the closures to this part of the largest, or of 1.
@@ -71,7 +71,9 @@ def impulse(
             f"{worst(system, left.reshape(-1, system.rows)[row], 'is off by {:.3g} (rad/s or m/s)')}. Their rows are redundant; "
             "leave out what the joints between their ends do not allow anyway."
         )
-    force = np.einsum("...ij,...j->...i", mass_matrix(system, q), change)
+    rest = np.zeros_like(change)
+    # M change, in O(N)
+    force = inverse_dynamics(system, q, rest, change) - inverse_dynamics(system, q, rest, rest)
     return Impulse(after, closure_wrenches(system, q, force))
 
 

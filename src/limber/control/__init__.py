@@ -17,6 +17,20 @@ from limber.control.actuators import (
     Thruster,
     fit,
 )
+from limber.control.attitude import (
+    AttitudeController,
+    AttitudeEstimator,
+    AttitudeMotion,
+    EigenAxisSlew,
+    OptimalAttitude,
+    SecondOrder,
+    Unloading,
+    attitude_model,
+    hub_modes,
+    low_pass,
+    notch,
+    notches,
+)
 from limber.control.carried_object import CarriedObject
 from limber.control.computed_torque import ComputedTorque
 from limber.control.consistency import Consistency, mean_test, nees, nis, whiteness
@@ -30,6 +44,22 @@ from limber.control.linearize import linearize
 from limber.control.loop import Loop
 from limber.control.lqr import LQR, lqr_gain
 from limber.control.margins import LoopMargins, Margins, margins
+from limber.control.monte_carlo import monte_carlo
+from limber.control.monte_carlo_result import MonteCarlo
+from limber.control.optimal import (
+    NMPC,
+    Effort,
+    MinimumTime,
+    NodeBounds,
+    NodeTracking,
+    OptimalControl,
+    OptimalMotion,
+    Tracking,
+    Vibration,
+    acados,
+    do_mpc_model,
+    opti,
+)
 from limber.control.patent import (
     DesiredMotion,
     FlexibleArmController,
@@ -41,6 +71,7 @@ from limber.control.patent import (
 )
 from limber.control.pid import PD, PID
 from limber.control.python_control import from_control
+from limber.control.realtime import worst_case_time
 from limber.control.sensors import (
     Accelerometer,
     Encoder,
@@ -58,11 +89,15 @@ from limber.control.tune import Tuned, tune
 
 __all__ = [
     "LQR",
+    "NMPC",
     "PD",
     "PID",
     "Accelerometer",
     "ActiveDamping",
     "Actuator",
+    "AttitudeController",
+    "AttitudeEstimator",
+    "AttitudeMotion",
     "CarriedObject",
     "ComputedTorque",
     "Consistency",
@@ -70,6 +105,8 @@ __all__ = [
     "DataSheet",
     "DesiredMotion",
     "Drive",
+    "Effort",
+    "EigenAxisSlew",
     "Encoder",
     "FlexibleArmController",
     "ForceTorque",
@@ -83,11 +120,19 @@ __all__ = [
     "LoopMargins",
     "Margins",
     "Measured",
+    "MinimumTime",
     "ModeChange",
     "MomentGyro",
+    "MonteCarlo",
+    "NodeBounds",
+    "NodeTracking",
     "Noise",
     "Optimal",
+    "OptimalAttitude",
+    "OptimalControl",
+    "OptimalMotion",
     "ReactionWheel",
+    "SecondOrder",
     "Sensor",
     "SeriesElastic",
     "Servo",
@@ -100,19 +145,31 @@ __all__ = [
     "StrainGauge",
     "Tachometer",
     "Thruster",
+    "Tracking",
     "Tuned",
+    "Unloading",
+    "Vibration",
+    "acados",
+    "attitude_model",
     "datasheet",
     "datasheets",
+    "do_mpc_model",
     "ei",
     "fit",
     "frequencies_along",
     "from_control",
+    "hub_modes",
     "linearize",
+    "low_pass",
     "lqr_gain",
     "margins",
     "mean_test",
+    "monte_carlo",
     "nees",
     "nis",
+    "notch",
+    "notches",
+    "opti",
     "rest_to_rest",
     "scheduled",
     "spillover",
@@ -120,6 +177,7 @@ __all__ = [
     "tune",
     "whiteness",
     "without_friction",
+    "worst_case_time",
     "zv",
     "zvd",
 ]

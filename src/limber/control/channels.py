@@ -21,7 +21,7 @@ from limber.assembly.closures import Relation
 from limber.assembly.system import System
 from limber.bodies.beam_forces import section_forces_of
 from limber.bodies.section_forces import COMPONENTS
-from limber.checks import Array, did_you_mean, listed, number, shown
+from limber.checks import Array, listed, number, shown, suggestion
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 AXES = ("x", "y", "z")
@@ -92,7 +92,7 @@ def checked(system: System, given: Any, argument: str, known: dict[str, str]) ->
         kind, *rest = item
         if kind not in known:
             raise ArgumentValueError(
-                f"{where}: {kind!r} is no kind of {argument[:-1]}. {did_you_mean(kind, known)} "
+                f"{where}: {kind!r} is no kind of {argument[:-1]}.{suggestion(kind, known)} "
                 f"The kinds are: {', '.join(known)}."
             )
         found.append(_READERS[known[kind]](system, where, kind, rest))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi2, norm
+from scipy.special import gammaincinv, ndtri
 
 from limber.checks import Array, array, number, whole
 from limber.errors import ArgumentValueError
@@ -57,7 +57,8 @@ def mean_test(values: ArrayLike, components: int, level: float = 0.95, independe
     x = array("values", values, ("N",))
     count = len(x) if independent is None else whole("independent", independent, 1)
     freedoms = count * whole("components", components, 1)
-    low, high = chi2.ppf([0.5 * (1.0 - level), 0.5 * (1.0 + level)], freedoms) / count
+    tails = np.array([0.5 * (1.0 - level), 0.5 * (1.0 + level)])
+    low, high = 2.0 * gammaincinv(0.5 * freedoms, tails) / count  # quantiles of chi-squared
     return Consistency(float(x.mean()), float(low), float(high))
 
 
@@ -67,7 +68,7 @@ def whiteness(innovations: ArrayLike, lag: int = 1, level: float = 0.95) -> list
     lag, level = whole("lag", lag, 1), number("level", level, above=0.0)
     if len(x) <= lag:
         raise ArgumentValueError(f"lag={lag} needs more than {len(x)} innovations.")
-    bound = float(norm.ppf(0.5 * (1.0 + level)) / np.sqrt(len(x) - lag))
+    bound = float(ndtri(0.5 * (1.0 + level)) / np.sqrt(len(x) - lag))
     scale = (x**2).mean(axis=0)
     correlation = (x[lag:] * x[:-lag]).mean(axis=0) / scale
     return [Consistency(float(c), -bound, bound) for c in correlation]

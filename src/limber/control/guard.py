@@ -6,7 +6,8 @@
     WAIT       not all sensors have sent a first reading yet: the command is zero, and the controller is started later
     LIMIT      the command was beyond `limit` and was cut to it
     HOLD       a reading is nan or too old, or the command is not finite: the last sound command is held
-    STOP       that lasted for longer than `hold`: safe stop, by `safe_command` of the controller, or zero
+    STOP       that lasted for longer than `hold`, or an actuator did not follow its commands for longer than `follow`: safe
+               stop, by `safe_command` of the controller, or zero
 
 A stop is for good, unless `recover` says after how many sound samples in a row the controller is started again.
 """
@@ -14,6 +15,7 @@ A stop is for good, unless `recover` says after how many sound samples in a row 
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,8 @@ OK, WAIT, LIMIT, HOLD, STOP = range(5)
 STATES = ("ok", "wait", "limit", "hold", "stop")
 #: Unless told otherwise, commands are held for so many samples, and readings may be as old as this many of their periods.
 HELD_SAMPLES = 10
+#: An actuator follows if it is within the range of so many of the last commands, and those under way, but for this part.
+SAMPLES_TO_FOLLOW, FOLLOWS = 3, 1e-6
 
 
 class Guard(Controller):
@@ -42,6 +46,8 @@ class Guard(Controller):
         not get too old.
     uses : the sensors that matter, by name; by default those in `controller.uses`, else all.
     recover : so many sound samples in a row end a safe stop; by default nothing does.
+    follow : how long an actuator may be at other commands than the last ones it was given, s: stuck, or beyond a limit.  By
+        default that does not matter.
 
     `state` is what the last sample was, one of `STATES`.
     """
@@ -55,6 +61,7 @@ class Guard(Controller):
         oldest: Any = None,
         uses: Any = None,
         recover: int | None = None,
+        follow: float | None = None,
     ):
         self.sample_time = check_controller(controller)
         self.controller = controller
@@ -81,6 +88,8 @@ class Guard(Controller):
                 f"recover must be a whole number of samples or None, got {shown(recover)}."
             )
         self.recover = recover
+        self.follow = None if follow is None else number("follow", follow, minimum=0.0)
+        self._delay = 0.0
         self._reset()
 
     def _reset(self) -> None:
@@ -89,6 +98,9 @@ class Guard(Controller):
         self._last: Array | None = None
         self._sound_at = math.nan
         self._sound_samples = 0
+        samples = SAMPLES_TO_FOLLOW + math.ceil(self._delay / self.sample_time)
+        self._asked_last: deque[Array] = deque(maxlen=samples)
+        self._followed_at: Array | None = None
 
     def prepare(self, loop: Any) -> None:
         """Let the controller take note of the loop."""
@@ -97,6 +109,7 @@ class Guard(Controller):
             prepare(loop)
         if self.uses is None:
             self.uses = getattr(self.controller, "uses", None)
+        self._delay = loop.delay
 
     def start(self, t: float, measured: Measured) -> None:
         """Begin anew; the controller is started with its first sound readings."""
@@ -107,6 +120,12 @@ class Guard(Controller):
         """The command of the controller, or what takes its place; None before there is any."""
         if self.state == STOP:
             return self._stopped(t, measured)
+        if self.follow is not None and self._running and not self._followed(t, measured):
+            return self._stop(
+                t,
+                measured,
+                f"{self._unfollowed(t)} not followed its commands for {self.follow:g} s",
+            )
         if not self._sound(t, measured):
             return self._without(t, measured)
         command = self._asked(t, measured)
@@ -128,7 +147,31 @@ class Guard(Controller):
             if (cut != command).any():
                 self.state, command = LIMIT, cut
         self._last, self._sound_at = command, t
+        if self.follow is not None:
+            self._asked_last.append(command)
         return command
+
+    def _followed(self, t: float, measured: Measured) -> bool:
+        """Whether all actuators have been within the range of their last commands, not too long ago."""
+        applied, asked = measured.applied, self._asked_last
+        if self._followed_at is None and applied is not None:
+            self._followed_at = np.full(len(applied), t)
+        if applied is None or len(asked) < (asked.maxlen or 0) or len(applied) != len(asked[-1]):
+            return True
+        assert self._followed_at is not None and self.follow is not None
+        lowest, highest = np.min(asked, axis=0), np.max(asked, axis=0)
+        room = FOLLOWS * np.maximum(np.abs(lowest), np.abs(highest))
+        good = (applied >= lowest - room) & (applied <= highest + room)
+        self._followed_at[good] = t
+        return bool((t - self._followed_at <= self.follow).all())
+
+    def _unfollowed(self, t: float) -> str:
+        """The channels that do not follow, as the subject of a sentence."""
+        assert self._followed_at is not None and self.follow is not None
+        channels = np.flatnonzero(t - self._followed_at > self.follow)
+        if len(channels) == 1:
+            return f"channel {channels[0]} of the actuators has"
+        return f"channels {', '.join(map(str, channels))} of the actuators have"
 
     def _sound(self, t: float, measured: Measured) -> bool:
         """Whether all readings that matter are finite and recent."""
@@ -148,13 +191,16 @@ class Guard(Controller):
         if t - self._sound_at <= self.hold:
             self.state = HOLD if self._running else WAIT
             return self._last
-        self.state, self._sound_samples = STOP, 0
         since = "since its start" if not self._running else f"since t = {self._sound_at:.6g} s"
-        warn(
-            f"safe stop at t = {t:.6g} s: {type(self.controller).__name__} has had no sound readings or no finite command "
-            f"{since}.",
-            ModelWarning,
+        name = type(self.controller).__name__
+        return self._stop(
+            t, measured, f"{name} has had no sound readings or no finite command {since}"
         )
+
+    def _stop(self, t: float, measured: Measured, why: str) -> Array | None:
+        """Stop safely, and say why."""
+        self.state, self._sound_samples = STOP, 0
+        warn(f"safe stop at t = {t:.6g} s: {why}.", ModelWarning)
         return self._stopped(t, measured)
 
     def _stopped(self, t: float, measured: Measured) -> Array | None:
@@ -163,6 +209,8 @@ class Guard(Controller):
             self._sound_samples += 1
             if self._sound_samples >= self.recover:
                 self._running = False
+                self._asked_last.clear()
+                self._followed_at = None
                 command = self._asked(t, measured)
                 if command is not None:
                     return command

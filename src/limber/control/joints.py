@@ -45,12 +45,12 @@ def joint_places(system: System, bodies: Any, owner: str) -> JointPlaces:
     if bodies is None:
         names = tuple(n for n, j in system.joints.items() if j.dofs and j.nq == j.dofs)
     else:
-        names = body_names(bodies, owner)
+        given = [system.body_of(name, f"{owner}: body") for name in body_names(bodies, owner)]
+        names = body_names(given, owner)  # a joint may be named twice, by its own name as well
     labels: list[str] = []
     q: list[int] = []
     v: list[int] = []
     for name in names:
-        system.number(name, f"{owner}: body")
         joint, where = system.joints[name], system.layout[name]
         if joint.nq != joint.dofs:
             raise ArgumentValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from typing import Any
 
@@ -64,12 +65,12 @@ class Loop:
         self.limits = np.array([limit for drive in drives for limit in drive.limits])
         self._last: LoopSession | None = None
         self.controller.prepare(self)
-        LoopSession(self, 0.0)  # what does not fit together is refused now
+        LoopSession(self, 0.0, system)  # what does not fit together is refused now
 
     def session(self, system: System, t0: float) -> LoopSession:
         """The loop during one run; `simulate` asks for it."""
         self._refuse_other(system)
-        self._last = LoopSession(self, t0)
+        self._last = LoopSession(self, t0, system)
         return self._last
 
     def runs(self, session: LoopSession) -> bool:
@@ -84,6 +85,12 @@ class Loop:
         if self._last is None:
             raise ArgumentValueError("there is nothing to resume: this loop has not been in a run.")
         return Resumed(self, self._last)
+
+    def with_seed(self, seed: int) -> Loop:
+        """A copy of this loop, its controller too, with other noise; sensors that have a seed of their own keep it."""
+        made = copy.deepcopy(self)
+        made.seed = checked_seed("seed", seed)
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         # Copies are made for runs of their own: they do not go on where this one ended.

@@ -1,4 +1,4 @@
-"""Quaternions of rotation matrices and small rotations, scalar first."""
+"""Quaternions and rotations: scalar first, a quaternion turns components in its own axes into those of the axes before."""
 
 from __future__ import annotations
 
@@ -44,5 +44,22 @@ def product(a: Array, b: Array) -> Array:
             aw * bx + ax * bw + ay * bz - az * by,
             aw * by - ax * bz + ay * bw + az * bx,
             aw * bz + ax * by - ay * bx + az * bw,
+        ]
+    )
+
+
+def conjugate(a: Array) -> Array:
+    """The quaternion of the opposite rotation."""
+    return np.array([a[0], -a[1], -a[2], -a[3]])
+
+
+def matrix_of(a: Array) -> Array:
+    """The rotation matrix of a unit quaternion."""
+    w, x, y, z = a
+    return np.array(
+        [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
         ]
     )

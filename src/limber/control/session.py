@@ -7,12 +7,14 @@ that are due take effect.  The time between two samples of anything is a span ov
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from limber.checks import Array, shown
+from limber.assembly.system import System
+from limber.checks import Array
 from limber.control.channels import speed_names
+from limber.control.commands import checked_command
 from limber.control.controller import Measured
 from limber.control.joints import joint_unit
 from limber.control.schedule import SAME, Pending, Ticks
@@ -41,15 +43,21 @@ if TYPE_CHECKING:
 
 
 class LoopSession:
-    """A `Loop` during one run; `limber.simulation.sampled` tells what `simulate` asks of it."""
+    """A `Loop` during one run; `limber.simulation.sampled` tells what `simulate` asks of it.
 
-    def __init__(self, loop: Loop, t0: float):
-        self._loop, self._system, self._controller = loop, loop.system, loop.controller
+    system : the one that runs, which may have other numbers than that of the loop, unknown to the controller.
+    """
+
+    def __init__(self, loop: Loop, t0: float, system: System):
+        self._loop, self._system, self._controller = loop, system, loop.controller
+        self._readers = loop.readers
+        if system is not loop.system:
+            self._readers = tuple(sensor.reader(system) for sensor in loop.sensors)
         self._origin = self._run_start = t0
         self._plant: Plant | None = None
         self._measurements = [
             Measurement(sensor, reader, loop.seed)
-            for sensor, reader in zip(loop.sensors, loop.readers)
+            for sensor, reader in zip(loop.sensors, self._readers)
         ]
         self._sensor_ticks = [Ticks(1.0 / sensor.rate) for sensor in loop.sensors]
         self._control_ticks = Ticks(loop.sample_time)
@@ -58,6 +66,7 @@ class LoopSession:
         self._readings_under_way, self._commands_under_way = Pending(), Pending()
         self._ideal = not loop.sensors
         self._started = False
+        self._first = True  # whether the next sample is the first one of a run
         self._prepare_readings()
         self._prepare_drives()
         self._make_logs()
@@ -67,7 +76,7 @@ class LoopSession:
         nq, nv = self._system.nq, self._system.nv
         self._readings = {
             sensor.name: np.full(len(reader.labels), math.nan)
-            for sensor, reader in zip(self._loop.sensors, self._loop.readers)
+            for sensor, reader in zip(self._loop.sensors, self._readers)
         }
         self._taken: dict[str, float] = {}
         self._q, self._v = np.full(nq, math.nan), np.full(nv, math.nan)
@@ -103,7 +112,7 @@ class LoopSession:
         loop = self._loop
         self._logs = {
             sensor.name: Log(reader.labels, reader.unit)
-            for sensor, reader in zip(loop.sensors, loop.readers)
+            for sensor, reader in zip(loop.sensors, self._readers)
         }
         if self._drives:
             labels = tuple(label for drive in self._drives for label in drive.labels)
@@ -113,6 +122,7 @@ class LoopSession:
             unit = joint_unit(self._system, self._joints, "N m", "N")
             self._command_log = Log(tuple(speed_names(self._system)), unit)
         self._logs["command"] = self._command_log
+        self._recorded: dict[str, Log] = {}  # those of the controller's outputs
 
     # --- what `simulate` asks ---------------------------------------------------------------------------
 
@@ -130,6 +140,7 @@ class LoopSession:
                 f"next one is at {self._origin + self._next():.6g} s. Give t0=result.t[-1]."
             )
         self._run_start = t0
+        self._first = True
         self._make_logs()
 
     def signals(self) -> dict[str, Samples]:
@@ -197,7 +208,7 @@ class LoopSession:
             self._started = True
         command = self._controller.command(t, measured)
         if command is not None:
-            command = self._checked(t, command)
+            command = checked_command(self._loop, t, command)
             self._command_log.add(t, command)
             self._commands_under_way.send(ticks.next + self._loop.delay, command)
         self._record(t)
@@ -206,43 +217,20 @@ class LoopSession:
     def _record(self, t: float) -> None:
         """Keep what the controller wants to be recorded."""
         for name, value in self._controller.outputs().items():
-            values = np.atleast_1d(np.asarray(value, dtype=float)).ravel()
-            if name in self._readings or name == "command":
-                raise ArgumentValueError(
-                    f"outputs() of {self._named} has {name!r}, which is the name of a sensor or of the command: rename it."
-                )
-            log = self._logs.get(name)
+            log = self._recorded.get(name)
             if log is None:
-                labels = (
-                    (name,)
-                    if len(values) == 1
-                    else tuple(f"{name}[{i}]" for i in range(len(values)))
-                )
-                log = self._logs[name] = Log(labels)
-            log.add(t, values)
+                log = self._new_log(name, np.size(value))
+            log.add(t, value if getattr(value, "ndim", 0) == 1 else np.ravel(value))
 
-    def _checked(self, t: float, command: Any) -> Array:
-        """A command of the right size, as an array of its own."""
-        values = np.array(command, dtype=float)
-        if self._drives:
-            if values.shape != (sum(self._channels),):
-                labels = ", ".join(self._command_log.labels)
-                raise ArgumentValueError(
-                    f"the command of {self._named} at t = {t:.6g} s must be {sum(self._channels)} numbers, one for each channel of the "
-                    f"actuators ({labels}); got {shown(command)}."
-                )
-            return values
-        nv, joints = self._system.nv, len(self._joints)
-        if values.shape == (nv,):
-            return values
-        if values.shape != (joints,):
+    def _new_log(self, name: str, width: int) -> Log:
+        """A log for an output of the controller that was not there before."""
+        if name in self._readings or name == "command":
             raise ArgumentValueError(
-                f"the command of {self._named} at t = {t:.6g} s must be {nv} numbers, or {joints} of the joints alone; got "
-                f"{shown(command)}."
+                f"outputs() of {self._named} has {name!r}, which is the name of a sensor or of the command: rename it."
             )
-        full = np.zeros(nv)
-        full[self._joints] = values
-        return full
+        labels = (name,) if width == 1 else tuple(f"{name}[{i}]" for i in range(width))
+        log = self._recorded[name] = self._logs[name] = Log(labels)
+        return log
 
     @property
     def _named(self) -> str:
@@ -279,13 +267,16 @@ class LoopSession:
             drive.add_torques(tau)
             if len(laws):
                 drive.write_laws(laws)
-        if len(self._law_rows):
+        if (
+            self._first
+        ):  # the first row of the output has this; later on the integrator follows the laws
             _follow_laws(self._law_rows, v, tau)
+            self._first = False
         return tau
 
 
 def _follow_laws(laws: Array, v: Array, tau: Array) -> None:
-    """The torques of laws at the sample itself, as `integrators.sampled.follow_laws` computes them."""
+    """The torques of laws at a sample, as `integrators.sampled.follow_laws` computes them."""
     for law in laws.tolist():
         i = int(law[L_SPEED])
         speed = float(v[i])

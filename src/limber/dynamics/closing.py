@@ -10,7 +10,7 @@ from limber.checks import Array
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.freedoms import modal_speeds
 from limber.dynamics.reach import reach
-from limber.dynamics.rows import DEPENDENT, closure_jacobian, worst
+from limber.dynamics.rows import DEPENDENT, closure_jacobian, row_units, worst
 from limber.errors import ArgumentValueError, DynamicsError
 
 #: Violations below this are met, in rad and m.
@@ -87,7 +87,7 @@ def closed_start(function: str, system: System, q: Array, moving: np.ndarray, gu
     """
     off = evaluated(system, "violations", (q,))
     size, length = float(np.abs(off).max()), min(1.0, extent(system))
-    if not guess and size > SLIGHT * length:
+    if not guess and np.abs(off / row_units(system)).max() > SLIGHT:
         raise ArgumentValueError(
             f"lb.{function}: q does not meet the closures of {system.name!r}: {worst(system, off)}. lb.project(system, q) or "
             "lb.assemble(system, q) finds a configuration that does."

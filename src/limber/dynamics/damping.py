@@ -23,11 +23,11 @@ from limber.assembly.system import System
 from limber.checks import Array, numbers
 from limber.dynamics import eigen
 from limber.dynamics.closure_loads import closure_stiffness
-from limber.dynamics.equilibrium import Statics, stated
 from limber.dynamics.freedoms import modal_speeds
 from limber.dynamics.inverse import mass_matrix
 from limber.dynamics.modes import modes
 from limber.dynamics.small_motions import small_motions, warn_if_singular
+from limber.dynamics.statics import Statics, stated
 from limber.dynamics.stiffness import (
     load_forces,
     load_stiffness,

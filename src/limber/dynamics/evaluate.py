@@ -173,6 +173,7 @@ def evaluated(
     key: Hashable = None,
     driven: tuple[int, ...] = (),
     anyhow: bool = False,
+    const: np.ndarray | None = None,
 ) -> Any:
     """Evaluate a function of the table `kernels.functions` for arrays with leading batch dimensions, on all cores.
 
@@ -184,6 +185,7 @@ def evaluated(
     node : the body and node that it is about.
     row : its row of the table, if the row has another name.
     driven : the numbers of the bodies whose joints have prescribed motion (`dynamics.hybrid`).
+    const : constants that take the place of those of the system.
     anyhow : whether an answer is wanted where the mass matrix is not positive definite too, as for forces at rest.
     """
     check_system(system)
@@ -197,7 +199,8 @@ def evaluated(
     elif node is not None:
         call = Call(system, row, packed.topo, packed.const, node_pair(system, packed, *node))
     else:
-        call = Call(system, row, packed.topo, packed.const, node_pairs(system, packed, external))
+        nodes = node_pairs(system, packed, external)
+        call = Call(system, row, packed.topo, packed.const if const is None else const, nodes)
     named = {part: (x, size) for (part, size), x in zip(call.inputs.items(), given)}
     wrenches = named_wrenches(external)
     batch, arrays = vectors(system, **named, **wrenches)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, flag, numbers
 from limber.dynamics import eigen
-from limber.dynamics.equilibrium import Point, Statics, refuse_unbalanced, settled, stated
+from limber.dynamics.equilibrium import Point, refuse_unbalanced, settled
 from limber.dynamics.evaluate import External
 from limber.dynamics.inverse import mass_matrix
 from limber.dynamics.limits import warn_outside_limits
@@ -25,6 +25,7 @@ from limber.dynamics.modes import Matrices, matrices_at_rest, refuse_indefinite
 from limber.dynamics.newton import corrected
 from limber.dynamics.reach import reach
 from limber.dynamics.small_motions import warn_if_singular
+from limber.dynamics.statics import Statics, stated
 from limber.dynamics.theory import tell, turned, warn_of_axial_loads
 from limber.errors import ArgumentValueError, ModelWarning, warn
 

@@ -29,14 +29,14 @@ def locked_speeds(system: System, locked: Iterable[str], argument: str = "locked
     """Of every speed, whether it belongs to the joint of one of the bodies in `locked`."""
     held = np.zeros(system.nv, dtype=bool)
     for body in _named(locked, argument):
-        system.number(body, f"{argument}: body")
-        held[system.layout[body].v_joint] = True
+        held[system.layout[system.body_of(body, f"{argument}: body")].v_joint] = True
     return held
 
 
 def locked_joints(system: System, locked: Iterable[str]) -> tuple[int, ...]:
     """The numbers of the bodies in `locked` whose joints can move, in the order of the system."""
-    numbers = {system.number(body, "locked: body") for body in _named(locked, "locked")}
+    bodies = [system.body_of(name, "locked: body") for name in _named(locked, "locked")]
+    numbers = {system.number(body) for body in bodies}
     dofs = [joint.dofs for joint in system.joints.values()]
     return tuple(k for k in sorted(numbers) if dofs[k - 1])
 

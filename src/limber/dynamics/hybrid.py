@@ -103,6 +103,7 @@ def prescribed(system: System, tau: ArrayLike, motion: Motion) -> tuple[tuple[in
         raise ArgumentTypeError(
             f"motion must map names of bodies to the rates of the speeds of their joints, got {shown(motion)}."
         )
+    motion = system.by_body(motion, "motion")
     places = driven_bodies(system, motion)
     _, (force,) = vectors(system, tau=(tau, system.nv))
     shapes = {np.shape(tau)[:-1]: "tau"}

@@ -13,7 +13,6 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics import eigen
 from limber.dynamics.closure_loads import closure_forces, closure_stiffness
-from limber.dynamics.equilibrium import STEADY, Statics, instants, refuse_broken, stated
 from limber.dynamics.evaluate import External, evaluated
 from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.freedoms import modal_speeds
@@ -21,6 +20,7 @@ from limber.dynamics.inverse import forces_at_rest, mass_matrix
 from limber.dynamics.kinematics import integrate
 from limber.dynamics.limits import warn_outside_limits
 from limber.dynamics.small_motions import SmallMotions, small_motions, warn_if_singular
+from limber.dynamics.statics import STEADY, Statics, instants, refuse_broken, stated
 from limber.dynamics.stiffness import (
     asymmetry,
     load_forces,

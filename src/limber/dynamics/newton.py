@@ -17,11 +17,11 @@ from limber.dynamics.equilibrium import (
     BALANCED,
     Directions,
     Point,
-    Statics,
     apart,
     point,
     principal,
 )
+from limber.dynamics.statics import Statics
 from limber.errors import DynamicsError
 
 #: A search ends after this many steps, and after so many computations of K.

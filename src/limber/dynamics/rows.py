@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from limber.assembly.closures import Closure
+from limber.assembly.cut_joints import cut_joint_rows
 from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
@@ -40,6 +42,22 @@ def undeformed(system: System, q: Array) -> Array:
     for where in system.layout.values():
         q[..., where.q_modes] = 0.0
     return q
+
+
+def row_units(system: System) -> Array:
+    """The unit (rows,) of the violation of each closure row: the system's size for displacements, a radian for rotations.
+
+    Rows that may be either, those of relations and of cut joints with coordinates of their own, have the smaller of the two.
+    """
+    length = extent(system)
+    units = np.full(system.rows, min(1.0, length))
+    for name, rows in system.closure_rows.items():
+        closure = system.closures[name]
+        if isinstance(closure, Closure):
+            cut = cut_joint_rows(closure.joint).without(closure.left_out)
+            shifts, turns = (cut.rows[:, part].any(axis=1) for part in (slice(3, 6), slice(0, 3)))
+            units[rows] = np.where(shifts, length, np.where(turns, 1.0, units[rows]))
+    return units
 
 
 def worst(system: System, violations: Array, said: str = "is off by {:.3g} (rad or m)") -> str:

@@ -24,8 +24,8 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics import eigen
 from limber.dynamics.closure_loads import closure_stiffness
-from limber.dynamics.equilibrium import Statics
 from limber.dynamics.rows import closure_jacobian, row_space
+from limber.dynamics.statics import Statics
 from limber.errors import ArgumentValueError, ModelWarning, warn
 
 #: Freedoms that closures resist to second order by more than this part of their size are no motions.

@@ -50,7 +50,7 @@ class Outside(NamedTuple):
     """A body outside of the range of its theory.
 
     way : what led there, "load", "moment", "spin" or "rotation".
-    degree : how far outside it is, compared among bodies that went the same way.
+    degree : how far outside it is, 1 at the limit at which warnings begin.
     """
 
     body: str
@@ -67,14 +67,20 @@ def tell(found: Iterable[Outside]) -> None:
     for items in ways.values():
         if len(items) <= SPOKEN:
             for item in items:
-                warn(item.text, TheoryWarning)
+                warn(_warning(item.text, item.degree))
             continue
         worst = max(items, key=lambda item: item.degree)
         others = [repr(item.body) for item in items if item is not worst]
         more = len(others) - SPOKEN
         listed = ", ".join(others[:SPOKEN]) + (f" and {more} more" if more > 0 else "")
         same = f"The same holds, to a lesser degree, for {len(others)} other bodies: {listed}."
-        warn(f"{worst.text} {same}", TheoryWarning)
+        warn(_warning(f"{worst.text} {same}", worst.degree))
+
+
+def _warning(text: str, degree: float) -> TheoryWarning:
+    made = TheoryWarning(text)
+    made.degree = degree
+    return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +109,8 @@ class DeepBeams:
 
     def parts(self, wrenches: Array) -> Array:
         """The moments at the roots over the critical ones, (..., n, 2), from `carried_wrenches` (..., bodies, 6)."""
+        if not self.names:
+            return np.zeros((*wrenches.shape[:-2], 0, 2))
         moment, force = wrenches[..., self.numbers, :3], wrenches[..., self.numbers, 3:]
         moment = moment - np.cross(self.place, force)
         return np.abs(np.einsum("...bi,bij->...bj", moment, self.axes[:, :, 1:])) / self.critical
@@ -142,7 +150,7 @@ def tipped(name: str, part: float, critical: float, when: str = "") -> Outside:
         f"and torsion: {effect}. Divide it into several beams, or reduce a frame (lb.structures.frame) with "
         f"geometric_stiffening=True. Below {TIPPING:g} of that moment no warning comes."
     )
-    return Outside(name, "moment", part, text)
+    return Outside(name, "moment", part / TIPPING, text)
 
 
 def plain_beams(system: System) -> PlainBeams:
@@ -185,7 +193,7 @@ def warn_of_axial_loads(
 
 def loaded(found: Loaded, when: str = "") -> Outside:
     """A reduced structure under loads that its model leaves out."""
-    return Outside(found.name, "load", abs(found.part), described_load(found, when))
+    return Outside(found.name, "load", abs(found.part) / LOADED, described_load(found, when))
 
 
 def pulled(name: str, load: float, critical: float, when: str = "") -> Outside:
@@ -203,7 +211,7 @@ def pulled(name: str, load: float, critical: float, when: str = "") -> Outside:
         f"like it buckles, {critical:.4g} N. Its linear shapes leave out what this load does to its stiffness: {effect}. "
         f"Make it with geometric_stiffening=True. Below {LOADED:g} of that load no warning comes."
     )
-    return Outside(name, "load", part, text)
+    return Outside(name, "load", part / LOADED, text)
 
 
 def lowest_frequency(body: Body) -> float:
@@ -267,7 +275,7 @@ def spun(name: str, speed: float, spin: float, lowest: float, when: str = "") ->
         "Give the body second-order shapes (geometric_stiffening=True of a beam or structure, second= of "
         f"FlexibleBody.from_nodes). Below {SPIN:g} of the frequency no warning comes."
     )
-    return Outside(name, "spin", part, text)
+    return Outside(name, "spin", part / SPIN, text)
 
 
 def warn_of_rotations(system: System, q: Array) -> None:
@@ -293,4 +301,4 @@ def turned(system: System, name: str, q: Array, when: Sequence[str]) -> Outside 
         f"a body are those of small deformation; beyond {ROTATION:g} rad {missing}. Divide it into several bodies, or take "
         "the numbers as a sign of trouble only."
     )
-    return Outside(name, "rotation", float(sizes[row, node]), text)
+    return Outside(name, "rotation", float(sizes[row, node]) / ROTATION, text)

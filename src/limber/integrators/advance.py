@@ -24,7 +24,9 @@ from limber.native.state_checks import finite
 from .context import (
     ATOL,
     AVOIDED_STEPS,
+    BEST_CONDITION,
     CLOSURE_ROWS,
+    CONDITION,
     DONE,
     END_TIME,
     EVALUATIONS,
@@ -63,8 +65,11 @@ from .context import (
     SPARE_RATES,
     STEP,
     STEP_ATOL,
+    STEP_BEST,
+    STEP_CONDITION,
     STEP_ERROR,
     STEP_LENGTH,
+    STEP_PROJECTED,
     STEP_RTOL,
     STEP_SIZE,
     STEP_TIME,
@@ -75,6 +80,7 @@ from .context import (
     TAU,
     TIME,
     TOPO,
+    WORST_CONDITION,
     WRENCH_DATA,
     WRENCHES,
 )
@@ -196,8 +202,11 @@ def try_step(context, clock, method, t, h, n, y, k, y_new, point, step):
     rtol, atol = clock[RTOL], clock[ATOL]
     if method[IS_IMPLICIT] != 0.0:
         step[STEP_TIME], step[STEP_LENGTH], step[STEP_RTOL], step[STEP_ATOL] = t, h, rtol, atol
+        step[STEP_PROJECTED] = 1.0 if clock[PROJECTED_STEPS] > 0.0 else 0.0
+        step[STEP_CONDITION], step[STEP_BEST] = clock[CONDITION], clock[BEST_CONDITION]
         evaluations = call_implicit(context[IMPLICIT], context, step, y, method, k, y_new)
         clock[EVALUATIONS] += abs(evaluations)
+        clock[WORST_CONDITION] = step[STEP_CONDITION]
         return evaluations > 0, step[STEP_ERROR]
     met = explicit_step(context, clock, method, t, h, n, y, k, y_new, point)
     if method[IS_ADAPTIVE] != 0.0:

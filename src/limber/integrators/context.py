@@ -86,9 +86,11 @@ AVOIDED_STEPS = 19  # steps from here that were rejected because they end at a s
 CONDITION, NEW_CONDITION, WORST_CONDITION, BEST_CONDITION = range(20, 24)
 CLOCK = 24
 
-# What an implicit step is given, and the error that it returns.
+# What an implicit step is given: STEP_PROJECTED is 1 if its stages meet the closures, STEP_BEST the best condition of their
+# rows so far.  It returns the error and, of projected stages, the worst condition.
 STEP_TIME, STEP_LENGTH, STEP_RTOL, STEP_ATOL, STEP_ERROR = range(5)
-STEP_SIZE = 5
+STEP_PROJECTED, STEP_CONDITION, STEP_BEST = range(5, 8)
+STEP_SIZE = 8
 
 # The memory of implicit steps: addresses of numbers, see `implicit` and `force_slopes`.
 SLOPES_STATE = 0  # the two numbers below

@@ -24,6 +24,11 @@ in stiff directions (Hairer & Wanner II, IV.8).  Along the speeds, with e_q = h^
 
 where the last e_q is computed from the rates of the coordinates, quaternions included.
 
+The stages of a closed system meet the closures in their accelerations, so that the state at the end is off them by an error
+of the order of the method.  The projection that brings it back (`projection`) moves it by at least that error, and where a
+mechanism comes near a singular position by far more than the embedded formula shows: the larger of the two is the error of
+the step.
+
 Compiled only.
 """
 
@@ -57,7 +62,7 @@ from limber.kernels.layout import (
 from limber.kernels.manifold import coordinate_rates
 from limber.kernels.physics import speed_secants
 from limber.kernels.scalar import kernel
-from limber.native.pointers import call_sweep, numbers_at, shifted, words_at
+from limber.native.pointers import call_projection, call_sweep, numbers_at, shifted, words_at
 
 from .context import (
     AGE,
@@ -76,6 +81,7 @@ from .context import (
     MOTIONS,
     ORIGIN_TIME,
     POINT,
+    PROJECTION,
     RATE,
     SHARED,
     SLOPED_ROWS,
@@ -83,8 +89,11 @@ from .context import (
     SPARE,
     STATEFUL,
     STEP_ATOL,
+    STEP_BEST,
+    STEP_CONDITION,
     STEP_ERROR,
     STEP_LENGTH,
+    STEP_PROJECTED,
     STEP_RTOL,
     STEP_TIME,
     STIFFENED,
@@ -97,7 +106,7 @@ from .dense_output import block, combine
 from .force_slopes import prepare_slopes, take_slopes, use_slopes
 from .method_record import AT_A, AT_C, AT_ERRORS, AT_ERRORS_A, GAMMA, STAGES
 from .motions import anchor, prescribe, put_rates, put_zeros, settle
-from .projection import close
+from .projection import MOST_ROUNDING, close, condition, rounding_in
 from .rates import evaluate, flow_rates, forces, independent, tolerance
 
 #: A stage has converged when its next correction would be smaller than the tolerance times CONVERGED times the square
@@ -237,6 +246,9 @@ def solve_stage(context, memory, step, c, at, y, y_new, rate):
     enough = min(max(CONVERGED * rtol**0.5, FINEST), COARSEST)
     nq, nv = topo[NQ], topo[NV]
     a, v_new = shifted(rate, nq), shifted(y_new, nq)
+    z = y_new  # the state at which the dynamics is evaluated
+    if step[STEP_PROJECTED] != 0.0:
+        z = numbers_at(memory[POINT])
     for j in range(nq + nv):
         y_new[j] = base[j] + c * rate[j]
     if context[MOTIONS] > 0:
@@ -245,19 +257,24 @@ def solve_stage(context, memory, step, c, at, y, y_new, rate):
         coordinate_rates(topo, const, work, y_new, v_new, rate)
         anchor(context, c, a, base, y_new, rate)
     # The coordinates must belong to these speeds, here and after every correction.
-    coordinates(context, c, rtol, atol, base, y, v_new, y_new, rate)
+    coordinates(context, memory, step, c, base, y, y_new, rate)
     last, slowest = 0.0, 0.0
     for iteration in range(ITERATIONS):
-        forces(context, at, y_new)
+        if not on_closures(context, memory, step, y_new):
+            return -iteration - 1, 1.0
+        if step[STEP_PROJECTED] != 0.0:  # corrections below what rounding does say nothing
+            worst = step[STEP_CONDITION] / max(step[STEP_BEST], 1.0)
+            enough = max(enough, rounding_in(context, worst, MOST_ROUNDING, c, z, rtol, atol))
+        forces(context, at, z)
         for j in range(nv):
             force[j] = tau[j]
         add_modal_forces(topo, const, c, a, c * c, a, force)
-        stiffen_joints(topo, const, c, y_new, v_new, hat)
+        stiffen_joints(topo, const, c, z, shifted(z, nq), hat)
         add_joint_terms(topo, const, hat, a, force)
         if context[MOTIONS] > 0:
             put_rates(context, force)
         call_sweep(
-            context[IMPLICIT_SWEEP], topo, hat, work, y_new, v_new, force, 0, topo, hat, found
+            context[IMPLICIT_SWEEP], topo, hat, work, z, shifted(z, nq), force, 0, topo, hat, found
         )
         for j in range(nv):
             found[j] -= a[j]
@@ -269,7 +286,7 @@ def solve_stage(context, memory, step, c, at, y, y_new, rate):
         for j in range(nv):
             a[j] += found[j]
             v_new[j] = base[nq + j] + c * a[j]
-        norm = max(norm, coordinates(context, c, rtol, atol, base, y, v_new, y_new, rate))
+        norm = max(norm, coordinates(context, memory, step, c, base, y, y_new, rate))
         used = iteration + 1
         if not norm < 1e300:
             return -used, 1.0
@@ -290,13 +307,32 @@ def solve_stage(context, memory, step, c, at, y, y_new, rate):
 
 
 @kernel
-def coordinates(context, c, rtol, atol, base, y, v_new, y_new, rate):
-    """Q = base + c Q_dot of the speeds v_new, with Q_dot in `rate`; returns how far Q moved over its tolerance.
+def on_closures(context, memory, step, y_new):
+    """Put the stage y_new, moved onto the closures, to POINT if stages are projected; whether the closures are met."""
+    if step[STEP_PROJECTED] == 0.0:
+        return True
+    topo, z = words_at(context[TOPO]), numbers_at(memory[POINT])
+    for j in range(topo[NQ] + topo[NV]):
+        z[j] = y_new[j]
+    metric = numbers_at(memory[STIFFENED_FREE])
+    met = call_projection(context[PROJECTION], context, metric, z) >= 0
+    step[STEP_CONDITION] = max(step[STEP_CONDITION], condition(context))
+    return met
 
-    Where there are quaternions Q_dot depends on Q.  It is evaluated at the Q before, so Q has to converge as well.
+
+@kernel
+def coordinates(context, memory, step, c, base, y, y_new, rate):
+    """Q = base + c Q_dot of the speeds of y_new, with Q_dot in `rate`; returns how far Q moved over its tolerance.
+
+    Where there are quaternions, or stages are projected, Q_dot depends on Q.  It is evaluated at the Q before, so Q has to
+    converge as well.
     """
     topo, const = words_at(context[TOPO]), numbers_at(context[CONST])
-    coordinate_rates(topo, const, numbers_at(context[WORK]), y_new, v_new, rate)
+    rtol, atol, z = step[STEP_RTOL], step[STEP_ATOL], y_new
+    if step[STEP_PROJECTED] != 0.0:
+        on_closures(context, memory, step, y_new)
+        z = numbers_at(memory[POINT])
+    coordinate_rates(topo, const, numbers_at(context[WORK]), z, shifted(z, topo[NQ]), rate)
     total = 0.0
     for j in range(topo[NQ]):
         new = base[j] + c * rate[j]
@@ -385,6 +421,25 @@ def implicit_error(context, memory, step, y, method, k, y_new):
 
 
 @kernel
+def close_step(context, method, step, t, before, y, y_new):
+    """Bring y_new onto the closures, as `close`, and count the way that it is moved as an error of the step.
+
+    before: room for y_new as it was.
+    """
+    topo = words_at(context[TOPO])
+    n = topo[NQ] + topo[NV]
+    rtol, atol = step[STEP_RTOL], step[STEP_ATOL]
+    for j in range(n):
+        before[j] = y_new[j]
+    moved = close(context, method, t, y_new)
+    total = 0.0
+    for j in range(n):
+        total += ((y_new[j] - before[j]) / tolerance(rtol, atol, y[j], y_new[j])) ** 2
+    step[STEP_ERROR] = max(step[STEP_ERROR], (total / independent(context, n)) ** 0.5)
+    return moved
+
+
+@kernel
 def implicit_step(context, step, y, method, k, y_new):
     """y_new after a step, and the rates of the stages in k; returns the evaluations used, negative for failure.
 
@@ -419,7 +474,7 @@ def implicit_step(context, step, y, method, k, y_new):
     s = int(method[STAGES])
     end, final = shifted(k, s * n), shifted(k, (s - 1) * n)
     after = step[STEP_TIME] + step[STEP_LENGTH]
-    moved = close(context, method, after, y_new)
+    moved = close_step(context, method, step, after, numbers_at(memory[BASE]), y, y_new)
     if moved < 0:
         return -evaluations
     if moved > 0:

@@ -241,14 +241,24 @@ def rounding(context, clock, h, y, rtol, atol):
     At the distance d from it, the condition of the rows is 1 / d^2 of the best.  Coordinates are off by ROUNDING / d, speeds
     by ROUNDING v / d^2 and accelerations by ROUNDING v^2 / d^3.
     """
-    topo = words_at(context[TOPO])
-    speed = largest(shifted(y, topo[NQ]), topo[NV])
     if clock[PROJECTED_STEPS] == 0.0 or clock[BEST_CONDITION] == 0.0:
         return 0.0
-    error = h * ROUNDING * speed**2 * (clock[WORST_CONDITION] / clock[BEST_CONDITION]) ** 1.5
     most = MOST_ROUNDING
     if clock[CONDITION] > NEAR * clock[BEST_CONDITION]:
         most = MOST_ROUNDING_NEAR
+    worst = clock[WORST_CONDITION] / clock[BEST_CONDITION]
+    return rounding_in(context, worst, most, h, y, rtol, atol)
+
+
+@kernel
+def rounding_in(context, worst, most, h, y, rtol, atol):
+    """What rounding adds to the speeds of y in a time h over the tolerance, where the condition of the rows is `worst` times the best.
+
+    most: the largest error for which rounding is held responsible, as a part of the speeds.
+    """
+    topo = words_at(context[TOPO])
+    speed = largest(shifted(y, topo[NQ]), topo[NV])
+    error = h * ROUNDING * speed**2 * worst**1.5
     return min(error, most * max(1.0, speed)) / tolerance(rtol, atol, speed, speed)
 
 

@@ -1,4 +1,4 @@
-"""Reading and writing files: models in YAML, URDF, Denavit-Hartenberg tables, structures of finite-element programs, and
+"""Reading and writing files: models in YAML, URDF, MJCF and SDF, Denavit-Hartenberg tables, structures of finite-element programs, and
 scenarios (`limber.scenarios`)."""
 
 from importlib import import_module
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from limber.io.dh import DhRow, attach_dh
     from limber.io.frd import FrdModes, read_frd
     from limber.io.matrix_market import read_matrix_market
+    from limber.io.mjcf_assembly import read_mjcf
     from limber.io.nastran import read_nastran
+    from limber.io.sdf_assembly import read_sdf
     from limber.io.sid import read_sid
     from limber.io.sid_writer import write_sid
     from limber.io.structure_npz import write_structure
@@ -34,7 +36,9 @@ _LATER = {
     "read_calculix": "limber.io.calculix",
     "read_frd": "limber.io.frd",
     "read_matrix_market": "limber.io.matrix_market",
+    "read_mjcf": "limber.io.mjcf_assembly",
     "read_nastran": "limber.io.nastran",
+    "read_sdf": "limber.io.sdf_assembly",
     "read_sid": "limber.io.sid",
     "read_structure": "limber.io.structures",
     "read_urdf": "limber.io.urdf_assembly",
@@ -74,7 +78,9 @@ __all__ = [
     "read_calculix",
     "read_frd",
     "read_matrix_market",
+    "read_mjcf",
     "read_nastran",
+    "read_sdf",
     "read_sid",
     "read_structure",
     "read_urdf",

@@ -11,12 +11,12 @@ from limber.assembly import Assembly
 from limber.assembly.closures import Closure, End, Relation
 from limber.assembly.given_closures import given_closure
 from limber.assembly.pack import Attachment
-from limber.io.bodies import same
 from limber.io.document import Where
 from limber.io.fields import Check, Name, NodeName, Number, Vector, named, per_speed, problem
 from limber.io.joints import JointSection, joint_data
 from limber.io.rotations import RotationSection
 from limber.io.section import Section
+from limber.io.written import same
 
 #: The keys that go with each kind of closure.
 BESIDE = {"joint": ("a", "b"), "relate": ("value",), "gear": ()}

@@ -10,10 +10,11 @@ import numpy as np
 
 from limber.assembly import Assembly, System
 from limber.errors import FileError
-from limber.io.bodies import body_data, npz_data, same
+from limber.io.bodies import body_data, npz_data
 from limber.io.closures import closure_data
 from limber.io.joints import joint_data
 from limber.io.model import FORMAT
+from limber.io.written import same
 from limber.io.yaml_writer import emit
 from limber.version import __version__
 from limber.whole import replacing
@@ -71,6 +72,9 @@ def model_data(model: Assembly | System, expand_beams: bool = False) -> dict[str
     for name, item in model.attachments.items():
         entry = body_data(item.body, expand_beams)
         entry["joint"] = joint_data(item.joint)
+        if item.joint_names:
+            names = list(item.joint_names)
+            entry["joint_name"] = names[0] if len(names) == 1 else names
         if item.to != "world":
             entry["to"] = item.to
         if item.at is not None:

@@ -26,17 +26,56 @@ def file_path(path: Any, name: str = "path") -> Path:
     return Path(path)
 
 
-def load(path: str | PathLike) -> Assembly:
-    """Read the assembly of a model file (YAML) or of a URDF file.
+#: The kinds of files of other tools, by the tag with which they start, and by the ends of their names.
+ROBOT_TAGS = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
+ROBOT_SUFFIXES = {".urdf": "urdf", ".mjcf": "mjcf", ".sdf": "sdf", ".world": "sdf"}
+
+
+def robot_kind(path: Path) -> str | None:
+    """The kind of a file of another tool, "urdf", "mjcf" or "sdf"; None if it is no such file."""
+    suffix = path.suffix.lower()
+    if suffix != ".xml":
+        return ROBOT_SUFFIXES.get(suffix)
+    from limber.io.xml_tree import parse_xml  # noqa: PLC0415
+
+    root = parse_xml(path)
+    if root.tag not in ROBOT_TAGS:
+        raise root.error(
+            f"this file starts with <{root.tag}>: expected <mujoco> (MJCF), <robot> (URDF) or <sdf> (SDF)."
+        )
+    return ROBOT_TAGS[root.tag]
+
+
+def load(path: str | PathLike, *, lenient: bool = False) -> Assembly:
+    """Read the assembly of a model file (YAML), or of a URDF, MJCF or SDF file.
 
     path : the path of the file.  Files that it names are looked for beside it.  An error in it is a
     `FileError` with file, line, column and the path of the key.  Nothing in a file is executed.
+    Files that end in .xml are told apart by the tag with which they start.
+
+    lenient : True for URDF and SDF files that are not quite right; see `limber.io.read_urdf`.
     """
     where = file_path(path)
-    if where.suffix.lower() == ".urdf":
+    kind = robot_kind(where)
+    if flag("lenient", lenient) and kind not in ("urdf", "sdf"):
+        hint = (
+            " In a model file, write `lenient: true` into its `urdf` section."
+            if kind is None
+            else ""
+        )
+        raise ArgumentValueError(f"lenient is for URDF and SDF files, not for {where.name}.{hint}")
+    if kind == "urdf":
         from limber.io.urdf_assembly import read_urdf  # noqa: PLC0415
 
-        return read_urdf(where)
+        return read_urdf(where, lenient=lenient)
+    if kind == "sdf":
+        from limber.io.sdf_assembly import read_sdf  # noqa: PLC0415
+
+        return read_sdf(where, lenient=lenient)
+    if kind == "mjcf":
+        from limber.io.mjcf_assembly import read_mjcf  # noqa: PLC0415
+
+        return read_mjcf(where)
     from limber.io.model import read_model  # noqa: PLC0415
 
     return read_model(where)
@@ -69,7 +108,7 @@ def save(
     from limber.io.export import write_model  # noqa: PLC0415
 
     where = file_path(path)
-    if where.suffix.lower() in (".urdf", ".npz"):
+    if where.suffix.lower() in (*ROBOT_SUFFIXES, ".xml", ".npz"):
         raise ArgumentValueError(
             f"path={str(where)!r}: a model file is YAML, and {where.suffix} says something else: give a name that ends in "
             ".yaml."
@@ -78,13 +117,14 @@ def save(
 
 
 def file_kind(path: str | PathLike) -> str:
-    """The kind of a file: "model", "scenario" or "urdf".
+    """The kind of a file: "model", "scenario", "urdf", "mjcf" or "sdf".
 
     path : the path of the file.
     """
     where = file_path(path)
-    if where.suffix.lower() == ".urdf":
-        return "urdf"
+    robot = robot_kind(where)
+    if robot is not None:
+        return robot
     from limber.io.document import Document  # noqa: PLC0415
     from limber.io.model import check_format  # noqa: PLC0415
 

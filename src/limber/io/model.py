@@ -53,6 +53,7 @@ class AttachedSection(PlaceSection, BodySection):
     """A body, its joint, and the place of the joint."""
 
     joint: JointSection
+    joint_name: Name | list[Text] | None = None
     inboard: NodeName | None = None
 
     def attach(self, assembly: Assembly, name: str, where: Where) -> None:
@@ -61,7 +62,9 @@ class AttachedSection(PlaceSection, BodySection):
         place = self.place(where)
         joint = self.joint.build(where / "joint")
         with where.checked():
-            assembly.attach(name, body, joint, inboard=self.inboard, **place)
+            assembly.attach(
+                name, body, joint, inboard=self.inboard, joint_name=self.joint_name, **place
+            )
 
 
 class DhJointSection(PhysicsSection):
@@ -148,6 +151,7 @@ class UrdfSection(Section):
     root: Annotated[str, choice("fixed", "free")] = "fixed"
     stops: Flag = True
     mimic: Flag = True
+    lenient: Flag = False
     flexible: dict[Name, FlexibleLinkSection] | None = None
     side_file: FileName | None = None
     attach: dict[Name, NodeName] | None = None
@@ -171,6 +175,7 @@ class UrdfSection(Section):
                 attach=nodes,
                 stops=self.stops,
                 mimic=self.mimic,
+                lenient=self.lenient,
             )
 
 

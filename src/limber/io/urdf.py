@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -27,6 +27,10 @@ SILENT = {
         *("calibration", "safety_controller"),
     },
 }
+
+
+#: Tags whose content is not read.
+UNREAD = {"visual", "collision", "material", "transmission", "gazebo"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +88,7 @@ def parse_urdf(path: str | PathLike) -> Urdf:
     robot = parse_xml(Path(path))
     if robot.tag != "robot":
         raise robot.error(f"a URDF file starts with <robot>, got <{robot.tag}>.")
-    if any(name.startswith("xmlns:xacro") for name in robot.attributes) and any(
-        child.tag.startswith("xacro:") for child in robot.children
-    ):
-        raise robot.error("this is a xacro file: expand it first (`xacro arm.xacro > arm.urdf`).")
+    _refuse_xacro(robot)
     _report_unknown(robot)
     links: dict[str, UrdfLink] = {}
     for element in robot.all("link"):
@@ -108,6 +109,22 @@ def parse_urdf(path: str | PathLike) -> Urdf:
     return Urdf(name, root, MappingProxyType(links), MappingProxyType(joints), robot)
 
 
+def _refuse_xacro(robot: Element) -> None:
+    """Refuse a file with macros of xacro, or with its expressions where numbers and names are read."""
+    expand = "this is a xacro file: expand it first (`xacro arm.xacro > arm.urdf`)."
+    stack = [robot]
+    while stack:
+        element = stack.pop()
+        if element.tag.startswith("xacro:"):
+            raise element.error(f"<{element.tag}>: {expand}")
+        for name, value in element.attributes.items():
+            if "${" in value or re.search(r"\$\((find|arg|env|optenv|eval|dirname|anon)\b", value):
+                raise element.error(
+                    f"{name}={value[:60]!r} of <{element.tag}> is a xacro expression: {expand}"
+                )
+        stack += [child for child in reversed(element.children) if child.tag not in UNREAD]
+
+
 def _report_unknown(robot: Element) -> None:
     found: dict[str, int] = {}
     for parent in (robot, *robot.all("link"), *robot.all("joint")):
@@ -119,24 +136,9 @@ def _report_unknown(robot: Element) -> None:
         warn(f"{robot.file}: tags left out: {listed}.", ModelWarning)
 
 
-def _numbers(element: Element, name: str, count: int, default: str | None = None) -> Array:
-    words = element.attributes.get(name, default)
-    if words is None:
-        words = element.get(name)
-    try:
-        values = np.array([float(x) for x in words.split()])
-    except ValueError:
-        values = np.full(1, math.nan)
-    if values.size != count or not np.isfinite(values).all() or "_" in words:
-        what = "a finite number" if count == 1 else f"{count} finite numbers"
-        raise element.error(f"{name} of <{element.tag}> must be {what}, got {words[:60]!r}.")
-    return values
-
-
-def _number(element: Element | None, name: str, default: str | None = None) -> float:
-    if element is None:
-        return float(default or 0.0)
-    return float(_numbers(element, name, 1, default)[0])
+def _number(element: Element | None, name: str, default: str) -> float:
+    """The number of an attribute, or the default if there is no element."""
+    return float(default) if element is None else element.number(name, default)
 
 
 def _limit(element: Element | None, name: str) -> float | None:
@@ -146,15 +148,15 @@ def _limit(element: Element | None, name: str) -> float | None:
     words = element.attributes[name].strip().lower()
     if words.lstrip("+-") in ("inf", "infinity"):
         return float(words)
-    return _number(element, name)
+    return element.number(name)
 
 
 def _origin(element: Element) -> tuple[Array, Array]:
     origin = element.one("origin")
     if origin is None:
         return np.zeros(3), np.eye(3)
-    rpy = _numbers(origin, "rpy", 3, "0 0 0")
-    return _numbers(origin, "xyz", 3, "0 0 0"), rpy_matrix(rpy) if rpy.any() else np.eye(3)
+    rpy = origin.numbers("rpy", 3, "0 0 0")
+    return origin.numbers("xyz", 3, "0 0 0"), rpy_matrix(rpy) if rpy.any() else np.eye(3)
 
 
 def _link(element: Element) -> UrdfLink:
@@ -174,11 +176,11 @@ def _link(element: Element) -> UrdfLink:
         missing = "mass" if mass is None else "inertia"
         raise inertial.error(f"<{missing}> is missing in <inertial> of link {name!r}.")
     xx, xy, xz, yy, yz, zz = (
-        _number(moments, key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+        moments.number(key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
     )
     inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     inertia = R @ inertia @ R.T
-    return UrdfLink(name, _number(mass, "value"), com, 0.5 * (inertia + inertia.T), element)
+    return UrdfLink(name, mass.number("value"), com, 0.5 * (inertia + inertia.T), element)
 
 
 def _joint(element: Element, links: Mapping[str, UrdfLink]) -> UrdfJoint:
@@ -200,7 +202,7 @@ def _joint(element: Element, links: Mapping[str, UrdfLink]) -> UrdfJoint:
         ends.append(link)
     offset, rotation = _origin(element)
     axis = element.one("axis")
-    direction = np.array([1.0, 0, 0]) if axis is None else _numbers(axis, "xyz", 3, "1 0 0")
+    direction = np.array([1.0, 0, 0]) if axis is None else axis.numbers("xyz", 3, "1 0 0")
     limit, dynamics, mimic = element.one("limit"), element.one("dynamics"), element.one("mimic")
     follows = None
     if mimic is not None:

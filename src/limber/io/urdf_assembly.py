@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from limber.assembly import Assembly
-from limber.bodies import Body, RigidBody
-from limber.checks import Array, did_you_mean, flag, listed, shown
+from limber.bodies import Body
+from limber.checks import Array, did_you_mean, flag, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError, ModelWarning, warn
+from limber.io.lenient import ARMATURE, armature_notes, inertia_notes, link_body
 from limber.io.urdf import Urdf, UrdfJoint, parse_urdf
+from limber.io.urdf_massless import massless_joints
 from limber.io.urdf_mimic import gear_mimics
 from limber.io.urdf_physics import joint_physics
 from limber.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
@@ -31,6 +33,7 @@ def read_urdf(
     gravity=(0.0, 0.0, -9.81),
     stops: bool = True,
     mimic: bool = True,
+    lenient: bool = False,
 ) -> Assembly:
     """Read the assembly of a URDF file: one body for each link, under the name of the link.
 
@@ -44,6 +47,9 @@ def read_urdf(
     gravity : the acceleration of gravity in world axes, which URDF does not give.
     stops : False for joints without stops at `lower` and `upper`; their limits can still be read.
     mimic : False for joints that move on their own where the file has a `<mimic>`.
+    lenient : True to take what other programs take as well.  Inertias with negative principal moments are kept as they
+        are; `build()` refuses them only if the mass matrix of the system is not positive definite.  Joints that move no
+        mass get an armature of 1e-6 kg m^2, or kg.  A ModelWarning says where.
 
     The joint coordinate is that of URDF; `floating` becomes Free, `planar` Planar(axis), and `continuous`
     and `revolute` Revolute.  Fixed joints stay as Fixed.
@@ -72,7 +78,16 @@ def read_urdf(
     robot = parse_urdf(path)
     assembly = Assembly(robot.name, gravity)
     nodes |= dict(attach or {})
-    return attach_urdf(assembly, robot, bodies, root=root, attach=nodes, stops=stops, mimic=mimic)
+    return attach_urdf(
+        assembly,
+        robot,
+        bodies,
+        root=root,
+        attach=nodes,
+        stops=stops,
+        mimic=mimic,
+        lenient=lenient,
+    )
 
 
 def attach_urdf(
@@ -84,6 +99,7 @@ def attach_urdf(
     attach: Mapping[str, str | int] | None = None,
     stops: bool = True,
     mimic: bool = True,
+    lenient: bool = False,
 ) -> Assembly:
     """Add a robot to an assembly; arguments as in `read_urdf`."""
     if root not in ("fixed", "free"):
@@ -94,8 +110,16 @@ def attach_urdf(
     for name, body in flexible.items():
         if not isinstance(body, Body):
             raise ArgumentTypeError(f"flexible[{name!r}] must be a body, got {shown(body)}.")
-    bodies = {name: _body(robot, name, flexible) for name in robot.links}
+    repair = flag("lenient", lenient)
+    bodies = {
+        name: flexible[name]
+        if name in flexible
+        else link_body(link.mass, link.com, link.inertia, link.element, name, repair)
+        for name, link in robot.links.items()
+    }
     physics, notes = joint_physics(robot.joints.values(), flag("stops", stops))
+    if repair:
+        notes += _give_armatures(robot, bodies, physics)
     follows = flag("mimic", mimic)
     children: dict[str, list[UrdfJoint]] = {name: [] for name in robot.links}
     for joint in robot.joints.values():
@@ -111,7 +135,16 @@ def attach_urdf(
             to, at, offset = _place(robot, inboard, bodies, attach)
             try:
                 made = _joint(inboard, physics[inboard.name])
-                assembly.attach(name, bodies[name], made, to, at, offset, inboard.rotation)
+                assembly.attach(
+                    name,
+                    bodies[name],
+                    made,
+                    to,
+                    at,
+                    offset,
+                    inboard.rotation,
+                    joint_name=inboard.name,
+                )
             except LimberError as error:
                 raise inboard.element.error(f"joint {inboard.name!r}: {error}") from error
         stack += [(child.child, child) for child in reversed(children[name])]
@@ -145,30 +178,19 @@ def _report(robot: Urdf, flexible: Mapping, bodies: Mapping, of_joints: list[str
         mass = robot.links[name].mass
         if mass and abs(body.mass - mass) > 0.01 * mass:
             notes.append(f"link {name!r}: mass {body.mass:g} kg replaces {mass:g} kg of the URDF")
-    strange = [
-        name for name, body in bodies.items() if name not in flexible and not body.check_inertia
-    ]
-    if strange:
-        notes.append(
-            f"the inertias of links {listed(strange)} are kept, but no distribution of mass has them: one principal "
-            "moment is larger than the sum of the others"
-        )
+    notes += inertia_notes({name: body for name, body in bodies.items() if name not in flexible})
     if notes:
         warn(f"{robot.element.file}: {'; '.join(notes)}.", ModelWarning)
 
 
-def _body(robot: Urdf, name: str, flexible: Mapping) -> Body:
-    if name in flexible:
-        return flexible[name]
-    link = robot.links[name]
-    try:
-        return RigidBody(link.mass, link.com, link.inertia)
-    except LimberError:
-        pass
-    try:
-        return RigidBody(link.mass, link.com, link.inertia, check_inertia=False)
-    except LimberError as error:
-        raise link.element.error(f"link {name!r}: {error}") from error
+def _give_armatures(
+    robot: Urdf, bodies: Mapping[str, Body], physics: dict[str, JointOptions]
+) -> list[str]:
+    """Give an armature to the joints that move no mass; returns what to warn of."""
+    names = massless_joints(robot, bodies)
+    for name in names:
+        physics[name]["armature"] = ARMATURE
+    return armature_notes(names)
 
 
 def _joint(joint: UrdfJoint, physics: JointOptions) -> Joint:
@@ -177,7 +199,7 @@ def _joint(joint: UrdfJoint, physics: JointOptions) -> Joint:
     if joint.kind == "floating":
         return Free()
     if joint.kind == "planar":
-        return Planar(joint.axis)
+        return Planar(joint.axis, **physics)
     kind = Prismatic if joint.kind == "prismatic" else Revolute
     return kind(joint.axis, **physics)
 

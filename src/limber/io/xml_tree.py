@@ -5,11 +5,15 @@ Document types are refused, so there are no entities to expand and no files to f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
+import numpy as np
+
+from limber.checks import Array
 from limber.errors import FileError
 from limber.io.document import read_bytes
 
@@ -18,7 +22,7 @@ MAX_DEPTH = 100
 
 @dataclass(eq=False)
 class Element:
-    """One element: its tag, attributes, children, and place in the file."""
+    """One element: its tag, attributes, children, text, and place in the file."""
 
     tag: str
     attributes: dict[str, str]
@@ -26,6 +30,7 @@ class Element:
     line: int
     column: int
     children: list[Element] = field(default_factory=list)
+    text: str = ""
 
     def all(self, tag: str) -> Iterator[Element]:
         """The children with this tag."""
@@ -43,6 +48,30 @@ class Element:
         if name not in self.attributes:
             raise self.error(f"the attribute {name!r} of <{self.tag}> is missing.")
         return self.attributes[name]
+
+    def numbers(self, name: str, count: int | None, default: str | None = None) -> Array:
+        """The numbers of an attribute; `count` None takes any number of them, but not none."""
+        words = self.attributes.get(name, default)
+        if words is None:
+            words = self.get(name)
+        return self.parsed(f"{name} of <{self.tag}>", words, count)
+
+    def number(self, name: str, default: str | None = None) -> float:
+        """The number of an attribute."""
+        return float(self.numbers(name, 1, default)[0])
+
+    def parsed(self, what: str, words: str, count: int | None) -> Array:
+        """Numbers in words; `what` they are is for the message."""
+        try:
+            values = np.array([float(x) for x in words.split()])
+        except ValueError:
+            values = np.full(1, math.nan)
+        right = values.size > 0 if count is None else values.size == count
+        if not right or not np.isfinite(values).all() or "_" in words:
+            many = "finite numbers" if count is None else f"{count} finite numbers"
+            expected = "a finite number" if count == 1 else many
+            raise self.error(f"{what} must be {expected}, got {words[:60]!r}.")
+        return values
 
     def error(self, message: str) -> FileError:
         """An error at this element."""
@@ -76,9 +105,15 @@ def parse_xml(path: Path) -> Element:
     def end(_: str) -> None:
         stack.pop()
 
+    def characters(data: str) -> None:
+        if stack:
+            stack[-1].text += data
+
     parser.StartDoctypeDeclHandler = doctype
     parser.StartElementHandler = start
     parser.EndElementHandler = end
+    parser.CharacterDataHandler = characters
+    parser.buffer_text = True
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:

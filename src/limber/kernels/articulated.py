@@ -367,7 +367,7 @@ def prepare(topo, const, work, q, v):
     for k in range(COLUMNS, topo[END], COLUMNS):
         place_by(topo, const, work, q, k, topo[k + ALIGNED_NODE], topo[k + MOVED_BY])
         turn_and_bias(topo, const, work, q, v, k)
-        mass_and_bias(topo, const, work, q, v, k, True)
+        mass_and_bias(topo, const, work, q, v, k, True, True)
 
 
 @kernel

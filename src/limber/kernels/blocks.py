@@ -192,7 +192,7 @@ def operator_blocks(topo, const, work, q, v, where, out):
         place(topo, const, work, q, k)
         turn_and_bias(topo, const, work, q, v, k)
         velocity(topo, work, v, k)
-        mass_and_bias(topo, const, work, q, v, k, False)
+        mass_and_bias(topo, const, work, q, v, k, False, True)
         transfer_block(topo, work, k, out, where[i])
         joint_block(topo, work, k, out, where[i + 1])
         mass_block(topo, work, k, out, where[i + 2])

@@ -19,26 +19,9 @@ from .articulated import (
     recover_joint,
     recover_modes,
 )
-from .closures import (
-    add_rows,
-    observe,
-    store_accelerations,
-    store_rates,
-    store_violations,
-    store_wrench,
-)
+from .closures import add_rows, observe
 from .forces import apply_external
-from .fronts import (
-    clear,
-    drive_joint,
-    drive_modes,
-    eliminate_rows,
-    multipliers_at,
-    rows_past_modes,
-    rows_to_joint,
-    rows_to_parent,
-    solve_at_world,
-)
+from .fronts import clear, eliminate_rows, rows_past_modes, rows_to_joint, rows_to_parent
 from .layout import (
     ACC,
     CLOSURES,
@@ -55,6 +38,7 @@ from .layout import (
     K_FIRST,
     K_KIND,
     K_ROWS,
+    K_SLOT,
     K_TERM,
     K_TERMS,
     MODES,
@@ -63,13 +47,16 @@ from .layout import (
     Q_JOINT,
     RELATED,
     V_JOINT,
+    W_LAMBDA,
     WORK,
 )
 from .motion import acceleration, start_world, turn_and_bias, world_place
+from .multipliers import drive_joint, drive_modes, multipliers_at, solve_at_world
 from .placement import place
 from .responses import forget_forces
 from .scalar import kernel
 from .vec import load3, zero
+from .violations import store_accelerations, store_rates, store_violations, store_wrench
 
 
 @kernel
@@ -134,8 +121,8 @@ def solve_outward(topo, const, work, vdot):
 
 
 @kernel
-def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vdot):
-    """vdot of (q, v, tau); see the head of this file."""
+def start(topo, const, work, q, v, ext_count, ext_index, ext):
+    """The first outward sweep with external wrenches, and fronts without rows."""
     prepare(topo, const, work, q, v)
     observe(topo, const, work, q, v)
     if ext_count > 0:
@@ -143,14 +130,35 @@ def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vd
             world_place(topo, work, k)
         apply_external(topo, const, work, q, ext_count, ext_index, ext)
     clear(topo, work)
-    add_rows(topo, const, work, q, v)
+
+
+@kernel
+def condense_inward(topo, const, work, q, v, tau):
+    """The inward sweep, with the rows of the fronts."""
     align_all_forces(topo, const, work, tau)
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
         if topo[k + FRONT] != 0:
             condense_with_rows(topo, const, work, q, v, tau, k, 1)
         else:
             condense(topo, const, work, q, v, tau, k)
+
+
+@kernel
+def forward_dynamics(topo, const, work, q, v, tau, ext_count, ext_index, ext, vdot):
+    """vdot of (q, v, tau); see the head of this file."""
+    start(topo, const, work, q, v, ext_count, ext_index, ext)
+    add_rows(topo, const, work, q, v)
+    condense_inward(topo, const, work, q, v, tau)
     solve_outward(topo, const, work, vdot)
+
+
+@kernel
+def multipliers(topo, work, rows):
+    """rows = lambda of the closure rows, after `forward_dynamics`."""
+    for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
+        slot = topo[W_LAMBDA] + topo[c + K_SLOT]
+        for j in range(topo[c + K_ROWS]):
+            rows[topo[c + K_FIRST] + j] = work[slot + j]
 
 
 @kernel

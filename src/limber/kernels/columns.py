@@ -1,4 +1,4 @@
-"""The last sweeps of `rigid_slopes`: responses of a whole tree to steps of all speeds, many columns at a time.
+"""The last sweeps of `forward_slopes`: responses of a whole tree to steps of all speeds, many columns at a time.
 
 A step of speed j is felt directly by its own joint (innovations SV_OWN), by its parent (SV_PUSH), and by what is outboard,
 whose accelerations have the common change SV_RISE and whose angular velocities change by SV_SPIN.  The rest is the
@@ -23,8 +23,6 @@ from .layout import (
     LANES_SPEED,
     NV,
     PARENT,
-    SLOPE_BODY,
-    SLOPE_SPEED,
     SV_D,
     SV_GYRO,
     SV_K,
@@ -37,6 +35,7 @@ from .layout import (
     V_JOINT,
 )
 from .scalar import kernel
+from .slope_records import speed_record
 from .vec import load3, load6, zero
 
 # lanes of a body
@@ -44,15 +43,9 @@ FORCE, RISE, MOVED = 0, 6 * LANES, 12 * LANES
 
 
 @kernel
-def speed_at(topo, i):
-    """Where the record of speed i begins."""
-    return topo[END] // COLUMNS * SLOPE_BODY + i * SLOPE_SPEED
-
-
-@kernel
 def body_lanes(topo, k):
     """Where the lanes of body k begin."""
-    return speed_at(topo, topo[NV]) + k // COLUMNS * (LANES_BODY * LANES)
+    return speed_record(topo, topo[NV]) + k // COLUMNS * (LANES_BODY * LANES)
 
 
 @kernel
@@ -90,7 +83,7 @@ def start_block(topo, room, first, last, j0, j1):
         i = topo[k + V_JOINT]
         parent = body_lanes(topo, topo[k + PARENT])
         for j in range(max(i, j0), min(i + topo[k + DOFS], j1)):
-            at = speed_at(topo, j)
+            at = speed_record(topo, j)
             lane = j - j0
             fill_lane(room, seeds + lane, 3, at + SV_SPIN)
             fill_lane(room, seeds + LANE_COLUMNS + lane, 3, at + SV_S)
@@ -111,7 +104,7 @@ def sweep_inward(topo, room, last):
         e = b + MOVED  # free as yet
         i = topo[k + V_JOINT]
         for r in range(topo[k + DOFS]):
-            at = speed_at(topo, i + r)
+            at = speed_record(topo, i + r)
             nu = speed_lanes(topo, i + r)
             s0, s1, s2, s3, s4, s5 = load6(room, at + SV_S)
             d = room[at + SV_D]
@@ -146,7 +139,7 @@ def sweep_outward(topo, room, first, last, j0, j1, turned):
         i = topo[k + V_JOINT]
         a = p + RISE
         for r in range(topo[k + DOFS] - 1, -1, -1):
-            at = speed_at(topo, i + r)
+            at = speed_record(topo, i + r)
             nu = speed_lanes(topo, i + r)
             if k >= first:
                 g0, g1, g2 = load3(room, at + SV_GYRO)
@@ -186,7 +179,7 @@ def sweep_outward(topo, room, first, last, j0, j1, turned):
             room[b + MOVED + w] = room[p + MOVED + w]
         if first <= k and k <= last:
             for j in range(max(i, j0), min(i + topo[k + DOFS], j1)):
-                rise = speed_at(topo, j) + SV_RISE
+                rise = speed_record(topo, j) + SV_RISE
                 lane = j - j0
                 for kind in range(2):
                     add_to_lane(room, b + RISE + lane, 6, rise + 6 * kind)

@@ -11,11 +11,12 @@ rates are not accelerated.  The terms without B are in the modal integrals of `m
     b_r  += w (sigma gamma_r . d - b_r d . l_dot + (c_r + b_r) delta)    b_w += w l x D delta,    b_v += w e D delta
 
 with g = l' + D s / 2, sigma = b_r eta_dot_r, d = 2 w x D.  N_r and E_r have their part in F, in the centrifugal force and in
-the rigid rows of b_m, as in `modal`.
-Cost      about (4 d + 0.5) m^2 + 24 m multiplications for each point, with d directions
+the rigid rows of b_m, as in `modal`.  Inverse dynamics, which needs no M_m, adds the forces themselves (`curved_forces`).
+Cost      about (4 d + 0.5) m^2 + 24 m multiplications for each point, with d directions; `curved_forces` (1.5 d) m^2 + (9 + 7 d) m + 75
 """
 
 from .layout import (
+    ACC,
     B_ALONG,
     B_DIRECTION,
     B_DIRECTIONS,
@@ -50,7 +51,7 @@ from .layout import (
     Z,
 )
 from .scalar import kernel
-from .vec import accumulate3, axpy, cross, dot, load3, load9, scale, store3, store9
+from .vec import accumulate3, add, axpy, cross, dot, load3, load9, scale, store3, store9
 
 
 @kernel
@@ -229,3 +230,70 @@ def curved_bias(topo, const, work, q, v, k):
                 force += const[linear + r] * work[at + W_DELTA]
                 force += work[at + W_B + r] * (work[at + W_DELTA] - work[at + W_TAU])
             work[zf + r] += force + dot(sway, turn)
+
+
+@kernel
+def curved_forces(topo, const, work, q, v, vdot, k):
+    """Add to Z and ZF of body k what B adds to M_m alpha_m + b_m, where neither M_m nor b_m has it yet.
+
+    With a' the acceleration of a point without B and da what B adds to it, the point has
+    w (l x da + D s x a') and w e da in the rigid rows, and w (gamma_r . da + b_r D . (a' + da)) in row r.
+    Needs OMEGA and ACC.
+    """
+    b = topo[k + WORK]
+    m = topo[k + MODES]
+    e = topo[k + Q_MODES]
+    ed = topo[k + V_MODES]
+    zf = topo[topo[k + MODAL] + W_ZF]
+    bent = topo[k + BENT]
+    directions = topo[bent + B_DIRECTIONS]
+    w = load3(work, b + OMEGA)
+    aw = load3(work, b + ACC)
+    for i in range(topo[bent + B_POINTS]):
+        c = topo[bent + B_POINT] + i * CURVED_RECORD
+        l = load3(const, c + C_POSITION)
+        rate = (0.0, 0.0, 0.0)  # of l'
+        a = scale(const[c + C_UNIT], load3(work, b + ACC + 3))
+        for r in range(m):
+            shape = shape_of(topo, const, k, i, r)
+            l = axpy(q[e + r], shape, l)
+            rate = axpy(v[ed + r], shape, rate)
+            a = axpy(vdot[ed + r], shape, a)
+        shift = (0.0, 0.0, 0.0)  # D s
+        drift = (0.0, 0.0, 0.0)  # D sigma
+        da = (0.0, 0.0, 0.0)
+        for j in range(directions):
+            at = along(topo, bent, i, j)
+            s = 0.0
+            sigma = 0.0
+            push = 0.0
+            for r in range(m):
+                row = topo[bent + B_SECOND] + ((i * directions + j) * m + r) * m
+                x = 0.0
+                y = 0.0
+                for t in range(m):
+                    x += const[row + t] * q[e + t]
+                    y += const[row + t] * v[ed + t]
+                work[at + W_B + r] = x
+                s += x * q[e + r]
+                sigma += x * v[ed + r]
+                push += x * vdot[ed + r] + y * v[ed + r]
+            D = direction(topo, const, bent, j)
+            shift = axpy(0.5 * s, D, shift)
+            drift = axpy(sigma, D, drift)
+            da = axpy(push, D, da)
+        weight = const[c + C_WEIGHT]
+        a = add(a, add(cross(aw, l), cross(w, axpy(2.0, rate, cross(w, l)))))
+        da = add(da, add(cross(aw, shift), cross(w, axpy(2.0, drift, cross(w, shift)))))
+        a = scale(weight, a)
+        da = scale(weight, da)
+        accumulate3(work, b + Z, add(cross(add(l, shift), da), cross(shift, a)))
+        accumulate3(work, b + Z + 3, scale(const[c + C_UNIT], da))
+        for r in range(m):
+            work[zf + r] += dot(shape_of(topo, const, k, i, r), da)
+        a = add(a, da)
+        for j in range(directions):
+            at = along(topo, bent, i, j)
+            pull = dot(direction(topo, const, bent, j), a)
+            for r in range(m):
+                work[zf + r] += work[at + W_B + r] * pull

@@ -26,6 +26,7 @@ from .layout import (
     K_FREED,
     K_JOINT,
     K_ROW,
+    K_SIGNS,
     K_SPANNED,
     Q_JOINT,
     SCREWS,
@@ -41,6 +42,9 @@ from .vec import add, cross, dot, load3, mul_t, scale, store3, sub, zero
 
 #: The number of steps by which coordinates are recovered.
 STEPS = 40
+#: Added to the coordinates in each step.  It is far below rounding, but where the coordinates are zero, what is left of the
+#: error would fall to numbers below the normal range otherwise, with which processors are slow.
+NUDGE = 1e-30
 #: Added to the diagonal of H H^T, relative to it, for joints whose axes coincide in some position.
 TINY = 1e-15
 #: Weight of squared lengths, which are measured in the distance of the ends, beside those of angles.  Were it not small,
@@ -122,6 +126,9 @@ def move(topo, const, work, joint):
                 work[j + i] += work[spare + i]
         else:
             group_step(topo, const, work, work, work, 1.0, work, g)
+    at = topo[joint + Q_JOINT]
+    for i in range(topo[joint + START_SIZE]):
+        work[at + i] += NUDGE
 
 
 @kernel
@@ -165,15 +172,20 @@ def reflect(work, mirror, x):
 
 
 @kernel
-def store_mirror(work, x, first):
-    """Make the vector at work[x:] the one whose reflection leaves of it, from `first` on, only component `first`."""
+def store_mirror(work, x, first, sign):
+    """Make the vector at work[x:] the one whose reflection leaves of it, from `first` on, only component `first`.
+
+    That component gets the opposite of `sign`, which is fixed, so that the rows change steadily with the position: a sign
+    of the component itself would be that of a rounding error where the component is zero.
+    """
     zero(work, x, first)
-    square = 0.0
-    for i in range(first, 6):
-        square += work[x + i] * work[x + i]
-    lead = work[x + first] + 1e-100
-    sign = lead / sqrt(lead * lead)
-    work[x + first] += sign * sqrt(square)
+    rest = 0.0
+    for i in range(first + 1, 6):
+        rest += work[x + i] * work[x + i]
+    lead = sign * work[x + first] + 1e-100
+    size = sqrt(lead * lead)
+    # lead + sqrt(lead^2 + rest), without cancellation where lead is negative
+    work[x + first] = sign * (lead + size + rest / (size + sqrt(lead * lead + rest)))
 
 
 @kernel
@@ -197,7 +209,7 @@ def store_rows(topo, const, work, c, w, u):
         store3(work, x + 3, hu)
         for s in range(i):
             reflect(work, mirrors + 6 * s, x)
-        store_mirror(work, x, i)
+        store_mirror(work, x, i, const[topo[c + K_SIGNS] + i])
     for j in range(r, 6):
         row = mirrors + 6 * j
         zero(work, row, 6)

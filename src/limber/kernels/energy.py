@@ -106,7 +106,7 @@ def potential_energy(topo, const, work, q, out):
         c = topo[k + CONST]
         moment = load3(const, c + C_MOMENT)
         if topo[k + MODES] > 0:
-            rigid_block(topo, const, work, q, k)
+            rigid_block(topo, const, work, q, k, True)
             moment = moment_of(work, b)
         moment = mul(load9(work, b + PLACE), moment)
         total -= dot(g, axpy(const[c + C_MASS], load3(work, b + PLACE + 9), moment))

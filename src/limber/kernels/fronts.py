@@ -41,22 +41,19 @@ Cost      14 + n / 2 multiplications for each of n rows and each freedom, 30 mor
 """
 
 from .forces import force_to_joint
+from .hubs import add_u, start_hub, take_over
 from .inertia import downdate, load_inertia, store_inertia
 from .joints import joint_row, joint_square
 from .layout import (
     ATTACHED,
     BIAS,
     COLUMNS,
-    D_FORCE,
     D_PIVOTS,
     DOFS,
-    DRIVE_RECORD,
     DRIVEN,
     END,
     F_DONE,
     F_ERRORS,
-    F_HUB,
-    F_LIST,
     F_MOTIONS,
     F_ON,
     F_ROW,
@@ -77,7 +74,6 @@ from .layout import (
     ORIGIN,
     PARENT,
     R_END,
-    R_HUB,
     R_OWN,
     R_TAIL,
     RIGIDLY,
@@ -137,31 +133,6 @@ def clear(topo, work):
     for k in range(COLUMNS, topo[END], COLUMNS):
         if topo[k + FRONT] != 0 and topo[topo[k + FRONT] + F_MOTIONS] != 0:
             start_hub(topo, work, k)
-
-
-@kernel
-def start_hub(topo, work, k):
-    """The rows of a hub, body k, in its own front, which must be zero; their multipliers are zero so far."""
-    front = topo[k + FRONT]
-    n = topo[front + F_ROWS]
-    j = topo[front + F_HUB]
-    for i in range(6):
-        work[topo[front + W_U] + 6 * (j + i) + i] = 1.0
-        work[topo[front + W_PATH] + 2 * (j + i) + i // 3] = 1.0
-        if topo[front + F_SQUARES] != 0:
-            work[topo[front + W_NS] + 2 * (j + i) + i // 3] = 1.0
-    for r in range(topo[k + MODES]):
-        work[topo[front + W_UF] + r * n + j + 6 + r] = 1.0
-        work[topo[front + W_US] + r * n + j + 6 + r] = 1.0
-    release_hub(topo, work, front)
-
-
-@kernel
-def release_hub(topo, work, front):
-    """The multipliers of the hub with this front, zero."""
-    slots = topo[front + F_LIST] + topo[front + F_HUB]
-    for i in range(topo[front + F_MOTIONS]):
-        work[topo[W_LAMBDA] + topo[slots + i]] = 0.0
 
 
 @kernel
@@ -243,56 +214,6 @@ def rows_past_modes(topo, work, k):
         for j in range(n):
             work[topo[front + W_SIZE] + j] += work[topo[front + W_US] + r * n + j] * d
             work[x + j] *= d
-
-
-@kernel
-def take_over(topo, work, front, i):
-    """Add to row i of a front, which is eliminated here, what it does by the hubs on which it ends."""
-    row = topo[front + F_ROW] + i * ROW_RECORD
-    for side in range(2):
-        if topo[row + R_HUB[side]] != 0:
-            add_hub(topo, work, front, i, row + R_HUB[side])
-
-
-@kernel
-def add_u(work, u, i, j, x):
-    """Add x times column j of U at work[u:] to column i."""
-    at, other = u + 6 * i, u + 6 * j
-    store3(work, at, axpy(x, load3(work, other), load3(work, at)))
-    store3(work, at + 3, axpy(x, load3(work, other + 3), load3(work, at + 3)))
-
-
-@kernel
-def add_hub(topo, work, front, i, record):
-    """Add to row i of a front what it does by one hub."""
-    n, first = topo[front + F_ROWS], topo[front + F_DONE]
-    u, c, size = topo[front + W_U], topo[front + W_C], topo[front + W_SIZE]
-    row = topo[front + F_ROW] + i * ROW_RECORD
-    end, own, tail = topo[row + R_END], topo[row + R_OWN], topo[row + R_TAIL]
-    at, hub = topo[record + 1], topo[record + 2]
-    for b in range(topo[record]):
-        x = work[at + b]
-        h = hub + b
-        if front != topo[FRONT]:
-            add_u(work, u, i, h, x)
-        work[c + i] += x * work[c + h]
-        error = x * work[size + h]
-        if topo[front + F_ERRORS] != 0:
-            e = topo[front + W_ERRORS] + (h - first) * (n - first) + h - first
-            error += x * work[e]
-            for s in range(b + 1, topo[record]):
-                error += 2.0 * work[at + s] * work[e + s - b]
-        work[size + i] += x * error
-        # the column of i, then its row; L_ii changes with both
-        work[own + i] += x * work[tail + h]
-        for j in range(i + 1, end):
-            work[own + j] += x * work[topo[row + (j - i) * ROW_RECORD + R_TAIL] + h]
-        for j in range(first, h):
-            work[tail + j] += x * work[topo[topo[front + F_ROW] + j * ROW_RECORD + R_OWN] + h]
-        other = topo[topo[front + F_ROW] + h * ROW_RECORD + R_OWN]
-        for j in range(h, n):
-            work[tail + j] += x * work[other + j]
-        work[own + i] += x * work[tail + h]
 
 
 @kernel
@@ -440,9 +361,11 @@ def rows_to_parent(topo, work, k):
         if topo[k + ATTACHED] != RIGIDLY:
             i = topo[k + W_NODE]
             for r in range(topo[k + MOVED_BY]):
-                work[topo[onto + W_UF] + r * rows + t] += dot(load3(work, i + 6 * r), moment) + dot(
-                    load3(work, i + 6 * r + 3), force
-                )
+                turn, shift = load3(work, i + 6 * r), load3(work, i + 6 * r + 3)
+                x = dot(turn, moment) + dot(shift, force)
+                rounding = ROUNDING * (dot(turn, turn) * turns + dot(shift, shift) * pulls)
+                work[topo[onto + W_UF] + r * rows + t] += x
+                work[topo[onto + W_US] + r * rows + t] += x * x + rounding
         lever = cross(o, force)
         moment = add(moment, lever)
         if topo[onto + F_SHARED] != 0:
@@ -491,34 +414,6 @@ def mobility_to_parent(topo, work, k, free):
 
 
 @kernel
-def multiplier_at(topo, work, front, i, x):
-    """lambda of row i of a front, eliminated there, with what is left of its acceleration, x / D; those after it are known."""
-    n, first = topo[front + F_ROWS], topo[front + F_DONE]
-    lam, slots = topo[W_LAMBDA], topo[front + F_LIST]
-    row = topo[front + F_ROW] + i * ROW_RECORD
-    for j in range(i + 1, topo[row + R_END]):
-        x += work[topo[row + R_OWN] + j] * work[lam + topo[slots + j]]
-    for j in range(first, n):
-        x += work[topo[row + R_TAIL] + j] * work[lam + topo[slots + j]]
-    work[lam + topo[slots + i]] = -x
-    for side in range(2):
-        record = row + R_HUB[side]
-        hub = slots + topo[record + 2]
-        for b in range(topo[record]):
-            work[lam + topo[hub + b]] -= work[topo[record + 1] + b] * x
-
-
-@kernel
-def multipliers_at(topo, work, k, w, u):
-    """lambda of the rows that are eliminated at body k, given its acceleration [w; u] and the other multipliers."""
-    front = topo[k + FRONT]
-    for i in range(topo[front + F_DONE] - 1, -1, -1):
-        at = topo[front + W_U] + 6 * i
-        x = work[topo[front + W_C] + i] + dot(load3(work, at), w) + dot(load3(work, at + 3), u)
-        multiplier_at(topo, work, front, i, x)
-
-
-@kernel
 def eliminate_at_world(topo, work, w, u):
     """Eliminate the rows that end at the world, which has the acceleration [w; u]: c of all rows takes it over from U."""
     front = topo[FRONT]
@@ -531,49 +426,3 @@ def eliminate_at_world(topo, work, w, u):
         work[c + i] *= eliminate_among_rows(topo, work, front, i)
     if topo[front + F_ERRORS] != 0:
         settle_errors(topo, work, front)
-
-
-@kernel
-def solve_at_world(topo, work, w, u):
-    """lambda of the rows that are eliminated at the world, which has the acceleration [w; u]."""
-    front = topo[FRONT]
-    if front != 0:
-        eliminate_at_world(topo, work, w, u)
-        for i in range(topo[front + F_DONE] - 1, -1, -1):
-            multiplier_at(topo, work, front, i, work[topo[front + W_C] + i])
-
-
-@kernel
-def drive_joint(topo, work, k):
-    """Add what the multipliers do to the innovations of the joint of body k.
-
-    If it is driven, the force that its motion takes loses what the multipliers do along it.
-    """
-    front = topo[k + FRONT]
-    n = topo[front + F_ROWS]
-    for r in range(topo[k + DOFS]):
-        x = 0.0
-        for j in range(topo[front + F_ON], n):
-            x += (
-                work[topo[front + W_E] + r * n + j]
-                * work[topo[W_LAMBDA] + topo[topo[front + F_LIST] + j]]
-            )
-        if topo[k + DRIVEN] != 0:
-            work[topo[k + DRIVEN] + r * DRIVE_RECORD + D_FORCE] -= x
-        else:
-            work[topo[k + W_JOINT] + r * JOINT_WORK + J_NU] += x
-
-
-@kernel
-def drive_modes(topo, work, k):
-    """Add what the multipliers do to the innovations of the modes of body k."""
-    front = topo[k + FRONT]
-    n = topo[front + F_ROWS]
-    for r in range(topo[k + MODES]):
-        x = 0.0
-        for j in range(n):
-            x += (
-                work[topo[front + W_UF] + r * n + j]
-                * work[topo[W_LAMBDA] + topo[topo[front + F_LIST] + j]]
-            )
-        work[topo[topo[k + MODAL] + W_ZF] + r] += x

@@ -56,7 +56,7 @@ class Function:
     takes : the arguments of the kernel between (topo, const, work) and its output, in order: names of INPUTS, "node"
         for (body, node record), "forces" for (count, index, wrenches).  "matrix" stands for scratch of nv^2
         numbers, which the kernel takes after the output, "slopes" for that of
-        `rigid_slopes`, "complex" for that of the complex kernels.
+        `slope_motion`, "complex" for that of the complex kernels.
     outputs : the parts of its output, which are stored one after the other.
     view : the packed arrays that it runs on: `System.dynamics`, or `System.geometry`, which describes the deformed
         bodies at either fidelity.
@@ -95,7 +95,8 @@ class Function:
     def scratch_in(self, system: Sizes, work: int) -> int:
         """How many numbers of scratch it needs beyond the `work` that every kernel has, WORK_SIZE numbers."""
         if "complex" in self.takes:
-            return 2 * (work + 2 * system.nq + 3 * system.nv)
+            closed = system.rows + 6 * len(system.closures)
+            return 2 * (work + 2 * system.nq + 3 * system.nv + closed)
         if "slopes" in self.takes:
             return slope_scratch(len(system.bodies), system.nv)
         return system.nv**2 if "matrix" in self.takes else 0
@@ -333,7 +334,7 @@ INTERNAL: dict[str, Function] = {
 #: The value of a function, then its slopes by q, v and tau or vdot: one array of 1 + 3 nv rows.
 SLOPES: dict[str, Function] = {
     "rigid_forward_slopes": Function(
-        "rigid_slopes.forward_slopes",
+        "forward_slopes.forward_slopes",
         ("q", "v", "tau", "forces", "slopes"),
         (
             Quantity(
@@ -344,7 +345,7 @@ SLOPES: dict[str, Function] = {
         pivots=True,
     ),
     "rigid_inverse_slopes": Function(
-        "rigid_slopes.inverse_slopes",
+        "inverse_slopes.inverse_slopes",
         ("q", "v", "vdot", "forces", "slopes"),
         (
             Quantity(
@@ -355,10 +356,14 @@ SLOPES: dict[str, Function] = {
     ),
 }
 
-#: Slopes by complex steps; these are no kernels but entry points (`limber.native.complex_entries`).
-COMPLEX: dict[str, Function] = {
+#: The length of complex steps.  Its square is far below rounding, and yet above the smallest normal number: arithmetic
+#: below that is slow.
+STEP = 1e-100
+
+#: Slopes by complex steps; these are no kernels but entry points (`limber.native.slope_entries`).
+BY_STEPS: dict[str, Function] = {
     "inverse_slopes_by_steps": Function(
-        "inverse dynamics by complex steps",
+        "slopes of inverse dynamics by complex steps",
         ("q", "v", "vdot", "forces", "complex"),
         (
             Quantity("by_q", ("nv", "nv"), "slopes of tau along q, transposed"),
@@ -367,23 +372,34 @@ COMPLEX: dict[str, Function] = {
         "dynamics",
         inertial=True,
     ),
-    "forward_slopes_by_steps": Function(
-        "forward dynamics by complex steps",
+    "inverse_slope_by_constants": Function(
+        "slope of inverse dynamics along the imaginary parts of the constants",
         ("q", "v", "vdot", "forces", "complex"),
-        (
-            Quantity("by_q", ("nv", "nv"), "slopes of vdot along q, transposed"),
-            Quantity("by_v", ("nv", "nv"), "slopes of vdot by v, transposed"),
-            Quantity("by_tau", ("nv", "nv"), "slopes of vdot by tau"),
-        ),
+        (Quantity("slope", ("nv",), "slope of tau"),),
+        "dynamics",
+        inertial=True,
+    ),
+    "forward_slopes_by_steps": Function(
+        "slopes of forward dynamics of trees by complex steps",
+        ("q", "v", "vdot", "forces", "complex"),
+        (Quantity("slopes", (3, "nv", "nv"), "slopes of vdot along q, by v, by tau, transposed"),),
         "dynamics",
     ),
     "closed_slopes_by_steps": Function(
-        "forward dynamics of closed systems by complex steps",
+        "slopes of forward dynamics of closed systems by complex steps",
         ("q", "v", "tau", "forces", "complex"),
         (
-            Quantity("by_q", ("nv", "nv"), "slopes of vdot along q, transposed"),
-            Quantity("by_v", ("nv", "nv"), "slopes of vdot by v, transposed"),
-            Quantity("by_tau", ("nv", "nv"), "slopes of vdot by tau, transposed"),
+            Quantity("slopes", (3, "nv", "nv"), "slopes of vdot along q, by v, by tau, transposed"),
+            Quantity("forces", (3, "nv", "closures", 6), "the same of what the closures exert"),
+        ),
+        "dynamics",
+    ),
+    "closed_slope_by_constants": Function(
+        "slope of forward dynamics of closed systems along the imaginary parts of the constants",
+        ("q", "v", "tau", "forces", "complex"),
+        (
+            Quantity("slope", ("nv",), "slope of vdot"),
+            Quantity("forces", ("closures", 6), "slope of what the closures exert"),
         ),
         "dynamics",
     ),
@@ -396,7 +412,7 @@ ROWS: dict[str, Function] = {
     **HYBRID,
     **INTERNAL,
     **SLOPES,
-    **COMPLEX,
+    **BY_STEPS,
 }
 
 #: The compiled entry point of each kernel, which is named after the first row with that kernel.

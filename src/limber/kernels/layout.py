@@ -128,6 +128,7 @@ K_BODY = 4, 5  # the bodies of the ends a and b
 K_NODE = 6, 7  # const: their node records
 K_FRAME = 8, 9  # const: rotation (3, 3) and arm (3,) from the node to the frame of the end
 K_AT = 10, 11  # position of the first row in the front of the body
+K_SLOT = 12  # its first row among the multipliers at W_LAMBDA
 K_MAP = 13  # const: the rows, 6 each, axes of end b
 K_AXIS = 14  # const: AXIAL: the axis (3,); CROSSED: the axis of end a (3,), that of end b (3,), and their cosine
 K_PITCH = 15  # const: displacement along the axis per radian, of a K_SCREW
@@ -141,6 +142,7 @@ K_C = 26  # work: c of the first row
 K_BACK = 21  # const: from the frame of end b to where it was before it was moved to the axis, axes of end b
 K_SPANNED = 22  # COMPOUND: number of free twists: the motions of the joint, and unit twists that are free besides
 K_FREED = 23  # const: these unit twists, 6 each, axes of end b
+K_SIGNS = 12  # const: COMPOUND: 1 or -1 for each free twist, see `cut_joint.store_mirror`
 # a RELATED closure has one row and these
 K_TERMS = 16  # number of terms
 K_TERM = 17  # topo: for each term the body, the number of the joint speed, the position of the row in the front
@@ -313,7 +315,7 @@ def shape(axes, m):
     return [m if a == "m" else int(a) for a in axes]
 
 
-# --- scratch of slopes, see `rigid_slopes` and `columns` ------------------------------------------------
+# --- scratch of slopes, see `slope_motion` and `columns` ------------------------------------------------
 # body record, world axes; "at the origin" is at that of the first body, "at the body" at its own
 SB_PLACE = 0  # (3,) from the origin
 SB_VEL = 3  # (6,) spatial velocity at the origin, less the velocity of the first body

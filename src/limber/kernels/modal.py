@@ -106,8 +106,8 @@ def axial(N):
 def body_mass(topo, const, work, q, k):
     """M_m(eta) of body k: P (rigid block), and MU, DF, N in its modal work."""
     if topo[k + MODES] > 0:
-        rigid_block(topo, const, work, q, k)
-        modal_columns(topo, const, work, q, k, False)
+        rigid_block(topo, const, work, q, k, True)
+        modal_columns(topo, const, work, q, k, False, True)
     else:
         c = topo[k + CONST]
         J = load6(const, c + C_INERTIA)
@@ -115,10 +115,10 @@ def body_mass(topo, const, work, q, k):
 
 
 @inlined
-def modal_columns(topo, const, work, q, k, aligned):
+def modal_columns(topo, const, work, q, k, aligned, curved):
     """MU and DF of body k, in its modal coordinates or, if `aligned` and if it has them, in its aligned ones.
 
-    Needs N unless the system is ruthless.
+    Second-order shapes have their part in them if `curved`.  Needs N unless the system is ruthless.
     """
     m = topo[k + MODES]
     modal = topo[k + MODAL]
@@ -157,7 +157,7 @@ def modal_columns(topo, const, work, q, k, aligned):
         for r in range(m * m):
             for s in range(m):
                 work[df + r] += const[g1 + r * m + s] * q[e + s]
-    if topo[k + BENT] != 0:
+    if curved and topo[k + BENT] != 0:
         curved_columns(topo, const, work, k)
 
 
@@ -180,8 +180,8 @@ def dense_sum(x, j, a, i, m, N):
 
 
 @kernel
-def rigid_block(topo, const, work, q, k):
-    """P of a flexible body without its children, and N in its modal work."""
+def rigid_block(topo, const, work, q, k, curved):
+    """P of a flexible body without its children, and N in its modal work; second-order shapes count if `curved`."""
     c = topo[k + CONST]
     m = topo[k + MODES]
     moment = load3(const, c + C_MOMENT)
@@ -224,7 +224,7 @@ def rigid_block(topo, const, work, q, k):
             J[4] - (S[5] + S[7]),
             J[5] + 2.0 * (S[0] + S[4]),
         )
-        if topo[k + BENT] != 0:
+        if curved and topo[k + BENT] != 0:
             moment, J = curved_moments(topo, const, work, q, k, moment, J)
     store_rigid(work, topo[k + WORK] + P, const[c + C_MASS], moment, J)
 
@@ -244,12 +244,15 @@ def rigid_mass_and_bias(topo, const, work, k):
 
 
 @kernel
-def mass_and_bias(topo, const, work, q, v, k, aligned):
-    """`body_mass` and `body_bias` of body k, with MU and DF as `modal_columns` gives them."""
+def mass_and_bias(topo, const, work, q, v, k, aligned, curved):
+    """`body_mass` and `body_bias` of body k, with MU and DF as `modal_columns` gives them.
+
+    Unless `curved`, what second-order shapes add is left to `curved.curved_forces`.
+    """
     if topo[k + MODES] > 0:
-        rigid_block(topo, const, work, q, k)
-        modal_columns(topo, const, work, q, k, aligned)
-        body_bias(topo, const, work, q, v, k)
+        rigid_block(topo, const, work, q, k, curved)
+        modal_columns(topo, const, work, q, k, aligned, curved)
+        body_bias(topo, const, work, q, v, k, curved)
     else:
         rigid_mass_and_bias(topo, const, work, k)
 
@@ -283,7 +286,7 @@ def store_modal_force(topo, const, work, q, v, k, w, N, at):
 
 
 @kernel
-def body_bias(topo, const, work, q, v, k):
+def body_bias(topo, const, work, q, v, k, curved):
     """b_m of a flexible body plus its elastic and damping forces: Z (rigid part), ZF in modal work.
 
     Needs OMEGA and a fresh `body_mass`; reads MU only if the body has S2 or curved points.
@@ -311,7 +314,7 @@ def body_bias(topo, const, work, q, v, k):
         for r in range(m):
             rate = v[ed + r]
             N = axpy9(rate, load9(work, n + 9 * r), N)
-            if topo[modal + SECOND] != 0 or topo[k + BENT] != 0:
+            if topo[modal + SECOND] != 0 or (curved and topo[k + BENT] != 0):
                 u = axpy(2.0 * rate, load3(work, mu + 6 * r + 3), u)
             else:
                 u = axpy(2.0 * rate, load3(const, fe0 + 6 * r + 3), u)
@@ -334,7 +337,7 @@ def body_bias(topo, const, work, q, v, k):
         )
     store3(work, b + Z, moment)
     store3(work, b + Z + 3, add(f, cross(w, u)))
-    if topo[k + BENT] != 0:
+    if curved and topo[k + BENT] != 0:
         curved_bias(topo, const, work, q, v, k)
 
 

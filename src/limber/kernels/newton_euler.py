@@ -9,11 +9,13 @@ Cost      about 160 multiplications for a rigid body on a one-axis joint; 15 m^2
           more for m modes on a flexible parent
 """
 
+from .curved import curved_forces
 from .forces import apply_external, force_to_joint, force_to_parent
 from .inertia import apply_inertia, load_inertia
 from .joints import joint_row
 from .layout import (
     ACC,
+    BENT,
     COLUMNS,
     DOFS,
     END,
@@ -40,6 +42,15 @@ from .physics import add_joint_forces
 from .placement import place
 from .scalar import kernel
 from .vec import accumulate3, dot, load3, load9, mul, store3
+
+
+@kernel
+def body_force(topo, const, work, q, v, vdot, k):
+    """M_m alpha_m + b_m of body k and its elastic and damping forces: Z and ZF.  Needs OMEGA and ACC."""
+    mass_and_bias(topo, const, work, q, v, k, False, False)
+    inertial_force(topo, work, vdot, k)
+    if topo[k + BENT] != 0:
+        curved_forces(topo, const, work, q, v, vdot, k)
 
 
 @kernel
@@ -112,8 +123,7 @@ def inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, t
         place(topo, const, work, q, k)
         turn_and_bias(topo, const, work, q, v, k)
         acceleration(topo, work, vdot, k)
-        mass_and_bias(topo, const, work, q, v, k, False)
-        inertial_force(topo, work, vdot, k)
+        body_force(topo, const, work, q, v, vdot, k)
     if ext_count > 0:
         for k in range(COLUMNS, topo[END], COLUMNS):
             world_place(topo, work, k)

@@ -13,11 +13,11 @@ The six rows of an end are its velocities [angular; linear] in world axes.  They
 Kreutz-Delgado, Eq. (3.10), B^T Omega B) and c + U^T a, their acceleration.
 """
 
-from .articulated import align_all_forces, condense, prepare, recover
-from .closed import condense_unforced, condense_with_rows, recover_with_rows
+from .articulated import prepare, recover
+from .closed import condense_inward, condense_unforced, recover_with_rows, start
 from .closures import add_relation, add_spatial, end_motion, observe, push
-from .forces import apply_external
-from .fronts import clear, eliminate_at_world, multiplier_at, release_hub
+from .fronts import clear, eliminate_at_world
+from .hubs import release_hub
 from .layout import (
     ACC,
     CLOSURES,
@@ -49,7 +49,7 @@ from .layout import (
     W_ZF,
     WORK,
 )
-from .motion import world_place
+from .multipliers import multiplier_at
 from .scalar import kernel
 from .vec import dot, load3, zero
 
@@ -88,20 +88,9 @@ def add_rows_and_probes(topo, const, work, q, v):
 @kernel
 def motion(topo, const, work, q, v, tau, ext_count, ext_index, ext, out):
     """out = J M^{-1} J^T (n n), the sizes of its rows (n, see `fronts`), and the accelerations of the ends (n)."""
-    prepare(topo, const, work, q, v)
-    observe(topo, const, work, q, v)
-    if ext_count > 0:
-        for k in range(COLUMNS, topo[END], COLUMNS):
-            world_place(topo, work, k)
-        apply_external(topo, const, work, q, ext_count, ext_index, ext)
-    clear(topo, work)
+    start(topo, const, work, q, v, ext_count, ext_index, ext)
     add_rows_and_probes(topo, const, work, q, v)
-    align_all_forces(topo, const, work, tau)
-    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
-        if topo[k + FRONT] != 0:
-            condense_with_rows(topo, const, work, q, v, tau, k, 1)
-        else:
-            condense(topo, const, work, q, v, tau, k)
+    condense_inward(topo, const, work, q, v, tau)
     w, u = load3(work, topo[WORK] + ACC), load3(work, topo[WORK] + ACC + 3)
     eliminate_at_world(topo, work, w, u)
     front = topo[FRONT]

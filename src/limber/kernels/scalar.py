@@ -9,6 +9,8 @@ from math import cos, log, sin, sqrt
 
 import numba
 
+from .pipeline import PartCompiler
+
 __all__ = ["OPTIONS", "cos", "inlined", "kernel", "log", "sin", "sqrt"]
 
 #: Rounding may change (fused multiply-add, reassociation).  NaN and infinity keep their meaning, because the
@@ -19,6 +21,14 @@ _FASTMATH = {"contract", "reassoc", "nsz", "arcp"}
 OPTIONS = {"fastmath": _FASTMATH, "error_model": "numpy", "nogil": True}
 
 #: Kernels are called only by other compiled code, on raw pointers, so they need no wrapper for Python.
-kernel = numba.njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+kernel = numba.njit(
+    **OPTIONS, pipeline_class=PartCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 #: For kernels that return many numbers to a single caller: a call would pass the numbers through memory.
-inlined = numba.njit(**OPTIONS, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+inlined = numba.njit(
+    **OPTIONS,
+    pipeline_class=PartCompiler,
+    forceinline=True,
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+)

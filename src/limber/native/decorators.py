@@ -3,6 +3,7 @@
 import numba
 from numba import types
 
+from limber.kernels.pipeline import WholeCompiler
 from limber.kernels.scalar import OPTIONS
 
 from .vectors import Vector
@@ -26,7 +27,7 @@ def called(*arguments):
 
 def _compiled_as(arguments, **options):
     def decorate(function):
-        dispatcher = numba.njit(**OPTIONS, **options)(function)
+        dispatcher = numba.njit(**OPTIONS, **options, pipeline_class=WholeCompiler)(function)
         dispatcher.arguments = arguments
         return dispatcher
 

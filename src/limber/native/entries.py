@@ -14,7 +14,7 @@ are sound.  It returns 0 if all is well, and otherwise STATES times the number o
 from importlib import import_module
 
 from limber.kernels import blocks, paths, sweeps
-from limber.kernels.functions import COMPLEX, ENTRIES, ROWS
+from limber.kernels.functions import BY_STEPS, ENTRIES, ROWS
 from limber.kernels.layout import NQ, NV, WORK_SIZE
 from limber.kernels.sweeps import FIELDS
 from limber.native.status import (
@@ -154,7 +154,7 @@ def _compiled_from(row):
 
 
 globals().update(
-    {name: _compiled_from(ROWS[name]) for name in ENTRIES.values() if name not in COMPLEX}
+    {name: _compiled_from(ROWS[name]) for name in ENTRIES.values() if name not in BY_STEPS}
 )
 
 

@@ -24,6 +24,7 @@ from limber.io.document import Where
 from limber.io.fields import Flag, Name, whole
 from limber.io.section import Section
 from limber.scenarios.actuators import ActuatorChoiceSection
+from limber.scenarios.attitude import AttitudeSection
 from limber.scenarios.flexible_controllers import (
     ActiveDampingSection,
     CarriedObjectSection,
@@ -132,6 +133,7 @@ class GuardSection(Section):
     hold: NotNegative | None = None
     oldest: Positive | None = None
     recover: Annotated[int, whole(1, 10**9)] | None = None
+    follow: NotNegative | None = None
 
 
 class ControllerSection(Section):
@@ -141,6 +143,7 @@ class ControllerSection(Section):
         "pd",
         "pid",
         "flexible_arm",
+        "attitude",
         "computed_torque",
         "lqr",
         "active_damping",
@@ -151,6 +154,7 @@ class ControllerSection(Section):
     pd: PDSection | None = None
     pid: PIDSection | None = None
     flexible_arm: FlexibleArmSection | None = None
+    attitude: AttitudeSection | None = None
     computed_torque: ComputedTorqueSection | None = None
     lqr: LQRSection | None = None
     active_damping: ActiveDampingSection | None = None

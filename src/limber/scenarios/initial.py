@@ -9,7 +9,7 @@ import numpy as np
 
 from limber.assembly import System
 from limber.checks import Array
-from limber.constraints import assemble, constraint_residual, project
+from limber.constraints import assemble, project
 from limber.dynamics import equilibrium
 from limber.dynamics.evaluate import External
 from limber.dynamics.rows import closure_jacobian, worst
@@ -17,7 +17,7 @@ from limber.io.document import Where
 from limber.io.fields import Name
 from limber.io.section import Section
 from limber.scenarios.states import StateSection, check_body, check_quaternions
-from limber.simulation.closed_states import SMALL
+from limber.simulation.closed_states import SMALL, apart
 from limber.simulation.table import Table, joint_speeds
 
 
@@ -109,7 +109,7 @@ class InitialSection(Section):
         """Speeds of a closed system with which joints follow driven ones, unless the file has its own."""
         if self.v is not None and self.assemble is None:
             return v0
-        if np.abs(constraint_residual(system, q0)).max(initial=0.0) > SMALL:
+        if apart(system, q0):
             return v0  # the simulation tells what is wrong
         with where.checked():
             _, v = project(system, q0, v0, locked=driven)

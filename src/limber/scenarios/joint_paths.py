@@ -11,7 +11,7 @@ from limber.errors import ModelWarning, warn
 from limber.io.document import Where
 from limber.io.fields import Flag, Number, number, numbers
 from limber.io.section import Section
-from limber.scenarios.states import check_body
+from limber.scenarios.states import check_body, refuse_twice
 from limber.trajectories import (
     Cycloid,
     Hold,
@@ -141,9 +141,12 @@ def joint_paths(
 ) -> dict[str, Trajectory]:
     """The path of each named body's joint, from q0."""
     found: dict[str, Trajectory] = {}
+    refuse_twice(system, sections, where)
     for name, section in sections.items():
         here = where / name
         check_body(system, name, here)
+        with here.checked():
+            body = system.body_of(name)
         joint, start = system.joints[name], q0[system.layout[name].q_joint]
         plain = joint.nq == joint.dofs and all(g.dofs == 1 for g in joint.groups)
         if not plain or len(section.parts) != joint.nq:
@@ -158,7 +161,7 @@ def joint_paths(
             for i, part in enumerate(section.parts)
         ]
         with here.checked():
-            found[name] = Together(parts)
+            found[body] = Together(parts)
     return found
 
 

@@ -47,11 +47,13 @@ def reference_of(
     paths = joint_paths(system, with_paths, q0, where)
     for name, section in sections.items():
         check_body(system, name, where / name)
-        dofs = system.joints[name].dofs
-        labels = [name] if dofs == 1 else [f"{name}[{i}]" for i in range(dofs)]
-        if name in paths:
+        with (where / name).checked():
+            body = system.body_of(name)
+        dofs = system.joints[body].dofs
+        labels = [body] if dofs == 1 else [f"{body}[{i}]" for i in range(dofs)]
+        if body in paths:
             for i, label in enumerate(labels):
-                found[label] = _coordinate(paths[name], i)
+                found[label] = _coordinate(paths[body], i)
             continue
         values = [section.position] if dofs == 1 else list(section.position)  # type: ignore[arg-type]
         if len(values) != dofs:

@@ -23,6 +23,7 @@ from limber.io.document import Document, Where
 from limber.io.fields import (
     Check,
     FileName,
+    Flag,
     Name,
     Text,
     choice,
@@ -51,6 +52,7 @@ from limber.trajectories import Trajectory
 BUILTIN: Mapping[str, Callable[..., Assembly]] = {
     "canadarm": models.canadarm,
     "scissor_boom": models.scissor_boom,
+    "spacecraft": models.spacecraft,
 }
 MAX_OUTPUTS = 10_000_000
 Positive = Annotated[float, number(above=0.0)]
@@ -138,6 +140,7 @@ class ModelChoiceSection(Section):
     one_of: ClassVar[tuple[str, ...]] = ("file", "builtin", "inline")
     short: ClassVar[str] = "the name of a model file, a model"
     file: FileName | None = None
+    lenient: Flag = False
     builtin: Annotated[str, choice(*BUILTIN)] | None = None
     arguments: dict[str, Any] | None = None
     inline: InlineSection | None = None
@@ -155,12 +158,14 @@ class ModelChoiceSection(Section):
         """The assembly."""
         if self.arguments is not None and self.builtin is None:
             raise where.error("arguments go with builtin.", "arguments")
+        if self.lenient and self.file is None:
+            raise where.error("lenient goes with file.", "lenient")
         if self.inline is not None:
             return self.inline.build(where, name)
         if self.builtin is not None:
             return self._builtin(where)
         with where.checked():
-            return load(where.folder / str(self.file))
+            return load(where.folder / str(self.file), lenient=self.lenient)
 
     def _builtin(self, where: Where) -> Assembly:
         make = BUILTIN[str(self.builtin)]

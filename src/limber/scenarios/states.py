@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import numpy as np
@@ -47,6 +48,7 @@ class StateSection(Section):
                 )
             return self.values.copy()
         result = into.copy()
+        refuse_twice(system, self.bodies or {}, where)
         for name, part in (self.bodies or {}).items():
             check_body(system, name, where / name)
             place = system.layout[name]
@@ -71,6 +73,16 @@ def check_body(system: System, name: str, where: Where) -> None:
     if name not in system.layout:
         hint = did_you_mean(name, system.layout)
         raise where.error(f"is not a body of {system.name!r}. {hint}")
+
+
+def refuse_twice(system: System, names: Iterable[str], where: Where) -> None:
+    """Refuse a joint that is named twice, by the name of its body and by its own."""
+    seen: dict[int, str] = {}
+    for name in names:
+        place = system.layout.get(name)
+        for i in range(place.v_joint.start, place.v_joint.stop) if place else ():
+            if seen.setdefault(i, name) != name:
+                raise where.error(f"{seen[i]!r} and {name!r} are the same joint: keep one.", name)
 
 
 def check_quaternions(system: System, q: Array, where: Where) -> None:

@@ -21,7 +21,7 @@ from limber.scenarios.controllers import PDSection, PIDSection
 from limber.scenarios.floating import floats
 from limber.scenarios.joint_paths import PathsSection, few, joint_paths, warn_of_cuts
 from limber.scenarios.path_torques import rigid_torques
-from limber.scenarios.states import StateSection, check_body
+from limber.scenarios.states import StateSection, check_body, refuse_twice
 from limber.simulation.table import Table
 from limber.trajectories import Trajectory
 
@@ -55,6 +55,7 @@ class TableSection(Section):
                 )
         else:
             tau = np.zeros((self.times.size, system.nv))
+            refuse_twice(system, self.bodies or {}, where / "bodies")
             for name, rows in (self.bodies or {}).items():
                 here = where / "bodies" / name
                 check_body(system, name, here)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from limber.assembly import parameters as named
 from limber.assembly.system import System
 from limber.checks import Array, numbers, shown
-from limber.dynamics.evaluate import cores
+from limber.dynamics.evaluate import cores, quaternions
 from limber.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -36,11 +36,13 @@ from limber.simulation.lanes import (
     result_of,
     rows_in_lanes,
     rows_on_gpu,
+    steps_taken,
     uses_lanes,
 )
 from limber.simulation.progress import CaseProgress
 from limber.simulation.result import Result
 from limber.simulation.table import Table
+from limber.simulation.validity import cases_in_doubt
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,8 +211,8 @@ class _Running:
                 self.errors.append(error)
                 kind = "" if isinstance(error, LimberError) else f"{type(error).__name__}: "
                 self.made.put(case, getattr(error, "result", None), "failed", f"{kind}{error}")
-        if found:
-            self.told.setdefault(case, found[0])
+        if found and case not in self.told:
+            self.told[case] = max(found, key=lambda warning: getattr(warning, "degree", np.inf))
 
     def finished(self) -> BatchResult:
         """The result of the batch, once no case runs any more; an error that is not about a case is raised."""
@@ -220,10 +222,11 @@ class _Running:
             raise self.errors[0]
         made.finish()
         if told:
-            first = min(told)
+            gravest = max(told, key=lambda case: (getattr(told[case], "degree", np.inf), -case))
             warn(
-                f"{len(told)} of {count} cases of the batch gave a warning, case {first} first: {told[first]}",
-                type(told[first]),
+                f"{len(told)} of {count} cases of the batch gave a warning, that of case {gravest} is the gravest: "
+                f"{told[gravest]}",
+                type(told[gravest]),
             )
         return made
 
@@ -282,12 +285,17 @@ def _in_lanes(
         systems[case] = running.own_system(case)
         states[case] = start(system, own["q0"], own["v0"])
 
-    for case in range(cases.count):
-        running.attempt(case, prepare)
-    chosen = np.array(list(states), dtype=int)
+    plain = _plain_states(running, given)
+    if plain is not None:
+        chosen, (q, v) = np.arange(cases.count), plain
+        systems = dict.fromkeys(range(cases.count), system)
+    else:
+        for case in range(cases.count):
+            running.attempt(case, prepare)
+        chosen = np.array(list(states), dtype=int)
+        q, v = (np.array([state[part] for state in states.values()]) for part in (0, 1))
     if not chosen.size:
         return
-    q, v = (np.array([states[i][part] for i in chosen]) for part in (0, 1))
     tau = constant_torques(system, given["torque"], cases.torques, cases.count)[chosen]
     parameters = {name: x[chosen] for name, x in cases.every().items()}
     began = time.perf_counter()
@@ -298,9 +306,37 @@ def _in_lanes(
         i = int(np.searchsorted(chosen, case))
         return result_of(systems[case], times, Q[i], V[i], tau[i], steps, began)
 
-    for case in chosen.tolist():
+    clear = np.zeros(len(chosen), dtype=bool)
+    if not parameters:  # all cases have the same system, and most have nothing to tell
+        clear[:] = np.isfinite(Q).all(axis=(1, 2)) & np.isfinite(V).all(axis=(1, 2))
+        clear[clear] = ~cases_in_doubt(system, Q[clear], V[clear], tau[clear])
+        running.made.put_many(
+            chosen[clear], Q[clear], V[clear], tau[clear], steps_taken(steps, began)
+        )
+    for case in chosen[~clear].tolist():
         running.attempt(case, result)
     bar.show(cases.count)
+
+
+def _plain_states(running: _Running, given: Mapping[str, Any]) -> tuple[Array, Array] | None:
+    """The states that cases start from, checked at once; None if they must be checked one by one."""
+    system, cases = running.system, running.cases
+    if cases.parameters or cases.shared or quaternions(system):
+        return None
+    found = []
+    for own, shared, rest in (
+        (cases.q0, given["q0"], system.neutral()),
+        (cases.v0, given["v0"], np.zeros(system.nv)),
+    ):
+        x = own
+        if x is None:
+            if shared is not None:
+                return None
+            x = np.broadcast_to(rest, (cases.count, len(rest)))
+        if not np.isfinite(x).all():
+            return None
+        found.append(np.array(x, dtype=float))
+    return found[0], found[1]
 
 
 def _in_threads(run: Callable[[int], None], cases: Sequence[int], bar: CaseProgress) -> None:

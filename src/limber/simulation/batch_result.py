@@ -12,7 +12,7 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.errors import ArgumentTypeError, MissingExtraError, SimulationError
 from limber.short_repr import short_repr
-from limber.simulation.result import Result, column_names
+from limber.simulation.result import Result, Statistics, column_names
 
 #: What a case may come to.
 STATUS = ("finished", "stopped", "failed", "not run")
@@ -69,6 +69,20 @@ class BatchResult:
             own = {name: getattr(self, name)[case, :rows] for name in ("q", "v", "tau")}
             result = replace(result, t=self.t[:rows], **own)
         self.results[case] = result
+
+    def put_many(
+        self, cases: np.ndarray, q: Array, v: Array, tau: Array, statistics: Statistics
+    ) -> None:
+        """Note cases that reached their end: q and v at all times, and the torques that they had throughout."""
+        self.q[cases], self.v[cases], self.tau[cases] = q, v, tau[:, None]
+        self.status[cases] = "finished"
+        stage = np.zeros(len(self.t), dtype=int)
+        for case in cases.tolist():
+            self.messages[case] = "reached t_end"
+            self.results[case] = Result(
+                self.system, self.t, self.q[case], self.v[case], self.tau[case], (), statistics, "reached t_end",
+                stage=stage,
+            )  # fmt: skip
 
     def finish(self) -> None:
         """Make the arrays read-only."""

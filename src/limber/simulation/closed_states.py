@@ -9,11 +9,11 @@ from limber.checks import Array, listed
 from limber.constraints import freedoms, project
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.following import follows, warn_of_loose_forces
-from limber.dynamics.rows import worst
+from limber.dynamics.rows import row_units, worst
 from limber.errors import ArgumentValueError, DynamicsError, ModelWarning, warn
 
-#: Closures that are off by less than this, in rad and m, or whose speeds are by this part of the largest speed or of 1,
-#: are met by projection.
+#: Closures that are off by less than this, in rad and parts of the system's size, or whose speeds are by this part of the
+#: largest speed or of 1, are met by projection.
 SMALL = 1e-6
 #: Rows are independent if random demands on them are met to this part.
 MET = 1e-6
@@ -24,32 +24,34 @@ def closed_state(
     q: Array,
     v: Array,
     what: str,
+    speeds: str,
     instead: str,
     driven: tuple[str, ...] = (),
     following: bool = False,
 ) -> tuple[Array, Array]:
     """(q, v) on the closures of a system, which must be off by no more than a small error.
 
-    what, instead : the state in words, and the names (q, v) of what to give instead.
+    what, speeds : the configuration and its speeds in words.
+    instead : the names (q, v) of what to give instead.
     driven : bodies whose joints stay as they are.
     following : whether the speeds of the other joints are those that follow from the driven ones, whatever v has.
     """
     if not system.closures:
         return q, v
     locked = f", locked={list(driven)}" if driven else ""
-    off = evaluated(system, "violations", (q,))
-    if not np.abs(off).max(initial=0.0) <= SMALL:
+    if off := apart(system, q):
         name = instead.split(", ", maxsplit=1)[0]
         raise ArgumentValueError(
-            f"{what} does not meet the closures of {system.name!r}: {worst(system, off)}. Take "
+            f"{what} does not meet the closures of {system.name!r}: {off}. Take "
             f"{name} = lb.assemble(system, guess{locked}), or lb.project(system, q{locked}) for one that is nearly right."
         )
     rates = evaluated(system, "row_rates", (q, v))
-    slow = np.abs(rates).max(initial=0.0) <= SMALL * max(1.0, np.abs(v).max(initial=0.0))
+    moved = np.abs(rates / row_units(system)).max(initial=0.0)
+    slow = moved <= SMALL * max(1.0, np.abs(v).max(initial=0.0))
     if not slow and not following:
         said = worst(system, rates, "is off by {:.3g} (rad/s or m/s)")
         raise ArgumentValueError(
-            f"the speeds of {what} violate the closures of {system.name!r}: {said}. Take "
+            f"{speeds} violates the closures of {system.name!r}: {said}. Take "
             f"{instead} = lb.project(system, {instead}{locked}), which changes them as little as possible."
         )
     try:
@@ -61,6 +63,15 @@ def closed_state(
             f"motion: the closures of {system.name!r} cannot follow the motion of {listed(driven)} where it starts. {error}"
         ) from error
     return q, v
+
+
+def apart(system: System, q: Array) -> str:
+    """The closure that q breaks most and by how much, in words; empty if q meets them but for a small error."""
+    if not system.closures:
+        return ""
+    off = evaluated(system, "violations", (q,))
+    largest = np.abs(off / row_units(system)).max(initial=0.0)
+    return "" if largest <= SMALL else worst(system, off)
 
 
 def warn_of_redundancy(

@@ -126,13 +126,18 @@ def rows_on_gpu(
     return rows[0], rows[1], steps
 
 
+def steps_taken(steps: int, began: float) -> Statistics:
+    """The cost of a case."""
+    return Statistics(steps, 0, 4 * steps, time.perf_counter() - began)
+
+
 def result_of(
     system: System, t: Array, q: Array, v: Array, tau: Array, steps: int, began: float
 ) -> Result:
     """The result of one case, checked as that of a single run; rows that are not finite are an error."""
     finite = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
     rows = len(t) if finite.all() else int(finite.argmin())
-    statistics = Statistics(steps, 0, 4 * steps, time.perf_counter() - began)
+    statistics = steps_taken(steps, began)
     held = np.broadcast_to(tau, (rows, len(tau)))
     result = Result(system, t[:rows], q[:rows], v[:rows], held, (), statistics, "reached t_end")
     stuck = None

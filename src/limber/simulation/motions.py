@@ -97,6 +97,7 @@ def driven_joints(system: System, motion: Any, failure: list[BaseException]) -> 
         )
     if not motion:  # a closed system may have none
         return []
+    motion = system.by_body(motion, "motion")
     return [_driven(system, body, motion[body], failure) for body in driven_bodies(system, motion)]
 
 

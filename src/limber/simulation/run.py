@@ -207,7 +207,8 @@ class Run:
                 R.CORRECTION_SWEEP: native.address("correction"),
                 R.PROJECTION: integrators.address("engine_projection"),
             }  # fmt: skip
-            self._shared[R.SMALLNESS] = min(1.0, extent(system))
+            if self._shared[R.SMALLNESS] == 0.0:  # the same for all closures of these bodies
+                self._shared[R.SMALLNESS] = min(1.0, extent(system))
         for place, value in found.items():
             context[place] = value
         self.crossings.projection = self.projected if system.closures else None
@@ -421,6 +422,11 @@ class Run:
                 "The motion diverges, or the torque jumps without end: look at the result so far "
                 "(error.result), at torques and at deformations beyond small; loosen rtol if the model is right."
             )
+            if method.implicit and self._next_to_singular():
+                advice = (
+                    "The closures are next to a singular position, where rounding errors grow: implicit methods do not pass it "
+                    'at this tolerance. Take method="dop853", or a larger rtol; the result so far is in error.result.'
+                )
         else:
             what = f"the state is no longer finite with the fixed step of {step:.2g} s"
             advice = 'Take a smaller step, or an adaptive method such as method="dop853".'
@@ -428,6 +434,12 @@ class Run:
             f"the simulation of {s.name!r} got stuck at t = {self.t:.6g} s: {what}; the largest part of the state is "
             f"{part}, which is {y[i]:.3g}. {advice}"
         )
+
+    def _next_to_singular(self) -> bool:
+        """Whether the rows of closures are nearly dependent where the run is, and were not before."""
+        from limber.integrators.projection import NEAR  # noqa: PLC0415 (Numba)
+
+        return bool(self.clock[R.CONDITION] > NEAR * self.clock[R.BEST_CONDITION] > 0.0)
 
     def _why_left_behind(self) -> str:
         """Why the run is stuck if the closures cannot follow the motions of driven joints; empty if they can."""

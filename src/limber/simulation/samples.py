@@ -10,6 +10,9 @@ import numpy as np
 from limber.checks import Array
 from limber.short_repr import short_repr
 
+#: The rows that a log makes room for at once.
+BLOCK = 1024
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -27,20 +30,23 @@ class Samples:
 
 
 class Log:
-    """A signal that grows by a row at every sample."""
+    """A signal that grows by a row at every sample; rows are never moved, so that no sample takes longer than another."""
 
-    __slots__ = ("_count", "_rows", "labels", "unit")
+    __slots__ = ("_blocks", "_count", "_rows", "labels", "unit")
 
     def __init__(self, labels: tuple[str, ...], unit: str = ""):
         self.labels, self.unit = labels, unit
-        self._rows = np.empty((256, 1 + len(labels)))
-        self._count = 0
+        self._blocks: list[Array] = []  # the full ones
+        self._rows = np.empty((BLOCK, 1 + len(labels)))
+        self._count = 0  # rows in the last block
 
     def add(self, t: float, y: Array) -> None:
         """Add a row."""
         i = self._count
-        if i == len(self._rows):
-            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        if i == BLOCK:
+            self._blocks.append(self._rows)
+            self._rows = np.empty_like(self._rows)
+            i = 0
         row = self._rows[i]
         row[0] = t
         row[1:] = y
@@ -48,7 +54,7 @@ class Log:
 
     def samples(self) -> Samples:
         """The rows so far.  They stay as they are when the log grows."""
-        rows = self._rows[: self._count]
+        rows = np.concatenate([*self._blocks, self._rows[: self._count]])
         return Samples(rows[:, 0], rows[:, 1:], self.labels, self.unit)
 
 

@@ -276,7 +276,7 @@ def callback(system: System, function: Any, failure: list[BaseException], size: 
     def called(t, q_from, v_from, to):
         move(q_at, q_from, 8 * nq)
         move(v_at, v_from, 8 * nv)
-        if failure or not np.abs(state).max(initial=0.0) < RUNAWAY:
+        if failure or not state.dot(state) < RUNAWAY**2:
             out[:] = math.nan
         else:
             for at in turns:

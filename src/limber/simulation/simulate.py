@@ -30,7 +30,13 @@ from limber.simulation.result import Result, Statistics
 from limber.simulation.run import Forces, Outputs, Run, Settings
 from limber.simulation.signals import Failures, torque_signal, wrench_signal
 from limber.simulation.stepping import advance_to
-from limber.simulation.topology import carried_out, changes_of, energy_of, refuse_impossible
+from limber.simulation.topology import (
+    carried_out,
+    changes_of,
+    energy_of,
+    refuse_changes,
+    refuse_impossible,
+)
 from limber.simulation.validity import refuse_indefinite, warn_outside_theory
 
 #: Output rows unless the caller says otherwise.
@@ -167,7 +173,7 @@ def simulate(
     )
     start_name = "the neutral configuration" if q0 is None else "q0"
     following = v0 is None and len(forces.driven) > 0
-    q, v = closed_state(system, q, v, start_name, "q0, v0", forces.names, following)
+    q, v = closed_state(system, q, v, start_name, "v0", "q0, v0", forces.names, following)
     warn_of_redundancy(system, q, forces.numbers)
     if peer:
         if listed or save is not None:
@@ -194,8 +200,8 @@ def simulate(
         )
     actions = [e.action for e in listed]
     refuse_impossible(system, actions)
-    if any(changes_of(action) for action in actions):
-        _refuse_changes(engine, forces)
+    asked = [change for action in actions for change in changes_of(action) or ()]
+    refuse_changes(asked, engine, forces.names)
     n, width = system.nq + system.nv + R.FLOWS, system.nv + 6 * len(forces.keys)
     outputs = Outputs(times, np.empty((len(times), n)), np.empty((len(times), width)))
     run = Run(
@@ -403,14 +409,15 @@ def _acted(run: Run, event: Event) -> bool:
                 )
             new[part] = old[part]
     returned = f"the state that {what} returns"
-    y[:] = np.concatenate(closed_state(s, q, v, returned, "q, v", run.forces.names))
+    on = closed_state(s, q, v, returned, f"v of {returned}", "q, v", run.forces.names)
+    y[:] = np.concatenate(on)
     run.y[len(y) + R.ACTION_WORK] += energy_of(s, y[: s.nq], y[s.nq :]) - before
     return False
 
 
 def _changed(run: Run, changes: Sequence[Change], event: Event) -> bool:
     """Carry out changes of topology, one after the other; they never ask to stop the run."""
-    _refuse_changes(run.settings.engine, run.forces)
+    refuse_changes(changes, run.settings.engine, run.forces.names)
     for change in changes:
         s, y = run.system, run.state
         done = carried_out(change, s, y[: s.nq], y[s.nq :], run.known, run.t, event.name)
@@ -427,20 +434,6 @@ def _changed(run: Run, changes: Sequence[Change], event: Event) -> bool:
         run.changes.append(done)
         run.change_rows.append(int(run.clock[R.OUTPUT]))
     return False
-
-
-def _refuse_changes(engine: str, forces: Forces) -> None:
-    """Refuse changes of topology in a run that cannot take them."""
-    if engine == "generated":
-        raise ArgumentValueError(
-            'engine="generated" has code for one set of closures, so events cannot change the topology: every change would '
-            'wait for a compiler. Take engine="general".'
-        )
-    if forces.driven:
-        raise ArgumentValueError(
-            f"events cannot change the topology while joints move as prescribed ({', '.join(map(repr, forces.names))}): an "
-            "impulse would change their speeds. Move them by torques, or leave out `motion`."
-        )
 
 
 def _start(system: System, q0: ArrayLike | None, v0: ArrayLike | None) -> tuple[Array, Array]:

@@ -153,6 +153,25 @@ def refuse_impossible(system: System, actions: Sequence[object]) -> None:
             )
 
 
+def refuse_changes(changes: Sequence[Change], engine: str, driven: Sequence[str]) -> None:
+    """Refuse changes in a run that cannot take them.
+
+    driven : bodies whose joints move as prescribed.
+    """
+    if changes and engine == "generated":
+        raise ArgumentValueError(
+            'engine="generated" has code for one set of closures, so events cannot change the topology: every change would '
+            'wait for a compiler. Take engine="general".'
+        )
+    jumps = [kind_of(change) for change in changes if isinstance(change, Attach | Lock)]
+    if jumps and driven:
+        raise ArgumentValueError(
+            f"events cannot {jumps[0]} while joints move as prescribed ({', '.join(map(repr, driven))}): an impulse would "
+            "change their speeds. Move them by torques, or leave out `motion`. `release` and `unlock`, which have no "
+            "impulse, are possible."
+        )
+
+
 def carried_out(
     change: Change, system: System, q: Array, v: Array, known: Known, t: float, event: str
 ) -> TopologyChange:

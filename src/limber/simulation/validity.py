@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from limber.assembly.singular import judge, pivots_large
 from limber.assembly.system import System
+from limber.bodies import Body
 from limber.checks import Array
 from limber.dynamics.closure_loads import loads_in_motion
 from limber.dynamics.evaluate import evaluated
+from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.loads import LOADED, loaded_structures
 from limber.dynamics.theory import (
     ROTATION,
@@ -38,6 +40,34 @@ from limber.simulation.result import Result
 #: Rotations of nodes are checked in so many rows, spread over the result; spins and axial loads in so many, and in the
 #: fastest row.
 ROWS, SPIN_ROWS = 1000, 5
+#: So many cases of a batch are looked at in one call.
+CASES_AT_ONCE = 4096
+
+
+class OfBody(NamedTuple):
+    """What limits of one flexible body are made of; systems that differ in other bodies share it.
+
+    steepest : (modes,), the largest rotation of any node by one unit of each mode, which bounds the rotations of all nodes.
+    """
+
+    spread: Array
+    lowest: float
+    steepest: Array
+
+
+_bodies: WeakKeyDictionary[Body, OfBody] = WeakKeyDictionary()
+
+
+def _of_body(body: Body) -> OfBody:
+    found = _bodies.get(body)
+    if found is None:
+        nominal = getattr(body, "nominal", body)
+        if nominal is body:
+            found = OfBody(spread(body), lowest_frequency(body), body.node_set.shapes.steepest())
+        else:  # parameters change neither the shapes nor how mass is spread
+            found = _of_body(nominal)._replace(lowest=lowest_frequency(body))
+        _bodies[body] = found
+    return found
 
 
 class Limits:
@@ -45,13 +75,12 @@ class Limits:
 
     def __init__(self, system: System):
         bodies = {n: b for n, b in system.bodies.items() if b.modes}
+        own = [_of_body(body) for body in bodies.values()]
         self.names = list(bodies)
         self.numbers = [system.number(name) - 1 for name in bodies]
-        self.spread = [spread(body) for body in bodies.values()]
-        self.lowest = np.array([lowest_frequency(body) for body in bodies.values()])
-        # The largest rotation of any node by one unit of each mode gives a bound of the rotations of all nodes.
-        steepest = [body.node_set.shapes.steepest() for body in bodies.values()]
-        self.steepest = np.concatenate([np.zeros(0), *steepest])
+        self.spread = [each.spread for each in own]
+        self.lowest = np.array([each.lowest for each in own])
+        self.steepest = np.concatenate([np.zeros(0), *(each.steepest for each in own)])
         places = [system.layout[name].q_modes for name in bodies]
         self.columns = [i for at in places for i in range(at.start, at.stop)]
         self.starts = np.cumsum([0, *(at.stop - at.start for at in places)])[:-1]
@@ -60,7 +89,9 @@ class Limits:
         for name, where in system.layout.items():
             columns = [h for group in system.joints[name].groups for h in group.H.T]
             self.turning[where.v_joint] = [np.linalg.norm(h[:3]) for h in columns]
-            self.turning[where.v_modes] = system.bodies[name].node_set.shapes.steepest()
+            body = system.bodies[name]
+            if body.modes:
+                self.turning[where.v_modes] = _of_body(body).steepest
 
     def turned(self, q: Array) -> Array:
         """Bounds of the rotations of nodes, rad, (bodies,), given the largest of each coordinate."""
@@ -128,9 +159,8 @@ def warn_outside_theory(result: Result) -> None:
     if not max(largest.max(), fastest.max()) < RUNAWAY:
         return  # the error of a motion that diverged says so
     told: dict[str, Outside] = {}
-    speeds = np.einsum("ij,ij->i", v, v)
-    rows = np.array([*range(0, len(t), -(-len(t) // SPIN_ROWS)), int(speeds.argmax())])
-    for found in _loaded(result[rows_seen], rows):
+    rows = _few_rows(v)
+    for found in _loaded(result, np.arange(len(result))[rows_seen][rows]):
         told[found.body] = found
     if limits.turning @ fastest > SPIN * limits.lowest.min():
         spins, _, _ = evaluated(s, "motions", (q[rows], v[rows], np.zeros_like(v[rows])))
@@ -151,30 +181,88 @@ def warn_outside_theory(result: Result) -> None:
     tell(told[name] for name in limits.names if name in told)
 
 
-def _loaded(result: Result, rows: Array) -> Iterator[Outside]:
+def cases_in_doubt(system: System, q: Array, v: Array, tau: Array) -> np.ndarray:
+    """(cases,): whether motions (cases, n, ...) of one open system may leave small-deformation theory.
+
+    It is false only where `warn_outside_theory` and `refuse_indefinite` have nothing to say.  Loads are evaluated as they
+    do it, spins and rotations bounded; all cases at once, at a cost of microseconds each.
+    """
+    limits = _limits.get(system)
+    if limits is None:
+        limits = _limits[system] = Limits(system)
+    count, n = q.shape[:2]
+    bodies = system.bodies.values()
+    if any(body.truncated or body.load_stiffness is not None for body in bodies):
+        return np.ones(count, dtype=bool)
+    if not limits.names or not n:
+        return np.zeros(count, dtype=bool)
+    every = -(-n // ROWS)
+    seen = slice((n - 1) % every, None, every)
+    largest, fastest = (np.maximum(x.max(axis=1), -x.min(axis=1)) for x in (q[:, seen], v[:, seen]))
+    doubt = ~(np.maximum(largest.max(axis=1), fastest.max(axis=1)) < RUNAWAY)
+    doubt |= fastest @ limits.turning > SPIN * limits.lowest.min()
+    turns = np.add.reduceat(largest[:, limits.columns] * limits.steepest, limits.starts, axis=1)
+    doubt |= turns.max(axis=1) > ROTATION
+    clear = np.flatnonzero(~doubt)
+    for part in np.array_split(clear, -(-len(clear) // CASES_AT_ONCE)) if len(clear) else ():
+        doubt[part] = _overloaded(system, q[part, seen], v[part, seen], tau[part])
+    return doubt
+
+
+def _overloaded(system: System, q: Array, v: Array, tau: Array) -> np.ndarray:
+    """(cases,): whether loads of beams are beyond their limits in the few rows that are looked at."""
+    beams, deep = plain_beams(system), deep_beams(system)
+    if not (beams.names or deep.names):
+        return np.zeros(len(q), dtype=bool)
+    rows = _few_rows(v)
+    case = np.arange(len(q))[:, None]
+    given = q[case, rows], v[case, rows]
+    held = np.broadcast_to(tau[:, None], given[1].shape)
+    vdot = forward_dynamics(system, *given, held)
+    _, wrenches = evaluated(system, "carried_wrenches", (*given, vdot))
+    over = deep.parts(wrenches).max(axis=(1, 2, 3), initial=0.0) > TIPPING
+    return over | (np.abs(beams.loads(wrenches)) > LOADED * beams.critical).any(axis=(1, 2))
+
+
+def _few_rows(v: Array) -> np.ndarray:
+    """The rows (..., few) in which spins and loads are looked at: some spread over motions (..., n, nv), and the fastest."""
+    fastest = np.einsum("...ij,...ij->...i", v, v).argmax(axis=-1)
+    n = v.shape[-2]
+    spread_out = np.arange(0, n, -(-n // SPIN_ROWS))
+    return np.concatenate(
+        [np.broadcast_to(spread_out, (*fastest.shape, len(spread_out))), fastest[..., None]],
+        axis=-1,
+    )
+
+
+def _loaded(result: Result, rows: np.ndarray) -> Iterator[Outside]:
     """The plain beams and reduced structures with large loads in some of these rows."""
     s = result.system
     beams, deep = plain_beams(s), deep_beams(s)
     structures = any(body.load_stiffness is not None for body in s.bodies.values())
     if not (beams.names or deep.names or structures) or not len(rows):
         return
-    for system, _, seen in result.rows(rows).parts():
-        given = (seen.q, seen.v, seen.vdot)
-        external: Any = dict(seen.external) or None
+    stages = result.stage[rows]
+    for stage in np.unique(stages):
+        system, chosen = result.systems[stage], rows[stages == stage]
+        t, tau = result.t[chosen], result.tau[chosen]
+        external: Any = {key: x[chosen] for key, x in result.external.items()} or None
+        state = result.q[chosen], result.v[chosen]
+        given = (*state, forward_dynamics(system, *state, tau, external=external))
         if system.closures:
-            external = loads_in_motion(system, *given, seen.tau, external)
+            external = loads_in_motion(system, *given, tau, external)
         for found in loaded_structures(system, *given, external):
-            yield loaded(found, f" at t = {seen.t[found.row]:.6g} s")
+            yield loaded(found, f" at t = {t[found.row]:.6g} s")
         if not (beams.names or deep.names):
             continue
         _, wrenches = evaluated(system, "carried_wrenches", given, external=external)
         parts = deep.parts(wrenches)  # (rows, beams, 2)
         for i in np.flatnonzero(parts.max(axis=(0, 2), initial=0.0) > TIPPING):
             worst, about = np.unravel_index(int(parts[:, i].argmax()), parts[:, i].shape)
-            when = f" at t = {seen.t[worst]:.6g} s"
+            when = f" at t = {t[worst]:.6g} s"
             yield tipped(deep.names[i], parts[worst, i, about], deep.critical[i, about], when)
         loads = beams.loads(wrenches)
         for i in np.flatnonzero(np.abs(loads).max(axis=0) > LOADED * beams.critical):
             row = int(np.argmax(np.abs(loads[:, i])))
-            when = f" at t = {seen.t[row]:.6g} s"
+            when = f" at t = {t[row]:.6g} s"
             yield pulled(beams.names[i], loads[row, i], beams.critical[i], when)

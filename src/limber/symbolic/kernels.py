@@ -144,6 +144,6 @@ KERNELS = plain.load(
         "joints.group_pose": _pose_by_generators,
         # positions are met where the sine of an error is zero; half a turn is for numbers to tell
         "cut_joint.chord": lambda _: lambda cosine: 1.0,
-        "closures.half_turn": lambda _: lambda cosine: 0.0,
+        "violations.half_turn": lambda _: lambda cosine: 0.0,
     },
 )

@@ -145,6 +145,9 @@ class FlexibleArmController(Controller):
         if "servos" not in self._given:
             self.servos = ServoProcessor(limit, out, width, self.compensation)
         self.schedule = Schedule(self.model, self.places, self.motion, self.law, self.noise, speeds)
+        desired = self.motion.v[:, self.places.v]
+        #: at each row of the motion, the friction that resists the desired speeds
+        self._friction = self.friction * desired / np.sqrt(desired**2 + SLOW**2)
 
     def start(self, t: float, measured: Measured) -> None:
         """Begin with the desired state and the hinges as they are read."""
@@ -167,7 +170,7 @@ class FlexibleArmController(Controller):
         specified = self._full(self.motion.force[row])
         vdot = self.accelerations(bodies, terms, specified)  # 135
         comparison = self.comparison(state, vdot, self.motion, row, gains)  # 144
-        friction = self._friction(self.motion.v[row])
+        friction = self._friction[row]
         command, torque = self.servos(comparison.force, state.load, friction)  # 146
         acting = torque + state.load - friction
         corrected = self.accelerations(bodies, terms, self._full(acting))
@@ -206,11 +209,6 @@ class FlexibleArmController(Controller):
             "144 deformation deviation": comparison.deformations,
             "144 corrected force": comparison.force,
         }
-
-    def _friction(self, v: Array) -> Array:
-        """The friction that resists the desired speeds."""
-        speeds = v[self.places.v]
-        return self.friction * speeds / np.sqrt(speeds**2 + SLOW**2)
 
     def _full(self, force: Array) -> Array:
         tau = np.zeros(self.model.nv)

@@ -49,7 +49,7 @@ class DesiredMotion:
 
     def index(self, t: float) -> int:
         """The row of a time."""
-        i = round((t - float(self.t[0])) / self.sample_time)
+        i = round((t - self.t.item(0)) / self.sample_time)
         return min(max(i, 0), len(self.t) - 1)
 
 

@@ -113,6 +113,7 @@ class Gains:
     stiffness : (nv, 2 nv), the accelerations that deviations [dq, dv] cause.
     inertia : (joints, joints), the force that a unit acceleration of each hinge takes while the modes are free.
     response : (nv, joints), accelerations by forces of the hinges.
+    impulse : (nv, joints), the change of all speeds that goes with one of the hinge speeds, by impulses at the hinges.
     step : (2 nv, 2 nv), the change of the state in a sample by its rate: the integral of exp(A t).
     observer : (2 nv + joints, readings), L; None without an observer.
     """
@@ -121,6 +122,7 @@ class Gains:
     stiffness: Array
     inertia: Array
     response: Array
+    impulse: Array
     step: Array
     observer: Array | None
 
@@ -138,8 +140,10 @@ class Schedule:
         speeds: bool,
         instants: int = 21,
     ):
-        self._rows = np.unique(np.linspace(0, len(motion.t) - 1, instants).astype(int))
-        q = motion.q[self._rows]
+        rows = np.unique(np.linspace(0, len(motion.t) - 1, instants).astype(int))
+        between = 0.5 * (rows[1:] + rows[:-1])
+        self._nearest = np.searchsorted(between, np.arange(len(motion.t))).tolist()
+        q = motion.q[rows]
         rest = np.zeros_like(q)
         M = mass_matrix(system, q)
         nv, time = system.nv, motion.sample_time
@@ -147,12 +151,14 @@ class Schedule:
         for A, B, mass in zip(*slopes(system, places, q, rest, rest), M):
             K = law.feedback(A, B, mass, places, time)
             response = B[nv:]
+            inertia = np.linalg.inv(response[places.v])
             self.gains.append(
                 Gains(
                     K,
                     A[nv:],
-                    np.linalg.inv(response[places.v]),
+                    inertia,
                     response,
+                    response @ inertia,
                     held(A, np.eye(2 * nv), time)[1],
                     None if noise is None else noise.observer(A, B, places, time, speeds),
                 )
@@ -160,7 +166,7 @@ class Schedule:
 
     def at(self, row: int) -> Gains:
         """The gains at a row of the motion."""
-        return self.gains[int(np.argmin(np.abs(self._rows - row)))]
+        return self.gains[self._nearest[row]]
 
 
 def one_each(name: str, given: OneEach, count: int) -> Array:

@@ -62,10 +62,10 @@ class JointSensors:
 
     def __call__(self, measured: Measured) -> Array:
         """The readings (joints,) or (2 joints,)."""
-        positions = measured.q[self.places.q]
+        positions = measured.q.take(self.places.q)
         if not self.speeds:
             return positions
-        return np.concatenate([positions, measured.v[self.places.v]])
+        return np.concatenate([positions, measured.v.take(self.places.v)])
 
 
 @dataclass(frozen=True)
@@ -181,21 +181,20 @@ class ComparisonProcessor:
     def __init__(self, places: JointPlaces, nv: int, share: float = 0.0):
         self.places, self.share = places, share
         self.modes = np.setdiff1d(np.arange(nv), places.v)
+        self._hinges = np.concatenate([places.q, nv + places.v])  # in [q, v]
+        self._deformations = np.concatenate([self.modes, nv + self.modes])
 
     def __call__(
         self, state: ModelState, vdot: Array, motion: DesiredMotion, row: int, gains: Gains
     ) -> Comparison:
         """The comparison at a row of the motion; vdot is that of its forces."""
-        dq, dv = state.q - motion.q[row], state.v - motion.v[row]
-        dx = np.concatenate([dq, dv])
+        dx = np.concatenate([state.q - motion.q[row], state.v - motion.v[row]])
         away = vdot - motion.vdot[row]
-        force = motion.force[row] - gains.feedback @ dx
+        force = motion.force[row] - gains.feedback.dot(dx)
         if self.share:
             unexplained = (away - gains.stiffness @ dx)[self.places.v]
             force = force - self.share * gains.inertia @ unexplained
-        hinges = np.concatenate([dq[self.places.q], dv[self.places.v]])
-        deformations = np.concatenate([dq[self.modes], dv[self.modes]])
-        return Comparison(hinges, deformations, away, force)
+        return Comparison(dx.take(self._hinges), dx.take(self._deformations), away, force)
 
 
 @dataclass
@@ -214,8 +213,8 @@ class ServoProcessor:
 
     def __call__(self, force: Array, load: Array, friction: Array) -> tuple[Array, Array]:
         """The command of all channels, and the torques of the hinges in it."""
-        made_up = np.clip(load, -self.most, self.most)
-        torque = np.clip(force + friction - made_up, -self.limit, self.limit)
+        made_up = np.minimum(np.maximum(load, -self.most), self.most)
+        torque = np.minimum(np.maximum(force + friction - made_up, -self.limit), self.limit)
         command = np.zeros(self.width)
         command[self.out] = torque
         return command, torque
@@ -231,7 +230,7 @@ class TimeUpdateProcessor:
 
     def __call__(self, state: ModelState, vdot: Array, gains: Gains) -> ModelState:
         """The state a sample later."""
-        x = state.x + gains.step @ np.concatenate([state.v, vdot])
+        x = state.x + gains.step.dot(np.concatenate([state.v, vdot]))
         nv = len(state.v)
         return ModelState(x[:nv], x[nv:], state.load.copy())
 
@@ -256,7 +255,7 @@ class HingesFromSensors:
         q, v, m = state.q.copy(), state.v.copy(), len(places)
         q[places.q] = readings[:m]
         if len(readings) > m:
-            v += gains.response @ (gains.inertia @ (readings[m:] - v[places.v]))
+            v += gains.impulse.dot(readings[m:] - v.take(places.v))
         return ModelState(q, v, state.load)
 
 

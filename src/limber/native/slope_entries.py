@@ -1,8 +1,10 @@
-"""Entry points on complex numbers: slopes by complex steps, exact to rounding.
+"""Entry points of slopes by complex steps, exact to rounding.
 
 The kernels are those of `limber.kernels`, compiled once more for complex numbers.  A step of STEP i along a direction
 leaves the slope times STEP in the imaginary part.  Its square is nothing beside 1, so nothing is cut off and nothing
 cancels: the imaginary parts follow the rules of differentiation exactly.
+
+Steps of parameters are imaginary parts of the constants, which callers hand over as complex numbers.
 
 A step of a freedom of body b changes the motion of the bodies outboard of b alone, and the forces on those inboard of it:
 other bodies are passed over.
@@ -10,10 +12,11 @@ other bodies are passed over.
 
 import cmath
 
-import numba
-
 from limber.kernels import plain, responses
+from limber.kernels.functions import STEP
 from limber.kernels.layout import (
+    CLOSURES,
+    CLOSURES_END,
     COLUMNS,
     DOFS,
     END,
@@ -25,47 +28,54 @@ from limber.kernels.layout import (
     Q_JOINT,
     Q_MODES,
     ROT,
+    ROWS,
     V_MODES,
     W_ZF,
     WORK,
     WORK_SIZE,
     Z,
 )
-from limber.kernels.scalar import OPTIONS
+from limber.kernels.scalar import kernel
 from limber.kernels.vec import load9, mul, zero
 
 from .decorators import NUMBERS_AT, WORD, WORDS_AT, called
 from .pointers import complex_at, shifted
 
-_kernel = numba.njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-_kernels = plain.load(cmath.sin, cmath.cos, cmath.sqrt, cmath.log, compiled=("complex", _kernel))
+_kernels = plain.load(cmath.sin, cmath.cos, cmath.sqrt, cmath.log, compiled=("complex", kernel))
 _rates = _kernels.manifold.coordinate_rates
 _joint_rate = _kernels.manifold.joint_rate
+_inverse = _kernels.newton_euler.inverse_dynamics
 _closed = _kernels.closed.forward_dynamics
+_multipliers = _kernels.closed.multipliers
+_wrenches = _kernels.closed.wrenches
 _start_world = _kernels.motion.start_world
 _place = _kernels.placement.place
 _turn_and_bias = _kernels.motion.turn_and_bias
 _acceleration = _kernels.motion.acceleration
 _world_place = _kernels.motion.world_place
-_mass_and_bias = _kernels.modal.mass_and_bias
-_inertial_force = _kernels.newton_euler.inertial_force
+_body_force = _kernels.newton_euler.body_force
 _project_force = _kernels.newton_euler.project_force
 _apply_external = _kernels.forces.apply_external
 _force_to_parent = _kernels.forces.force_to_parent
 _add_joint_forces = _kernels.physics.add_joint_forces
 
-#: Its square is far below rounding, and yet above the smallest normal number: arithmetic below that is slow.
-STEP = 1e-100
 _SIGNATURE = WORDS_AT, *[NUMBERS_AT] * 5, WORD, WORDS_AT, NUMBERS_AT, NUMBERS_AT
 
 
-@_kernel
+@kernel
 def _copy(n, given, to):
     for i in range(n):
         to[i] = given[i] + 0j
 
 
-@_kernel
+@kernel
+def _imaginary(n, x, out):
+    """out = the slopes in n numbers."""
+    for i in range(n):
+        out[i] = x[i].imag / STEP
+
+
+@kernel
 def _scratch(topo, work):
     """Complex vectors in the scratch behind `work`: another `work`, q, v, x, the result, and one more of their size."""
     w = complex_at(shifted(work, topo[WORK_SIZE]))
@@ -79,7 +89,7 @@ def _scratch(topo, work):
 # --- inverse dynamics of trees ----------------------------------------------------------------------------
 
 
-@_kernel
+@kernel
 def _outboard(topo, k, b):
     """Whether body k is body b or outboard of it."""
     while k > b:
@@ -87,19 +97,18 @@ def _outboard(topo, k, b):
     return k == b
 
 
-@_kernel
+@kernel
 def _move_body(topo, const, w, q, v, vdot, count, k):
     """Motion of body k, and the forces that it needs without external ones."""
     _place(topo, const, w, q, k)
     _turn_and_bias(topo, const, w, q, v, k)
     _acceleration(topo, w, vdot, k)
-    _mass_and_bias(topo, const, w, q, v, k, False)
-    _inertial_force(topo, w, vdot, k)
+    _body_force(topo, const, w, q, v, vdot, k)
     if count > 0:
         _world_place(topo, w, k)
 
 
-@_kernel
+@kernel
 def _pass_force(topo, w, k, tau):
     """tau of body k, and the force on its parent."""
     n, f = _project_force(topo, w, k, tau)
@@ -108,7 +117,7 @@ def _pass_force(topo, w, k, tau):
         _force_to_parent(topo, w, k, topo[topo[k + PARENT] + MODES], mul(R, n), mul(R, f))
 
 
-@_kernel
+@kernel
 def _after_step(topo, const, w, q, v, vdot, count, index, ext, tau, b, out):
     """out[i] = the slope of tau[i] after a step of a freedom of body b.
 
@@ -141,7 +150,7 @@ def _after_step(topo, const, w, q, v, vdot, count, index, ext, tau, b, out):
         out[i] = tau[i].imag / STEP
 
 
-@_kernel
+@kernel
 def _step_joint(topo, const, w, q, unit, rate, b, j):
     """Step the joint coordinates of body b along speed j; `unit` and `rate` are scratch."""
     for i in range(topo[NV]):
@@ -211,10 +220,21 @@ def forward_slopes_by_steps(topo, const, work, q, v, vdot, count, index, ext, ou
         force[j] = 0.0
 
 
+@called(*_SIGNATURE)
+def inverse_slope_by_constants(topo, const, work, q, v, vdot, count, index, ext, out):
+    """The slope of inverse dynamics along the imaginary parts of the constants."""
+    w, cq, cv, cx, tau, _ = _scratch(topo, work)
+    _copy(topo[NQ], q, cq)
+    _copy(topo[NV], v, cv)
+    _copy(topo[NV], vdot, cx)
+    _inverse(topo, complex_at(const), w, cq, cv, cx, count, index, ext, tau)
+    _imaginary(topo[NV], tau, out)
+
+
 # --- forward dynamics of closed systems -------------------------------------------------------------------
 
 
-@_kernel
+@kernel
 def _move(topo, const, w, q, v, x, j):
     """A step of q along direction j of the tangent space; v and x are scratch."""
     nq, nv = topo[NQ], topo[NV]
@@ -226,29 +246,49 @@ def _move(topo, const, w, q, v, x, j):
         q[i] += x[i] * (STEP * 1j)
 
 
-@_kernel
-def _imaginary(n, x, out, at):
-    for i in range(n):
-        out[at + i] = x[i].imag / STEP
+@kernel
+def _closed_slope(topo, const, w, q, v, tau, count, index, ext, vdot, out, forces):
+    """The slopes of vdot and of what the closures exert, from the imaginary parts of all that is given."""
+    rows = shifted(vdot, topo[NQ] + topo[NV])  # behind the last vector of `_scratch`
+    exerted = shifted(rows, topo[ROWS])
+    _closed(topo, const, w, q, v, tau, count, index, ext, vdot)
+    _multipliers(topo, w, rows)
+    _wrenches(topo, const, w, q, rows, exerted)
+    _imaginary(topo[NV], vdot, out)
+    _imaginary((topo[CLOSURES_END] - topo[CLOSURES]) // COLUMNS * 6, exerted, forces)
 
 
 @called(*_SIGNATURE)
 def closed_slopes_by_steps(topo, const, work, q, v, tau, count, index, ext, out):
-    """Slopes of forward dynamics of closed systems along q, by v and by tau; row j belongs to direction j."""
+    """Slopes of forward dynamics of closed systems along q, by v and by tau, and of what the closures exert.
+
+    Row j belongs to direction j.
+    """
     nq, nv = topo[NQ], topo[NV]
-    w, cq, cv, cx, result, rate = _scratch(topo, work)
-    for j in range(nv):
+    n = (topo[CLOSURES_END] - topo[CLOSURES]) // COLUMNS * 6
+    w, cq, cv, cx, vdot, rate = _scratch(topo, work)
+    for j in range(3 * nv):
+        i = j % nv
         _copy(nq, q, cq)
-        _move(topo, const, w, cq, cv, rate, j)
+        if j < nv:
+            _move(topo, const, w, cq, cv, rate, i)
         _copy(nv, v, cv)
         _copy(nv, tau, cx)
-        _closed(topo, const, w, cq, cv, cx, count, index, ext, result)
-        _imaginary(nv, result, out, j * nv)
-        _copy(nq, q, cq)
-        cv[j] += STEP * 1j
-        _closed(topo, const, w, cq, cv, cx, count, index, ext, result)
-        _imaginary(nv, result, out, (nv + j) * nv)
-        _copy(nv, v, cv)
-        cx[j] += STEP * 1j
-        _closed(topo, const, w, cq, cv, cx, count, index, ext, result)
-        _imaginary(nv, result, out, (2 * nv + j) * nv)
+        if j >= 2 * nv:
+            cx[i] += STEP * 1j
+        elif j >= nv:
+            cv[i] += STEP * 1j
+        row, forces = shifted(out, j * nv), shifted(out, 3 * nv * nv + j * n)
+        _closed_slope(topo, const, w, cq, cv, cx, count, index, ext, vdot, row, forces)
+
+
+@called(*_SIGNATURE)
+def closed_slope_by_constants(topo, const, work, q, v, tau, count, index, ext, out):
+    """The slope of forward dynamics along the imaginary parts of the constants, and that of what the closures exert."""
+    nv = topo[NV]
+    w, cq, cv, cx, vdot, _ = _scratch(topo, work)
+    _copy(topo[NQ], q, cq)
+    _copy(nv, v, cv)
+    _copy(nv, tau, cx)
+    forces = shifted(out, nv)
+    _closed_slope(topo, complex_at(const), w, cq, cv, cx, count, index, ext, vdot, out, forces)

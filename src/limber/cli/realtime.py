@@ -1,0 +1,218 @@
+"""`limber realtime`: the loop of a scenario at the pace of the clock, plant and controller in two processes or programs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from limber.cli import exits
+from limber.cli.exits import guarded
+from limber.cli.output import Debug, Json, escape, note, print_json, show, table
+from limber.cli.subject import File, Subject, read
+from limber.cli.write import refuse_inputs
+from limber.errors import ArgumentValueError, FileError
+
+
+class Side(StrEnum):
+    """What this process runs."""
+
+    both = "both"
+    plant = "plant"
+    controller = "controller"
+
+
+def realtime(
+    file: File,
+    duration: Annotated[
+        float | None, typer.Option(metavar="S", help="Seconds to run; by default those of the file.")
+    ] = None,
+    side: Annotated[
+        Side, typer.Option(help="Run both sides, or one of them; the other is another program.")
+    ] = Side.both,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="udp:HOST:PORT, where the plant listens, or shm:FILE; for both sides udp or shm will do.",
+            show_default=False,
+        ),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write plant.log and controller.log there, as the run goes on."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="PNG", help="Draw how well deadlines were kept.")
+    ] = None,
+    priority: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Priority of SCHED_FIFO, 1 to 99; needs permission."),
+    ] = None,
+    cores: Annotated[
+        tuple[int, int] | None,
+        typer.Option(metavar="PLANT CONTROLLER", help="The processor cores of the two sides."),
+    ] = None,
+    spin: Annotated[
+        float, typer.Option(metavar="S", help="The last part of a wait, without sleep.")
+    ] = 2e-4,
+    lockstep: Annotated[
+        bool, typer.Option("--lockstep", help="Go on with each command, whatever the clock says.")
+    ] = False,
+    layout: Annotated[
+        bool, typer.Option("--layout", help="Print what the numbers of the packets are, and end.")
+    ] = False,
+    worst_case: Annotated[
+        bool,
+        typer.Option("--worst-case", help="Print how long generated code takes at worst, and end."),
+    ] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:  # fmt: skip
+    """Run the control loop of a scenario in real time, and say how well its deadlines were kept.
+
+    The plant is simulated at the pace of the clock. The controller is in another process, or another program, at the other end
+    of a UDP socket or of shared memory. Each side writes a log that survives when its process is killed.
+
+      limber realtime examples/canadarm_realtime.yaml --log out --plot out/deadlines.png
+      limber realtime examples/canadarm_realtime.yaml --address shm --priority 50 --cores 0 1
+      limber realtime examples/canadarm_realtime.yaml --layout
+      limber realtime examples/canadarm_realtime.yaml --worst-case
+
+    With the plant, or the controller, on another machine or in another program:
+
+      limber realtime examples/canadarm_realtime.yaml --side plant --address udp:127.0.0.1:5500
+      limber realtime examples/canadarm_realtime.yaml --side controller --address udp:127.0.0.1:5500
+    """
+    with guarded(json, debug):
+        subject = read(file)
+        if plot is not None:
+            refuse_inputs([("--plot", plot)], subject.inputs)
+        from limber.control import realtime as rt  # noqa: PLC0415
+
+        if worst_case:
+            found = rt.worst_case_time(subject.system, priority=priority)
+            if json:
+                print_json({"file": file, "microseconds": found.summary()})
+            else:
+                typer.echo(str(found))
+            return
+        loop = _loop(subject)
+        if layout:
+            _print_layout(subject, rt.Layout(loop), json)
+            return
+        pacing = rt.Pacing(spin=spin, priority=priority, cores=cores)
+        settings = _settings(subject)
+        seconds = duration if duration is not None else _scenario(subject).duration
+        if log is not None:
+            log.mkdir(parents=True, exist_ok=True)
+        if side is not Side.both:
+            _one_side(
+                rt, side, loop, seconds, address, log, pacing, settings, paced=not lockstep, json=json
+            )  # fmt: skip
+            return
+        run = rt.run(
+            loop, seconds, link=address or "udp", log=log, pacing=pacing, paced=not lockstep,
+            **settings,
+        )  # fmt: skip
+        if plot is not None:
+            run.plot(plot)
+        if json:
+            print_json({"file": file, "name": subject.name} | run.summary())
+        else:
+            typer.echo(str(run))
+            if plot is not None:
+                typer.echo(f"wrote {plot}")
+        if run.message:
+            note(run.message, "error")
+            raise typer.Exit(exits.SIMULATION)
+
+
+def _scenario(subject: Subject) -> Any:
+    if subject.scenario is None:
+        raise FileError(
+            f"{subject.file}: this is a model; a real-time run needs a scenario with a controller.",
+            str(subject.file),
+        )
+    return subject.scenario
+
+
+def _loop(subject: Subject) -> Any:
+    """The loop of the scenario."""
+    torque = _scenario(subject).torque
+    if not hasattr(torque, "controller"):
+        raise FileError(
+            f"{subject.file}: this scenario has no controller, which a real-time run needs. `controller: ...` gives it one.",
+            str(subject.file),
+        )
+    return torque
+
+
+def _settings(subject: Subject) -> dict[str, Any]:
+    """The settings of the simulation of the plant."""
+    return {k: x for k, x in _scenario(subject).settings.items() if k != "torque"}
+
+
+def _print_layout(subject: Subject, layout: Any, json: bool) -> None:
+    """What the numbers of the packets are."""
+    if json:
+        print_json(
+            {
+                "file": subject.file,
+                "sample_time": layout.numbers[0],
+                "sample": layout.sample_labels,
+                "command": layout.command_labels,
+            }
+        )
+        return
+    typer.echo(f"sample time {layout.numbers[0]:g} s")
+    for kind, labels in (("SAMPLE", layout.sample_labels), ("COMMAND", layout.command_labels)):
+        made = table(f"{kind}, {len(labels)} numbers", "number", "what it is", left=0)
+        made.columns[1].justify = "left"
+        for i, label in enumerate(labels):
+            made.add_row(str(i), escape(label))
+        show(made)
+
+
+def _one_side(
+    rt: Any, side: Side, loop: Any, duration: float, address: str | None, log: Path | None, pacing: Any,
+    settings: dict[str, Any], *, paced: bool, json: bool,
+) -> None:  # fmt: skip
+    """Run the plant or the controller alone."""
+    if address is None:
+        raise ArgumentValueError(
+            f"--side {side.value} needs --address, such as udp:127.0.0.1:5500."
+        )
+    link = rt.opened(address, side.value)
+    file = None if log is None else str(log / f"{side.value}.log")
+    try:
+        if side is Side.plant:
+            plant = rt.plant_side(
+                loop, duration, pacing=pacing, paced=paced, log=file, settings=settings
+            )
+            note(f"the plant waits for its controller at {address}.")
+            result, message, notes = plant.run(link)
+            done = {"reached": None if result is None else float(result.t[-1])}
+        else:
+            controller = rt.ControllerSide(loop, pacing=pacing, log=file, duration=duration)
+            message, notes = controller.run(link)
+            done = {
+                "lost": controller.lost,
+                "skipped": controller.skipped,
+                "damaged": controller.damaged,
+            }
+    finally:
+        link.close()
+    for text in notes:
+        note(text)
+    if json:
+        print_json({"side": side.value, "message": message, "log": file} | done)
+    else:
+        typer.echo(", ".join(f"{name} {value}" for name, value in done.items()))
+        if file is not None:
+            typer.echo(f"wrote {file}")
+    if message:
+        note(message, "error")
+        raise typer.Exit(exits.SIMULATION)

@@ -1,0 +1,114 @@
+"""Runs of controllers on plants."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from limber.checks import did_you_mean
+from limber.comparison.figures import Figures, figures
+from limber.comparison.plant import Plant
+from limber.control import Guard, Loop
+from limber.control.controller import Controller, Measured
+from limber.errors import ArgumentValueError, LimberError
+from limber.simulation import simulate
+from limber.simulation.result import Result
+from limber.structures.threads import one_thread
+
+#: The distance of the output times, as a part of the duration.
+ROWS = 1500
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A controller on a plant.
+
+    controller : its name.
+    figures, result : None if the run failed, and then `failure` tells why.
+    """
+
+    controller: str
+    figures: Figures | None
+    result: Result | None
+    failure: str = ""
+
+
+class Timed(Controller):
+    """A controller whose commands are timed."""
+
+    def __init__(self, controller: Any):
+        self.controller, self.sample_time = controller, controller.sample_time
+        self.times: list[float] = []
+
+    @property
+    def uses(self) -> Any:
+        """The sensors that the controller uses."""
+        return getattr(self.controller, "uses", None)
+
+    def prepare(self, loop: Loop) -> None:
+        """Nothing: the controller has been prepared in its own loop."""
+
+    def start(self, t: float, measured: Measured) -> None:
+        """Start the controller."""
+        self.times.clear()
+        self.controller.start(t, measured)
+
+    def command(self, t: float, measured: Measured) -> Any:
+        """The command, and its time."""
+        begin = time.thread_time()
+        found = self.controller.command(t, measured)
+        self.times.append(time.thread_time() - begin)
+        return found
+
+    def outputs(self) -> Any:
+        """Those of the controller, if it has any."""
+        outputs = getattr(self.controller, "outputs", None)
+        return outputs() if outputs is not None else {}
+
+
+def run(plant: Plant, name: str, *, until: float | None = None) -> Outcome:
+    """One controller on a plant.
+
+    Parameters
+    ----------
+    name : of the controller, one of plant.entries.
+    until : s, to end the run before the duration of the plant.
+    """
+    if name not in plant.entries:
+        raise ArgumentValueError(
+            f"name: {plant.name!r} has no controller {name!r}. {did_you_mean(name, plant.entries)}"
+        )
+    end = plant.duration if until is None else until
+    try:
+        made = plant.entries[name](plant)
+        timed = Timed(made.controller.controller)
+        loop = Loop(
+            plant.system, Guard(timed), sensors=made.sensors, actuators=made.actuators,
+            delay=made.delay, seed=made.seed,
+        )  # fmt: skip
+        with one_thread():
+            result = simulate(
+                plant.system, end, q0=plant.q0, torque=loop, every=plant.duration / ROWS
+            )
+    except LimberError as error:
+        return Outcome(name, None, None, str(error))
+    computing = statistics.median(timed.times)
+    return Outcome(name, figures(plant, result, computing, timed.sample_time), result)
+
+
+def compare(
+    plant: Plant, names: Iterable[str] | None = None, *, until: float | None = None, told: Callable[[Outcome], Any] | None = None
+) -> list[Outcome]:  # fmt: skip
+    """Several controllers on a plant, one after the other; all of them unless `names` says which.
+
+    told : called with each outcome as it comes.
+    """
+    found = []
+    for name in plant.entries if names is None else names:
+        found.append(run(plant, name, until=until))
+        if told is not None:
+            told(found[-1])
+    return found

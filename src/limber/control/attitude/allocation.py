@@ -1,0 +1,167 @@
+r"""Which wheels, moment gyros and thrusters make the torque that an attitude controller wants.
+
+    wheels        t = -A^+ u, with the axes of the wheels in the columns of A: motor torques t turn the hub by -A t
+    moment gyros  rates = -A^T (A A^T + r E)^-1 u, A = dh/d(gimbal angles); r grows towards singular positions, and E has parts
+                  that change with time, so that the gyros leave them (Wie, Bailey & Heiberg, Singularity robust steering logic
+                  for redundant single-gimbal control moment gyros, 2001)
+    thrusters     forces f >= 0 that minimize |B f - u|, with as little net force as possible
+
+Where something is at its limit, all wheels or gyros take the same part of what was wanted, so that the torque keeps its direction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.control.actuators import MomentGyro, ReactionWheel, Thruster
+from limber.control.attitude.rigid import turning_axis
+from limber.control.controller import Measured
+from limber.errors import ArgumentValueError
+
+#: The singularity measure below which gyros are steered away, the largest r, and the parts of E off its diagonal.
+NEAR, LARGEST, MIXED = 0.1, 0.05, 0.1
+#: Net forces of thrusters count as this many times the moments that they would have at one metre.
+FORCE_WEIGHT = 0.1
+#: The part of their torque that wheels give to unloading; the rest is left for the attitude.
+FOR_UNLOADING = 0.5
+
+
+class TorqueOnHub:
+    """A loop without actuators: the torque acts on the hub itself."""
+
+    turning: tuple[int, ...] = ()
+    labels: tuple[str, ...] = ()
+    reads: tuple[int, ...] = ()  # places in v of wheels, or in q of gimbals, that must be measured
+    stores = False
+
+    def momentum(self, measured: Measured) -> Array:
+        """No wheels store momentum."""
+        return np.zeros(3)
+
+
+class Wheels:
+    """Reaction wheels on the hub."""
+
+    stores = True
+
+    def __init__(self, system: System, hub: str, wheels: Sequence[ReactionWheel]):
+        self.labels = tuple(wheel.name for wheel in wheels)
+        self.axes = np.column_stack([turning_axis(system, hub, name) for name in self.labels])
+        _refuse_plane(self.axes, "wheels", self.labels)
+        self.inverse = np.linalg.pinv(self.axes)
+        self.limits = np.array([wheel.torque for wheel in wheels])
+        self.inertia = np.array([wheel.inertia for wheel in wheels])
+        self.turning = tuple(system.layout[name].v_joint.start for name in self.labels)
+        self.reads = np.array(self.turning)
+
+    def momentum(self, measured: Measured) -> Array:
+        """(3,) of the wheels, relative to the hub and in its axes; nan where no sensor reads them."""
+        return self.axes @ (self.inertia * measured.v[self.reads])
+
+    def bearable(self, torque: Array) -> Array:
+        """The torque of thrusters, in the same direction, that wheels can take while they control the attitude."""
+        return _within(self.inverse @ torque, FOR_UNLOADING * self.limits) * torque
+
+    def commands(self, t: float, torque: Array, measured: Measured) -> tuple[Array, float]:
+        """Motor torques, and which part of the torque they make."""
+        asked = -self.inverse @ torque
+        part = _within(asked, self.limits)
+        return part * asked, part
+
+
+class MomentGyros:
+    """Control-moment gyros on the hub."""
+
+    stores = True
+
+    def __init__(self, system: System, hub: str, gyros: Sequence[MomentGyro]):
+        self.labels = tuple(gyro.name for gyro in gyros)
+        self.gimbals = np.column_stack([turning_axis(system, hub, gyro.gimbal) for gyro in gyros])
+        self.spins = np.column_stack([turning_axis(system, hub, gyro.name) for gyro in gyros])
+        self.across = np.cross(self.gimbals.T, self.spins.T).T
+        self.stored = np.array([gyro.momentum for gyro in gyros])
+        self.limits = np.array([gyro.gimbal_rate for gyro in gyros])
+        places = [system.layout[gyro.gimbal] for gyro in gyros]
+        self.reads = np.array([place.q_joint.start for place in places])
+        self.turning = tuple(
+            system.layout[name].v_joint.start for gyro in gyros for name in (gyro.gimbal, gyro.name)
+        )
+
+    def momentum(self, measured: Measured) -> Array:
+        """(3,) of the rotors in axes of the hub."""
+        angles = measured.q[self.reads]
+        return (self.spins * np.cos(angles) + self.across * np.sin(angles)) @ self.stored
+
+    def bearable(self, torque: Array) -> Array:
+        """The torque of thrusters that the gyros can take: turning rotors, they take any that thrusters make."""
+        return torque
+
+    def commands(self, t: float, torque: Array, measured: Measured) -> tuple[Array, float]:
+        """Rates of the gimbals, and which part of the torque they make."""
+        angles = measured.q[self.reads]
+        A = self.across * np.cos(angles) - self.spins * np.sin(angles)
+        measure = math.sqrt(max(float(np.linalg.det(A @ A.T)), 0.0))
+        r = LARGEST * math.exp(-measure / NEAR)
+        mixed = MIXED * np.sin(0.5 * math.pi * t + np.array([0.0, 0.5 * math.pi, math.pi]))
+        E = np.array(
+            [[1.0, mixed[2], mixed[1]], [mixed[2], 1.0, mixed[0]], [mixed[1], mixed[0], 1.0]]
+        )
+        # one gyro of the mean momentum is the unit
+        scale = float(self.stored.mean())
+        weighted = A * (self.stored / scale)
+        rates = -weighted.T @ np.linalg.solve(weighted @ weighted.T + r * E, torque / scale)
+        part = _within(rates, self.limits)
+        return part * rates, part
+
+
+class Thrusters:
+    """Thrusters on the hub; they make torques about the mass centre."""
+
+    def __init__(self, thrusters: Sequence[Thruster], centre: Array):
+        self.labels = tuple(thruster.name for thruster in thrusters)
+        self.limits = np.array([thruster.force for thruster in thrusters])
+        wrenches = np.column_stack([thruster.wrench / thruster.force for thruster in thrusters])
+        self.moments = wrenches[:3] - np.cross(centre, wrenches[3:].T).T
+        _refuse_plane(self.moments, "thrusters", self.labels)
+        self._rows = np.vstack([self.moments, FORCE_WEIGHT * wrenches[3:]])
+
+    def forces(self, torque: Array) -> tuple[Array, Array]:
+        """Forces of the thrusters, and the torque that they make."""
+        found, _ = nnls(self._rows, np.concatenate([torque, np.zeros(3)]))
+        found = _within(found, self.limits) * found
+        return found, self.moments @ found
+
+
+def allocation(system: System, hub: str, actuators: Sequence[Any]) -> Any:
+    """What makes the torques in a loop: its wheels, its moment gyros, or nothing but the hub itself."""
+    wheels = [x for x in actuators if isinstance(x, ReactionWheel)]
+    gyros = [x for x in actuators if isinstance(x, MomentGyro)]
+    if wheels and gyros:
+        raise ArgumentValueError(
+            "AttitudeController: the loop has wheels and moment gyros; it steers one or the other. Leave one kind out of actuators."
+        )
+    if wheels:
+        return Wheels(system, hub, wheels)
+    if gyros:
+        return MomentGyros(system, hub, gyros)
+    return TorqueOnHub()
+
+
+def _within(asked: Array, limits: Array) -> float:
+    """The part of what was asked that is within all limits."""
+    return float(1.0 / max(1.0, np.max(np.abs(asked) / limits, initial=0.0)))
+
+
+def _refuse_plane(columns: Array, what: str, labels: tuple[str, ...]) -> None:
+    if columns.shape[1] < 3 or np.linalg.matrix_rank(columns) < 3:
+        raise ArgumentValueError(
+            f"AttitudeController: the {what} {', '.join(map(repr, labels))} cannot turn the hub about all three axes: add "
+            f"{what} whose axes do not lie in one plane."
+        )

@@ -1,0 +1,317 @@
+r"""Attitude control of a floating system by quaternion feedback.
+
+At every sample, with the desired attitude, rate w_d and acceleration a_d, the turn R_e of the body from there, twice its vector part
+e = 2 sign(scalar) vector in body axes, the rate w, and the momentum h of wheels or gyros,
+
+    r = w - R_e^T w_d
+    i <- i + T e / integral_time
+    feedback = filters(-J (bandwidth^2 (e + i) + 2 damping bandwidth r))
+    torque = feedback + J (R_e^T a_d - r x R_e^T w_d) + w x (J w + h)
+
+where J is the inertia of the undeformed system about its mass centre (Wie, Weiss & Arapostathis, Quaternion feedback regulator
+for spacecraft eigenaxis rotations, 1989).  Errors of a rigid body decay with the natural frequency `bandwidth` and the
+ratio `damping`, about the eigen-axis.  The torque is made by wheels, moment gyros or thrusters (`allocation`).  While momentum is
+unloaded, thrusters add a torque, which wheels take over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, array, number, shown, unit_quaternion
+from limber.control.actuators import MomentGyro, ReactionWheel, Thruster
+from limber.control.attitude.allocation import MomentGyros, Thrusters, TorqueOnHub, allocation
+from limber.control.attitude.estimator import AttitudeEstimator
+from limber.control.attitude.filters import FilterBank, SecondOrder
+from limber.control.attitude.momentum import MomentumManager, Unloading
+from limber.control.attitude.rigid import free_hub, rigid_craft
+from limber.control.attitude.slew import AttitudeMotion
+from limber.control.controller import Controller, Measured
+from limber.control.linear_model import LinearModel
+from limber.control.rotations import conjugate, matrix_of, product
+from limber.errors import ArgumentTypeError, ArgumentValueError
+
+AXES = ("x", "y", "z")
+
+
+class AttitudeController(Controller):
+    """The hub of a floating system follows an attitude; the head of this file has the equations.
+
+    Parameters
+    ----------
+    hub : the rigid body with a Free joint whose attitude is controlled.
+    bandwidth : rad/s, the natural frequency with which errors of a rigid body decay.
+    damping : their damping ratio.
+    integral_time : s, of the integral of the error; None for none.
+    sample_time : s.
+    reference : None to hold the attitude at the start; a quaternion, scalar first; or a function of time that gives a
+        quaternion or an `AttitudeMotion`, such as an `EigenAxisSlew`.
+    filters : of the feedback on all three axes, such as `notch`, `low_pass`, or `notches` from the modes of a system.
+    unloading : when thrusters take momentum out of wheels or gyros, an `Unloading`.
+    observer : with sensors, what estimates attitude and rate; an `AttitudeEstimator` unless given.
+    system : the model by which J is computed, if it is not the system of the loop.
+
+    Torques are made by the `ReactionWheel`s of the loop, or its `MomentGyro`s; where it has neither, by its `Thruster`s; without
+    actuators they act on the hub.  With sensors, tachometers on the wheels tell of their momentum, which unloading
+    needs, and encoders on the gimbals of moment gyros are needed for steering.
+
+    In a loop, "attitude error" (rad, in body axes), "hub torque", "stored momentum" and "unloading" (0 or 1) are recorded.
+    """
+
+    def __init__(
+        self,
+        hub: str,
+        bandwidth: float,
+        *,
+        sample_time: float,
+        damping: float = 0.7,
+        integral_time: float | None = None,
+        reference: Any = None,
+        filters: Iterable[SecondOrder] = (),
+        unloading: Unloading | None = None,
+        observer: AttitudeEstimator | None = None,
+        system: System | None = None,
+    ):
+        self.hub = hub
+        self.bandwidth = number("bandwidth", bandwidth, above=0.0)
+        self.damping = number("damping", damping, minimum=0.0)
+        self.integral_time = (
+            math.inf if integral_time is None else number("integral_time", integral_time, above=0.0)
+        )
+        self.sample_time = number("sample_time", sample_time, above=0.0)
+        self.reference = _checked_reference(reference)
+        self.filters = (filters,) if isinstance(filters, SecondOrder) else tuple(filters)
+        for each in self.filters:
+            if not isinstance(each, SecondOrder):
+                raise ArgumentTypeError(
+                    f"filters must be filters such as lb.control.notch(omega), got {shown(each)}."
+                )
+        if unloading is not None and not isinstance(unloading, Unloading):
+            raise ArgumentTypeError(f"unloading must be an Unloading, got {shown(unloading)}.")
+        self.unloading, self.observer, self.system = unloading, observer, system
+        self._bank = FilterBank(self.filters, self.sample_time)
+        self._make: Any = None
+        self._recorded: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"AttitudeController({self.hub!r}, {self.bandwidth:g} rad/s, {self.sample_time:g} s)"
+
+    # --- the loop ------------------------------------------------------------------------------------
+
+    def prepare(self, loop: Any) -> None:
+        """Find the hub, what measures it and what turns it."""
+        s: System = loop.system
+        place = free_hub(s, self.hub, "AttitudeController")
+        self._refuse_others(loop)
+        self._make = allocation(s, self.hub, loop.actuators)
+        model = s if self.system is None else self.system
+        self.craft = rigid_craft(model, self.hub, () if self.system else self._make.turning)
+        self._width = len(loop.channels) if loop.actuators else s.nv
+        self._quaternion = slice(
+            s.layout[self.hub].q_joint.start, s.layout[self.hub].q_joint.start + 4
+        )
+        self._spin = slice(place.start, place.start + 3)
+        self._out: Any = self._spin
+        if self._make.labels:
+            self._out = [loop.channels.index(label) for label in self._make.labels]
+        thrusters = [x for x in loop.actuators if isinstance(x, Thruster)]
+        self._thrusters = Thrusters(thrusters, self.craft.centre) if thrusters else None
+        if self._thrusters is not None:
+            self._fired = [loop.channels.index(label) for label in self._thrusters.labels]
+        self._prepare_sensors(loop)
+        self._manager = None
+        if self.unloading is not None:
+            if self._thrusters is None or not self._make.stores or not self._knows_momentum:
+                raise ArgumentValueError(
+                    "unloading needs wheels or moment gyros, thrusters that take their momentum out, and, in a loop with sensors, "
+                    "a Tachometer on the wheels or an Encoder on the gimbals that tells how much it is."
+                )
+            self._manager = MomentumManager(self.unloading)
+
+    def _refuse_others(self, loop: Any) -> None:
+        for actuator in loop.actuators:
+            if not isinstance(actuator, (ReactionWheel, MomentGyro, Thruster)):
+                raise ArgumentValueError(
+                    f"AttitudeController commands reaction wheels, moment gyros and thrusters; {actuator!r} is none of these."
+                )
+            if isinstance(actuator, Thruster) and actuator.body != self.hub:
+                raise ArgumentValueError(
+                    f"AttitudeController: {actuator!r} sits on {actuator.body!r}, not on the hub {self.hub!r}."
+                )
+
+    def _prepare_sensors(self, loop: Any) -> None:
+        """Attitude and rate come from the observer, momentum from sensors on wheels or gimbals."""
+        self._observer = self.observer if loop.sensors else None
+        self._knows_momentum = True
+        self.uses: tuple[str, ...] = ()
+        if not loop.sensors:
+            return
+        if self._observer is None:
+            self._observer = AttitudeEstimator()
+        self._observer.prepare(loop, self.hub)
+        gimbals = isinstance(self._make, MomentGyros)
+        wanted = {int(i) for i in self._make.reads}
+        found: dict[int, str] = {}
+        for sensor, reader in zip(loop.sensors, loop.readers):
+            read = reader.q if gimbals else reader.v
+            found |= {int(i): sensor.name for i in (() if read is None else read)}
+        self._knows_momentum = wanted <= set(found)
+        if gimbals and not self._knows_momentum:
+            raise ArgumentValueError(
+                "AttitudeController: no Encoder reads the gimbals of the moment gyros, which are needed to steer them."
+            )
+        names = dict.fromkeys(found[i] for i in sorted(wanted)) if self._knows_momentum else {}
+        self.uses = (*self._observer.uses, *names)
+
+    def start(self, t: float, measured: Measured) -> None:
+        """Begin anew, at the attitude that is measured."""
+        self._bank.reset()
+        self._integral = np.zeros(3)
+        if self._manager is not None:
+            self._manager.reset()
+        if self._observer is not None:
+            self._observer.start(t, measured)
+            self._held = np.array(self._observer.quaternion)
+        else:
+            self._held = np.array(measured.q[self._quaternion])
+
+    def command(self, t: float, measured: Measured) -> Array:
+        """Torques of wheels, rates of gimbals and forces of thrusters; or the torque on the hub."""
+        if self._observer is not None:
+            attitude, w = self._observer.update(t, measured)
+        else:
+            attitude, w = measured.q[self._quaternion], measured.v[self._spin]
+        h = self._make.momentum(measured) if self._knows_momentum else np.zeros(3)
+        error, rate, moving, gyroscopic = self._deviation(self._wanted(t), attitude, w, h)
+        torque = self._feedback(error, rate, moving) + moving + gyroscopic
+        command, part = self._allocated(t, torque, h, measured)
+        if part == 1.0 and self.integral_time < math.inf:
+            self._integral = self._integral + self.sample_time / self.integral_time * error
+        self._recorded = {
+            "attitude error": error, "hub torque": torque, "stored momentum": h,
+            "unloading": float(self._manager is not None and self._manager.active),
+        }  # fmt: skip
+        return command
+
+    def _deviation(self, wanted: AttitudeMotion, attitude: Array, w: Array, h: Array) -> tuple:
+        """The errors of attitude and rate, and the torques of the motion itself: of its acceleration, and gyroscopic ones."""
+        away = product(conjugate(wanted.quaternion), attitude)
+        error = 2.0 * away[1:] * (1.0 if away[0] >= 0.0 else -1.0)
+        back = matrix_of(away).T
+        rate_wanted = back @ wanted.rate
+        r = w - rate_wanted
+        moving = self.craft.turned @ (back @ wanted.acceleration - np.cross(r, rate_wanted))
+        return error, r, moving, np.cross(w, self.craft.inertia @ w + h)
+
+    def _feedback(self, error: Array, rate: Array, moving: Array) -> Array:
+        """The torque against errors of attitude and rate."""
+        k, d = self.bandwidth**2, 2.0 * self.damping * self.bandwidth
+        return self._bank.step(-self.craft.turned @ (k * (error + self._integral) + d * rate))
+
+    def _allocated(self, t: float, torque: Array, h: Array, measured: Measured) -> tuple:
+        """The command, and the part of the torque that it makes."""
+        command, part = np.zeros(self._width), 1.0
+        thrusters = self._thrusters
+        if isinstance(self._make, TorqueOnHub):
+            if thrusters is None:
+                command[self._out] = torque
+            else:
+                command[self._fired], _ = thrusters.forces(torque)
+            return command, part
+        if self._manager is not None and thrusters is not None:
+            unload = self._manager.torque(h)
+            if self._manager.active:
+                command[self._fired], made = thrusters.forces(self._make.bearable(unload))
+                torque = torque - made
+        command[self._out], part = self._make.commands(t, torque, measured)
+        return command, part
+
+    def _wanted(self, t: float) -> AttitudeMotion:
+        if self.reference is None:
+            return AttitudeMotion(self._held, np.zeros(3), np.zeros(3))
+        return _motion(self.reference(t), t)
+
+    def outputs(self) -> dict[str, Any]:
+        """What is recorded at a sample."""
+        return self._recorded
+
+    # --- analysis ------------------------------------------------------------------------------------
+
+    def linear(self) -> LinearModel:
+        """The controller at rest as a discrete linear model, from small rotations and rates of the hub to its commands.
+
+        Inputs are "rotation x" to "angular_velocity z" of the hub, as `lb.linearize` has them among its outputs; outputs are
+        the torques of the wheels, or of the hub.  Thrusters and moment gyros have no linear model.
+        """
+        spread, names = self._spread()
+        k, d = self.bandwidth**2, 2.0 * self.damping * self.bandwidth
+        J, T = self.craft.turned, self.sample_time
+        A, B, C, D = self._bank.matrices()
+        law = np.hstack([-k * J, -d * J])
+        step = T / self.integral_time if self.integral_time < math.inf else 0.0
+        n = len(A)
+        states = tuple(f"filter {i}" for i in range(n))
+        if step:
+            A = np.block([[A, B @ (-k * J)], [np.zeros((3, n)), np.eye(3)]])
+            integral = np.hstack([step * np.eye(3), np.zeros((3, 3))])
+            C, B = np.hstack([C, D @ (-k * J)]), np.vstack([B @ law, integral])
+            states += tuple(f"integral {axis}" for axis in AXES)
+        else:
+            B = B @ law
+        return LinearModel(
+            A, B, spread @ C, spread @ D @ law, states, self._inputs(), names, repr(self), T
+        )  # fmt: skip
+
+    def _spread(self) -> tuple[Array, tuple[str, ...]]:
+        """From the torque on the hub to commands, and the names of these."""
+        make = self._make
+        if make is None:
+            raise ArgumentTypeError(
+                f"{type(self).__name__} is in no loop yet: give it to lb.control.Loop or to lb.simulate."
+            )
+        if isinstance(make, MomentGyros) or (isinstance(make, TorqueOnHub) and self._thrusters):
+            raise ArgumentTypeError(
+                f"{type(self).__name__} has no linear model with moment gyros, which depend on their angles, nor with thrusters, "
+                "which fire in pulses."
+            )
+        names = make.labels or tuple(f"{self.hub} {axis}" for axis in AXES)
+        spread = -make.inverse if make.labels else np.eye(3)
+        return spread, tuple(f"torque {name}" for name in names)
+
+    def _inputs(self) -> tuple[str, ...]:
+        return tuple(f"{what} {axis}" for what in ("rotation", "angular_velocity") for axis in AXES)
+
+
+def _checked_reference(given: Any) -> Any:
+    """None, or a function of time."""
+    if given is None or callable(given):
+        return given
+    fixed = unit_quaternion("reference", array("reference", given, (4,)))
+    rest = AttitudeMotion(fixed, np.zeros(3), np.zeros(3))
+    return lambda t: rest
+
+
+def _motion(given: Any, t: float) -> AttitudeMotion:
+    """What a reference function returned."""
+    if isinstance(given, AttitudeMotion):
+        return given
+    parts: tuple[ArrayLike, ...] = given if isinstance(given, tuple) else (given,)
+    rows: list[Any] = [np.zeros(4), np.zeros(3), np.zeros(3)]
+    try:
+        for i, part in enumerate(parts):
+            rows[i][:] = part
+        fits = abs(rows[0] @ rows[0] - 1.0) < 1e-6
+    except (TypeError, ValueError, IndexError):
+        fits = False
+    if not fits:
+        raise ArgumentTypeError(
+            f"reference(t) must return an AttitudeMotion, a unit quaternion or (quaternion, rate, acceleration); at t = {t:.6g} s it "
+            f"returned {shown(given)}."
+        )
+    return AttitudeMotion(*rows)

@@ -1,0 +1,55 @@
+"""The linear model of a floating system as an attitude loop sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.control.attitude.rigid import free_hub
+from limber.control.linear_model import LinearModel
+from limber.control.linearize import linearize
+
+#: Entries below this part of the largest one do not couple states.
+COUPLED = 1e-12
+
+
+def attitude_model(
+    system: System, hub: str, wheels: Sequence[str] = (), *, q: ArrayLike | None = None
+) -> LinearModel:
+    """A linear model from torques to small rotations and rates of a hub at rest, for `margins` and `lqr_gain`.
+
+    Parameters
+    ----------
+    hub : the rigid body with a Free joint.
+    wheels : whose motor torques are the inputs; without them the inputs are three torques on the hub.
+    q : the configuration; neutral unless given.
+
+    Outputs are the rotation and the angular velocity of the hub, as `AttitudeController.linear()` takes them.  Motions on which
+    nothing depends, those of the mass centre and the angles and speeds of wheels without damping, are left out: no attitude
+    loop controls them, and with them none would count as stable.
+    """
+    free_hub(system, hub, "attitude_model")
+    inputs: list[Any] = list(wheels) or [("torque", hub, i) for i in range(3)]
+    outputs = [("rotation", hub, None), ("angular_velocity", hub, None)]
+    rest = np.zeros(system.nv)
+    model = linearize(
+        system, system.neutral() if q is None else q, rest, rest, inputs=inputs, outputs=outputs
+    )
+    size = np.abs(model.A) > COUPLED * np.abs(model.A).max()
+    seen = np.abs(model.C).max(axis=0) > COUPLED
+    # a state counts if an output shows it, or another state that counts depends on it
+    while True:
+        more = seen | size[seen].any(axis=0)
+        if (more == seen).all():
+            break
+        seen = more
+    names = tuple(name for name, keep in zip(model.states, seen) if keep)
+    T = None if model.T is None else model.T[:, seen]
+    return replace(
+        model, A=model.A[np.ix_(seen, seen)], B=model.B[seen], C=model.C[:, seen], states=names, T=T
+    )  # fmt: skip

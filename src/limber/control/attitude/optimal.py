@@ -1,0 +1,133 @@
+r"""Optimal attitude control: the panels are part of the state that is fed back.
+
+With the sampled model x[k + 1] = Phi x[k] + Gamma u[k], y = C x of small rotations, rates and modes (`attitude_model`), commands on
+their way included, and the readings y = [error of the attitude, error of the rate], at every sample
+
+    x <- x + L (y - C x)
+    feedback = -K x
+    x <- Phi x + Gamma (feedback + torque of the motion) - what the rigid body does by the motion itself
+
+K minimizes the sum of |rotation|^2 / rotation^2 + v^T M v / (2 energy) + |torque|^2 / torque^2, v the rates of the modes, and L is that
+of the steady Kalman filter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from limber.checks import Array, number
+from limber.control.attitude.controller import AttitudeController
+from limber.control.attitude.linear import attitude_model
+from limber.control.controller import Measured
+from limber.control.linear_model import LinearModel
+from limber.control.lqr import lqr_gain
+from limber.dynamics import mass_matrix
+from limber.errors import ArgumentTypeError
+
+
+class OptimalAttitude(AttitudeController):
+    """An `AttitudeController` whose feedback knows the modes; the head of this file has the equations.
+
+    Parameters
+    ----------
+    hub, sample_time, reference, unloading, observer, system : as for `AttitudeController`.
+    rotation, torque, energy : rad, N m and J; each of these is as bad as any other: an error of the attitude, a torque on the
+        hub, the kinetic energy of the modes.
+    noise : standard deviations of the attitude, rad, and of the rate, rad/s, as the observer gives them.
+    disturbance : standard deviation of torques on the hub that nobody knows, N m.
+
+    It needs a system that is known well: gains at the modes have the phase of the model.  The delay of the loop is counted with.
+    """
+
+    def __init__(
+        self,
+        hub: str,
+        *,
+        sample_time: float,
+        rotation: float = 1e-3,
+        torque: float = 0.1,
+        energy: float = 1e-4,
+        noise: tuple[float, float] = (2e-5, 1e-5),
+        disturbance: float = 1e-3,
+        **options: Any,
+    ):
+        for name in ("filters", "integral_time", "damping", "bandwidth"):
+            if name in options:
+                raise ArgumentTypeError(
+                    f"OptimalAttitude has no {name}: its gains come from rotation, torque and energy."
+                )
+        super().__init__(hub, 1.0, sample_time=sample_time, **options)
+        self.rotation, self.torque = (
+            number("rotation", rotation, above=0.0),
+            number("torque", torque, above=0.0),
+        )
+        self.energy = number("energy", energy, above=0.0)
+        self.noise = (
+            number("noise[0]", noise[0], above=0.0),
+            number("noise[1]", noise[1], above=0.0),
+        )
+        self.disturbance = number("disturbance", disturbance, above=0.0)
+
+    def __repr__(self) -> str:
+        return f"OptimalAttitude({self.hub!r}, {self.sample_time:g} s)"
+
+    def prepare(self, loop: Any) -> None:
+        """Compute the gains for the system of the loop and its delay."""
+        super().prepare(loop)
+        system = loop.system if self.system is None else self.system
+        model = attitude_model(system, self.hub)
+        plant = model.sampled(self.sample_time, loop.delay)
+        weights = np.zeros((plant.order, plant.order))
+        weights[: model.order, : model.order] = self._weights(system, model)
+        self._K = lqr_gain(plant, weights, 1.0 / self.torque**2)
+        W = self.disturbance**2 * plant.B @ plant.B.T
+        R = np.diag(np.repeat(np.square(self.noise), 3))
+        P = scipy.linalg.solve_discrete_are(plant.A.T, plant.C.T, W, R)
+        self._L = P @ plant.C.T @ np.linalg.inv(plant.C @ P @ plant.C.T + R)
+        self._plant = plant
+        T = self.sample_time
+        self._by_itself = np.linalg.pinv(plant.C) @ np.vstack(
+            [0.5 * T * T * np.eye(3), T * np.eye(3)]
+        )
+
+    def _weights(self, system: Any, model: LinearModel) -> Array:
+        """Of rotations and of the rates of modes."""
+        assert model.T is not None
+        nv = system.nv
+        place = system.layout[self.hub].v_joint.start
+        modes = [
+            i
+            for where in system.layout.values()
+            for i in range(where.v_modes.start, where.v_modes.stop)
+        ]
+        M = mass_matrix(system, system.neutral())[np.ix_(modes, modes)]
+        turned, rates = model.T[place : place + 3], model.T[nv:][modes]
+        return turned.T @ turned / self.rotation**2 + rates.T @ M @ rates / (2.0 * self.energy)
+
+    def start(self, t: float, measured: Measured) -> None:
+        """Begin anew, at rest."""
+        super().start(t, measured)
+        self._x = np.zeros(self._plant.order)
+
+    def _feedback(self, error: Array, rate: Array, moving: Array) -> Array:
+        """The torque against errors, and the state of the next sample."""
+        plant = self._plant
+        x = self._x + self._L @ (np.concatenate([error, rate]) - plant.C @ self._x)
+        torque = -self._K @ x
+        motion = self._by_itself @ np.linalg.solve(self.craft.turned, moving)
+        self._x = plant.A @ x + plant.B @ (torque + moving) - motion
+        return torque
+
+    def linear(self) -> LinearModel:
+        """The controller at rest as a discrete linear model, as that of `AttitudeController`."""
+        spread, names = self._spread()
+        plant, K, L = self._plant, self._K, self._L
+        seen = np.eye(plant.order) - L @ plant.C
+        closed = plant.A - plant.B @ K
+        return LinearModel(
+            closed @ seen, closed @ L, -spread @ K @ seen, -spread @ K @ L, plant.states, self._inputs(),
+            names, repr(self), self.sample_time,
+        )  # fmt: skip

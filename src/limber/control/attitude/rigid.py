@@ -1,0 +1,69 @@
+"""A floating system as an attitude controller sees it: rigid but for its wheels and gyros."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.dynamics import jacobian, mass_matrix, pose
+from limber.errors import ArgumentValueError
+from limber.joints import Free
+
+
+@dataclass(frozen=True, eq=False)
+class RigidCraft:
+    """Inertia in axes of the hub, at the neutral configuration and with all deformations zero.
+
+    inertia : (3, 3) of everything about the mass centre, kg m^2; times the angular velocity of the hub it is the angular
+        momentum of the system while wheels stand still.
+    turned : (3, 3) the inertia that torques between hub and wheels turn: that of the wheels about their axes left out.
+    centre : (3,) the mass centre from the origin of the hub, m.
+    """
+
+    inertia: Array
+    turned: Array
+    centre: Array
+
+
+def free_hub(system: System, hub: str, owner: str) -> slice:
+    """The place in v of the speeds of a hub, which must be rigid and float."""
+    system.number(hub, f"{owner}: hub")
+    place, item = system.layout[hub], system.attachments[hub]
+    rigid = place.v_modes.stop == place.v_modes.start
+    if not isinstance(system.joints[hub], Free) or not rigid or item.inboard is not None:
+        raise ArgumentValueError(
+            f"{owner}: the hub {hub!r} must be a rigid body with a Free joint at its body frame, since torques are those on it and "
+            "attitude and rate are its own."
+        )
+    return place.v_joint
+
+
+def rigid_craft(system: System, hub: str, turning: Iterable[int] = ()) -> RigidCraft:
+    """The inertia of a system about its mass centre; `turning` are the places in v of wheels that turn freely."""
+    place = free_hub(system, hub, "AttitudeController")
+    M = mass_matrix(system, system.neutral())
+    spin = np.arange(place.start, place.start + 3)
+    line = np.arange(place.start + 3, place.stop)
+    mass = M[line[0], line[0]]
+    lever = M[np.ix_(spin, line)] / mass
+    centre = np.array([lever[2, 1], lever[0, 2], lever[1, 0]])
+    return RigidCraft(
+        _without(M, spin, line), _without(M, spin, np.append(line, np.array([*turning], dtype=int))), centre
+    )  # fmt: skip
+
+
+def _without(M: Array, kept: Array, free: Array) -> Array:
+    """The mass matrix of some speeds while others follow without force."""
+    across = M[np.ix_(kept, free)]
+    return M[np.ix_(kept, kept)] - across @ np.linalg.solve(M[np.ix_(free, free)], across.T)
+
+
+def turning_axis(system: System, hub: str, body: str) -> Array:
+    """(3,) the axis of the revolute joint of a body, in axes of the hub, at the neutral configuration."""
+    q = system.neutral()
+    R, _ = pose(system, q, hub)
+    return R.T @ jacobian(system, q, body)[:3, system.layout[body].v_joint.start]

@@ -1,0 +1,39 @@
+"""Commands as controllers return them, in the shape that a loop works with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from limber.checks import Array, shown
+from limber.errors import ArgumentValueError
+from limber.simulation.table import joint_speeds
+
+if TYPE_CHECKING:
+    from limber.control.loop import Loop
+
+
+def checked_command(loop: Loop, t: float, command: Any) -> Array:
+    """A command of the right size, as an array of its own: one number for each channel, or (nv,) without actuators."""
+    values = np.array(command, dtype=float)
+    named = type(loop.controller.controller).__name__
+    if loop.actuators:
+        if values.shape != (len(loop.channels),):
+            raise ArgumentValueError(
+                f"the command of {named} at t = {t:.6g} s must be {len(loop.channels)} numbers, one for each channel of the "
+                f"actuators ({', '.join(loop.channels)}); got {shown(command)}."
+            )
+        return values
+    nv = loop.system.nv
+    if values.shape == (nv,):
+        return values
+    joints = joint_speeds(loop.system)
+    if values.shape != (len(joints),):
+        raise ArgumentValueError(
+            f"the command of {named} at t = {t:.6g} s must be {nv} numbers, or {len(joints)} of the joints alone; got "
+            f"{shown(command)}."
+        )
+    full = np.zeros(nv)
+    full[joints] = values
+    return full

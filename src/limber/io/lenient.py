@@ -1,0 +1,78 @@
+"""What the readers of robots do with inertias that no body has, and with joints that move no mass; and the words for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from limber.bodies import Body, RigidBody
+from limber.bodies.rigid import INDEFINITE
+from limber.checks import Array, listed
+from limber.errors import LimberError
+from limber.io.xml_tree import Element
+
+#: The armature that a lenient reader gives to a joint that moves no mass, kg m^2 or kg.
+ARMATURE = 1e-6
+#: What to do about a file that is refused.
+ADVICE = (
+    "Correct the file, or read it with lenient=True (`lenient: true` in a model file, --lenient on the command line), "
+    "which keeps it"
+)
+
+
+def link_body(
+    mass: float, com: Array, inertia: Array, element: Element, name: str, lenient: bool
+) -> RigidBody:
+    """The body of a link; an error names the link and its place in the file."""
+    checks: list[bool | Literal["indefinite"]] = [True, False]
+    for check in [*checks, INDEFINITE] if lenient else checks:
+        try:
+            return RigidBody(mass, com, inertia, check_inertia=check)
+        except LimberError as error:
+            refused = error
+    advice = "" if lenient or mass < 0.0 else f" {ADVICE}."
+    raise element.error(f"link {name!r}: {refused}{advice}") from refused
+
+
+def inertia_notes(bodies: Mapping[str, Body]) -> list[str]:
+    """What to warn of: the inertias that are kept, but that no body has."""
+    notes = []
+    strange = [name for name, body in bodies.items() if _checked(body) is False]
+    if strange:
+        notes.append(
+            f"the inertias of links {listed(strange)} are kept, but no distribution of mass has them: one principal "
+            "moment is larger than the sum of the others"
+        )
+    negative = {
+        name: float(np.linalg.eigvalsh(body.inertia).min())
+        for name, body in bodies.items()
+        if isinstance(body, RigidBody) and body.check_inertia == INDEFINITE
+    }
+    if negative:
+        moments = "; ".join(f"{name!r} {moment:.3g}" for name, moment in negative.items())
+        notes.append(
+            "lenient: negative principal moments of inertia, which no body has, are kept as they are, in kg m^2: "
+            f"{moments}"
+        )
+    return notes
+
+
+def _checked(body: Body) -> bool | str | None:
+    return body.check_inertia if isinstance(body, RigidBody) else None
+
+
+def armature_notes(joints: Sequence[str]) -> list[str]:
+    """What to warn of: the joints that got an armature."""
+    if not joints:
+        return []
+    if len(joints) == 1:
+        what, whose = (
+            f"joint {joints[0]!r} moves no mass and has an armature",
+            "its acceleration is",
+        )
+    else:
+        what = f"joints {listed(joints)} move no mass and have armatures"
+        whose = "their accelerations are"
+    return [f"lenient: {what} of {ARMATURE:g} kg m^2, or kg, so that {whose} defined"]

@@ -1,0 +1,92 @@
+"""Assemblies from MJCF files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+
+from limber.assembly import Assembly
+from limber.bodies import RigidBody
+from limber.checks import flag
+from limber.errors import LimberError
+from limber.io.files import file_path
+from limber.io.left_out import LeftOut
+from limber.io.mjcf import Mjcf, MjcfBody, inertial_of, parse_mjcf
+from limber.io.mjcf_equality import close_equalities
+from limber.io.mjcf_geoms import Inertial
+from limber.io.mjcf_joints import one_joint
+from limber.io.stops import Notes
+
+#: The node of a body whose joints are not at the origin of its frame.
+ANCHOR = "joint anchor"
+
+
+def read_mjcf(path: str | PathLike, *, stops: bool = True, equality: bool = True) -> Assembly:
+    """Read the assembly of an MJCF file (MuJoCo): one body for each `<body>`, under its name.
+
+    Parameters
+    ----------
+    path : the path of the file.  Files that it includes are looked for beside it.
+    stops : False for joints without stops at their `range`; their limits can still be read.
+    equality : False to leave the equality constraints of the file out.
+
+    Hinge, slide, ball and free joints become Revolute, Prismatic, Spherical and Free; several joints of a body become a
+    CompoundJoint, a body without joints is Fixed to its parent.  Coordinates are zero where the file places the bodies:
+    those of hinges and slides are the positions of MuJoCo less `ref`, those of a free joint are from the place of the body
+    in the file.  Bodies without a name are body1, body2, ... by their numbers in MuJoCo, and sites become nodes.
+
+    Inertias are those of `<inertial>`, or follow from the geoms as in MuJoCo, with its defaults; those of meshes are
+    refused.  Joints have their armature, damping, stiffness, springref, and frictionloss (as `friction`).
+    actuatorfrcrange becomes effort_limit.  Joints have compliant stops at `range` as those of `read_urdf`, where an
+    actuatorfrcrange says how stiff.
+
+    Equality constraints of the kinds connect, weld and joint (with a linear polycoef) become closures.  They hold exactly,
+    while those of MuJoCo are soft.
+
+    One ModelWarning says what is left out: contacts, tendons, actuators, sensors and keyframes among others.  Appearance
+    and settings of the solver are passed over in silence.
+    """
+    file = file_path(path)
+    left_out, notes = LeftOut(file), Notes()
+    model = parse_mjcf(file, left_out, notes, flag("stops", stops))
+    if not model.bodies:
+        raise model.element.error("the model has no bodies.")
+    assembly = Assembly(model.name, model.gravity)
+    inertials = _inertials(model)
+    for body in model.bodies.values():
+        _attach(assembly, body, inertials[body.name])
+    if flag("equality", equality):
+        close_equalities(assembly, model, left_out)
+    elif model.equalities:
+        left_out.note("the equality constraints are left out, as asked")
+    for line in notes.lines():
+        left_out.note(line)
+    left_out.report()
+    return assembly
+
+
+def _inertials(model: Mjcf) -> Mapping[str, Inertial]:
+    """The inertias of the bodies, scaled to the total mass that the file asks for."""
+    found = {name: inertial_of(body, model.compiler) for name, body in model.bodies.items()}
+    total = sum(x.mass for x in found.values())
+    if model.compiler.total_mass <= 0.0 or total == 0.0:
+        return found
+    factor = model.compiler.total_mass / total
+    return {n: Inertial(factor * x.mass, x.com, factor * x.inertia) for n, x in found.items()}
+
+
+def _attach(assembly: Assembly, body: MjcfBody, inertial: Inertial) -> None:
+    """Add a body to the assembly."""
+    joint, anchor = one_joint(body.joints)
+    nodes = {name: pose.position for name, pose in body.sites.items()}
+    away = bool(anchor.any())
+    if away:
+        nodes[ANCHOR] = anchor
+    try:
+        made = RigidBody(inertial.mass, inertial.com, inertial.inertia, nodes)
+        place = body.pose.point(anchor), body.pose.rotation
+        inboard = ANCHOR if away else None
+        names = [each.name or "" for each in body.joints]
+        assembly.attach(body.name, made, joint, body.parent, None, *place, inboard, names)
+    except LimberError as error:
+        raise body.element.error(f"body {body.name!r}: {error}") from error

@@ -1,0 +1,51 @@
+"""A spacecraft with two flexible panels of different lengths."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from limber.assembly import Assembly
+from limber.bodies import Body, RigidBody, beam
+from limber.checks import number
+from limber.joints import Fixed, Free
+
+#: The hub: mass, kg, moments of inertia, kg m^2, and how far from its centre the panels begin, m.
+HUB_MASS, HUB_INERTIA, ROOT = 300.0, (120.0, 100.0, 130.0), 0.8
+#: The panels: mass a metre, kg/m, width, m, bending stiffness out of and in the plane of the panel, and torsional one, N m^2.
+DENSITY, WIDTH, FLAPPING, IN_PLANE, TORSION = 3.0, 1.5, 280.0, 2.0e4, 150.0
+
+
+def spacecraft(
+    modes: int = 2, *, long: float = 6.0, short: float = 4.0, damping: float = 0.005
+) -> Assembly:
+    """A rigid hub that floats freely, with one long and one short panel; no gravity.
+
+    Parameters
+    ----------
+    modes : bending modes of each panel in both planes, beside one of torsion; 0 makes the panels rigid.
+    long, short : lengths of the panels, m.
+    damping : damping ratio of the modes.
+
+    The body "hub" has its mass centre at its origin.  "long panel" points along its y axis and "short panel" against it; both lie
+    in its x-y plane.  Clamped, the panels flap at 0.15 and 0.34 Hz.
+    """
+    craft = Assembly("spacecraft")
+    nodes = {"left": (0.0, ROOT, 0.0), "right": (0.0, -ROOT, 0.0)}
+    craft.attach("hub", RigidBody(HUB_MASS, inertia=HUB_INERTIA, nodes=nodes), Free())
+    for name, length, node, side in (
+        ("long panel", long, "left", 1.0),
+        ("short panel", short, "right", -1.0),
+    ):
+        body = _panel(number(name.split()[0], length, above=0.0), modes, damping)
+        along = np.array([[0.0, -side, 0.0], [side, 0.0, 0.0], [0.0, 0.0, 1.0]])
+        craft.attach(name, body, Fixed(), to="hub", at=node, rotation=along)
+    return craft
+
+
+def _panel(length: float, modes: int, damping: float) -> Body:
+    mass = DENSITY * length
+    body = beam(
+        length, mass, EI=(FLAPPING, IN_PLANE), GJ=TORSION, polar_inertia=mass * WIDTH**2 / 12.0,
+        modes={"bending": modes or 1, "torsion": 1}, damping=damping,
+    )  # fmt: skip
+    return body if modes else body.without_modes()
