@@ -46,7 +46,7 @@ STEP = 1e-6
 
 
 class Kalman:
-    """An observer for `LQR` and `ComputedTorque`: it estimates q and v at every sample of the controller.
+    """An observer for `LQR`, `ComputedTorque`, `ActiveDamping` and others: it estimates q and v at every sample of the controller.
 
     Parameters
     ----------

@@ -163,7 +163,7 @@ def _step_joint(topo, const, w, q, unit, rate, b, j):
         q[i] += rate[i] * (STEP * 1j)
 
 
-@_kernel
+@kernel
 def _inverse_slopes(topo, const, work, q, v, vdot, count, index, ext, out):
     """Slopes of inverse dynamics along q and by v; row j belongs to direction j."""
     nq, nv = topo[NQ], topo[NV]

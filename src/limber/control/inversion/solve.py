@@ -15,7 +15,7 @@ among them) and that grow.  Collocation of fourth order on a mesh that adapts (`
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -161,8 +161,7 @@ def stable_inversion(
     )
     left = _left(made)
     _refuse_unrested(made, left, rest, at_end)
-    object.__setattr__(made, "left", left)
-    return made
+    return replace(made, left=left)
 
 
 def _resting(path: Any, m: int) -> Any:
@@ -354,13 +353,13 @@ def _refuse_unrested(
         slowest = float(np.abs(rates.real).min()) if len(rates) else 0.0
         if slowest:
             need = math.log(1.0 / rest) / slowest
-            help_ = (
+            advice = (
                 f"The slowest internal motions that {what} do so at {slowest:.3g} /s: give {name}={need:.3g} or longer"
                 + (", or more damping." if name == "after" else ", or a larger rest.")
             )
         else:
-            help_ = "Some internal motions do not decay at all: give bodies and joints without torques damping."
+            advice = "Some internal motions do not decay at all: give bodies and joints without torques damping."
         raise DynamicsError(
             f"stable inversion: {name}={given:.3g} s is too short: {100 * part:.2g} % of the largest torque is left at that end, and "
-            f"rest={rest:g} is allowed. {help_}"
+            f"rest={rest:g} is allowed. {advice}"
         )
