@@ -85,13 +85,14 @@ def test_a_damaged_packet_is_not_taken():
 
 
 def test_another_version_is_refused_by_name():
-    packet = wire.Outgoing(wire.SAMPLE, 0).seal(1, 2)
+    packet = wire.Outgoing(wire.HELLO, 0).seal(1, 2)
     packet[8:10] = struct.pack("<H", 9)
     packet[4:8] = struct.pack("<I", zlib.crc32(packet[8:]))
     came = wire.Incoming(1)
     came.buffer[: len(packet)] = packet
+    assert not came.read(len(packet))  # during a run it is ignored
     with pytest.raises(rt.WireError, match="version 9"):
-        came.read(len(packet))
+        came.greeting(len(packet))
 
 
 # --- links ------------------------------------------------------------------------------------------
@@ -258,8 +259,11 @@ def test_the_plant_ignores_commands_of_other_sessions_and_old_ones():
     session = p.link.sent[-1].session
     for packet in (old.seal(session, 0, answers=0), old.seal(session ^ 1, 0, answers=2)):
         p.link.coming.append(bytes(packet))
-    p.link.coming.append(b"noise")
+    stranger = wire.Outgoing(wire.HELLO, 3)
+    p.link.coming += [b"noise", bytes(stranger.seal(0, 0))]
+    sent = len(p.link.sent)
     assert p.sample() == (2.0, HOLD)
+    assert len(p.link.sent) == sent + 1  # strangers get no answer during a run
 
 
 def test_the_plant_stops_at_once_when_the_controller_says_bye():

@@ -115,7 +115,7 @@ class ControllerSide:
             link.send(self._hello.seal(0, time.monotonic_ns()))
             link.wait(AGAIN)
             while size := link.receive(packet.buffer):
-                if packet.read(size) and packet.kind == wire.HELLO:
+                if packet.greeting(size):
                     theirs = tuple(packet.values.tolist())
                     if theirs != self._layout.numbers:
                         raise wire.WireError(

@@ -118,17 +118,20 @@ class Remote(Guard):
         """Answer a controller that says hello."""
         packet = self._packet
         while size := self._link.receive(packet.buffer):
-            if packet.read(size) and packet.kind == wire.HELLO:
+            if packet.greeting(size):
                 self._welcome()
+                theirs = tuple(packet.values.tolist())
+                if theirs != self._layout.numbers:
+                    raise wire.WireError(
+                        mismatch("controller", theirs, "plant", self._layout.numbers)
+                    )
                 return True
         return False
 
     def _welcome(self) -> None:
+        """Tell a controller what it talks to."""
         self._link.adopt()
         self._link.send(self._hello.seal(self._session, time.monotonic_ns()))
-        theirs = tuple(self._packet.values.tolist())
-        if theirs != self._layout.numbers:
-            raise wire.WireError(mismatch("controller", theirs, "plant", self._layout.numbers))
 
     def start(self, t: float, measured: Measured) -> None:
         """Warm up, with the initial state again and again."""
@@ -226,7 +229,7 @@ class Remote(Guard):
         while size := self._link.receive(packet.buffer):
             if not packet.read(size):
                 continue
-            if packet.kind == wire.HELLO:  # the controller did not get the answer
+            if packet.kind == wire.HELLO and self._answered < 0:  # it did not get the answer
                 self._welcome()
             if packet.session != self._session:
                 continue

@@ -88,6 +88,17 @@ class Incoming:
         self.kind = self.count = self.state = self.session = 0
         self.sequence = self.answers = self.stamp = self.echo = 0
         self.time = math.nan
+        self.foreign = 0  # another version of the format that has come
+
+    def greeting(self, size: int) -> bool:
+        """Whether a packet is a sound HELLO; another version of the format is refused."""
+        sound = self.read(size)
+        if self.foreign:
+            raise WireError(
+                f"the other side speaks version {self.foreign} of the wire format, and this is version {VERSION}: use the same "
+                "Limber, or the wire.h of this one, on both sides."
+            )
+        return sound and self.kind == HELLO
 
     @property
     def values(self) -> np.ndarray:
@@ -95,7 +106,7 @@ class Incoming:
         return self._numbers[: self.count]
 
     def read(self, size: int) -> bool:
-        """Take note of a packet of `size` bytes in the buffer; False if it is damaged or something else."""
+        """Take note of a packet of `size` bytes in the buffer; False if it is damaged, of another version or something else."""
         if size < HEADER.size:
             return False
         magic, crc, version, kind, count, *rest = HEADER.unpack_from(self.buffer)
@@ -104,10 +115,8 @@ class Incoming:
         if zlib.crc32(self._view[_UNCHECKED:size]) != crc:
             return False
         if version != VERSION:
-            raise WireError(
-                f"the other side speaks version {version} of the wire format, and this is version {VERSION}: use the same Limber, "
-                "or the wire.h of this one, on both sides."
-            )
+            self.foreign = version
+            return False
         self.kind, self.count = kind, count
         self.state, self.session, self.sequence, self.answers, self.time, self.stamp, self.echo = (
             rest
