@@ -243,7 +243,7 @@ def _loaded(result: Result, rows: np.ndarray) -> Iterator[Outside]:
     if not (beams.names or deep.names or structures) or not len(rows):
         return
     stages = result.stage[rows]
-    for stage in np.unique(stages):
+    for stage in np.unique(stages) if result.changes else stages[:1]:
         system, chosen = result.systems[stage], rows[stages == stage]
         t, tau = result.t[chosen], result.tau[chosen]
         external: Any = {key: x[chosen] for key, x in result.external.items()} or None
