@@ -189,7 +189,7 @@ def test_other_joints_follow_from_the_start_unless_v0_is_given():
     q, v = state(0.0)
     r = lb.simulate(s, 0.1, q0=q, motion={"crank": turning})
     assert np.allclose(r.v[0], v, atol=1e-12)
-    with pytest.raises(ArgumentValueError, match=r"violate the closures .* locked=\['crank'\]\)"):
+    with pytest.raises(ArgumentValueError, match=r"violates the closures .* locked=\['crank'\]\)"):
         lb.simulate(s, 0.1, q0=q, v0=[3.0, 0.0, 0.0], motion={"crank": turning})
 
 

@@ -202,7 +202,9 @@ def try_step(context, clock, method, t, h, n, y, k, y_new, point, step):
     rtol, atol = clock[RTOL], clock[ATOL]
     if method[IS_IMPLICIT] != 0.0:
         step[STEP_TIME], step[STEP_LENGTH], step[STEP_RTOL], step[STEP_ATOL] = t, h, rtol, atol
-        step[STEP_PROJECTED] = 1.0 if clock[PROJECTED_STEPS] > 0.0 else 0.0
+        # the work of driven joints is that of stages as they are
+        projected = clock[PROJECTED_STEPS] > 0.0 and context[MOTIONS] == 0
+        step[STEP_PROJECTED] = 1.0 if projected else 0.0
         step[STEP_CONDITION], step[STEP_BEST] = clock[CONDITION], clock[BEST_CONDITION]
         evaluations = call_implicit(context[IMPLICIT], context, step, y, method, k, y_new)
         clock[EVALUATIONS] += abs(evaluations)
