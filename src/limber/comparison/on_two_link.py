@@ -159,6 +159,28 @@ def flexible(plant: Plant):
     )  # fmt: skip
 
 
+@entry(ENTRIES, "active damping, ZVD")
+def damped(plant: Plant):
+    """PD with torques that damp two vibrations, whose motion a Kalman filter estimates."""
+    return plant.loop(
+        control.ActiveDamping(
+            KP, KD, sample_time=SAMPLE, damping=0.5, modes=2, about=end(plant.system), reference=shaped(plant),
+            observer=control.Kalman(0.02, extended=True, initial=1e-3),
+        )
+    )  # fmt: skip
+
+
+@entry(ENTRIES, "singular perturbation, ZVD")
+def two_scales(plant: Plant):
+    """Slow computed torque and fast damping; joints must be slow against the links for that."""
+    return plant.loop(
+        control.SingularPerturbation(
+            1.0, 1.6, sample_time=OBSERVED, reference=shaped(plant),
+            observer=control.Kalman(0.02, extended=True, initial=1e-3),
+        )
+    )  # fmt: skip
+
+
 @entry(ENTRIES, "LQG, planned path")
 def lqg(plant: Plant):
     """LQR along the planned motion, with a Kalman filter."""
