@@ -95,6 +95,8 @@ def run(plant: Plant, name: str, *, until: float | None = None) -> Outcome:
             )
     except LimberError as error:
         return Outcome(name, None, None, str(error))
+    if result.t[-1] < end - 1e-9:
+        return Outcome(name, None, None, f"the run was ended at t = {result.t[-1]:.4g} s.")
     computing = statistics.median(timed.times)
     return Outcome(name, figures(plant, result, computing, timed.sample_time), result)
 
