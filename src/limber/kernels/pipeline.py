@@ -43,21 +43,36 @@ class _Whole(JITCodeLibrary):
 
     def finalize(self):
         """Link all functions below the entry point, then optimize and make machine code."""
-        found = {}
-        waiting = list(self._linking_libraries)
-        while waiting:
-            library = waiting.pop()
-            if library not in found:
-                found[library] = None
-                if isinstance(library, _Part):
-                    waiting += library._linking_libraries
-        self._linking_libraries = list(found)
+        self._linking_libraries = _callers_first(self._linking_libraries)
         super().finalize()
 
     def _optimize_final_module(self):
         """Optimize twice: the second time finds small functions that are better part of their callers, 2 % of a sweep."""
         super()._optimize_final_module()
         super()._optimize_final_module()
+        missing = [f.name for f in self._final_module.functions if f.is_declaration]
+        missing = [name for name in missing if name.startswith("_ZN")]  # compiled by Numba
+        if missing:
+            raise AssertionError(f"not linked: {', '.join(missing)}")
+
+
+def _callers_first(libraries):
+    """These libraries and all below them, each after those that call it.
+
+    The linker takes a function only if what it has linked so far calls it.
+    """
+    seen, done = set(), []
+
+    def visit(library):
+        if library not in seen:
+            seen.add(library)
+            for below in library._linking_libraries if isinstance(library, _Part) else ():
+                visit(below)
+            done.append(library)
+
+    for library in libraries:
+        visit(library)
+    return done[::-1]
 
 
 def _with_library(state, kind):
