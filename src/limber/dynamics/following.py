@@ -11,10 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array, listed
 from limber.dynamics.evaluate import evaluated, of_batch, vectors
-from limber.dynamics.rows import DEPENDENT, closure_jacobian, undeformed, worst
+from limber.dynamics.reach import reach
+from limber.dynamics.rows import DEPENDENT, NOTHING, closure_jacobian, undeformed, worst
 from limber.errors import ArgumentValueError, ModelWarning, warn
 
 #: Free joints follow driven ones if they meet a random demand to this part.
@@ -28,15 +30,17 @@ NONE = 1e-7
 def follows(system: System, q: Array, driven: tuple[int, ...]) -> np.ndarray:
     """Of each configuration (states, nq), whether free joints can follow every motion of the driven ones, in O(N).
 
-    A change of the rows by random speeds of all joints must be within reach of the free speeds.
+    A change of the rows by random speeds of all joints must be within reach of the free speeds.  Rows that move nothing
+    but for rounding ask for nothing.
     """
     where = undeformed(system, q) if system.fidelity == "ruthless" else q
-    speeds = np.random.default_rng(0).normal(size=system.nv)
+    speeds = np.random.default_rng(0).normal(size=system.nv) * reach(system)
     demand = evaluated(system, "row_rates", (where, speeds))
     change = evaluated(system, "correction", (where, demand), driven=driven)
     missed = evaluated(system, "row_rates", (where, change)) - demand
     largest = np.abs(demand).max(axis=-1, initial=0.0)
-    return np.abs(missed).max(axis=-1, initial=0.0) <= MET * largest
+    rounding = NOTHING * min(1.0, extent(system)) * np.sqrt(system.nv)
+    return np.abs(missed).max(axis=-1, initial=0.0) <= MET * largest + rounding
 
 
 def check_motion(
