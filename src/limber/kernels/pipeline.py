@@ -33,9 +33,30 @@ from numba.core.untyped_passes import (
 class _Part(JITCodeLibrary):
     """The code of a function that entry points link."""
 
+    _complete = None
+
     def finalize(self):
         """Leave the code as it is."""
         self._finalized = True
+
+    def _get_module_for_linking(self):
+        """The function with all below it, for code that others compile with Numba."""
+        if self._complete is None:
+            self._complete = super()._get_module_for_linking().clone()
+            for library in _callers_first(self._linking_libraries):
+                self._complete.link_in(library._get_module_for_linking(), preserve=True)
+        return self._complete
+
+
+class _Alone:
+    """The code of one function without those below it, as `_Whole` links it."""
+
+    def __init__(self, part):
+        self._reload_init = part._reload_init
+        self._part = part
+
+    def _get_module_for_linking(self):
+        return JITCodeLibrary._get_module_for_linking(self._part)
 
 
 class _Whole(JITCodeLibrary):
@@ -72,7 +93,7 @@ def _callers_first(libraries):
 
     for library in libraries:
         visit(library)
-    return done[::-1]
+    return [_Alone(x) if isinstance(x, _Part) else x for x in reversed(done)]
 
 
 def _with_library(state, kind):
