@@ -58,7 +58,7 @@ def text_of(name):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("mutants")
-    for beside in EXAMPLES.iterdir():
+    for beside in EXAMPLES.glob("*.*"):
         (path / beside.name).write_bytes(beside.read_bytes())
     return path
 
