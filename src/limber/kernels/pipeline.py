@@ -52,7 +52,7 @@ class _Alone:
     """The code of one function without those below it, as `_Whole` links it."""
 
     def __init__(self, part):
-        self._reload_init = part._reload_init
+        self._reload_init = getattr(part, "_reload_init", set())  # Numba 0.62 has none
         self._part = part
 
     def _get_module_for_linking(self):
