@@ -158,3 +158,10 @@ def test_modal_constants_are_found_by_their_columns():
     assert np.array_equal(s.dynamics.const[found["D"]], body.damping.ravel())
     assert np.array_equal(s.dynamics.const[found["G0"]], body.integrals.G0.ravel())
     assert np.array_equal(s.dynamics.const[found["N0"]], body.integrals.N0.ravel())
+
+
+def test_every_column_of_closure_rows_has_one_name():
+    """Two names for one column would overwrite each other."""
+    names = [name for name in vars(L) if name.startswith("K_")]
+    columns = [x for name in names for x in np.atleast_1d(getattr(L, name)).tolist()]
+    assert len(set(columns)) == len(columns) and max(columns) < L.COLUMNS
