@@ -151,7 +151,6 @@ def two_arms(joint):
     return a.close(("c0", "tip"), ("c1", "tip"), joint, name="tips")
 
 
-@pytest.mark.slow  # its entry takes a minute to compile
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
 @pytest.mark.parametrize("joint", CLOSING)
 def test_closed_systems(joint, fidelity):
@@ -363,7 +362,6 @@ def all_forces(found):
     return np.concatenate([np.atleast_1d(x) for x in found.values()])
 
 
-@pytest.mark.slow  # the entries of closed systems take long to compile
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
 @pytest.mark.parametrize("joint", ["universal", "compound", "spherical"])
 def test_closure_forces(joint, fidelity):
