@@ -108,3 +108,13 @@ def test_the_equilibrium_of_a_scenario_is_that_under_its_torques(tmp_path):
     assert abs(q[-1] + 0.5 * np.pi) > 0.3
     assert limber_json("linearize", arm, "--at", "equilibrium")["q"] == pytest.approx(q)
     assert limber_json("modes", arm, "--equilibrium")["q"] == pytest.approx(q)
+
+
+def test_help_has_the_lists_in_square_brackets():
+    text = " ".join(limber("linearize", "--help").stdout.replace("│", " ").split())
+    for words in (
+        "[position, link2, tip, y]",
+        "[force, link1, tip, y]",
+        "[position, link1, tip, y]",
+    ):
+        assert words in text

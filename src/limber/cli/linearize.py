@@ -37,13 +37,13 @@ def linearize(
     inputs: Annotated[
         list[str] | None,
         typer.Option(
-            "--input", metavar="INPUT", help='As in Python: link1, or "[force, link1, tip, y]".'
+            "--input", metavar="INPUT", help=r'As in Python: link1, or "\[force, link1, tip, y]".'
         ),
     ] = None,
     outputs: Annotated[
         list[str] | None,
         typer.Option(
-            "--output", metavar="OUTPUT", help='link1, or "[position, link1, tip, y]"; repeated.'
+            "--output", metavar="OUTPUT", help=r'link1, or "\[position, link1, tip, y]"; repeated.'
         ),
     ] = None,
     bode: Annotated[
