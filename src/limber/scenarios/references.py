@@ -55,7 +55,8 @@ def reference_of(
             for i, label in enumerate(labels):
                 found[label] = _coordinate(paths[body], i)
             continue
-        values = [section.position] if dofs == 1 else list(section.position)  # type: ignore[arg-type]
+        position: Any = section.position
+        values = [position] if dofs == 1 else list(position)
         if len(values) != dofs:
             raise (where / name).error(f"needs {dofs} numbers, got {len(values)}.")
         found |= dict(zip(labels, values))
