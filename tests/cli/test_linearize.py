@@ -7,6 +7,7 @@ import limber as lb
 from helpers.closed import four_bar
 from helpers.command import limber, limber_json
 from helpers.files import EXAMPLES
+from limber.scenarios import load_scenario
 
 
 def test_poles_matrices_and_files_of_a_model(tmp_path):
@@ -56,3 +57,64 @@ def test_closed_models_and_equilibria(tmp_path):
 )
 def test_wrong_options_are_refused(given, text):
     assert text in limber("linearize", EXAMPLES / "canadarm.yaml", *given, code=2).stderr
+
+
+ARM = """
+limber: 1
+model:
+  gravity: [0, -9.81, 0]
+  bodies:
+    link:
+      beam: {length: 1.0, mass: 2.0, EI: 100, modes: {y: 1}, damping: 0.02}
+      joint: {revolute: z, armature: 0.5}
+duration: 1
+"""
+HELD = "initial: {q: {link: 2.5}, equilibrium: %s}\n"
+PD = "controller: {pd: {kp: [100], kd: [20], sample_time: 0.01, reference: {link: 2.5}}, delay: 0.01}\n"
+
+
+def test_a_controlled_scenario_in_equilibrium_has_the_torques_that_hold_it(tmp_path):
+    arm = tmp_path / "arm.yaml"
+    arm.write_text(ARM + HELD % "{}" + PD)
+    s = load_scenario(arm).system
+    q = lb.equilibrium(s, load_scenario(arm).q0, locked=["link"])
+    tau = lb.inverse_dynamics(s, q, np.zeros(2), np.zeros(2))
+    assert abs(tau[1]) > 5.0
+    for at in ("start", "0", "equilibrium"):
+        found = limber_json("linearize", arm, "--at", at)
+        assert found["q"] == pytest.approx(q)
+        assert found["equilibrium"]
+        assert np.allclose(found["A"], lb.linearize(s, q, tau=tau).A)
+    text = limber("linearize", arm, "--at", "equilibrium").stdout
+    assert "link 2.5, joints held: link." in text
+    text = limber("modes", arm, "--equilibrium").stdout
+    assert "joints held: link: link 2.5." in text
+
+
+def test_a_state_that_is_no_equilibrium_is_told(tmp_path):
+    arm = tmp_path / "arm.yaml"
+    arm.write_text(ARM + HELD % "false" + PD)
+    done = limber("linearize", arm)
+    assert done.stderr.count("Not an equilibrium") == 1 and "--at equilibrium finds" in done.stderr
+    assert "Not an equilibrium" in limber("linearize", EXAMPLES / "dh_arm.yaml").stderr
+    assert "Not an eq" not in limber("linearize", EXAMPLES / "canadarm.yaml").stderr
+
+
+def test_the_equilibrium_of_a_scenario_is_that_under_its_torques(tmp_path):
+    arm = tmp_path / "arm.yaml"
+    arm.write_text(ARM + "initial: {q: {link: -0.5}}\ntorque: {constant: {link: 5.0}}\n")
+    case = load_scenario(arm)
+    q = lb.equilibrium(case.system, case.q0, tau=case.torque)
+    assert abs(q[-1] + 0.5 * np.pi) > 0.3
+    assert limber_json("linearize", arm, "--at", "equilibrium")["q"] == pytest.approx(q)
+    assert limber_json("modes", arm, "--equilibrium")["q"] == pytest.approx(q)
+
+
+def test_help_has_the_lists_in_square_brackets():
+    text = " ".join(limber("linearize", "--help").stdout.replace("│", " ").split())
+    for words in (
+        "[position, link2, tip, y]",
+        "[force, link1, tip, y]",
+        "[position, link1, tip, y]",
+    ):
+        assert words in text

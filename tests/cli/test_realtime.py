@@ -1,8 +1,27 @@
 """`limber realtime`; the runs themselves are tested in tests/control/test_realtime.py."""
 
+import contextlib
+import threading
+
+import pytest
+
 from helpers.command import limber, limber_json
 from helpers.files import EXAMPLES
+from limber.control import realtime
+from limber.control.realtime import links
+from limber.scenarios import load_scenario
 
+SCENARIO = """
+limber: 1
+model:
+  bodies:
+    bob: {rigid: {mass: 1.0, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1]}, joint: {revolute: z}}
+controller:
+  pd: {kp: 20, kd: 5, sample_time: 0.005}
+duration: 60
+method: rk4
+step: 0.005
+"""
 FILE = EXAMPLES / "canadarm_realtime.yaml"
 
 
@@ -31,3 +50,41 @@ def test_one_side_needs_an_address():
     assert "--address" in wrong.output
     wrong = limber("realtime", FILE, "--side", "plant", "--address", "tcp:1", code=2)
     assert "udp:HOST:PORT" in wrong.output
+
+
+@pytest.mark.filterwarnings("ignore:safe stop")
+def test_a_side_that_is_left_alone_prints_what_it_knows(tmp_path):
+    file = tmp_path / "bob.yaml"
+    file.write_text(SCENARIO)
+    address = links.free_address("udp")
+    loop = load_scenario(file).torque
+
+    def leave():
+        end = realtime.opened(address, "controller")
+        side = realtime.ControllerSide(loop, realtime.Watch(late=1000.0, give_up=20.0))
+        side._guard = Leaves(loop.controller)
+        with contextlib.suppress(ZeroDivisionError):
+            side.run(end)
+        end.close()
+
+    class Leaves:
+        state = 0
+
+        def __init__(self, guard):
+            self._guard = guard
+
+        def start(self, t, measured):
+            self._guard.start(t, measured)
+
+        def command(self, t, measured):
+            if t > 0.1:
+                raise ZeroDivisionError
+            return self._guard.command(t, measured)
+
+    other = threading.Thread(target=leave)
+    other.start()
+    done = limber("realtime", file, "--side", "plant", "--address", address, code=4)
+    other.join()
+    assert "overruns" in done.stdout and "work of the plant" in done.stdout
+    reached = done.stdout.split("reached t = ")[1].split(" s")[0]
+    assert float(reached) > 0.1 and len(reached) < 8

@@ -79,6 +79,29 @@ def test_table_has_the_numbers_to_check():
         assert word in text
 
 
+HELD = """
+limber: 1
+model:
+  bodies:
+    bob: {rigid: {mass: 1.0, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1]}, joint: {revolute: z}}
+controller:
+  pd: {kp: 20, kd: 5, sample_time: 0.01, reference: {bob: 0.4}}
+  actuators: [{servo: {body: bob, limit: 2.0}}]
+duration: 1
+"""
+
+
+def test_a_controlled_run_tells_its_states_its_limits_and_where_it_should_be(tmp_path):
+    (tmp_path / "held.yaml").write_text(HELD)
+    found = limber_json("simulate", tmp_path / "held.yaml")
+    assert found["joints"][0]["path_end"] == 0.4
+    control = found["controller"]
+    assert control["samples"] == 100 and control["states"]["ok"] > 90
+    assert 5 < next(iter(control["at_limit"].values())) < 90
+    text = limber("simulate", tmp_path / "held.yaml").stdout
+    assert "100 samples: ok" in text and "commands at the limit: " in text
+
+
 def test_model_alone_falls_from_its_neutral_state():
     file = EXAMPLES / "dh_arm.yaml"
     found = limber_json("simulate", file, "--duration", 0.3, "--every", 0.1, "--rtol", 1e-9)

@@ -34,3 +34,22 @@ def test_gains_poles_and_margins_of_a_scenario_are_printed():
 def test_a_wrong_method_is_told():
     wrong = limber("tune", EXAMPLES / "canadarm.yaml", "--method", "best", code=None)
     assert wrong.exit_code != 0 and "method must be 'pd' or 'lqr'" in wrong.output
+
+
+def test_poles_of_the_delay_are_left_out_and_modes_are_in_K():
+    given = ["--method", "lqr", "--sample-time", "0.002", "--delay", "0.001"]
+    file = EXAMPLES / "controlled_arm.yaml"
+    assert max(limber_json("tune", file, *given)["frequencies"]) < 250.0
+    text = limber("tune", file, *given).stdout
+    assert "such as those of a delay, are left out" in text and "of the modes" in text
+
+
+def test_a_low_bandwidth_without_rotor_inertia_is_explained(tmp_path):
+    for armature, said in ((0.0, True), (0.5, False)):
+        a = lb.Assembly("arm")
+        link = lb.beam(1.0, 3.0, EI=800.0, modes=2, damping=0.01)
+        a.attach("link1", link, lb.Revolute("z", armature=armature))
+        a.attach("link2", link, lb.Revolute("z", armature=armature), to="link1", at="tip")
+        lb.save(a, tmp_path / "arm.yaml")
+        done = limber("tune", tmp_path / "arm.yaml", "--delay", "0.001")
+        assert ("no rotor inertia: add an armature" in done.stderr) is said

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pickle
 import shutil
 import signal
 import struct
@@ -502,6 +503,56 @@ def test_the_side_that_is_left_ends_and_both_logs_are_readable(killed, tmp_path)
         assert len(log) > 20 and np.isfinite(log.t).all() and (np.diff(log.t) > 0).all()
     left = "plant" if killed == "controller" else "controller"
     assert rt.read_log(logs[left])["state"][-1] == STOP
+
+
+def test_the_result_of_a_plant_that_was_killed_is_that_of_its_log(tmp_path, monkeypatch):
+    children = []
+
+    class Started(subprocess.Popen):
+        def __init__(self, *given, **options):
+            super().__init__(*given, **options)
+            children.append(self)
+
+    class Deadly:
+        sample_time = T
+
+        def start(self, t, measured):
+            pass
+
+        def command(self, t, measured):
+            if t > 0.05 and children:
+                children[0].kill()
+            return np.array([3.0 + np.cos(40.0 * t)])
+
+    monkeypatch.setattr(subprocess, "Popen", Started)
+    (tmp_path / "controller.log").write_text("of an earlier run")
+    settings = {"every": T, "method": "rk4", "step": T, "engine": "general"}
+    run = rt.run(
+        lb.control.Loop(SYSTEM, Deadly()), 10.0, log=tmp_path, paced=False, watch=rt.Watch(), **settings
+    )  # fmt: skip
+    assert "the process of the plant has ended" in run.message and run.result.message
+    assert run.result.t[-1] == run.plant.t[-1] > 0.04
+    assert run.controller is not None
+    children.clear()
+    torque = lb.control.Loop(SYSTEM, Deadly())
+    expected = lb.simulate(SYSTEM, run.result.t[-1], torque=torque, **settings)
+    assert np.array_equal(run.result.q, expected.q)
+
+
+def test_a_plant_whose_caller_is_gone_ends_in_words(tmp_path):
+    given = {"watch": rt.Watch(connect=0.1), "settings": {"engine": "general"}}
+    side = rt.plant_side(
+        lb.control.Loop(SYSTEM, lb.control.PD(9.0, 3.0, sample_time=T)), 1.0, **given
+    )
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-m", "limber.control.realtime.child"]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as child:
+        child.stdout.close()
+        child.stdin.write(pickle.dumps((links.free_address("udp"), side)))
+        child.stdin.close()
+        said = child.stderr.read().decode()
+    assert "Traceback" not in said
+    assert "the process that started this plant is gone" in said and "no controller" in said
 
 
 def test_what_is_not_permitted_is_said(monkeypatch):

@@ -126,6 +126,10 @@ def test_the_example_ends_where_it_is_sent_and_the_program_runs_it(tmp_path):
     ("rest", "message"),
     [
         ("torque: {pd: {kp: 1}}", "'sample_time' is missing"),
+        (
+            "controller: {pd: {kp: 1, sample_time: 1}, sensors: [{encoder: {rate: 1, bits: 16}}]}",
+            "give `counts`",
+        ),
         ("torque: {pd: {kp: 1, sample_time: 0}}", "must be greater than 0"),
         ("torque: {pd: {kp: 1, sample_time: 1, reference: {leg: 1}}}", "is not a body of"),
         ("torque: {pd: {kp: [1, 2], sample_time: 1}}", "kp must be one number, or 3 of them"),

@@ -115,4 +115,4 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     bench.bench,
 )
 for command in COMMANDS:
-    app.command(command.__name__, help=flowed(command.__doc__))(command)
+    app.command(command.__name__, help=flowed(command.__doc__).replace("[", r"\["))(command)

@@ -13,6 +13,7 @@ from limber.cli.output import Debug, Json, escape, escape_lines, pairs, print_js
 from limber.cli.subject import File, Lenient, Subject, read
 from limber.joints.physics import OPTIONS, JointPhysics, limits_in_words
 from limber.simulation import Table as TorqueTable
+from limber.trajectories import Hold
 
 
 def info(file: File, lenient: Lenient = False, json: Json = False, debug: Debug = False) -> None:
@@ -64,7 +65,7 @@ def described(subject: Subject) -> dict[str, Any]:
             "description": case.description,
             "duration": case.duration,
             "torque": torque_kind(subject),
-            "paths": list(case.paths),
+            "paths": [body for body, path in case.paths.items() if not isinstance(path, Hold)],
             "external": [_wrench(*item) for item in case.external.items()],
             "motion": list(case.motion),
             "events": [described(event) for event in case.events],

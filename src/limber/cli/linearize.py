@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 
-from limber import constraints, dynamics, simulation
+from limber import constraints, simulation
+from limber.assembly import System
+from limber.checks import Array
 from limber.cli.case import Options, prepared
 from limber.cli.exits import guarded
-from limber.cli.output import Debug, Json, escape, print_json, show, table
+from limber.cli.output import Debug, Json, escape, note, print_json, show, table
+from limber.cli.statics import holding, joint_coordinates, loads_at_start, settled
 from limber.cli.subject import File, Lenient, Subject, read
 from limber.cli.write import refuse_inputs
+from limber.dynamics.modes import imbalance_note
 from limber.errors import ArgumentValueError
 
 #: A run to the start of a scenario, whose torques it gives, lasts so much of its duration.
@@ -26,20 +30,20 @@ def linearize(
         str,
         typer.Option(
             metavar="STATE",
-            help="start: the initial state of a scenario or the neutral one of a model; equilibrium: the one found from there; "
-            "or a time in s, to which the scenario is simulated.",
+            help="start: the initial state of a scenario or the neutral one of a model; equilibrium: the one found from there, under the "
+            "torques of the scenario, or with joints held that a controller holds; or a time in s, to which the scenario is simulated.",
         ),
     ] = "start",
     inputs: Annotated[
         list[str] | None,
         typer.Option(
-            "--input", metavar="INPUT", help='As in Python: link1, or "[force, link1, tip, y]".'
+            "--input", metavar="INPUT", help=r'As in Python: link1, or "\[force, link1, tip, y]".'
         ),
     ] = None,
     outputs: Annotated[
         list[str] | None,
         typer.Option(
-            "--output", metavar="OUTPUT", help='link1, or "[position, link1, tip, y]"; repeated.'
+            "--output", metavar="OUTPUT", help=r'link1, or "\[position, link1, tip, y]"; repeated.'
         ),
     ] = None,
     bode: Annotated[
@@ -54,7 +58,7 @@ def linearize(
 ) -> None:
     """Linearize a model or a scenario, and print its poles as frequencies (Hz) and damping ratios.
 
-    The state is that of --at. Inputs are names of bodies, whose joints have torques, or lists that begin with a kind:
+    The state is that of --at; a note says where it is not an equilibrium. Inputs are names of bodies, whose joints have torques, or lists that begin with a kind:
     torque, mode_force, force, moment, motion. Outputs are names of bodies, for the coordinates of their joints, or lists
     with kinds such as position, rotation, velocity, acceleration, deflection, strain, joint_force. All torques and all
     states are taken unless some are named; both options may be repeated.
@@ -72,7 +76,10 @@ def linearize(
         )
         from limber.control.poles import grouped  # noqa: PLC0415 (SciPy)
 
-        model = _model(subject, at, _listed("--input", inputs), _listed("--output", outputs))
+        model, state = _model(subject, at, _listed("--input", inputs), _listed("--output", outputs))
+        lacking = state.unbalanced()
+        if lacking:
+            note(lacking)
         if bode is not None:
             model.bode(path=bode, title=subject.name)
         if out is not None:
@@ -84,6 +91,8 @@ def linearize(
                     "file": file,
                     "name": subject.name,
                     "at": at,
+                    "q": state.q,
+                    "equilibrium": not lacking,
                     "states": model.states,
                     "inputs": model.inputs,
                     "outputs": model.outputs,
@@ -106,13 +115,18 @@ def linearize(
             frequency = f"{pole.omega / (2.0 * np.pi):.4f}"
             made.add_row(str(pole.count), frequency, f"{pole.omega:.4f}", damping, pole.kind)
         show(made)
+        if at == "equilibrium":
+            where = joint_coordinates(state.system, state.q)
+            typer.echo(f"About the equilibrium at {where}{loads_at_start(subject).words}.")
         for _, path in files:
             if path is not None:
                 typer.echo(f"wrote {path}")
 
 
-def _model(subject: Subject, at: str, inputs: list | None, outputs: list | None) -> Any:
-    """The linear model at the state that was asked for."""
+def _model(
+    subject: Subject, at: str, inputs: list | None, outputs: list | None
+) -> tuple[Any, State]:
+    """The linear model at the state that was asked for, and that state."""
     from limber.control.linearize import linearize as linear_model  # noqa: PLC0415 (SciPy)
 
     s, case = subject.system, subject.scenario
@@ -120,25 +134,63 @@ def _model(subject: Subject, at: str, inputs: list | None, outputs: list | None)
         raise ArgumentValueError(
             f"--at {at}: {subject.name} is a model, which has no times. Use start or equilibrium, or a scenario file."
         )
-    if case is None or at == "equilibrium":
-        q, external = subject.q0, None
-        if case is not None:
-            from limber.scenarios.initial import external_at_start  # noqa: PLC0415 (pydantic)
+    time = 0.0 if at in ("start", "equilibrium") else _seconds(at)
+    loads, motion = loads_at_start(subject), None
+    controlled = case is not None and hasattr(case.torque, "controller")
+    if at == "equilibrium":
+        q, v = settled(subject, loads), np.zeros(s.nv)
+        if case is not None and case.motion:
+            motion = {body: np.zeros(s.joints[body].dofs) for body in case.motion}
+        state = State(s, q, v, holding(s, q, v, loads), loads.external, motion)
+    elif case is None:
+        q = constraints.assemble(s, subject.q0) if s.closures else subject.q0
+        state = State(s, q, np.zeros(s.nv), None, None, None)
+    elif controlled and case.in_equilibrium and not time:
+        tau = holding(s, case.q0, case.v0, loads)
+        state = State(s, case.q0, case.v0, tau, loads.external, None)
+    else:
+        state = _simulated(subject, time)
+    model = linear_model(
+        *state[:4], inputs, outputs, external=state.external, motion=state.motion
+    )  # fmt: skip
+    return model, state
 
-            external = external_at_start(case.external)
-        elif s.closures:
-            q = constraints.assemble(s, q)
-        if at == "equilibrium":
-            q = dynamics.equilibrium(s, q, external=external)
-        return linear_model(s, q, inputs=inputs, outputs=outputs, external=external)
-    time = 0.0 if at == "start" else _seconds(at)
+
+class State(NamedTuple):
+    """Where a system is linearized, as `lb.linearize` takes it."""
+
+    system: System
+    q: Array
+    v: Array
+    tau: Array | None
+    external: Any
+    motion: Any
+
+    def unbalanced(self) -> str:
+        """A note on a state that is no equilibrium; empty for one that is."""
+        if np.any(self.v):
+            return (
+                "Not at rest: the model is that of small deviations from the motion through this state, and holds at this "
+                "instant."
+            )
+        tau = np.zeros(self.system.nv) if self.tau is None else self.tau
+        found = imbalance_note(self.system, self.q, tau, self.external, tuple(self.motion or ()))
+        return found.replace("lb.equilibrium finds one", "--at equilibrium finds one")
+
+
+def _simulated(subject: Subject, time: float) -> State:
+    """The state of a scenario at a time."""
+    s, case = subject.system, subject.scenario
+    assert case is not None
     run = prepared(subject, Options(duration=time or INSTANT * case.duration))
     result = simulation.simulate(
         s, run.duration, q0=run.q0, v0=run.v0, torque=run.torque, external=run.external, motion=run.motion,
         events=run.events, t_eval=[0.0, run.duration], **run.settings,
     )  # fmt: skip
-    row = result[:1] if at == "start" else result[-1:]
-    return linear_model(row, inputs=inputs, outputs=outputs)[0]
+    row = result[-1:] if time else result[:1]
+    external = {key: x[0] for key, x in row.external.items()} or None
+    motion = {body: row.vdot[0, row.system.layout[body].v_joint] for body in row.driven} or None
+    return State(row.system, row.q[0], row.v[0], row.tau[0], external, motion)
 
 
 def _seconds(at: str) -> float:
@@ -147,9 +199,9 @@ def _seconds(at: str) -> float:
         time = float(at)
     except ValueError:
         time = -1.0
-    if not 0.0 < time < np.inf:
+    if not 0.0 <= time < np.inf:
         raise ArgumentValueError(
-            f"--at {at}: expected start, equilibrium, or a positive time in seconds."
+            f"--at {at}: expected start, equilibrium, or a time in seconds, not below zero."
         )
     return time
 

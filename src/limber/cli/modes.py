@@ -11,6 +11,7 @@ import typer
 from limber import constraints, dynamics
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, escape, note, print_json, show, table
+from limber.cli.statics import joint_coordinates, loads_at_start, settled
 from limber.cli.subject import File, Lenient, Subject, read
 from limber.cli.write import refuse_inputs
 from limber.errors import ArgumentValueError
@@ -27,7 +28,8 @@ def modes(
         bool,
         typer.Option(
             "--equilibrium",
-            help="About the equilibrium that is found from there; locked joints stay where they are.",
+            help="About the equilibrium that is found from there, under the torques of a scenario; joints that are locked, or held by "
+            "its controller, stay where they are.",
         ),
     ] = False,
     motion: Annotated[
@@ -67,8 +69,6 @@ def modes(
         if subject.scenario is None and s.closures:
             q = constraints.assemble(s, q)
         held = list(s.layout) if all_locked else list(locked or ())
-        from limber.scenarios.initial import external_at_start  # noqa: PLC0415 (pydantic)
-
         case = subject.scenario
         moving = case is not None and bool(np.any(case.v0))
         if motion and not moving:
@@ -76,10 +76,11 @@ def modes(
                 f"--motion: {subject.name} does not start in motion. It is for scenarios with initial.v."
             )
         v = case.v0 if case is not None and motion else None
-        external = None if case is None else external_at_start(case.external)
+        loads = loads_at_start(subject)
+        external, tau = loads.external, None
         if equilibrium:
-            q = dynamics.equilibrium(s, q, v, external=external, locked=held)
-        found = dynamics.modes(s, q, v, held, external=external)
+            q, tau = settled(subject, loads, v, held), None if loads.held or held else loads.tau
+        found = dynamics.modes(s, q, v, held, tau=tau, external=external)
         if moving and not motion:
             note(
                 f"{subject.name} starts in motion (initial.v), which these modes leave out: they are those of its initial "
@@ -129,7 +130,8 @@ def modes(
                 f"{escape(what)}, {100.0 * share:.0f} %",
             )
         show(made)
-        typer.echo(f"About {_configuration(subject, equilibrium)}.")
+        where = f"{loads.words}: {joint_coordinates(s, q)}" if equilibrium else ""
+        typer.echo(f"About {_configuration(subject, equilibrium)}{where}.")
         if n < len(found.omega):
             typer.echo(f"The lowest {n} of {len(found.omega)}.")
         if plot is not None:

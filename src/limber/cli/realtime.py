@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -185,34 +186,42 @@ def _one_side(
         raise ArgumentValueError(
             f"--side {side.value} needs --address, such as udp:127.0.0.1:5500."
         )
-    link = rt.opened(address, side.value)
-    file = None if log is None else str(log / f"{side.value}.log")
-    try:
-        if side is Side.plant:
-            plant = rt.plant_side(
-                loop, duration, pacing=pacing, paced=paced, log=file, settings=settings
-            )
-            note(f"the plant waits for its controller at {address}.")
-            result, message, notes = plant.run(link)
-            done = {"reached": None if result is None else float(result.t[-1])}
-        else:
-            controller = rt.ControllerSide(loop, pacing=pacing, log=file, duration=duration)
-            message, notes = controller.run(link)
-            done = {
-                "lost": controller.lost,
-                "skipped": controller.skipped,
-                "damaged": controller.damaged,
-            }
-    finally:
-        link.close()
-    for text in notes:
-        note(text)
+    with tempfile.TemporaryDirectory(prefix="limber-") as scratch:
+        file = Path(scratch if log is None else log) / f"{side.value}.log"
+        link = rt.opened(address, side.value)
+        try:
+            if side is Side.plant:
+                plant = rt.plant_side(
+                    loop, duration, pacing=pacing, paced=paced, log=file, settings=settings
+                )
+                note(f"the plant waits for its controller at {address}.")
+                result, message, notes = plant.run(link)
+                run = rt.RealTimeRun(
+                    rt.read_log(file), None, result, message, tuple(notes), loop.sample_time
+                )
+                done = {"reached": float(run.plant.t[-1]) if run.samples else None}
+            else:
+                controller = rt.ControllerSide(
+                    loop, pacing=pacing, log=str(file), duration=duration
+                )
+                message, notes = controller.run(link)
+                run = rt.RealTimeRun(
+                    None, rt.read_log(file), None, message, tuple(notes), loop.sample_time,
+                    controller.lost, controller.skipped, controller.damaged,
+                )  # fmt: skip
+                done = {}
+        finally:
+            link.close()
+    written = None if log is None else file
     if json:
-        print_json({"side": side.value, "message": message, "log": file} | done)
+        print_json({"side": side.value, "log": written} | run.summary() | done)
     else:
-        typer.echo(", ".join(f"{name} {value}" for name, value in done.items()))
-        if file is not None:
-            typer.echo(f"wrote {file}")
+        typer.echo(str(run))
+        if done:
+            reached = done["reached"]
+            typer.echo("reached nothing" if reached is None else f"reached t = {reached:.9g} s")
+        if written is not None:
+            typer.echo(f"wrote {written}")
     if message:
         note(message, "error")
         raise typer.Exit(exits.SIMULATION)

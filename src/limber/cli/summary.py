@@ -44,6 +44,8 @@ def summary(case: Case, result: Result) -> dict[str, Any]:
             found["momentum"] = _finite(_momentum, result)
             found["joints"] = _joints(case, result)
             found["deflection"] = _deflection(result)
+    if "guard" in result.signals:
+        found["controller"] = _controller(case.torque, result)
     if result.changes:
         found["changes"] = [_change(change) for change in result.changes]
     cost = result.statistics
@@ -56,6 +58,25 @@ def summary(case: Case, result: Result) -> dict[str, Any]:
         if len(result) and cost.seconds
         else None,
     }
+    return found
+
+
+def _controller(loop: Any, result: Result) -> dict[str, Any]:
+    """How many samples a loop was in which state of its guard, and with commands at the limits of its actuators."""
+    from limber.control.guard import STATES  # noqa: PLC0415 (control is imported where it is used)
+
+    states = result.signals["guard"].y[:, 0].astype(int)
+    counts = np.bincount(states, minlength=len(STATES))
+    found: dict[str, Any] = {
+        "samples": len(states),
+        "states": {name: int(n) for name, n in zip(STATES, counts) if n},
+        "at_limit": {},
+    }
+    limits = np.asarray(getattr(loop, "limits", ()))
+    if limits.size and "command" in result.signals:
+        size = np.abs(result.signals["command"].y)
+        at_limit = (size >= (1.0 - 1e-9) * limits).sum(axis=0)
+        found["at_limit"] = {name: int(n) for name, n in zip(loop.channels, at_limit) if n}
     return found
 
 
@@ -237,6 +258,13 @@ def _lines(found: dict[str, Any]) -> dict[str, str]:
         text = f"{drift['drift']:.2e} {unit} at most"
         rows[f"{part} momentum drift"] = text + (
             "" if relative is None else f", {relative:.1e} relative"
+        )
+    control = found.get("controller")
+    if control is not None:
+        states = ", ".join(f"{name} {n}" for name, n in control["states"].items())
+        full = ", ".join(f"{name} {n}" for name, n in control["at_limit"].items())
+        rows["controller"] = escape(
+            f"{control['samples']} samples: {states}; commands at the limit: {full or 'none'}"
         )
     cost = found["solver"]
     method = f"{settings['method']}, rtol {settings['rtol']:g}, atol {settings['atol']:g}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from limber.cli.exits import guarded
-from limber.cli.output import Debug, Json, escape, print_json, show, table
+from limber.cli.output import Debug, Json, escape, note, print_json, show, table
 from limber.cli.subject import File, read
 from limber.cli.write import refuse_inputs
 from limber.whole import replacing
@@ -58,7 +58,8 @@ def tune(
             bandwidth=None if bandwidth is None else 2.0 * np.pi * bandwidth,
         )  # fmt: skip
         closed = found.margins.loop.model()
-        poles = grouped(closed.rates)
+        every = grouped(closed.rates)
+        poles = [pole for pole in every if not _at_once(pole, sample_time)]
         if out is not None:
             with replacing(out) as stream:
                 np.savez(stream, K=found.K, kp=found.kp, kd=found.kd, joints=np.array(found.joints))
@@ -81,6 +82,7 @@ def tune(
                     "frequencies": [pole.omega / (2.0 * np.pi) for pole in poles],
                     "damping": [pole.damping for pole in poles],
                     "unmoved": found.unmoved,
+                    "note": found.note,
                     "out": out,
                 }
             )
@@ -91,13 +93,30 @@ def tune(
         for joint, kp, kd in zip(found.joints, found.kp, found.kd):
             gains.add_row(escape(joint), f"{kp:.6g}", f"{kd:.6g}")
         show(gains)
+        if method == "lqr":
+            typer.echo(
+                "kp and kd are what each joint has for itself. K of --json and --out has all gains: of the modes, of the other joints, "
+                "and of commands on their way."
+            )
         made = table("Poles of the closed loop", "poles", "frequency Hz", "damping", left=0)
         for pole in poles:
             damped = "-" if pole.at_rest else f"{pole.damping:.5f}"
             made.add_row(str(pole.count), f"{pole.omega / (2.0 * np.pi):.4f}", damped)
         show(made)
+        if len(poles) < len(every):
+            typer.echo(
+                "Poles that die out within a sample, such as those of a delay, are left out."
+            )
+        if found.note:
+            note(found.note)
         if found.unmoved:
             typer.echo(f"Not moved by the joints here, and left out: {', '.join(found.unmoved)}.")
         typer.echo(str(found.margins))
         if out is not None:
             typer.echo(f"wrote {out}")
+
+
+def _at_once(pole: Any, sample_time: float) -> bool:
+    """Whether a pole is beyond half the sampling frequency and dies out by half in a sample, as those of a delay at z = 0 do."""
+    fast = pole.omega * sample_time > np.pi
+    return fast and pole.value.real * sample_time < -np.log(2.0)

@@ -36,6 +36,8 @@ from limber.errors import ArgumentValueError, DynamicsError
 METHODS = ("pd", "lqr")
 #: The disk margin that a bandwidth which is chosen here must leave: gains from 0.67 to 1.5, phases of 23 degrees.
 ENOUGH = 0.4
+#: A bandwidth is low if it is below the first one by this factor.
+LOW = 4.0
 #: How often the bandwidth is halved at most.
 HALVED = 12
 #: Names of the parameters of dry friction end so.
@@ -55,6 +57,7 @@ class Tuned:
     K : (joints, 2 nv) for [dq, dv], and further columns for commands on their way if there is a delay.
     margins : of the sampled loop, `lb.control.Margins`.
     unmoved : names of freedoms that the joints do not move about this configuration; margins leave them out.
+    note : why the bandwidth that was chosen is low, where joints without rotor inertia may be the reason; empty otherwise.
     """
 
     method: str
@@ -66,6 +69,7 @@ class Tuned:
     margins: Margins
     unmoved: tuple[str, ...]
     controller: Any
+    note: str = ""
 
     def __repr__(self) -> str:
         return f"Tuned({self.method!r}, {self.bandwidth / (2.0 * np.pi):.4g} Hz; print it for gains and margins)"
@@ -84,6 +88,8 @@ class Tuned:
             lines.append(
                 f"{len(self.unmoved)} freedoms are not moved by the joints here and are left out: {listed(self.unmoved)}."
             )
+        if self.note:
+            lines.append(self.note)
         return "\n".join([*lines, str(self.margins)])
 
 
@@ -121,16 +127,27 @@ def tune(
     )
     if bandwidth is not None:
         return design.tuned(method, number("bandwidth", bandwidth, above=0.0))
-    w = design.first_bandwidth()
+    first = w = design.first_bandwidth()
     for _ in range(HALVED):
         found = design.tuned(method, w)
         if found.margins.stable and min(x.disk for x in found.margins.loops) >= ENOUGH:
-            return found
+            return replace(found, note=_why_low(system, first, w))
         w *= 0.5
     raise DynamicsError(
         f"tune: no bandwidth from {2.0 * w:.3g} rad/s on gives {method} control of {system.name!r} a stable loop with disk margins of "
         f"{ENOUGH:g} at a sample time of {T:g} s and a delay of {delay:g} s. Give bodies damping, joints the armature of their "
         "motors, a shorter sample time, or a bandwidth=... to see the margins."
+    )
+
+
+def _why_low(s: System, first: float, chosen: float) -> str:
+    """A note on a bandwidth far below the first one, of joints without rotor inertia."""
+    light = [b for b, j in s.joints.items() if j.dofs and not np.all(j.physics.armature)]
+    if chosen > first / LOW or not light or s.nv == sum(j.dofs for j in s.joints.values()):
+        return ""
+    return (
+        f"no rotor inertia: add an armature. The joints of {listed(light)} have none, so that the light roots of flexible bodies "
+        f"move with little torque, and the bandwidth had to come down to {chosen / first:.2g} of the one first tried."
     )
 
 

@@ -301,6 +301,15 @@ def _of_motion(
     return M @ A + by_speed, elastic, by_speed @ A + stiffness
 
 
+def imbalance_note(
+    system: System, q: Array, tau: Array, external: External | None, locked: Iterable[str]
+) -> str:
+    """What a configuration at rest lacks for an equilibrium under these torques, in words; empty for an equilibrium."""
+    problem, q = stated("modes", system, q, None, tau, external, locked)
+    lam = problem.multipliers(q, _balanced_first(system, True))
+    return _imbalance(problem, q, lam, True)[1]
+
+
 def _imbalance(problem: Statics, q: Array, lam: Array | None, actuated: bool) -> tuple[float, str]:
     """The largest part of the forces present that is not balanced, and a note on it if that is not rounding.
 

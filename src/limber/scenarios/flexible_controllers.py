@@ -117,8 +117,8 @@ class LQRSection(Section):
     def build(self, system: System, q0: Array, where: Where) -> tuple[Controller, Paths]:
         """The controller, and the paths that it follows."""
         _, paths = reference_of(system, self.reference or {}, q0, where / "reference")
-        for name in self.reference or {}:
-            if name not in paths:
+        for name, section in (self.reference or {}).items():
+            if section.path is None:
                 raise (where / "reference" / name).error(
                     "must be a path: to hold a joint where it starts, leave it out."
                 )

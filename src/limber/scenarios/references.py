@@ -11,7 +11,7 @@ from limber.io.fields import numbers
 from limber.io.section import Section
 from limber.scenarios.joint_paths import PathSection, PathsSection, joint_paths
 from limber.scenarios.states import check_body
-from limber.trajectories import Trajectory
+from limber.trajectories import Hold, Trajectory
 
 Paths = dict[str, Trajectory]
 
@@ -37,7 +37,7 @@ class ReferenceSection(Section):
 def reference_of(
     system: System, sections: dict[str, ReferenceSection], q0: Array, where: Where
 ) -> tuple[dict[str, Any], Paths]:
-    """What joints are to follow as `PID` takes it, and those that are paths by body."""
+    """What joints are to follow as `PID` takes it, and the paths by body; a position is a path that stays."""
     found: dict[str, Any] = {}
     with_paths = {
         name: PathsSection.model_construct(parts=section.path)
@@ -55,10 +55,12 @@ def reference_of(
             for i, label in enumerate(labels):
                 found[label] = _coordinate(paths[body], i)
             continue
-        values = [section.position] if dofs == 1 else list(section.position)  # type: ignore[arg-type]
+        position: Any = section.position
+        values = [position] if dofs == 1 else list(position)
         if len(values) != dofs:
             raise (where / name).error(f"needs {dofs} numbers, got {len(values)}.")
         found |= dict(zip(labels, values))
+        paths[body] = Hold(values, 1.0)
     return found, paths
 
 

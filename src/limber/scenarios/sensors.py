@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from limber.control.datasheet import KINDS, DataSheet, datasheet
 from limber.control.sensors import Sensor
 from limber.io.document import Where
-from limber.io.fields import Matrix, Name, NodeName, Number, Text, number, numbers, whole
+from limber.io.fields import Matrix, Name, NodeName, Number, Text, number, numbers, problem, whole
 from limber.io.section import Section
 
 Positive = Annotated[float, number(above=0.0)]
@@ -45,6 +45,16 @@ class EncoderSection(JointSensorSection):
     """An encoder on the joints of some bodies, or of all; `counts` in a turn instead of `quantization`."""
 
     counts: Positive | None = None
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """Say what to write for the `bits` of data sheets."""
+        if isinstance(data, dict) and "bits" in data:
+            raise problem(
+                "is not a known key: give `counts`, those in a turn, which are 2 to the number of bits; 16 bits are 65536.",
+                "bits",
+            )
+        return data
 
 
 class MountedSection(SensorSection):

@@ -26,8 +26,23 @@ def main() -> None:
         answer = None, error, []
     finally:
         link.close()
-    pickle.dump(answer, answers)
-    answers.close()
+    try:
+        answers.write(pickle.dumps(answer))
+        answers.close()
+    except BrokenPipeError:
+        said = f" {answer[1]}" if answer[1] else ""
+        where = (
+            ""
+            if side.log is None
+            else f" What the plant did is in {side.log}, if the folder is still there."
+        )
+        os.write(
+            sys.stderr.fileno(),
+            f"limber: the process that started this plant is gone, and the plant has ended.{said}{where}\n".encode(),
+        )
+        os._exit(
+            1
+        )  # the rest of the answer could not be written at the end of the interpreter either
 
 
 if __name__ == "__main__":

@@ -49,7 +49,8 @@ class RealTimeRun:
     """What a real-time run was.
 
     plant, controller : the logs of both sides; None for a side that left none.
-    result : of the simulated plant, up to where it came; None if it was killed, or is another program.
+    result : of the simulated plant, up to where it came.  Of one that was killed it is simulated again under the commands of its
+        log; None if there is no such log, or if the plant is another program.
     message : what went wrong: why the run ended early, and safe stops; empty if nothing did.
     notes : what could not be done as it was asked for.
     sample_time : s.
@@ -173,9 +174,15 @@ class RealTimeRun:
         }
 
     def __str__(self) -> str:
-        head = f"{self.samples} samples of {1e3 * self.sample_time:g} ms, {self.overruns} overruns ({100 * self.overrun_ratio:.3f} %)"
-        lines = [head, f"  plant late {self.late_plant}, command late {self.late_commands}; samples lost {self.lost}, "
-                 f"skipped {self.skipped}, damaged {self.damaged}"]  # fmt: skip
+        ms = f"{1e3 * self.sample_time:g} ms"
+        lost = f"samples lost {self.lost}, skipped {self.skipped}, damaged {self.damaged}"
+        late = f"  plant late {self.late_plant}, command late {self.late_commands}"
+        if self.plant is None:
+            known = 0 if self.controller is None else len(self.controller)
+            lines = [f"{known} samples of {ms}; only the plant knows of overruns", f"  {lost}"]
+        else:
+            head = f"{self.samples} samples of {ms}, {self.overruns} overruns ({100 * self.overrun_ratio:.3f} %)"
+            lines = [head, late if self.controller is None else f"{late}; {lost}"]
         for side, states in self.states.items():
             lines.append(f"  {side}: {', '.join(f'{name} {n}' for name, n in states.items())}")
         stiff = {name: n for name, n in self.not_followed.items() if n}
@@ -187,9 +194,10 @@ class RealTimeRun:
         for name, x in self.times.items():
             cells = "".join(f"{1e6 * value:10.1f}" for value in x.percentiles)
             lines.append(f"  {name:28}{cells}")
-        lines.append(
-            f"  load of the machine {self.load[0]:.2f} before, {self.load[1]:.2f} after; {self.stolen:.2f} s stolen by its hypervisor"
-        )
+        if not np.isnan(self.load[0]):
+            lines.append(
+                f"  load of the machine {self.load[0]:.2f} before, {self.load[1]:.2f} after; {self.stolen:.2f} s stolen by its hypervisor"
+            )
         return "\n".join([*lines, *(f"  {x}" for x in (*self.notes, self.message) if x)])
 
     def plot(self, path: str | PathLike | None = None) -> Any:

@@ -23,6 +23,7 @@ from limber.control.realtime.controller_side import ControllerSide
 from limber.control.realtime.log import RunLog, read_log
 from limber.control.realtime.pacing import Pacing
 from limber.control.realtime.plant import PlantSide, Watch
+from limber.control.realtime.replay import replayed
 from limber.control.realtime.report import RealTimeRun
 from limber.control.realtime.wire import WireError
 from limber.errors import (
@@ -89,7 +90,8 @@ def run(
         loop that is shorter than that becomes one sample.
     duration : s.
     link : "udp" or "shm", sockets or shared memory.
-    log : a folder for plant.log and controller.log (`read_log`); without one they are kept for as long as the run takes.
+    log : a folder for plant.log and controller.log (`read_log`), which take the place of those of an earlier run; without one
+        they are kept for as long as the run takes.
     safe : the command of the plant's own safe stop, zero unless given.
     watch, pacing : see `Watch` and `Pacing`.
     paced : False to go on as soon as each command is there, whatever the clock says: the plant then moves as in
@@ -103,6 +105,8 @@ def run(
     with tempfile.TemporaryDirectory(prefix="limber-") as scratch:
         folder = Path(scratch if log is None else log)
         folder.mkdir(parents=True, exist_ok=True)
+        for name in ("plant", "controller"):  # those of an earlier run
+            (folder / f"{name}.log").unlink(missing_ok=True)
         side.log = str(folder / "plant.log")
         controller = ControllerSide(
             loop, side.watch, side.pacing, str(folder / "controller.log"), duration
@@ -148,6 +152,8 @@ def _both(side: PlantSide, controller: ControllerSide, address: str, folder: Pat
     if isinstance(failure, LimberError):
         raise failure
     logs = {name: _log(folder / f"{name}.log") for name in ("plant", "controller")}
+    if not answer:  # it was killed, and could not answer
+        result = replayed(side, logs["plant"], failure)
     stops = [_stop(name, log) for name, log in logs.items()]
     return RealTimeRun(
         logs["plant"], logs["controller"], result, " ".join(x for x in (message, failure, *stops) if x),
