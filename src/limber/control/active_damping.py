@@ -222,11 +222,6 @@ class ActiveDamping(PD):
             extra = extra + self._holding(measured)
         return self._placed(self._torque(wanted - q[places.q], speed - v[places.v], extra))
 
-    def outputs(self) -> dict[str, Any]:
-        """What the observer records."""
-        outputs = getattr(self.observer, "outputs", None)
-        return {} if outputs is None else outputs()
-
     def linear(self) -> LinearModel:
         """PD control and damping as a discrete model from the whole state to the torques; without the observer and its filter."""
         if self._fade:

@@ -95,6 +95,8 @@ class Controller:
     """The base of controllers; the head of this file tells what each method is for."""
 
     sample_time: float
+    #: What estimates the state, where the controller has such an object.
+    observer: Any = None
 
     def prepare(self, loop: Loop) -> None:
         """Take note of the system, the sensors and the actuators; there is nothing to note here."""
@@ -107,8 +109,9 @@ class Controller:
         raise NotImplementedError(f"{type(self).__name__} has no method `command`.")
 
     def outputs(self) -> Mapping[str, ArrayLike]:
-        """Numbers to be recorded at this sample."""
-        return {}
+        """Numbers to be recorded at this sample: those of the observer, if there is one."""
+        outputs = getattr(self.observer, "outputs", None)
+        return {} if outputs is None else outputs()
 
     def linear(self) -> LinearModel:
         """The controller as a discrete linear model."""

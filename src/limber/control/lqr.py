@@ -213,11 +213,6 @@ class LQR(Controller):
         command[self._out] = torque + change
         return command
 
-    def outputs(self) -> dict[str, Any]:
-        """What the observer records."""
-        outputs = getattr(self.observer, "outputs", None)
-        return {} if outputs is None else outputs()
-
     def _at(self, t: float) -> tuple[Array, Array, Array]:
         """The nominal motion at a time; after its end it rests."""
         times, q, v, torque = self._path
