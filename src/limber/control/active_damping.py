@@ -30,9 +30,10 @@ from numpy.typing import ArrayLike
 from limber.checks import Array, array, number, shown, whole
 from limber.control.controller import Measured
 from limber.control.joint_controller import one_each
+from limber.control.joints import deformed
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
-from limber.control.lqr import deformed, torque_inputs
+from limber.control.lqr import torque_inputs
 from limber.control.pid import PD
 from limber.dynamics import mass_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
@@ -202,8 +203,6 @@ class ActiveDamping(PD):
         """Begin anew, at rest where the joints are."""
         super().start(t, measured)
         self._filters = np.zeros(self._damper.order)
-        if self.observer is not None:
-            self.observer.start(t, measured)
 
     def command(self, t: float, measured: Measured) -> Array:
         """The torques of the joints."""

@@ -113,6 +113,12 @@ class Controller:
         outputs = getattr(self.observer, "outputs", None)
         return {} if outputs is None else outputs()
 
+    def _observe_about(self, q: Array) -> None:
+        """Tell the observer, if it wants to know, the configuration that the controller works about."""
+        work_about = getattr(self.observer, "work_about", None)
+        if work_about is not None:
+            work_about(q)
+
     def linear(self) -> LinearModel:
         """The controller as a discrete linear model."""
         raise ArgumentTypeError(

@@ -31,18 +31,20 @@ from limber.assembly.system import System
 from limber.checks import Array, numbers, shown
 from limber.control.controller import Measured
 from limber.control.joint_controller import driven_channels
-from limber.control.joints import joint_places
+from limber.control.joints import deformed, joint_places
 from limber.control.linearize import linearize
 from limber.control.sensors import Encoder, Gyro, StrainGauge, Tachometer
 from limber.control.sensors.base import Instant, Sensor
 from limber.dynamics import forward_dynamics, integrate
 from limber.dynamics.inverse import inverse_dynamics
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 
 #: Sensors whose readings depend on q and v alone.
 READ = (Encoder, Tachometer, Gyro, StrainGauge)
 #: Slopes of readings are central differences with this step.
 STEP = 1e-6
+#: Modes count as in balance if they are off by no more than this part of the largest, or by this much.
+BALANCED, SMALL = 1e-3, 1e-9
 
 
 class Kalman:
@@ -51,8 +53,10 @@ class Kalman:
     Parameters
     ----------
     disturbance : density of unknown generalized forces, N m s^(1/2) and so on: one number, or one for each speed.
-    q : (nq,) where the estimate starts; neutral unless given, joints that encoders read at their first readings.  The linear
-        filter is of small motions about it, at rest.
+    q : (nq,) the configuration about which the linear filter has small motions, at rest.  Unless given it is the one that the
+        controller works about: `about` of `LQR`; with a reference, its positions at the start; else the first readings of the
+        encoders, each with the modes in static balance.  The estimate starts there, joints that encoders read at their
+        first readings.
     initial : standard deviation of the first estimate, [dq, dv]: one number, or (2 nv,).
     noise : {sensor: standard deviation} of sensors where it should not be what the sensor itself says, which is that of a
         sample: noise density, noise and quantization.
@@ -112,42 +116,81 @@ class Kalman:
         n = 2 * s.nv
         self._W = _spread("disturbance", self.disturbance, s.nv) ** 2
         self._P0 = np.diag(_spread("initial", self.initial, n) ** 2)
-        start = s.neutral() if self.about is None else self.about
-        if start.shape != (s.nq,):
-            raise ArgumentValueError(f"q must have shape ({s.nq},), got {start.shape}.")
-        self._start = start
+        if self.about is not None and self.about.shape != (s.nq,):
+            raise ArgumentValueError(f"q must have shape ({s.nq},), got {self.about.shape}.")
         self._out = None
         if loop.actuators:
             places = joint_places(s, None, "Kalman")
             driven = [i for i, label in enumerate(places.labels) if label in loop.channels]
             labels = tuple(places.labels[i] for i in driven)
             self._out = driven_channels(self, loop, labels), places.v[driven]
+        if not self.extended and s.nq != s.nv:
+            raise ArgumentValueError(
+                f"Kalman: {s.name!r} has joints with quaternions: give extended=True."
+            )
+        self._point: Array | None = None
         self._fixed: tuple | None = None
+        self._told = self.about is not None
+        if self.about is not None:
+            self._settle(self.about)
+
+    def work_about(self, q: Array) -> None:
+        """Take the configuration (nq,) that the controller works about, unless the filter has a q of its own."""
+        if self.about is None:
+            self._told = True
+            self._settle(q)
+
+    def _settle(self, q: Array) -> None:
+        """Be a filter about q."""
+        self._point = np.array(q)
         if not self.extended:
-            if s.nq != s.nv:
-                raise ArgumentValueError(
-                    f"Kalman: {s.name!r} has joints with quaternions: give extended=True."
-                )
+            self._warn_of_imbalance(self._point)
             self._fixed = self._linear_model()
 
+    def _warn_of_imbalance(self, q: Array) -> None:
+        s = self._system
+        balanced = deformed(s, q)
+        sizes = np.maximum(np.abs(q), np.abs(balanced))
+        modes = [np.arange(s.nq)[w.q_modes] for w in s.layout.values()]
+        largest = max((sizes[i].max(initial=0.0) for i in modes), default=0.0)
+        off = [
+            name
+            for name, i in zip(s.layout, modes)
+            if np.abs(q - balanced)[i].max(initial=0.0) > BALANCED * largest + SMALL
+        ]
+        if off:
+            warn(
+                f"Kalman: the linear filter is about a configuration in which the modes of {', '.join(map(repr, off))} are not in "
+                "balance, so that its estimate will be off. Give q=lb.equilibrium(system, q, locked=[...]) with all joints locked, "
+                "to the controller as about=... if it has one, or extended=True.",
+                ModelWarning,
+            )
+
     def _linear_model(self) -> tuple:
-        """Phi, Gamma, Q, the torques that hold the joints, and H and h of every sensor, about the start."""
+        """Phi, Gamma, Q, the torques that hold the joints, and H and h of every sensor, about the point of work."""
         s, rest = self._system, np.zeros(self._system.nv)
+        point = self._point
+        assert point is not None
         tau = np.zeros(s.nv)
         joints = _joints(s)
-        tau[joints] = inverse_dynamics(s, self._start, rest, rest)[joints]
-        model = linearize(s, self._start, rest, tau)
+        tau[joints] = inverse_dynamics(s, point, rest, rest)[joints]
+        model = linearize(s, point, rest, tau)
         Phi, Gamma = model.sampled(self.sample_time).A, model.sampled(self.sample_time).B
         Q = covariance_of_noise(model.A, model.B, self._W, self.sample_time)
-        read = [self._slope(reader, self._start, rest) for _, reader, _ in self._sensors]
+        read = [self._slope(reader, point, rest) for _, reader, _ in self._sensors]
         return Phi, Gamma, Q, tau, read
 
     def start(self, t: float, measured: Measured) -> None:
         """Begin anew, with the joints where encoders read them."""
-        self.q, self.v = np.array(self._start), np.zeros(self._system.nv)
-        for sensor, reader, _ in self._sensors:
-            if reader.q is not None:
-                self.q[reader.q] = measured[sensor.name]
+        first = [(r.q, measured[sensor.name]) for sensor, r, _ in self._sensors if r.q is not None]
+        if not self._told:
+            point = self._system.neutral()
+            for places, reading in first:
+                point[places] = reading
+            self._settle(deformed(self._system, point))
+        self.q, self.v = np.array(self._point), np.zeros(self._system.nv)
+        for places, reading in first:
+            self.q[places] = reading
         self.covariance = self._P0.copy()
         self.covariances = []
         self._used = dict.fromkeys(self.uses, -math.inf)
@@ -193,8 +236,8 @@ class Kalman:
         s, T, nv = self._system, self.sample_time, self._system.nv
         if self._fixed is not None:
             Phi, Gamma, Q, held, _ = self._fixed
-            x = Phi @ np.concatenate([self.q - self._start, self.v]) + Gamma @ (tau - held)
-            self.q, self.v = self._start + x[:nv], x[nv:]
+            x = Phi @ np.concatenate([self.q - self._point, self.v]) + Gamma @ (tau - held)
+            self.q, self.v = self._point + x[:nv], x[nv:]
         else:
             model = linearize(s, self.q, self.v, tau)
             rate = np.concatenate([self.v, forward_dynamics(s, self.q, self.v, tau)])
@@ -223,7 +266,7 @@ class Kalman:
         if self._fixed is None:
             return self._slope(reader, self.q, self.v)
         H, h = self._fixed[-1][i]
-        return H, h + H @ np.concatenate([self.q - self._start, self.v])
+        return H, h + H @ np.concatenate([self.q - self._point, self.v])
 
     def _move(self, x: Array) -> None:
         """Change the estimate by [dq, dv]."""

@@ -21,10 +21,9 @@ from limber.assembly.system import System
 from limber.checks import Array, number, numbers, shown
 from limber.control.controller import Controller, Measured
 from limber.control.joint_controller import driven_channels
-from limber.control.joints import JointPlaces, joint_places
+from limber.control.joints import JointPlaces, deformed, joint_places
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
-from limber.dynamics.equilibrium import equilibrium
 from limber.dynamics.inverse import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.simulation.result import Result
@@ -146,6 +145,7 @@ class LQR(Controller):
         self.uses: tuple[str, ...] = ()
         if self.observer is not None:
             self.observer.prepare(loop)
+            self._observe_about(self._first(s))
             self.uses = self.observer.uses
         elif loop.sensors:
             raise ArgumentValueError(
@@ -191,6 +191,10 @@ class LQR(Controller):
         self.times = np.array([-np.inf])
         self._knots = q[None], rest[None], tau[None]
         self._path = self.times, q[None], rest[None], torque[None]
+
+    def _first(self, s: System) -> Array:
+        """The configuration to be held, or the first one of the motion with its modes in balance."""
+        return deformed(s, self._path[1][0]) if isinstance(self.about, Result) else self.about
 
     def start(self, t: float, measured: Measured) -> None:
         """Begin anew."""
@@ -259,13 +263,6 @@ def state_feedback(
         A[m:, : past - m] = np.eye(past - m)
     ago = tuple(f"{label} {i} ago" for i in range(1, past // m + 1) for label in inputs)
     return LinearModel(A, B, -K[:, n:], -K[:, :n], ago, states, inputs, name, sample_time)
-
-
-def deformed(system: System, q: Array) -> Array:
-    """The configuration with these joint coordinates in which the forces on the modes balance."""
-    if not any(body.modes for body in system.bodies.values()):
-        return np.array(q)
-    return equilibrium(system, q, locked=[b for b, joint in system.joints.items() if joint.dofs])
 
 
 def _held(system: System, places: JointPlaces, q: Array) -> tuple[Array, Array, Array]:
