@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from limber.control import LQR, ActiveDamping, ComputedTorque, Encoder, Kalman, Loop
+from limber.control import LQR, ActiveDamping, ComputedTorque, Encoder, Kalman, Loop, margins
 
 TIMES = {"sample_time": 0.002}
 
@@ -61,3 +61,43 @@ def test_a_filter_says_where_modes_are_not_in_balance(s, q):
     c = LQR(1.0, 0.05, about=q, observer=Kalman(0.05, q=[0.0, 0.5]), **TIMES)
     with pytest.warns(lb.ModelWarning, match="modes of 'link' are not in balance"):
         loop(s, c)
+
+
+def held(s, q):
+    """The arm about its equilibrium, from the torque to the whole state, and the torque that holds it."""
+    hold = lb.inverse_dynamics(s, q, np.zeros(2), np.zeros(2))
+    return lb.linearize(s, q, np.zeros(2), hold, inputs=["link"]), hold[1]
+
+
+def test_margins_are_those_of_filter_and_gains_together(s, q):
+    plant, _ = held(s, q)
+    kalman = Kalman(0.05)
+    c = LQR([1.0, 100.0, 1.0, 1.0], 0.05, about=q, observer=kalman, **TIMES)
+    Loop(s, c, sensors=[Encoder(rate=500.0, counts=2**14)])
+    with pytest.raises(lb.LimberError, match=r"kalman\.seen\(plant\)"):
+        margins(plant, c)
+    assert margins(kalman.seen(plant), c).loops[0].gain_up == pytest.approx(16.75, abs=0.01)
+    gains = LQR([1.0, 100.0, 1.0, 1.0], 0.05, about=q, **TIMES)
+    Loop(s, gains)
+    assert margins(plant, gains).loops[0].gain_up == pytest.approx(67.33, abs=0.01)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.001, 0.002, 0.005])
+def test_filter_and_gains_are_the_linear_model_that_margins_have(s, q, delay):
+    """In a run, the commands follow from the readings by this model, once the gains of the filter have settled."""
+    c = LQR([1.0, 100.0, 1.0, 1.0], 0.05, about=q, observer=Kalman(0.05), delay=delay, **TIMES)
+    r = lb.simulate(s, 4.0, q0=q, torque=loop(s, c, delay=delay), every=1.0)
+    K, (_, torque) = c.linear(), held(s, q)
+    x, expected = np.zeros(K.order), []
+    for y in r.signals["encoder"].y - q[1]:
+        expected.append((K.C @ x + K.D @ y)[0])
+        x = K.A @ x + K.B @ y
+    error = r.signals["command"].y[:, 1] - torque - expected
+    assert np.abs(error[-100:]).max() < 1e-5 * np.abs(expected[-100:]).max()
+
+
+def test_a_filter_without_fixed_gains_has_no_margins(s, q):
+    c = LQR(1.0, 0.05, about=q, observer=Kalman(0.05), **TIMES)
+    Loop(s, c, sensors=[Encoder(rate=300.0, noise=1e-5)], seed=1)
+    with pytest.raises(lb.LimberError, match="'encoder' is not read at every sample"):
+        c.linear()

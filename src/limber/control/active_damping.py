@@ -222,11 +222,14 @@ class ActiveDamping(PD):
         return self._placed(self._torque(wanted - q[places.q], speed - v[places.v], extra))
 
     def linear(self) -> LinearModel:
-        """PD control and damping as a discrete model from the whole state to the torques; without the observer and its filter."""
+        """PD control and damping as a discrete model from the whole state to the torques; with an observer from the
+        readings of its sensors (`Kalman.seen`).
+        """
         if self._fade:
             raise ArgumentTypeError("ActiveDamping has no linear model with a filter_time.")
         d = self._damper
-        return LinearModel(
+        made = LinearModel(
             d.A, d.B, d.C, d.D - self._gains, d.states, self._plant.states, self._plant.inputs,
             repr(self), self.sample_time,
         )  # fmt: skip
+        return self._with_observer(made, self._prepared.v)

@@ -119,6 +119,18 @@ class Controller:
         if work_about is not None:
             work_about(q)
 
+    def _with_observer(self, feedback: LinearModel, places: np.ndarray) -> LinearModel:
+        """The linear model of feedback of the whole state, by torques at these places of v, with the observer if there is one."""
+        if self.observer is None:
+            return feedback
+        with_feedback = getattr(self.observer, "with_feedback", None)
+        if with_feedback is None:
+            raise ArgumentTypeError(
+                f"{type(self).__name__} has no linear model with the observer {type(self.observer).__name__}, which is part of the "
+                "loop: it would have to be a lb.control.Kalman."
+            )
+        return with_feedback(feedback, places)
+
     def linear(self) -> LinearModel:
         """The controller as a discrete linear model."""
         raise ArgumentTypeError(

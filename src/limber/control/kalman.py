@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,12 +33,14 @@ from limber.checks import Array, numbers, shown
 from limber.control.controller import Measured
 from limber.control.joint_controller import driven_channels
 from limber.control.joints import deformed, joint_places
+from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
+from limber.control.sampled import WHOLE
 from limber.control.sensors import Encoder, Gyro, StrainGauge, Tachometer
 from limber.control.sensors.base import Instant, Sensor
 from limber.dynamics import forward_dynamics, integrate
 from limber.dynamics.inverse import inverse_dynamics
-from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
+from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 
 #: Sensors whose readings depend on q and v alone.
 READ = (Encoder, Tachometer, Gyro, StrainGauge)
@@ -102,7 +105,7 @@ class Kalman:
             raise ArgumentValueError(
                 "Kalman: the loop has no sensors, so the state is known exactly. Leave out the observer, or add sensors."
             )
-        self._system, self.sample_time = s, loop.sample_time
+        self._system, self.sample_time, self._delay = s, loop.sample_time, loop.delay
         self._sensors = [
             (sensor, reader, _deviation(sensor, reader.errors, self.noise))
             for sensor, reader in zip(loop.sensors, loop.readers)
@@ -218,6 +221,78 @@ class Kalman:
             "deviation": np.sqrt(np.diag(self.covariance)),
             **{f"innovation {name}": x for name, x in self._innovations.items()},
         }
+
+    # --- analysis -------------------------------------------------------------------------------------
+
+    def seen(self, plant: LinearModel) -> LinearModel:
+        """A plant whose states are those of the filter, [dq, dv], with the readings of the sensors as its outputs.
+
+        It is for `margins(kalman.seen(plant), controller)`, once the controller was in a loop.
+        """
+        H = self._readings()
+        if plant.order != H.shape[1] or plant.dt:
+            raise ArgumentValueError(
+                f"plant must be continuous with {H.shape[1]} states, as lb.linearize(system, ...) gives, got {plant.name!r} with "
+                f"{plant.order}{' and sampled' if plant.dt else ''}."
+            )
+        return replace(plant, C=H, D=np.zeros((len(H), len(plant.inputs))), outputs=self._labels)
+
+    def with_feedback(self, feedback: LinearModel, places: np.ndarray) -> LinearModel:
+        """Filter and feedback as one sampled model, from the readings to the torques; its gains are those after a long time.
+
+        feedback : a sampled model from the state [dq, dv] to the torques.
+        places : of the torques, in v.
+        """
+        n, m, T = 2 * self._system.nv, len(places), self.sample_time
+        for sensor, _, _ in self._sensors:
+            if abs(T * sensor.rate - round(T * sensor.rate)) > WHOLE or T * sensor.rate < 0.5:
+                raise ArgumentValueError(
+                    f"Kalman: sensor {sensor.name!r} is not read at every sample of the controller ({sensor.rate:g} Hz and "
+                    f"{1.0 / T:g} Hz), so that the filter has no fixed gains and no margins."
+                )
+        Phi, Gamma, Q, _, _ = self._linear_model()
+        H = self._readings()
+        R = np.diag(np.concatenate([deviation for _, _, deviation in self._sensors]) ** 2)
+        try:
+            P = scipy.linalg.solve_discrete_are(Phi.T, H.T, Q, R)
+        except (np.linalg.LinAlgError, ValueError):
+            raise DynamicsError(
+                "Kalman: the gains of the filter do not settle: some motions neither decay nor are seen by the sensors, or no "
+                "disturbance acts on them."
+            ) from None
+        G = np.linalg.solve(H @ P @ H.T + R, H @ P).T
+        # The estimate x = F (Phi x + Gamma u) + G y, where u is the command that the filter believes to have acted: it took
+        # effect before the sample.  States are the last estimate, the commands since, and those of the feedback.
+        late = 1 + int(self._delay / T + WHOLE)
+        F, k = np.eye(n) - G @ H, feedback
+        x = np.hstack([F @ Phi, np.zeros((n, m * (late - 1))), F @ Gamma[:, places], np.zeros((n, k.order))])  # fmt: skip
+        inner = np.hstack([np.zeros((k.order, n + m * late)), k.A])
+        own = np.hstack([np.zeros((m, n + m * late)), k.C])
+        u, by_y = own + k.D @ x, k.D @ G
+        shifted = np.eye(m * (late - 1), x.shape[1], n)
+        A = np.vstack([x, u, shifted, inner + k.B @ x])
+        B = np.vstack([G, by_y, np.zeros((m * (late - 1), len(H))), k.B @ G])
+        states = (
+            *(f"estimate {name}" for name in k.inputs),
+            *(f"{name} {i} ago" for i in range(1, late + 1) for name in k.outputs),
+            *(f"feedback {name}" for name in k.states),
+        )
+        return LinearModel(A, B, u, by_y, states, self._labels, k.outputs, k.name, T)
+
+    def _readings(self) -> Array:
+        """H of all sensors."""
+        if getattr(self, "_point", None) is None:
+            raise ArgumentTypeError(
+                "Kalman: it is not known yet about which configuration the filter works. Put its controller in a lb.control.Loop; "
+                "all but LQR need a run as well, or Kalman(..., q=...)."
+            )
+        return np.vstack([H for H, _ in self._linear_model()[-1]])
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        return tuple(
+            f"{s.name} {label}" for s, reader, _ in self._sensors for label in reader.labels
+        )
 
     # --- the filter -----------------------------------------------------------------------------------
 

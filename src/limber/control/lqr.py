@@ -246,9 +246,12 @@ class LQR(Controller):
         return self._places
 
     def linear(self) -> LinearModel:
-        """The gains at the first point as a discrete model, from the whole state to the torques; without the observer."""
+        """The gains at the first point as a discrete model, from the whole state to the torques; with an observer from the
+        readings of its sensors (`Kalman.seen`).
+        """
         labels = tuple(f"torque {label}" for label in self._prepared.labels)
-        return state_feedback(self.gains[0], self._names, labels, self.sample_time, repr(self))
+        gains = state_feedback(self.gains[0], self._names, labels, self.sample_time, repr(self))
+        return self._with_observer(gains, self._prepared.v)
 
 
 def state_feedback(
