@@ -79,7 +79,7 @@ class LQR(Controller):
     about : (nq,) a configuration in which the joints are held, modes included (`lb.equilibrium`); or a Result, a motion
         to be followed, such as lb.simulate(s, ..., motion={...}) gives, at its own times.
     points : of a motion, at how many equidistant times gains are computed; they are interpolated in between.
-    delay : that of the loop, s, which the gains then count with.
+    delay : from a sample to the effect of its command, s, which the gains count with; that of the loop unless given.
     observer : where not all of the state is measured, an object that estimates it, such as `Kalman`.
     system : the model by which gains are computed, if it is not the system of the loop.
 
@@ -95,12 +95,12 @@ class LQR(Controller):
         about: Any,
         bodies: Any = None,
         points: int = 11,
-        delay: float = 0.0,
+        delay: float | None = None,
         observer: Any = None,
         system: System | None = None,
     ):
         self.sample_time = number("sample_time", sample_time, above=0.0)
-        self.delay = number("delay", delay, minimum=0.0)
+        self.delay = None if delay is None else number("delay", delay, minimum=0.0)
         self.Q, self.R, self.bodies, self.observer = Q, R, bodies, observer
         self.system = system
         if not isinstance(about, Result):
@@ -132,6 +132,7 @@ class LQR(Controller):
             raise ArgumentValueError(
                 f"system: the model {design.name!r} must have the bodies, joints and modes of {s.name!r}."
             )
+        self._delay = loop.delay if self.delay is None else self.delay
         models = linearize(design, q, v, tau, inputs=torque_inputs(s, places))
         self.gains = np.array([self._gains_of(models[i]) for i in range(len(self.times))])
         self._names = models.states
@@ -160,7 +161,7 @@ class LQR(Controller):
             states=tuple(model.states[i] for i in kept), T=None,
         )  # fmt: skip
         Q = _weights("Q", self.Q, n)[np.ix_(kept, kept)]
-        gains = lqr_gain(inner, Q, self.R, self.sample_time, self.delay)
+        gains = lqr_gain(inner, Q, self.R, self.sample_time, self._delay)
         K = np.zeros((len(gains), n + gains.shape[1] - len(kept)))
         K[:, kept], K[:, n:] = gains[:, : len(kept)], gains[:, len(kept) :]
         return K
