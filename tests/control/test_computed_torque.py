@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from limber.control import ComputedTorque
+from limber.control import ComputedTorque, Encoder, Kalman, Loop
 
 TIGHT = {"rtol": 1e-9, "atol": 1e-11}
 
@@ -131,3 +131,11 @@ def test_what_is_not_known_is_refused():
     other = ComputedTorque(1.0, 1.0, sample_time=0.01, system=lb.models.canadarm().build())
     with pytest.raises(lb.LimberError, match="must have the bodies and joints"):
         lb.control.Loop(s, other)
+
+
+def test_what_an_observer_records_is_among_the_signals():
+    s = arm()
+    c = ComputedTorque(100.0, 20.0, sample_time=0.002, observer=Kalman(0.05))
+    loop = Loop(s, c, sensors=[Encoder(rate=500.0, noise=1e-5)], seed=1)
+    r = lb.simulate(s, 0.01, torque=loop)
+    assert {"estimate", "deviation", "innovation encoder"} <= set(r.signals)

@@ -219,6 +219,18 @@ def test_a_command_takes_effect_after_its_delay(s):
     assert np.allclose(r.tau[away, place], expected[away], rtol=0, atol=1e-12)
 
 
+def test_an_initial_command_holds_until_the_first_one_arrives(s):
+    q = lb.equilibrium(s, s.neutral(), locked=["link1", "link2"])
+    hold = lb.inverse_dynamics(s, q, np.zeros(s.nv), np.zeros(s.nv))
+    joints = np.concatenate([hold[s.layout[body].v_joint] for body in ("link1", "link2")])
+    loop = lb.control.Loop(s, Sine(), delay=0.015, initial=joints)
+    r = lb.simulate(s, 0.02, q0=q, torque=loop, every=0.005, **OPTIONS)
+    assert np.abs(r.q[r.t < 0.0149] - q).max() < 1e-9
+    assert np.abs(r.v[-1]).max() > 1e-3
+    with pytest.raises(lb.LimberError, match=r"initial must be .* numbers"):
+        lb.control.Loop(s, Sine(), initial=[1.0])
+
+
 def test_outputs_of_the_controller_are_recorded(s):
     class Talks(Sine):
         def outputs(self):

@@ -82,6 +82,9 @@ def test_delay_is_counted_with(s):
     """With the commands on their way in the state, the loop is as stable as its poles say."""
     late = LQR(weights(s), 0.01, sample_time=0.01, about=s.neutral(), delay=0.015)
     lb.control.Loop(s, late, delay=0.015)
+    told = LQR(weights(s), 0.01, sample_time=0.01, about=s.neutral())
+    lb.control.Loop(s, told, delay=0.015)
+    assert np.array_equal(told.gains, late.gains)
     plant = linearize(s, inputs=["link1", "link2"])
     found = margins(plant, late, delay=0.015)
     assert found.stable

@@ -87,7 +87,7 @@ def run(plant: Plant, name: str, *, until: float | None = None) -> Outcome:
         timed = Timed(made.controller.controller)
         loop = Loop(
             plant.system, Guard(timed), sensors=made.sensors, actuators=made.actuators,
-            delay=made.delay, seed=made.seed,
+            delay=made.delay, seed=made.seed, initial=made.initial,
         )  # fmt: skip
         with one_thread():
             result = simulate(

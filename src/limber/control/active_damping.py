@@ -30,9 +30,10 @@ from numpy.typing import ArrayLike
 from limber.checks import Array, array, number, shown, whole
 from limber.control.controller import Measured
 from limber.control.joint_controller import one_each
+from limber.control.joints import deformed
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
-from limber.control.lqr import deformed, torque_inputs
+from limber.control.lqr import torque_inputs
 from limber.control.pid import PD
 from limber.dynamics import mass_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
@@ -202,8 +203,6 @@ class ActiveDamping(PD):
         """Begin anew, at rest where the joints are."""
         super().start(t, measured)
         self._filters = np.zeros(self._damper.order)
-        if self.observer is not None:
-            self.observer.start(t, measured)
 
     def command(self, t: float, measured: Measured) -> Array:
         """The torques of the joints."""
@@ -222,17 +221,15 @@ class ActiveDamping(PD):
             extra = extra + self._holding(measured)
         return self._placed(self._torque(wanted - q[places.q], speed - v[places.v], extra))
 
-    def outputs(self) -> dict[str, Any]:
-        """What the observer records."""
-        outputs = getattr(self.observer, "outputs", None)
-        return {} if outputs is None else outputs()
-
     def linear(self) -> LinearModel:
-        """PD control and damping as a discrete model from the whole state to the torques; without the observer and its filter."""
+        """PD control and damping as a discrete model from the whole state to the torques; with an observer from the
+        readings of its sensors (`Kalman.seen`).
+        """
         if self._fade:
             raise ArgumentTypeError("ActiveDamping has no linear model with a filter_time.")
         d = self._damper
-        return LinearModel(
+        made = LinearModel(
             d.A, d.B, d.C, d.D - self._gains, d.states, self._plant.states, self._plant.inputs,
             repr(self), self.sample_time,
         )  # fmt: skip
+        return self._with_observer(made, self._prepared.v)

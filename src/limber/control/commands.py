@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from limber.checks import Array, shown
+from limber.checks import Array, numbers, shown
 from limber.errors import ArgumentValueError
 from limber.simulation.table import joint_speeds
 
@@ -16,12 +17,21 @@ if TYPE_CHECKING:
 
 def checked_command(loop: Loop, t: float, command: Any) -> Array:
     """A command of the right size, as an array of its own: one number for each channel, or (nv,) without actuators."""
-    values = np.array(command, dtype=float)
     named = type(loop.controller.controller).__name__
+    return _fitted(loop, f"the command of {named} at t = {t:.6g} s", command)
+
+
+def checked_initial(loop: Loop, given: ArrayLike) -> Array:
+    """The command before the first one, in the same shape."""
+    return _fitted(loop, "initial", numbers("initial", given, "one number for each of a command"))
+
+
+def _fitted(loop: Loop, what: str, command: Any) -> Array:
+    values = np.array(command, dtype=float)
     if loop.actuators:
         if values.shape != (len(loop.channels),):
             raise ArgumentValueError(
-                f"the command of {named} at t = {t:.6g} s must be {len(loop.channels)} numbers, one for each channel of the "
+                f"{what} must be {len(loop.channels)} numbers, one for each channel of the "
                 f"actuators ({', '.join(loop.channels)}); got {shown(command)}."
             )
         return values
@@ -31,7 +41,7 @@ def checked_command(loop: Loop, t: float, command: Any) -> Array:
     joints = joint_speeds(loop.system)
     if values.shape != (len(joints),):
         raise ArgumentValueError(
-            f"the command of {named} at t = {t:.6g} s must be {nv} numbers, or {len(joints)} of the joints alone; got "
+            f"{what} must be {nv} numbers, or {len(joints)} of the joints alone; got "
             f"{shown(command)}."
         )
     full = np.zeros(nv)

@@ -113,12 +113,6 @@ class ComputedTorque(JointController):
                 "used as a flexible one."
             )
 
-    def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, at rest where the joints are."""
-        super().start(t, measured)
-        if self.observer is not None:
-            self.observer.start(t, measured)
-
     def command(self, t: float, measured: Measured) -> Array:
         """The torques of the joints."""
         places = self._prepared

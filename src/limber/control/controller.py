@@ -95,6 +95,8 @@ class Controller:
     """The base of controllers; the head of this file tells what each method is for."""
 
     sample_time: float
+    #: What estimates the state, where the controller has such an object.
+    observer: Any = None
 
     def prepare(self, loop: Loop) -> None:
         """Take note of the system, the sensors and the actuators; there is nothing to note here."""
@@ -107,8 +109,27 @@ class Controller:
         raise NotImplementedError(f"{type(self).__name__} has no method `command`.")
 
     def outputs(self) -> Mapping[str, ArrayLike]:
-        """Numbers to be recorded at this sample."""
-        return {}
+        """Numbers to be recorded at this sample: those of the observer, if there is one."""
+        outputs = getattr(self.observer, "outputs", None)
+        return {} if outputs is None else outputs()
+
+    def _observe_about(self, q: Array) -> None:
+        """Tell the observer, if it wants to know, the configuration that the controller works about."""
+        work_about = getattr(self.observer, "work_about", None)
+        if work_about is not None:
+            work_about(q)
+
+    def _with_observer(self, feedback: LinearModel, places: np.ndarray) -> LinearModel:
+        """The linear model of feedback of the whole state, by torques at these places of v, with the observer if there is one."""
+        if self.observer is None:
+            return feedback
+        with_feedback = getattr(self.observer, "with_feedback", None)
+        if with_feedback is None:
+            raise ArgumentTypeError(
+                f"{type(self).__name__} has no linear model with the observer {type(self.observer).__name__}, which is part of the "
+                "loop: it would have to be a lb.control.Kalman."
+            )
+        return with_feedback(feedback, places)
 
     def linear(self) -> LinearModel:
         """The controller as a discrete linear model."""

@@ -159,7 +159,13 @@ def _controller(controller: Any, plant: LinearModel) -> LinearModel:
     m, p = len(plant.inputs), len(plant.outputs)
     linear = getattr(controller, "linear", None)
     if callable(linear):
+        observed = hasattr(getattr(controller, "observer", None), "with_feedback")
         controller = linear()
+        if observed and controller.inputs != plant.outputs:
+            raise ArgumentValueError(
+                f"the controller has an observer and takes the readings {', '.join(controller.inputs)}; the outputs of the plant are "
+                f"{', '.join(plant.outputs)}. Give the plant as kalman.seen(plant), where kalman is the observer."
+            )
     if not isinstance(controller, LinearModel):
         gains = array(
             "controller", controller, (m, p),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, number, numbers, shown
 from limber.control.controller import Controller, Measured
-from limber.control.joints import JointPlaces, joint_places
+from limber.control.joints import JointPlaces, deformed, joint_places
 from limber.control.reference import Reference, reference_of
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
@@ -76,7 +76,14 @@ class JointController(Controller):
 
     def start(self, t: float, measured: Measured) -> None:
         """Begin anew, at rest where the joints are."""
-        self._held = np.array(measured.q[self._prepared.q])
+        places = self._prepared
+        self._held = np.array(measured.q[places.q])
+        if self.observer is not None:
+            known = np.isfinite(measured.q)
+            point = np.where(known, measured.q, self._system.neutral())
+            point[places.q] = self._wanted(t)[0]
+            self._observe_about(deformed(self._system, point))
+            self.observer.start(t, measured)
 
     def _wanted(self, t: float) -> tuple[Array, Array, Array]:
         """Position, velocity and acceleration of the reference; joints without one hold their position at the start."""

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from limber.assembly.system import System
-from limber.checks import shown
+from limber.checks import Array, shown
+from limber.dynamics.equilibrium import equilibrium
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
@@ -87,3 +88,10 @@ def body_names(bodies: Any, owner: str) -> tuple[str, ...]:
         if names.count(name) > 1:
             raise ArgumentValueError(f"{owner}: body {name!r} is named twice.")
     return names
+
+
+def deformed(system: System, q: Array) -> Array:
+    """The configuration with these joint coordinates in which the forces on the modes balance."""
+    if not any(body.modes for body in system.bodies.values()):
+        return np.array(q)
+    return equilibrium(system, q, locked=[b for b, joint in system.joints.items() if joint.dofs])

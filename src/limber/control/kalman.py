@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,18 +32,22 @@ from limber.assembly.system import System
 from limber.checks import Array, numbers, shown
 from limber.control.controller import Measured
 from limber.control.joint_controller import driven_channels
-from limber.control.joints import joint_places
+from limber.control.joints import deformed, joint_places
+from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
+from limber.control.sampled import WHOLE
 from limber.control.sensors import Encoder, Gyro, StrainGauge, Tachometer
 from limber.control.sensors.base import Instant, Sensor
 from limber.dynamics import forward_dynamics, integrate
 from limber.dynamics.inverse import inverse_dynamics
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError, ModelWarning, warn
 
 #: Sensors whose readings depend on q and v alone.
 READ = (Encoder, Tachometer, Gyro, StrainGauge)
 #: Slopes of readings are central differences with this step.
 STEP = 1e-6
+#: Modes count as in balance if they are off by no more than this part of the largest, or by this much.
+BALANCED, SMALL = 1e-3, 1e-9
 
 
 class Kalman:
@@ -51,8 +56,10 @@ class Kalman:
     Parameters
     ----------
     disturbance : density of unknown generalized forces, N m s^(1/2) and so on: one number, or one for each speed.
-    q : (nq,) where the estimate starts; neutral unless given, joints that encoders read at their first readings.  The linear
-        filter is of small motions about it, at rest.
+    q : (nq,) the configuration about which the linear filter has small motions, at rest.  Unless given it is the one that the
+        controller works about: `about` of `LQR`; with a reference, its positions at the start; else the first readings of the
+        encoders, each with the modes in static balance.  The estimate starts there, joints that encoders read at their
+        first readings.
     initial : standard deviation of the first estimate, [dq, dv]: one number, or (2 nv,).
     noise : {sensor: standard deviation} of sensors where it should not be what the sensor itself says, which is that of a
         sample: noise density, noise and quantization.
@@ -98,7 +105,7 @@ class Kalman:
             raise ArgumentValueError(
                 "Kalman: the loop has no sensors, so the state is known exactly. Leave out the observer, or add sensors."
             )
-        self._system, self.sample_time = s, loop.sample_time
+        self._system, self.sample_time, self._delay = s, loop.sample_time, loop.delay
         self._sensors = [
             (sensor, reader, _deviation(sensor, reader.errors, self.noise))
             for sensor, reader in zip(loop.sensors, loop.readers)
@@ -112,42 +119,81 @@ class Kalman:
         n = 2 * s.nv
         self._W = _spread("disturbance", self.disturbance, s.nv) ** 2
         self._P0 = np.diag(_spread("initial", self.initial, n) ** 2)
-        start = s.neutral() if self.about is None else self.about
-        if start.shape != (s.nq,):
-            raise ArgumentValueError(f"q must have shape ({s.nq},), got {start.shape}.")
-        self._start = start
+        if self.about is not None and self.about.shape != (s.nq,):
+            raise ArgumentValueError(f"q must have shape ({s.nq},), got {self.about.shape}.")
         self._out = None
         if loop.actuators:
             places = joint_places(s, None, "Kalman")
             driven = [i for i, label in enumerate(places.labels) if label in loop.channels]
             labels = tuple(places.labels[i] for i in driven)
             self._out = driven_channels(self, loop, labels), places.v[driven]
+        if not self.extended and s.nq != s.nv:
+            raise ArgumentValueError(
+                f"Kalman: {s.name!r} has joints with quaternions: give extended=True."
+            )
+        self._point: Array | None = None
         self._fixed: tuple | None = None
+        self._told = self.about is not None
+        if self.about is not None:
+            self._settle(self.about)
+
+    def work_about(self, q: Array) -> None:
+        """Take the configuration (nq,) that the controller works about, unless the filter has a q of its own."""
+        if self.about is None:
+            self._told = True
+            self._settle(q)
+
+    def _settle(self, q: Array) -> None:
+        """Be a filter about q."""
+        self._point = np.array(q)
         if not self.extended:
-            if s.nq != s.nv:
-                raise ArgumentValueError(
-                    f"Kalman: {s.name!r} has joints with quaternions: give extended=True."
-                )
+            self._warn_of_imbalance(self._point)
             self._fixed = self._linear_model()
 
+    def _warn_of_imbalance(self, q: Array) -> None:
+        s = self._system
+        balanced = deformed(s, q)
+        sizes = np.maximum(np.abs(q), np.abs(balanced))
+        modes = [np.arange(s.nq)[w.q_modes] for w in s.layout.values()]
+        largest = max((sizes[i].max(initial=0.0) for i in modes), default=0.0)
+        off = [
+            name
+            for name, i in zip(s.layout, modes)
+            if np.abs(q - balanced)[i].max(initial=0.0) > BALANCED * largest + SMALL
+        ]
+        if off:
+            warn(
+                f"Kalman: the linear filter is about a configuration in which the modes of {', '.join(map(repr, off))} are not in "
+                "balance, so that its estimate will be off. Give q=lb.equilibrium(system, q, locked=[...]) with all joints locked, "
+                "to the controller as about=... if it has one, or extended=True.",
+                ModelWarning,
+            )
+
     def _linear_model(self) -> tuple:
-        """Phi, Gamma, Q, the torques that hold the joints, and H and h of every sensor, about the start."""
+        """Phi, Gamma, Q, the torques that hold the joints, and H and h of every sensor, about the point of work."""
         s, rest = self._system, np.zeros(self._system.nv)
+        point = self._point
+        assert point is not None
         tau = np.zeros(s.nv)
         joints = _joints(s)
-        tau[joints] = inverse_dynamics(s, self._start, rest, rest)[joints]
-        model = linearize(s, self._start, rest, tau)
+        tau[joints] = inverse_dynamics(s, point, rest, rest)[joints]
+        model = linearize(s, point, rest, tau)
         Phi, Gamma = model.sampled(self.sample_time).A, model.sampled(self.sample_time).B
         Q = covariance_of_noise(model.A, model.B, self._W, self.sample_time)
-        read = [self._slope(reader, self._start, rest) for _, reader, _ in self._sensors]
+        read = [self._slope(reader, point, rest) for _, reader, _ in self._sensors]
         return Phi, Gamma, Q, tau, read
 
     def start(self, t: float, measured: Measured) -> None:
         """Begin anew, with the joints where encoders read them."""
-        self.q, self.v = np.array(self._start), np.zeros(self._system.nv)
-        for sensor, reader, _ in self._sensors:
-            if reader.q is not None:
-                self.q[reader.q] = measured[sensor.name]
+        first = [(r.q, measured[sensor.name]) for sensor, r, _ in self._sensors if r.q is not None]
+        if not self._told:
+            point = self._system.neutral()
+            for places, reading in first:
+                point[places] = reading
+            self._settle(deformed(self._system, point))
+        self.q, self.v = np.array(self._point), np.zeros(self._system.nv)
+        for places, reading in first:
+            self.q[places] = reading
         self.covariance = self._P0.copy()
         self.covariances = []
         self._used = dict.fromkeys(self.uses, -math.inf)
@@ -176,6 +222,78 @@ class Kalman:
             **{f"innovation {name}": x for name, x in self._innovations.items()},
         }
 
+    # --- analysis -------------------------------------------------------------------------------------
+
+    def seen(self, plant: LinearModel) -> LinearModel:
+        """A plant whose states are those of the filter, [dq, dv], with the readings of the sensors as its outputs.
+
+        It is for `margins(kalman.seen(plant), controller)`, once the controller was in a loop.
+        """
+        H = self._readings()
+        if plant.order != H.shape[1] or plant.dt:
+            raise ArgumentValueError(
+                f"plant must be continuous with {H.shape[1]} states, as lb.linearize(system, ...) gives, got {plant.name!r} with "
+                f"{plant.order}{' and sampled' if plant.dt else ''}."
+            )
+        return replace(plant, C=H, D=np.zeros((len(H), len(plant.inputs))), outputs=self._labels)
+
+    def with_feedback(self, feedback: LinearModel, places: np.ndarray) -> LinearModel:
+        """Filter and feedback as one sampled model, from the readings to the torques; its gains are those after a long time.
+
+        feedback : a sampled model from the state [dq, dv] to the torques.
+        places : of the torques, in v.
+        """
+        n, m, T = 2 * self._system.nv, len(places), self.sample_time
+        for sensor, _, _ in self._sensors:
+            if abs(T * sensor.rate - round(T * sensor.rate)) > WHOLE or T * sensor.rate < 0.5:
+                raise ArgumentValueError(
+                    f"Kalman: sensor {sensor.name!r} is not read at every sample of the controller ({sensor.rate:g} Hz and "
+                    f"{1.0 / T:g} Hz), so that the filter has no fixed gains and no margins."
+                )
+        Phi, Gamma, Q, _, _ = self._linear_model()
+        H = self._readings()
+        R = np.diag(np.concatenate([deviation for _, _, deviation in self._sensors]) ** 2)
+        try:
+            P = scipy.linalg.solve_discrete_are(Phi.T, H.T, Q, R)
+        except (np.linalg.LinAlgError, ValueError):
+            raise DynamicsError(
+                "Kalman: the gains of the filter do not settle: some motions neither decay nor are seen by the sensors, or no "
+                "disturbance acts on them."
+            ) from None
+        G = np.linalg.solve(H @ P @ H.T + R, H @ P).T
+        # The estimate x = F (Phi x + Gamma u) + G y, where u is the command that the filter believes to have acted: it took
+        # effect before the sample.  States are the last estimate, the commands since, and those of the feedback.
+        late = 1 + int(self._delay / T + WHOLE)
+        F, k = np.eye(n) - G @ H, feedback
+        x = np.hstack([F @ Phi, np.zeros((n, m * (late - 1))), F @ Gamma[:, places], np.zeros((n, k.order))])  # fmt: skip
+        inner = np.hstack([np.zeros((k.order, n + m * late)), k.A])
+        own = np.hstack([np.zeros((m, n + m * late)), k.C])
+        u, by_y = own + k.D @ x, k.D @ G
+        shifted = np.eye(m * (late - 1), x.shape[1], n)
+        A = np.vstack([x, u, shifted, inner + k.B @ x])
+        B = np.vstack([G, by_y, np.zeros((m * (late - 1), len(H))), k.B @ G])
+        states = (
+            *(f"estimate {name}" for name in k.inputs),
+            *(f"{name} {i} ago" for i in range(1, late + 1) for name in k.outputs),
+            *(f"feedback {name}" for name in k.states),
+        )
+        return LinearModel(A, B, u, by_y, states, self._labels, k.outputs, k.name, T)
+
+    def _readings(self) -> Array:
+        """H of all sensors."""
+        if getattr(self, "_point", None) is None:
+            raise ArgumentTypeError(
+                "Kalman: it is not known yet about which configuration the filter works. Put its controller in a lb.control.Loop; "
+                "all but LQR need a run as well, or Kalman(..., q=...)."
+            )
+        return np.vstack([H for H, _ in self._linear_model()[-1]])
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        return tuple(
+            f"{s.name} {label}" for s, reader, _ in self._sensors for label in reader.labels
+        )
+
     # --- the filter -----------------------------------------------------------------------------------
 
     def _torques(self, measured: Measured) -> Array:
@@ -193,8 +311,8 @@ class Kalman:
         s, T, nv = self._system, self.sample_time, self._system.nv
         if self._fixed is not None:
             Phi, Gamma, Q, held, _ = self._fixed
-            x = Phi @ np.concatenate([self.q - self._start, self.v]) + Gamma @ (tau - held)
-            self.q, self.v = self._start + x[:nv], x[nv:]
+            x = Phi @ np.concatenate([self.q - self._point, self.v]) + Gamma @ (tau - held)
+            self.q, self.v = self._point + x[:nv], x[nv:]
         else:
             model = linearize(s, self.q, self.v, tau)
             rate = np.concatenate([self.v, forward_dynamics(s, self.q, self.v, tau)])
@@ -223,7 +341,7 @@ class Kalman:
         if self._fixed is None:
             return self._slope(reader, self.q, self.v)
         H, h = self._fixed[-1][i]
-        return H, h + H @ np.concatenate([self.q - self._start, self.v])
+        return H, h + H @ np.concatenate([self.q - self._point, self.v])
 
     def _move(self, x: Array) -> None:
         """Change the estimate by [dq, dv]."""

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import number, shown
 from limber.control.actuators.base import Actuator
+from limber.control.commands import checked_initial
 from limber.control.controller import check_controller
 from limber.control.guard import Guard
 from limber.control.sensors.base import Sensor, checked_seed
@@ -34,6 +36,8 @@ class Loop:
         generalized force itself.
     delay : from the sample of the controller to the effect of its command, s; it may be longer than the sample time.
     seed : of the noise of sensors that have no seed of their own.
+    initial : the command that is in effect until the first one of the controller has arrived, after the delay; zero unless
+        given.  An arm that starts at rest is held by the joints' part of lb.inverse_dynamics.
 
     A loop may be used for one run after the other.  Its controller is one object with a state, so runs at the same time
     need a loop each, such as `copy.deepcopy(loop)`.  `resumed()` goes on where the last run ended.
@@ -48,6 +52,7 @@ class Loop:
         actuators: Iterable[Actuator] = (),
         delay: float = 0.0,
         seed: int | None = None,
+        initial: ArrayLike | None = None,
     ):
         check_system(system)
         self.system = system
@@ -63,6 +68,7 @@ class Loop:
         drives = [actuator.drive(system) for actuator in self.actuators]
         self.channels = tuple(label for drive in drives for label in drive.labels)
         self.limits = np.array([limit for drive in drives for limit in drive.limits])
+        self.initial = None if initial is None else checked_initial(self, initial)
         self._last: LoopSession | None = None
         self.controller.prepare(self)
         LoopSession(self, 0.0, system)  # what does not fit together is refused now

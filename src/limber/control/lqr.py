@@ -21,10 +21,9 @@ from limber.assembly.system import System
 from limber.checks import Array, number, numbers, shown
 from limber.control.controller import Controller, Measured
 from limber.control.joint_controller import driven_channels
-from limber.control.joints import JointPlaces, joint_places
+from limber.control.joints import JointPlaces, deformed, joint_places
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
-from limber.dynamics.equilibrium import equilibrium
 from limber.dynamics.inverse import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.simulation.result import Result
@@ -80,7 +79,7 @@ class LQR(Controller):
     about : (nq,) a configuration in which the joints are held, modes included (`lb.equilibrium`); or a Result, a motion
         to be followed, such as lb.simulate(s, ..., motion={...}) gives, at its own times.
     points : of a motion, at how many equidistant times gains are computed; they are interpolated in between.
-    delay : that of the loop, s, which the gains then count with.
+    delay : from a sample to the effect of its command, s, which the gains count with; that of the loop unless given.
     observer : where not all of the state is measured, an object that estimates it, such as `Kalman`.
     system : the model by which gains are computed, if it is not the system of the loop.
 
@@ -96,12 +95,12 @@ class LQR(Controller):
         about: Any,
         bodies: Any = None,
         points: int = 11,
-        delay: float = 0.0,
+        delay: float | None = None,
         observer: Any = None,
         system: System | None = None,
     ):
         self.sample_time = number("sample_time", sample_time, above=0.0)
-        self.delay = number("delay", delay, minimum=0.0)
+        self.delay = None if delay is None else number("delay", delay, minimum=0.0)
         self.Q, self.R, self.bodies, self.observer = Q, R, bodies, observer
         self.system = system
         if not isinstance(about, Result):
@@ -133,6 +132,7 @@ class LQR(Controller):
             raise ArgumentValueError(
                 f"system: the model {design.name!r} must have the bodies, joints and modes of {s.name!r}."
             )
+        self._delay = loop.delay if self.delay is None else self.delay
         models = linearize(design, q, v, tau, inputs=torque_inputs(s, places))
         self.gains = np.array([self._gains_of(models[i]) for i in range(len(self.times))])
         self._names = models.states
@@ -146,6 +146,7 @@ class LQR(Controller):
         self.uses: tuple[str, ...] = ()
         if self.observer is not None:
             self.observer.prepare(loop)
+            self._observe_about(self._first(s))
             self.uses = self.observer.uses
         elif loop.sensors:
             raise ArgumentValueError(
@@ -160,7 +161,7 @@ class LQR(Controller):
             states=tuple(model.states[i] for i in kept), T=None,
         )  # fmt: skip
         Q = _weights("Q", self.Q, n)[np.ix_(kept, kept)]
-        gains = lqr_gain(inner, Q, self.R, self.sample_time, self.delay)
+        gains = lqr_gain(inner, Q, self.R, self.sample_time, self._delay)
         K = np.zeros((len(gains), n + gains.shape[1] - len(kept)))
         K[:, kept], K[:, n:] = gains[:, : len(kept)], gains[:, len(kept) :]
         return K
@@ -192,6 +193,10 @@ class LQR(Controller):
         self._knots = q[None], rest[None], tau[None]
         self._path = self.times, q[None], rest[None], torque[None]
 
+    def _first(self, s: System) -> Array:
+        """The configuration to be held, or the first one of the motion with its modes in balance."""
+        return deformed(s, self._path[1][0]) if isinstance(self.about, Result) else self.about
+
     def start(self, t: float, measured: Measured) -> None:
         """Begin anew."""
         places = self._prepared
@@ -212,11 +217,6 @@ class LQR(Controller):
         command = np.zeros(self._width)
         command[self._out] = torque + change
         return command
-
-    def outputs(self) -> dict[str, Any]:
-        """What the observer records."""
-        outputs = getattr(self.observer, "outputs", None)
-        return {} if outputs is None else outputs()
 
     def _at(self, t: float) -> tuple[Array, Array, Array]:
         """The nominal motion at a time; after its end it rests."""
@@ -247,9 +247,12 @@ class LQR(Controller):
         return self._places
 
     def linear(self) -> LinearModel:
-        """The gains at the first point as a discrete model, from the whole state to the torques; without the observer."""
+        """The gains at the first point as a discrete model, from the whole state to the torques; with an observer from the
+        readings of its sensors (`Kalman.seen`).
+        """
         labels = tuple(f"torque {label}" for label in self._prepared.labels)
-        return state_feedback(self.gains[0], self._names, labels, self.sample_time, repr(self))
+        gains = state_feedback(self.gains[0], self._names, labels, self.sample_time, repr(self))
+        return self._with_observer(gains, self._prepared.v)
 
 
 def state_feedback(
@@ -264,13 +267,6 @@ def state_feedback(
         A[m:, : past - m] = np.eye(past - m)
     ago = tuple(f"{label} {i} ago" for i in range(1, past // m + 1) for label in inputs)
     return LinearModel(A, B, -K[:, n:], -K[:, :n], ago, states, inputs, name, sample_time)
-
-
-def deformed(system: System, q: Array) -> Array:
-    """The configuration with these joint coordinates in which the forces on the modes balance."""
-    if not any(body.modes for body in system.bodies.values()):
-        return np.array(q)
-    return equilibrium(system, q, locked=[b for b, joint in system.joints.items() if joint.dofs])
 
 
 def _held(system: System, places: JointPlaces, q: Array) -> tuple[Array, Array, Array]:

@@ -64,6 +64,8 @@ class LoopSession:
         periods = [ticks.period for ticks in (*self._sensor_ticks, self._control_ticks)]
         self._same = SAME * min(periods)
         self._readings_under_way, self._commands_under_way = Pending(), Pending()
+        if loop.initial is not None:
+            self._commands_under_way.send(0.0, loop.initial)
         self._ideal = not loop.sensors
         self._started = False
         self._first = True  # whether the next sample is the first one of a run

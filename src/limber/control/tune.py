@@ -23,9 +23,9 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import Array, listed, number, numbers, shown
-from limber.control.joints import joint_places
+from limber.control.joints import deformed, joint_places
 from limber.control.linearize import linearize
-from limber.control.lqr import LQR, deformed, lqr_gain, moved_states, state_feedback, torque_inputs
+from limber.control.lqr import LQR, lqr_gain, moved_states, state_feedback, torque_inputs
 from limber.control.margins import Margins, margins
 from limber.control.pid import PD
 from limber.dynamics.evaluate import check_system

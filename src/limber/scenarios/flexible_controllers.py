@@ -111,7 +111,7 @@ class LQRSection(Section):
     bodies: list[Name] | None = None
     reference: dict[Name, ReferenceSection] | None = None
     points: Annotated[int, whole(2, 10_000)] = 11
-    delay: NotNegative = 0.0
+    delay: NotNegative | None = None
     kalman: KalmanSection | None = None
 
     def build(self, system: System, q0: Array, where: Where) -> tuple[Controller, Paths]:

@@ -25,7 +25,7 @@ Motion = Callable[[float], Any]
 
 @dataclass(frozen=True, eq=False)
 class Effort:
-    """weight u^2, integrated, and change (u[k+1] - u[k])^2, summed.
+    """weight u^2 / 2, integrated, and change (u[k+1] - u[k])^2 / 2, summed.
 
     weight : one number or one for each driven joint speed, 1/((N m)^2 s).
     change : of the jumps between intervals, 1/(N m)^2; `OptimalControl` only.

@@ -1,0 +1,103 @@
+"""Observers under gravity: about which configuration they work, what they record, and the margins of filter and gains."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import limber as lb
+from limber.control import LQR, ActiveDamping, ComputedTorque, Encoder, Kalman, Loop, margins
+
+TIMES = {"sample_time": 0.002}
+
+
+@pytest.fixture(scope="module")
+def s():
+    a = lb.Assembly("arm", gravity=(0, -9.81, 0))
+    link = lb.beam(1.0, 2.0, EI=100.0, modes={"y": 1}, damping=0.02)
+    a.attach("link", link, lb.Revolute("z", armature=0.5))
+    a.attach("load", lb.RigidBody(1.0, inertia=[0.01] * 3), lb.Fixed(), "link", "tip")
+    return a.build()
+
+
+@pytest.fixture(scope="module")
+def q(s):
+    """The arm at rest, its joint at 0.5 rad."""
+    return lb.equilibrium(s, [0.0, 0.5], locked=["link"])
+
+
+def loop(s, controller, **options):
+    return Loop(s, controller, sensors=[Encoder(rate=500.0, noise=1e-5)], seed=1, **options)
+
+
+@pytest.mark.parametrize("kind", ["lqr", "computed torque", "active damping"])
+def test_a_filter_works_about_the_point_of_its_controller(s, q, kind):
+    kalman = Kalman(0.05)
+    if kind == "lqr":
+        c = LQR([1.0, 100.0, 1.0, 1.0], 0.05, about=q, observer=kalman, **TIMES)
+    elif kind == "computed torque":
+        c = ComputedTorque(100.0, 20.0, model="flexible", reference=[0.5], observer=kalman, **TIMES)
+    else:
+        c = ActiveDamping(
+            200.0,
+            20.0,
+            damping=0.5,
+            about=q,
+            reference=[0.5],
+            gravity=True,
+            observer=kalman,
+            **TIMES,
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", lb.ModelWarning)
+        r = lb.simulate(s, 1.0, q0=q, torque=loop(s, c), every=0.1)
+    if kind != "active damping":  # its gravity torque is that of undeformed links
+        assert abs(r.joint("link")[-1] - 0.5) < 2e-4
+    error = r.signals["estimate"].y[-1] - np.append(r.q[-1], r.v[-1])
+    assert (np.abs(error) < 4.0 * np.sqrt(np.diag(kalman.covariance))).all()
+
+
+def test_a_filter_says_where_modes_are_not_in_balance(s, q):
+    c = LQR(1.0, 0.05, about=q, observer=Kalman(0.05, q=[0.0, 0.5]), **TIMES)
+    with pytest.warns(lb.ModelWarning, match="modes of 'link' are not in balance"):
+        loop(s, c)
+
+
+def held(s, q):
+    """The arm about its equilibrium, from the torque to the whole state, and the torque that holds it."""
+    hold = lb.inverse_dynamics(s, q, np.zeros(2), np.zeros(2))
+    return lb.linearize(s, q, np.zeros(2), hold, inputs=["link"]), hold[1]
+
+
+def test_margins_are_those_of_filter_and_gains_together(s, q):
+    plant, _ = held(s, q)
+    kalman = Kalman(0.05)
+    c = LQR([1.0, 100.0, 1.0, 1.0], 0.05, about=q, observer=kalman, **TIMES)
+    Loop(s, c, sensors=[Encoder(rate=500.0, counts=2**14)])
+    with pytest.raises(lb.LimberError, match=r"kalman\.seen\(plant\)"):
+        margins(plant, c)
+    assert margins(kalman.seen(plant), c).loops[0].gain_up == pytest.approx(16.75, abs=0.01)
+    gains = LQR([1.0, 100.0, 1.0, 1.0], 0.05, about=q, **TIMES)
+    Loop(s, gains)
+    assert margins(plant, gains).loops[0].gain_up == pytest.approx(67.33, abs=0.01)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.001, 0.002, 0.005])
+def test_filter_and_gains_are_the_linear_model_that_margins_have(s, q, delay):
+    """In a run, the commands follow from the readings by this model, once the gains of the filter have settled."""
+    c = LQR([1.0, 100.0, 1.0, 1.0], 0.05, about=q, observer=Kalman(0.05), delay=delay, **TIMES)
+    r = lb.simulate(s, 4.0, q0=q, torque=loop(s, c, delay=delay), every=1.0)
+    K, (_, torque) = c.linear(), held(s, q)
+    x, expected = np.zeros(K.order), []
+    for y in r.signals["encoder"].y - q[1]:
+        expected.append((K.C @ x + K.D @ y)[0])
+        x = K.A @ x + K.B @ y
+    error = r.signals["command"].y[:, 1] - torque - expected
+    assert np.abs(error[-100:]).max() < 1e-5 * np.abs(expected[-100:]).max()
+
+
+def test_a_filter_without_fixed_gains_has_no_margins(s, q):
+    c = LQR(1.0, 0.05, about=q, observer=Kalman(0.05), **TIMES)
+    Loop(s, c, sensors=[Encoder(rate=300.0, noise=1e-5)], seed=1)
+    with pytest.raises(lb.LimberError, match="'encoder' is not read at every sample"):
+        c.linear()
