@@ -93,6 +93,8 @@ class PID(JointController):
         wanted, speed, _ = self._wanted(t)
         error = wanted - measured.q[places.q]
         rate = speed - measured.v[places.v] if self._measures_speeds else None
+        if not math.isfinite(error.sum()) or (rate is not None and not math.isfinite(rate.sum())):
+            return self._placed(np.full(len(error), math.nan))  # and nothing of it is remembered
         extra = self._holding(measured) if self.gravity else 0.0
         return self._placed(self._torque(error, rate, extra))
 
