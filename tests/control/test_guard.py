@@ -164,3 +164,13 @@ def test_joints_without_a_reference_hold_where_they_started(s):
     state, torque, _ = run(s, pd)
     assert (state == OK).all()
     assert (torque == 0.0).all()
+
+
+@pytest.mark.parametrize("given", [None, "full", [1j]])
+def test_what_is_no_command_is_refused_with_the_name_of_the_controller(s, given):
+    class Wrong(Counter):
+        def command(self, t, measured):
+            return given
+
+    with pytest.raises(lb.LimberError, match=r"Wrong\.command returned"):
+        run(s, Wrong())
