@@ -77,6 +77,14 @@ def numbers(name: str, value: ArrayLike, shape: str, hint: str = "") -> Array:
         return result.astype(np.float64)
 
 
+def finite_numbers(name: str, value: ArrayLike, shape: str) -> Array:
+    """`value` as a float array of finite numbers; `shape` is for the message if it is not real numbers."""
+    result = numbers(name, value, shape)
+    if not np.isfinite(result).all():
+        raise ArgumentValueError(f"{name} must be finite, got {shown(value)}.")
+    return result
+
+
 def free_symbols(*values: object) -> set:
     """The symbols of a computer algebra system in numbers and arrays: empty for plain numbers."""
     found = set()

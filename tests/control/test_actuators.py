@@ -109,6 +109,13 @@ def test_limits_of_torque_rate_and_power():
     assert r.v[-1, 0] == pytest.approx(free.y[0, -1], rel=1e-6)
 
 
+def test_the_rate_of_the_torque_is_limited_from_the_first_command_on():
+    s = rotor(lb.Revolute("z")).build()
+    r = run(s, [lb.control.Servo("wheel", torque_rate=7.0)], lambda t: 100.0, 0.2)
+    assert (r.tau[:, 0] <= 7.0 * r.t + 1e-9).all()
+    assert r.tau[-1, 0] == pytest.approx(7.0 * 0.2, abs=0.071)  # it grows at samples of 0.01 s
+
+
 def test_a_stuck_servo_keeps_its_torque_and_a_dead_one_gives_none():
     s = rotor(lb.Revolute("z")).build()
     servo = lb.control.Servo("wheel", stuck=[(0.1, 0.2)], dead=[(0.3, 0.405)])

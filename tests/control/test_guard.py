@@ -144,3 +144,33 @@ def test_wrong_arguments_are_named():
         lb.control.Guard(Counter(), recover=0)
     with pytest.raises(lb.LimberError, match="has no method 'start'"):
         lb.control.Guard(object())
+
+
+def test_a_reference_that_is_nan_for_a_while_is_held_and_then_stopped(s):
+    def reference(t):
+        return 0.5 if t < 0.095 or 0.145 < t < 0.195 else np.nan
+
+    pid = lb.control.PID(2.0, 1.0, 1.0, sample_time=T, reference=reference)
+    with pytest.warns(lb.ModelWarning, match=r"safe stop at t = 0\.3.*no finite command"):
+        state, torque, _ = run(s, pid, 0.4)
+    assert state[9:16].tolist() == [OK] + [HOLD] * 5 + [OK]
+    assert (torque[10:15] == torque[9]).all()
+    assert np.isfinite(torque).all()
+    assert state[-1] == STOP
+
+
+def test_joints_without_a_reference_hold_where_they_started(s):
+    pd = lb.control.PD(2.0, 1.0, sample_time=T, reference={"wheel": None})
+    state, torque, _ = run(s, pd)
+    assert (state == OK).all()
+    assert (torque == 0.0).all()
+
+
+@pytest.mark.parametrize("given", [None, "full", [1j]])
+def test_what_is_no_command_is_refused_with_the_name_of_the_controller(s, given):
+    class Wrong(Counter):
+        def command(self, t, measured):
+            return given
+
+    with pytest.raises(lb.LimberError, match=r"Wrong\.command returned"):
+        run(s, Wrong())

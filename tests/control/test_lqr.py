@@ -210,3 +210,28 @@ def test_what_a_filter_cannot_use_is_refused(s):
         loop(Kalman(1.0), lb.control.Encoder(rate=100.0, noise=1.0, delay=0.01))
     with pytest.raises(lb.LimberError, match="the loop has no sensors"):
         loop(Kalman(1.0))
+
+
+@pytest.mark.parametrize("rate", [30.0, 250.0])
+@pytest.mark.parametrize("extended", [False, True])
+def test_readings_between_samples_count_at_their_own_times(rate, extended):
+    a = lb.Assembly("rotor")
+    a.attach("wheel", lb.RigidBody(1.0, inertia=[1.0] * 3), lb.Revolute("z", damping=0.3))
+    system = a.build()
+    kalman = Kalman(1e-3, initial=[1e-3, 1.0], extended=extended)
+    c = lb.control.LQR([1.0, 1.0], 1.0, sample_time=0.01, about=[0.0], observer=kalman)
+    loop = lb.control.Loop(
+        system, c, sensors=[lb.control.Encoder(rate=rate, noise=1e-6)], seed=1
+    )
+    times = 0.01 * np.arange(100)
+    r = lb.simulate(system, 1.0, v0=[2.0], torque=loop, t_eval=np.append(times, 1.0))
+    errors = r.signals["estimate"].y - np.hstack([r.q, r.v])[:-1]
+    assert np.abs(errors[20:]).max() < 2e-3  # a turn of 2 rad/s is off by 7 ms otherwise
+    assert np.abs(errors[20:, 0]).max() < 1e-4
+    found = r.signals["innovation encoder"].y
+    new = ~np.isnan(found[:, 0])
+    # a reading at a sample, or since the last one
+    last = np.floor(times * rate + 1e-9)
+    assert (new == np.append(True, np.diff(last) > 0)).all()
+    assert len(nis(found)) == new.sum()
+    assert whiteness(found) == whiteness(found[new])

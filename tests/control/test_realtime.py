@@ -119,6 +119,25 @@ def test_links_carry_packets_both_ways(kind):
         assert other.receive(buffer) == 0
 
 
+def test_empty_datagrams_of_strangers_hide_no_packets():
+    address = links.free_address("udp")
+    with (
+        contextlib.closing(rt.opened(address, "plant")) as one,
+        contextlib.closing(rt.opened(address, "controller")) as other,
+        contextlib.closing(rt.opened(address, "controller")) as stranger,
+    ):
+        for link, text in ((stranger, b""), (stranger, b""), (other, b"hello"), (stranger, b"")):
+            link.send(bytearray(text))
+        one.wait(1.0)
+        buffer = bytearray(1000)
+        assert bytes(buffer[: one.receive(buffer)]) == b"hello"
+        assert one.receive(buffer) == 0
+        one.adopt()
+        one.send(bytearray(b"answer"))
+        other.wait(1.0)
+        assert bytes(buffer[: other.receive(buffer)]) == b"answer"
+
+
 def test_a_reader_of_shared_memory_that_was_overtaken_goes_on_with_the_newest():
     address = links.free_address("shm")
     with (

@@ -272,3 +272,26 @@ def test_wrong_arguments_are_named(s):
     for text, make in cases.items():
         with pytest.raises(lb.LimberError, match=text.replace("(", r"\(")):
             make()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, [0.1, np.nan]])
+@pytest.mark.parametrize("what", ["quantization", "noise", "noise_density", "bias", "bias_walk"])
+def test_errors_of_sensors_are_finite(what, value):
+    with pytest.raises(lb.LimberError, match=f"{what} of sensor 'encoder' must be finite"):
+        lb.control.Encoder(rate=10.0, **{what: value})
+
+
+@pytest.mark.parametrize("gain", [np.nan, np.inf])
+@pytest.mark.parametrize("which", ["kp", "kd"])
+def test_gains_are_finite(which, gain):
+    gains = {"kp": 1.0, "kd": 1.0, which: gain}
+    for made in (lb.control.PD, lb.control.ComputedTorque):
+        with pytest.raises(lb.LimberError, match=f"{which} must be finite"):
+            made(**gains, sample_time=0.01)
+
+
+def test_intervals_that_end_before_they_begin_are_refused():
+    with pytest.raises(lb.LimberError, match=r"outages of sensor 'encoder' has .*\(0.2, 0.1\)"):
+        lb.control.Encoder(rate=10.0, outages=[(0.0, 0.1), (0.2, 0.1)])
+    with pytest.raises(lb.LimberError, match=r"dead of servo 'a' has .*\(0.5, 0.2\)"):
+        lb.control.Servo("a", dead=[(0.5, 0.2)])

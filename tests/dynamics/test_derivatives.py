@@ -292,6 +292,8 @@ def by_complex_constants(s, q, v, x, of, external, name):
     if name.endswith(".rotation"):  # the part along rotations
         R = parameter.value
         slope = 0.5 * (slope - R @ np.swapaxes(slope, -1, -2) @ R)
+    if name.endswith((".stiffness", ".damping")) and parameter.value.ndim == 2:
+        slope = np.triu(slope + np.swapaxes(slope, -1, -2) * (1.0 - np.eye(slope.shape[-1])))
     return slope
 
 
@@ -475,3 +477,23 @@ def test_refusals(case):
     zero = np.zeros(3)
     with pytest.raises(lb.LimberError, match=message.replace("(", r"\(")):
         lb.derivatives(s, zero, zero, zero, **options)
+
+
+@pytest.mark.parametrize("of", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("quantity", ["stiffness", "damping"])
+def test_modal_matrices_count_by_their_upper_triangle(of, quantity):
+    a = lb.Assembly("a")
+    modes = {"y": 1, "z": 1}
+    a.attach("b", lb.beam(1.0, 1.0, EI=(100.0, 200.0), modes=modes, damping=0.01), lb.Revolute("z"))
+    s = a.build()
+    state = [0.1, 0.01, 0.02], [0.3, 0.2, 0.1], np.zeros(3)
+    name = f"b.{quantity}"
+    slope = lb.derivatives(s, *state, of=of, by=name).parameters[name]
+    both = np.array([[0.0, 1e-3], [1e-3, 0.0]])
+    value, function = s.parameters[name].value, getattr(lb, of)
+    up, down = (
+        function(s.with_parameters({name: value + sign * both}), *state) for sign in (1, -1)
+    )
+    assert np.allclose(slope[:, 0, 1], (up - down) / 2e-3, rtol=1e-6, atol=1e-8)
+    assert np.abs(slope[:, 0, 1]).max() > 1e-3
+    assert (slope[:, 1, 0] == 0.0).all()

@@ -314,3 +314,18 @@ def test_files_are_found_by_their_first_tag(tmp_path):
     path.write_text("<page/>")
     with pytest.raises(lb.FileError, match="starts with <page>: expected <mujoco>"):
         lb.load(path)
+
+
+def test_the_outermost_default_class_is_for_all_whatever_its_name(tmp_path):
+    body = f"""
+      <body name="a"><joint/>{BALL}
+        <body name="b"><joint class="root"/>{BALL}</body>
+        <body name="c"><joint class="light"/>{BALL}</body>
+      </body>"""
+    default = """
+      <default class="root"><joint damping="0.7"/>
+        <default class="light"><joint armature="0.2"/></default>
+      </default>"""
+    made = lb.io.read_mjcf(write(tmp_path, body, default)).attachments
+    assert [made[name].joint.physics.damping.tolist() for name in "abc"] == [[0.7]] * 3
+    assert [made[name].joint.physics.armature[0] for name in "abc"] == [0.0, 0.0, 0.2]

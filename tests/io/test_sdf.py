@@ -169,6 +169,19 @@ def test_kinds_of_joints(tmp_path):
     assert repr(made["c"].joint) == repr(lb.Revolute("z"))
 
 
+def test_the_older_pitch_of_a_screw_counts_turns_a_meter_backwards(tmp_path):
+    def made(more):
+        return quiet(write(tmp_path, model(link("a"), joint("s", "screw", "world", "a", more=more))))
+
+    old = "<thread_pitch>-4</thread_pitch>"
+    new = "<screw_thread_pitch>0.5</screw_thread_pitch>"
+    assert repr(made(old).attachments["a"].joint) == repr(lb.Screw("z", 0.25))
+    both = lb.Screw("z", 0.5 / (2.0 * np.pi))
+    assert repr(made(old + new).attachments["a"].joint) == repr(both)
+    with pytest.raises(lb.LimberError, match="thread_pitch 0"):
+        made(old.replace("-4", "0"))
+
+
 def test_limits_and_stops(tmp_path):
     def made(limit, **options):
         axis = f"<xyz>0 0 1</xyz><limit>{limit}</limit>"

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, number, numbers, shown
+from limber.checks import Array, finite_numbers, number, shown
 from limber.checks import axis as unit_axis
 from limber.constraints.forces import constraint_forces
 from limber.constraints.grasps import grasp_map, object_bodies
@@ -216,7 +216,7 @@ def _turned(axis: Array, angle: float) -> Array:
 
 
 def _six(name: str, given: ArrayLike) -> Array:
-    x = numbers(name, given, "() or (6,)")
+    x = finite_numbers(name, given, "() or (6,)")
     if x.shape not in ((), (6,)) or (x < 0.0).any():
         raise ArgumentValueError(
             f"{name} must be one number or six, not negative: about the axes of the world, then along them; got {shown(given)}."

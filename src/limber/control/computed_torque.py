@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, numbers, shown
+from limber.checks import Array, finite_numbers, shown
 from limber.control.controller import Measured
 from limber.control.joint_controller import JointController, one_each
 from limber.dynamics import inverse_dynamics, mass_matrix
@@ -62,7 +62,7 @@ class ComputedTorque(JointController):
     ):
         super().__init__(sample_time, bodies, reference, limit)
         self.kp, self.kd = (
-            numbers(name, x, "() or (joints,)") for name, x in (("kp", kp), ("kd", kd))
+            finite_numbers(name, x, "() or (joints,)") for name, x in (("kp", kp), ("kd", kd))
         )
         if model not in MODELS:
             raise ArgumentValueError(f"model must be 'rigid' or 'flexible', got {shown(model)}.")

@@ -5,6 +5,8 @@
 have the means n, the number of components, if the covariances are right; over N independent samples, N times the mean is
 chi-squared with N n degrees of freedom.  Innovations of a consistent filter are white: the correlation of N of them at any lag is
 about normal with the variance 1/N (Bar-Shalom, Li & Kirubarajan, Estimation with Applications, 5.4).
+
+Rows of nan are samples at which a sensor sent nothing new: they are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaincinv, ndtri
 
-from limber.checks import Array, array, number, whole
+from limber.checks import Array, array, number, numbers, whole
 from limber.errors import ArgumentValueError
 
 
@@ -39,8 +41,8 @@ def nees(errors: ArrayLike, covariances: ArrayLike) -> Array:
 
 
 def nis(innovations: ArrayLike) -> Array:
-    """(N,) of innovations (N, n) that are scaled to unit variance, as `Kalman` records them."""
-    return (array("innovations", innovations, ("N", "n")) ** 2).sum(axis=1)
+    """(N,) of the N new ones of innovations (samples, n) that are scaled to unit variance, as `Kalman` records them."""
+    return (_new(innovations) ** 2).sum(axis=1)
 
 
 def mean_test(values: ArrayLike, components: int, level: float = 0.95, independent: int | None = None) -> Consistency:  # fmt: skip
@@ -63,8 +65,8 @@ def mean_test(values: ArrayLike, components: int, level: float = 0.95, independe
 
 
 def whiteness(innovations: ArrayLike, lag: int = 1, level: float = 0.95) -> list[Consistency]:
-    """The correlation of each component of innovations (N, n) with itself `lag` samples later, with its bounds."""
-    x = array("innovations", innovations, ("N", "n"))
+    """The correlation of each component of innovations (samples, n) with itself `lag` readings later, with its bounds."""
+    x = _new(innovations)
     lag, level = whole("lag", lag, 1), number("level", level, above=0.0)
     if len(x) <= lag:
         raise ArgumentValueError(f"lag={lag} needs more than {len(x)} innovations.")
@@ -72,3 +74,11 @@ def whiteness(innovations: ArrayLike, lag: int = 1, level: float = 0.95) -> list
     scale = (x**2).mean(axis=0)
     correlation = (x[lag:] * x[:-lag]).mean(axis=0) / scale
     return [Consistency(float(c), -bound, bound) for c in correlation]
+
+
+def _new(innovations: ArrayLike) -> Array:
+    """The rows of innovations that are not nan as a whole."""
+    rows = numbers("innovations", innovations, "(samples, n)")
+    if rows.ndim == 2:
+        rows = rows[~np.isnan(rows).all(axis=1)]
+    return array("innovations", rows, ("N", "n"))

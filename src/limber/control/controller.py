@@ -105,7 +105,7 @@ class Controller:
         """Begin anew; there is nothing to forget here."""
 
     def command(self, t: float, measured: Measured) -> ArrayLike | None:
-        """The command from now on; None where there is none, as if it were not finite."""
+        """The command from now on, real numbers; nan where there is none."""
         raise NotImplementedError(f"{type(self).__name__} has no method `command`.")
 
     def outputs(self) -> Mapping[str, ArrayLike]:

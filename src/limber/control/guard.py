@@ -138,7 +138,7 @@ class Guard(Controller):
         if not self._running:
             self.controller.start(t, measured)
             self._running = True
-        command = np.asarray(self.controller.command(t, measured), dtype=float)
+        command = self._commanded(self.controller.command(t, measured), "command", t)
         if not math.isfinite(command.sum()) and not np.isfinite(command).all():
             return None
         self.state = OK
@@ -150,6 +150,17 @@ class Guard(Controller):
         if self.follow is not None:
             self._asked_last.append(command)
         return command
+
+    def _commanded(self, given: Any, method: str, t: float) -> Array:
+        """What a method of the controller returned, as real numbers."""
+        if isinstance(given, np.ndarray) and given.dtype == np.float64:
+            return given
+        name = f"{type(self.controller).__name__}.{method}"
+        if given is None:
+            raise ArgumentTypeError(
+                f"{name} returned None at t = {t:.6g} s: it must return the command, real numbers; nan where there is none."
+            )
+        return numbers(f"what {name} returned at t = {t:.6g} s", given, "(channels,)")
 
     def _followed(self, t: float, measured: Measured) -> bool:
         """Whether all actuators have been within the range of their last commands, not too long ago."""
@@ -218,7 +229,7 @@ class Guard(Controller):
             self._sound_samples = 0
         safe = getattr(self.controller, "safe_command", None)
         if safe is not None:
-            command = np.asarray(safe(t, measured), dtype=float)
+            command = self._commanded(safe(t, measured), "safe_command", t)
             if np.isfinite(command).all():
                 return command
         return None if self._last is None else np.zeros_like(self._last)

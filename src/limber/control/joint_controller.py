@@ -90,8 +90,7 @@ class JointController(Controller):
         if self._reference is None:
             rest = np.zeros(len(self._held))
             return self._held, rest, rest
-        position, speed, acceleration = self._reference(t)
-        return np.where(np.isnan(position), self._held, position), speed, acceleration
+        return self._reference(t, self._held)
 
     def _placed(self, torque: Array) -> Array:
         """The command that has these torques of the joints."""

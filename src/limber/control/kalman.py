@@ -36,6 +36,7 @@ from limber.control.joints import deformed, joint_places
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
 from limber.control.sampled import WHOLE
+from limber.control.sampled import held as over
 from limber.control.sensors import Encoder, Gyro, StrainGauge, Tachometer
 from limber.control.sensors.base import Instant, Sensor
 from limber.dynamics import forward_dynamics, integrate
@@ -48,6 +49,8 @@ READ = (Encoder, Tachometer, Gyro, StrainGauge)
 STEP = 1e-6
 #: Modes count as in balance if they are off by no more than this part of the largest, or by this much.
 BALANCED, SMALL = 1e-3, 1e-9
+#: Parts of the sample time count as equal if they agree to so many digits; of so many the filter remembers its model.
+DIGITS, REMEMBERED = 9, 1000
 
 
 class Kalman:
@@ -68,8 +71,8 @@ class Kalman:
 
     After a sample, `q`, `v` is the estimate and `covariance` P.  In a loop, "estimate" and "deviation" (square roots of the
     diagonal of P) are recorded, and "innovation <sensor>": S^(-1/2) (y - h), which is white with unit variance if the filter is
-    consistent (`limber.control.consistency`).  Readings count as taken at the sample at which they are used, so that sensors
-    must not have a delay.
+    consistent (`limber.control.consistency`), and nan where the sensor has sent nothing new.  A reading corrects the estimate of
+    the time at which it was taken, be it between two samples.  It counts as new, so that sensors must not have a delay.
     """
 
     def __init__(
@@ -198,18 +201,24 @@ class Kalman:
         self.covariances = []
         self._used = dict.fromkeys(self.uses, -math.inf)
         self._innovations: dict[str, Array] = {}
-        self._first = True
+        self._at = t
+        self._parts: dict[float, tuple[Array, Array, Array]] = {}
 
     def update(self, t: float, measured: Measured) -> tuple[Array, Array]:
         """The estimate of q and v at a sample."""
-        if not self._first:
-            self._predict(self._torques(measured))
-        self._first = False
-        for i, (sensor, reader, deviation) in enumerate(self._sensors):
+        tau = self._torques(measured)
+        new = []
+        for i, (sensor, _, deviation) in enumerate(self._sensors):
+            self._innovations[sensor.name] = np.full(len(deviation), math.nan)
             taken = measured.taken(sensor.name)
             if taken > self._used[sensor.name]:
                 self._used[sensor.name] = taken
-                self._correct(i, sensor.name, measured[sensor.name], reader, deviation)
+                new.append((min(max(taken, self._at), t), i))
+        for taken, i in sorted(new):
+            self._predict_until(taken, tau)
+            sensor, reader, deviation = self._sensors[i]
+            self._correct(i, sensor.name, measured[sensor.name], reader, deviation)
+        self._predict_until(t, tau)
         if self.record:
             self.covariances.append(self.covariance.copy())
         return self.q, self.v
@@ -307,10 +316,31 @@ class Kalman:
         tau[places] = np.asarray(measured.applied)[channels]
         return tau
 
-    def _predict(self, tau: Array) -> None:
-        s, T, nv = self._system, self.sample_time, self._system.nv
+    def _predict_until(self, t: float, tau: Array) -> None:
+        part = round((t - self._at) / self.sample_time, DIGITS)
+        self._at = t
+        if part:
+            self._predict(tau, part)
+
+    def _over(self, part: float) -> tuple[Array, Array, Array]:
+        """Phi, Gamma and Q of the linear filter over a part of the sample time."""
+        assert self._fixed is not None and self._point is not None
+        if part == 1.0:
+            return self._fixed[:3]
+        if part not in self._parts:
+            if len(self._parts) >= REMEMBERED:
+                self._parts.clear()
+            s, T = self._system, part * self.sample_time
+            model = linearize(s, self._point, np.zeros(s.nv), self._fixed[3])
+            Q = covariance_of_noise(model.A, model.B, self._W, T)
+            self._parts[part] = (*over(model.A, model.B, T), Q)
+        return self._parts[part]
+
+    def _predict(self, tau: Array, part: float) -> None:
+        s, T, nv = self._system, part * self.sample_time, self._system.nv
         if self._fixed is not None:
-            Phi, Gamma, Q, held, _ = self._fixed
+            held = self._fixed[3]
+            Phi, Gamma, Q = self._over(part)
             x = Phi @ np.concatenate([self.q - self._point, self.v]) + Gamma @ (tau - held)
             self.q, self.v = self._point + x[:nv], x[nv:]
         else:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.checks import Array, number, numbers, shown
+from limber.checks import Array, finite_numbers, number, shown
 from limber.control.controller import Measured
 from limber.control.joint_controller import JointController, one_each
 from limber.control.linear_model import LinearModel
@@ -58,7 +58,8 @@ class PID(JointController):
     ):
         super().__init__(sample_time, bodies, reference, limit)
         self.kp, self.ki, self.kd = (
-            numbers(name, x, "() or (joints,)") for name, x in (("kp", kp), ("ki", ki), ("kd", kd))
+            finite_numbers(name, x, "() or (joints,)")
+            for name, x in (("kp", kp), ("ki", ki), ("kd", kd))
         )
         self.filter_time = number("filter_time", filter_time, minimum=0.0)
         if not isinstance(gravity, bool):
@@ -92,6 +93,8 @@ class PID(JointController):
         wanted, speed, _ = self._wanted(t)
         error = wanted - measured.q[places.q]
         rate = speed - measured.v[places.v] if self._measures_speeds else None
+        if not math.isfinite(error.sum()) or (rate is not None and not math.isfinite(rate.sum())):
+            return self._placed(np.full(len(error), math.nan))  # and nothing of it is remembered
         extra = self._holding(measured) if self.gravity else 0.0
         return self._placed(self._torque(error, rate, extra))
 

@@ -13,8 +13,8 @@ from limber.control.joints import JointPlaces
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.trajectories import Trajectory
 
-#: t -> (position, velocity, acceleration), each (joints,)
-Reference = Callable[[float], tuple[Array, Array, Array]]
+#: (t, positions to hold) -> (position, velocity, acceleration), each (joints,)
+Reference = Callable[[float, Array], tuple[Array, Array, Array]]
 
 
 def reference_of(given: Any, places: JointPlaces) -> Reference | None:
@@ -35,9 +35,9 @@ def reference_of(given: Any, places: JointPlaces) -> Reference | None:
             raise ArgumentValueError(
                 f"reference: the trajectory moves {size} joints, and the controller has {n}: {', '.join(places.labels)}."
             )
-        return lambda t: tuple(np.reshape(x, (n,)) for x in given(float(t)))  # type: ignore[return-value]
+        return lambda t, start: tuple(np.reshape(x, (n,)) for x in given(float(t)))  # type: ignore[return-value]
     if callable(given):
-        return lambda t: _checked(given(t), t, n)
+        return lambda t, start: _checked(given(t), t, n)
     values = given_numbers("reference", given, f"({n},)")
     if values.shape not in ((), (n,)):
         raise ArgumentValueError(
@@ -45,7 +45,7 @@ def reference_of(given: Any, places: JointPlaces) -> Reference | None:
         )
     held = np.full(n, values) if values.ndim == 0 else values
     rest = np.zeros(n)
-    return lambda t: (held, rest, rest)
+    return lambda t, start: (held, rest, rest)
 
 
 def _checked(given: Any, t: float, n: int) -> tuple[Array, Array, Array]:
@@ -67,7 +67,7 @@ def _checked(given: Any, t: float, n: int) -> tuple[Array, Array, Array]:
 
 
 def _by_name(given: Mapping[str, Any], places: JointPlaces) -> Reference:
-    """The reference of joints by their names; what is not named is nan, which stands for where it started."""
+    """The reference of joints by their names; what is not named is held where it started."""
     for name in given:
         if name not in places.labels:
             raise ArgumentValueError(
@@ -81,11 +81,11 @@ def _by_name(given: Mapping[str, Any], places: JointPlaces) -> Reference:
             if made is not None:
                 parts.append((i, made))
 
-    def reference(t: float) -> tuple[Array, Array, Array]:
+    def reference(t: float, start: Array) -> tuple[Array, Array, Array]:
         rows = np.zeros((3, len(places)))
-        rows[0] = np.nan
+        rows[0] = start
         for i, part in parts:
-            for row, value in zip(rows, part(t)):
+            for row, value in zip(rows, part(t, start[i : i + 1])):
                 row[i] = value[0]
         return rows[0], rows[1], rows[2]
 

@@ -30,6 +30,9 @@ INPUTS = {
 #: The keys of `System._ready` for the slopes of systems of rigid bodies.
 READY = {name: f"slopes of {name}" for name in ("forward_dynamics", "inverse_dynamics")}
 
+#: Symmetric matrices of which the kernels read both triangles; their slopes count by the upper one.
+SYMMETRIC = ("stiffness", "damping")
+
 
 @dataclass(slots=True)
 class State:
@@ -165,7 +168,11 @@ def by_parameter(at: State, name: str, found: Found) -> Array:
         columns.append(_along_constants(at, const, found))
     stacked = np.stack(columns, axis=-1)
     slope = stacked.reshape(*stacked.shape[:-1], *parameter.value.shape)
-    return _along_rotations(parameter.value, slope) if parameter.quantity == "rotation" else slope
+    if parameter.quantity == "rotation":
+        return _along_rotations(parameter.value, slope)
+    if parameter.quantity in SYMMETRIC and parameter.value.ndim == 2:
+        return np.triu(slope) + np.triu(np.swapaxes(slope, -1, -2), 1)
+    return slope
 
 
 def _along_rotations(R: Array, slope: Array) -> Array:

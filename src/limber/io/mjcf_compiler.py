@@ -164,9 +164,12 @@ class Defaults:
     classes: dict[str, dict[str, dict[str, str]]] = field(default_factory=lambda: {"main": {}})
 
     def read(self, root: Element) -> None:
-        """Read all <default> elements of a file; the outermost one is the class "main"."""
-        for element in root.all("default"):
-            self._read(element, element.attributes.get("class", "main"), "main")
+        """Read all <default> elements of a file; the outermost ones are the class "main", by whatever name."""
+        outermost = list(root.all("default"))
+        for element in outermost:
+            self._read(element, "main", "main")
+        for element in outermost:
+            self.classes[element.attributes.get("class", "main")] = self.classes["main"]
 
     def _read(self, element: Element, name: str, parent: str) -> None:
         inherited = self.classes.get(name, self.classes[parent])

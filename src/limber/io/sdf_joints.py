@@ -21,7 +21,8 @@ KINDS = {
     **{"revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1},
     **{"revolute2": 2, "universal": 2, "ball": 0, "fixed": 0},
 }
-IN_JOINT = {"parent", "child", "pose", "axis", "axis2", "screw_thread_pitch", "provide_feedback"}
+IN_JOINT = {"parent", "child", "pose", "axis", "axis2", "provide_feedback"}
+IN_SCREW = {"screw_thread_pitch", "thread_pitch"}
 IN_AXIS = {"xyz", "dynamics", "limit", "use_parent_model_frame", "mimic"}
 IN_DYNAMICS = {"damping", "friction", "spring_reference", "spring_stiffness"}
 IN_LIMIT = {"lower", "upper", "effort", "velocity", "stiffness"}
@@ -51,7 +52,7 @@ def _axis_tags(joint: SdfJoint, axes: list[Array], left_out: LeftOut) -> list[El
     if joint.kind not in KINDS:
         hint = did_you_mean(joint.kind, KINDS)
         raise element.error(f"joint {joint.name!r} has the unknown type {joint.kind!r}. {hint}")
-    left_out.tags(element, IN_JOINT)
+    left_out.tags(element, IN_JOINT | IN_SCREW)
     tags = [*element.all("axis"), *element.all("axis2")]
     count = KINDS[joint.kind]
     if len(axes) < count:
@@ -71,12 +72,27 @@ def _made(joint: SdfJoint, axes: list[Array], physics: list[JointOptions]) -> Jo
         if joint.kind == "prismatic":
             return Prismatic(axes[0], **physics[0])
         if joint.kind == "screw":
-            pitch = number(joint.element, "screw_thread_pitch", 1.0) / (2.0 * math.pi)
-            return Screw(axes[0], pitch, **physics[0])
+            return Screw(axes[0], _pitch(joint), **physics[0])
         made = [Revolute(axis, **options) for axis, options in zip(axes, physics)]
         return made[0] if len(made) == 1 else CompoundJoint(made)
     except LimberError as error:
         raise joint.element.error(f"joint {joint.name!r}: {error}") from error
+
+
+def _pitch(joint: SdfJoint) -> float:
+    """The pitch of a screw, m/rad.
+
+    `screw_thread_pitch` is in m a turn; the older `thread_pitch` in rad/m, of the opposite sign, counts where the other is missing.
+    """
+    element = joint.element
+    if element.one("screw_thread_pitch") is not None or element.one("thread_pitch") is None:
+        return number(element, "screw_thread_pitch", 1.0) / (2.0 * math.pi)
+    turns = number(element, "thread_pitch", 0.0)
+    if turns == 0.0:
+        raise element.error(
+            f"joint {joint.name!r} has thread_pitch 0, a screw that does not turn: give screw_thread_pitch, in m a turn."
+        )
+    return -1.0 / turns
 
 
 def _physics(

@@ -43,7 +43,7 @@ class Servo(Actuator):
     rotor_inertia : of the motor and the fast side of the gear, kg m^2, on the motor side.
     friction, damping : at the joint, N m and N m s/rad; of motor and gear together.
     limit : the largest torque at the joint, N m.
-    torque_rate : the fastest change of the torque, N m/s, from command to command.
+    torque_rate : the fastest change of the torque, N m/s, from command to command; it begins at 0 with the first one.
     current_time : time constant of the current loop, s.
     torque_constant, resistance, voltage : of the motor, N m/A, Ohm, V; all three, or none for a supply without limit.  The
         constant of the back-EMF in V s/rad is the torque constant.
@@ -173,7 +173,8 @@ class ServoDrive(Drive):
         self.stateful = servo.drop > 0.0 or math.isfinite(servo.power)
         self._rate = 1.0 / servo.current_time if servo.current_time > 0.0 else 0.0
         self._target = self._torque = 0.0
-        self._time, self._commanded_at = 0.0, -math.inf
+        self._time = 0.0
+        self._commanded_at: float | None = None
 
     def advance(self, t: float) -> None:
         """Let the current loop go on."""
@@ -187,13 +188,15 @@ class ServoDrive(Drive):
     def command(self, t: float, command: list[float]) -> list[float]:
         """Take a new torque."""
         servo, asked = self.servo, command[0]
+        since = 0.0 if self._commanded_at is None else t - self._commanded_at
+        self._commanded_at = t
         if any(first <= t < last for first, last in servo.stuck):
             return [self._target]
         asked = max(-servo.limit, min(servo.limit, asked))
-        if math.isfinite(servo.torque_rate) and math.isfinite(self._commanded_at):
-            most = servo.torque_rate * (t - self._commanded_at)
+        if math.isfinite(servo.torque_rate):
+            most = servo.torque_rate * since
             asked = max(self._target - most, min(self._target + most, asked))
-        self._target, self._commanded_at = asked, t
+        self._target = asked
         if not self._rate:
             self._torque = asked
         return [asked]

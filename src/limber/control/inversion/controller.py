@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.checks import Array, number, numbers, shown
+from limber.checks import Array, finite_numbers, number, shown
 from limber.control.controller import Measured
 from limber.control.inversion.solve import Inversion
 from limber.control.joint_controller import JointController, one_each
@@ -54,7 +54,7 @@ class StableInversion(JointController):
         bodies = tuple(dict.fromkeys(x.split("[")[0] for x in inversion.internal.places.labels))
         super().__init__(sample_time, bodies, None, limit)
         self.kp, self.kd = (
-            numbers(name, x, "() or (joints,)") for name, x in (("kp", kp), ("kd", kd))
+            finite_numbers(name, x, "() or (joints,)") for name, x in (("kp", kp), ("kd", kd))
         )
         self.inversion = inversion
         self.begin = inversion.before if begin is None else number("begin", begin)

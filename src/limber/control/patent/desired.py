@@ -151,7 +151,7 @@ def rest_to_rest(
     nv, m = system.nv, len(places)
     t = np.array(start + hold * np.arange(steps + 1), dtype=np.float64)
     rigid = np.tile(system.neutral(), (steps + 1, 1))
-    rigid[:, places.q] = [reference(x)[0] for x in t]
+    rigid[:, places.q] = [reference(x, system.neutral()[places.q])[0] for x in t]
     goal = np.concatenate([rigid[-1], np.zeros(nv)])
     wanted = _position(system, rigid, body, node)
     aim = np.concatenate([goal, np.zeros(m)])
@@ -198,7 +198,7 @@ def _rigid_guess(
     n, nv = rigid.shape
     rates = np.zeros((2, n, nv))
     for i, x in enumerate(t):
-        rates[0, i, places.v], rates[1, i, places.v] = reference(x)[1:]
+        rates[0, i, places.v], rates[1, i, places.v] = reference(x, system.neutral()[places.q])[1:]
     force = inverse_dynamics(system, rigid, *rates)[:, places.v]
     tau = np.zeros(nv)
     q, v = rigid.copy(), np.zeros((n, nv))

@@ -86,13 +86,17 @@ class UdpLink:
 
     def receive(self, buffer: bytearray) -> int:
         """The size of the next packet, 0 without one."""
+        size = 0
         try:
-            if not self._listening:
-                return self._socket.recv_into(buffer)
-            size, self._last = self._socket.recvfrom_into(buffer)
-            return size
+            while not size:  # an empty datagram is no packet, and others may have come after it
+                if self._listening:
+                    size, sender = self._socket.recvfrom_into(buffer)
+                    self._last = sender if size else self._last
+                else:
+                    size = self._socket.recv_into(buffer)
         except (BlockingIOError, ConnectionError):
             return 0
+        return size
 
     def adopt(self) -> None:
         """Send to whoever the last packet came from."""

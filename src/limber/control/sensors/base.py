@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, array, number, numbers, shown
+from limber.checks import Array, array, finite_numbers, number, shown
 from limber.control.noise import NormalNumbers
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
@@ -112,7 +112,7 @@ class Sensor(Frozen):
             ("quantization", quantization),
         ):
             setattr(self, what, _not_negative(f"{what} of sensor {name!r}", given))
-        self.bias = numbers(f"bias of sensor {name!r}", bias, "() or (width,)")
+        self.bias = finite_numbers(f"bias of sensor {name!r}", bias, "() or (width,)")
         limit = np.asarray(range, dtype=float)
         if np.isnan(limit).any() or (limit <= 0.0).any():
             raise ArgumentValueError(
@@ -217,7 +217,7 @@ def checked_seed(name: str, seed: Any) -> int | None:
 
 
 def _not_negative(name: str, given: ArrayLike) -> Array:
-    values = numbers(name, given, "() or (width,)")
+    values = finite_numbers(name, given, "() or (width,)")
     if values.min(initial=0.0) < 0.0:
         raise ArgumentValueError(f"{name} must not be negative, got {shown(given)}.")
     return values
@@ -228,4 +228,9 @@ def intervals(name: str, given: Any) -> tuple[tuple[float, float], ...]:
     if not len(given):
         return ()
     rows = array(name, given, ("n", 2), "Each interval is (from, until), in s.")
+    for first, last in rows:
+        if last <= first:
+            raise ArgumentValueError(
+                f"{name} has the interval ({first:g}, {last:g}), which ends before it lasts: each is (from, until), in s."
+            )
     return tuple((float(first), float(last)) for first, last in rows)
