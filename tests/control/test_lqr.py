@@ -217,9 +217,7 @@ def test_readings_between_samples_count_at_their_own_times(rate, extended):
     system = a.build()
     kalman = Kalman(1e-3, initial=[1e-3, 1.0], extended=extended)
     c = lb.control.LQR([1.0, 1.0], 1.0, sample_time=0.01, about=[0.0], observer=kalman)
-    loop = lb.control.Loop(
-        system, c, sensors=[lb.control.Encoder(rate=rate, noise=1e-6)], seed=1
-    )
+    loop = lb.control.Loop(system, c, sensors=[lb.control.Encoder(rate=rate, noise=1e-6)], seed=1)
     times = 0.01 * np.arange(100)
     r = lb.simulate(system, 1.0, v0=[2.0], torque=loop, t_eval=np.append(times, 1.0))
     errors = r.signals["estimate"].y - np.hstack([r.q, r.v])[:-1]

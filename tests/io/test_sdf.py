@@ -171,7 +171,9 @@ def test_kinds_of_joints(tmp_path):
 
 def test_the_older_pitch_of_a_screw_counts_turns_a_meter_backwards(tmp_path):
     def made(more):
-        return quiet(write(tmp_path, model(link("a"), joint("s", "screw", "world", "a", more=more))))
+        return quiet(
+            write(tmp_path, model(link("a"), joint("s", "screw", "world", "a", more=more)))
+        )
 
     old = "<thread_pitch>-4</thread_pitch>"
     new = "<screw_thread_pitch>0.5</screw_thread_pitch>"
