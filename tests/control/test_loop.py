@@ -392,3 +392,16 @@ def test_signals_are_plotted_and_reported(s, tmp_path):
     assert "gyro (rad/s)" in page
     with pytest.raises(lb.LimberError, match="this result has none"):
         lb.simulate(s, 0.1).plot("signals")
+
+
+def test_a_run_of_endless_samples_is_refused():
+    a = lb.Assembly("rotor")
+    a.attach("wheel", lb.RigidBody(1.0, inertia=[1.0] * 3), lb.Revolute("z"))
+    s = a.build()
+    pd = lb.control.PD(1.0, 1.0, sample_time=1e-300)
+    with pytest.raises(lb.LimberError, match=r"1\.0e\+300 samples in a run of 1 s"):
+        lb.simulate(s, 1.0, torque=pd)
+    sensors = [lb.control.Encoder(rate=1e12), lb.control.Tachometer(rate=100.0)]
+    loop = lb.control.Loop(s, lb.control.PD(1.0, 1.0, sample_time=0.01), sensors=sensors)
+    with pytest.raises(lb.LimberError, match=r"1\.0e\+12 samples.* rate of the sensors"):
+        lb.simulate(s, 1.0, torque=loop)

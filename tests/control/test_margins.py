@@ -201,3 +201,21 @@ def test_pictures_are_drawn(panel, tmp_path):
     assert (tmp_path / "bode.svg").stat().st_size > 1000
     with pytest.raises(ArgumentValueError, match="one input and one output"):
         panel.root_locus()
+
+
+def test_a_sample_time_far_shorter_is_found_and_what_was_tried_is_said(link):
+    w = 1e6
+    gains = [[J * w**2, 2.0 * J * w]]
+    found = margins(link, gains, sample_time=0.01)
+    assert not found.stable
+    assert 1e-8 < found.longest < 1e-5
+    assert margins(link, gains, sample_time=0.9 * found.longest).stable
+    assert not margins(link, gains, sample_time=1.1 * found.longest).stable
+    never = margins(link, [[-1.0, 1.0]], sample_time=0.01)
+    assert never.longest == 0.0
+    assert "No sample time from there down to 1e-06 s makes it stable" in str(never)
+
+
+def test_delays_of_very_many_samples_are_refused(link):
+    with pytest.raises(lb.LimberError, match="1e\\+04 commands on their way"):
+        margins(link, [[1.0, 1.0]], sample_time=0.01, delay=100.0)

@@ -21,6 +21,9 @@ from limber.control.linear_model import LinearModel
 from limber.control.sampled import bilinear
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
+#: Commands that are on their way at once are states of a loop, of which there may be this many.
+MOST_LATE = 500
+
 
 @dataclass(frozen=True, eq=False)
 class Feedback:
@@ -138,6 +141,12 @@ def feedback_of(
     if delay and plant.dt:
         raise ArgumentValueError(
             "the plant is sampled already, so a delay cannot be added: give the continuous one."
+        )
+    late = len(plant.inputs) * delay / sample_time if delay else 0.0
+    if late > MOST_LATE:
+        raise ArgumentValueError(
+            f"delay={delay:g} s with a sample every {sample_time:g} s has {late:.3g} commands on their way at once, each of them a state "
+            f"of the loop, and {MOST_LATE} are the most: give a longer sample_time or a shorter delay."
         )
     return _made(plant, K, sample_time, delay)
 

@@ -138,7 +138,7 @@ class Guard(Controller):
         if not self._running:
             self.controller.start(t, measured)
             self._running = True
-        command = self._commanded(self.controller.command(t, measured), "command", t)
+        command = self._as_numbers(self.controller.command(t, measured), "command", t)
         if not math.isfinite(command.sum()) and not np.isfinite(command).all():
             return None
         self.state = OK
@@ -151,7 +151,7 @@ class Guard(Controller):
             self._asked_last.append(command)
         return command
 
-    def _commanded(self, given: Any, method: str, t: float) -> Array:
+    def _as_numbers(self, given: Any, method: str, t: float) -> Array:
         """What a method of the controller returned, as real numbers."""
         if isinstance(given, np.ndarray) and given.dtype == np.float64:
             return given
@@ -229,7 +229,7 @@ class Guard(Controller):
             self._sound_samples = 0
         safe = getattr(self.controller, "safe_command", None)
         if safe is not None:
-            command = self._commanded(safe(t, measured), "safe_command", t)
+            command = self._as_numbers(safe(t, measured), "safe_command", t)
             if np.isfinite(command).all():
                 return command
         return None if self._last is None else np.zeros_like(self._last)

@@ -18,6 +18,8 @@ from limber.structures.threads import one_thread
 
 #: Sample times that are looked at are this many times shorter and longer than the one given, on a grid of so many.
 SHORTER, LONGER, TRIED = 1e-4, 1e3, 70
+#: Where the loop is stable without sampling, sample times are halved further, down to this part.
+FURTHER = 1e-12
 #: Sample times so short that more commands than this are on their way at once are not tried.
 ON_THEIR_WAY = 20.0
 #: A loop that integrates has an endless gain at frequency zero, where it is real; rounding leaves such a number.
@@ -134,7 +136,9 @@ class Margins:
             return []
         if self.longest == 0.0:
             delay = " with this delay" if self.delay else ""
-            return [f"No shorter sample time makes it stable{delay}: the controller has to change."]
+            return [
+                f"No sample time from there down to {_shortest(self.loop):.3g} s makes it stable{delay}: the controller has to change."
+            ]
         if np.isinf(self.longest):
             return []
         rate = f"{1e3 * self.longest:.4g} ms ({1.0 / self.longest:.4g} Hz)"
@@ -267,8 +271,8 @@ def _longest(loop: Feedback) -> float | None:
     def grows(T: float) -> float:
         return loop.sampled_every(T).growth()
 
-    shortest = max(SHORTER * loop.dt, min(loop.dt, loop.delay / ON_THEIR_WAY))
-    times = np.geomspace(shortest, loop.dt, TRIED)
+    shortest = _shortest(loop)
+    times = np.geomspace(max(shortest, SHORTER * loop.dt), loop.dt, TRIED)
     if loop.stable:
         times = loop.dt * np.geomspace(1.0, LONGER, TRIED)
         last = float(times[0])
@@ -282,7 +286,22 @@ def _longest(loop: Feedback) -> float | None:
         if grows(float(T)) < 0.0:
             return float(brentq(grows, float(T), first, rtol=1e-9))
         first = float(T)
+    while 0.5 * first >= shortest:
+        if grows(0.5 * first) < 0.0:
+            return float(brentq(grows, 0.5 * first, first, rtol=1e-9))
+        first *= 0.5
     return 0.0
+
+
+def _shortest(loop: Feedback) -> float:
+    """The shortest sample time at which the same controller is tried."""
+    if loop.delay:
+        return max(SHORTER * loop.dt, min(loop.dt, loop.delay / ON_THEIR_WAY))
+    assert loop.given is not None
+    direct = loop.given[
+        0
+    ].D.any()  # the answer of a sampled controller to it does not become that of a continuous one
+    return loop.dt * (FURTHER if not direct and loop.sampled_every(0.0).stable else SHORTER)
 
 
 def _hertz(z: complex, dt: float) -> str:

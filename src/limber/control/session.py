@@ -62,7 +62,8 @@ class LoopSession:
         self._sensor_ticks = [Ticks(1.0 / sensor.rate) for sensor in loop.sensors]
         self._control_ticks = Ticks(loop.sample_time)
         periods = [ticks.period for ticks in (*self._sensor_ticks, self._control_ticks)]
-        self._same = SAME * min(periods)
+        self.period = min(periods)
+        self._same = SAME * self.period
         self._readings_under_way, self._commands_under_way = Pending(), Pending()
         if loop.initial is not None:
             self._commands_under_way.send(0.0, loop.initial)

@@ -5,6 +5,7 @@ one run:
 
     plan            numbers that the integrator reads (`integrators.context`): the time of the next sample, and closed forms
                     of torques that change until then
+    period          s, the shortest time between samples
     stateful        whether those closed forms depend on speeds
     sample(t, q, v) the torque (nv,) from now on; `plan` is up to date afterwards
     bind(plant)     called once, before the first sample; the `Plant` answers questions about accelerations and wrenches
@@ -37,6 +38,7 @@ class Session(Protocol):
     """A sampled torque during one run; the head of this file tells what its parts are."""
 
     plan: Array
+    period: float
     stateful: bool
 
     def sample(self, t: float, q: Array, v: Array) -> Array:
@@ -55,14 +57,14 @@ class Called:
     stateful = False
 
     def __init__(self, function: Callable[[float, Array, Array], Any], sample_time: float):
-        self._function, self._sample_time = function, sample_time
+        self._function, self.period = function, sample_time
         self._samples = 0
         self.plan = np.zeros(PLAN_HEAD)
 
     def sample(self, t: float, q: Array, v: Array) -> Array:
         """The torque from now on."""
         self._samples += 1
-        self.plan[P_NEXT] = self._samples * self._sample_time
+        self.plan[P_NEXT] = self._samples * self.period
         return self._function(t, q, v)
 
     def bind(self, plant: Plant) -> None:

@@ -43,6 +43,8 @@ from limber.simulation.validity import refuse_indefinite, warn_outside_theory
 ROWS = 501
 #: The methods behind "auto", explicit and implicit.
 AUTOMATIC = ("dop853", "sdirk4")
+#: A run takes no more samples of a controller or a sensor than this.
+MOST_SAMPLES = 1e9
 
 
 def simulate(
@@ -163,6 +165,7 @@ def simulate(
         raise ArgumentTypeError(f"progress must be True, False or None, got {shown(progress)}.")
     listed = _events(events)
     forces = _forces(system, torque, external, motion, start)
+    _refuse_endless_sampling(forces, length)
     start_on(forces.driven, system, start, q, v, (q0 is not None, v0 is not None))
     refuse_unsteady(forces.driven, system, start, end, q)
     warn_outside_limits(
@@ -240,6 +243,16 @@ def _forces(
     wrenches = [wrench_signal(system, key, external[key], failure) for key in keys]
     driven = driven_joints(system, motion, failure)
     return Forces(made, wrenches, keys, nodes, failure, driven)
+
+
+def _refuse_endless_sampling(forces: Forces, length: float) -> None:
+    """Refuse a sampled torque whose run would not end."""
+    session = forces.torque.session
+    if session is not None and length > MOST_SAMPLES * session.period:
+        raise ArgumentValueError(
+            f"torque: a sample every {session.period:g} s makes {length / session.period:.1e} samples in a run of {length:g} s, and "
+            f"{MOST_SAMPLES:g} are the most: take a longer sample time of the controller, or a lower rate of the sensors."
+        )
 
 
 def _integrated(run: Run, listed, span, progress, store=lambda run: None) -> Result:

@@ -397,5 +397,6 @@ class _Nothing:
     def start(self, t: float, measured: Measured) -> None:
         """There is nothing to forget."""
 
-    def command(self, t: float, measured: Measured) -> None:
+    def command(self, t: float, measured: Measured) -> Array:
         """No command."""
+        return np.full(1, np.nan)
