@@ -120,7 +120,11 @@ def _compiled(module: str, name: str):
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Collect no garbage: a compilation makes millions of objects that stay, and looking through them takes a tenth of it."""
+    """Collect no garbage: a compilation makes millions of objects that stay, and looking through them takes a tenth of it.
+
+    What it leaves is collected at its end, and not in the midst of a run, where thousands of weak references of Numba would
+    pass over what the handler of a signal raises.
+    """
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -128,6 +132,7 @@ def _without_collections() -> Iterator[None]:
     finally:
         if collects:
             gc.enable()
+            gc.collect()
 
 
 def _reduced(compiled) -> bytes:
