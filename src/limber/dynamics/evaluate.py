@@ -64,6 +64,9 @@ def vectors(system: System, **named: tuple[ArrayLike, int]) -> tuple[tuple[int, 
                 why = f"{system.name!r} has nv = {size}"
             raise ArgumentValueError(f"{name} must have shape (..., {size}), got {a.shape}: {why}.")
         arrays.append(a)
+    first = arrays[0].shape[:-1]
+    if len(first) == 1 and all(a.shape[:-1] == first and _plain(a) for a in arrays):
+        return first, arrays
     try:
         batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
     except ValueError:
@@ -76,6 +79,11 @@ def vectors(system: System, **named: tuple[ArrayLike, int]) -> tuple[tuple[int, 
         wide = np.broadcast_to(a, (*batch, a.shape[-1])).reshape(math.prod(batch), a.shape[-1])
         flat.append(np.ascontiguousarray(wide) if wide.flags.aligned else wide.copy())
     return batch, flat
+
+
+def _plain(a: Array) -> bool:
+    flags = a.flags
+    return flags.c_contiguous and flags.aligned
 
 
 def node_pairs(system: System, packed: Packed, external: Mapping | None) -> np.ndarray:

@@ -73,7 +73,7 @@ from .motion import carry, start_world, to_body_frame, turn_and_bias, world_plac
 from .physics import armature, speed_force
 from .placement import place_by
 from .revolute import eliminate_revolute
-from .scalar import kernel
+from .scalar import inlined, kernel
 from .vec import add, axpy, dot, load3, load9, mul, scale, store3
 
 
@@ -229,7 +229,7 @@ def eliminate_speeds(topo, const, work, k, p):
     store3(work, b + Z + 3, mul(R, add(f, df)))
 
 
-@kernel
+@inlined
 def note_size(topo, const, work, k):
     """Leave in the pivot record of body k a bound of the inertia that P becomes on its way to the world.
 
@@ -242,7 +242,7 @@ def note_size(topo, const, work, k):
     work[topo[k + W_PIVOTS] + D_SIZE] = angular + const[REACH] * linear
 
 
-@kernel
+@inlined
 def condense_modes(topo, const, work, tau, k):
     """Eliminate the modes of body k and return where in `work` its P_R is."""
     b = topo[k + WORK]
@@ -257,14 +257,14 @@ def condense_modes(topo, const, work, tau, k):
     return p
 
 
-@kernel
+@inlined
 def condense_joint(topo, const, work, q, v, tau, k, p):
     """Eliminate the joint of body k, whose P_R is at work[p:], and add what remains to its parent."""
     eliminate_joint(topo, const, work, q, v, tau, k, p)
     pass_to_parent(topo, work, k)
 
 
-@kernel
+@inlined
 def pass_to_parent(topo, work, k):
     """Add what remains of body k, without its modes and its joint, to its parent."""
     if topo[k + PARENT] != 0:
@@ -274,14 +274,14 @@ def pass_to_parent(topo, work, k):
         force_to_parent(topo, work, k, topo[k + MOVED_BY], n, f)
 
 
-@kernel
+@inlined
 def condense(topo, const, work, q, v, tau, k):
     """One step of the inward sweep: eliminate the freedoms of body k and add what remains to its parent."""
     p = condense_modes(topo, const, work, tau, k)
     condense_joint(topo, const, work, q, v, tau, k, p)
 
 
-@kernel
+@inlined
 def joint_accelerations(topo, work, k, vdot, w, u):
     """vdot of the joint of body k; [w; u] with BIAS becomes [w; u] + H^T beta_dot (outboard axes)."""
     if topo[k + DRIVEN] != 0:
@@ -328,7 +328,7 @@ def modal_accelerations(topo, const, work, k, vdot, w, u):
             vdot[e + r] = work[zf + r]
 
 
-@kernel
+@inlined
 def recover_joint(topo, work, vdot, k):
     """vdot of the joint of body k, and the acceleration of its outboard frame."""
     p = topo[k + PARENT]
@@ -338,7 +338,7 @@ def recover_joint(topo, work, vdot, k):
     return joint_accelerations(topo, work, k, vdot, w, u)
 
 
-@kernel
+@inlined
 def recover_modes(topo, const, work, vdot, k, w, u):
     """vdot of the modes of body k and its acceleration, given that of its joint's outboard frame."""
     b = topo[k + WORK]
@@ -353,7 +353,7 @@ def recover_modes(topo, const, work, vdot, k, w, u):
     store3(work, b + ACC + 3, u)
 
 
-@kernel
+@inlined
 def recover(topo, const, work, vdot, k):
     """One step of the outward sweep: vdot and acceleration of body k."""
     w, u = recover_joint(topo, work, vdot, k)

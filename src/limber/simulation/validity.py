@@ -13,7 +13,7 @@ from limber.assembly.system import System
 from limber.bodies import Body
 from limber.checks import Array
 from limber.dynamics.closure_loads import loads_in_motion
-from limber.dynamics.evaluate import evaluated
+from limber.dynamics.evaluate import evaluated, force_key
 from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.loads import LOADED, loaded_structures
 from limber.dynamics.theory import (
@@ -155,15 +155,18 @@ def warn_outside_theory(result: Result) -> None:
     every = -(-len(result) // ROWS)
     rows_seen = slice((len(result) - 1) % every, None, every)  # the last one is among them
     t, q, v = result.t[rows_seen], result.q[rows_seen], result.v[rows_seen]
-    largest, fastest = (np.maximum(x.max(axis=0), -x.min(axis=0)) for x in (q, v))
-    if not max(largest.max(), fastest.max()) < RUNAWAY:
+    # by columns in memory, which is several times as fast as by rows
+    peaks = np.abs(np.concatenate([q, v], axis=1).T).max(axis=1)
+    largest, fastest = peaks[: s.nq], peaks[s.nq :]
+    if not peaks.max() < RUNAWAY:
         return  # the error of a motion that diverged says so
     told: dict[str, Outside] = {}
     rows = _few_rows(v)
     for found in _loaded(result, np.arange(len(result))[rows_seen][rows]):
         told[found.body] = found
     if limits.turning @ fastest > SPIN * limits.lowest.min():
-        spins, _, _ = evaluated(s, "motions", (q[rows], v[rows], np.zeros_like(v[rows])))
+        at_rest = np.zeros_like(v[rows])
+        spins, _, _ = evaluated(s, "motions", (q[rows], v[rows], at_rest), key="motions")
         for body, (k, root) in enumerate(zip(limits.numbers, limits.spread)):
             stretching = stretching_spin(spins[:, k], root)
             row = int(np.argmax(stretching))
@@ -219,7 +222,8 @@ def _overloaded(system: System, q: Array, v: Array, tau: Array) -> np.ndarray:
     given = q[case, rows], v[case, rows]
     held = np.broadcast_to(tau[:, None], given[1].shape)
     vdot = forward_dynamics(system, *given, held)
-    _, wrenches = evaluated(system, "carried_wrenches", (*given, vdot))
+    name = "carried_wrenches"
+    _, wrenches = evaluated(system, name, (*given, vdot), key=name)
     over = deep.parts(wrenches).max(axis=(1, 2, 3), initial=0.0) > TIPPING
     return over | (np.abs(beams.loads(wrenches)) > LOADED * beams.critical).any(axis=(1, 2))
 
@@ -255,7 +259,8 @@ def _loaded(result: Result, rows: np.ndarray) -> Iterator[Outside]:
             yield loaded(found, f" at t = {t[found.row]:.6g} s")
         if not (beams.names or deep.names):
             continue
-        _, wrenches = evaluated(system, "carried_wrenches", given, external=external)
+        key = force_key("carried_wrenches", external)
+        _, wrenches = evaluated(system, "carried_wrenches", given, external=external, key=key)
         parts = deep.parts(wrenches)  # (rows, beams, 2)
         for i in np.flatnonzero(parts.max(axis=(0, 2), initial=0.0) > TIPPING):
             worst, about = np.unravel_index(int(parts[:, i].argmax()), parts[:, i].shape)
