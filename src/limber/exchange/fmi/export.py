@@ -26,6 +26,8 @@ from limber.simulation.closed_states import closed_state
 from limber.whole import refuse_unwritable
 
 VERSIONS = (2, 3)
+#: The parameters that an FMU has by default, as far as there are some.
+USUAL = ("gravity", "*.mass", "*.EI", "*.GJ", "*.EA", "*.damping_ratio", "*.joint_*")
 
 
 def fmu(
@@ -35,7 +37,7 @@ def fmu(
     version: int = 3,
     q0: ArrayLike | None = None,
     v0: ArrayLike | None = None,
-    parameters: Sequence[str] = (),
+    parameters: Sequence[str] | None = None,
     nodes: Sequence[str | End] = (),
     forces: Sequence[str | End] = (),
     tolerance: float = 1e-6,
@@ -50,7 +52,8 @@ def fmu(
     q0, v0 : start values of the states; the neutral configuration (of a closed system, one from `lb.assemble`) at rest
         by default.
     parameters : the numbers of the system that can be set in the FMU, by the names of `system.parameters` or by patterns
-        such as "*.mass"; all others are constants in its code.
+        such as "*.mass"; all others are constants in its code.  By default gravity, masses, EI, GJ and EA of beams, their
+        damping ratios, and the physics of joints.
     nodes : places whose poses and velocities are outputs: ("body", node), or "body" for its frame.
     forces : places at which forces and moments are inputs, world axes.
     tolerance : the relative tolerance of co-simulation, unless the importer sets one; the absolute one is a hundredth.
@@ -131,11 +134,13 @@ def _start(system: System, q0: ArrayLike | None, v0: ArrayLike | None) -> tuple[
     return closed_state(system, q, v, "q0", "v0", "q0, v0")
 
 
-def _parameters(system: System, wanted: Sequence[str]) -> list[Parameter]:
-    """The parameters that are named, or that patterns match, in the order of the system."""
+def _parameters(system: System, wanted: Sequence[str] | None) -> list[Parameter]:
+    """The parameters that are named, or that patterns match, in the order of the system; the usual ones if None."""
+    known = system.parameters
+    if wanted is None:
+        return [p for name, p in known.items() if any(fnmatchcase(name, x) for x in USUAL)]
     if isinstance(wanted, str) or not isinstance(wanted, Sequence):
         raise ArgumentTypeError(f"parameters must be a list of names, got {shown(wanted)}.")
-    known = system.parameters
     chosen: set[str] = set()
     for pattern in wanted:
         if not isinstance(pattern, str):

@@ -34,7 +34,7 @@ enum { INSTANTIATED, INITIALIZING, AT_EVENT, CONTINUOUS, STEPPING, TERMINATED };
 /* Residuals of the closures and of the norms of quaternions beyond which a solver is asked for an event ... */
 #define DRIFT 1e-6
 /* ... and within which nothing needs to be done. */
-#define SETTLED 1e-10
+#define SETTLED 1e-13
 
 /* What an FMU state holds. */
 typedef struct {
