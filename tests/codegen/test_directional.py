@@ -4,9 +4,9 @@ import cmath
 
 import numpy as np
 import pytest
+
 from helpers.compare import assert_close
 from helpers.generated import arm, evaluated, mixed, program, values
-
 from limber.codegen.directional import adjoint, directional
 
 TOLERANCE = 1e-12

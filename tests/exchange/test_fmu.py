@@ -4,11 +4,12 @@ import subprocess
 
 import numpy as np
 import pytest
+
+import limber as lb
 from helpers.closed import rod
 from helpers.compare import assert_close
 from helpers.fmu import instance, simulated
-
-import limber as lb
+from helpers.random_systems import random_assembly, random_state
 from limber.native import c_compiler
 
 fmpy = pytest.importorskip("fmpy", reason="FMPy is in the extra limber-dynamics[fmi]")
@@ -76,10 +77,8 @@ def linkages(tmp_path_factory):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_fmpy_finds_nothing_wrong(arms, version):
-    from fmpy.validation import validate_fmu
-
     path, _ = arms[1][version]
-    assert validate_fmu(str(path)) == []
+    assert validate(path) == []
     described = fmpy.read_model_description(str(path))
     for part in (described.modelExchange, described.coSimulation):
         assert part.modelIdentifier == "flexible_arm"
@@ -458,3 +457,78 @@ def test_fmpy_rebuilds_the_binary_from_the_sources(arms, version, tmp_path):
     compile_platform_binary(str(path))
     after = simulated(path, "CoSimulation", 0.5, 0.1)
     assert_close(after["shoulder.q"], before["shoulder.q"], 1e-9)
+
+
+# --- stiff systems, and systems of all kinds --------------------------------------------------------
+
+
+def spring(stiffness):
+    a = lb.Assembly("spring")
+    joint = lb.Prismatic("x", stiffness=stiffness)
+    return a.attach("mass", lb.RigidBody(1.0), joint).build()
+
+
+def test_stiff_systems_take_small_steps_or_end_in_words(tmp_path):
+    s = spring(1.0)
+    path = lb.exchange.fmu(s, tmp_path / "spring.fmu", parameters=["mass.joint_stiffness"])
+    omega = 1e4
+    with instance(path, tmp_path / "x") as one:
+        one.start(1e-8, **{"mass.joint_stiffness": omega**2, "mass.v": 1.0})
+        one.step(0.0, 0.1)
+        energy, at = one.get("kinetic_energy", "potential_energy"), one.get("mass.q")
+        assert abs(energy.sum() - 0.5) < 1e-3
+        assert abs(at * omega - np.sin(omega * 0.1)) < 1e-3
+    with instance(path, tmp_path / "x") as one:
+        one.start(**{"mass.joint_stiffness": 1e20, "mass.v": 1.0})
+        with pytest.raises(Exception, match="error"):
+            one.step(0.0, 1.0)
+        assert "takes more than 1000000 steps" in one.said[0] and "stiff" in one.said[0]
+        assert np.array_equal(one.get("time", "mass.q", "mass.v"), [0.0, 0.0, 1.0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_random_trees_of_all_joints_are_those_of_the_engine(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    a = random_assembly(rng, bodies=4, flexible=0.5, max_modes=2, physics=True)
+    s = a.build(fidelity="ruthless" if seed % 3 == 2 else "full")
+    q, v, _ = random_state(rng, s, eta_scale=0.3)
+    version = 2 + seed % 2
+    tip = (list(s.bodies)[-1], None)
+    path = lb.exchange.fmu(s, tmp_path / "x.fmu", version=version, q0=q, v0=v, nodes=[tip])
+    assert validate(path) == []
+    with instance(path, tmp_path / "x", "ModelExchange") as one:
+        one.start()
+        nx = s.nq + s.nv
+        names = [x.name for x in one.description.modelVariables]
+        states, unknowns = names[1 : 1 + nx], names[1 + nx : 1 + 2 * nx]
+        expected = np.concatenate([lb.qdot(s, q, v), lb.forward_dynamics(s, q, v, np.zeros(s.nv))])
+        found = one.get(*unknowns)
+        assert_close(found, expected, 1e-9 * max(1.0, np.abs(expected).max()))
+        direction = rng.standard_normal(s.nv)
+        along = [*lb.qdot(s, q, direction), *np.zeros(s.nv)]
+        slope = one.directional(unknowns[s.nq :], states, along)
+        exact = lb.derivatives(s, q, v, np.zeros(s.nv)).q @ direction
+        assert_close(slope, exact, 1e-8 * max(1.0, np.abs(exact).max()))
+    with instance(path, tmp_path / "x") as one:
+        one.start(1e-9)
+        one.step(0.0, 0.05)
+        x = one.get(*states)
+        truth = lb.simulate(s, 0.05, q0=q, v0=v, t_eval=[0.05], rtol=1e-11, atol=1e-13)
+        expected = np.concatenate([truth.q[-1], truth.v[-1]])
+        assert_close(x, expected, 1e-6 * max(1.0, np.abs(expected).max()))
+        _, p = lb.pose(s, truth.q[-1], *tip)
+        place = names.index(one_name(names, "frame.position[1]"))
+        assert_close(one.get(*names[place : place + 3]), p, 1e-6 * max(1.0, np.abs(p).max()))
+
+
+def one_name(names, end):
+    """The name that ends so."""
+    (name,) = [x for x in names if x.endswith(end)]
+    return name
+
+
+def validate(path):
+    from fmpy.validation import validate_fmu
+
+    return validate_fmu(str(path))

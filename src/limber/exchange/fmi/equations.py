@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from numpy.typing import ArrayLike
-
 from limber.assembly.system import System
+from limber.checks import Array
 from limber.codegen import graph as g
 from limber.codegen import statements
 from limber.codegen.c import HEAD, functions
@@ -108,13 +107,10 @@ class Equations:
         return "\n".join(parts)
 
 
-def equations(system: System, variables: Variables, rows: str | ArrayLike) -> Equations:
-    """The programs of a system.
-
-    rows : of a closed system, the closure rows, as in `lb.compile`.
-    """
+def equations(system: System, variables: Variables, q0: Array) -> Equations:
+    """The programs of a system; those of a closed one have the closure rows that are independent about q0."""
     places = [at.start for _, at in quaternions(system)]
-    made = _Made(system, variables, rows, places)
+    made = _Made(system, variables, q0, places)
     settled = residuals = None
     if places or system.closures:
         residuals, settled = made.residuals(), made.settled()
@@ -122,8 +118,8 @@ def equations(system: System, variables: Variables, rows: str | ArrayLike) -> Eq
 
 
 class _Made:
-    def __init__(self, system: System, variables: Variables, rows, quaternions: list[int]):
-        self.system, self.variables, self.rows = system, variables, rows
+    def __init__(self, system: System, variables: Variables, q0: Array, quaternions: list[int]):
+        self.system, self.variables, self.q0 = system, variables, q0
         self.quaternions = quaternions
         self.sizes = [
             Argument(name, (len(part),))
@@ -197,7 +193,7 @@ class _Made:
         """The results of a function of the system on values of the graph."""
         body, node = end
         program = programmed(
-            self.system, function, body or None, node, None, external or (), self.parameters, (), self.rows
+            self.system, function, body or None, node, None, external or (), self.parameters, (), self.q0
         )  # fmt: skip
         at = len(program.inputs) - len(self.parameters)
         inputs = [values[a.name] for a in program.inputs[:at]]

@@ -41,7 +41,6 @@ def fmu(
     nodes: Sequence[str | End] = (),
     forces: Sequence[str | End] = (),
     tolerance: float = 1e-6,
-    rows: str | ArrayLike = "independent",
     name: str | None = None,
 ) -> Path:
     """Write a system as a functional mock-up unit for model exchange and co-simulation, and return its path.
@@ -57,12 +56,11 @@ def fmu(
     nodes : places whose poses and velocities are outputs: ("body", node), or "body" for its frame.
     forces : places at which forces and moments are inputs, world axes.
     tolerance : the relative tolerance of co-simulation, unless the importer sets one; the absolute one is a hundredth.
-    rows : of a closed system, its closure rows, as in `lb.compile`: "independent", or a configuration that meets the
-        closures.
     name : the model identifier, by which the binary is called; that of the system by default.
 
-    The FMU has its sources and the binary for this platform, compiled from them; it needs no Python.  A name of a body or
-    a joint with characters beyond letters, digits and _ is quoted in the names of variables.
+    Of a closed system, the closure rows are those that are independent about q0, as in `lb.compile(..., rows=q0)`.  The FMU has
+    its sources and the binary for this platform, compiled from them; it needs no Python.  A name of a body or a joint with
+    characters beyond letters, digits and _ is quoted in the names of variables.
     """
     if not isinstance(system, System):
         hint = " (an Assembly: build it first)" if hasattr(system, "build") else ""
@@ -74,11 +72,6 @@ def fmu(
         )
     if version not in VERSIONS or isinstance(version, bool):
         raise ArgumentValueError(f"version={shown(version)} must be 2 or 3, a version of FMI.")
-    if isinstance(rows, str) and rows != "independent":
-        raise ArgumentValueError(
-            f'rows={rows!r} must be "independent" or a configuration q that meets the closures: an FMU has derivatives, which '
-            'rows="all" does not have.'
-        )
     file = _file(path)
     tolerance = number("tolerance", tolerance, above=0.0)
     if tolerance >= 1.0:
@@ -93,7 +86,7 @@ def fmu(
         _ends(system, "nodes", nodes),
         _ends(system, "forces", forces),
     )
-    build.write(equations(system, found, rows), file, version, _identifier(system, name), tolerance)
+    build.write(equations(system, found, q), file, version, _identifier(system, name), tolerance)
     return file
 
 
