@@ -228,6 +228,13 @@ def test_without_a_compiler_there_is_no_fmu(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_start_outside_of_limits_is_told(tmp_path, uncompiled):
+    door = lb.Revolute("z", limits=(0.5, 1.0), stop_stiffness=100.0)
+    s = lb.Assembly("door").attach("door", lb.RigidBody(1.0, (1, 0, 0)), door).build()
+    with pytest.warns(lb.ModelWarning, match="neutral configuration, from which the FMU starts"):
+        fmu(s, tmp_path / "x.fmu")
+
+
 def test_a_start_off_the_closures_is_refused(tmp_path):
     with pytest.raises(ArgumentValueError, match="does not meet the closures"):
         fmu(four_bar().build(), tmp_path / "x.fmu", q0=[0.3, 0.0, 0.0])

@@ -447,15 +447,16 @@ def test_sources_agree_with_the_headers_of_the_standard(arms, version, tmp_path)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
-def test_fmpy_rebuilds_the_binary_from_the_sources(arms, version, tmp_path):
-    from shutil import copy
-
-    from fmpy.util import compile_platform_binary
-
-    path = copy(arms[1][version][0], tmp_path / "arm.fmu")
-    before = simulated(path, "CoSimulation", 0.5, 0.1)
-    compile_platform_binary(str(path))
-    after = simulated(path, "CoSimulation", 0.5, 0.1)
+def test_the_binary_can_be_built_again_from_the_sources(arms, version, tmp_path):
+    path, _ = arms[1][version]
+    folder = tmp_path / "arm"
+    fmpy.extract(str(path), unzipdir=str(folder))
+    (binary,) = (folder / "binaries").glob("*/flexible_arm.*")
+    before = simulated(folder, "CoSimulation", 0.5, 0.1)
+    binary.unlink()
+    command = [*c_compiler.compiler(), "-O2", "-shared", "-fPIC", "-o", binary]
+    subprocess.run([*command, folder / "sources" / f"fmi{version}.c", "-lm"], check=True)
+    after = simulated(folder, "CoSimulation", 0.5, 0.1)
     assert_close(after["shoulder.q"], before["shoulder.q"], 1e-9)
 
 
@@ -487,6 +488,7 @@ def test_stiff_systems_take_small_steps_or_end_in_words(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*outside of the limits")
 @pytest.mark.parametrize("seed", range(12))
 def test_random_trees_of_all_joints_are_those_of_the_engine(tmp_path, seed):
     rng = np.random.default_rng(seed)

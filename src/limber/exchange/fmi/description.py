@@ -51,7 +51,7 @@ def build_description(identifier: str) -> bytes:
     configuration = ET.SubElement(root, "BuildConfiguration", {"modelIdentifier": identifier})
     files = ET.SubElement(configuration, "SourceFileSet", {"language": "C99"})
     ET.SubElement(files, "SourceFile", {"name": "fmi3.c"})
-    ET.SubElement(configuration, "Library", {"name": "m"})
+    ET.SubElement(configuration, "Library", {"name": "m", "external": _TRUE})
     return _text(root)
 
 

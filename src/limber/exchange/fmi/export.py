@@ -17,6 +17,7 @@ from limber.checks import Array, array, number, shown, suggestion, unit_quaterni
 from limber.codegen.package import identifier
 from limber.constraints import assemble
 from limber.dynamics.evaluate import quaternions
+from limber.dynamics.limits import warn_outside_limits
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.exchange.fmi import build
 from limber.exchange.fmi.equations import equations
@@ -124,6 +125,9 @@ def _start(system: System, q0: ArrayLike | None, v0: ArrayLike | None) -> tuple[
     for body, at in quaternions(system):
         where = f"q0[{at.start}:{at.stop}], the quaternion of body {body!r},"
         q[at] = unit_quaternion(where, q[at])
+    start = "the neutral configuration" if q0 is None else "q0"
+    effect = "stops push back from the start. Give q0 within the limits."
+    warn_outside_limits(system, q, f"{start}, from which the FMU starts,", effect)
     return closed_state(system, q, v, "q0", "v0", "q0, v0")
 
 
