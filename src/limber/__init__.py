@@ -66,6 +66,7 @@ if typing.TYPE_CHECKING:
         algebra,
         constraints,
         control,
+        exchange,
         plotting,
         scenarios,
         structures,
@@ -103,11 +104,13 @@ if typing.TYPE_CHECKING:
     from limber.structures import Structure
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
-#: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra`, `control` nor `trajectories`.
+#: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra`, `control`, `exchange` nor
+#: `trajectories`.
 _LATER = (
     "algebra",
     "constraints",
     "control",
+    "exchange",
     "plotting",
     "scenarios",
     "structures",
@@ -246,6 +249,7 @@ __all__ = [
     "denoc",
     "derivatives",
     "equilibrium",
+    "exchange",
     "follow",
     "forward_dynamics",
     "freedoms",

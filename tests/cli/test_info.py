@@ -12,7 +12,18 @@ from helpers.closed import four_bar
 from helpers.command import limber, limber_json
 from helpers.files import EXAMPLES
 
-COMMANDS = ("demo", "info", "modes", "linearize", "tune", "body", "simulate", "schema", "bench")
+COMMANDS = (
+    "demo",
+    "info",
+    "modes",
+    "linearize",
+    "tune",
+    "body",
+    "simulate",
+    "fmu",
+    "schema",
+    "bench",
+)
 
 
 def test_version_is_that_of_the_package():

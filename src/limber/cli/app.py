@@ -16,6 +16,7 @@ from limber.cli import (
     compare,
     demo,
     examples,
+    fmu,
     info,
     linearize,
     modes,
@@ -111,6 +112,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     body.body,
     simulate.simulate,
     realtime.realtime,
+    fmu.fmu,
     schema.schema,
     bench.bench,
 )

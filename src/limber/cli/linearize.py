@@ -76,7 +76,7 @@ def linearize(
         )
         from limber.control.poles import grouped  # noqa: PLC0415 (SciPy)
 
-        model, state = _model(subject, at, _listed("--input", inputs), _listed("--output", outputs))
+        model, state = _model(subject, at, listed("--input", inputs), listed("--output", outputs))
         lacking = state.unbalanced()
         if lacking:
             note(lacking)
@@ -206,7 +206,7 @@ def _seconds(at: str) -> float:
     return time
 
 
-def _listed(option: str, given: list[str] | None) -> list | None:
+def listed(option: str, given: list[str] | None) -> list | None:
     """Inputs or outputs from the command line, where lists are written as in YAML."""
     if not given:
         return None

@@ -86,10 +86,15 @@ def _compiled(source: str, name: str, flags: tuple[str, ...], scratch: Path) -> 
     """The shared library of a source, in the folder `scratch`."""
     file, result = scratch / "source.c", scratch / name
     file.write_text(source)
+    build(file, result, flags)
+    return result
+
+
+def build(file: Path, result: Path, flags: tuple[str, ...]) -> None:
+    """Compile a C file to the shared library `result`; `flags` ask for that."""
     _run([*compiler(), *flags, "-o", str(result), str(file), "-lm"])
     if not result.exists():
         raise CompileError(f"{' '.join(compiler())} wrote no file: it is no C compiler. Check $CC.")
-    return result
 
 
 def loaded(source: str, load: Callable[[str], Any] = ctypes.CDLL) -> Any:

@@ -1,0 +1,111 @@
+"""`limber fmu`: a model as a functional mock-up unit for other simulation tools."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from limber.cli.exits import guarded
+from limber.cli.linearize import listed
+from limber.cli.output import Debug, Json, note, print_json
+from limber.cli.subject import File, Lenient, read
+from limber.cli.write import refuse_inputs
+
+
+class Version(StrEnum):
+    """Versions of FMI."""
+
+    two = "2"
+    three = "3"
+
+
+def fmu(
+    file: File,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FMU",
+            help="The file to write; the name of FILE with .fmu, in this folder, by default.",
+            show_default=False,
+        ),
+    ] = None,
+    fmi: Annotated[Version, typer.Option(help="The version of FMI.")] = Version.three,
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parameter",
+            metavar="NAME",
+            help="A number that can be set, such as link1.EI, or a pattern such as '*.mass'; repeated. "
+            "By default masses, stiffnesses of beams and the physics of joints; none for no parameters.",
+            show_default=False,
+        ),
+    ] = None,
+    nodes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--node",
+            metavar="NODE",
+            help=r'Its pose and velocity are outputs: link3, or "\[link3, tip]"; repeated.',
+            show_default=False,
+        ),
+    ] = None,
+    forces: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--force",
+            metavar="NODE",
+            help="Force and moment there are inputs; as --node.",
+            show_default=False,
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(metavar="TOL", help="Relative tolerance of co-simulation.")
+    ] = 1e-6,
+    lenient: Lenient = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Write a model as a functional mock-up unit (FMU), for model exchange and co-simulation.
+
+    Inputs are the torques and forces of the joints, outputs their coordinates and speeds and the energies. The FMU has C sources and
+    the binary for this platform; it needs neither Python nor Limber. Of a scenario it has the model and the initial state.
+
+      limber fmu examples/canadarm.yaml --node "[link3, tip]"
+      limber fmu examples/canadarm_slew.yaml --fmi 2 --parameter "*.EI" --out slew.fmu
+    """
+    with guarded(json, debug):
+        subject = read(file, lenient)
+        path = Path(f"{file.stem}.fmu") if out is None else out
+        refuse_inputs([("--out", path)], subject.inputs)
+        from limber.exchange import fmu as written  # noqa: PLC0415 (traces, constraints)
+
+        case = subject.scenario
+        state: dict[str, Any] = {}
+        if case is not None:
+            state = {"q0": case.q0, "v0": case.v0}
+            note(
+                "The FMU has the model and the initial state of the scenario. Its torques, controllers, forces and motions are not in "
+                "it: joint torques are inputs."
+            )
+        written(
+            subject.system,
+            path,
+            version=int(fmi.value),
+            parameters=None if not parameters else [x for x in parameters if x != "none"],
+            nodes=_ends(listed("--node", nodes)),
+            forces=_ends(listed("--force", forces)),
+            tolerance=tolerance,
+            **state,
+        )
+        if json:
+            print_json({"file": file, "name": subject.name, "fmi": fmi.value, "out": path})
+        else:
+            typer.echo(f"wrote {path}: FMI {fmi.value}, model exchange and co-simulation")
+
+
+def _ends(given: list | None) -> list:
+    """Nodes from the command line, as `exchange.fmu` takes them."""
+    return [x if isinstance(x, str) else tuple(x) for x in given or []]

@@ -1,0 +1,368 @@
+/* The functions of FMI 2.0 for model exchange and co-simulation.
+ *
+ * This file, with the headers beside it, is all of the FMU: compile it to a shared library.  To link several FMUs statically,
+ * define FMI2_FUNCTION_PREFIX as the prefix of the names, such as arm_ for arm_fmi2DoStep.
+ */
+#include "instance.h"
+#include "solver.h"
+
+#ifdef LIMBER_STANDARD_HEADERS
+#include "fmi2Functions.h"
+#else
+#include "fmi2_types.h"
+#endif
+
+#ifdef FMI2_FUNCTION_PREFIX
+#define JOINED(prefix, name) prefix##name
+#define PREFIXED(prefix, name) JOINED(prefix, name)
+#define FMI2(name) PREFIXED(FMI2_FUNCTION_PREFIX, fmi2##name)
+#else
+#define FMI2(name) fmi2##name
+#endif
+
+#if defined _WIN32 || defined __CYGWIN__
+#define EXPORT __declspec(dllexport)
+#elif defined __GNUC__
+#define EXPORT __attribute__((visibility("default")))
+#else
+#define EXPORT
+#endif
+
+#define API(name) EXPORT fmi2Status FMI2(name)
+#define IGNORED(x) (void)(x)
+
+static void told(Instance *instance, int status, const char *category, const char *text)
+{
+    char format[2048];
+    size_t n = 0;
+    if (!instance->callback) {
+        return;
+    }
+    for (; *text && n < sizeof format - 2; ++text) { /* the message is a format: a percent sign of a name is written twice */
+        if (*text == '%') {
+            format[n++] = '%';
+        }
+        format[n++] = *text;
+    }
+    format[n] = '\0';
+    ((fmi2CallbackLogger)instance->callback)(instance->environment, instance->name, (fmi2Status)status, category, format);
+}
+
+/* --- common functions ------------------------------------------------------------------------------- */
+
+EXPORT const char *FMI2(GetTypesPlatform)(void)
+{
+    return "default";
+}
+
+EXPORT const char *FMI2(GetVersion)(void)
+{
+    return "2.0";
+}
+
+API(SetDebugLogging)(fmi2Component instance, fmi2Boolean on, size_t count, const fmi2String categories[])
+{
+    IGNORED(instance);
+    IGNORED(on); /* there are warnings and errors only, and they are always told */
+    IGNORED(count);
+    IGNORED(categories);
+    return fmi2OK;
+}
+
+EXPORT fmi2Component FMI2(Instantiate)(fmi2String name, fmi2Type type, fmi2String guid, fmi2String resources,
+                                       const fmi2CallbackFunctions *functions, fmi2Boolean visible, fmi2Boolean logging)
+{
+    Instance *instance = made(name, type == fmi2CoSimulation ? CO_SIMULATION : MODEL_EXCHANGE, guid);
+    const fmi2CallbackLogger log = functions ? functions->logger : NULL;
+    IGNORED(resources);
+    IGNORED(visible);
+    IGNORED(logging);
+    if (!instance) {
+        if (log) {
+            log(functions->componentEnvironment, name, fmi2Error, "logStatusError",
+                guid && strcmp(guid, TOKEN) == 0 ? "there is no memory for an instance." : "the GUID is not that of this FMU.");
+        }
+        return NULL;
+    }
+    instance->callback = (void (*)(void))log;
+    instance->environment = functions ? functions->componentEnvironment : NULL;
+    instance->tell = told;
+    return instance;
+}
+
+EXPORT void FMI2(FreeInstance)(fmi2Component instance)
+{
+    destroyed(instance);
+}
+
+API(SetupExperiment)(fmi2Component instance, fmi2Boolean has_tolerance, fmi2Real tolerance, fmi2Real start, fmi2Boolean has_stop,
+                     fmi2Real stop)
+{
+    Instance *me = instance;
+    int status;
+    IGNORED(has_stop);
+    IGNORED(stop);
+    if (me->now.mode != INSTANTIATED) {
+        return (fmi2Status)wrong_mode(me, "fmi2SetupExperiment");
+    }
+    status = enter_initialization(me, has_tolerance, tolerance, start);
+    me->now.mode = INSTANTIATED;
+    return (fmi2Status)status;
+}
+
+API(EnterInitializationMode)(fmi2Component instance)
+{
+    Instance *me = instance;
+    if (me->now.mode != INSTANTIATED) {
+        return (fmi2Status)wrong_mode(me, "fmi2EnterInitializationMode");
+    }
+    me->now.mode = INITIALIZING;
+    return fmi2OK;
+}
+
+API(ExitInitializationMode)(fmi2Component instance)
+{
+    Instance *me = instance;
+    if (me->now.mode != INITIALIZING) {
+        return (fmi2Status)wrong_mode(me, "fmi2ExitInitializationMode");
+    }
+    return (fmi2Status)leave_initialization(me);
+}
+
+API(Terminate)(fmi2Component instance)
+{
+    ((Instance *)instance)->now.mode = TERMINATED;
+    return fmi2OK;
+}
+
+API(Reset)(fmi2Component instance)
+{
+    start_values(instance);
+    return fmi2OK;
+}
+
+API(GetReal)(fmi2Component instance, const fmi2ValueReference references[], size_t count, fmi2Real values[])
+{
+    return (fmi2Status)get_values(instance, references, count, values);
+}
+
+API(SetReal)(fmi2Component instance, const fmi2ValueReference references[], size_t count, const fmi2Real values[])
+{
+    return (fmi2Status)set_values(instance, references, count, values);
+}
+
+/* All variables are of the type Real. */
+static fmi2Status no_variables(fmi2Component instance, size_t count, const char *type)
+{
+    return count ? (fmi2Status)say(instance, ERROR, "this FMU has no variables of the type %s.", type) : fmi2OK;
+}
+
+#define NO_VARIABLES(type)                                                                                                          \
+    API(Get##type)(fmi2Component instance, const fmi2ValueReference references[], size_t count, fmi2##type values[])                \
+    {                                                                                                                               \
+        IGNORED(references);                                                                                                        \
+        IGNORED(values);                                                                                                            \
+        return no_variables(instance, count, #type);                                                                                \
+    }                                                                                                                               \
+    API(Set##type)(fmi2Component instance, const fmi2ValueReference references[], size_t count, const fmi2##type values[])          \
+    {                                                                                                                               \
+        IGNORED(references);                                                                                                        \
+        IGNORED(values);                                                                                                            \
+        return no_variables(instance, count, #type);                                                                                \
+    }
+
+NO_VARIABLES(Integer)
+NO_VARIABLES(Boolean)
+NO_VARIABLES(String)
+
+API(GetFMUstate)(fmi2Component instance, fmi2FMUstate *state)
+{
+    return (fmi2Status)state_got(instance, state);
+}
+
+API(SetFMUstate)(fmi2Component instance, fmi2FMUstate state)
+{
+    return (fmi2Status)state_set(instance, state);
+}
+
+API(FreeFMUstate)(fmi2Component instance, fmi2FMUstate *state)
+{
+    IGNORED(instance);
+    if (state) {
+        free(*state);
+        *state = NULL;
+    }
+    return fmi2OK;
+}
+
+API(SerializedFMUstateSize)(fmi2Component instance, fmi2FMUstate state, size_t *size)
+{
+    IGNORED(instance);
+    IGNORED(state);
+    *size = STATE_BYTES;
+    return fmi2OK;
+}
+
+API(SerializeFMUstate)(fmi2Component instance, fmi2FMUstate state, fmi2Byte bytes[], size_t size)
+{
+    return (fmi2Status)state_serialized(instance, state, (unsigned char *)bytes, size);
+}
+
+API(DeSerializeFMUstate)(fmi2Component instance, const fmi2Byte bytes[], size_t size, fmi2FMUstate *state)
+{
+    return (fmi2Status)state_deserialized(instance, (const unsigned char *)bytes, size, state);
+}
+
+API(GetDirectionalDerivative)(fmi2Component instance, const fmi2ValueReference unknowns[], size_t n_unknowns,
+                              const fmi2ValueReference knowns[], size_t n_knowns, const fmi2Real seed[], fmi2Real sensitivity[])
+{
+    return (fmi2Status)directional(instance, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity);
+}
+
+/* --- model exchange -------------------------------------------------------------------------------------- */
+
+API(EnterEventMode)(fmi2Component instance)
+{
+    Instance *me = instance;
+    if (me->kind != MODEL_EXCHANGE || (me->now.mode != CONTINUOUS && me->now.mode != AT_EVENT)) {
+        return (fmi2Status)wrong_mode(me, "fmi2EnterEventMode");
+    }
+    me->now.mode = AT_EVENT;
+    return fmi2OK;
+}
+
+API(NewDiscreteStates)(fmi2Component instance, fmi2EventInfo *info)
+{
+    Instance *me = instance;
+    int moved = 0, status;
+    memset(info, 0, sizeof *info);
+    if (me->now.mode != AT_EVENT) {
+        return (fmi2Status)wrong_mode(me, "fmi2NewDiscreteStates");
+    }
+    status = update_states(me, &moved);
+    info->valuesOfContinuousStatesChanged = moved;
+    return (fmi2Status)status;
+}
+
+API(EnterContinuousTimeMode)(fmi2Component instance)
+{
+    Instance *me = instance;
+    if (me->kind != MODEL_EXCHANGE || me->now.mode != AT_EVENT) {
+        return (fmi2Status)wrong_mode(me, "fmi2EnterContinuousTimeMode");
+    }
+    me->now.mode = CONTINUOUS;
+    return fmi2OK;
+}
+
+API(CompletedIntegratorStep)(fmi2Component instance, fmi2Boolean no_return, fmi2Boolean *event, fmi2Boolean *terminate)
+{
+    Instance *me = instance;
+    IGNORED(no_return);
+    *event = offness(me->now.x, me->now.p) > DRIFT;
+    *terminate = fmi2False;
+    return fmi2OK;
+}
+
+API(SetTime)(fmi2Component instance, fmi2Real time)
+{
+    ((Instance *)instance)->now.time = time; /* on which nothing depends */
+    return fmi2OK;
+}
+
+API(SetContinuousStates)(fmi2Component instance, const fmi2Real states[], size_t count)
+{
+    return (fmi2Status)set_states(instance, states, count);
+}
+
+API(GetDerivatives)(fmi2Component instance, fmi2Real derivatives[], size_t count)
+{
+    return (fmi2Status)get_derivatives(instance, derivatives, count);
+}
+
+API(GetEventIndicators)(fmi2Component instance, fmi2Real indicators[], size_t count)
+{
+    IGNORED(indicators);
+    return count ? (fmi2Status)say(instance, ERROR, "this FMU has no event indicators.") : fmi2OK;
+}
+
+API(GetContinuousStates)(fmi2Component instance, fmi2Real states[], size_t count)
+{
+    return (fmi2Status)get_states(instance, states, count);
+}
+
+API(GetNominalsOfContinuousStates)(fmi2Component instance, fmi2Real nominals[], size_t count)
+{
+    IGNORED(instance);
+    for (size_t i = 0; i < count; ++i) nominals[i] = 1.0;
+    return fmi2OK;
+}
+
+/* --- co-simulation ---------------------------------------------------------------------------------------- */
+
+API(SetRealInputDerivatives)(fmi2Component instance, const fmi2ValueReference references[], size_t count, const fmi2Integer orders[],
+                             const fmi2Real values[])
+{
+    IGNORED(references);
+    IGNORED(orders);
+    IGNORED(values);
+    return count ? (fmi2Status)say(instance, ERROR, "this FMU holds its inputs over a step and takes no derivatives of them.") : fmi2OK;
+}
+
+API(GetRealOutputDerivatives)(fmi2Component instance, const fmi2ValueReference references[], size_t count, const fmi2Integer orders[],
+                              fmi2Real values[])
+{
+    IGNORED(references);
+    IGNORED(orders);
+    IGNORED(values);
+    return count ? (fmi2Status)say(instance, ERROR, "this FMU has no derivatives of outputs by time.") : fmi2OK;
+}
+
+API(DoStep)(fmi2Component instance, fmi2Real from, fmi2Real length, fmi2Boolean no_return)
+{
+    IGNORED(no_return);
+    return (fmi2Status)do_step(instance, from, length);
+}
+
+API(CancelStep)(fmi2Component instance)
+{
+    return (fmi2Status)say(instance, ERROR, "steps end before fmi2DoStep returns: there is nothing to cancel.");
+}
+
+API(GetStatus)(fmi2Component instance, const fmi2StatusKind kind, fmi2Status *value)
+{
+    IGNORED(kind);
+    IGNORED(value);
+    return (fmi2Status)say(instance, DISCARD, "steps end before fmi2DoStep returns: no status is pending.");
+}
+
+API(GetRealStatus)(fmi2Component instance, const fmi2StatusKind kind, fmi2Real *value)
+{
+    if (kind == fmi2LastSuccessfulTime) {
+        *value = ((Instance *)instance)->now.time;
+        return fmi2OK;
+    }
+    return (fmi2Status)say(instance, DISCARD, "steps end before fmi2DoStep returns: no status is pending.");
+}
+
+API(GetIntegerStatus)(fmi2Component instance, const fmi2StatusKind kind, fmi2Integer *value)
+{
+    IGNORED(kind);
+    IGNORED(value);
+    return (fmi2Status)say(instance, DISCARD, "steps end before fmi2DoStep returns: no status is pending.");
+}
+
+API(GetBooleanStatus)(fmi2Component instance, const fmi2StatusKind kind, fmi2Boolean *value)
+{
+    if (kind == fmi2Terminated) {
+        *value = fmi2False;
+        return fmi2OK;
+    }
+    return (fmi2Status)say(instance, DISCARD, "steps end before fmi2DoStep returns: no status is pending.");
+}
+
+API(GetStringStatus)(fmi2Component instance, const fmi2StatusKind kind, fmi2String *value)
+{
+    IGNORED(kind);
+    IGNORED(value);
+    return (fmi2Status)say(instance, DISCARD, "steps end before fmi2DoStep returns: no status is pending.");
+}

@@ -1,0 +1,75 @@
+"""Products of Jacobians with vectors, forward and transposed, against complex steps and each other."""
+
+import cmath
+
+import numpy as np
+import pytest
+
+from helpers.compare import assert_close
+from helpers.generated import arm, evaluated, mixed, program, values
+from limber.codegen.directional import adjoint, directional
+
+TOLERANCE = 1e-12
+STEP = 1e-30
+COMPLEX = {"sin": cmath.sin, "cos": cmath.cos, "sqrt": cmath.sqrt, "log": cmath.log}
+CASES = [
+    (mixed, "forward_dynamics", {}),
+    (mixed, "qdot", {}),
+    (mixed, "potential_energy", {}),
+    (arm, "forward_dynamics", {"parameters": ("hand.mass", "link.stiffness", "gravity")}),
+    (arm, "pose", {"body": "hand", "node": "grip"}),
+    (arm, "step", {}),
+]
+
+
+def flat(arrays):
+    """All numbers in one array."""
+    return np.concatenate([np.ravel(x) for x in arrays])
+
+
+def inputs(rng, system, p):
+    """Inputs of a program at a random state, parameters as they are in the system."""
+    state = values(rng, system, p.name)
+    return [np.asarray(x, dtype=float) for x in (*state, *p.example[len(state) :])]
+
+
+@pytest.mark.parametrize(("make", "function", "options"), CASES)
+def test_directional_derivatives_are_complex_steps(make, function, options):
+    rng, s = np.random.default_rng(5), make()
+    p = program(s, function, **options)
+    given = inputs(rng, s, p)
+    along = [rng.standard_normal(x.shape) for x in given]
+    found = evaluated(directional(p), [*given, *along])
+    complex_inputs = (flat(given) + 1j * STEP * flat(along)).tolist()
+    stepped = np.array(p.evaluate(complex_inputs, COMPLEX), dtype=complex).imag / STEP
+    assert_close(flat(found), stepped, TOLERANCE * max(1.0, np.abs(stepped).max()))
+
+
+@pytest.mark.parametrize(("make", "function", "options"), CASES)
+def test_adjoint_is_the_transpose_of_the_directional_derivative(make, function, options):
+    rng, s = np.random.default_rng(6), make()
+    p = program(s, function, **options)
+    given = inputs(rng, s, p)
+    along = [rng.standard_normal(x.shape) for x in given]
+    forward = evaluated(directional(p), [*given, *along])
+    against = [rng.standard_normal(x.shape) for x in forward]
+    back = evaluated(adjoint(p), [*given, *against])
+    one, size = float(np.vdot(flat(forward), flat(against))), np.linalg.norm(flat(forward))
+    other = float(np.vdot(flat(back), flat(along)))
+    assert abs(one - other) <= TOLERANCE * max(1.0, size)
+
+
+def test_results_that_do_not_depend_on_an_input_have_zeros():
+    s = arm()
+    p = program(s, "potential_energy")
+    back = evaluated(adjoint(program(s, "kinetic_energy")), [s.neutral(), np.zeros(s.nv), [1.0]])
+    assert not np.any(back[0]) and not np.any(back[1])
+    (change,) = evaluated(directional(p), [s.neutral(), np.zeros(s.nq)])
+    assert change == 0.0
+
+
+def test_they_cost_a_few_evaluations():
+    p = program(mixed(), "forward_dynamics")
+    once = p.count().mul
+    assert directional(p).count().mul < 3.0 * once
+    assert adjoint(p).count().mul < 4.0 * once
