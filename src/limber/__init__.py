@@ -64,6 +64,7 @@ from limber.version import __version__ as __version__
 if typing.TYPE_CHECKING:
     from limber import (
         algebra,
+        campaigns,
         constraints,
         control,
         plotting,
@@ -75,6 +76,7 @@ if typing.TYPE_CHECKING:
     from limber import symbolic as symbolic
     from limber.algebra import Operator, Operators, denoc, verify_identities
     from limber.algebra.operators import operators
+    from limber.campaigns import Campaign, campaign
     from limber.codegen import compile, operation_count
     from limber.constraints import (
         Freedoms,
@@ -106,6 +108,7 @@ if typing.TYPE_CHECKING:
 #: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra`, `control` nor `trajectories`.
 _LATER = (
     "algebra",
+    "campaigns",
     "constraints",
     "control",
     "plotting",
@@ -147,6 +150,8 @@ _LATER_NAMES = {
     "unlock": "constraints",
     "LinearModel": "control",
     "linearize": "control",
+    "Campaign": "campaigns",
+    "campaign": "campaigns",
 }
 
 # Names that a lower layer offers and a higher one implements.
@@ -188,6 +193,7 @@ __all__ = [
     "Assembly",
     "BatchResult",
     "CacheWarning",
+    "Campaign",
     "CompoundJoint",
     "Cylindrical",
     "Derivatives",
@@ -235,6 +241,8 @@ __all__ = [
     "attach",
     "beam",
     "bias",
+    "campaign",
+    "campaigns",
     "check_grasps",
     "compile",
     "constrained_inverse",
