@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Table:
 
     def put_stored(
         self,
-        cases: Sequence[int] | slice,
+        cases: np.ndarray,
         status: np.ndarray,
         messages: np.ndarray,
         values: Mapping[str, Array],

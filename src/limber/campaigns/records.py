@@ -65,7 +65,7 @@ def described(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [described(x) for x in value]
     if isinstance(value, Event):
-        return {"event": described({k: x for k, x in vars(value).items()})}
+        return {"event": described(vars(value))}
     if callable(value):
         return function_record(value)
     return type(value).__qualname__

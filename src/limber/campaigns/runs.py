@@ -184,7 +184,7 @@ class SimulationRuns:
         given = [self._parameters(case) for case in starts]
         parameters = {name: np.array([x[name] for x in given], dtype=float) for name in given[0]}
         try:
-            batch = simulate(
+            batch: Any = simulate(
                 base.system, base.duration, q0=np.array(q0), v0=np.array(v0),
                 torque=torques[0] if shared else list(torques),
                 parameters=parameters or None, engine=self.engine, progress=False, **settings,

@@ -69,8 +69,10 @@ def sobol_indices(quantity: str, variables: Sequence[str], y: Array, seed: int) 
     rng = np.random.default_rng(seed)
     again = np.array([_indices(f[:, rng.integers(0, n, n)]) for _ in range(RESAMPLED)])
     low, high = np.nanpercentile(again, [2.5, 97.5], axis=0)
-    parts = [dict(zip(names, x)) for x in (found, low, high)]
-    return Sensitivity(quantity, "Sobol indices", tuple(variables), *parts, n)
+    parts = {
+        key: dict(zip(names, x)) for key, x in (("values", found), ("low", low), ("high", high))
+    }
+    return Sensitivity(quantity, "Sobol indices", tuple(variables), cases=n, **parts)
 
 
 def _indices(f: Array) -> Array:

@@ -57,7 +57,7 @@ class Study:
     quantities : what is kept; of a function that returns numbers by name, empty.
     unit : cases of a work unit, which one process runs and whose results are stored together.
     record : what decides the numbers, as JSON.
-    file : the study file, if it came from one.
+    file, flags : the study file, if it came from one, and what was given on the command line besides.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Study:
     unit: int
     record: Mapping[str, Any]
     file: Path | None = None
+    flags: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.seeds)
@@ -120,7 +121,7 @@ class Study:
         """The command, or the line of Python, that runs one case by itself."""
         n = self.number(case)
         if self.file is not None:
-            return f"limber campaign {shlex.quote(str(self.file))} --case {n}"
+            return shlex.join(["limber", "campaign", str(self.file), *self.flags, "--case", str(n)])
         if isinstance(self.runs, FunctionRuns):
             given = self.runs.arguments(n)
             if all(name.isidentifier() for name in given):
@@ -160,6 +161,7 @@ def study_of(
     description: str = "",
     file: Path | None = None,
     inputs: Sequence[Path] = (),
+    flags: tuple[str, ...] = (),
 ) -> Study:
     """The study of these arguments, see `campaign`."""
     if engine not in ENGINES:
@@ -212,8 +214,8 @@ def study_of(
     }
     return Study(
         name or title, description, variables, sample, start, values, runs.keep, runs, size,
-        json.loads(json.dumps(record, default=str)), file,
-    )  # fmt: skip
+        json.loads(json.dumps(record, default=str)), file, flags,
+)  # fmt: skip
 
 
 def _unit(unit: Any, count: int, runs: Runs) -> int:
@@ -309,7 +311,7 @@ def targets_of(
 
 def _target(base: Base, variable: str, what: str, scales: bool, values: Sequence[Any]) -> Target:
     known = base.system.parameters
-    entry = what.split(".")[0].split("[")[0] in ScenarioSection.key_names()
+    entry = what.partition(".")[0].partition("[")[0] in ScenarioSection.key_names()
     if what in known:
         check_parameter(base.system, what, values)
         return Target(variable, what, None, known[what].value if scales else None)

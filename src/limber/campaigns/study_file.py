@@ -131,10 +131,18 @@ def load_study(
             description=section.description,
             file=document.path,
             inputs=inputs,
+            flags=_flags(samples=samples, engine=engine),
         )
     except (ArgumentValueError, ArgumentTypeError) as error:
         named_entry = re.match(r"(vary|keep)\[['\"](.+?)['\"]\]", str(error))
         raise root.error(str(error), *(named_entry.groups() if named_entry else ())) from error
+
+
+def _flags(**given: Any) -> tuple[str, ...]:
+    """Options of the command line that stand over the file."""
+    return tuple(
+        x for name, value in given.items() if value is not None for x in (f"--{name}", str(value))
+    )
 
 
 def _scenario_data(given: Any, root: Where) -> tuple[Where, Any]:

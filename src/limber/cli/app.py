@@ -13,6 +13,7 @@ import limber
 from limber.cli import (
     bench,
     body,
+    campaign,
     compare,
     demo,
     examples,
@@ -110,6 +111,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     compare.compare,
     body.body,
     simulate.simulate,
+    campaign.campaign,
     realtime.realtime,
     schema.schema,
     bench.bench,

@@ -142,8 +142,8 @@ def run(
         left = sorted(set(range(study.units)) - set(done))
         client = _client(stack, scheduler) if left and scheduler is not None else None
         try:
-            for rows in _rows(study, left, table, count, client):
-                rows = table.put(rows)
+            for came in _rows(study, left, table, count, client):
+                rows = table.put(came)
                 if kept is not None:
                     kept.write(rows, table)
                 told += rows.warnings
