@@ -75,14 +75,24 @@ def _wide(content: str) -> str:
 def _worst(c: Campaign) -> str:
     labels = _labels(c)
     variables = c.study.single_variables[:ACROSS]
-    heads = ("quantity", "case", "value", *variables, "seed", "command that repeats it")
-    rows = []
+    rows: Rows = []
+    listed: dict[int, None] = {}
     for name, x in c.numbers.items():
         for case in c.worst(name, WORST):
-            own = [f"{c.values[v][case]:.4g}" for v in variables]
-            seed = str(c.study.seeds[case])
-            rows.append((labels[name], str(case), f"{x[case]:.6g}", *own, seed, c.command(case)))
-    return wide_table("The worst cases of each quantity", heads, rows)
+            own = (f"{c.values[v][case]:.4g}" for v in variables)
+            rows.append((labels[name], str(case), f"{x[case]:.6g}", *own))
+            listed[case] = None
+    commands: Rows = [
+        (str(case), str(c.study.seeds[case]), c.command(case)) for case in sorted(listed)
+    ]
+    return "\n".join(
+        [
+            wide_table(
+                "Cases and their variables", ("quantity", "case", "value", *variables), rows
+            ),
+            wide_table("What repeats them", ("case", "seed", "command"), commands),
+        ]
+    )
 
 
 def _failures(c: Campaign) -> str:
@@ -160,11 +170,12 @@ def _distributions(c: Campaign) -> list[str]:
             )
             for value, line, text in marks:
                 axes.axvline(
-                    value, linestyle=line, color=INK, linewidth=1.0, label=f"{text} {value:.4g}"
+                    value, ymax=0.8, linestyle=line, color=INK, linewidth=1.0, label=f"{text} {value:.4g}"
                 )
             axes.set_xlabel(plain(labels[name]))
             axes.set_ylabel("cases")
-            axes.legend(loc="best")
+            axes.set_ylim(0.0, 1.35 * axes.get_ylim()[1])  # room for the legend
+            axes.legend(loc="upper center", ncols=3)
 
         found.append(_figure(draw, 4.0, 2.4, f"dist{number}-", f"distribution of {name}"))
     return found
@@ -218,6 +229,8 @@ def _scatter(c: Campaign) -> str:
     chosen = np.arange(len(c))
     if len(c) > POINTS:
         chosen = np.sort(np.random.default_rng(0).choice(len(c), POINTS, replace=False))
+
+    size = float(np.clip(60.0 / np.sqrt(len(chosen)), 2.0, 6.0))
 
     def draw(figure: Any) -> None:
         panels = figure.subplots(
