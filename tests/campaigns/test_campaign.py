@@ -63,7 +63,7 @@ def test_entries_of_the_file_build_the_scenario_again(tmp_path):
     study = STUDY.replace(
         "link.EI: {normal: [200, 20], within: [150, 250]}",
         "model.bodies.link.beam.length: [1.0, 1.5]\n  duration: [0.1]",
-    ).replace("swing: {peak: {deflection: [link, tip]}}", "x: {max: {position: [link, tip]}, component: x}")
+    ).replace("swing: {peak: {deflection: [link, tip]}}", "x: {final: {position: [link, tip]}, component: x, until: 0.001}")
     study = lb.campaigns.load_study(written(tmp_path, study))
     assert not study.runs.batched
     done = lb.campaign(study, processes=2)
