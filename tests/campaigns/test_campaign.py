@@ -63,20 +63,30 @@ def test_entries_of_the_file_build_the_scenario_again(tmp_path):
     study = STUDY.replace(
         "link.EI: {normal: [200, 20], within: [150, 250]}",
         "model.bodies.link.beam.length: [1.0, 1.5]\n  duration: [0.1]",
-    ).replace("swing: {peak: {deflection: [link, tip]}}", "x: {final: {position: [link, tip]}, component: x, until: 0.001}")
+    ).replace(
+        "swing: {peak: {deflection: [link, tip]}}",
+        "x: {final: {position: [link, tip]}, component: x, until: 0.001}",
+    )
     study = lb.campaigns.load_study(written(tmp_path, study))
     assert not study.runs.batched
     done = lb.campaign(study, processes=2)
-    assert np.allclose(done.quantities["x"], np.cos(0.3) * done.values["model.bodies.link.beam.length"])
+    assert np.allclose(
+        done.quantities["x"], np.cos(0.3) * done.values["model.bodies.link.beam.length"]
+    )
     assert done.result(1).t[-1] == 0.1
 
 
 def test_a_model_file_beside_the_scenario_can_be_varied(tmp_path):
-    lb.save(lb.io.load_scenario(written(tmp_path).with_name("arm.yaml")).assembly, tmp_path / "m.yaml")
+    lb.save(
+        lb.io.load_scenario(written(tmp_path).with_name("arm.yaml")).assembly, tmp_path / "m.yaml"
+    )
     (tmp_path / "case.yaml").write_text("limber: 1\nmodel: m.yaml\nduration: 0.1\n")
     vary = {"heavy": {"choice": [1.0, 3.0], "scales": ["model.bodies.load.rigid.mass"]}}
     done = lb.campaign(
-        tmp_path / "case.yaml", vary=vary, method="grid", keep={"m": lambda r: r.system.bodies["load"].mass}
+        tmp_path / "case.yaml",
+        vary=vary,
+        method="grid",
+        keep={"m": lambda r: r.system.bodies["load"].mass},
     )
     assert done.quantities["m"].tolist() == [1.0, 3.0]
 
@@ -153,7 +163,11 @@ def test_a_function_may_return_a_result_or_a_number():
 
 def test_shapes_that_differ_are_failures_whichever_process_is_faster():
     done = lb.campaign(
-        lambda n: {"x": np.zeros(int(n))}, vary={"n": [2, 3, 2, 2]}, method="listed", unit=1, processes=2
+        lambda n: {"x": np.zeros(int(n))},
+        vary={"n": [2, 3, 2, 2]},
+        method="listed",
+        unit=1,
+        processes=2,
     )
     assert done.status.tolist() == ["finished", "failed", "finished", "finished"]
     assert "shape (3,)" in done.failures[1]
@@ -229,7 +243,14 @@ def test_arguments_that_do_not_go_together_are_refused(tmp_path):
 def test_the_page_has_everything_and_loads_nothing(tmp_path):
     done = lb.campaign(written(tmp_path), processes=1)
     text = done.report(tmp_path / "page.html").read_text()
-    for words in ("loads", "--case", "Statistics", "Rank correlations", "scatter matrix", "link.EI"):
+    for words in (
+        "loads",
+        "--case",
+        "Statistics",
+        "Rank correlations",
+        "scatter matrix",
+        "link.EI",
+    ):
         assert words in text
     assert "http://" not in text.replace("http://www.w3.org", "") and "<script" not in text
 

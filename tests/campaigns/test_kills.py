@@ -25,7 +25,9 @@ LONG = SCENARIO.replace("duration: 0.2", "duration: 20").replace("every: 0.02", 
 def given(tmp_path_factory):
     """A study, and its campaign undisturbed."""
     folder = tmp_path_factory.mktemp("study")
-    text = STUDY.replace("monte_carlo: 12", f"monte_carlo: {CASES}").replace("unit: 2", f"unit: {UNIT}")
+    text = STUDY.replace("monte_carlo: 12", f"monte_carlo: {CASES}").replace(
+        "unit: 2", f"unit: {UNIT}"
+    )
     path = written(folder, text + "histories: true\n", LONG + "rtol: 1e-10\natol: 1e-12\n")
     return path, lb.campaign(path, processes=1)
 
@@ -96,7 +98,9 @@ def test_a_full_disk_ends_a_campaign_in_words(given, tmp_path):
     small = tmp_path / "small"
     small.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=900k", "tmpfs", str(small)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=900k", "tmpfs", str(small)],
+        capture_output=True,
+        check=False,
     )
     if mounted.returncode:
         pytest.skip("a file system of its own cannot be mounted here")

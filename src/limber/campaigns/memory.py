@@ -11,10 +11,10 @@ from limber.checks import Array
 
 
 class Table:
-    """The rows of all cases: status, messages, quantities and histories; nan where there are none."""
+    """The rows of all cases: status, messages and quantities, nan where there are none; histories if they are kept here."""
 
-    def __init__(self, count: int):
-        self.count = count
+    def __init__(self, count: int, histories: bool):
+        self.count, self.histories = count, histories
         self.status = np.zeros(count, dtype=np.int8)
         self.messages = np.array([""] * count, dtype=object)
         self.shapes: Shapes | None = None
@@ -25,7 +25,8 @@ class Table:
         """Make room for quantities and histories of these shapes."""
         self.shapes = shapes
         self.values = {n: np.full((self.count, *s), np.nan) for n, s in shapes.values.items()}
-        self.history = {n: np.full((self.count, *s), np.nan) for n, s in shapes.history.items()}
+        kept = shapes.history if self.histories else {}
+        self.history = {n: np.full((self.count, *s), np.nan) for n, s in kept.items()}
 
     def put(self, done: UnitRows) -> UnitRows:
         """Take the rows of a work unit; those whose shapes are not those of the first case become failures."""
@@ -41,9 +42,11 @@ class Table:
     def _put(self, row: Row) -> None:
         self.status[row.case] = STATUS.index(row.status)
         self.messages[row.case] = row.message
-        for kept, given in ((self.values, row.values), (self.history, row.history)):
-            for name, x in (given or {}).items():
-                kept[name][row.case] = x
+        for name, x in (row.values or {}).items():
+            self.values[name][row.case] = x
+        for name, whole in self.history.items():
+            if row.history is not None:
+                whole[row.case] = row.history[name]
 
     def put_stored(
         self,

@@ -170,7 +170,12 @@ def _distributions(c: Campaign) -> list[str]:
             )
             for value, line, text in marks:
                 axes.axvline(
-                    value, ymax=0.8, linestyle=line, color=INK, linewidth=1.0, label=f"{text} {value:.4g}"
+                    value,
+                    ymax=0.8,
+                    linestyle=line,
+                    color=INK,
+                    linewidth=1.0,
+                    label=f"{text} {value:.4g}",
                 )
             axes.set_xlabel(plain(labels[name]))
             axes.set_ylabel("cases")

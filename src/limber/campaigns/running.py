@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -128,7 +129,7 @@ def run(
     if store is not None and not isinstance(store, str | PathLike):
         raise ArgumentTypeError(f"store must be a folder, got {shown(store)}.")
     began = time.perf_counter()
-    table = Table(len(study))
+    table = Table(len(study), histories=store is None)
     told: list[Warning] = []
     interrupted = False
     with ExitStack() as stack:
@@ -159,6 +160,13 @@ def run(
 def _client(stack: ExitStack, scheduler: Any) -> Any:
     client, own = workers.dask_client(scheduler)
     if own:
+        for name in (
+            "distributed",
+            "distributed.client",
+        ):  # which log tracebacks when a cluster goes away
+            logger = logging.getLogger(name)
+            stack.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.CRITICAL)
         stack.callback(client.close)
     return client
 

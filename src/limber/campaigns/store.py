@@ -68,8 +68,7 @@ class Store:
         status = self._group["status"][:]
         if np.isin(status, [STATUS.index(x) for x in ("finished", "stopped")]).any():
             self._shapes = self._stored_shapes()
-            table.take_shapes(Shapes(self._shapes.values, {}))
-            table.shapes = self._shapes
+            table.take_shapes(self._shapes)
         cases = np.concatenate([np.array(self.study.cases(unit)) for unit in done])
         table.put_stored(
             cases,
