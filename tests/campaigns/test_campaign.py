@@ -5,9 +5,9 @@ import signal
 
 import numpy as np
 import pytest
-from helpers.studies import SCENARIO, STUDY, arm, same, written
 
 import limber as lb
+from helpers.studies import SCENARIO, STUDY, arm, same, written
 
 KEEP = {"angle": {"final": {"joint": "link"}}, "swing": lambda r: np.ptp(r.modal("link"))}
 

@@ -8,10 +8,10 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from helpers.command import program, running
-from helpers.studies import SCENARIO, STUDY, same, written
 
 import limber as lb
+from helpers.command import program, running
+from helpers.studies import SCENARIO, STUDY, same, written
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("zarr", reason="stores of campaigns need zarr, the extra `campaign`")
@@ -144,6 +144,11 @@ def cluster(workers):
         started[0].stderr.close()
 
 
+def on_dask(path, folder, address):
+    """A campaign on a Dask cluster, as a program."""
+    return running("campaign", path, "--out", folder, "--scheduler", address)
+
+
 def test_dask_gives_the_same_numbers(given, tmp_path):
     path, undisturbed = given
     with cluster(2) as (address, _):
@@ -153,24 +158,22 @@ def test_dask_gives_the_same_numbers(given, tmp_path):
 def test_a_killed_worker_of_dask_is_done_without(given, tmp_path):
     path, undisturbed = given
     store = tmp_path / "study.zarr"
-    with cluster(2) as (address, processes):
-        with running("campaign", path, "--out", tmp_path, "--scheduler", address) as process:
-            wait_for(store, 10, process)
-            processes[1].kill()
-            assert process.wait(120) == 0, process.stderr.read()
+    with cluster(2) as (address, processes), on_dask(path, tmp_path, address) as process:
+        wait_for(store, 10, process)
+        processes[1].kill()
+        assert process.wait(120) == 0, process.stderr.read()
     assert same(lb.campaign(path, store=store), undisturbed)
 
 
 def test_a_killed_scheduler_ends_the_campaign_in_words(given, tmp_path):
     path, undisturbed = given
     store = tmp_path / "study.zarr"
-    with cluster(2) as (address, processes):
-        with running("campaign", path, "--out", tmp_path, "--scheduler", address) as process:
-            wait_for(store, 10, process)
-            processes[0].kill()
-            said = process.communicate(timeout=120)[1]
-            assert process.returncode == 1 and "Dask cluster does not answer" in said
-            assert "Traceback" not in said
+    with cluster(2) as (address, processes), on_dask(path, tmp_path, address) as process:
+        wait_for(store, 10, process)
+        processes[0].kill()
+        said = process.communicate(timeout=120)[1]
+        assert process.returncode == 1 and "Dask cluster does not answer" in said
+        assert "Traceback" not in said
     before = chunks(store)
     assert 10 <= len(before) < CASES // UNIT
     check_resumed(path, store, undisturbed, before)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from helpers.studies import arm
 
 import limber as lb
+from helpers.studies import arm
 from limber.campaigns.quantities import quantity
 
 

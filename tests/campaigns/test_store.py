@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 import pytest
-from helpers.studies import STUDY, same, written
 
 import limber as lb
+from helpers.studies import STUDY, same, written
 from limber.campaigns.store import StoreError
 
 pytest.importorskip("zarr", reason="stores of campaigns need zarr, the extra `campaign`")
@@ -92,7 +92,7 @@ def test_a_study_that_was_changed_is_refused(tmp_path):
     path, store = written(tmp_path), tmp_path / "c.zarr"
     lb.campaign(path, store=store)
     (tmp_path / "arm.yaml").write_text((tmp_path / "arm.yaml").read_text().replace("0.3", "0.4"))
-    with pytest.raises(lb.LimberError, match="files: arm.yaml.*start anew"):
+    with pytest.raises(lb.LimberError, match=r"files: arm.yaml.*start anew"):
         lb.campaign(path, store=store)
     path.write_text(path.read_text().replace("seed: 3", "seed: 4"))
     with pytest.raises(lb.LimberError, match="seed"):
@@ -128,7 +128,7 @@ def test_folders_that_are_no_campaigns_are_refused(count, tmp_path):
 
 
 def test_names_that_the_store_needs_are_refused(tmp_path):
-    with pytest.raises(lb.LimberError, match="takes? another|uses itself"):
+    with pytest.raises(lb.LimberError, match="uses itself"):
         lb.campaign(
             lambda status: 1, vary={"status": [1]}, method="grid", store=tmp_path / "c.zarr"
         )
@@ -147,7 +147,7 @@ def test_a_full_disk_keeps_what_was_stored(count, tmp_path, monkeypatch):
         return put(path, *arguments, **options)
 
     monkeypatch.setattr(_local, "_put", full)
-    with pytest.raises(StoreError, match="No space left on device.*goes on from there"):
+    with pytest.raises(StoreError, match=r"No space left on device.*goes on from there"):
         run(count, tmp_path / "c.zarr")
     monkeypatch.setattr(_local, "_put", put)
     count.notes.write_text("")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from limber.checks import did_you_mean
 from limber.errors import ArgumentValueError
 from limber.io.document import Key, dotted
 
@@ -27,7 +26,7 @@ def parsed(path: str) -> tuple[Key, ...]:
 
 
 def value_at(data: Any, keys: tuple[Key, ...]) -> Any:
-    """The entry at a path; None if the file leaves it out."""
+    """The entry at a path; None if the file leaves it, or a section around it, out."""
     for i, key in enumerate(keys):
         if isinstance(key, int):
             if not isinstance(data, list) or key >= len(data):
@@ -37,13 +36,9 @@ def value_at(data: Any, keys: tuple[Key, ...]) -> Any:
                 )
             data = data[key]
         elif isinstance(data, dict):
-            if key not in data:
-                if i + 1 < len(keys):
-                    raise ArgumentValueError(
-                        f"{dotted(keys)}: the file has no {dotted(keys[: i + 1])}. {did_you_mean(key, data)}"
-                    )
+            if key not in data and not any(isinstance(k, int) for k in keys[i:]):
                 return None
-            data = data[key]
+            data = data.get(key)
         else:
             raise ArgumentValueError(
                 f"{dotted(keys)}: {dotted(keys[:i])} of the file is {data!r}, which has no entries. Write it out there."
@@ -52,7 +47,7 @@ def value_at(data: Any, keys: tuple[Key, ...]) -> Any:
 
 
 def replaced(data: Any, keys: tuple[Key, ...], value: Any) -> Any:
-    """A copy of the data with another entry at a path; what lies beside the path is shared."""
+    """A copy of the data with another entry at a path, and sections around it that were left out; the rest is shared."""
     if not keys:
         return value
     key, *rest = keys
@@ -60,4 +55,5 @@ def replaced(data: Any, keys: tuple[Key, ...], value: Any) -> Any:
         copy: Any = list(data)
         copy[int(key)] = replaced(data[int(key)], tuple(rest), value)
         return copy
-    return {**data, key: replaced(data.get(key), tuple(rest), value)}
+    beside = {} if data is None else data
+    return {**beside, key: replaced(beside.get(key), tuple(rest), value)}

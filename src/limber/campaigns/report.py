@@ -250,8 +250,8 @@ def _scatter(c: Campaign) -> str:
                     y[chosen],
                     ".",
                     color=COLOURS[0],
-                    markersize=2.0,
-                    alpha=0.5,
+                    markersize=size,
+                    alpha=0.6,
                     rasterized=True,
                     markeredgewidth=0,
                 )
@@ -260,7 +260,7 @@ def _scatter(c: Campaign) -> str:
                     y[worst],
                     "o",
                     color=COLOURS[1],
-                    markersize=3.0,
+                    markersize=4.0,
                     markerfacecolor="none",
                 )
                 axes.locator_params(nbins=3)

@@ -33,6 +33,10 @@ from limber.simulation.peers import PEERS
 OF_THE_START = ("initial", "torque")
 
 
+#: Entries of a file, by their paths, and their values.
+Changes = Sequence[tuple[tuple[Key, ...], Any]]
+
+
 @dataclass(frozen=True, eq=False)
 class Target:
     """What a variable changes. keys: the path of an entry of the file, None for a parameter of the model.
@@ -64,13 +68,18 @@ class Base:
     data: Any = None
     model: BuiltModel | None = None
 
-    def varied(self, changes: Sequence[tuple[tuple[Key, ...], Any]]) -> Scenario:
-        """The scenario with other entries; its model is built again if they reach into it."""
+    def section(self, changes: Changes) -> ScenarioSection:
+        """The content of the file with other entries, checked."""
         assert self.where is not None
         data = self.data
         for keys, value in changes:
             data = replaced(data, keys, value)
-        section = validated(ScenarioSection, data, self.where)
+        return validated(ScenarioSection, data, self.where)
+
+    def varied(self, changes: Changes) -> Scenario:
+        """The scenario with other entries; its model is built again if they reach into it."""
+        assert self.where is not None
+        section = self.section(changes)
         same = all(keys[0] in OF_THE_START for keys, _ in changes)
         return section.build(self.where, self.where.document.path, self.model if same else None)
 
@@ -122,7 +131,8 @@ class SimulationRuns:
             t.name: t.value(self.values[t.variable][case]) for t in self.targets if t.keys is None
         }
 
-    def _entries(self, case: int) -> list[tuple[tuple[Key, ...], Any]]:
+    def entries(self, case: int) -> Changes:
+        """The entries of the file that differ in a case."""
         return [
             (t.keys, t.value(self.values[t.variable][case]))
             for t in self.targets
@@ -132,7 +142,7 @@ class SimulationRuns:
     def _simulated(self, case: int) -> Result:
         """Run one case by itself."""
         system, duration, settings = self.base.system, self.base.duration, self.base.settings
-        entries = self._entries(case)
+        entries = self.entries(case)
         if entries:
             scenario = self.base.varied(entries)
             system, duration, settings = scenario.system, scenario.duration, scenario.settings
@@ -204,7 +214,7 @@ class SimulationRuns:
     def _start(self, case: int) -> tuple[Any, Any, Any]:
         """The state that a case starts from, and its torque."""
         settings, s = self.base.settings, self.base.system
-        entries = self._entries(case)
+        entries = self.entries(case)
         if entries:
             settings = self.base.varied(entries).settings
         q0, v0 = settings.get("q0"), settings.get("v0")

@@ -34,9 +34,10 @@ from limber.checks import did_you_mean, integer, number, shown, whole
 from limber.errors import (
     ArgumentTypeError,
     ArgumentValueError,
+    FileError,
     collected_warnings,
 )
-from limber.io.document import Document, Where
+from limber.io.document import Document, Where, dotted
 from limber.io.files import file_path
 from limber.io.files_read import files_read
 from limber.io.section import validated
@@ -198,6 +199,7 @@ def study_of(
         quantities = tuple(quantity(n, x, base.system) for n, x in kept.items())
         runs = SimulationRuns(base, targets, values, seeds, quantities, engine, histories)
         _refuse_engine(runs)
+        _refuse_entries(runs)
     size = _unit(unit, count, runs)
     record = {
         "name": name or title,
@@ -355,6 +357,20 @@ def _with_inline_model(base: Base) -> Base:
         base.system, base.duration, base.settings, base.where,
         {**base.data, "model": Document(file).data}, base.model,
     )  # fmt: skip
+
+
+def _refuse_entries(runs: SimulationRuns) -> None:
+    """Refuse entries that no scenario file has, before every case fails by them."""
+    entries = runs.entries(0)
+    if not entries:
+        return
+    try:
+        runs.base.section(entries)
+    except FileError as error:
+        names = ", ".join(dotted(keys) for keys, _ in entries)
+        raise ArgumentValueError(
+            f"vary: with {names} of case 0, the scenario is wrong: {error}"
+        ) from None
 
 
 def _refuse_engine(runs: SimulationRuns) -> None:

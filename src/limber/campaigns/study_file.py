@@ -17,6 +17,7 @@ from limber.io.files import file_path
 from limber.io.files_read import files_read
 from limber.io.model import FORMAT, check_format
 from limber.io.section import Section, validated
+from limber.scenarios.json_schema import section_schema
 from limber.scenarios.scenario import scenario_document
 
 Count = Annotated[int, whole(1, MOST_CASES)]
@@ -152,3 +153,8 @@ def _scenario_data(given: Any, root: Where) -> tuple[Where, Any]:
             other = scenario_document(root.folder / given)
         return other.root, other.data
     return root / "scenario", {"limber": FORMAT, **given}
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a study file, for editors."""
+    return section_schema(StudySection, "study")
