@@ -180,6 +180,17 @@ def test_histories_are_kept_if_asked_for(tmp_path):
     assert float(data["q"][3, -1, 1]) == float(data["angle"][3])
 
 
+def test_histories_of_cases_that_stop_end_in_nan():
+    stop = lb.Event(lambda t, q, v: q[1] - 0.05, terminal=True, name="there")
+    done = lb.campaign(
+        arm(), 0.5, vary={"load.mass": [1.0, 50.0]}, method="grid", keep=KEEP, histories=True, torque=[5.0],
+        every=0.05, events=stop, processes=1,
+    )  # fmt: skip
+    assert done.status.tolist() == ["stopped", "finished"]
+    q = done.histories["q"]
+    assert q.shape == (2, 11, 2) and np.isnan(q[0, -1]).all() and np.isfinite(q[1]).all()
+
+
 def test_a_process_that_is_killed_takes_nobody_along(tmp_path):
     def dies(x, folder=str(tmp_path)):
         marker = os.path.join(folder, "once")

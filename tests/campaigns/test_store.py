@@ -92,12 +92,33 @@ def test_a_study_that_was_changed_is_refused(tmp_path):
     path, store = written(tmp_path), tmp_path / "c.zarr"
     lb.campaign(path, store=store)
     (tmp_path / "arm.yaml").write_text((tmp_path / "arm.yaml").read_text().replace("0.3", "0.4"))
-    with pytest.raises(lb.LimberError, match=r"files: arm.yaml.*start anew"):
+    with pytest.raises(lb.LimberError, match=r"scenario: initial.*start anew"):
         lb.campaign(path, store=store)
+    (tmp_path / "arm.yaml").write_text((tmp_path / "arm.yaml").read_text().replace("0.4", "0.3"))
+    path.write_text("# a comment changes nothing\n" + path.read_text())
+    assert lb.campaign(path, store=store).finished.all()
     path.write_text(path.read_text().replace("seed: 3", "seed: 4"))
-    with pytest.raises(lb.LimberError, match="seed"):
+    with pytest.raises(lb.LimberError, match="changed: seed"):
         lb.campaign(path, store=store)
     assert lb.campaign(path, store=store, restart=True).finished.all()
+
+
+def test_a_model_file_that_was_changed_is_refused(tmp_path):
+    lb.save(
+        lb.io.load_scenario(written(tmp_path).with_name("arm.yaml")).assembly, tmp_path / "m.yaml"
+    )
+    (tmp_path / "case.yaml").write_text("limber: 1\nmodel: m.yaml\nduration: 0.1\n")
+
+    def again():
+        lb.campaign(
+            tmp_path / "case.yaml", vary={"link.EI": [100.0, 200.0]}, method="grid", rtol=1e-6,
+            keep={"end": {"final": {"joint": "link"}}}, store=tmp_path / "c.zarr",
+        )  # fmt: skip
+
+    again()
+    (tmp_path / "m.yaml").write_text((tmp_path / "m.yaml").read_text() + "\n# another\n")
+    with pytest.raises(lb.LimberError, match=r"files: .*m\.yaml"):
+        again()
 
 
 def test_a_store_that_another_process_writes_is_refused(count, tmp_path):

@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 import inspect
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,10 @@ def versions() -> dict[str, str]:
     return found | {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "numba")}
 
 
-def files(paths: Iterable[Path]) -> dict[str, str]:
-    """The content of files, by their names."""
-    return {path.name: digest(path.read_bytes()) for path in paths}
+def files(paths: Iterable[Path], study: Path | None) -> dict[str, str]:
+    """Marks of the content of files, by their names as seen from the study."""
+    folder = Path() if study is None else study.parent
+    return {os.path.relpath(path, folder): digest(path.read_bytes()) for path in paths}
 
 
 def digest(content: bytes) -> str:

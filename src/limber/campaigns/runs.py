@@ -28,6 +28,7 @@ from limber.scenarios.scenario import BuiltModel, Scenario, ScenarioSection
 from limber.simulation import Result, simulate
 from limber.simulation import Table as SampledTable
 from limber.simulation.peers import PEERS
+from limber.simulation.simulate import output_times
 
 #: Entries of a scenario that leave its model as it is: cases that differ in them run as one batch.
 OF_THE_START = ("initial", "torque")
@@ -170,8 +171,21 @@ class SimulationRuns:
         except Exception as error:
             return failed(case, error)
         status = "stopped" if result.message.startswith("stopped") else "finished"
-        history = {"t": result.t, "q": result.q, "v": result.v} if self.histories else None
+        history = self._history(result) if self.histories else None
         return Row(case, status, result.message, values, history)
+
+    def _history(self, result: Result) -> dict[str, np.ndarray]:
+        """The rows of a case; nan for those that a case which an event stopped did not reach."""
+        found = {"t": result.t, "q": result.q, "v": result.v}
+        settings = self.base.settings
+        times = output_times(0.0, self.base.duration, settings.get("t_eval"), settings.get("every"))
+        short = len(times) - len(result)
+        if not result.message.startswith("stopped") or short <= 0:
+            return found
+        return {
+            name: np.pad(x, [(0, short)] + [(0, 0)] * (x.ndim - 1), constant_values=np.nan)
+            for name, x in found.items()
+        }
 
     def _batch(self, cases: Sequence[int]) -> list[Row]:
         results, rows = self._simulated_batch(cases)

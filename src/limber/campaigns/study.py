@@ -203,7 +203,7 @@ def study_of(
     size = _unit(unit, count, runs)
     record = {
         "name": name or title,
-        "subject": of_subject,
+        "scenario": of_subject,
         "vary": {n: v.record for n, v in variables.items()},
         "sample": sample.record,
         "seed": start,
@@ -211,13 +211,13 @@ def study_of(
         "histories": histories,
         "engine": engine,
         "unit": size,
-        "files": records.files(inputs),
+        "files": records.files(inputs, file),
         "versions": records.versions(),
     }
     return Study(
         name or title, description, variables, sample, start, values, runs.keep, runs, size,
         json.loads(json.dumps(record, default=str)), file, flags,
-)  # fmt: skip
+    )  # fmt: skip
 
 
 def _unit(unit: Any, count: int, runs: Runs) -> int:
@@ -259,7 +259,7 @@ def _base(
 ) -> tuple[Base, Any, Sequence[Path], str]:
     """The simulation that is varied, its record, the files that were read, and its name."""
     if isinstance(subject, Base):  # of a study file, which was read already
-        return subject, "scenario", inputs, subject.system.name
+        return subject, subject.data, inputs, subject.system.name
     if isinstance(subject, System):
         if t_end is None:
             raise ArgumentTypeError("a campaign of a system needs t_end, in seconds.")
@@ -270,7 +270,7 @@ def _base(
         raise ArgumentTypeError("t_end is for systems: a scenario has its own duration.")
     if isinstance(subject, Scenario):
         base = Base(subject.system, subject.duration, {**subject.settings, **options})
-        record = records.described({"system": subject.system, **base.settings})
+        record = records.described({"system": base.system, "t_end": base.duration, **base.settings})
         return base, record, (), subject.name
     if not isinstance(subject, str | PathLike):
         raise ArgumentTypeError(
@@ -280,7 +280,13 @@ def _base(
     with files_read() as read:
         document = scenario_document(subject)
         base = scenario_base(document.root, document.data, options)
-    return base, "scenario", read, document.path.stem
+    record = {**document.data, "options": records.described(options)}
+    return base, record, _beside(document.path, read), document.path.stem
+
+
+def _beside(file: Path, read: Sequence[Path]) -> list[Path]:
+    """The files that were read besides one whose content is recorded itself."""
+    return [path for path in read if path.resolve() != file.resolve()]
 
 
 def scenario_base(where: Where, data: Any, options: Mapping[str, Any]) -> Base:

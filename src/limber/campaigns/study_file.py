@@ -114,7 +114,9 @@ def load_study(
         if not is_study(document):
             raise root.error("this is not a study: it has no `scenario`, which says what varies.")
         section = validated(StudySection, document.data, root)
-        base = scenario_base(*_scenario_data(section.scenario, root), {})
+        where, data = _scenario_data(section.scenario, root)
+        base = scenario_base(where, data, {})
+    recorded = (document.path, where.document.path)  # by their content, whatever their comments
     try:
         return study_of(
             base,
@@ -131,7 +133,7 @@ def load_study(
             options={},
             description=section.description,
             file=document.path,
-            inputs=inputs,
+            inputs=[path for path in inputs if path not in recorded],
             flags=_flags(samples=samples, engine=engine),
         )
     except (ArgumentValueError, ArgumentTypeError) as error:
