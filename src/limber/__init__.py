@@ -64,6 +64,7 @@ from limber.version import __version__ as __version__
 if typing.TYPE_CHECKING:
     from limber import (
         algebra,
+        campaigns,
         constraints,
         control,
         exchange,
@@ -76,6 +77,7 @@ if typing.TYPE_CHECKING:
     from limber import symbolic as symbolic
     from limber.algebra import Operator, Operators, denoc, verify_identities
     from limber.algebra.operators import operators
+    from limber.campaigns import Campaign, campaign
     from limber.codegen import compile, operation_count
     from limber.constraints import (
         Freedoms,
@@ -108,6 +110,7 @@ if typing.TYPE_CHECKING:
 #: `trajectories`.
 _LATER = (
     "algebra",
+    "campaigns",
     "constraints",
     "control",
     "exchange",
@@ -150,6 +153,8 @@ _LATER_NAMES = {
     "unlock": "constraints",
     "LinearModel": "control",
     "linearize": "control",
+    "Campaign": "campaigns",
+    "campaign": "campaigns",
 }
 
 # Names that a lower layer offers and a higher one implements.
@@ -191,6 +196,7 @@ __all__ = [
     "Assembly",
     "BatchResult",
     "CacheWarning",
+    "Campaign",
     "CompoundJoint",
     "Cylindrical",
     "Derivatives",
@@ -238,6 +244,8 @@ __all__ = [
     "attach",
     "beam",
     "bias",
+    "campaign",
+    "campaigns",
     "check_grasps",
     "compile",
     "constrained_inverse",

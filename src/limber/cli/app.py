@@ -13,6 +13,7 @@ import limber
 from limber.cli import (
     bench,
     body,
+    campaign,
     compare,
     demo,
     examples,
@@ -111,6 +112,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     compare.compare,
     body.body,
     simulate.simulate,
+    campaign.campaign,
     realtime.realtime,
     fmu.fmu,
     schema.schema,

@@ -17,12 +17,15 @@ class Kind(StrEnum):
     model = "model"
     scenario = "scenario"
     side = "side"
+    study = "study"
 
 
 def schema(
     kind: Annotated[
         Kind,
-        typer.Argument(help="A model, a scenario, or the flexible links beside a URDF (side)."),
+        typer.Argument(
+            help="A model, a scenario, the flexible links beside a URDF (side), or a study."
+        ),
     ] = Kind.model,
     json: Json = False,
     debug: Debug = False,
@@ -32,6 +35,6 @@ def schema(
     limber schema scenario > scenario.schema.json
     """
     with guarded(True, debug):
-        from limber import scenarios  # noqa: PLC0415 (keeps `limber --help` quick)
+        from limber import campaigns, scenarios  # noqa: PLC0415 (keeps `limber --help` quick)
 
-        print_json(scenarios.schema(kind.value))
+        print_json(campaigns.schema() if kind is Kind.study else scenarios.schema(kind.value))

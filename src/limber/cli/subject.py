@@ -52,6 +52,11 @@ def read(path: Path, lenient: bool = False) -> Subject:
     try:
         with files_read() as inputs:
             kind = io.file_kind(path)
+            if kind == "study":
+                raise FileError(
+                    f"{path}: this is a study of many cases: run it with `limber campaign {path}`.",
+                    str(path),
+                )
             case = _scenario(path) if kind == "scenario" else None
             if lenient and case is not None:
                 raise typer.BadParameter(

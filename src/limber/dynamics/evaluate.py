@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -291,8 +293,26 @@ def split(part: Callable[[int, int], int], states: int) -> list[int]:
         return list(executor.map(part, edges[:-1], edges[1:]))
 
 
+_most_cores: ContextVar[int | None] = ContextVar("the most cores to use", default=None)
+
+
+@contextmanager
+def at_most_cores(count: int) -> Iterator[None]:
+    """Use no more than `count` cores within the block, in this thread: for work that is divided among processes."""
+    token = _most_cores.set(count)
+    try:
+        yield
+    finally:
+        _most_cores.reset(token)
+
+
 def cores() -> int:
     """The number of cores that this process may use."""
+    most = _most_cores.get()
+    return _all_cores() if most is None else min(most, _all_cores())
+
+
+def _all_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

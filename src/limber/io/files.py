@@ -117,7 +117,7 @@ def save(
 
 
 def file_kind(path: str | PathLike) -> str:
-    """The kind of a file: "model", "scenario", "urdf", "mjcf" or "sdf".
+    """The kind of a file: "model", "scenario", "study", "urdf", "mjcf" or "sdf".
 
     path : the path of the file.
     """
@@ -130,4 +130,6 @@ def file_kind(path: str | PathLike) -> str:
 
     document = Document(where)
     check_format(document)
+    if "scenario" in document.data:
+        return "study"
     return "scenario" if "model" in document.data else "model"

@@ -74,13 +74,13 @@ def validated(section: type[S], data: Any, where: Where, arrays: str | None = No
 
 def _placed(error: Any, where: Where, arrays: str | None) -> FileError:
     """One error of pydantic at its place in the file."""
-    path, text = _explained(error)
+    path, text = explained(error)
     if arrays is None:
         return where.error(text, *path)
     return where.error(f"{arrays}{'/'.join(map(str, path))}: {text}")
 
 
-def _explained(error: Any) -> tuple[list[Any], str]:
+def explained(error: Any) -> tuple[list[Any], str]:
     """Where in the data an error of pydantic is, and what it says."""
     path = list(error["loc"])
     context = error.get("ctx", {})

@@ -25,7 +25,12 @@ def schema(kind: str = "model") -> dict[str, Any]:
     """
     if kind not in KINDS:
         raise ArgumentValueError(f"kind must be one of {', '.join(KINDS)}; got {shown(kind)}.")
-    found = KINDS[kind].model_json_schema()
+    return section_schema(KINDS[kind], kind)
+
+
+def section_schema(section: type[Section], kind: str) -> dict[str, Any]:
+    """The JSON schema of a file of this kind, whose content is such a section."""
+    found = section.model_json_schema()
     found["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     found["title"] = f"Limber {kind} file"
     for name, definition in found.get("$defs", {}).items():

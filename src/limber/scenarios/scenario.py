@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -128,6 +128,14 @@ class Scenario:
         return self.system.fidelity
 
 
+class BuiltModel(NamedTuple):
+    """The model of a scenario, with the actuators of its controller."""
+
+    assembly: Assembly
+    actuators: tuple[Actuator, ...]
+    system: System
+
+
 class InlineSection(ModelSection):
     """A model inside a scenario."""
 
@@ -235,17 +243,22 @@ class ScenarioSection(Section):
             return {key: value for key, value in data.items() if key not in none}
         return data
 
-    def build(self, where: Where, file: Path) -> Scenario:
-        """The scenario."""
-        name = file.stem if self.name is None else self.name
-        assembly = self.model.build(where / "model", name)
+    def built_model(self, where: Where, file: Path) -> BuiltModel:
+        """The model of the scenario."""
+        assembly = self.model.build(where / "model", file.stem if self.name is None else self.name)
         actuators: tuple[Actuator, ...] = ()
         if self.controller is not None:
             if self.torque is not None:
                 raise where.error("a controller makes the torques: give one of the two.", "torque")
             assembly, actuators = self.controller.mounted(assembly, where / "controller")
         with (where / "model").checked():
-            system = assembly.build(self.fidelity or assembly.fidelity)
+            return BuiltModel(
+                assembly, actuators, assembly.build(self.fidelity or assembly.fidelity)
+            )
+
+    def build(self, where: Where, file: Path, model: BuiltModel | None = None) -> Scenario:
+        """The scenario; `model`: that of a scenario which differs in other things, unless it is to be built."""
+        assembly, actuators, system = self.built_model(where, file) if model is None else model
         initial, here = self.initial or InitialSection(), where / "initial"
         q0, v0 = initial.given(system, here)
         external = external_forces(system, self.external, where / "external")
@@ -293,7 +306,7 @@ class ScenarioSection(Section):
             if x is not None:
                 x.setflags(write=False)
         return Scenario(
-            name,
+            file.stem if self.name is None else self.name,
             self.description,
             assembly,
             system,
@@ -321,12 +334,17 @@ def load_scenario(path: str | PathLike) -> Scenario:
 
     path : of the file; files that it names are looked for beside it.
     """
-    file = file_path(path)
-    document = Document(file)
+    document = scenario_document(path)
+    section = validated(ScenarioSection, document.data, document.root)
+    return section.build(document.root, document.path)
+
+
+def scenario_document(path: str | PathLike) -> Document:
+    """The content of a scenario file, not checked yet but for its format and its having a model."""
+    document = Document(file_path(path))
     check_format(document)
     if "model" not in document.data:
         raise document.root.error(
             "this is not a scenario: it has no `model`. Read a model file with limber.load."
         )
-    section = validated(ScenarioSection, document.data, document.root)
-    return section.build(document.root, file)
+    return document

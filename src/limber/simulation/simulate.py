@@ -142,12 +142,12 @@ def simulate(
             "t_eval": t_eval, "every": every, "t0": t0, "rtol": rtol, "atol": atol, "method": method, "step": step,
             "max_step": max_step, "events": events, "engine": engine, "progress": False,
         }  # fmt: skip
-        times = start + _times(start, end, t_eval, every)
+        times = start + output_times(start, end, t_eval, every)
         return simulate_cases(simulate, _start, system, cases, times, progress, options)  # type: ignore[return-value]
     if parameters is not None:
         system = system.with_parameters(parameters)
     q, v = _start(system, q0, v0)
-    times = _times(start, end, t_eval, every)
+    times = output_times(start, end, t_eval, every)
     rtol, atol = number("rtol", rtol, minimum=0.0), number("atol", atol, minimum=0.0)
     peer = isinstance(method, str) and method in PEERS
     methods = () if peer else _methods(method)
@@ -469,7 +469,7 @@ def _speeds(system: System, name: str, given) -> Array:
     return np.array(array(name, given, (system.nv,)))
 
 
-def _times(start: float, end: float, t_eval, every) -> Array:
+def output_times(start: float, end: float, t_eval, every) -> Array:
     """The output times, from the start on."""
     if t_eval is not None and every is not None:
         raise ArgumentValueError("give t_eval or every, not both.")

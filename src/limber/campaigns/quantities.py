@@ -1,0 +1,251 @@
+"""Quantities of a case: numbers that are kept of its motion.
+
+In files and in Python a quantity is written as {"peak": {"deflection": ["link3", "tip"]}, "after": 8}: a number of
+one signal of a `Result`.  In Python it may also be any function of the `Result`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import ValidationError
+
+from limber.assembly import System
+from limber.campaigns.records import function_record
+from limber.checks import Array, shown, takes
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.io.fields import Check, Flag, Name, Number, choice, named, number, numbers, problem
+from limber.io.section import Section, explained
+from limber.simulation import Result
+
+
+def _node(value: Any) -> tuple[str, Any]:
+    """[body, node]."""
+    if not isinstance(value, list | tuple) or len(value) != 2 or not isinstance(value[0], str):
+        raise problem(f"must be [body, node], got {named(value)}.")
+    return value[0], value[1]
+
+
+def _body(value: Any) -> str:
+    """The name of a body, or a list of this name alone."""
+    if isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, str):
+        raise problem(f"must be the name of a body, got {named(value)}.")
+    return value
+
+
+def _place(value: Any) -> tuple[str, Any]:
+    """[body, node], or the name of a body for its frame."""
+    return (value, None) if isinstance(value, str) else _node(value)
+
+
+def _true(value: Any) -> bool:
+    if value is not True:
+        raise problem(f"must be true, got {named(value)}.")
+    return True
+
+
+def _component(value: Any) -> int:
+    if isinstance(value, str) and value in "xyz" and len(value) == 1:
+        return "xyz".index(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise problem(f"must be x, y, z or a number from 0 on, got {named(value)}.")
+    return value
+
+
+_PAIR = {"type": "array", "minItems": 2, "maxItems": 2}
+_TEXT = {"type": "string"}
+NodeOf = Annotated[Any, Check(_node, _PAIR)]
+PlaceOf = Annotated[Any, Check(_place, {"anyOf": [_TEXT, _PAIR]})]
+BodyOf = Annotated[Any, Check(_body, _TEXT)]
+Whole = Annotated[Any, Check(_true, {"const": True})]
+
+
+class SignalSection(Section):
+    """A signal of a result: coordinates of a joint, a deflection, a place, a torque, an energy."""
+
+    one_of: ClassVar[tuple[str, ...]] = (
+        "joint", "joint_speed", "torque", "modal", "deflection", "position", "velocity", "energy", "kinetic_energy",
+        "potential_energy",
+    )  # fmt: skip
+    short: ClassVar[str] = "energy, kinetic_energy, potential_energy"
+    joint: BodyOf | None = None
+    joint_speed: BodyOf | None = None
+    torque: BodyOf | None = None
+    modal: BodyOf | None = None
+    deflection: NodeOf | None = None
+    position: PlaceOf | None = None
+    velocity: PlaceOf | None = None
+    energy: Whole | None = None
+    kinetic_energy: Whole | None = None
+    potential_energy: Whole | None = None
+
+    @classmethod
+    def shorthand(cls, data: Any) -> Any:
+        """`energy`."""
+        return {data: True} if isinstance(data, str) and data.endswith("energy") else data
+
+    @property
+    def kind(self) -> str:
+        """Which signal it is."""
+        return next(name for name in self.one_of if getattr(self, name) is not None)
+
+    def check(self, system: System) -> None:
+        """Refuse bodies and nodes that the system does not have."""
+        given = getattr(self, self.kind)
+        if given is True:
+            return
+        body, node = given if isinstance(given, tuple) else (given, None)
+        found = system.body_of(body)
+        if node is not None:
+            system.node_number(found, node, self.kind)
+
+    def rows(self, result: Result) -> Array:
+        """The signal over time, (n, width)."""
+        kind, given = self.kind, getattr(self, self.kind)
+        if kind == "torque":
+            found = result.tau[:, result.system.layout[result.system.body_of(given)].v_joint]
+        elif kind == "deflection":
+            found = result.deflection(*given)
+        elif kind in ("position", "velocity"):
+            found = getattr(result.node(*given), kind)
+        elif kind.endswith("energy"):
+            found = getattr(result, kind)[:, None]
+        else:
+            found = getattr(result, kind)(given)
+        return found
+
+
+class QuantitySection(Section):
+    """A number of a signal: its value at the end, its largest size, the time at which it has settled, ..."""
+
+    one_of: ClassVar[tuple[str, ...]] = (
+        "final", "max", "min", "mean", "peak", "rms", "range", "settle",
+    )  # fmt: skip
+    final: SignalSection | None = None
+    max: SignalSection | None = None
+    min: SignalSection | None = None
+    mean: SignalSection | None = None
+    peak: SignalSection | None = None
+    rms: SignalSection | None = None
+    range: SignalSection | None = None
+    settle: SignalSection | None = None
+    component: Annotated[int, Check(_component, {"type": ["integer", "string"]})] | None = None
+    target: Annotated[Any, numbers(("n",), scalar=True)] | None = None
+    after: Annotated[float, number(minimum=0.0)] | None = None
+    until: Annotated[float, number(above=0.0)] | None = None
+    within: Annotated[float, number(above=0.0)] | None = None
+    norm: Flag = False
+    worst: Annotated[str, choice("largest", "smallest")] = "largest"
+    unit: Name | None = None
+    scale: Number = 1.0
+
+    @property
+    def kind(self) -> str:
+        """Which number it is."""
+        return next(name for name in self.one_of if getattr(self, name) is not None)
+
+    def check(self, system: System) -> None:
+        """Refuse what cannot be computed for the system."""
+        if (self.within is None) == (self.kind == "settle"):
+            raise ArgumentValueError(
+                "settle needs within, the distance that the signal keeps from its target; nothing else takes it."
+            )
+        if self.after is not None and self.until is not None and not self.after < self.until:
+            raise ArgumentValueError("after must be earlier than until.")
+        getattr(self, self.kind).check(system)
+
+    def __call__(self, result: Result) -> Array:
+        """The number, or one for each component, of a result."""
+        signal = getattr(self, self.kind).rows(result)
+        if self.component is not None:
+            if self.component >= signal.shape[1]:
+                raise ArgumentValueError(
+                    f"component {self.component} of a signal that has {signal.shape[1]}."
+                )
+            signal = signal[:, [self.component]]
+        t = result.t
+        rows = np.ones(len(t), dtype=bool)
+        if self.after is not None:
+            rows &= t >= self.after
+        if self.until is not None:
+            rows &= t <= self.until
+        if not rows.any():
+            raise ArgumentValueError(
+                f"no output time lies between after and until; the last is {t[-1]:g} s."
+            )
+        signal, t = signal[rows], t[rows]
+        if self.target is not None:
+            goal = np.atleast_1d(self.target)
+            if goal.size not in (1, signal.shape[1]):
+                raise ArgumentValueError(
+                    f"target has {goal.size} numbers, and the signal {signal.shape[1]}."
+                )
+            signal = signal - goal
+        if self.norm:
+            signal = np.linalg.norm(signal, axis=1)[:, None]
+        found = np.asarray(_reduced(self.kind, t, signal, self.within, self.target is None))
+        return self.scale * (found[0] if found.shape == (1,) else found)
+
+
+def _reduced(kind: str, t: Array, signal: Array, within: float | None, own_end: bool) -> Any:
+    """A number of the rows of a signal (n, width); see the guide for what each kind is."""
+    if kind in ("max", "min", "mean"):
+        return getattr(signal, kind)(axis=0)
+    if kind == "final":
+        return signal[-1]
+    if kind == "range":
+        return float(np.ptp(signal, axis=0).max())
+    if kind == "settle":
+        off = np.linalg.norm(signal - signal[-1] if own_end else signal, axis=1)
+        outside = np.flatnonzero(off > within)
+        if not outside.size:
+            return float(t[0])
+        last = int(outside[-1])
+        return float(t[last + 1]) if last + 1 < len(t) else np.nan  # it does not settle
+    size = np.linalg.norm(signal, axis=1)
+    return float(size.max()) if kind == "peak" else float(np.sqrt((size**2).mean()))
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """What is kept of every case under a name. record: how it was given, for the record of a campaign."""
+
+    name: str
+    measure: Callable[[Result], Any]
+    record: Any
+    smallest_is_worst: bool = False
+    unit: str = ""
+
+
+def quantity(name: str, given: Any, system: System | None) -> Quantity:
+    """A quantity, from a mapping as in files or from a function of a Result."""
+    if isinstance(given, Mapping):
+        try:
+            section = QuantitySection.model_validate(dict(given))
+        except ValidationError as caught:
+            path, text = explained(caught.errors(include_url=False)[0])
+            place = "".join(f".{key}" for key in path)
+            raise ArgumentValueError(f"keep[{name!r}]{place}: {text}") from None
+        return of_section(name, section, given, system)
+    if not callable(given):
+        raise ArgumentTypeError(
+            f"keep[{name!r}] must be a function of a Result, or a mapping such as {{'final': {{'joint': 'link1'}}}}; got "
+            f"{shown(given)}."
+        )
+    takes(f"keep[{name!r}]", given, "result")
+    return Quantity(name, given, function_record(given))
+
+
+def of_section(name: str, section: QuantitySection, given: Any, system: System | None) -> Quantity:
+    """A quantity of a file."""
+    if system is not None:
+        try:
+            section.check(system)
+        except ArgumentValueError as error:
+            raise ArgumentValueError(f"keep[{name!r}]: {error}") from None
+    return Quantity(name, section, given, section.worst == "smallest", section.unit or "")

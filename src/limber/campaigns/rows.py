@@ -1,0 +1,87 @@
+"""What cases came to: the rows that work units give back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from limber.checks import Array
+from limber.errors import LimberError
+
+#: What a case may come to, by the numbers that are stored.
+STATUS = ("not run", "finished", "stopped", "failed")
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """What one case came to. values: quantities by name, None if it failed; history: t, q, v where they are kept."""
+
+    case: int
+    status: str
+    message: str
+    values: Mapping[str, Array] | None = None
+    history: Mapping[str, Array] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class UnitRows:
+    """The rows of a work unit, and the warnings that its cases gave."""
+
+    unit: int
+    rows: Sequence[Row]
+    warnings: Sequence[Warning] = field(default=())
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """The shapes that the quantities and histories of all cases have: those of the first case that has some."""
+
+    values: Mapping[str, tuple[int, ...]]
+    history: Mapping[str, tuple[int, ...]]
+
+    @classmethod
+    def of(cls, row: Row) -> Shapes:
+        """The shapes of a row."""
+        history = row.history or {}
+        return cls(
+            {name: x.shape for name, x in (row.values or {}).items()},
+            {name: x.shape for name, x in history.items()},
+        )
+
+    def checked(self, row: Row) -> Row:
+        """The row, or a failure in words if its shapes are others."""
+        if row.values is None:
+            return row
+        own = Shapes.of(row)
+        for kind, have, want in (
+            ("keep", own.values, self.values),
+            ("the history of", own.history, self.history),
+        ):
+            if set(have) != set(want):
+                text = f"has the quantities {', '.join(have)}, and other cases {', '.join(want)}"
+                return Row(row.case, "failed", f"this case {text}.")
+            for name, shape in have.items():
+                if shape != want[name]:
+                    text = f"{kind} {name!r} has shape {shape} in this case, and {want[name]} in the first one."
+                    return Row(row.case, "failed", text)
+        return row
+
+
+def failed(case: int, error: BaseException) -> Row:
+    """The row of a case that ended with an error."""
+    kind = "" if isinstance(error, LimberError) else f"{type(error).__name__}: "
+    return Row(case, "failed", f"{kind}{error}")
+
+
+def measured(given: Mapping[str, Any]) -> dict[str, Array]:
+    """Quantities as arrays of numbers."""
+    found = {}
+    for name, value in given.items():
+        try:
+            found[name] = np.array(value, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"quantity {name!r} must be numbers: {error}") from error
+    return found

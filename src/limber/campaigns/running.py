@@ -1,0 +1,213 @@
+"""`campaign`: many cases of one simulation or function, drawn from distributions."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from limber.campaigns import store as storage
+from limber.campaigns import workers
+from limber.campaigns.memory import Table
+from limber.campaigns.result import Campaign
+from limber.campaigns.rows import UnitRows
+from limber.campaigns.study import Study, study_of
+from limber.campaigns.study_file import is_study, load_study
+from limber.checks import flag, shown, whole
+from limber.dynamics.evaluate import cores
+from limber.errors import ArgumentTypeError, warn
+from limber.io.document import Document
+from limber.io.files import file_path
+from limber.simulation.progress import CaseProgress
+
+
+def campaign(
+    subject: Any,
+    t_end: float | None = None,
+    *,
+    vary: Mapping[str, Any] | None = None,
+    samples: int | None = None,
+    method: str = "monte_carlo",
+    seed: int = 0,
+    keep: Mapping[str, Any] | None = None,
+    histories: bool = False,
+    engine: str | None = None,
+    unit: int | None = None,
+    name: str | None = None,
+    store: str | PathLike | None = None,
+    restart: bool = False,
+    processes: int | None = None,
+    scheduler: Any = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> Campaign:
+    """Run many cases, drawn from distributions, on all cores or on a Dask cluster.
+
+    Parameters
+    ----------
+    subject : a study file, which says all of the following down to `unit`; a scenario file or a `Scenario`; a `System`,
+        with t_end and other arguments of `simulate`; or a function of the variables, called with their values by name and
+        with `seed=` if it takes that, which returns {name: number}, a number, or a `Result`.
+    vary : {name: distribution}.  The name is that of a parameter of the model (`System.parameters`), an entry of the scenario
+        file ("controller.delay", "initial.q.link1"), an argument of the function, or any other with "sets" or "scales": a
+        list of those.  A distribution is {"uniform": [low, high]}, {"normal": [mean, deviation]}, or one of loguniform,
+        lognormal, triangular, beta, exponential, choice, steps; a list of values; or a frozen one of `scipy.stats`.
+    samples, method : "monte_carlo", "latin_hypercube", "sobol", "halton" of so many cases; "saltelli" of so many base points
+        (for Sobol indices); "grid", all combinations of listed values, or "listed", the first of each, the second ...
+    seed : of the sample.  Every case has a seed of its own, which follows from this one and the number of the case; the noise
+        of sensors comes from it.
+    keep : {name: quantity}, a function of the `Result` of a case, or a mapping such as
+        {"peak": {"deflection": ["link3", "tip"]}, "after": 8}.
+    histories : whether t, q and v of every case are kept.
+    engine : as in `simulate`; "general" unless given.
+    unit : cases of a work unit, which one process runs and whose results are stored together.
+    name : of the study, for tables and pages.
+    store : a folder, .zarr, for the results.  Work units are stored as they finish.  A campaign that was killed goes on where
+        it was when it is run again with the same store; one whose study was changed is refused.
+    restart : remove what is stored, and start anew.
+    processes : how many run at once; as many as there are cores unless given.  With 1, all cases run in this process.
+    scheduler : the address of a Dask scheduler ("tcp://..."), a client of Dask, or True for a cluster on this machine,
+        whose workers run the same work units instead of processes.
+    progress : whether to show a progress bar; by default in a terminal.
+    options : further arguments of `simulate`, the same for all cases.
+
+    A case that fails is a row that says why, and all others go on.  The numbers are the same to the bit wherever they are
+    computed, whether the campaign was killed meanwhile or not.
+    """
+    study = make_study(
+        subject, t_end, vary=vary, samples=samples, method=method, seed=seed, keep=keep,
+        histories=histories, engine=engine, unit=unit, name=name, **options,
+    )  # fmt: skip
+    return run(study, store, restart, processes, scheduler, progress)
+
+
+def make_study(
+    subject: Any, t_end: float | None = None, *, vary: Any = None, samples: Any = None, method: str = "monte_carlo",
+    seed: Any = 0, keep: Any = None, histories: bool = False, engine: str | None = None, unit: Any = None,
+    name: str | None = None, **options: Any,
+) -> Study:  # fmt: skip
+    """The study of these arguments of `campaign`; nothing runs yet."""
+    if isinstance(subject, Study):
+        return subject
+    if isinstance(subject, str | PathLike) and is_study(Document(file_path(subject))):
+        given = {
+            "t_end": t_end, "vary": vary, "unit": unit, "name": name,
+            **({"histories": True} if histories else {}), **({"seed": seed} if seed else {}),
+            **({"method": method} if method != "monte_carlo" else {}), **options,
+        }  # fmt: skip
+        for key, value in given.items():
+            if value is not None:
+                raise ArgumentTypeError(
+                    f"{key}= is not for a study file, which says it itself; keep=, samples= and engine= go with one."
+                )
+        return load_study(subject, keep=keep, samples=samples, engine=engine)
+    for key in ("progress", "save", "parameters"):
+        if key in options:
+            raise ArgumentTypeError(
+                f"{key}= of simulate does not go with campaigns: see vary= and store=."
+            )
+    return study_of(
+        subject, t_end, vary={} if vary is None else vary, samples=samples, method=method, seed=seed, keep=keep,
+        histories=flag("histories", histories), engine=engine or "general", unit=unit, name=name, options=options,
+    )  # fmt: skip
+
+
+def run(
+    study: Study,
+    store: str | PathLike | None = None,
+    restart: bool = False,
+    processes: int | None = None,
+    scheduler: Any = None,
+    progress: bool | None = None,
+) -> Campaign:
+    """Run a study; the arguments are those of `campaign`."""
+    count = cores() if processes is None else whole("processes", processes, 1)
+    if store is not None and not isinstance(store, str | PathLike):
+        raise ArgumentTypeError(f"store must be a folder, got {shown(store)}.")
+    began = time.perf_counter()
+    table = Table(len(study), histories=store is None)
+    told: list[Warning] = []
+    interrupted = False
+    with ExitStack() as stack:
+        kept = None
+        done: list[int] = []
+        if store is not None:
+            kept = stack.enter_context(storage.opened(Path(store), study, restart))
+            done = kept.load(table)
+        bar = stack.enter_context(CaseProgress(len(study), progress))
+        bar.show(sum(len(study.cases(n)) for n in done))
+        left = sorted(set(range(study.units)) - set(done))
+        client = _client(stack, scheduler) if left and scheduler is not None else None
+        try:
+            for came in _rows(study, left, table, count, client):
+                rows = table.put(came)
+                if kept is not None:
+                    kept.write(rows, table)
+                told += rows.warnings
+                bar.show(len(rows.rows))
+        except KeyboardInterrupt:
+            interrupted = True
+    _tell(study, table, told, interrupted, store)
+    return Campaign(
+        study, table, time.perf_counter() - began, None if store is None else Path(store)
+    )
+
+
+def _client(stack: ExitStack, scheduler: Any) -> Any:
+    client, own = workers.dask_client(scheduler)
+    if own:
+        for name in (
+            "distributed",
+            "distributed.client",
+        ):  # which log tracebacks when a cluster goes away
+            logger = logging.getLogger(name)
+            stack.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.CRITICAL)
+        stack.callback(client.close)
+    return client
+
+
+def _rows(
+    study: Study, left: list[int], table: Table, processes: int, client: Any
+) -> Iterator[UnitRows]:
+    """The rows of units, as they come.
+
+    The first ones run in turn until a case has given the shapes of the quantities, so that these do not depend on which
+    process is faster; in this process, so that code is compiled and loaded once and the others find it.
+    """
+    waiting = [(n, list(study.cases(n))) for n in left]
+    while waiting and table.shapes is None:
+        first = waiting.pop(0)
+        yield from (
+            workers.here(study.runs, [first])
+            if client is None
+            else workers.on_dask(study.runs, [first], client)
+        )
+    if not waiting:
+        return
+    if client is not None:
+        yield from workers.on_dask(study.runs, waiting, client)
+    elif processes == 1 or len(waiting) == 1:
+        yield from workers.here(study.runs, waiting)
+    else:
+        yield from workers.in_processes(study.runs, waiting, processes)
+
+
+def _tell(study: Study, table: Table, told: list[Warning], interrupted: bool, store: Any) -> None:
+    """Warn of what happened, once."""
+    if interrupted:
+        left = int((table.status == 0).sum())
+        again = (
+            "" if store is None else " Run it again with the same store, and it goes on with these."
+        )
+        warn(f"the campaign was interrupted: {left} of its {len(study)} cases did not run.{again}")
+    if told:
+        worst = max(told, key=lambda warning: getattr(warning, "degree", 0.0))
+        warn(
+            f"{len(told)} work units of {study.name!r} gave warnings, for instance: {worst}",
+            type(worst),
+        )

@@ -1,0 +1,139 @@
+"""Samples: the values of all variables in all cases.
+
+Every sample but a grid is made in the unit cube by SciPy and mapped by the quantiles of the distributions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from limber.campaigns.distributions import Distribution
+from limber.checks import did_you_mean, shown, whole
+from limber.errors import ArgumentValueError
+
+#: Samples of a number of cases; of `saltelli` it is the number of base points, n (d + 2) cases for d variables.
+COUNTED = ("monte_carlo", "latin_hypercube", "sobol", "halton", "saltelli")
+#: Samples of the listed values: all combinations, or the first of each, the second of each, ...
+LISTED = ("grid", "listed")
+METHODS = (*COUNTED, *LISTED)
+#: A campaign has no more cases than this.
+MOST_CASES = 10_000_000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How cases are chosen. method: one of METHODS; count: of those in COUNTED."""
+
+    method: str
+    count: int | None = None
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The sample as a file writes it."""
+        return {self.method: True if self.count is None else self.count}
+
+
+def sample_of(method: Any, count: Any) -> Sample:
+    """A sample, checked."""
+    if not isinstance(method, str) or method not in METHODS:
+        raise ArgumentValueError(
+            f"method={shown(method)} is not a sample. {did_you_mean(str(method), METHODS)}"
+        )
+    if method in LISTED:
+        if count is not None:
+            raise ArgumentValueError(
+                f"samples={shown(count)}: a {method} has as many cases as its values make; leave samples out."
+            )
+        return Sample(method)
+    if count is None:
+        raise ArgumentValueError(f'method="{method}" needs samples=..., the number of cases.')
+    n = whole("samples", count, 1)
+    if method in ("sobol", "saltelli") and n & (n - 1):
+        low = 2 ** (n.bit_length() - 1)
+        raise ArgumentValueError(
+            f"samples={n}: {method} needs a power of two, which its balance depends on; give {low} or {2 * low}."
+        )
+    return Sample(method, n)
+
+
+def drawn(sample: Sample, variables: Mapping[str, Distribution], seed: int) -> dict[str, list[Any]]:
+    """The values of every variable in all cases."""
+    if sample.method in LISTED:
+        return _listed(sample.method, variables)
+    dimensions = len(variables)
+    _refuse_too_many((sample.count or 0) * (dimensions + 2 if sample.method == "saltelli" else 1))
+    u = _unit_cube(sample, dimensions, seed)
+    return {name: x.at(u[:, i]) for i, (name, x) in enumerate(variables.items())}
+
+
+def _unit_cube(sample: Sample, dimensions: int, seed: int) -> np.ndarray:
+    """Points (cases, dimensions) in the open unit cube."""
+    from scipy.stats import qmc  # noqa: PLC0415 (slow to import)
+
+    n, rng = sample.count or 0, np.random.default_rng(seed)
+    if not dimensions:
+        return np.zeros((n, 0))
+    if sample.method == "monte_carlo":
+        u = rng.random((n, dimensions))
+    elif sample.method == "latin_hypercube":
+        u = qmc.LatinHypercube(dimensions, seed=rng).random(n)
+    elif sample.method == "halton":
+        u = qmc.Halton(dimensions, seed=rng).random(n)
+    elif sample.method == "sobol":
+        u = qmc.Sobol(dimensions, seed=rng).random(n)
+    else:
+        u = saltelli(qmc.Sobol(2 * dimensions, seed=rng).random(n))
+    tiny = np.finfo(float).tiny
+    return np.clip(u, tiny, 1.0 - np.finfo(float).epsneg)  # no quantile is infinite
+
+
+def saltelli(points: np.ndarray) -> np.ndarray:
+    """The cases of Saltelli's sample: A, B, and for every variable A with that column of B.
+
+    points : (n, 2 d); returns (n (d + 2), d), the blocks A, B, AB_1, ... AB_d one after the other.
+    """
+    d = points.shape[1] // 2
+    A, B = points[:, :d], points[:, d:]
+    blocks = [A, B]
+    for i in range(d):
+        mixed = A.copy()
+        mixed[:, i] = B[:, i]
+        blocks.append(mixed)
+    return np.concatenate(blocks)
+
+
+def _listed(method: str, variables: Mapping[str, Distribution]) -> dict[str, list[Any]]:
+    for name, x in variables.items():
+        if not x.discrete:
+            raise ArgumentValueError(
+                f"vary[{name!r}]: a {method} needs values, as in [1, 2, 3] or {{'steps': [first, last, number]}}; got "
+                f"{x.record}."
+            )
+    lists = {name: list(x.values) for name, x in variables.items()}
+    if method == "grid":
+        _refuse_too_many(int(np.prod([len(x) for x in lists.values()], dtype=float)))
+        rows = list(product(*lists.values()))
+        return {name: [row[i] for row in rows] for i, name in enumerate(lists)}
+    lengths = {name: len(x) for name, x in lists.items()}
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{name} {n}" for name, n in lengths.items())
+        raise ArgumentValueError(f"listed values must be as many for every variable, got {counts}.")
+    return lists
+
+
+def _refuse_too_many(cases: int) -> None:
+    if cases > MOST_CASES:
+        raise ArgumentValueError(
+            f"this sample has {cases:,} cases, and {MOST_CASES:,} are the most."
+        )
+
+
+def case_seed(seed: int, case: int) -> int:
+    """The seed of a case: it depends on the seed of the campaign and on the number of the case alone."""
+    sequence = np.random.SeedSequence(seed, spawn_key=(case,))
+    return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(11))  # JSON keeps 53 bits

@@ -1,0 +1,65 @@
+"""Quantities of a result."""
+
+import numpy as np
+import pytest
+
+import limber as lb
+from helpers.studies import arm
+from limber.campaigns.quantities import quantity
+
+
+@pytest.fixture(scope="module")
+def result():
+    s = arm()
+    return lb.simulate(s, 1.0, q0=[0.0, 0.3], torque=[1.0], every=0.01)
+
+
+def of(result, **given):
+    return quantity("x", given, result.system).measure(result)
+
+
+def test_quantities_are_what_numpy_finds(result):
+    r = result
+    bent, place = r.deflection("link", "tip"), r.node("load").position
+    theta = r.joint("link")[:, 0]
+    assert of(r, final={"joint": "link"}) == theta[-1]
+    assert of(r, max={"joint_speed": "link"}) == r.joint_speed("link").max()
+    assert of(r, min={"modal": "link"}) == r.modal("link").min()
+    assert of(r, mean={"torque": "link"}) == 1.0
+    assert of(r, peak={"deflection": ["link", "tip"]}) == np.linalg.norm(bent, axis=1).max()
+    assert of(r, range={"deflection": ["link", "tip"]}, component="y", after=0.5) == np.ptp(
+        bent[r.t >= 0.5, 1]
+    )
+    assert np.isclose(of(r, rms="kinetic_energy"), np.sqrt((r.kinetic_energy**2).mean()))
+    assert np.array_equal(of(r, final={"position": "load"}), place[-1])
+    off = of(r, final={"position": "load"}, target=[1, 0, 0], norm=True, scale=1000)
+    assert np.isclose(off, 1000 * np.linalg.norm(place[-1] - [1, 0, 0]))
+    assert of(r, final={"joint": "link"}, until=0.5) == theta[50]
+
+
+def test_a_signal_has_settled_where_it_last_leaves_its_band(result):
+    goal = result.joint("link")[-1, 0]
+    settled = of(result, settle={"joint": "link"}, within=0.05, target=goal)
+    outside = np.flatnonzero(np.abs(result.joint("link")[:, 0] - goal) > 0.05)
+    assert settled == result.t[outside[-1] + 1]
+    assert np.isnan(of(result, settle={"joint": "link"}, within=0.05, target=5.0))
+    assert of(result, settle={"joint": "link"}, within=100.0, target=5.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ({"final": {"joint": "lnk"}}, "lnk"),
+        ({"final": {"deflection": ["link", "tpi"]}}, "tpi"),
+        ({"final": {"jiont": "link"}}, "Did you mean 'joint'"),
+        ({"settle": {"joint": "link"}}, "settle needs within"),
+        ({"final": {"joint": "link"}, "max": {"joint": "link"}}, "needs one of"),
+        ({"final": {"joint": "link"}, "after": 2, "until": 1}, "after must be earlier"),
+        (3, "must be a function of a Result"),
+        (lambda: 3, "is called with"),
+    ],
+)
+def test_quantities_that_cannot_be_are_refused(given, words):
+    with pytest.raises(lb.LimberError, match=words) as told:
+        quantity("end", given, arm())
+    assert "keep['end']" in str(told.value)

@@ -1,0 +1,202 @@
+"""Campaigns on disk: what is finished is never lost or run twice, and other studies are refused."""
+
+import errno
+import fcntl
+import os
+import time
+
+import numpy as np
+import pytest
+
+import limber as lb
+from helpers.studies import STUDY, same, written
+from limber.campaigns.store import StoreError
+
+pytest.importorskip("zarr", reason="stores of campaigns need zarr, the extra `campaign`")
+
+
+class Counted:
+    """A function that notes its cases in a file, and is interrupted at one of them."""
+
+    def __init__(self, folder):
+        self.notes, self.stop_at = folder / "notes", None
+
+    def __call__(self, x, seed):
+        if x == self.stop_at:
+            raise KeyboardInterrupt
+        if x == 5:
+            raise ValueError("five")
+        with self.notes.open("a") as file:
+            file.write(f"{x} ")
+        return {"square": x * x, "noise": np.random.default_rng(seed).normal(size=2)}
+
+    def cases(self):
+        return sorted(map(int, self.notes.read_text().split()))
+
+
+@pytest.fixture
+def count(tmp_path):
+    return Counted(tmp_path)
+
+
+def run(function, store, **options):
+    given = {
+        "vary": {"x": list(range(14))},
+        "method": "listed",
+        "seed": 4,
+        "unit": 3,
+        "processes": 1,
+    }
+    return lb.campaign(function, store=store, **(given | options))
+
+
+def test_an_interrupted_campaign_goes_on_and_repeats_nothing(count, tmp_path):
+    undisturbed = run(count, None)
+    count.notes.write_text("")
+    count.stop_at = 7
+    with pytest.warns(UserWarning, match="8 of its 14 cases did not run"):
+        half = run(count, tmp_path / "c.zarr")
+    assert (half.status == "not run").sum() == 8 and "six" not in half.messages
+    count.stop_at = None
+    done = run(count, tmp_path / "c.zarr")
+    # case 6 had run, but its work unit was not finished
+    assert same(done, undisturbed) and count.cases() == sorted([6, *(set(range(14)) - {5})])
+    assert same(run(count, tmp_path / "c.zarr"), undisturbed) and len(count.cases()) == 14
+
+
+def test_a_store_is_read_by_others(count, tmp_path):
+    xr = pytest.importorskip("xarray")
+    done = run(count, tmp_path / "c.zarr")
+    data = xr.open_zarr(tmp_path / "c.zarr", chunks=None, consolidated=False)
+    assert np.array_equal(data["square"], done.quantities["square"], equal_nan=True)
+    assert data["noise"].dims == ("case", "noise_0") and data["x"].values.tolist() == list(
+        range(14)
+    )
+    assert data["status"].attrs["flag_meanings"].split()[int(data["status"][5])] == "failed"
+    assert str(data["message"][5].values) == "ValueError: five"
+    assert data["seed"].values.tolist() == list(done.seeds)
+
+
+def test_histories_are_in_the_store(tmp_path):
+    path, store = written(tmp_path, STUDY + "histories: true\n"), tmp_path / "c.zarr"
+    memory, disk = (lb.campaign(path, store=s, processes=1) for s in (None, store))
+    a, b = memory.dataset(), disk.dataset()
+    assert np.array_equal(a["q"], b["q"]) and np.array_equal(a["t"], b["t"])
+    for unit in (1, 4):
+        (store / "status" / "c" / str(unit)).unlink()  # as if they had not been finished
+    again = lb.campaign(path, store=store, processes=1).dataset()
+    assert np.array_equal(a["v"], again["v"]) and np.array_equal(a["swing"], again["swing"])
+
+
+def test_a_study_that_was_changed_is_refused(tmp_path):
+    path, store = written(tmp_path), tmp_path / "c.zarr"
+    lb.campaign(path, store=store)
+    (tmp_path / "arm.yaml").write_text((tmp_path / "arm.yaml").read_text().replace("0.3", "0.4"))
+    with pytest.raises(lb.LimberError, match=r"scenario: initial.*start anew"):
+        lb.campaign(path, store=store)
+    (tmp_path / "arm.yaml").write_text((tmp_path / "arm.yaml").read_text().replace("0.4", "0.3"))
+    path.write_text("# a comment changes nothing\n" + path.read_text())
+    assert lb.campaign(path, store=store).finished.all()
+    path.write_text(path.read_text().replace("seed: 3", "seed: 4"))
+    with pytest.raises(lb.LimberError, match="changed: seed"):
+        lb.campaign(path, store=store)
+    assert lb.campaign(path, store=store, restart=True).finished.all()
+
+
+def test_a_model_file_that_was_changed_is_refused(tmp_path):
+    lb.save(
+        lb.io.load_scenario(written(tmp_path).with_name("arm.yaml")).assembly, tmp_path / "m.yaml"
+    )
+    (tmp_path / "case.yaml").write_text("limber: 1\nmodel: m.yaml\nduration: 0.1\n")
+
+    def again():
+        lb.campaign(
+            tmp_path / "case.yaml", vary={"link.EI": [100.0, 200.0]}, method="grid", rtol=1e-6,
+            keep={"end": {"final": {"joint": "link"}}}, store=tmp_path / "c.zarr",
+        )  # fmt: skip
+
+    again()
+    (tmp_path / "m.yaml").write_text((tmp_path / "m.yaml").read_text() + "\n# another\n")
+    with pytest.raises(lb.LimberError, match=r"files: .*m\.yaml"):
+        again()
+
+
+def test_a_store_that_another_process_writes_is_refused(count, tmp_path):
+    run(count, tmp_path / "c.zarr")
+    if (child := os.fork()) == 0:  # holds the lock until it is ended
+        file = (tmp_path / "c.zarr" / "seed" / "zarr.json").open("r+b")
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        (tmp_path / "locked").touch()
+        time.sleep(60)
+        os._exit(0)
+    try:
+        while not (tmp_path / "locked").exists():
+            time.sleep(0.01)
+        with pytest.raises(lb.LimberError, match="another process is running this campaign"):
+            run(count, tmp_path / "c.zarr")
+    finally:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    run(count, tmp_path / "c.zarr")
+
+
+def test_folders_that_are_no_campaigns_are_refused(count, tmp_path):
+    with pytest.raises(lb.FileError, match="not a campaign"):
+        run(count, tmp_path)
+    with pytest.raises(lb.FileError, match="not a campaign"):
+        run(count, tmp_path, restart=True)
+    assert tmp_path.exists()
+
+
+def test_names_that_the_store_needs_are_refused(tmp_path):
+    with pytest.raises(lb.LimberError, match="uses itself"):
+        lb.campaign(
+            lambda status: 1, vary={"status": [1]}, method="grid", store=tmp_path / "c.zarr"
+        )
+
+
+def test_a_full_disk_keeps_what_was_stored(count, tmp_path, monkeypatch):
+    undisturbed = run(count, None)
+    from zarr.storage import _local
+
+    put, left = _local._put, [40]
+
+    def full(path, *arguments, **options):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return put(path, *arguments, **options)
+
+    monkeypatch.setattr(_local, "_put", full)
+    with pytest.raises(StoreError, match=r"No space left on device.*goes on from there"):
+        run(count, tmp_path / "c.zarr")
+    monkeypatch.setattr(_local, "_put", put)
+    count.notes.write_text("")
+    assert same(run(count, tmp_path / "c.zarr"), undisturbed)
+    assert 0 < len(count.cases()) < 13
+
+
+@pytest.mark.parametrize("writes", range(1, 44, 6))
+def test_wherever_a_campaign_dies_it_goes_on(count, tmp_path, monkeypatch, writes):
+    """The process ends at one of its writes; what the file system has then is what the next one finds."""
+    undisturbed = run(count, None)
+    if (child := os.fork()) == 0:
+        from zarr.storage import _local
+
+        put, left = _local._put, [writes]
+
+        def dying(path, value, *arguments, **options):
+            left[0] -= 1
+            if left[0] < 0:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.with_suffix(".partial").write_bytes(b"half")
+                os._exit(9)
+            return put(path, value, *arguments, **options)
+
+        _local._put = dying
+        try:
+            run(count, tmp_path / "c.zarr")
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert same(run(count, tmp_path / "c.zarr"), undisturbed)
