@@ -66,6 +66,7 @@ if typing.TYPE_CHECKING:
         algebra,
         constraints,
         control,
+        identification,
         plotting,
         scenarios,
         structures,
@@ -100,14 +101,17 @@ if typing.TYPE_CHECKING:
     )
     from limber.control.linear_model import LinearModel
     from limber.control.linearize import linearize
+    from limber.identification import identify
     from limber.structures import Structure
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
-#: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra`, `control` nor `trajectories`.
+#: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra`,
+#: `control`, `identification` nor `trajectories`.
 _LATER = (
     "algebra",
     "constraints",
     "control",
+    "identification",
     "plotting",
     "scenarios",
     "structures",
@@ -147,6 +151,7 @@ _LATER_NAMES = {
     "unlock": "constraints",
     "LinearModel": "control",
     "linearize": "control",
+    "identify": "identification",
 }
 
 # Names that a lower layer offers and a higher one implements.
@@ -252,6 +257,8 @@ __all__ = [
     "generalized_jacobian",
     "grasp_map",
     "hybrid_dynamics",
+    "identification",
+    "identify",
     "impulse",
     "integrate",
     "inverse_dynamics",
