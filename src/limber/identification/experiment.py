@@ -15,7 +15,7 @@ from limber.control.channels import speed_names
 from limber.control.sensors.base import Sensor, checked_seed
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.identification.readings import checked, reading
-from limber.identification.sensitivity import Motion, Run, simulated
+from limber.identification.sensitivity import Motion, Run, balanced, simulated
 from limber.simulation import Table
 from limber.trajectories import Trajectory
 
@@ -165,6 +165,7 @@ def prepared(
 
 def still(system: System, run: Run) -> Motion:
     """The motion of a run without slopes."""
+    run = balanced(system, run)
     times = run.t if run.t0 == run.t[0] else np.concatenate([[run.t0], run.t])
     result = simulated(system, run, times)
     rows = result.rows(np.searchsorted(times, run.t))

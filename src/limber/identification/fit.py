@@ -196,11 +196,13 @@ def _searched(
     evaluations = 0
     for _ in range(PASSES):
         _refuse_bad_start(problem, z)
+        # the first step of the search may be as large as its variables, so these are 1 + z
+        low, high = problem.bounds
         search = least_squares(
-            problem.residuals, z, problem.jacobian, problem.bounds, x_scale="jac",
-            ftol=PRECISION, xtol=PRECISION, gtol=PRECISION, max_nfev=most,
+            lambda x: problem.residuals(x - 1.0), 1.0 + z, lambda x: problem.jacobian(x - 1.0), (1.0 + low, 1.0 + high),
+            x_scale="jac", ftol=PRECISION, xtol=PRECISION, gtol=PRECISION, max_nfev=most,
         )  # fmt: skip
-        z, evaluations = search.x, evaluations + search.nfev + search.njev
+        z, evaluations = search.x - 1.0, evaluations + search.nfev + search.njev
         if not estimated:
             break
         changed = 0.0

@@ -5,33 +5,34 @@ Solves    xdot = f(x; p),    Xdot = A(t) X + B(t),    A = df/dx, B = df/dp,    X
 Given     what acts on the system, the numbers of the model and the directions of the initial state that are unknown
 Computes  q, v, vdot at the wanted times, and their slopes
 How       `simulate` gives x at the Gauss points of every interval; `derivatives` gives A and B there, all at once and exact to
-          rounding; collocation of order eight gives X at the ends of the intervals
-Cost      of an interval: four evaluations of `derivatives`, and 8 nv linear equations
+          rounding; Gauss collocation, of order six to twelve, gives X at the ends of the intervals
+Cost      of an interval with s Gauss points: s evaluations of `derivatives`, and 2 s nv linear equations
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.control.joints import deformed
-from limber.dynamics import derivatives
+from limber.dynamics import derivatives, integrate
 from limber.dynamics.stiffness import turned_with
+from limber.errors import DynamicsError
 from limber.simulation import Result, Table, simulate
 
 #: A number of the model: the name of the parameter, and the place in its array.
 Number = tuple[str, tuple[int, ...]]
 
-#: The largest product of a frequency and an interval.
-INTERVAL = 0.7
-#: Gauss points of an interval, and the matrix of the collocation method with its weights.
-STAGES = 4
+#: The largest product z of a frequency and an interval by the number of Gauss points: the error of an oscillation over an
+#: interval, (s!)^2 / ((2 s)! (2 s + 1)!) z^(2 s + 1), is then 2e-9.
+INTERVALS = {3: 0.3, 4: 0.7, 5: 1.3, 6: 2.0}
+#: Static balance is found if the modes change by no more than this; Newton's method takes so many steps at most.
+BALANCED, NEWTON = 1e-13, 12
 #: Times closer than this part of the run are one.
 SAME = 1e-12
 
@@ -58,6 +59,12 @@ class Run:
     motion: Mapping[str, Any] | None = None
     rtol: float = 1e-8
     atol: float = 1e-10
+
+    def loads(self) -> dict[tuple, Any] | None:
+        """The external wrenches at the start."""
+        given = (self.external or {}).items()
+        found = {key: x(self.t0) if isinstance(x, Table) else x for key, x in given}
+        return found or None
 
     def corners(self) -> Array:
         """The times at which what acts on the system jumps or bends."""
@@ -87,26 +94,51 @@ class Motion:
 
 
 def simulated(system: System, run: Run, times: Array) -> Result:
-    """The motion itself at times, of which the last is the end."""
-    q0 = deformed(system, run.q0) if run.settled else run.q0
+    """The motion itself at times, of which the last is the end; a run that is settled must have been `balanced`."""
     return simulate(
-        system, float(times[-1]), t0=run.t0, t_eval=times, q0=q0, v0=run.v0, torque=run.torque, external=run.external,
+        system, float(times[-1]), t0=run.t0, t_eval=times, q0=run.q0, v0=run.v0, torque=run.torque, external=run.external,
         motion=run.motion, rtol=run.rtol, atol=run.atol, progress=False,
     )  # fmt: skip
 
 
+def balanced(system: System, run: Run) -> Run:
+    """The run with its modes in static balance at the start, if it is settled: Newton's method, from the modes of q0."""
+    modes = _modes(system)
+    if not run.settled or not len(modes):
+        return run
+    q, rest, loads = np.array(run.q0), np.zeros(system.nv), run.loads()
+    for _ in range(NEWTON):
+        by = derivatives(system, q, rest, rest, "inverse_dynamics", external=loads, by="q")
+        step = np.zeros(system.nv)
+        step[modes] = -np.linalg.solve(by.q[np.ix_(modes, modes)], by.value[modes])
+        q = integrate(system, q, step, 1.0)
+        if np.abs(step).max() <= BALANCED * max(1.0, float(np.abs(q).max())):
+            return replace(run, q0=q)
+    raise DynamicsError(
+        f"the modes of {system.name!r} find no static balance at q0, with the joints held there. Leave out settled=True, or give a "
+        "q0 that is nearer to the balance (lb.equilibrium)."
+    )
+
+
+def _modes(system: System) -> np.ndarray:
+    """The places of the modes in v."""
+    parts = [np.arange(w.v_modes.start, w.v_modes.stop) for w in system.layout.values()]
+    return np.concatenate([np.zeros(0, dtype=int), *parts])
+
+
 def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
     """The motion at the times of a run with its slopes."""
-    ends = _intervals(system, run)
+    run = balanced(system, run)
+    ends, stages = _intervals(system, run)
     h = np.diff(ends)
-    inside = ends[:-1, None] + h[:, None] * POINTS
+    inside = ends[:-1, None] + h[:, None] * _gauss(stages)[0]
     times = np.unique(np.concatenate([ends, inside.ravel()]))
     result = simulated(system, run, times)
     at_stages = np.searchsorted(times, inside.ravel())
     A, B, _ = _equations(result.rows(at_stages), numbers)
     n = A.shape[-1]
-    Phi, G = _collocated(h, A.reshape(-1, STAGES, n, n), B.reshape(-1, STAGES, n, B.shape[-1]))
-    X = _start(system, run, result.q[0], numbers)
+    Phi, G = _collocated(h, A.reshape(-1, stages, n, n), B.reshape(-1, stages, n, len(numbers)))
+    X = _start(system, run, numbers)
     wanted = np.searchsorted(ends, run.t - SAME * (ends[-1] - ends[0]))
     found, at = np.empty((len(run.t), *X.shape)), 0
     for k in range(len(ends)):
@@ -126,22 +158,23 @@ def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
     )  # fmt: skip
 
 
-def _gauss() -> tuple[Array, Array, Array]:
+@cache
+def _gauss(stages: int) -> tuple[Array, Array, Array]:
     """Points, matrix and weights of the Gauss collocation method on [0, 1]."""
-    nodes, _ = np.polynomial.legendre.leggauss(STAGES)
+    nodes, _ = np.polynomial.legendre.leggauss(stages)
     c = 0.5 * (nodes + 1.0)
-    powers = np.arange(STAGES)
+    powers = np.arange(stages)
     # the integrals of the polynomials that are one at a point and zero at the others
     values = np.linalg.inv(c[:, None] ** powers).T
     a = (values @ (c ** (powers[:, None] + 1) / (powers[:, None] + 1))).T
     return c, a, values @ (1.0 / (powers + 1))
 
 
-POINTS, MATRIX, WEIGHTS = _gauss()
+def _intervals(system: System, run: Run) -> tuple[Array, int]:
+    """The ends of the intervals, and the Gauss points of each, such that there are fewest in all.
 
-
-def _intervals(system: System, run: Run) -> Array:
-    """The ends of the intervals: the times of the run, the corners of what acts, and more as the frequencies ask for."""
+    Ends are the times of the run, the corners of what acts, and more as the frequencies ask for.
+    """
     first, last = run.t0, float(run.t[-1])
     corners = run.corners()
     inner = corners[(corners > first) & (corners < last)]
@@ -149,13 +182,16 @@ def _intervals(system: System, run: Run) -> Array:
     # marks that nearly coincide are one; times of the run stay
     near = np.flatnonzero(np.diff(marks) <= SAME * (last - first))
     marks = np.delete(marks, [k if marks[k] not in run.t else k + 1 for k in near])
-    q0 = deformed(system, run.q0) if run.settled else run.q0
-    by = derivatives(system, q0, run.v0, np.zeros(system.nv), by=("q", "v"))
+    by = derivatives(system, run.q0, run.v0, np.zeros(system.nv), by=("q", "v"))
     A = _first_order(system, run.v0[None], by.q[None], by.v[None])[0]
     fastest = float(np.abs(np.linalg.eigvals(A).imag).max(initial=0.0))
-    parts = [max(1, ceil(fastest * step / INTERVAL)) for step in np.diff(marks)]
-    pieces = [np.linspace(a, b, n, endpoint=False) for a, b, n in zip(marks, marks[1:], parts)]
-    return np.concatenate([*pieces, marks[-1:]])
+    turned = fastest * np.diff(marks)
+    parts = {s: np.maximum(1, np.ceil(turned / z)).astype(int) for s, z in INTERVALS.items()}
+    stages = min(parts, key=lambda s: s * int(parts[s].sum()))
+    pieces = [
+        np.linspace(a, b, n, endpoint=False) for a, b, n in zip(marks, marks[1:], parts[stages])
+    ]
+    return np.concatenate([*pieces, marks[-1:]]), stages
 
 
 def _first_order(system: System, v: Array, by_q: Array, by_v: Array) -> Array:
@@ -202,31 +238,31 @@ def _equations(result: Result, numbers: Sequence[Number]) -> tuple[Array, Array,
 
 
 def _collocated(h: Array, A: Array, B: Array) -> tuple[Array, Array]:
-    """Phi (m, n, n) and G (m, n, d) of X_new = Phi X + G, from A (m, 4, n, n) and B (m, 4, n, d) at the Gauss points."""
-    m, _, n, _ = A.shape
+    """Phi (m, n, n) and G (m, n, d) of X_new = Phi X + G, from A (m, s, n, n) and B (m, s, n, d) at the Gauss points."""
+    m, stages, n, _ = A.shape
+    _, matrix, weights = _gauss(stages)
     # rates K_i = A_i (X + h sum_j a_ij K_j) + B_i
-    left = -h[:, None, None, None, None] * np.einsum("ij,mikl->mikjl", MATRIX, A)
-    left = left.reshape(m, STAGES * n, STAGES * n) + np.eye(STAGES * n)
-    right = np.concatenate([A, B], axis=-1).reshape(m, STAGES * n, -1)
-    K = np.linalg.solve(left, right).reshape(m, STAGES, n, -1)
-    moved = h[:, None, None] * np.einsum("i,mikl->mkl", WEIGHTS, K)
+    left = -h[:, None, None, None, None] * np.einsum("ij,mikl->mikjl", matrix, A)
+    left = left.reshape(m, stages * n, stages * n) + np.eye(stages * n)
+    right = np.concatenate([A, B], axis=-1).reshape(m, stages * n, -1)
+    K = np.linalg.solve(left, right).reshape(m, stages, n, -1)
+    moved = h[:, None, None] * np.einsum("i,mikl->mkl", weights, K)
     return np.eye(n) + moved[..., :n], moved[..., n:]
 
 
-def _start(system: System, run: Run, q0: Array, numbers: Sequence[Number]) -> Array:
+def _start(system: System, run: Run, numbers: Sequence[Number]) -> Array:
     """X at the start: the unit directions of what is unknown of it; modes in static balance follow the joints and numbers."""
     nv, count = system.nv, len(numbers)
     X = np.zeros((2 * nv, count + run.starts.shape[1]))
     X[:, count:] = run.starts
-    modes = np.concatenate(
-        [np.zeros(0, dtype=int)]
-        + [np.arange(w.v_modes.start, w.v_modes.stop) for w in system.layout.values()]
-    )
+    modes = _modes(system)
     if not run.settled or not len(modes):
         return X
     names = tuple(dict.fromkeys(name for name, _ in numbers))
     rest = np.zeros(nv)
-    by = derivatives(system, q0, rest, rest, "inverse_dynamics", by=("q", *names))
+    by = derivatives(
+        system, run.q0, rest, rest, "inverse_dynamics", external=run.loads(), by=("q", *names)
+    )
     forces = by.q @ X[:nv]
     for j, (name, place) in enumerate(numbers):
         forces[:, j] += by.parameters[name][(slice(None), *place)]
