@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class Residuals:
     """The readings of one number of a sensor in one experiment, and what the model gives.
 
+    axis : what `t` is: time, or frequency.
     t, measured, modelled : (n,), of the readings that were there.
     deviation : the standard deviation of one reading.
     white : the probability that white noise is at least as correlated as the residuals.
@@ -28,6 +29,7 @@ class Residuals:
     experiment: str
     label: str
     unit: str
+    axis: str
     t: Array
     measured: Array
     modelled: Array

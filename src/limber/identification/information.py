@@ -71,8 +71,8 @@ def combinations(J: Array, names: Sequence[str]) -> tuple[Combination, ...]:
     sizes[: len(values)] = values
     floor = ZERO * sizes.max(initial=0.0)
     found = []
-    for size, row in zip(sizes, V):
-        row = row * np.sign(row[np.abs(row).argmax()])
+    for size, vector in zip(sizes, V):
+        row = vector * np.sign(vector[np.abs(vector).argmax()])
         error = 1.0 / size if size > floor else np.inf
         found.append(Combination(dict(zip(names, row.tolist())), float(error)))
     return tuple(found)

@@ -1,7 +1,6 @@
-"""The least-squares problem of an identification: residuals and their exact slopes by the scaled unknowns.
+"""The least-squares problem of readings over time.
 
-The unknowns z are, one after the other: the sought numbers of the model, the unknown entries of each start, and the unknown biases.
-Residuals are (model - reading) / standard deviation of every reading that is there; then those of priors.
+Unknowns besides numbers of the model are the unknown entries of each start, and the unknown biases.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.control.sensors.base import Sensor
 from limber.dynamics import integrate
-from limber.errors import LimberError
 from limber.identification.experiment import Plan, still
+from limber.identification.least_squares import Channel, Problem
 from limber.identification.readings import reading
 from limber.identification.sensitivity import Run, moving
 from limber.identification.unknowns import Sought, with_numbers
@@ -32,20 +31,8 @@ class Bias:
     deviation: float
 
 
-@dataclass(frozen=True, eq=False)
-class Channel:
-    """The readings of one number of a sensor in one experiment, of which `there` are not nan."""
-
-    plan: int
-    sensor: Sensor
-    column: int
-    label: str
-    there: np.ndarray
-    y: Array
-
-
-class Problem:
-    """Residuals and slopes.  `noise` has the standard deviation of each number of each sensor."""
+class TimeProblem(Problem):
+    """Residuals of what sensors read in experiments, with slopes along the motion."""
 
     def __init__(
         self,
@@ -56,22 +43,22 @@ class Problem:
         biases: Sequence[Bias],
         noise: dict[str, Array],
     ):
-        self.system, self.plans, self.sensors = system, plans, sensors
-        self.unknowns, self.biases, self.noise = unknowns, biases, noise
-        self.channels = list(self._channels())
-        self.readings = sum(len(c.y) for c in self.channels)
-        starts = [len(plan.start_names) for plan in plans]
+        self.plans, self.sensors, self.biases = plans, sensors, biases
         first = len(unknowns)
-        self._starts = [range(first + sum(starts[:i]), first + sum(starts[: i + 1])) for i in range(len(plans))]  # fmt: skip
-        self._bias_at = first + sum(starts)
-        self.size = self._bias_at + len(biases)
-        self.names = [
-            *(one.name for one in unknowns),
-            *(f"{name} at the start of {plan.name}" for plan in plans for name in plan.start_names),
-            *(f"bias of {one.name}" for one in biases),
+        self._starts = []
+        for plan in plans:
+            self._starts.append(range(first, first + len(plan.start_names)))
+            first += len(plan.start_names)
+        self._bias_at = first
+        others = [
+            (f"{name} at the start of {plan.name}", float(deviation))
+            for plan in plans
+            for name, deviation in zip(plan.start_names, plan.start_deviations)
         ]
+        others += [(f"bias of {one.name}", one.deviation) for one in biases]
+        super().__init__(system, unknowns, list(_channels(plans, sensors)), noise, others)
 
-    def until(self, part: float) -> Problem:
+    def until(self, part: float) -> TimeProblem:
         """The problem with a part of each experiment, from its start on; noise is shared."""
         if part == 1.0:
             return self
@@ -82,38 +69,36 @@ class Problem:
             there[:2] = True
             kept = {name: y[there] for name, y in plan.readings.items()}
             plans.append(replace(plan, run=replace(run, t=run.t[there]), readings=kept))
-        return Problem(self.system, plans, self.sensors, self.unknowns, self.biases, self.noise)
+        return TimeProblem(self.system, plans, self.sensors, self.unknowns, self.biases, self.noise)
 
-    def _channels(self) -> Iterator[Channel]:
+    def modelled(self, z: Array) -> list[Array]:
+        """What the model gives for the readings of each channel."""
+        found = []
         for p, plan in enumerate(self.plans):
-            for sensor in self.sensors:
-                y = plan.readings.get(sensor.name)
-                if y is None:
-                    continue
-                labels = sensor.reader(plan.system).labels
-                for column, label in enumerate(labels):
-                    there = np.flatnonzero(np.isfinite(y[:, column]))
-                    text = sensor.name if len(labels) == 1 else f"{sensor.name} {label}"
-                    yield Channel(p, sensor, column, text, there, y[there, column])
-
-    @property
-    def bounds(self) -> tuple[Array, Array]:
-        """The bounds of z."""
-        low, high = np.full((2, self.size), np.inf)
-        low = -low
-        for i, one in enumerate(self.unknowns):
-            low[i], high[i] = one.range
-        return low, high
-
-    def values(self, z: Array) -> list[float]:
-        """The sought numbers of the model."""
-        return [one.value(float(x)) for one, x in zip(self.unknowns, z)]
-
-    def by_z(self, z: Array) -> Array:
-        """The slope of each unknown by its z."""
-        found = np.ones(self.size)
-        found[: len(self.unknowns)] = [one.slope(float(x)) for one, x in zip(self.unknowns, z)]
+            system = with_numbers(plan.system, self.unknowns, self.values(z))
+            motion = still(system, self._run(p, system, z))
+            clean = {one.name: reading(one, motion)[0] for one in self._read(plan)}
+            for c in self._of(p):
+                found.append(clean[c.noise][c.there, c.column] + self._bias(c, z))
         return found
+
+    def slopes(self, z: Array) -> tuple[list[Array], list[Array]]:
+        """What the model gives for the readings of each channel, and its slopes by z."""
+        values, slopes = [], []
+        numbers = [one.number for one in self.unknowns]
+        for p, plan in enumerate(self.plans):
+            system = with_numbers(plan.system, self.unknowns, self.values(z))
+            motion = moving(system, self._run(p, system, z), numbers)
+            clean = {one.name: reading(one, motion) for one in self._read(plan)}
+            columns = [*range(len(numbers)), *self._starts[p]]
+            for c in self._of(p):
+                value, slope = clean[c.noise]
+                by = np.zeros((len(c.y), self.size))
+                by[:, columns] = slope[c.there, c.column]
+                by[:, self._biases_of(c)] = 1.0
+                values.append(value[c.there, c.column] + self._bias(c, z))
+                slopes.append(by * self.by_z(z))
+        return values, slopes
 
     def _run(self, p: int, system: System, z: Array) -> Run:
         """The run of an experiment with its unknown start."""
@@ -124,98 +109,35 @@ class Problem:
         q0 = integrate(system, run.q0, moved[:nv], 1.0)
         return replace(run, q0=q0, v0=run.v0 + moved[nv:])
 
-    def modelled(self, z: Array) -> list[Array]:
-        """What the model gives for the readings of each channel."""
-        found = []
-        for p, plan in enumerate(self.plans):
-            system = with_numbers(plan.system, self.unknowns, self.values(z))
-            motion = still(system, self._run(p, system, z))
-            clean = {
-                one.name: reading(one, motion)[0] for one in self.sensors if one.name in plan.readings
-            }  # fmt: skip
-            for c in self._of(p):
-                found.append(clean[c.sensor.name][c.there, c.column] + self._bias(c, z))
-        return found
-
-    def slopes(self, z: Array) -> tuple[list[Array], list[Array]]:
-        """What the model gives for the readings of each channel, and its slopes by z."""
-        values, slopes = [], []
-        for p, plan in enumerate(self.plans):
-            system = with_numbers(plan.system, self.unknowns, self.values(z))
-            numbers = [one.number for one in self.unknowns]
-            motion = moving(system, self._run(p, system, z), numbers)
-            clean = {
-                one.name: reading(one, motion) for one in self.sensors if one.name in plan.readings
-            }  # fmt: skip
-            columns = [*range(len(numbers)), *self._starts[p]]
-            for c in self._of(p):
-                value, slope = clean[c.sensor.name]
-                by = np.zeros((len(c.y), self.size))
-                by[:, columns] = slope[c.there, c.column]
-                for i, one in enumerate(self.biases):
-                    if (one.sensor, one.column) == (c.sensor.name, c.column):
-                        by[:, self._bias_at + i] = 1.0
-                values.append(value[c.there, c.column] + self._bias(c, z))
-                slopes.append(by * self.by_z(z))
-        return values, slopes
+    def _read(self, plan: Plan) -> list[Sensor]:
+        return [one for one in self.sensors if one.name in plan.readings]
 
     def _of(self, p: int) -> list[Channel]:
         return [c for c in self.channels if c.plan == p]
 
-    def _bias(self, c: Channel, z: Array) -> float:
-        return sum(
-            float(z[self._bias_at + i])
+    def _biases_of(self, c: Channel) -> list[int]:
+        """The places in z of the unknown bias of a channel."""
+        return [
+            self._bias_at + i
             for i, one in enumerate(self.biases)
-            if (one.sensor, one.column) == (c.sensor.name, c.column)
-        )
+            if (one.sensor, one.column) == (c.noise, c.column)
+        ]
 
-    def sigma(self, c: Channel) -> float:
-        """The standard deviation of the readings of a channel."""
-        return float(self.noise[c.sensor.name][c.column])
+    def _bias(self, c: Channel, z: Array) -> float:
+        return float(z[self._biases_of(c)].sum())
 
-    # --- the problem of scipy.optimize.least_squares ----------------------------------------------
 
-    def residuals(self, z: Array) -> Array:
-        """All residuals; nan where the model cannot move with such numbers."""
-        try:
-            values = self.modelled(z)
-        except (LimberError, OverflowError):
-            return np.full(self.readings + len(self._priors(z)[0]), np.nan)
-        parts = [(value - c.y) / self.sigma(c) for value, c in zip(values, self.channels)]
-        return np.concatenate([*parts, self._priors(z)[0]])
-
-    def jacobian(self, z: Array) -> Array:
-        """The slopes of all residuals by z."""
-        return np.vstack([self.data_jacobian(z), self._priors(z)[1]])
-
-    def data_jacobian(self, z: Array) -> Array:
-        """The slopes of the residuals of readings by z."""
-        _, slopes = self.slopes(z)
-        parts = [slope / self.sigma(c) for slope, c in zip(slopes, self.channels)]
-        return np.vstack([np.zeros((0, self.size)), *parts])
-
-    def _priors(self, z: Array) -> tuple[Array, Array]:
-        """The residuals of priors and their slopes."""
-        found: list[float] = []
-        rows: list[Array] = []
-
-        def add(i: int, residual: float, slope: float) -> None:
-            found.append(residual)
-            rows.append(slope * np.eye(self.size)[i])
-
-        for i, one in enumerate(self.unknowns):
-            if one.prior is not None:
-                mean, deviation = one.prior
-                x = float(z[i])
-                add(i, (one.value(x) - mean) / deviation, one.slope(x) / deviation)
-        deviations = np.concatenate(
-            [np.zeros(0), *(plan.start_deviations for plan in self.plans), [b.deviation for b in self.biases]]
-        )  # fmt: skip
-        for i, deviation in enumerate(deviations, len(self.unknowns)):
-            if np.isfinite(deviation):
-                add(i, float(z[i]) / deviation, 1.0 / deviation)
-        return np.array(found), np.array(rows).reshape(len(rows), self.size)
-
-    def prior_jacobian(self, z: Array) -> Array:
-        """The slopes of the residuals of priors by z."""
-        return self._priors(z)[1]
+def _channels(plans: Sequence[Plan], sensors: Sequence[Sensor]) -> Iterator[Channel]:
+    for p, plan in enumerate(plans):
+        for sensor in sensors:
+            y = plan.readings.get(sensor.name)
+            if y is None:
+                continue
+            reader = sensor.reader(plan.system)
+            for column, label in enumerate(reader.labels):
+                there = np.flatnonzero(np.isfinite(y[:, column]))
+                text = sensor.name if len(reader.labels) == 1 else f"{sensor.name} {label}"
+                yield Channel(
+                    plan.name, text, reader.unit, "time (s)", sensor.name, column, p, there, plan.run.t[there],
+                    y[there, column],
+                )  # fmt: skip

@@ -16,7 +16,7 @@ import numpy as np
 from limber.assembly import parameters as table
 from limber.assembly.system import System
 from limber.checks import Array, listed, shown
-from limber.control.kernel_slopes import STEP, Moving, along_tangent, slopes_of
+from limber.control.kernel_slopes import Moving, along_tangent, slopes_of
 from limber.control.sensors import (
     Accelerometer,
     Encoder,
@@ -64,7 +64,9 @@ def checked(system: System, sensors: Any, argument: str = "sensors") -> list[Sen
 
 def deviations(sensor: Sensor, width: int) -> Array:
     """The standard deviation of one reading as the sensor has it: noise and quantization; zero where it has none."""
-    variance = sensor.noise_density**2 * sensor.rate + sensor.noise**2 + sensor.quantization**2 / 12.0
+    variance = (
+        sensor.noise_density**2 * sensor.rate + sensor.noise**2 + sensor.quantization**2 / 12.0
+    )
     return np.broadcast_to(np.sqrt(variance), (width,)).astype(float)
 
 
@@ -116,7 +118,11 @@ def _force_torque(sensor: Any, motion: Motion) -> Moving:
     opened, cut = opened_at(s, sensor.body)
     at_q, at_v = places_in(s, opened)
     n, d = motion.dq.shape[0], motion.dq.shape[-1]
-    q, v, vdot = np.tile(opened.neutral(), (n, 1)), np.zeros((n, opened.nv)), np.zeros((n, opened.nv))
+    q, v, vdot = (
+        np.tile(opened.neutral(), (n, 1)),
+        np.zeros((n, opened.nv)),
+        np.zeros((n, opened.nv)),
+    )
     q[:, at_q], v[:, at_v], vdot[:, at_v] = motion.q, motion.v, motion.vdot
     slopes = np.zeros((3, n, opened.nv, d))
     slopes[:, :, at_v] = motion.dq, motion.dv, motion.dvdot
@@ -158,7 +164,11 @@ def _along(
 ) -> dict[str, Moving]:
     """The outputs of a row of the table along a motion, with their slopes: along the state, and by numbers of the model."""
     s, d = motion.system, motion.dq.shape[-1]
-    states = {"q": (motion.q, motion.dq), "v": (motion.v, motion.dv), "vdot": (motion.vdot, motion.dvdot)}
+    states = {
+        "q": (motion.q, motion.dq),
+        "v": (motion.v, motion.dv),
+        "vdot": (motion.vdot, motion.dvdot),
+    }
     if d == 0:  # one direction in which nothing moves
         states = {key: (x, np.zeros((*x.shape[:1], s.nv, 1))) for key, (x, _) in states.items()}
     given = {key: states[key] for key in inputs}

@@ -101,10 +101,9 @@ def sought(system: System, given: Any) -> list[Sought]:
         )
     items = given.items() if isinstance(given, Mapping) else ((name, None) for name in given)
     found: list[Sought] = []
-    for name, how in items:
-        if how is None:
-            how = Unknown()
-        elif not isinstance(how, Unknown):
+    for name, given_how in items:
+        how = Unknown() if given_how is None else given_how
+        if not isinstance(how, Unknown):
             raise ArgumentTypeError(
                 f"parameters[{name!r}] must be lb.identification.Unknown(start=..., bounds=..., prior=...) or None, got {shown(how)}."
             )
@@ -185,7 +184,11 @@ def _sought(name: str, of: Number, value: float, quantity: str, how: Unknown) ->
         raise ArgumentValueError(
             f"start of {name!r}, {start:g}, must lie within its bounds, {low:g} to {high:g}."
         )
-    widths = [prior[1] if prior else 0.0, abs(start), high - low if math.isfinite(high - low) else 0.0]
+    widths = [
+        prior[1] if prior else 0.0,
+        abs(start),
+        high - low if math.isfinite(high - low) else 0.0,
+    ]
     unit = start if log else next((x for x in (widths[1], widths[0], widths[2]) if x > 0.0), 1.0)
     return Sought(name, of, start, low, high, prior, log, unit)
 
