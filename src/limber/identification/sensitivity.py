@@ -102,21 +102,26 @@ def simulated(system: System, run: Run, times: Array) -> Result:
 
 
 def balanced(system: System, run: Run) -> Run:
-    """The run with its modes in static balance at the start, if it is settled: Newton's method, from the modes of q0."""
+    """The run with its modes in static balance at the start, if it is settled."""
+    return replace(run, q0=in_balance(system, run.q0, run.loads())) if run.settled else run
+
+
+def in_balance(system: System, q: Array, loads: dict[tuple, Any] | None = None) -> Array:
+    """q with its modes in static balance and its joints as they are: Newton's method, from the modes of q."""
     modes = _modes(system)
-    if not run.settled or not len(modes):
-        return run
-    q, rest, loads = np.array(run.q0), np.zeros(system.nv), run.loads()
+    if not len(modes):
+        return q
+    rest = np.zeros(system.nv)
     for _ in range(NEWTON):
         by = derivatives(system, q, rest, rest, "inverse_dynamics", external=loads, by="q")
         step = np.zeros(system.nv)
         step[modes] = -np.linalg.solve(by.q[np.ix_(modes, modes)], by.value[modes])
         q = integrate(system, q, step, 1.0)
         if np.abs(step).max() <= BALANCED * max(1.0, float(np.abs(q).max())):
-            return replace(run, q0=q)
+            return q
     raise DynamicsError(
-        f"the modes of {system.name!r} find no static balance at q0, with the joints held there. Leave out settled=True, or give a "
-        "q0 that is nearer to the balance (lb.equilibrium)."
+        f"the modes of {system.name!r} find no static balance with its joints held. Leave out settled, or give a q that is "
+        "nearer to the balance (lb.equilibrium)."
     )
 
 

@@ -143,17 +143,28 @@ def _of_parameter(system: System, name: Any, how: Unknown) -> list[Sought]:
             f"parameter {name!r} has {len(places)} numbers: give the start, bounds and prior of each of them, as in "
             f'"{name}{_place(places[0])}".'
         )
+    size = float(np.abs(value).max(initial=0.0))
     return [
-        _sought(f"{parameter.name}{_place(place)}", (parameter.name, place), float(value[place]), quantity, how)
-        for place in places
-    ]  # fmt: skip
+        _sought(
+            f"{parameter.name}{_place(at)}",
+            (parameter.name, at),
+            float(value[at]),
+            size,
+            quantity,
+            how,
+        )
+        for at in places
+    ]
 
 
 def _place(place: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, place))}]" if place else ""
 
 
-def _sought(name: str, of: Number, value: float, quantity: str, how: Unknown) -> Sought:
+def _sought(
+    name: str, of: Number, value: float, size: float, quantity: str, how: Unknown
+) -> Sought:
+    """An unknown number; `size` is that of the largest number of its parameter."""
     start = value if how.start is None else number(f"start of {name!r}", how.start)
     prior = None
     if how.prior is not None:
@@ -184,12 +195,9 @@ def _sought(name: str, of: Number, value: float, quantity: str, how: Unknown) ->
         raise ArgumentValueError(
             f"start of {name!r}, {start:g}, must lie within its bounds, {low:g} to {high:g}."
         )
-    widths = [
-        prior[1] if prior else 0.0,
-        abs(start),
-        high - low if math.isfinite(high - low) else 0.0,
-    ]
-    unit = start if log else next((x for x in (widths[1], widths[0], widths[2]) if x > 0.0), 1.0)
+    width = high - low if math.isfinite(high - low) else 0.0
+    sizes = (abs(start), prior[1] if prior else 0.0, width, size)
+    unit = next((x for x in sizes if x > 0.0), 1.0)
     return Sought(name, of, start, low, high, prior, log, unit)
 
 
