@@ -19,6 +19,9 @@ from limber.identification.sensitivity import Motion, Run, balanced, simulated
 from limber.simulation import Table
 from limber.trajectories import Trajectory
 
+#: Speeds below this, in rad/s or m/s, are rounding errors of a motion that starts at rest.
+AT_REST = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
@@ -152,7 +155,7 @@ def prepared(
         raise ArgumentValueError(f"t0 of {name}, {t0:g} s, is later than its first reading, {t[0]:g} s.")  # fmt: skip
     _refuse_feedback(experiment, name)
     q0, v0 = _start_of(system, experiment, name, t0)
-    if experiment.settled and (v0 != 0.0).any():
+    if experiment.settled and np.abs(v0).max(initial=0.0) > AT_REST:
         raise ArgumentValueError(
             f"{name} is settled, so it starts at rest: leave out v0, or settled."
         )

@@ -76,7 +76,7 @@ def identify(
     plans = [prepared(system, read, one, i, rtol, atol) for i, one in enumerate(given)]
     _refuse_known(unknowns, plans)
     parts = _parts(windows)
-    levels, estimated = _levels(system, read, noise)
+    levels, estimated = noise_levels(system, read, noise)
     problem = TimeProblem(system, plans, read, unknowns, _biases(system, read, bias), levels)
     return solved(problem, estimated, parts, most, started, "identify")
 
@@ -105,7 +105,7 @@ def _refuse_known(unknowns: Sequence[Any], plans: Sequence[Any]) -> None:
                 )
 
 
-def _levels(
+def noise_levels(
     system: System, sensors: Sequence[Sensor], noise: Any
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
     """The standard deviations of the numbers of each sensor, and the sensors that have none yet."""

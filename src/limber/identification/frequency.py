@@ -124,9 +124,7 @@ def _complex(name: str, given: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     return H
 
 
-def _linear(
-    system: System, q: Array, settled: bool, inputs: Any, outputs: Any
-) -> LinearModel:
+def _linear(system: System, q: Array, settled: bool, inputs: Any, outputs: Any) -> LinearModel:
     """The linear model about a configuration at rest, in which constant torques hold the joints."""
     if settled:
         q = in_balance(system, q)

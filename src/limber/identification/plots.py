@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from limber.identification.identified import Identified, Residuals
 
 #: The height of a row, and of what is around all rows, inches.
-ROW, AROUND = 1.15, 0.5
+ROW, AROUND = 1.3, 0.4
 #: White residuals stay within this many times 1 / sqrt(n) at 95 of 100 lags.
 WHITE = 1.96
 #: At most so many rows are drawn.
@@ -36,10 +36,11 @@ def plot_residuals(found: Identified, width: float | None, path: Any) -> Figure:
             time.plot(row.t, one, ".", color=colour(i), markersize=2.0)
             for level in (-2.0, 2.0):
                 time.axhline(level, color="0.5", linewidth=0.6, linestyle="--")
-            time.set_ylabel(plain(_name(found, row)), fontsize=7)
+            time.set_title(plain(_name(found, row)), loc="left")
+            time.set_ylabel("residual / noise")
+            _scale(time, row)
             _histogram(counts, one, colour(i))
             _correlogram(lags, one, colour(i))
-        axes[0, 0].set_title("residuals / noise")
         axes[0, 1].set_title("distribution")
         axes[0, 2].set_title("autocorrelation")
         axes[-1, 0].set_xlabel(rows[-1].axis)
@@ -60,8 +61,9 @@ def plot_fit(found: Identified, width: float | None, path: Any) -> Figure:
         for i, (row, one) in enumerate(zip(rows, axes)):
             one.plot(row.t, row.measured, ".", color=colour(i), markersize=2.5, label="measured")
             one.plot(row.t, row.modelled, color="0.25", linewidth=0.8, label="model")
-            unit = f"\n({row.unit})" if row.unit else ""
-            one.set_ylabel(plain(_name(found, row)) + unit, fontsize=7)
+            one.set_title(plain(_name(found, row)), loc="left")
+            one.set_ylabel(row.unit)
+            _scale(one, row)
         axes[-1].set_xlabel(rows[-1].axis)
         axes[0].legend(ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0))
     if file is not None:
@@ -76,7 +78,13 @@ def _width(width: float | None) -> float:
 def _name(found: Identified, row: Residuals) -> str:
     """The name of a row, with that of its experiment if there are several."""
     several = len({one.experiment for one in found.residuals}) > 1
-    return f"{row.label}\n{row.experiment}" if several else row.label
+    return f"{row.label}, {row.experiment}" if several else row.label
+
+
+def _scale(axes: Any, row: Residuals) -> None:
+    """Frequencies are on a logarithmic scale."""
+    if row.axis.startswith("frequency") and row.t.min(initial=1.0) > 0.0:
+        axes.set_xscale("log")
 
 
 def _histogram(axes: Any, x: np.ndarray, look: str) -> None:

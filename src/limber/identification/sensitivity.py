@@ -11,7 +11,7 @@ Cost      of an interval with s Gauss points: s evaluations of `derivatives`, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -187,16 +187,34 @@ def _intervals(system: System, run: Run) -> tuple[Array, int]:
     # marks that nearly coincide are one; times of the run stay
     near = np.flatnonzero(np.diff(marks) <= SAME * (last - first))
     marks = np.delete(marks, [k if marks[k] not in run.t else k + 1 for k in near])
-    by = derivatives(system, run.q0, run.v0, np.zeros(system.nv), by=("q", "v"))
-    A = _first_order(system, run.v0[None], by.q[None], by.v[None])[0]
-    fastest = float(np.abs(np.linalg.eigvals(A).imag).max(initial=0.0))
-    turned = fastest * np.diff(marks)
+    turned = _fastest(system, run) * np.diff(marks)
     parts = {s: np.maximum(1, np.ceil(turned / z)).astype(int) for s, z in INTERVALS.items()}
     stages = min(parts, key=lambda s: s * int(parts[s].sum()))
     pieces = [
         np.linspace(a, b, n, endpoint=False) for a, b, n in zip(marks, marks[1:], parts[stages])
     ]
     return np.concatenate([*pieces, marks[-1:]]), stages
+
+
+def _fastest(system: System, run: Run) -> float:
+    """The highest frequency of small motions about the start, driven joints held."""
+    rest = np.zeros(system.nv)
+    by = derivatives(system, run.q0, run.v0, rest, "inverse_dynamics")
+    free = _free(system, run.motion or ())
+    M, K, D = (x[np.ix_(free, free)] for x in (by.vdot, by.q, by.v))
+    n = len(M)
+    A = np.zeros((2 * n, 2 * n))
+    A[:n, n:] = np.eye(n)
+    A[n:] = -np.linalg.solve(M, np.hstack([K, D]))
+    return float(np.abs(np.linalg.eigvals(A).imag).max(initial=0.0))
+
+
+def _free(system: System, driven: Iterable[str]) -> np.ndarray:
+    """Which speeds are not prescribed."""
+    free = np.ones(system.nv, dtype=bool)
+    for name in driven:
+        free[system.layout[system.body_of(name)].v_joint] = False
+    return free
 
 
 def _first_order(system: System, v: Array, by_q: Array, by_v: Array) -> Array:
@@ -230,9 +248,7 @@ def _equations(result: Result, numbers: Sequence[Number]) -> tuple[Array, Array,
     by = derivatives(
         s, result.q, result.v, vdot, "inverse_dynamics", external=external, by=("q", "v", "vdot", *names)
     )  # fmt: skip
-    free = np.ones(nv, dtype=bool)
-    for name in result.driven:
-        free[s.layout[name].v_joint] = False
+    free = _free(s, result.driven)
     columns = [by.parameters[name][(slice(None), slice(None), *place)] for name, place in numbers]
     slopes = np.concatenate([by.q, by.v, *(c[..., None] for c in columns)], axis=-1)
     rates = np.zeros_like(slopes)
