@@ -44,8 +44,8 @@ PIECES = 24
 STEP = 1e-4
 #: The first motion has this part of what limits allow.
 FIRST = 0.9
-#: Motions within this part of a limit are allowed.
-SLACK = 1e-6
+#: A motion with too large a torque becomes shorter so many times, each time in proportion to it and at least so much.
+SHORTENED, SHORTER = 20, 1.01
 #: What may be limited.
 LIMITS = ("position", "speed", "acceleration", "torque")
 
@@ -286,11 +286,16 @@ class _Search:
             )
 
         def note(y: Array) -> None:
-            score, left = whole(y)
-            inside = not len(C) or np.abs(C @ y).max() <= 1.0 + SLACK
-            if inside and (not len(left) or left.min() >= -SLACK):
-                allowed.append((score, y * unit))
-                scores.append(score)
+            """Keep the largest part of a motion that is within all limits: on its way, the search may leave them."""
+            part = y / max(1.0, float(np.abs(C @ y).max(initial=0.0)))
+            for _ in range(SHORTENED):
+                left = self._torque_left(part * unit)
+                if left.min(initial=0.0) >= 0.0:
+                    score, _ = whole(part)
+                    allowed.append((score, part * unit))
+                    scores.append(score)
+                    return
+                part = part / np.sqrt(max(1.0 - float(left.min()), SHORTER))
 
         constraints = []
         if len(C):

@@ -25,6 +25,8 @@ CONFIDENCE = 0.95
 SETTLED, PASSES = 0.01, 10
 #: Residuals count as coloured, or as too large or too small, if noise had them with a lower probability than this.
 DOUBT = 1e-3
+#: Residuals below this part of the noise are rounding errors of readings without noise.
+UNSEEN = 1e-2
 #: Numbers below this part of what they were at the start are near zero.
 SMALL = 1e-2
 #: The search ends if cost or unknowns change by no more than this part.
@@ -236,7 +238,8 @@ def _doubts(
                 f"{one.name} is at its bound, {bound:g}: its standard error means nothing there, and the model or the bound may be "
                 "wrong."
             )
-    coloured = [r for r in rows if r.white < DOUBT / len(rows)]
+    seen = [r for r in rows if float(np.mean(r.normalized**2)) > UNSEEN**2]
+    coloured = [r for r in seen if r.white < DOUBT / len(rows)]
     if coloured:
         which = listed(f"{r.label} in {r.experiment}" for r in coloured)
         found.append(
