@@ -112,7 +112,10 @@ def test_excitation_tells_more_within_its_limits(arm):
         excitation(arm, NAMES, gauges()[:1], "link", duration=0.6, rate=50.0, limits={})
 
 
-INPUTS, OUTPUTS = ["link"], [("strain", "link", 0.1, 0.01, 0.0), ("acceleration", "tool", None, "y")]
+INPUTS, OUTPUTS = (
+    ["link"],
+    [("strain", "link", 0.1, 0.01, 0.0), ("acceleration", "tool", None, "y")],
+)
 
 
 def response(s: lb.System, omega) -> np.ndarray:

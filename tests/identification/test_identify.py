@@ -124,7 +124,9 @@ def test_starts_and_biases_are_found(arm):
     readings = {"encoder": data.readings["encoder"] - 0.05, "strain gauge": data.readings["strain gauge"] + 3e-5}  # fmt: skip
     moved = replace(data, q0=None, readings=readings, unknown_start={"link.joint0 rate": 0.1})
     found = lb.identify(started(arm), NAMES, moved, [ENCODER, GAUGE], bias=["strain gauge"])
-    value, error = next(x for name, x in found.nuisance.items() if name.startswith("bias of strain"))
+    value, error = next(
+        x for name, x in found.nuisance.items() if name.startswith("bias of strain")
+    )
     assert abs(value - 3e-5) < 4.0 * error
     value, error = found.nuisance["link.joint0 rate at the start of experiment 1"]
     assert abs(value) < 4.0 * error < 0.4

@@ -28,7 +28,9 @@ SENSORS = [
     lb.control.Tachometer("link", rate=50.0, noise=1e-3),
     lb.control.StrainGauge("link", at=0.3, y=0.01, z=0.02, rate=50.0, noise=1e-5),
     lb.control.Gyro("tool", rate=50.0, noise=1e-3),
-    lb.control.Accelerometer("link", "tip", rate=50.0, noise=1e-2, rotation=[[0, 1, 0], [0, 0, 1], [1, 0, 0]]),  # fmt: skip
+    lb.control.Accelerometer(
+        "link", "tip", rate=50.0, noise=1e-2, rotation=[[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    ),  # fmt: skip
     lb.control.ForceTorque("link", rate=50.0, noise=1e-2),
 ]
 PARAMETERS = [
@@ -91,7 +93,10 @@ def test_slopes_with_prescribed_motion():
 def test_slopes_with_quaternions():
     s = arm(lb.Spherical())
     torque = lb.Table(np.linspace(0.0, 0.4, 9), np.random.default_rng(1).standard_normal((9, 4)), smooth=True)  # fmt: skip
-    options = {"v0": [0.5, 1.0, -0.5, 0, 0, 0.0], "unknown_start": ["base.joint1", "base.joint0 rate"]}
+    options = {
+        "v0": [0.5, 1.0, -0.5, 0, 0, 0.0],
+        "unknown_start": ["base.joint1", "base.joint0 rate"],
+    }
     check(problem(s, SENSORS[:5], PARAMETERS[1:4], torque=torque, **options))
 
 

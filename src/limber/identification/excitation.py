@@ -4,8 +4,8 @@ r"""Which motion tells most about parameters: finite Fourier series of joint coo
 
 with theta' = theta'' = 0 at the start (Swevers, Ganseman et al., 1997, who have no such start).
 Solves    max over a, b of log det F ("D") or -log trace F^-1 ("A"), F the exact Fisher information of the sensors' readings,
-          within limits of position, speed, acceleration and torque, which hold at GRID points of each period of the highest
-          harmonic
+          within limits of position, speed and acceleration, which hold at GRID points of each period of the highest harmonic,
+          and of torque, which hold at the times of the readings
 How       SciPy's SLSQP; F is exact, and its slopes by the coefficients are differences
 Cost      an iteration takes one evaluation of the slopes of all readings for each coefficient
 """
@@ -157,7 +157,9 @@ def excitation(
     score = score_of(criterion)
     places = joint_places(system, joints, "excitation")
     bodies = places.labels
-    several = [one for one in bodies if one not in system.bodies]  # labels of joints with more have numbers
+    several = [
+        one for one in bodies if one not in system.bodies
+    ]  # labels of joints with more have numbers
     if several:
         raise ArgumentValueError(
             f"excitation is for joints with one coordinate each, and {', '.join(several)} belong to one with more."
@@ -341,7 +343,9 @@ def _limits(given: Any, bodies: Sequence[str]) -> dict[str, dict[str, float]]:
     for what, value in given.items():
         if what not in LIMITS:
             raise ArgumentValueError(f"limits: {shown(what)} is none of {', '.join(LIMITS)}.")
-        each: Mapping[str, Any] = value if isinstance(value, Mapping) else {b: value for b in bodies}
+        each: Mapping[str, Any] = (
+            value if isinstance(value, Mapping) else dict.fromkeys(bodies, value)
+        )
         for body, x in each.items():
             if body not in bodies:
                 raise ArgumentValueError(

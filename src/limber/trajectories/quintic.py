@@ -54,7 +54,9 @@ class Quintic(Trajectory):
         self._finish([0.0, T], [0.0, 0.5 * T, T], pieces)
 
 
-def quintic_coefficients(here: tuple[Array, ...], there: tuple[Array, ...], T: float) -> list[Array]:
+def quintic_coefficients(
+    here: tuple[Array, ...], there: tuple[Array, ...], T: float
+) -> list[Array]:
     """The polynomial in t with a given position, velocity and acceleration at t = 0 and at t = T."""
     (p0, v0, a0), (p1, v1, a1) = here, there
     d = p1 - p0
