@@ -30,7 +30,7 @@ SENSORS = [
     lb.control.Gyro("tool", rate=50.0, noise=1e-3),
     lb.control.Accelerometer(
         "link", "tip", rate=50.0, noise=1e-2, rotation=[[0, 1, 0], [0, 0, 1], [1, 0, 0]]
-    ),  # fmt: skip
+    ),
     lb.control.ForceTorque("link", rate=50.0, noise=1e-2),
 ]
 PARAMETERS = [
