@@ -54,4 +54,6 @@ def test_parameters_are_found_within_four_standard_errors():
 @pytest.mark.timeout(3600)
 def test_bounds_of_95_percent_cover_the_truth():
     inside = np.sum([within(trial(seed)) for seed in range(TRIALS)], axis=0)
-    assert (inside >= FEWEST).all() and (inside <= MOST).all(), dict(zip(TRUE, inside))
+    counts = dict(zip(TRUE, inside.tolist()))
+    print(f"of {TRIALS} trials, the truth was within the bounds: {counts}")
+    assert (inside >= FEWEST).all() and (inside <= MOST).all(), counts
