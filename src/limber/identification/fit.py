@@ -16,7 +16,7 @@ from limber.errors import (
     ArgumentTypeError,
     ArgumentValueError,
 )
-from limber.identification.experiment import Experiment, prepared
+from limber.identification.experiment import Experiment, Plan, prepared
 from limber.identification.identified import Identified
 from limber.identification.problem import Bias, TimeProblem
 from limber.identification.readings import checked, deviations
@@ -77,7 +77,9 @@ def identify(
     _refuse_known(unknowns, plans)
     parts = _parts(windows)
     levels, estimated = noise_levels(system, read, noise)
-    problem = TimeProblem(system, plans, read, unknowns, _biases(system, read, bias), levels)
+    problem = TimeProblem(
+        system, plans, read, unknowns, _biases(system, read, bias, plans, levels), levels
+    )
     return solved(problem, estimated, parts, most, started, "identify")
 
 
@@ -134,7 +136,14 @@ def noise_levels(
     return levels, tuple(unknown)
 
 
-def _biases(system: System, sensors: Sequence[Sensor], given: Any) -> list[Bias]:
+def _biases(
+    system: System,
+    sensors: Sequence[Sensor],
+    given: Any,
+    plans: Sequence[Plan],
+    levels: Mapping[str, Array],
+) -> list[Bias]:
+    """The unknown biases, each in the unit of the noise, or of the readings where that is not known."""
     names = [given] if isinstance(given, str) else list(given)
     by_name = {one.name: one for one in sensors}
     found = []
@@ -148,5 +157,8 @@ def _biases(system: System, sensors: Sequence[Sensor], given: Any) -> list[Bias]
             deviation = number(f"bias[{name!r}]", given[name], above=0.0)
         labels = by_name[name].reader(system).labels
         for i, label in enumerate(labels):
-            found.append(Bias(name, i, f"{name} {label}", deviation))
+            sizes = [np.abs(p.readings[name][:, i]) for p in plans if name in p.readings]
+            size = max((float(np.nanmax(x)) for x in sizes if np.isfinite(x).any()), default=0.0)
+            unit = float(levels[name][i]) or size or 1.0
+            found.append(Bias(name, i, f"{name} {label}", deviation, unit))
     return found

@@ -38,6 +38,19 @@ class Channel:
     y: Array
 
 
+@dataclass(frozen=True)
+class Other:
+    """A further unknown, which starts from zero.
+
+    deviation : its standard deviation before the experiment, infinite if nothing is known.
+    unit : how much of it is one of z.
+    """
+
+    name: str
+    deviation: float
+    unit: float = 1.0
+
+
 class Problem:
     """A least-squares problem; `noise` has the standard deviation of each column of what is read, by name.
 
@@ -50,14 +63,13 @@ class Problem:
         unknowns: Sequence[Sought],
         channels: Sequence[Channel],
         noise: dict[str, Array],
-        others: Sequence[tuple[str, float]] = (),
+        others: Sequence[Other] = (),
     ):
-        """others : names and standard deviations, before the experiment, of further unknowns, which start from zero."""
         self.system, self.unknowns, self.channels = system, list(unknowns), list(channels)
         self.noise, self.others = noise, list(others)
         self.readings = sum(len(c.y) for c in self.channels)
         self.size = len(self.unknowns) + len(self.others)
-        self.names = [*(one.name for one in self.unknowns), *(name for name, _ in self.others)]
+        self.names = [*(one.name for one in self.unknowns), *(one.name for one in self.others)]
 
     def until(self, part: float) -> Problem:
         """The problem with a part of each experiment, from its start on."""
@@ -88,9 +100,8 @@ class Problem:
 
     def by_z(self, z: Array) -> Array:
         """The slope of each unknown by its z."""
-        found = np.ones(self.size)
-        found[: len(self.unknowns)] = [one.slope(float(x)) for one, x in zip(self.unknowns, z)]
-        return found
+        own = [one.slope(float(x)) for one, x in zip(self.unknowns, z)]
+        return np.array([*own, *(one.unit for one in self.others)])
 
     # --- as SciPy takes it ------------------------------------------------------------------------
 
@@ -129,9 +140,10 @@ class Problem:
             if one.prior is not None:
                 (mean, deviation), x = one.prior, float(z[i])
                 found.append(((one.value(x) - mean) / deviation, i, one.slope(x) / deviation))
-        for i, (_, deviation) in enumerate(self.others, len(self.unknowns)):
-            if np.isfinite(deviation):
-                found.append((float(z[i]) / deviation, i, 1.0 / deviation))
+        for i, other in enumerate(self.others, len(self.unknowns)):
+            if np.isfinite(other.deviation):
+                slope = other.unit / other.deviation
+                found.append((slope * float(z[i]), i, slope))
         rows = np.zeros((len(found), self.size))
         for row, (_, i, slope) in zip(rows, found):
             row[i] = slope

@@ -15,7 +15,7 @@ from limber.checks import Array
 from limber.control.sensors.base import Sensor
 from limber.dynamics import integrate
 from limber.identification.experiment import Plan, still
-from limber.identification.least_squares import Channel, Problem
+from limber.identification.least_squares import Channel, Other, Problem
 from limber.identification.readings import reading
 from limber.identification.sensitivity import Run, moving
 from limber.identification.unknowns import Sought, with_numbers
@@ -23,12 +23,13 @@ from limber.identification.unknowns import Sought, with_numbers
 
 @dataclass(frozen=True, eq=False)
 class Bias:
-    """An unknown constant error of one number of a sensor, in all experiments."""
+    """An unknown constant error of one number of a sensor, in all experiments; `deviation`, `unit` as `Other` has them."""
 
     sensor: str
     column: int
     name: str
     deviation: float
+    unit: float = 1.0
 
 
 class TimeProblem(Problem):
@@ -51,11 +52,11 @@ class TimeProblem(Problem):
             first += len(plan.start_names)
         self._bias_at = first
         others = [
-            (f"{name} at the start of {plan.name}", float(deviation))
+            Other(f"{name} at the start of {plan.name}", float(deviation))
             for plan in plans
             for name, deviation in zip(plan.start_names, plan.start_deviations)
         ]
-        others += [(f"bias of {one.name}", one.deviation) for one in biases]
+        others += [Other(f"bias of {one.name}", one.deviation, one.unit) for one in biases]
         super().__init__(system, unknowns, list(_channels(plans, sensors)), noise, others)
 
     def until(self, part: float) -> TimeProblem:
@@ -124,7 +125,7 @@ class TimeProblem(Problem):
         ]
 
     def _bias(self, c: Channel, z: Array) -> float:
-        return float(z[self._biases_of(c)].sum())
+        return float((self.by_z(z) * z)[self._biases_of(c)].sum())
 
 
 def _channels(plans: Sequence[Plan], sensors: Sequence[Sensor]) -> Iterator[Channel]:

@@ -185,7 +185,10 @@ def _found(
         names, found, dict(zip(names, np.sqrt(np.diag(physical))[:n].tolist())), bounds,
         {one.name: one.start for one in unknowns},
         physical[:n, :n], scaled.T @ scaled,
-        {name: (float(z[i]), float(errors[i])) for i, name in enumerate(problem.names[n:], n)},
+        {
+            name: (float(by_z[i] * z[i]), float(by_z[i] * errors[i]))
+            for i, name in enumerate(problem.names[n:], n)
+        },
         told, rows, dict(problem.noise), estimated, chi_square, freedom,
         tuple(_doubts(problem, search, told, rows, estimated, chi_square, freedom)),
         str(search.message), evaluations, time.perf_counter() - started,
