@@ -52,8 +52,13 @@ def test_parameters_are_found_within_four_standard_errors():
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
+@pytest.mark.filterwarnings("ignore::limber.errors.ModelWarning")
 def test_bounds_of_95_percent_cover_the_truth():
-    inside = np.sum([within(trial(seed)) for seed in range(TRIALS)], axis=0)
+    found = [trial(seed) for seed in range(TRIALS)]
+    inside = np.sum([within(one) for one in found], axis=0)
+    doubted = sum(bool(one.warnings) for one in found)
     counts = dict(zip(TRUE, inside.tolist()))
-    print(f"of {TRIALS} trials, the truth was within the bounds: {counts}")
+    print(f"of {TRIALS} trials, the truth was within the bounds: {counts}; {doubted} were doubted")
     assert (inside >= FEWEST).all() and (inside <= MOST).all(), counts
+    # each test of the residuals has a false alarm in a thousand
+    assert doubted <= 4
