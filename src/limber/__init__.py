@@ -68,6 +68,7 @@ if typing.TYPE_CHECKING:
         constraints,
         control,
         exchange,
+        identification,
         plotting,
         scenarios,
         structures,
@@ -103,17 +104,19 @@ if typing.TYPE_CHECKING:
     )
     from limber.control.linear_model import LinearModel
     from limber.control.linearize import linearize
+    from limber.identification import identify
     from limber.structures import Structure
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
-#: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra`, `control`, `exchange` nor
-#: `trajectories`.
+#: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra`, `control`, `exchange`,
+#: `identification` nor `trajectories`.
 _LATER = (
     "algebra",
     "campaigns",
     "constraints",
     "control",
     "exchange",
+    "identification",
     "plotting",
     "scenarios",
     "structures",
@@ -155,6 +158,7 @@ _LATER_NAMES = {
     "linearize": "control",
     "Campaign": "campaigns",
     "campaign": "campaigns",
+    "identify": "identification",
 }
 
 # Names that a lower layer offers and a higher one implements.
@@ -264,6 +268,8 @@ __all__ = [
     "generalized_jacobian",
     "grasp_map",
     "hybrid_dynamics",
+    "identification",
+    "identify",
     "impulse",
     "integrate",
     "inverse_dynamics",

@@ -16,6 +16,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from limber.assembly import parameters
+from limber.assembly.parameters import Parameter
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import evaluated, node_pair
@@ -65,11 +67,13 @@ def slopes_of(
     node: tuple[str, int | None] | None = None,
     external: Mapping[tuple[str, int | None], Moving] | None = None,
     driven: tuple[int, ...] = (),
+    stepped: tuple[Parameter, int] | None = None,
 ) -> dict[str, Moving]:
     """The outputs of a row of the table, flat, with their slopes along the directions of its inputs.
 
     given : by the names of its inputs.  All of them, and the wrenches of `external`, have the same batch and directions.
     node : the body and the number of the node that it is about.
+    stepped : a parameter of the model and the place of a number in it, whose slopes are added in every direction.
     """
     function = ROWS[row]
     packed = system.dynamics if function.view == "dynamics" else system.geometry
@@ -94,7 +98,10 @@ def slopes_of(
     out: list = [0.0] * function.size_in(system)
     module, _, kernel = function.kernel.partition(".")
     run = getattr(getattr(_kernels(), module), kernel)
-    run(topo, packed.const.tolist(), work, *arguments, out)
+    const = packed.const
+    if stepped is not None:
+        const = parameters.stepped(system, packed, *stepped, STEP * 1j)
+    run(topo, const.tolist(), work, *arguments, out)
     shape = (*batch, count)
     flat = np.stack([np.broadcast_to(np.asarray(x, dtype=complex), shape) for x in out], axis=-2)
     result, at = {}, 0

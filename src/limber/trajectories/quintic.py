@@ -47,14 +47,16 @@ class Quintic(Trajectory):
         # from either end to the middle, so that both ends are met exactly
         pieces = [
             piece(0.0, start_at[:2]),
-            piece(0.0, _coefficients(start_at, end_at, T)),
-            piece(T, _coefficients(end_at, start_at, -T)),
+            piece(0.0, quintic_coefficients(start_at, end_at, T)),
+            piece(T, quintic_coefficients(end_at, start_at, -T)),
             piece(T, end_at[:2]),
         ]
         self._finish([0.0, T], [0.0, 0.5 * T, T], pieces)
 
 
-def _coefficients(here: tuple[Array, ...], there: tuple[Array, ...], T: float) -> list[Array]:
+def quintic_coefficients(
+    here: tuple[Array, ...], there: tuple[Array, ...], T: float
+) -> list[Array]:
     """The polynomial in t with a given position, velocity and acceleration at t = 0 and at t = T."""
     (p0, v0, a0), (p1, v1, a1) = here, there
     d = p1 - p0

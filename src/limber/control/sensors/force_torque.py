@@ -47,8 +47,8 @@ class ForceTorque(Sensor):
                 f"sensor {self.name!r}: force-torque sensors are for systems without closures; {system.name!r} has "
                 f"{', '.join(map(repr, system.closures))}, whose forces it would have to know."
             )
-        opened, cut = _opened(system, self.body)
-        old_q, old_v = _places(system, opened)
+        opened, cut = opened_at(system, self.body)
+        old_q, old_v = places_in(system, opened)
         still = opened.neutral()
         taken = opened.layout[cut].v_joint
 
@@ -62,7 +62,7 @@ class ForceTorque(Sensor):
         return Reader(read, LABELS, "N m, N", 6)
 
 
-def _opened(system: System, body: str) -> tuple[System, str]:
+def opened_at(system: System, body: str) -> tuple[System, str]:
     """The system with a joint of six freedoms inboard of a body's joint, and the name of the body between them."""
     cut = f"{body} (force-torque sensor)"
     items: list[Attachment] = []
@@ -79,7 +79,7 @@ def _opened(system: System, body: str) -> tuple[System, str]:
     )
 
 
-def _places(system: System, opened: System) -> tuple[np.ndarray, np.ndarray]:
+def places_in(system: System, opened: System) -> tuple[np.ndarray, np.ndarray]:
     """Where q and v of a system lie in those of the opened one."""
     q, v = np.zeros(system.nq, dtype=int), np.zeros(system.nv, dtype=int)
     for name, old in system.layout.items():

@@ -55,9 +55,16 @@ class StrainGauge(Sensor):
     def reader(self, system: System) -> Reader:
         """The gauge on a system."""
         system.number(self.body, f"sensor {self.name!r}: body")
-        rows, labels = self._by_station(system) if self.at is not None else self._by_name(system)
+        rows, labels = self._rows(system)
         modes = system.layout[self.body].q_modes
         return Reader(lambda now: rows @ now.q[modes], labels, "", len(labels))
+
+    def rows(self, system: System) -> Array:
+        """(readings, modes): the strains by the modes of the body."""
+        return self._rows(system)[0]
+
+    def _rows(self, system: System) -> tuple[Array, tuple[str, ...]]:
+        return self._by_station(system) if self.at is not None else self._by_name(system)
 
     def _by_name(self, system: System) -> tuple[Array, tuple[str, ...]]:
         recovery = system.bodies[self.body].recovery

@@ -1,0 +1,29 @@
+"""Identification: parameters of a system from measured data, and experiments that tell most about them."""
+
+from limber.identification.excitation import Excitation, FourierPath, excitation
+from limber.identification.expected import Expected, expected
+from limber.identification.experiment import Experiment, simulated_experiment
+from limber.identification.fit import identify
+from limber.identification.frequency import fit_frequency_response
+from limber.identification.identified import Identified, Residuals
+from limber.identification.information import Combination
+from limber.identification.placement import Placement, place_sensors
+from limber.identification.unknowns import Unknown
+
+__all__ = [
+    "Combination",
+    "Excitation",
+    "Expected",
+    "Experiment",
+    "FourierPath",
+    "Identified",
+    "Placement",
+    "Residuals",
+    "Unknown",
+    "excitation",
+    "expected",
+    "fit_frequency_response",
+    "identify",
+    "place_sensors",
+    "simulated_experiment",
+]

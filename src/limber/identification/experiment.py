@@ -1,0 +1,269 @@
+"""Experiments: what was done to a system, and what sensors read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, array, listed, number, numbers, shown, suggestion
+from limber.control.channels import speed_names
+from limber.control.sensors.base import Sensor, checked_seed
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.identification.readings import checked, reading
+from limber.identification.sensitivity import Motion, Run, balanced, simulated
+from limber.simulation import Table
+from limber.trajectories import Trajectory
+
+#: Speeds below this, in rad/s or m/s, are rounding errors of a motion that starts at rest.
+AT_REST = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """One run of a real system, or of one that stands for it.
+
+    Parameters
+    ----------
+    t : (n,) the times at which the readings were taken, increasing, s.
+    readings : {name of a sensor: (n, width)}, or (n,) of a sensor with one number; nan where there was none.
+    torque : the torques that acted: None, a constant (nv,) or (r,) of the joints alone, or a `Table`.
+    external : {("body", node): wrench}, measured forces from outside, constant (6,) or a `Table`.
+    motion : {"body": trajectory}, joints whose motion was prescribed and is known, as for `lb.simulate`; functions of time
+        with `breaks` serve as well.
+    q0, v0 : the start; neutral and at rest unless given.
+    t0 : the time of the start; t[0] unless given.
+    settled : whether the modes were in static balance at the start, with the joints at q0 and at rest.  The balance follows the
+        unknown parameters.
+    unknown_start : entries of the start that are identified too, by name: "link.joint0", "link.mode1", and
+        "link.joint0 rate" for speeds.  {name: standard deviation} says how well q0 and v0 are known there.
+    parameters : {name: value}, known numbers of the model that are others in this experiment, such as a payload.
+    name : for tables and pictures.
+    """
+
+    t: ArrayLike
+    readings: Mapping[str, ArrayLike]
+    torque: Any = None
+    external: Mapping[tuple, Any] | None = None
+    motion: Mapping[str, Any] | None = None
+    q0: ArrayLike | None = None
+    v0: ArrayLike | None = None
+    t0: float | None = None
+    settled: bool = False
+    unknown_start: Sequence[str] | Mapping[str, float] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+    def __repr__(self) -> str:
+        return f"Experiment({self.name!r}, {len(np.atleast_1d(self.t))} times, readings of {listed(self.readings)})"  # fmt: skip
+
+
+def simulated_experiment(
+    system: System,
+    sensors: Any,
+    t: ArrayLike,
+    *,
+    seed: int | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    **options: Any,
+) -> Experiment:
+    """An experiment with a system that is known: its sensors read a simulated motion, each with its noise.
+
+    Parameters
+    ----------
+    t : (n,) times of the readings.
+    seed : of the noise; None for clean readings.
+    rtol, atol : of the simulation.
+    options : torque, external, motion, q0, v0, t0, settled and name, as `Experiment` has them.
+    """
+    listed_sensors = checked(system, sensors)
+    plan = prepared(system, listed_sensors, Experiment(t, {}, **options), 0, rtol, atol)
+    motion = still(plan.system, plan.run)
+    rng = None if seed is None else np.random.default_rng(checked_seed("seed", seed))
+    found = {one.name: _disturbed(one, reading(one, motion)[0], plan.run.t, rng) for one in listed_sensors}  # fmt: skip
+    return replace(plan.experiment, t=plan.run.t, readings=found)
+
+
+def _disturbed(sensor: Sensor, clean: Array, t: Array, rng: np.random.Generator | None) -> Array:
+    """Readings with the errors of a sensor: noise, a bias that walks, the range and the steps between readings."""
+    if rng is None:
+        return clean
+    sigma = np.sqrt(sensor.noise_density**2 * sensor.rate + sensor.noise**2)
+    y = clean + sigma * rng.standard_normal(clean.shape)
+    if sensor.bias_walk.any():
+        gaps = np.diff(t, prepend=t[0])[:, None]
+        steps = sensor.bias_walk * np.sqrt(gaps) * rng.standard_normal(clean.shape)
+        y = y + np.cumsum(steps, axis=0)
+    y = np.clip(y, -sensor.range, sensor.range)
+    step = np.where(sensor.quantization > 0.0, sensor.quantization, 1.0)
+    return np.where(sensor.quantization > 0.0, step * np.rint(y / step), y)
+
+
+# --- experiments on a system ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """An experiment on a system, checked.
+
+    system : with the known numbers of this experiment.
+    readings : {name of a sensor: (n, width)}.
+    start_names, start_deviations : of the unknowns of the start; infinite where nothing is known.
+    """
+
+    experiment: Experiment
+    name: str
+    system: System
+    run: Run
+    readings: dict[str, Array]
+    start_names: tuple[str, ...]
+    start_deviations: Array
+
+
+def prepared(
+    system: System,
+    sensors: Sequence[Sensor],
+    experiment: Any,
+    place: int,
+    rtol: float,
+    atol: float,
+) -> Plan:
+    """An experiment on a system, checked."""
+    if not isinstance(experiment, Experiment):
+        raise ArgumentTypeError(
+            f"experiments must be lb.identification.Experiment(t, readings, ...) or several, got {shown(experiment)}."
+        )
+    name = experiment.name or f"experiment {place + 1}"
+    if system.closures:
+        raise ArgumentValueError(
+            f"identification is for open systems, and {system.name!r} has closures: {', '.join(system.closures)}."
+        )
+    if experiment.parameters:
+        system = system.with_parameters(experiment.parameters)
+    t = array(f"t of {name}", experiment.t, ("n",))
+    if len(t) < 2 or not (np.diff(t) > 0.0).all():
+        raise ArgumentValueError(
+            f"t of {name} must be at least two times that increase, got {shown(experiment.t)}."
+        )
+    t0 = float(t[0]) if experiment.t0 is None else number(f"t0 of {name}", experiment.t0)
+    if t0 > t[0]:
+        raise ArgumentValueError(f"t0 of {name}, {t0:g} s, is later than its first reading, {t[0]:g} s.")  # fmt: skip
+    _refuse_feedback(experiment, name)
+    q0, v0 = _start_of(system, experiment, name, t0)
+    if experiment.settled and np.abs(v0).max(initial=0.0) > AT_REST:
+        raise ArgumentValueError(
+            f"{name} is settled, so it starts at rest: leave out v0, or settled."
+        )
+    names, deviations, starts = _unknown_start(system, experiment, name)
+    run = Run(
+        t, t0, q0, v0, experiment.settled, starts, experiment.torque, experiment.external, experiment.motion, rtol, atol
+    )  # fmt: skip
+    return Plan(experiment, name, system, run, _readings(system, sensors, experiment, name, len(t)), names, deviations)  # fmt: skip
+
+
+def still(system: System, run: Run) -> Motion:
+    """The motion of a run without slopes."""
+    run = balanced(system, run)
+    times = run.t if run.t0 == run.t[0] else np.concatenate([[run.t0], run.t])
+    result = simulated(system, run, times)
+    rows = result.rows(np.searchsorted(times, run.t))
+    none = np.zeros((len(run.t), system.nv, 0))
+    return Motion(system, run.t, rows.q, rows.v, rows.vdot, rows.external, (), none, none, none)
+
+
+def _start_of(system: System, experiment: Experiment, name: str, t0: float) -> tuple[Array, Array]:
+    """q0 and v0; joints of prescribed motion start on it."""
+    q0 = system.neutral() if experiment.q0 is None else array(f"q0 of {name}", experiment.q0, (system.nq,))  # fmt: skip
+    v0 = np.zeros(system.nv) if experiment.v0 is None else array(f"v0 of {name}", experiment.v0, (system.nv,))  # fmt: skip
+    q0, v0 = np.array(q0), np.array(v0)
+    for joint, path in (experiment.motion or {}).items():
+        body = system.body_of(joint, f"motion of {name}")
+        where = system.layout[body]
+        position, velocity, _ = path(t0)
+        q0[where.q_joint], v0[where.v_joint] = position, velocity
+    return q0, v0
+
+
+def _refuse_feedback(experiment: Experiment, name: str) -> None:
+    """Refuse forces that are functions of the state: the readings were made with forces that were as they were."""
+    external = experiment.external or {}
+    acting = {"torque": experiment.torque, **{f"external[{key!r}]": x for key, x in external.items()}}  # fmt: skip
+    for what, given in acting.items():
+        if given is None or isinstance(given, Table):
+            continue
+        if callable(given) or hasattr(given, "address"):
+            raise ArgumentTypeError(
+                f"{what} of {name} must be what acted in the experiment, as an array or a lb.Table over time, not a function or a "
+                f"controller, got {shown(given)}."
+            )
+    for joint, path in (experiment.motion or {}).items():
+        if not isinstance(path, Trajectory) and not callable(path):
+            raise ArgumentTypeError(
+                f"motion[{joint!r}] of {name} must be a trajectory, or a function t -> (position, velocity, acceleration), got "
+                f"{shown(path)}."
+            )
+
+
+def _unknown_start(
+    system: System, experiment: Experiment, name: str
+) -> tuple[tuple[str, ...], Array, Array]:
+    """Names, standard deviations and directions (2 nv, k) of the unknowns of the start."""
+    given = experiment.unknown_start
+    names = (given,) if isinstance(given, str) else tuple(given)
+    speeds = speed_names(system)
+    known = [*speeds, *(f"{one} rate" for one in speeds)]
+    places = []
+    for one in names:
+        if one not in known:
+            raise ArgumentValueError(
+                f"unknown_start of {name}: {shown(one)} is none of {', '.join(known)}.{suggestion(str(one), known)}"
+            )
+        i = known.index(one)
+        moved = {i % system.nv for body in (experiment.motion or {}) for i in _joint(system, body)}
+        if i % system.nv in moved:
+            raise ArgumentValueError(
+                f"unknown_start of {name}: {one!r} belongs to a joint whose motion is prescribed."
+            )
+        if experiment.settled and (i >= system.nv or ".mode" in one):
+            raise ArgumentValueError(
+                f"unknown_start of {name}: {one!r} is known, because the experiment starts at rest with its modes in balance "
+                "(settled)."
+            )
+        places.append(i)
+    deviations = np.full(len(names), np.inf)
+    if isinstance(given, Mapping):
+        for i, (one, x) in enumerate(given.items()):
+            deviations[i] = number(f"standard deviation of {one!r} at the start of {name}", x, above=0.0)  # fmt: skip
+    return names, deviations, np.eye(2 * system.nv)[:, places]
+
+
+def _joint(system: System, body: str) -> range:
+    where = system.layout[system.body_of(body, "motion")].v_joint
+    return range(where.start, where.stop)
+
+
+def _readings(
+    system: System, sensors: Sequence[Sensor], experiment: Experiment, name: str, n: int
+) -> dict[str, Array]:
+    """The readings as arrays (n, width), by sensor."""
+    known = {one.name: len(one.reader(system).labels) for one in sensors}
+    found = {}
+    for key, given in experiment.readings.items():
+        if key not in known:
+            raise ArgumentValueError(
+                f"readings of {name}: {shown(key)} is no sensor; they are: {listed(known)}.{suggestion(str(key), known)}"
+            )
+        y = numbers(f"readings[{key!r}] of {name}", given, f"({n}, {known[key]})")
+        if known[key] == 1 and y.ndim == 1:
+            y = y[:, None]
+        if y.shape != (n, known[key]):
+            raise ArgumentValueError(
+                f"readings[{key!r}] of {name} must have shape ({n}, {known[key]}), one row for each time, got {y.shape}."
+            )
+        found[key] = y
+    return found

@@ -1,0 +1,164 @@
+"""`lb.identify`: parameters of a system from readings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import Array, listed, number, numbers, shown, whole
+from limber.control.sensors.base import Sensor
+from limber.dynamics.evaluate import check_system
+from limber.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+)
+from limber.identification.experiment import Experiment, Plan, prepared
+from limber.identification.identified import Identified
+from limber.identification.problem import Bias, TimeProblem
+from limber.identification.readings import checked, deviations
+from limber.identification.solve import solved
+from limber.identification.unknowns import sought
+
+
+def identify(
+    system: System,
+    parameters: Any,
+    experiments: Experiment | Sequence[Experiment],
+    sensors: Sensor | Sequence[Sensor],
+    *,
+    noise: Mapping[str, Any] | None = None,
+    bias: str | Iterable[str] | Mapping[str, float] = (),
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    windows: Sequence[float] = (1.0,),
+    max_evaluations: int = 100,
+) -> Identified:
+    """Parameters of a system from readings of its sensors: weighted least squares with exact slopes along the motion.
+
+    The model is simulated with the forces that acted in each experiment; the differences between its readings and the measured
+    ones, each divided by the standard deviation of its noise, are made as small as possible (`scipy.optimize.least_squares`).
+    With Gaussian noise that is the most likely estimate.  Slopes come from the variational equations along the motion.
+
+    Parameters
+    ----------
+    parameters : names of parameters (`System.parameters`), or {name: Unknown(start=..., bounds=..., prior=...)}.  The name of an
+        array stands for all of its numbers, and "tool.com[0]" for one of them.  The search starts from the values of the system.
+    experiments : one or several, which are fitted together.
+    sensors : those of `lb.control` that made the readings, in any of the experiments: Encoder, Tachometer, StrainGauge, Gyro,
+        Accelerometer, ForceTorque.
+    noise : {name of a sensor: standard deviation} of one reading, in place of what the sensor itself says.  Where that is
+        zero or None, it is estimated from the residuals.
+    bias : names of sensors with an unknown constant error, the same in all experiments, or {name: standard deviation} if
+        something is known of it.
+    rtol, atol : tolerances of the simulations.
+    windows : the parts of each experiment, from its start on, that are fitted one after the other; each search starts from
+        what the last one found.  (0.1, 0.3, 1.0) helps where the motions of model and system soon lose each other.
+    max_evaluations : of the model, in one search.
+
+    A ModelWarning tells what is doubtful: combinations of parameters that the readings do not tell, parameters at a bound,
+    residuals that are not white or do not have the size of the noise.  `result.warnings` has the same.
+    """
+    started = time.perf_counter()
+    check_system(system)
+    read = checked(system, sensors)
+    unknowns = sought(system, parameters)
+    given = [experiments] if isinstance(experiments, Experiment) else experiments
+    if not isinstance(given, Sequence) or not given:
+        raise ArgumentTypeError(
+            f"experiments must be lb.identification.Experiment(t, readings, ...) or several, got {shown(experiments)}."
+        )
+    rtol, atol = number("rtol", rtol, above=0.0), number("atol", atol, minimum=0.0)
+    most = whole("max_evaluations", max_evaluations, 1)
+    plans = [prepared(system, read, one, i, rtol, atol) for i, one in enumerate(given)]
+    _refuse_known(unknowns, plans)
+    parts = _parts(windows)
+    levels, estimated = noise_levels(system, read, noise)
+    problem = TimeProblem(
+        system, plans, read, unknowns, _biases(system, read, bias, plans, levels), levels
+    )
+    return solved(problem, estimated, parts, most, started, "identify")
+
+
+def _parts(windows: Any) -> list[float]:
+    """The parts of experiments that are fitted one after the other; the last is the whole."""
+    parts = numbers("windows", windows, "(n,)")
+    if (
+        parts.ndim != 1
+        or not len(parts)
+        or not (np.diff(parts, prepend=0.0) > 0.0).all()
+        or parts[-1] != 1.0
+    ):
+        raise ArgumentValueError(
+            f"windows must be parts of the experiments that increase to 1, as in (0.1, 0.3, 1.0), got {shown(windows)}."
+        )
+    return parts.tolist()
+
+
+def _refuse_known(unknowns: Sequence[Any], plans: Sequence[Any]) -> None:
+    for plan in plans:
+        for one in unknowns:
+            if one.number[0] in plan.experiment.parameters:
+                raise ArgumentValueError(
+                    f"parameter {one.name!r} is unknown and given for {plan.name}: leave one of the two out."
+                )
+
+
+def noise_levels(
+    system: System, sensors: Sequence[Sensor], noise: Any
+) -> tuple[dict[str, Array], tuple[str, ...]]:
+    """The standard deviations of the numbers of each sensor, and the sensors that have none yet."""
+    given = dict(noise or {})
+    names = [one.name for one in sensors]
+    for key in given:
+        if key not in names:
+            raise ArgumentValueError(
+                f"noise has {shown(key)}, which is no sensor; they are: {listed(names)}."
+            )
+    levels, unknown = {}, []
+    for one in sensors:
+        width = len(one.reader(system).labels)
+        level = deviations(one, width)
+        if one.name in given:
+            x = 0.0 if given[one.name] is None else given[one.name]
+            x = numbers(f"noise[{one.name!r}]", x, f"() or ({width},)")
+            if x.shape not in ((), (width,)) or not (x >= 0.0).all():
+                raise ArgumentValueError(
+                    f"noise[{one.name!r}] must be one standard deviation or {width}, got {shown(given[one.name])}."
+                )
+            level = np.broadcast_to(x, (width,)).astype(float)
+        levels[one.name] = level
+        if not (level > 0.0).all():
+            unknown.append(one.name)
+    return levels, tuple(unknown)
+
+
+def _biases(
+    system: System,
+    sensors: Sequence[Sensor],
+    given: Any,
+    plans: Sequence[Plan],
+    levels: Mapping[str, Array],
+) -> list[Bias]:
+    """The unknown biases, each in the unit of the noise, or of the readings where that is not known."""
+    names = [given] if isinstance(given, str) else list(given)
+    by_name = {one.name: one for one in sensors}
+    found = []
+    for name in names:
+        if name not in by_name:
+            raise ArgumentValueError(
+                f"bias names {shown(name)}, which is no sensor; they are: {listed(by_name)}."
+            )
+        deviation = np.inf
+        if isinstance(given, Mapping):
+            deviation = number(f"bias[{name!r}]", given[name], above=0.0)
+        labels = by_name[name].reader(system).labels
+        for i, label in enumerate(labels):
+            sizes = [np.abs(p.readings[name][:, i]) for p in plans if name in p.readings]
+            size = max((float(np.nanmax(x)) for x in sizes if np.isfinite(x).any()), default=0.0)
+            unit = float(levels[name][i]) or size or 1.0
+            found.append(Bias(name, i, f"{name} {label}", deviation, unit))
+    return found

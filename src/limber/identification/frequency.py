@@ -1,0 +1,215 @@
+r"""Parameters from measured transfer functions.
+
+Solves    min over p of sum |H(i w; p) - H_measured|^2 / variance,    H = D + C (i w - A)^{-1} B
+Slopes    dH = dD + dC X + Y dA X + Y dB,    X = (i w - A)^{-1} B,  Y = C (i w - A)^{-1}
+          A, B, C, D are those of `lb.linearize`, with exact slopes of the dynamics.  Their own slopes by the parameters are
+          differences of order four, to about 1e-9: they are smooth in the parameters, however sharp a resonance is.
+Variance  of the real and the imaginary part of H with the coherence g^2 and n averages: |H|^2 (1 - g^2) / (2 n g^2)
+          (Bendat & Piersol, Random Data, 9.2)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.checks import Array, array, number, numbers, shown, whole
+from limber.control.linear_model import LinearModel
+from limber.control.linearize import linearize
+from limber.dynamics import inverse_dynamics
+from limber.dynamics.evaluate import check_system
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.identification.identified import Identified
+from limber.identification.least_squares import Channel, Problem
+from limber.identification.sensitivity import in_balance
+from limber.identification.solve import solved
+from limber.identification.unknowns import Sought, sought, with_numbers
+
+#: The step of differences by z, and their weights at one and two steps.
+STEP = 1e-3
+WEIGHTS = (2 / 3, -1 / 12)
+#: Coherences above this count as this: no measurement is free of noise.
+COHERENT = 1.0 - 1e-9
+#: What is said of the noise.
+LEVEL = "response"
+
+
+def fit_frequency_response(
+    system: System,
+    parameters: Any,
+    omega: ArrayLike,
+    response: ArrayLike,
+    inputs: Any,
+    outputs: Any,
+    *,
+    q: ArrayLike | None = None,
+    settled: bool = True,
+    coherence: ArrayLike | None = None,
+    averages: int = 1,
+    noise: float | None = None,
+    max_evaluations: int = 100,
+) -> Identified:
+    """Parameters of a system from measured transfer functions.
+
+    Parameters
+    ----------
+    parameters : as for `lb.identify`.
+    omega : (k,) frequencies, rad/s.
+    response : complex (k, outputs, inputs), or (k,) for one of each; nan where there is none.
+    inputs, outputs : as for `lb.linearize`.
+    q : (nq,) the configuration about which the system moved, at rest; neutral unless given.  Joints are held there by constant
+        torques.
+    settled : whether the modes are in static balance there; the balance follows the parameters.
+    coherence : as `response`, from 0 to 1: how much of each output comes from its input.  With `averages` it gives the
+        weights of the frequencies.
+    averages : the number of averages behind `response` and `coherence`.
+    noise : relative standard deviation of `response` where there is no coherence; estimated from the residuals unless given.
+    max_evaluations : of the model.
+
+    Residuals of the result are those of real and imaginary parts, relative to the size of the response, over frequency.
+    """
+    started = time.perf_counter()
+    check_system(system)
+    unknowns = sought(system, parameters)
+    w = array("omega", omega, ("k",))
+    configuration = system.neutral() if q is None else array("q", q, (system.nq,))
+    if system.closures:
+        raise ArgumentValueError(
+            f"fit_frequency_response is for open systems, and {system.name!r} has closures: {', '.join(system.closures)}."
+        )
+    model = _linear(system, configuration, settled, inputs, outputs)
+    shape = (len(w), len(model.outputs), len(model.inputs))
+    H = _complex("response", response, shape)
+    level = np.ones(shape)
+    estimated: tuple[str, ...] = ()
+    sigma = 1.0
+    if coherence is not None:
+        if noise is not None:
+            raise ArgumentTypeError("give coherence or noise, not both: each says how far to trust the response.")  # fmt: skip
+        g = numbers("coherence", coherence, str(shape)).reshape(H.shape)
+        if not ((g > 0.0) & (g <= 1.0) | np.isnan(H)).all():
+            raise ArgumentValueError("coherence must be greater than 0 and at most 1.")
+        g = np.minimum(g, COHERENT)
+        level = np.sqrt((1.0 - g) / (2.0 * whole("averages", averages, 1) * g))
+    elif noise is not None:
+        sigma = number("noise", noise, above=0.0)
+    else:
+        estimated = (LEVEL,)
+    problem = FrequencyProblem(
+        system, unknowns, w, H, level, model, (configuration, settled, inputs, outputs)
+    )
+    problem.noise[LEVEL] = np.array([sigma])
+    most = whole("max_evaluations", max_evaluations, 1)
+    return solved(problem, estimated, (1.0,), most, started, "fit_frequency_response")
+
+
+def _complex(name: str, given: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    try:
+        H = np.asarray(given, dtype=complex)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"{name} must be complex numbers of shape {shape}, got {shown(given)}."
+        ) from None
+    if H.ndim == 1 and shape[1:] == (1, 1):
+        H = H[:, None, None]
+    if H.shape != shape:
+        raise ArgumentValueError(
+            f"{name} must have shape {shape}, one for each frequency, output and input, got {H.shape}."
+        )
+    return H
+
+
+def _linear(system: System, q: Array, settled: bool, inputs: Any, outputs: Any) -> LinearModel:
+    """The linear model about a configuration at rest, in which constant torques hold the joints."""
+    if settled:
+        q = in_balance(system, q)
+    rest = np.zeros(system.nv)
+    tau = inverse_dynamics(system, q, rest, rest)
+    for where in system.layout.values():
+        tau[where.v_modes] = 0.0
+    return linearize(system, q, rest, tau, inputs, outputs)
+
+
+class FrequencyProblem(Problem):
+    """Residuals of transfer functions, relative to the measured ones times `level`."""
+
+    def __init__(
+        self,
+        system: System,
+        unknowns: Sequence[Sought],
+        omega: Array,
+        H: np.ndarray,
+        level: Array,
+        model: LinearModel,
+        point: tuple,
+    ):
+        self.omega, self.point = omega, point
+        size = np.abs(H) * level
+        typical = np.nanmax(np.abs(H), axis=0, keepdims=True) if H.size else H
+        # a response of zero would have all the weight
+        self._units = np.maximum(size, 1e-6 * typical * level)
+        self._there = []
+        channels = []
+        for i, output in enumerate(model.outputs):
+            for j, entry in enumerate(model.inputs):
+                there = np.flatnonzero(np.isfinite(H[:, i, j]))
+                scaled = H[there, i, j] / self._units[there, i, j]
+                for part, y in (("real", scaled.real), ("imaginary", scaled.imag)):
+                    label = f"{output} / {entry}, {part}"
+                    axis = "frequency (rad/s)"
+                    self._there.append((i, j, part))
+                    channels.append(Channel("response", label, "", axis, LEVEL, 0, 0, there, omega[there], y))  # fmt: skip
+        super().__init__(system, unknowns, channels, {})
+
+    def until(self, part: float) -> Problem:
+        """The problem itself: frequencies have no start."""
+        return self
+
+    def _models(self, z: Array) -> LinearModel:
+        return _linear(with_numbers(self.system, self.unknowns, self.values(z)), *self.point)
+
+    def _channel_parts(self, H: np.ndarray) -> list[np.ndarray]:
+        """The numbers of each channel from (k, outputs, inputs, ...)."""
+        found = []
+        for c, (i, j, part) in zip(self.channels, self._there):
+            units = self._units[c.there, i, j]
+            x = H[c.there, i, j] / units.reshape(-1, *(1,) * (H.ndim - 3))
+            found.append(x.real if part == "real" else x.imag)
+        return found
+
+    def modelled(self, z: Array) -> list[Array]:
+        """What the model gives for the readings of each channel."""
+        H, _, _ = _response(self._models(z), self.omega)
+        return self._channel_parts(H)
+
+    def slopes(self, z: Array) -> tuple[list[Array], list[Array]]:
+        """What the model gives for the readings of each channel, and its slopes by z."""
+        model = self._models(z)
+        H, X, Y = _response(model, self.omega)
+        columns = []
+        for direction in np.eye(self.size):
+            pairs = [
+                (self._models(z + k * STEP * direction), self._models(z - k * STEP * direction))
+                for k in (1, 2)
+            ]
+            dA, dB, dC, dD = (
+                sum(w * (getattr(up, m) - getattr(down, m)) for w, (up, down) in zip(WEIGHTS, pairs)) / STEP
+                for m in "ABCD"
+            )  # fmt: skip
+            columns.append(dD + dC @ X + Y @ (dA @ X + dB))
+        return self._channel_parts(H), self._channel_parts(np.stack(columns, axis=-1))
+
+
+def _response(model: LinearModel, omega: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """H (k, p, m), X (k, n, m) and Y (k, p, n)."""
+    s = 1j * omega[:, None, None] * np.eye(model.order) - model.A
+    X = np.linalg.solve(s, np.broadcast_to(model.B, (len(omega), *model.B.shape)).astype(complex))
+    Y = np.linalg.solve(
+        np.swapaxes(s, -1, -2), np.broadcast_to(model.C.T, (len(omega), *model.C.T.shape)).astype(complex)
+    )  # fmt: skip
+    return model.D + model.C @ X, X, np.swapaxes(Y, -1, -2)

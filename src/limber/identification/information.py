@@ -1,0 +1,94 @@
+"""What readings tell: Fisher information, covariance, and the combinations of unknowns that are known or not.
+
+With the slopes J of the weighted residuals by the scaled unknowns, the Fisher information is F = J^T J, and the covariance of the
+best estimate is F^-1.  The right singular vectors of J are combinations of the unknowns whose estimates are independent of each
+other, each with the standard error 1 / (its singular value).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from limber.checks import Array
+
+#: Singular values below this part of the largest are zero: the readings do not change along such a combination.
+ZERO = 1e-9
+#: Combinations with a larger standard error than this, relative to the values of the unknowns, are not known.
+LOOSE = 0.5
+#: Unknowns with less than this part of the largest weight are left out of the words for a combination.
+SHOWN = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """A combination of unknowns, in relative changes of each: what the readings tell of it.
+
+    weights : {name: weight}, of unit length.
+    standard_error : relative; infinite if the readings do not depend on it.
+    """
+
+    weights: dict[str, float]
+    standard_error: float
+
+    @property
+    def known(self) -> bool:
+        """Whether the readings tell it."""
+        return self.standard_error <= LOOSE
+
+    @property
+    def words(self) -> str:
+        """The combination as a sum over its main unknowns."""
+        largest = max(map(abs, self.weights.values()))
+        main = {name: w for name, w in self.weights.items() if abs(w) >= SHOWN * largest}
+        if len(main) == 1:
+            return next(iter(main))
+        parts = sorted(main.items(), key=lambda item: -abs(item[1]))
+        text = " ".join(f"{'-' if w < 0.0 else '+'} {abs(w):.2f} {name}" for name, w in parts)
+        return text.removeprefix("+ ")
+
+    def __str__(self) -> str:
+        if not np.isfinite(self.standard_error):
+            return f"{self.words}: not seen by the readings at all"
+        return f"{self.words}: {'known to' if self.known else 'not known, only to'} {100.0 * self.standard_error:.2g} %"
+
+
+def without(J: Array, nuisance: Array) -> Array:
+    """The slopes J that are left when other unknowns, with the slopes `nuisance`, are estimated too."""
+    if not nuisance.shape[1]:
+        return J
+    basis = scipy.linalg.orth(nuisance / np.maximum(np.linalg.norm(nuisance, axis=0), 1e-300))
+    return J - basis @ (basis.T @ J)
+
+
+def combinations(J: Array, names: Sequence[str]) -> tuple[Combination, ...]:
+    """The combinations of unknowns by how well they are known, the best first; J is of what `without` leaves."""
+    _, values, V = np.linalg.svd(J, full_matrices=True)
+    sizes = np.zeros(len(names))
+    sizes[: len(values)] = values
+    floor = ZERO * sizes.max(initial=0.0)
+    found = []
+    for size, vector in zip(sizes, V):
+        row = vector * np.sign(vector[np.abs(vector).argmax()])
+        error = 1.0 / size if size > floor else np.inf
+        found.append(Combination(dict(zip(names, row.tolist())), float(error)))
+    return tuple(found)
+
+
+def covariance(J: Array) -> Array:
+    """The inverse of J^T J; rows and columns of unknowns that J does not determine are infinite (on the diagonal) and nan."""
+    scale = np.linalg.norm(J, axis=0)
+    unit = np.where(scale > 0.0, scale, 1.0)
+    _, values, V = np.linalg.svd(J / unit, full_matrices=True)
+    sizes = np.zeros(J.shape[1])
+    sizes[: len(values)] = values
+    seen = sizes > ZERO * sizes.max(initial=0.0)
+    W = V[seen] / sizes[seen, None]
+    C = W.T @ W / np.outer(unit, unit)
+    lost = np.sqrt((V[~seen] ** 2).sum(axis=0)) > np.sqrt(ZERO)
+    C[lost], C[:, lost] = np.nan, np.nan
+    C[lost, lost] = np.inf
+    return C

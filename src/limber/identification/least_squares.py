@@ -1,0 +1,150 @@
+"""Least-squares problems of identification: residuals and their slopes by the scaled unknowns z.
+
+z has, one after the other, the sought numbers of the model, and other unknowns that are not of interest by themselves.
+Residuals are (model - reading) / standard deviation of every reading, channel by channel; then those of priors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.errors import LimberError
+from limber.identification.unknowns import Sought
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """Readings y (n,) over x (n,), which is time or frequency.
+
+    experiment, label, unit, axis : for tables and pictures; axis is what x is.
+    noise, column : whose standard deviation they have.
+    plan, there : the number of the experiment, and which of its rows these readings are.
+    """
+
+    experiment: str
+    label: str
+    unit: str
+    axis: str
+    noise: str
+    column: int
+    plan: int
+    there: np.ndarray
+    x: Array
+    y: Array
+
+
+@dataclass(frozen=True)
+class Other:
+    """A further unknown, which starts from zero.
+
+    deviation : its standard deviation before the experiment, infinite if nothing is known.
+    unit : how much of it is one of z.
+    """
+
+    name: str
+    deviation: float
+    unit: float = 1.0
+
+
+class Problem:
+    """A least-squares problem; `noise` has the standard deviation of each column of what is read, by name.
+
+    Kinds of problems give `slopes` and `modelled`.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        unknowns: Sequence[Sought],
+        channels: Sequence[Channel],
+        noise: dict[str, Array],
+        others: Sequence[Other] = (),
+    ):
+        self.system, self.unknowns, self.channels = system, list(unknowns), list(channels)
+        self.noise, self.others = noise, list(others)
+        self.readings = sum(len(c.y) for c in self.channels)
+        self.size = len(self.unknowns) + len(self.others)
+        self.names = [*(one.name for one in self.unknowns), *(one.name for one in self.others)]
+
+    def until(self, part: float) -> Problem:
+        """The problem with a part of each experiment, from its start on."""
+        raise NotImplementedError
+
+    def modelled(self, z: Array) -> list[Array]:
+        """What the model gives for the readings of each channel."""
+        raise NotImplementedError
+
+    def slopes(self, z: Array) -> tuple[list[Array], list[Array]]:
+        """What the model gives for the readings (n,) of each channel, and its slopes (n, size) by z."""
+        raise NotImplementedError
+
+    # --- the unknowns -----------------------------------------------------------------------------
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """The bounds of z."""
+        high = np.full(self.size, np.inf)
+        low = -high
+        for i, one in enumerate(self.unknowns):
+            low[i], high[i] = one.range
+        return low, high
+
+    def values(self, z: Array) -> list[float]:
+        """The sought numbers of the model."""
+        return [one.value(float(x)) for one, x in zip(self.unknowns, z)]
+
+    def by_z(self, z: Array) -> Array:
+        """The slope of each unknown by its z."""
+        own = [one.slope(float(x)) for one, x in zip(self.unknowns, z)]
+        return np.array([*own, *(one.unit for one in self.others)])
+
+    # --- as SciPy takes it ------------------------------------------------------------------------
+
+    def sigma(self, c: Channel) -> float:
+        """The standard deviation of the readings of a channel."""
+        return float(self.noise[c.noise][c.column])
+
+    def residuals(self, z: Array) -> Array:
+        """All residuals; nan where the model cannot move with such numbers."""
+        priors = self._priors(z)[0]
+        try:
+            values = self.modelled(z)
+        except (LimberError, OverflowError):
+            return np.full(self.readings + len(priors), np.nan)
+        parts = [(value - c.y) / self.sigma(c) for value, c in zip(values, self.channels)]
+        return np.concatenate([*parts, priors])
+
+    def jacobian(self, z: Array) -> Array:
+        """The slopes of all residuals by z."""
+        return np.vstack([self.data_jacobian(z), self.prior_jacobian(z)])
+
+    def data_jacobian(self, z: Array) -> Array:
+        """The slopes of the residuals of readings by z."""
+        _, slopes = self.slopes(z)
+        parts = [slope / self.sigma(c) for slope, c in zip(slopes, self.channels)]
+        return np.vstack([np.zeros((0, self.size)), *parts])
+
+    def prior_jacobian(self, z: Array) -> Array:
+        """The slopes of the residuals of priors by z."""
+        return self._priors(z)[1]
+
+    def _priors(self, z: Array) -> tuple[Array, Array]:
+        """The residuals of priors and their slopes."""
+        found: list[tuple[float, int, float]] = []
+        for i, one in enumerate(self.unknowns):
+            if one.prior is not None:
+                (mean, deviation), x = one.prior, float(z[i])
+                found.append(((one.value(x) - mean) / deviation, i, one.slope(x) / deviation))
+        for i, other in enumerate(self.others, len(self.unknowns)):
+            if np.isfinite(other.deviation):
+                slope = other.unit / other.deviation
+                found.append((slope * float(z[i]), i, slope))
+        rows = np.zeros((len(found), self.size))
+        for row, (_, i, slope) in zip(rows, found):
+            row[i] = slope
+        return np.array([residual for residual, _, _ in found]), rows

@@ -1,0 +1,259 @@
+"""The solution of a least-squares problem of identification, and what it tells."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import least_squares
+from scipy.stats import chi2, norm
+from scipy.stats import t as student
+
+from limber.checks import Array, listed
+from limber.errors import ArgumentValueError, DynamicsError, ModelWarning, collected_warnings, warn
+from limber.identification.identified import Identified, Residuals
+from limber.identification.information import combinations, covariance, without
+from limber.identification.least_squares import Problem
+from limber.identification.unknowns import Sought, with_numbers
+from limber.identification.whiteness import probability_of_white
+
+#: The confidence of bounds.
+CONFIDENCE = 0.95
+#: Estimated noise is settled if it changes by no more than this part; at most so many times is it estimated.
+SETTLED, PASSES = 0.01, 10
+#: Residuals count as coloured, or as too large or too small, if noise had them with a lower probability than this.
+DOUBT = 1e-3
+#: Residuals below this part of the noise are rounding errors of readings without noise.
+UNSEEN = 1e-2
+#: Numbers below this part of what they were at the start are near zero.
+SMALL = 1e-2
+#: The search ends if cost or unknowns change by no more than this part.
+PRECISION = 1e-8
+
+
+def solved(
+    problem: Problem,
+    estimated: tuple[str, ...],
+    parts: Sequence[float],
+    most: int,
+    started: float,
+    owner: str,
+) -> Identified:
+    """The solution of a problem, with warnings of what is doubtful.
+
+    Parameters
+    ----------
+    estimated : whose noise is estimated from the residuals.
+    parts : of the experiments, fitted one after the other.
+    most : evaluations in one search.
+    started : the time of the clock at the start.
+    owner : who asks, for warnings.
+    """
+    if problem.readings < problem.size:
+        raise ArgumentValueError(
+            f"{problem.readings} readings cannot tell {problem.size} unknowns: {listed(problem.names)}."
+        )
+    with collected_warnings() as told:
+        z, evaluations = np.zeros(problem.size), 0
+        for part in parts:
+            shorter = problem.until(part)
+            if shorter.readings >= problem.size:
+                z, search, spent = _searched(shorter, z, estimated, most)
+                evaluations += spent
+        told.clear()
+        found = _found(problem, z, search, evaluations, estimated, started)
+    for one in {str(one): one for one in told}.values():
+        warn(one)
+    for text in found.warnings:
+        warn(f"{owner}: {text}", ModelWarning)
+    return found
+
+
+def _searched(
+    problem: Problem, z: Array, estimated: Sequence[str], most: int
+) -> tuple[Array, Any, int]:
+    """The best z from another one on, the last search, and the evaluations of the model."""
+    for name in estimated:  # in the first search, each sensor counts by the size of its signal
+        problem.noise[name] = _signal(problem, name)
+    evaluations = 0
+    for _ in range(PASSES):
+        _refuse_bad_start(problem, z)
+        # the first step of the search may be as large as its variables, so these are 1 + z
+        low, high = problem.bounds
+        search = least_squares(
+            lambda x: problem.residuals(x - 1.0), 1.0 + z, lambda x: problem.jacobian(x - 1.0), (1.0 + low, 1.0 + high),
+            x_scale="jac", ftol=PRECISION, xtol=PRECISION, gtol=PRECISION, max_nfev=most,
+        )  # fmt: skip
+        z, evaluations = search.x - 1.0, evaluations + search.nfev + search.njev
+        if not estimated:
+            break
+        changed = 0.0
+        for name in estimated:
+            level = _estimated(problem, search.fun, name)
+            changed = max(changed, float(np.abs(level / problem.noise[name] - 1.0).max()))
+            problem.noise[name] = level
+        if changed <= SETTLED:
+            break
+    return z, search, evaluations
+
+
+def _refuse_bad_start(problem: Problem, z: Array) -> None:
+    """Say why the model cannot move with the numbers that the search starts from."""
+    if not np.isfinite(problem.residuals(z)).all():
+        problem.modelled(z)  # raises what is wrong
+        raise DynamicsError("identify: the model has readings that are not finite at the start of the search.")  # fmt: skip
+
+
+def _columns(problem: Problem, name: str) -> dict[int, list[int]]:
+    """The channels of a sensor by its numbers."""
+    found: dict[int, list[int]] = {}
+    for k, c in enumerate(problem.channels):
+        if c.noise == name:
+            found.setdefault(c.column, []).append(k)
+    return found
+
+
+def _signal(problem: Problem, name: str) -> Array:
+    """The sizes of the signals of a sensor; one for numbers without any."""
+    level = np.ones(len(problem.noise[name]))
+    for column, channels in _columns(problem, name).items():
+        y = np.concatenate([problem.channels[k].y for k in channels])
+        level[column] = float(y.std()) or 1.0
+    return level
+
+
+def _estimated(problem: Problem, residuals: Array, name: str) -> Array:
+    """The noise of a sensor from its residuals; each unknown takes its share of them."""
+    ends = np.cumsum([len(c.y) for c in problem.channels])
+    level = problem.noise[name].copy()
+    share = 1.0 - problem.size / problem.readings
+    for column, channels in _columns(problem, name).items():
+        parts = [residuals[ends[k] - len(problem.channels[k].y) : ends[k]] for k in channels]
+        rest = np.concatenate(parts) * level[column]
+        size = float(np.sqrt((rest @ rest) / max(len(rest) * share, 1.0)))
+        # data without any noise: the simulation's own errors remain
+        floor = 1e-9 * max(float(np.abs(problem.channels[k].y).max(initial=0.0)) for k in channels)
+        level[column] = max(size, floor, 1e-300)
+    return level
+
+
+# --- what was found -------------------------------------------------------------------------------
+
+
+def _found(
+    problem: Problem,
+    z: Array,
+    search: Any,
+    evaluations: int,
+    estimated: tuple[str, ...],
+    started: float,
+) -> Identified:
+    unknowns, n = problem.unknowns, len(problem.unknowns)
+    values, slopes = problem.slopes(z)
+    weighted = [slope / problem.sigma(c) for slope, c in zip(slopes, problem.channels)]
+    data = np.vstack(weighted)
+    C = covariance(np.vstack([data, problem.prior_jacobian(z)]))
+    alone = without(data[:, :n], data[:, n:])
+    names = tuple(one.name for one in unknowns)
+    rows = tuple(
+        Residuals(
+            c.experiment, c.label, c.unit, c.axis, c.x, c.y, value, problem.sigma(c),
+            probability_of_white((c.y - value) / problem.sigma(c)),
+        )
+        for value, c in zip(values, problem.channels)
+    )  # fmt: skip
+    chi_square = float(sum(r.normalized @ r.normalized for r in rows))
+    freedom = problem.readings - problem.size
+    by_z = problem.by_z(z)
+    errors = np.sqrt(np.diag(C))
+    reach = norm.ppf(0.5 + CONFIDENCE / 2.0)
+    if estimated:
+        reach = student.ppf(0.5 + CONFIDENCE / 2.0, max(freedom, 1))
+    with np.errstate(invalid="ignore", over="ignore"):
+        bounds = {
+            one.name: (_value(one, z[i] - reach * errors[i]), _value(one, z[i] + reach * errors[i]))
+            for i, one in enumerate(unknowns)
+        }
+        physical = C * np.outer(by_z, by_z)
+    found = dict(zip(names, problem.values(z)))
+    told = combinations(alone * _relative(problem, z), names)
+    scaled = alone / by_z[:n]
+    return Identified(
+        with_numbers(problem.system, unknowns, found.values()),
+        names, found, dict(zip(names, np.sqrt(np.diag(physical))[:n].tolist())), bounds,
+        {one.name: one.start for one in unknowns},
+        physical[:n, :n], scaled.T @ scaled,
+        {
+            name: (float(by_z[i] * z[i]), float(by_z[i] * errors[i]))
+            for i, name in enumerate(problem.names[n:], n)
+        },
+        told, rows, dict(problem.noise), estimated, chi_square, freedom,
+        tuple(_doubts(problem, search, told, rows, estimated, chi_square, freedom)),
+        str(search.message), evaluations, time.perf_counter() - started,
+    )  # fmt: skip
+
+
+def _relative(problem: Problem, z: Array) -> Array:
+    """How much of z is a change of each number by all of its value; one of z for numbers near zero."""
+    found = np.ones(len(problem.unknowns))
+    for i, (one, value) in enumerate(zip(problem.unknowns, problem.values(z))):
+        if not one.log and abs(value) > SMALL * one.unit:
+            found[i] = abs(value) / one.unit
+    return found
+
+
+def _value(one: Sought, z: float) -> float:
+    try:
+        return one.value(float(z))
+    except OverflowError:
+        return np.inf
+
+
+def _doubts(
+    problem: Problem,
+    search: Any,
+    told: Sequence[Any],
+    rows: Sequence[Residuals],
+    estimated: Sequence[str],
+    chi_square: float,
+    freedom: int,
+) -> list[str]:
+    """What is doubtful about the result, in words."""
+    found = []
+    if search.status == 0:
+        found.append(
+            f"the search did not end within {search.nfev} evaluations: the values are not the best ones. Give better starts or a "
+            "larger max_evaluations."
+        )
+    for one in told:
+        if not one.known:
+            size = "at all" if not np.isfinite(one.standard_error) else f"better than to {100.0 * one.standard_error:.2g} %"  # fmt: skip
+            found.append(
+                f"the readings do not tell {one.words} {size}: several values fit them equally well. Fix one of these "
+                "parameters, give it a prior, or measure more (lb.identification.excitation, place_sensors)."
+            )
+    for one, active in zip(problem.unknowns, search.active_mask):
+        if active:
+            bound = one.low if active < 0 else one.high
+            found.append(
+                f"{one.name} is at its bound, {bound:g}: its standard error means nothing there, and the model or the bound may be "
+                "wrong."
+            )
+    seen = [r for r in rows if float(np.mean(r.normalized**2)) > UNSEEN**2]
+    coloured = [r for r in seen if r.white < DOUBT / len(rows)]
+    if coloured:
+        which = listed(f"{r.label} in {r.experiment}" for r in coloured)
+        found.append(
+            f"residuals are not white: {which}. The model leaves something out, or the noise is correlated; standard errors are "
+            "then too small. Look at result.plot()."
+        )
+    if not estimated and freedom > 0:
+        ratio = np.sqrt(chi_square / freedom)
+        if min(chi2.sf(chi_square, freedom), chi2.cdf(chi_square, freedom)) < DOUBT:
+            found.append(
+                f"residuals are {ratio:.3g} times as large as the noise of the sensors says: the noise is not what it should be, "
+                "or the model leaves something out. Standard errors count with the noise of the sensors."
+            )
+    return found

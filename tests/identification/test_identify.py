@@ -1,0 +1,201 @@
+"""lb.identify: starts, bounds, priors, noise, biases, several experiments, and what is told of doubtful results."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import limber as lb
+from limber.errors import ModelWarning
+from limber.identification import Experiment, Unknown, simulated_experiment
+
+T = np.linspace(0.0, 0.6, 31)
+PULSE = lb.Table([0.0, 0.1, 0.101, 0.2, 0.201], [[4.0], [4.0], [-4.0], [-4.0], [0.0]])
+
+
+@pytest.fixture(scope="module")
+def arm() -> lb.System:
+    a = lb.Assembly("arm")
+    a.attach("link", lb.beam(1.0, 1.0, EI=50.0, modes={"y": 1}, damping=0.02), lb.Revolute("z", damping=0.1))  # fmt: skip
+    a.attach("tool", lb.RigidBody(0.5, inertia=0.01 * np.eye(3)), lb.Fixed(), "link", "tip")
+    return a.build()
+
+
+ENCODER = lb.control.Encoder(rate=50.0, noise=1e-3)
+GAUGE = lb.control.StrainGauge("link", at=0.1, y=0.01, rate=50.0, noise=1e-5)
+NAMES = ["link.EI", "tool.mass"]
+
+
+@pytest.fixture(scope="module")
+def data(arm) -> Experiment:
+    return simulated_experiment(arm, [ENCODER, GAUGE], T, seed=3, torque=PULSE)
+
+
+@pytest.fixture(scope="module")
+def clean(arm) -> Experiment:
+    return simulated_experiment(arm, [ENCODER, GAUGE], T, torque=PULSE)
+
+
+def started(arm) -> lb.System:
+    return arm.with_parameters({"link.EI": 40.0, "tool.mass": 0.7})
+
+
+def test_clean_readings_give_the_truth(arm, clean):
+    with pytest.warns(ModelWarning, match="times as large as the noise"):
+        found = lb.identify(started(arm), NAMES, clean, [ENCODER, GAUGE])
+    assert found.values["link.EI"] == pytest.approx(50.0, rel=1e-6)
+    assert found.values["tool.mass"] == pytest.approx(0.5, rel=1e-6)
+    assert found.system.parameters["tool.mass"].value == found.values["tool.mass"]
+    assert found.starts == {"link.EI": 40.0, "tool.mass": 0.7}
+
+
+def test_table_names_values_errors_and_combinations(arm, data):
+    found = lb.identify(started(arm), NAMES, data, [ENCODER, GAUGE])
+    text = str(found)
+    for part in ("2 parameters of 'arm' from 62 readings", "link.EI", "95 % from", "known to", "times the noise"):  # fmt: skip
+        assert part in text
+    assert np.allclose(np.linalg.inv(found.information), found.covariance, rtol=1e-6)
+    low, high = found.bounds["link.EI"]
+    error = found.standard_errors["link.EI"]
+    assert np.log(high / low) == pytest.approx(2 * 1.96 * error / found.values["link.EI"], rel=1e-3)
+    assert np.allclose(np.diag(found.correlation), 1.0)
+    assert [r.label for r in found.residuals] == ["encoder", "strain gauge"]
+    assert "Identified('arm'" in repr(found)
+
+
+def test_noise_is_estimated_where_it_is_not_known(arm, data):
+    found = lb.identify(started(arm), NAMES, data, [ENCODER, GAUGE], noise={"encoder": None})
+    assert found.estimated_noise == ("encoder",)
+    assert found.noise["encoder"][0] == pytest.approx(1e-3, rel=0.4)
+    assert found.noise["strain gauge"][0] == 1e-5
+
+
+def test_a_prior_counts_as_a_reading(arm, data):
+    alone = lb.identify(arm, NAMES, data, [ENCODER, GAUGE])
+    error = alone.standard_errors["tool.mass"]
+    prior = Unknown(prior=(alone.values["tool.mass"] + 2.0 * error, error))
+    found = lb.identify(arm, {"link.EI": None, "tool.mass": prior}, data, [ENCODER, GAUGE])
+    moved = found.values["tool.mass"] - alone.values["tool.mass"]
+    assert moved == pytest.approx(error, rel=0.02)
+    assert found.standard_errors["tool.mass"] == pytest.approx(error / np.sqrt(2.0), rel=0.02)
+
+
+def test_a_parameter_at_its_bound_is_told(arm, data):
+    unknown = {"link.EI": Unknown(start=45.0, bounds=(30.0, 48.0)), "tool.mass": None}
+    with pytest.warns(ModelWarning) as told:
+        found = lb.identify(arm, unknown, data, [ENCODER, GAUGE])
+    assert found.values["link.EI"] == pytest.approx(48.0, rel=1e-3)
+    assert any("link.EI is at its bound, 48" in str(one.message) for one in told)
+
+
+def test_combinations_that_readings_do_not_tell_are_named(arm, data):
+    names = ["tool.inertia[2, 2]", "link.joint_damping"]
+    short = replace(data, t=T[:6], readings={"encoder": data.readings["encoder"][:6]})
+    with pytest.warns(ModelWarning) as told:
+        found = lb.identify(arm, names, short, [ENCODER], noise={"encoder": 0.1})
+    assert any("do not tell link.joint_damping better than to" in str(one.message) for one in told)
+    assert not found.identifiable
+    assert "not known" in str(found)
+
+
+def test_a_parameter_that_changes_no_reading_has_no_bounds(arm, data):
+    with pytest.warns(ModelWarning, match=r"do not tell tool.inertia\[0, 0\] at all"):
+        found = lb.identify(arm, ["tool.mass", "tool.inertia[0, 0]"], data, [ENCODER, GAUGE])
+    assert found.standard_errors["tool.inertia[0, 0]"] == np.inf
+    assert np.isfinite(found.standard_errors["tool.mass"])
+    assert "not seen by the readings at all" in str(found)
+
+
+def test_what_the_model_leaves_out_colours_the_residuals(arm):
+    other = lb.Assembly("arm")
+    other.attach("link", arm.bodies["link"], lb.Revolute("z", damping=0.1, stiffness=3.0))
+    other.attach("tool", arm.bodies["tool"], lb.Fixed(), "link", "tip")
+    data = simulated_experiment(other.build(), [ENCODER, GAUGE], T, seed=1, torque=PULSE)
+    with pytest.warns(ModelWarning) as told:
+        found = lb.identify(arm, NAMES, data, [ENCODER, GAUGE], noise={"encoder": None})
+    assert any("not white: 'encoder in experiment 1'" in str(one.message) for one in told)
+    assert found.residuals[0].white < 1e-4
+
+
+def test_starts_and_biases_are_found(arm):
+    q0 = arm.neutral()
+    q0[arm.layout["link"].q_joint] = 0.05
+    data = simulated_experiment(arm, [ENCODER, GAUGE], T, seed=5, torque=PULSE, q0=q0)
+    readings = {"encoder": data.readings["encoder"] - 0.05, "strain gauge": data.readings["strain gauge"] + 3e-5}  # fmt: skip
+    moved = replace(data, q0=None, readings=readings, unknown_start={"link.joint0 rate": 0.1})
+    found = lb.identify(started(arm), NAMES, moved, [ENCODER, GAUGE], bias=["strain gauge"])
+    value, error = next(
+        x for name, x in found.nuisance.items() if name.startswith("bias of strain")
+    )
+    assert abs(value - 3e-5) < 4.0 * error
+    value, error = found.nuisance["link.joint0 rate at the start of experiment 1"]
+    assert abs(value) < 4.0 * error < 0.4
+    assert abs(found.values["tool.mass"] - 0.5) < 4.0 * found.standard_errors["tool.mass"]
+
+
+def test_several_experiments_with_known_differences(arm, data):
+    heavy = arm.with_parameters({"tool.mass": 1.5})
+    second = simulated_experiment(heavy, [ENCODER, GAUGE], T, seed=9, torque=PULSE)
+    second = replace(second, parameters={"tool.mass": 1.5}, name="heavy")
+    first = replace(data, parameters={"tool.mass": 0.5}, name="light")
+    found = lb.identify(started(arm), ["link.EI"], [first, second], [ENCODER, GAUGE])
+    one = lb.identify(started(arm), ["link.EI"], first, [ENCODER, GAUGE])
+    assert abs(found.values["link.EI"] - 50.0) < 4.0 * found.standard_errors["link.EI"]
+    assert found.standard_errors["link.EI"] < one.standard_errors["link.EI"]
+    assert {r.experiment for r in found.residuals} == {"light", "heavy"}
+
+
+def test_missing_readings_are_left_out(arm, data):
+    gaps = data.readings["encoder"].copy()
+    gaps[5:15] = np.nan
+    found = lb.identify(arm, NAMES, replace(data, readings={**data.readings, "encoder": gaps}), [ENCODER, GAUGE])  # fmt: skip
+    assert len(found.residuals[0].t) == len(T) - 10
+
+
+def test_windows_give_the_same_answer(arm, data):
+    whole = lb.identify(started(arm), NAMES, data, [ENCODER, GAUGE])
+    parts = lb.identify(started(arm), NAMES, data, [ENCODER, GAUGE], windows=(0.4, 1.0))
+    for name in NAMES:
+        assert parts.values[name] == pytest.approx(whole.values[name], rel=1e-6)
+
+
+def test_pictures(arm, data, tmp_path):
+    found = lb.identify(arm, NAMES, data, [ENCODER, GAUGE])
+    figure = found.plot(path=tmp_path / "residuals.png")
+    assert len(figure.axes) == 6 and (tmp_path / "residuals.png").stat().st_size > 10_000
+    assert len(found.plot_fit(width=4.0).axes) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"parameters": ["tool.weight"]}, "'tool.weight' is unknown"),
+        ({"parameters": ["tool.com[3]"]}, r"tool.com has shape \(3,\), and no element \[3\]"),
+        ({"parameters": ["link.rotation"]}, "is a rotation matrix"),
+        ({"parameters": ["tool.mass", "tool.mass"]}, "tool.mass more than once"),
+        ({"parameters": {"tool.mass": 3.0}}, r"must be lb.identification.Unknown"),
+        ({"parameters": {"tool.mass": Unknown(bounds=(1.0, 2.0))}}, "start of 'tool.mass', 0.5, must lie within"),
+        ({"parameters": {"tool.com": Unknown(start=1.0)}}, r"has 3 numbers: .* \"tool.com\[0\]\""),
+        ({"parameters": {"tool.com[0]": Unknown(scale="log")}}, "must be greater than 0, got 0"),
+        ({"sensors": [lb.control.StarTracker("tool", rate=1.0)]}, "sensors may have 'Encoder'"),
+        ({"sensors": [ENCODER, ENCODER]}, "several sensors with the name 'encoder'"),
+        ({"noise": {"gyro": 1.0}}, "noise has 'gyro', which is no sensor"),
+        ({"bias": ["gyro"]}, "bias names 'gyro', which is no sensor"),
+        ({"windows": (0.5, 0.2, 1.0)}, "windows must be parts of the experiments that increase to 1"),
+        ({"experiments": {"t": T[::-1]}}, "must be at least two times that increase"),
+        ({"experiments": {"torque": lambda t, q, v: v}}, "must be what acted in the experiment"),
+        ({"experiments": {"readings": {"gyro": T}}}, "'gyro' is no sensor; they are"),
+        ({"experiments": {"readings": {"encoder": T[:3]}}}, r"must have shape \(31, 1\)"),
+        ({"experiments": {"unknown_start": ["link.joint9"]}}, "'link.joint9' is none of link.mode0, link.joint0"),
+        ({"experiments": {"settled": True, "unknown_start": ["link.mode0"]}}, "is known, because the experiment starts at rest"),
+        ({"experiments": {"parameters": {"tool.mass": 1.0}}}, "'tool.mass' is unknown and given for experiment 1"),
+        ({"experiments": {"t0": 0.1}}, "is later than its first reading"),
+        ({"experiments": {"readings": {}}}, "0 readings cannot tell 2 unknowns"),
+    ],
+)  # fmt: skip
+def test_refused(arm, data, change, text):
+    given = {"parameters": NAMES, "experiments": data, "sensors": [ENCODER, GAUGE], **change}
+    if isinstance(given["experiments"], dict):
+        given["experiments"] = replace(data, **given["experiments"])
+    with pytest.raises(lb.LimberError, match=text):
+        lb.identify(arm, **given)

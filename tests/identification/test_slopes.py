@@ -1,0 +1,116 @@
+"""Slopes of readings by unknowns are those of the simulated readings, which central differences of order eight give."""
+
+import numpy as np
+import pytest
+
+import limber as lb
+from limber.identification import simulated_experiment
+from limber.identification.experiment import prepared
+from limber.identification.problem import Bias, TimeProblem
+from limber.identification.readings import checked, deviations
+from limber.identification.unknowns import sought
+
+#: Of the largest slope of a channel, with simulations of rtol 1e-12.
+TOLERANCE = 1e-6
+WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
+
+
+def arm(joint=None) -> lb.System:
+    a = lb.Assembly("arm", gravity=(0, 0, -9.81))
+    a.attach("base", lb.RigidBody(4.0, (0.1, 0, 0), (0.1, 0.2, 0.2), nodes={"out": (0.3, 0, 0)}), joint or lb.Revolute("z", armature=0.1, damping=0.5))  # fmt: skip
+    a.attach("link", lb.beam(1.0, 1.0, EI=(200.0, 300.0), modes=1, damping=0.02), lb.Revolute("y", damping=0.3), "base", "out")  # fmt: skip
+    a.attach("tool", lb.RigidBody(0.5, (0.05, 0, 0.02), 0.01 * np.eye(3)), lb.Fixed(), "link", "tip")  # fmt: skip
+    return a.build()
+
+
+SENSORS = [
+    lb.control.Encoder("link", rate=50.0, noise=1e-3),
+    lb.control.Tachometer("link", rate=50.0, noise=1e-3),
+    lb.control.StrainGauge("link", at=0.3, y=0.01, z=0.02, rate=50.0, noise=1e-5),
+    lb.control.Gyro("tool", rate=50.0, noise=1e-3),
+    lb.control.Accelerometer(
+        "link", "tip", rate=50.0, noise=1e-2, rotation=[[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    ),
+    lb.control.ForceTorque("link", rate=50.0, noise=1e-2),
+]
+PARAMETERS = [
+    "link.EIy", "link.damping_ratio", "link.mass", "tool.mass", "tool.com[0]", "tool.inertia[0, 1]",
+    "link.offset[2]", "link.joint_damping", "gravity[2]",
+]  # fmt: skip
+T = np.linspace(0.0, 0.4, 11)
+
+
+def problem(s, sensors=SENSORS, parameters=PARAMETERS, **options) -> TimeProblem:
+    read = checked(s, sensors)
+    data = simulated_experiment(s, sensors, T, **options)
+    plan = prepared(s, read, data, 0, 1e-12, 1e-14)
+    noise = {one.name: deviations(one, len(one.reader(s).labels)) for one in read}
+    biases = [Bias("encoder", 0, "encoder link", np.inf)]
+    return TimeProblem(s, [plan], read, sought(s, parameters), biases, noise)
+
+
+def check(p: TimeProblem, step: float = 2e-3) -> None:
+    z = np.zeros(p.size)
+    values, slopes = p.slopes(z)
+    for mine, other in zip(values, p.modelled(z)):
+        assert np.allclose(mine, other, atol=1e-9 * np.abs(other).max(initial=1.0))
+    largest = [np.abs(slope).max(axis=0) for slope in slopes]
+    for j, name in enumerate(p.names):
+        along = np.eye(p.size)[j]
+        pairs = [(p.modelled(i * step * along), p.modelled(-i * step * along)) for i in (1, 2, 3, 4)]  # fmt: skip
+        for k, c in enumerate(p.channels):
+            reference = sum(w * (up[k] - down[k]) for w, (up, down) in zip(WEIGHTS, pairs)) / step
+            # a channel that hardly depends on this unknown has differences of the errors of simulations
+            same = [v for v, other in zip(values, p.channels) if other.noise == c.noise]
+            floor = 1e-12 * np.abs(same).max() / step
+            error = np.abs(slopes[k][:, j] - reference).max()
+            assert error <= TOLERANCE * largest[k][j] + floor, (name, c.label, error, largest[k][j])
+
+
+def table(s, seed: int = 0) -> lb.Table:
+    t = np.linspace(0.0, 0.4, 9)
+    return lb.Table(t, 3.0 * np.random.default_rng(seed).standard_normal((9, 2)), smooth=True)
+
+
+def test_slopes_of_all_sensors():
+    s = arm()
+    check(problem(s, torque=table(s), settled=True, unknown_start=["link.joint0"]))
+
+
+def test_slopes_with_unknown_start_and_wrench():
+    s = arm()
+    wrench = lb.Table([0.0, 0.1, 0.101, 0.4], [[0] * 6, [0, 0, 0, 5, 0, 9], [0] * 6, [0] * 6])
+    options = {"external": {("tool", None): wrench}, "unknown_start": ["base.joint0 rate", "link.mode1"]}  # fmt: skip
+    check(problem(s, SENSORS[:2] + SENSORS[4:], PARAMETERS[3:5], **options))
+
+
+def test_slopes_with_prescribed_motion():
+    s = arm()
+    path = lb.trajectories.Cycloid(0.0, 0.6, 0.4)
+    check(problem(s, SENSORS[2:], PARAMETERS[1:5], motion={"base": path}, settled=True))
+
+
+def test_slopes_with_quaternions():
+    s = arm(lb.Spherical())
+    torque = lb.Table(np.linspace(0.0, 0.4, 9), np.random.default_rng(1).standard_normal((9, 4)), smooth=True)  # fmt: skip
+    options = {
+        "v0": [0.5, 1.0, -0.5, 0, 0, 0.0],
+        "unknown_start": ["base.joint1", "base.joint0 rate"],
+    }
+    check(problem(s, SENSORS[:5], PARAMETERS[1:4], torque=torque, **options))
+
+
+@pytest.mark.parametrize("sensor", SENSORS, ids=lambda one: one.name)
+def test_readings_are_those_of_the_sensor(sensor):
+    s = arm()
+    data = simulated_experiment(s, [sensor], T, torque=table(s))
+    r = lb.simulate(s, 0.4, t_eval=T, torque=table(s), rtol=1e-10, atol=1e-12)
+    from limber.control.sensors import Instant
+
+    class Still(Instant):
+        def __init__(self, i):
+            super().__init__(r.t[i], r.q[i], r.v[i], None)
+            self.__dict__["vdot"], self.__dict__["wrenches"] = r.vdot[i], {}
+
+    read = np.array([sensor.reader(s).read(Still(i)) for i in range(len(T))])
+    assert np.allclose(data.readings[sensor.name], read, atol=1e-6 * np.abs(read).max())
