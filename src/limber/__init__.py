@@ -3,7 +3,7 @@
 import importlib
 import typing
 
-from limber import io, models, registry
+from limber import io, models, registry, shapes
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, Material, RigidBody, Section, beam
 from limber.dynamics import (
@@ -277,6 +277,7 @@ __all__ = [
     "release",
     "save",
     "scenarios",
+    "shapes",
     "share_load",
     "simulate",
     "structures",

@@ -102,6 +102,14 @@ def simulate(
             show_default=False,
         ),
     ] = None,
+    video: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.mp4",
+            help="Write a video: .mp4, which needs the program ffmpeg, or .gif.",
+            show_default=False,
+        ),
+    ] = None,
     plots: Annotated[
         bool, typer.Option("--plots", help="Write plots (PNG) into the folder of --out.")
     ] = False,
@@ -124,7 +132,7 @@ def simulate(
     Ctrl-C ends a run early, and a run that diverges stops: what was computed is still written.
     """
     with guarded(json, debug):
-        outputs = Outputs(out, csv, report, plots).checked()
+        outputs = Outputs(out, csv, report, plots, video).checked()
         options = Options(
             duration,
             every,
