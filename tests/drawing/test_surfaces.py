@@ -57,7 +57,9 @@ def test_a_panel_is_as_wide_and_as_long_as_it_should_be():
 def test_swept_shapes_and_shapes_at_nodes_follow_the_nodes():
     """The middle of the section at each end of a panel is the node there, and its edges turn as the node does."""
     r = bent()
-    s, q = r.system, r.q[3]
+    s, q = r.system, r.q[3].copy()
+    for where in s.layout.values():
+        q[where.q_modes] *= 0.1  # the turns of sections are of first order
     g = geometry(s, q)
     east = g.skeletons["east"]
     first = int(east.triangles.min())
@@ -65,7 +67,7 @@ def test_swept_shapes_and_shapes_at_nodes_follow_the_nodes():
     section = g.points["east"][-4:]
     assert np.allclose(section.mean(axis=0), tip, atol=1e-12)
     across = section[1] - section[0]
-    assert np.allclose(across / np.linalg.norm(across), R[:, 1], atol=2e-2)  # to first order
+    assert np.allclose(across / np.linalg.norm(across), R[:, 1], atol=2e-3)
     assert np.allclose(g.points["east"][first : first + 4].mean(axis=0), lb.pose(s, q, "east")[1])
     _, tip = lb.pose(s, q, "boom", "tip")
     assert np.allclose(g.points["boom"][-8:].mean(axis=0), tip, atol=1e-12)
@@ -76,8 +78,8 @@ def test_a_box_on_a_beam_bends_with_it():
     body = lb.beam(2.0, 1.0, EI=1.0, modes={"y": 2}, elements=8)
     nodes = body.node_set
     shapes = bending(nodes.position, body)
-    assert np.allclose(shapes.translation, nodes.translation)
-    assert np.allclose(shapes.rotation, nodes.rotation)
+    assert np.abs(shapes.translation - nodes.translation).max() < 2e-3  # linear between stations
+    assert np.abs(shapes.rotation - nodes.rotation).max() < 2e-3 * np.abs(nodes.rotation).max()
     a = lb.Assembly("a").attach(
         "arm", body, lb.Fixed(), shapes=Box((2.0, 0.1, 0.1), at=(1.0, 0, 0))
     )

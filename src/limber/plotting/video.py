@@ -6,8 +6,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from limber.errors import MissingProgramError
 from limber.whole import replacing
@@ -44,28 +46,13 @@ def write_gif(frames: Iterable[Any], file: Path, hundredths: int) -> None:
 
 def write_mp4(frames: Iterable[Any], file: Path, fps: float) -> None:
     """Write an MP4 file; the frames go to ffmpeg as they are made."""
-    program = ffmpeg()
+    program, pictures = ffmpeg(), iter(frames)
+    first = next(pictures)
     with tempfile.TemporaryDirectory(prefix="limber-") as folder:
         made, said = Path(folder) / "made.mp4", Path(folder) / "said.txt"
-        process = None
+        command = [program, *_options(first.size, fps), str(made)]
         with said.open("wb") as words:
-            try:
-                for frame in frames:
-                    if process is None:
-                        command = [program, *_options(frame.size, fps), str(made)]
-                        process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=words)
-                    assert process.stdin is not None
-                    process.stdin.write(frame.tobytes())
-                assert process is not None and process.stdin is not None
-                process.stdin.close()
-            except BrokenPipeError:
-                pass  # ffmpeg has ended, and has said why
-            except BaseException:
-                if process is not None:
-                    process.kill()
-                    process.wait()
-                raise
-        code = process.wait() if process is not None else 1
+            code = _fed(command, chain([first], pictures), words)
         if code != 0 or not made.is_file():
             lines = said.read_text(errors="replace").strip().splitlines()
             raise MissingProgramError(
@@ -73,6 +60,24 @@ def write_mp4(frames: Iterable[Any], file: Path, fps: float) -> None:
             )
         with replacing(file) as stream, made.open("rb") as source:
             shutil.copyfileobj(source, stream)
+
+
+def _fed(command: list[str], frames: Iterable[Any], words: IO[bytes]) -> int:
+    """The exit code of a program that gets the pixels of frames, and whose messages go to `words`."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=words) as process:
+        assert process.stdin is not None
+        try:
+            with suppress(BrokenPipeError):  # it has ended, and has said why
+                for frame in frames:
+                    process.stdin.write(frame.tobytes())
+                process.stdin.flush()
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            with suppress(BrokenPipeError):
+                process.stdin.close()
+    return process.returncode
 
 
 def _options(size: tuple[int, int], fps: float) -> list[str]:
