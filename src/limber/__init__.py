@@ -101,6 +101,7 @@ if typing.TYPE_CHECKING:
     from limber.control.linear_model import LinearModel
     from limber.control.linearize import linearize
     from limber.structures import Structure
+    from limber.viewer import view
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
 #: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra`, `control` nor `trajectories`.
@@ -147,6 +148,7 @@ _LATER_NAMES = {
     "unlock": "constraints",
     "LinearModel": "control",
     "linearize": "control",
+    "view": "viewer",
 }
 
 # Names that a lower layer offers and a higher one implements.
@@ -284,5 +286,6 @@ __all__ = [
     "trajectories",
     "unlock",
     "verify_identities",
+    "view",
     "viewer",
 ]

@@ -13,7 +13,7 @@ from limber.errors import ArgumentValueError
 from limber.shapes.shape import Shape, Triangles
 
 #: Sides of a tube.
-SIDES = 16
+SIDES = 12
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
