@@ -147,7 +147,7 @@ def simulate(
         subject = read(file, lenient)
         refuse_inputs(outputs.files, subject.inputs)
         case = prepared(subject, options)
-        result, error = _run(case, file, options)
+        result, error = run_case(case, file, options)
         files = write_rows(outputs, result)
         found = summary(case, result)
         files += write_more(outputs, case, result, found)
@@ -171,7 +171,7 @@ def simulate(
             raise typer.Exit(exits.INTERRUPTED)
 
 
-def _run(
+def run_case(
     case: Case, file: Path, options: Options
 ) -> tuple[simulation.Result, SimulationError | None]:
     """The result, and the error of a simulation that failed with what there is up to then."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from limber.viewer.live.coordinates import Coordinate, coordinates
@@ -28,8 +29,8 @@ class Configuration:
                         self._add(body, coordinate, coordinate.get(q))
 
     def _add(self, body: str, coordinate: Coordinate, value: float) -> None:
-        low, high = min(coordinate.low, value), max(coordinate.high, value)
-        step = (high - low) / 1000.0
+        low, high = outward(min(coordinate.low, value), max(coordinate.high, value))
+        step = 10.0 ** math.floor(math.log10((high - low) / 500.0))
         slider = self.view.server.gui.add_slider(coordinate.label, low, high, step, value)
 
         def moved(event: Any) -> None:
@@ -48,3 +49,13 @@ class Configuration:
             value = min(max(coordinate.get(q), slider.min), slider.max)
             if abs(value - slider.value) > 1e-9 * (slider.max - slider.min):
                 slider.value = value
+
+
+def outward(low: float, high: float) -> tuple[float, float]:
+    """A range that holds another, whose ends have few digits."""
+    unit = 10.0 ** math.floor(math.log10(max(abs(low), abs(high)) / 20.0))
+    digits = max(0, -round(math.log10(unit)))
+    return (
+        round(math.floor(low / unit + 1e-9) * unit, digits),
+        round(math.ceil(high / unit - 1e-9) * unit, digits),
+    )

@@ -63,9 +63,6 @@ class NaturalModes:
                 zip(self._found.frequencies[:LISTED], self._found.moves[:LISTED])
             )
         ]
-        if not labels:
-            view.say("Nothing can vibrate with the joints held: take the tick off, and find again.")
-            return False
         self._which.options = labels
         first = int(np.argmax(self._found.frequencies[: len(labels)] > 1e-6))
         self._which.value = labels[first]

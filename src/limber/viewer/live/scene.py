@@ -39,6 +39,7 @@ class LiveScene:
         self._eta: dict[str, Array] = {}
         scene = server.scene
         scene.set_up_direction("+z")
+        scene.configure_default_lights(cast_shadow=False)
         self._aim()
         self._ground()
         for name, surfaces in look.surfaces.items():
@@ -53,6 +54,8 @@ class LiveScene:
                     color=tuple(round(255 * x) for x in rgb(surface.colour or "#888888")),
                     flat_shading=True,
                     side="double",
+                    cast_shadow=False,  # costs another pass over everything
+                    receive_shadow=False,
                 )
                 if surface.shapes.translation.any():
                     bending.append(_Bending(mesh, surface.shapes))
@@ -83,6 +86,9 @@ class LiveScene:
             height=across,
             cell_size=float(cell),
             section_size=float(5.0 * cell),
+            cell_color=(225, 225, 225),
+            section_color=(195, 195, 195),
+            shadow_opacity=0.0,
             position=(middle[0], middle[1], self.low[2] - 0.03 * size),
         )
         scene.add_frame("/axes", axes_length=0.07 * size, axes_radius=0.003 * size)
@@ -92,7 +98,7 @@ class LiveScene:
         middle = 0.5 * (self.low + self.high)
         camera = self.server.initial_camera
         camera.look_at = tuple(middle)
-        camera.position = tuple(middle + 0.62 * self.size * np.array([0.9, -1.5, 0.9]))
+        camera.position = tuple(middle + 0.52 * self.size * np.array([0.9, -1.5, 0.9]))
         camera.up = (0.0, 0.0, 1.0)
         camera.near, camera.far = 0.01 * self.size, 100.0 * self.size
 

@@ -77,6 +77,7 @@ class View:
     def _make_controls(self) -> None:
         gui = self.server.gui
         gui.configure_theme(show_logo=False, show_share_button=False)
+        gui.main_panel.dock_right()
         flexible = any(body.modes for body in self.system.bodies.values())
         gui.add_markdown(f"**{self.system.name}**: {len(self.system.bodies)} bodies")
         self._status = gui.add_markdown("")
