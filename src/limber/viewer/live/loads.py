@@ -94,6 +94,8 @@ class Loads:
         """Pull the node towards a place (3,), as the handle does."""
         with self.view._lock:
             self._target = np.asarray(target, dtype=float)
+            if self._handle is not None and not np.allclose(self._handle.position, target):
+                self._handle.position = self._target
         if self._handle is not None and self.view.idle:
             self.view.run(self._step)
 
