@@ -3,7 +3,7 @@
 import importlib
 import typing
 
-from limber import io, models, registry
+from limber import io, models, registry, shapes
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, Material, RigidBody, Section, beam
 from limber.dynamics import (
@@ -106,6 +106,7 @@ if typing.TYPE_CHECKING:
     from limber.control.linearize import linearize
     from limber.identification import identify
     from limber.structures import Structure
+    from limber.viewer import view
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
 #: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra`, `control`, `exchange`,
@@ -159,6 +160,7 @@ _LATER_NAMES = {
     "Campaign": "campaigns",
     "campaign": "campaigns",
     "identify": "identification",
+    "view": "viewer",
 }
 
 # Names that a lower layer offers and a higher one implements.
@@ -295,11 +297,13 @@ __all__ = [
     "release",
     "save",
     "scenarios",
+    "shapes",
     "share_load",
     "simulate",
     "structures",
     "trajectories",
     "unlock",
     "verify_identities",
+    "view",
     "viewer",
 ]

@@ -84,6 +84,10 @@ class MissingExtraError(LimberError, ImportError):
     """A library of an optional extra is not installed."""
 
 
+class MissingProgramError(LimberError, RuntimeError):
+    """A program of the machine, such as ffmpeg, is not there or has failed."""
+
+
 class SimulationError(LimberError, RuntimeError):
     """A simulation could not go on; `result` holds what there is up to then."""
 

@@ -194,7 +194,7 @@ def test_frames_keep_the_pace_a_gif_can_have():
 def test_animations_refuse_what_cannot_be(tmp_path):
     r = arm()
     for arguments, message in (
-        ({"path": tmp_path / "x.mp4"}, r"\.gif"),
+        ({"path": tmp_path / "x.avi"}, r"\.gif, \.mp4"),
         ({"fps": 100}, "at most 50"),
         ({"fps": 0}, "fps"),
         ({"speed": 1e-4}, "too many"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from limber.assembly.closures import (
     cut_closure,
     relation,
 )
+from limber.assembly.look import checked_shapes
 from limber.assembly.named import joint_parts
 from limber.assembly.pack import Attachment
 from limber.assembly.system import System
@@ -25,6 +26,7 @@ from limber.checks import Array, array, free_symbols, listed, number, shown, sug
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.joints import CompoundJoint, Joint
+from limber.shapes import Shape
 
 #: The default of `build()`, which stands for the fidelity of the assembly.
 OWN = "the assembly's own"
@@ -96,6 +98,7 @@ class Assembly:
         rotation: ArrayLike | None = None,
         inboard: str | int | None = None,
         joint_name: str | Sequence[str] | None = None,
+        shapes: Shape | Iterable[Shape] | None = None,
     ) -> Assembly:
         """Attach `body` by `joint` to a node of the body `to`, and return the assembly.
 
@@ -110,6 +113,8 @@ class Assembly:
             body frame is.
         joint_name : a name of the joint besides that of the body, or one for each part of a CompoundJoint ("" for a
             part without a name); `System.layout` and `System.joints` take it, and so do arguments that name joints.
+        shapes : what pictures show of the body, as lb.shapes.Box((1.0, 0.2, 0.1)), or several; they change nothing in the
+            dynamics.  Without shapes a body is drawn by its nodes, or by its finite elements.
 
         Numbers may be SymPy expressions, and joints those of `lb.symbolic`; such an assembly is for
         `lb.symbolic.equations`.
@@ -155,6 +160,7 @@ class Assembly:
             rotation_matrix("rotation", np.eye(3) if rotation is None else rotation, hint, True),
             inboard,
             self._joint_names(name, joint, joint_name),
+            checked_shapes(name, body, shapes),
         )
         return self
 
@@ -328,7 +334,7 @@ class Assembly:
         made = Assembly(self.name, self.gravity, self.fidelity)
         for name, item in self._attachments.items():
             place = item.to, item.at, item.offset, item.rotation, item.inboard, item.joint_names
-            made.attach(name, item.body.without_modes(), item.joint, *place)
+            made.attach(name, item.body.without_modes(), item.joint, *place, item.shapes)
         made._closures = dict(self._closures)
         return made
 

@@ -20,6 +20,7 @@ from limber.joints import Joint
 from limber.joints.packing import Constants, flattened, lay_out_joint, pack_groups, place_blocks
 from limber.joints.physics import pack_physics
 from limber.kernels import layout as L
+from limber.shapes import Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,8 @@ class Attachment:
     inboard: int | None
     #: the names of the joint, or of the parts of a compound joint, which files give them; () if they have none
     joint_names: tuple[str, ...] = ()
+    #: what pictures show of the body
+    shapes: tuple[Shape, ...] = ()
 
 
 def _body_data(item: Attachment, ruthless: bool) -> BodyConstants:

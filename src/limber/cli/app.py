@@ -25,6 +25,7 @@ from limber.cli import (
     schema,
     simulate,
     tune,
+    view,
 )
 from limber.cli.exits import readable
 
@@ -38,11 +39,12 @@ HELP = """Dynamics of flexible multibody systems.
   limber info examples/canadarm.yaml
   limber modes examples/canadarm.yaml --all-locked
   limber simulate examples/canadarm_slew.yaml --out out --plots
+  limber view examples/canadarm.yaml
 
 Models and scenarios are YAML files; `limber schema` prints what they may hold.
 A model may be a URDF, SDF or MJCF file as well. Units are SI, angles are in radians.
 
-Every command but demo, examples and compare takes [bold]--json[/bold]: one JSON object on standard output.
+Every command but demo, examples, compare and view takes [bold]--json[/bold]: one JSON object on standard output.
 Messages go to standard error.
 
 [bold]Exit codes[/bold]
@@ -113,6 +115,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     body.body,
     simulate.simulate,
     campaign.campaign,
+    view.view,
     realtime.realtime,
     fmu.fmu,
     schema.schema,

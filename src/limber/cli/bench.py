@@ -112,7 +112,7 @@ def _chains() -> list[dict[str, Any]]:
     for links in (3, 10, 30, 100):
         chain = lb.Assembly("chain")
         for i in range(links):
-            where = {"to": f"link{i - 1}", "at": "tip"} if i else {}
+            where: dict[str, Any] = {"to": f"link{i - 1}", "at": "tip"} if i else {}
             chain.attach(f"link{i}", link, lb.Revolute([0, 0, 1]), **where)
         s = chain.build()
         q, v, tau = (x[0] for x in _states(s, 1))

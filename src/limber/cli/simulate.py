@@ -102,6 +102,14 @@ def simulate(
             show_default=False,
         ),
     ] = None,
+    video: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.mp4",
+            help="Write a video: .mp4, which needs the program ffmpeg, or .gif.",
+            show_default=False,
+        ),
+    ] = None,
     plots: Annotated[
         bool, typer.Option("--plots", help="Write plots (PNG) into the folder of --out.")
     ] = False,
@@ -124,7 +132,7 @@ def simulate(
     Ctrl-C ends a run early, and a run that diverges stops: what was computed is still written.
     """
     with guarded(json, debug):
-        outputs = Outputs(out, csv, report, plots).checked()
+        outputs = Outputs(out, csv, report, plots, video).checked()
         options = Options(
             duration,
             every,
@@ -139,7 +147,7 @@ def simulate(
         subject = read(file, lenient)
         refuse_inputs(outputs.files, subject.inputs)
         case = prepared(subject, options)
-        result, error = _run(case, file, options)
+        result, error = run_case(case, file, options)
         files = write_rows(outputs, result)
         found = summary(case, result)
         files += write_more(outputs, case, result, found)
@@ -163,7 +171,7 @@ def simulate(
             raise typer.Exit(exits.INTERRUPTED)
 
 
-def _run(
+def run_case(
     case: Case, file: Path, options: Options
 ) -> tuple[simulation.Result, SimulationError | None]:
     """The result, and the error of a simulation that failed with what there is up to then."""

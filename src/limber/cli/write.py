@@ -33,11 +33,12 @@ class Outputs:
     csv: Path | None = None
     report: Path | None = None
     plots: bool = False
+    video: Path | None = None
 
     @property
     def files(self) -> list[tuple[str, Path]]:
         """Every file that may be written, with the option that asks for it."""
-        single = (("--csv", self.csv), ("--report", self.report))
+        single = (("--csv", self.csv), ("--report", self.report), ("--video", self.video))
         files = [(option, file) for option, file in single if file is not None]
         if self.out is not None:
             names = ["result.csv", "summary.json", *(f"{p}.png" for p in PICTURES if self.plots)]
@@ -56,7 +57,17 @@ class Outputs:
             if self.out.exists() and not self.out.is_dir():
                 raise typer.BadParameter(f"{self.out} is a file, not a folder.", param_hint="--out")
             self.out.mkdir(parents=True, exist_ok=True)
-        for option, file in (("--csv", self.csv), ("--report", self.report)):
+        if self.video is not None:
+            if self.video.suffix.lower() not in (".mp4", ".gif"):
+                raise typer.BadParameter(
+                    f"{self.video} must end in .mp4 or .gif.", param_hint="--video"
+                )
+            if self.video.suffix.lower() == ".mp4":
+                from limber.plotting.video import ffmpeg  # noqa: PLC0415
+
+                ffmpeg()
+        single = (("--csv", self.csv), ("--report", self.report), ("--video", self.video))
+        for option, file in single:
             if file is not None and (not file.parent.is_dir() or file.is_dir()):
                 why = "is a folder" if file.is_dir() else f"the folder {file.parent} does not exist"
                 raise typer.BadParameter(f"{file}: {why}.", param_hint=option)
@@ -99,7 +110,7 @@ def write_rows(outputs: Outputs, result: Result) -> list[Path]:
 
 
 def write_more(outputs: Outputs, case: Case, result: Result, found: dict[str, Any]) -> list[Path]:
-    """Write the summary, the plots and the report that were asked for."""
+    """Write the summary, the plots, the report and the video that were asked for."""
     files: list[Path] = []
     if not len(result):
         return files
@@ -117,7 +128,7 @@ def write_more(outputs: Outputs, case: Case, result: Result, found: dict[str, An
 
 
 def _pictures(outputs: Outputs, case: Case, result: Result):
-    """What makes the plots and the report, one after another."""
+    """What makes the plots, the report and the video, one after another."""
     reference = case.reference
     if outputs.plots and outputs.out is not None:
         names = ["joints", "speeds", "torques", "energy"]
@@ -135,6 +146,9 @@ def _pictures(outputs: Outputs, case: Case, result: Result):
     if outputs.report is not None:
         file, text = outputs.report, case.description
         yield lambda: result.report(file, title=case.name, notes=text, reference=reference)
+    if outputs.video is not None:
+        film = outputs.video
+        yield lambda: result.animate(film, title=case.name)
 
 
 def _plotted(result: Result, name: str, path: Path, title: str, options: dict[str, Any]) -> Path:

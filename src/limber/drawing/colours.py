@@ -16,3 +16,9 @@ COLOURS = (
 def colour(i: int) -> str:
     """The colour of line or body i; beyond the number of `COLOURS` they repeat."""
     return COLOURS[i % len(COLOURS)]
+
+
+def rgb(name: str) -> tuple[float, float, float]:
+    """A colour "#rrggbb" as numbers from 0 to 1."""
+    red, green, blue = (int(name[i : i + 2], 16) / 255.0 for i in (1, 3, 5))
+    return red, green, blue

@@ -35,7 +35,7 @@ class JointPlace:
 
     inboard, outboard : (..., 3) origins of its two frames.
     axis : (..., 3) its direction, or None for a joint without one.
-    start : (..., 3) the place on the parent that carries it; None on the world.
+    start : (..., 3) the place on the parent that carries it; None on the world, and on a parent with shapes.
     """
 
     inboard: Array
@@ -148,7 +148,8 @@ def geometry(
         if item.to != "world":
             eta = factor * states[:, system.layout[item.to].q_modes]
             R, inboard = _node(frames[item.to], system, item.to, item.at, eta)
-            start = inboard if carried(item.joint) else None
+            bare = carried(item.joint) and not drawn[item.to].solid
+            start = inboard if bare else None
         inboard = inboard + R @ item.offset
         R_out = R @ item.rotation @ relative[0]
         outboard = inboard + np.einsum("nij,nj->ni", R @ item.rotation, relative[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from limber.bodies.outline import Outline, creases, sides_of
 from limber.bodies.shapes import Shaped, Shapes
 from limber.checks import Array
 from limber.drawing.closures import DrawnEnds, closure_nodes, drawn_ends
+from limber.drawing.colours import rgb
+from limber.drawing.surface import hides_lines, surfaces_of
 
 #: A flexible body is drawn with at least so many points where it has them, and with at most so many.
 FEWEST, MOST = 9, 300
@@ -47,7 +49,9 @@ class Skeleton(Shaped):
 
     `nodes` maps node numbers to points; `centre` is the point at the mass centre of a rigid body; `ribs` show
     how the body twists.  A body with a surface has `triangles` (t, 3), and lines on it where it ends or bends
-    sharply, `creases` (c, 2).  Of a body that is known by its nodes alone, as a superelement, `marks` (k,) are the points
+    sharply, `creases` (c, 2).  `paints` are the colours of the triangles in their order: how many, and which, where None is the
+    colour of the body.  `solid` says that its shapes are drawn in place of lines, its own and those that lead to its joints.
+    Of a body that is known by its nodes alone, as a superelement, `marks` (k,) are the points
     at the nodes, to be drawn as dots: its edges say which nodes are near, and are no part of it.
     """
 
@@ -61,6 +65,14 @@ class Skeleton(Shaped):
     triangles: np.ndarray
     creases: np.ndarray
     marks: np.ndarray
+    paints: tuple[tuple[int, str | None], ...]
+    solid: bool = False
+
+    def triangle_colours(self, own: str) -> Array:
+        """(t, 3) from 0 to 1: the colours of the triangles of a body of that colour, "#rrggbb"."""
+        numbers = [count for count, _ in self.paints]
+        found = [rgb(own if name is None else name) for _, name in self.paints]
+        return np.repeat(np.reshape(found, (-1, 3)), numbers, axis=0)
 
 
 def skeletons(
@@ -86,6 +98,39 @@ def skeletons(
 def _skeleton(
     item: Attachment, children: list[Attachment], closed: set[int], triangles: int
 ) -> Skeleton:
+    own = _own_skeleton(item, children, closed, triangles)
+    return _with_shapes(own, item, triangles) if item.shapes else own
+
+
+def _with_shapes(own: Skeleton, item: Attachment, triangles: int) -> Skeleton:
+    """The drawing of a body with its shapes, which are drawn in place of its lines or beside them."""
+    shapes, faces, folds = [own.shapes], [own.triangles], [own.creases]
+    paints = list(own.paints)
+    first = len(own.shapes)
+    for surface in surfaces_of(item, triangles):
+        shapes.append(surface.shapes)
+        faces.append(first + surface.triangles)
+        folds.append(first + creases(surface.shapes.position, surface.triangles))
+        paints.append((len(surface.triangles), surface.colour))
+        first += len(surface.shapes)
+    made = replace(
+        own,
+        shapes=Shapes.joined(shapes),
+        triangles=np.concatenate(faces),
+        creases=np.concatenate(folds),
+        paints=tuple(paints),
+    )
+    if not hides_lines(item):
+        return made
+    none = np.zeros(0, np.int64)
+    ribs = Ribs(none, np.zeros((0, 3)), np.zeros((0, 3)))
+    return replace(made, edges=own.edges[:0], centre=None, ribs=ribs, marks=none, solid=True)
+
+
+def _own_skeleton(
+    item: Attachment, children: list[Attachment], closed: set[int], triangles: int
+) -> Skeleton:
+    """The drawing of a body without its shapes."""
     body = item.body
     nodes = body.node_set.shapes
     points = _Points(nodes)
@@ -127,6 +172,7 @@ def _skeleton(
         np.zeros((0, 3), np.int64),
         np.zeros((0, 2), np.int64),
         np.array(marks, np.int64),
+        (),
     )
 
 
@@ -161,7 +207,8 @@ def _outlined(
     ribs = Ribs(first + members.points, members.half, members.along)
     parts = name, True, shapes, edges, numbers, None, ribs
     none = np.zeros(0, np.int64)
-    return Skeleton(*parts, first + triangles, first + folds, none)
+    paints = ((len(triangles), None),) if len(triangles) else ()
+    return Skeleton(*parts, first + triangles, first + folds, none, paints)
 
 
 def _among(pairs: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -27,6 +27,7 @@ from limber.errors import ArgumentValueError
 from limber.io.rotations import cos_sin
 from limber.joints import Joint, Prismatic, Revolute
 from limber.joints.physics import JointOptions
+from limber.shapes import Shape
 
 KINDS: dict[str, type[Revolute | Prismatic]] = {"revolute": Revolute, "prismatic": Prismatic}
 
@@ -39,6 +40,7 @@ class DhRow:
     tip : the node of the body that carries the next joint.  None stands for the node "tip" of a flexible body
         that has one, and for the body frame of other bodies.
     physics : the physics of the joint, as the keywords of joints: {"damping": 0.1}.
+    shapes : what pictures show of the body, as in `Assembly.attach`.
     """
 
     name: str
@@ -50,6 +52,7 @@ class DhRow:
     kind: str = "revolute"
     tip: str | int | None = None
     physics: JointOptions = field(default_factory=JointOptions)
+    shapes: tuple[Shape, ...] = ()
 
     def joint(self) -> Joint:
         """The joint of this row."""
@@ -94,7 +97,7 @@ def attach_dh(
         across = _about_x(alpha)
         shift = np.array([a, 0.0, 0.0]) + across @ np.array([0.0, 0.0, own["d"]])
         place = base + turn @ shift, turn @ across @ _about_z(own["theta"])
-        assembly.attach(row.name, row.body, joint, to, at, *place)
+        assembly.attach(row.name, row.body, joint, to, at, *place, shapes=row.shapes)
         a, alpha = own["a"], own["alpha"]
         to, at, turn = row.name, _tip(row), np.eye(3)
         nodes = row.body.node_set

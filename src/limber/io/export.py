@@ -14,6 +14,7 @@ from limber.io.bodies import body_data, npz_data
 from limber.io.closures import closure_data
 from limber.io.joints import joint_data
 from limber.io.model import FORMAT
+from limber.io.shape_section import shape_data
 from limber.io.written import same
 from limber.io.yaml_writer import emit
 from limber.version import __version__
@@ -28,7 +29,7 @@ HEAD = """\
 
 def write_model(model: Assembly | System, path: Path, expand_beams: bool, arrays: str) -> None:
     """Write the model file, and the .npz beside it if arrays go there; each appears complete or not at all."""
-    data = model_data(model, expand_beams)
+    data = model_data(model, expand_beams, path.parent)
     store: dict[str, np.ndarray] = {}
     if arrays == "npz":
         _move_arrays(data["bodies"], path.with_suffix(".npz").name, store)
@@ -61,8 +62,10 @@ def model_text(data: dict[str, Any], name: str) -> str:
     return HEAD.format(bodies=bodies, version=__version__, file=file) + "\n".join(emit(data)) + "\n"
 
 
-def model_data(model: Assembly | System, expand_beams: bool = False) -> dict[str, Any]:
-    """The content of a model file.  The content for a system builds it again, at the same fidelity."""
+def model_data(
+    model: Assembly | System, expand_beams: bool = False, folder: Path = Path()
+) -> dict[str, Any]:
+    """The content of a model file in a folder.  The content for a system builds it again, at the same fidelity."""
     data: dict[str, Any] = {"limber": FORMAT, "name": model.name}
     if not same(model.gravity, np.zeros(3)):
         data["gravity"] = model.gravity
@@ -85,6 +88,8 @@ def model_data(model: Assembly | System, expand_beams: bool = False) -> dict[str
             entry["rotation"] = item.rotation
         if item.inboard is not None:
             entry["inboard"] = _node(item.body, item.inboard)
+        if item.shapes:
+            entry["shapes"] = [shape_data(shape, folder) for shape in item.shapes]
         data["bodies"][name] = entry
     if model.closures:
         data["closures"] = [closure_data(c, model.attachments) for c in model.closures.values()]

@@ -13,9 +13,11 @@ from limber.io.left_out import LeftOut
 from limber.io.mjcf_compiler import ORIENTATIONS, Compiler, Defaults, read_compiler, yes
 from limber.io.mjcf_geoms import Inertial, geom_inertial, together
 from limber.io.mjcf_joints import JointReader, MjcfJoint
+from limber.io.mjcf_visuals import GeomShapes
 from limber.io.placement import Pose
 from limber.io.stops import Notes
 from limber.io.xml_tree import Element, parse_xml
+from limber.shapes import Shape
 
 #: Sections of a file: those that are read, and those about pictures and memory.
 SECTIONS = {"compiler", "option", "default", "worldbody", "equality"}
@@ -40,6 +42,7 @@ class MjcfBody:
     geoms: list[Inertial] = field(default_factory=list)
     joints: list[MjcfJoint] = field(default_factory=list)
     sites: dict[str, Pose] = field(default_factory=dict)
+    shapes: list[Shape] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +66,17 @@ def parse_mjcf(path: Path, left_out: LeftOut, notes: Notes, stops: bool = True) 
     left_out.tags(root, SECTIONS | SILENT)
     compiler, defaults = read_compiler(root, left_out), Defaults()
     defaults.read(root)
-    reader = _Reader(compiler, defaults, left_out, JointReader(compiler, left_out, notes, stops))
+    joints, pictures = (
+        JointReader(compiler, left_out, notes, stops),
+        GeomShapes(root, defaults, compiler),
+    )
+    reader = _Reader(compiler, defaults, left_out, joints, pictures)
     for world in root.all("worldbody"):
         reader.inside(world, None, Pose.here(), None)
     if reader.colliding > 1:
         left_out.note("contacts of geoms are left out: nothing collides")
+    for words in pictures.visuals.notes():
+        left_out.note(words)
     equalities = tuple(
         defaults.resolved(child, None, "equality")
         for section in root.all("equality")
@@ -112,6 +121,7 @@ class _Reader:
     defaults: Defaults
     left_out: LeftOut
     joints: JointReader
+    pictures: GeomShapes
     bodies: list[MjcfBody] = field(default_factory=list)
     world_sites: dict[str, Pose] = field(default_factory=dict)
     colliding: int = 0
@@ -178,6 +188,9 @@ class _Reader:
             if body is not None and self._needs_geoms(body):
                 found = geom_inertial(element, self.compiler, frame)
                 body.geoms += [] if found is None else [found]
+            shape = None if body is None else self.pictures.shape(element, frame)
+            if body is not None and shape is not None:
+                body.shapes.append(shape)
             return
         assert body is not None
         body.joints.append(self.joints.read(element, frame))

@@ -87,6 +87,8 @@ def _attach(assembly: Assembly, body: MjcfBody, inertial: Inertial) -> None:
         place = body.pose.point(anchor), body.pose.rotation
         inboard = ANCHOR if away else None
         names = [each.name or "" for each in body.joints]
-        assembly.attach(body.name, made, joint, body.parent, None, *place, inboard, names)
+        assembly.attach(
+            body.name, made, joint, body.parent, None, *place, inboard, names, body.shapes
+        )
     except LimberError as error:
         raise body.element.error(f"body {body.name!r}: {error}") from error

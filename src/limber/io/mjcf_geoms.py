@@ -48,7 +48,7 @@ def geom_inertial(geom: Element, compiler: Compiler, frame: Pose) -> Inertial | 
         raise geom.error(
             "shellinertia is not read for shapes: give the body of this geom an <inertial>."
         )
-    size, pose = _size_and_pose(geom, shape, compiler)
+    size, pose = size_and_pose(geom, shape, compiler)
     volume, moments = SOLIDS[shape](*size)
     if mass is None:
         mass = density * volume
@@ -58,7 +58,7 @@ def geom_inertial(geom: Element, compiler: Compiler, frame: Pose) -> Inertial | 
     )
 
 
-def _size_and_pose(geom: Element, shape: str, compiler: Compiler) -> tuple[Array, Pose]:
+def size_and_pose(geom: Element, shape: str, compiler: Compiler) -> tuple[Array, Pose]:
     """The half sizes of a shape, and its place; `fromto` gives both the place and the last size."""
     along = "fromto" in geom.attributes and shape != "sphere"
     needed = 1 if along else SIZES[shape]

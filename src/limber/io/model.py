@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from limber.assembly import Assembly
 from limber.bodies import Body
+from limber.errors import ModelWarning, warn
 from limber.io.bodies import BodySection
 from limber.io.closures import ClosureSection
 from limber.io.dh import KINDS, DhRow, attach_dh
@@ -27,8 +28,10 @@ from limber.io.fields import (
 from limber.io.joints import JointSection, NothingSection, PhysicsSection
 from limber.io.rotations import RotationSection
 from limber.io.section import Section, validated
+from limber.io.shape_section import ShapeSection, built
 from limber.io.urdf import parse_urdf
 from limber.io.urdf_assembly import attach_urdf
+from limber.io.visuals import Visuals
 
 #: The version of the file format that this Limber reads and writes.
 FORMAT = 1
@@ -55,15 +58,23 @@ class AttachedSection(PlaceSection, BodySection):
     joint: JointSection
     joint_name: Name | list[Text] | None = None
     inboard: NodeName | None = None
+    shapes: list[ShapeSection] | None = None
 
-    def attach(self, assembly: Assembly, name: str, where: Where) -> None:
+    def attach(self, assembly: Assembly, name: str, where: Where, visuals: Visuals) -> None:
         """Add it to the assembly."""
         body = self.build_body(where)
         place = self.place(where)
         joint = self.joint.build(where / "joint")
+        shapes = built(self.shapes, where / "shapes", visuals)
         with where.checked():
             assembly.attach(
-                name, body, joint, inboard=self.inboard, joint_name=self.joint_name, **place
+                name,
+                body,
+                joint,
+                inboard=self.inboard,
+                joint_name=self.joint_name,
+                shapes=shapes,
+                **place,
             )
 
 
@@ -98,6 +109,7 @@ class DhLinkSection(BodySection):
     d: Number = 0.0
     theta: Number = 0.0
     tip: NodeName | None = None
+    shapes: list[ShapeSection] | None = None
 
 
 class DhSection(PlaceSection):
@@ -107,7 +119,7 @@ class DhSection(PlaceSection):
     degrees: Flag = False
     links: list[DhLinkSection]
 
-    def attach(self, assembly: Assembly, where: Where) -> None:
+    def attach(self, assembly: Assembly, where: Where, visuals: Visuals) -> None:
         """Add the chain to the assembly."""
         unit = math.pi / 180.0 if self.degrees else 1.0
         place = self.place(where)
@@ -124,6 +136,7 @@ class DhSection(PlaceSection):
                 kind=link.joint.kind,
                 tip=link.tip,
                 physics=link.joint.options(),
+                shapes=tuple(built(link.shapes, place_of_row / "shapes", visuals)),
             )
             with (place_of_row / "joint").checked():
                 row.joint()
@@ -152,6 +165,7 @@ class UrdfSection(Section):
     stops: Flag = True
     mimic: Flag = True
     lenient: Flag = False
+    visuals: Flag = True
     flexible: dict[Name, FlexibleLinkSection] | None = None
     side_file: FileName | None = None
     attach: dict[Name, NodeName] | None = None
@@ -176,6 +190,7 @@ class UrdfSection(Section):
                 stops=self.stops,
                 mimic=self.mimic,
                 lenient=self.lenient,
+                visuals=self.visuals,
             )
 
 
@@ -212,10 +227,13 @@ class ModelSection(Section):
             )
         if self.urdf is not None:
             self.urdf.add(assembly, where / "urdf")
+        visuals = Visuals(where.document.path)
         if self.dh is not None:
-            self.dh.attach(assembly, where / "dh")
+            self.dh.attach(assembly, where / "dh", visuals)
         for body, section in (self.bodies or {}).items():
-            section.attach(assembly, body, where / "bodies" / body)
+            section.attach(assembly, body, where / "bodies" / body, visuals)
+        if notes := visuals.notes():
+            warn(f"{where.document.path}: {'; '.join(notes)}.", ModelWarning)
         for i, closure in enumerate(self.closures or []):
             closure.add(assembly, where / "closures" / i)
         return assembly

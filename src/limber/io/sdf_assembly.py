@@ -19,7 +19,9 @@ from limber.io.placement import Pose
 from limber.io.sdf import Sdf, SdfJoint, SdfLink, parse_sdf
 from limber.io.sdf_joints import cut_joint_of, joint_of
 from limber.io.sdf_values import number
+from limber.io.sdf_visuals import link_shapes
 from limber.io.stops import Notes
+from limber.io.visuals import Visuals
 from limber.joints import Fixed, Free, Joint
 
 #: The node of a link whose joint is not at the origin of its frame.
@@ -84,6 +86,7 @@ class _Builder:
     ):
         self.model, self.assembly, self.left_out, self.notes = model, assembly, left_out, notes
         self.root, self.stops = root, stops
+        self.visuals = Visuals(model.element.file)
         self.inboard: dict[str, SdfJoint] = {}
         self.loops: list[SdfJoint] = []
 
@@ -106,6 +109,8 @@ class _Builder:
         for joint in self.loops:
             self._close(joint)
         self._gear_mimics()
+        for words in self.visuals.notes():
+            self.left_out.note(words)
 
     def _choose_tree(self) -> None:
         """The first joint to a link carries it; further ones, and those that would make a circle, close loops."""
@@ -157,7 +162,16 @@ class _Builder:
             offset = _rounded(place.point(anchor))
             name = None if joint is None else joint.name
             self.assembly.attach(
-                link.name, body, made, to, None, offset, place.rotation, inboard, name
+                link.name,
+                body,
+                made,
+                to,
+                None,
+                offset,
+                place.rotation,
+                inboard,
+                name,
+                link_shapes(link.element, self.visuals),
             )
         except LimberError as error:
             raise link.element.error(f"link {link.name!r}: {error}") from error

@@ -82,7 +82,7 @@ class Urdf:
 def parse_urdf(path: str | PathLike) -> Urdf:
     """Read a URDF file without making a model of it.
 
-    path : the path of the file.  Geometry, materials, transmissions and simulator tags are ignored; tags that
+    path : the path of the file.  The elements of links keep their visuals; materials, transmissions and simulator tags are ignored; tags that
     URDF does not have give a ModelWarning.
     """
     robot = parse_xml(Path(path))
@@ -151,7 +151,8 @@ def _limit(element: Element | None, name: str) -> float | None:
     return element.number(name)
 
 
-def _origin(element: Element) -> tuple[Array, Array]:
+def origin_of(element: Element) -> tuple[Array, Array]:
+    """The place and the rotation of the <origin> of an element."""
     origin = element.one("origin")
     if origin is None:
         return np.zeros(3), np.eye(3)
@@ -169,7 +170,7 @@ def _link(element: Element) -> UrdfLink:
     for child in inertial.children:
         if child.tag not in SILENT["inertial"]:
             raise child.error(f"<{child.tag}> is not known in <inertial> of link {name!r}.")
-    com, R = _origin(inertial)
+    com, R = origin_of(inertial)
     mass = inertial.one("mass")
     moments = inertial.one("inertia")
     if mass is None or moments is None:
@@ -200,7 +201,7 @@ def _joint(element: Element, links: Mapping[str, UrdfLink]) -> UrdfJoint:
                 f"{tag} of joint {name!r} is the unknown link {link!r}. {did_you_mean(link, links)}"
             )
         ends.append(link)
-    offset, rotation = _origin(element)
+    offset, rotation = origin_of(element)
     axis = element.one("axis")
     direction = np.array([1.0, 0, 0]) if axis is None else axis.numbers("xyz", 3, "1 0 0")
     limit, dynamics, mimic = element.one("limit"), element.one("dynamics"), element.one("mimic")

@@ -17,8 +17,10 @@ from limber.io.urdf import Urdf, UrdfJoint, parse_urdf
 from limber.io.urdf_massless import massless_joints
 from limber.io.urdf_mimic import gear_mimics
 from limber.io.urdf_physics import joint_physics
+from limber.io.urdf_visuals import link_shapes
 from limber.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from limber.joints.physics import JointOptions
+from limber.shapes import Shape
 
 #: A joint farther than this from the nearest node, as a share of the body's extent, is reported.
 FAR = 0.02
@@ -34,6 +36,7 @@ def read_urdf(
     stops: bool = True,
     mimic: bool = True,
     lenient: bool = False,
+    visuals: bool = True,
 ) -> Assembly:
     """Read the assembly of a URDF file: one body for each link, under the name of the link.
 
@@ -50,6 +53,8 @@ def read_urdf(
     lenient : True to take what other programs take as well.  Inertias with negative principal moments are kept as they
         are; `build()` refuses them only if the mass matrix of the system is not positive definite.  Joints that move no
         mass get an armature of 1e-6 kg m^2, or kg.  A ModelWarning says where.
+    visuals : False for bodies without the shapes of `<visual>`, which only pictures show.  Meshes are looked for beside the
+        file, and `package://` in the folders above it and in $ROS_PACKAGE_PATH.
 
     The joint coordinate is that of URDF; `floating` becomes Free, `planar` Planar(axis), and `continuous`
     and `revolute` Revolute.  Fixed joints stay as Fixed.
@@ -65,7 +70,7 @@ def read_urdf(
 
     One ModelWarning names the joints with limits but no effort; those whose lower limit is not below the upper
     one; mimics of fixed joints, or all of them with mimic=False; dynamics and limits of planar and floating joints;
-    and links with an inertia that no distribution of mass has, which are kept as they are.
+    links with an inertia that no distribution of mass has, which are kept as they are; and mesh files that are not there.
     """
     bodies: Mapping[str, Body] = {}
     nodes: dict[str, str | int] = {}
@@ -87,6 +92,7 @@ def read_urdf(
         stops=stops,
         mimic=mimic,
         lenient=lenient,
+        visuals=visuals,
     )
 
 
@@ -100,6 +106,7 @@ def attach_urdf(
     stops: bool = True,
     mimic: bool = True,
     lenient: bool = False,
+    visuals: bool = True,
 ) -> Assembly:
     """Add a robot to an assembly; arguments as in `read_urdf`."""
     if root not in ("fixed", "free"):
@@ -121,6 +128,10 @@ def attach_urdf(
     if repair:
         notes += _give_armatures(robot, rigid, physics)
     follows = flag("mimic", mimic)
+    shapes: dict[str, list[Shape]] = {}
+    if flag("visuals", visuals):
+        shapes, missing = link_shapes(robot)
+        notes += missing
     children: dict[str, list[UrdfJoint]] = {name: [] for name in robot.links}
     for joint in robot.joints.values():
         children[joint.parent].append(joint)
@@ -130,7 +141,8 @@ def attach_urdf(
         if inboard is None:
             # A massless root named "world" is the world.
             if name != "world" or bodies[name].mass > 0.0 or root == "free":
-                assembly.attach(name, bodies[name], Free() if root == "free" else Fixed())
+                base = Free() if root == "free" else Fixed()
+                assembly.attach(name, bodies[name], base, shapes=shapes.get(name))
         else:
             to, at, offset = _place(robot, inboard, bodies, attach)
             try:
@@ -144,6 +156,7 @@ def attach_urdf(
                     offset,
                     inboard.rotation,
                     joint_name=inboard.name,
+                    shapes=shapes.get(name),
                 )
             except LimberError as error:
                 raise inboard.element.error(f"joint {inboard.name!r}: {error}") from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from limber.assembly import Assembly
 from limber.bodies import Body, Material, RigidBody, Section, beam
 from limber.checks import number, whole
@@ -39,7 +41,7 @@ def scissor_boom(
     boom = Assembly("scissor boom")
     boom.attach("slider", RigidBody(SLIDER), Prismatic("y"))
     for i in range(1, cells + 1):
-        before = {"to": f"B{i - 1}", "at": "tip"} if i > 1 else {}
+        before: dict[str, Any] = {"to": f"B{i - 1}", "at": "tip"} if i > 1 else {}
         boom.attach(f"A{i}", bar, hinge, **before)
         boom.attach(f"B{i}", bar, hinge, to=f"A{i}", at="node5", inboard="node5")
         if i == 1:

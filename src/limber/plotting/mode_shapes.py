@@ -149,6 +149,7 @@ class Swing:
     reach : the largest displacement of a line or of a surface, m.
     twist : the largest turn of a body with ribs about its own line, rad.
     size : of the system, m.
+    shape : (nv,) the shape of that amount.
     """
 
     points: dict[str, Array]
@@ -157,6 +158,7 @@ class Swing:
     reach: float
     twist: float
     size: float
+    shape: Array
 
     def factor(self, amplitude: float) -> float:
         """What brings the largest displacement to a part of the size of the system, or the largest twist to
@@ -188,7 +190,7 @@ def displacement(system: System, q: Array, shape: np.ndarray, still: Geometry) -
     surfaces = (points[b][still.skeletons[b].triangles] for b in bodies)
     reach = max(np.linalg.norm(m, axis=-1).max(initial=0.0) for m in (*lines.values(), *surfaces))
     twist = max(_twist(system, q, shape, b, still) for b in bodies)
-    return Swing(points, lines, ribs, float(reach), float(twist), size)
+    return Swing(points, lines, ribs, float(reach), float(twist), size, shape)
 
 
 def _twist(system: System, q: Array, shape: Array, body: str, still: Geometry) -> float:

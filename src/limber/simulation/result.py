@@ -452,7 +452,7 @@ class Result:
         return registered("Result.plot")(self, what, **options)
 
     def animate(self, path: Any, **options: Any) -> Path:
-        """Write a GIF of the moving system; see `limber.plotting.animate` for the options."""
+        """Write a GIF or an MP4 video of the moving system; see `limber.plotting.animate` for the options."""
         return registered("Result.animate")(self, path, **options)
 
     def report(self, path: Any, **options: Any) -> Path:

@@ -1,7 +1,8 @@
-"""Drawable geometry of a system, reports with an animation that plays in a browser, and reports on bodies."""
+"""Drawable geometry of a system, reports with an animation that plays in a browser, reports on bodies, and the live view."""
 
 from limber.drawing.geometry import Geometry, geometry
 from limber.viewer.body_page import body_page
+from limber.viewer.live import View, view
 from limber.viewer.report import report
 
-__all__ = ["Geometry", "body_page", "geometry", "report"]
+__all__ = ["Geometry", "View", "body_page", "geometry", "report", "view"]

@@ -94,7 +94,12 @@ class Painter {
         picture.bends.push([point(i), point(i), colour, radius]); // rounds the ends of tubes
     }
     if (body.triangles.length) {
-      picture.surfaces.push({ points: place.points, triangles: body.triangles, colour });
+      let start = 0;
+      for (const [count, paint] of body.paints) {
+        const triangles = body.triangles.subarray(3 * start, 3 * (start + count));
+        picture.surfaces.push({ points: place.points, triangles, colour: rgb(paint) });
+        start += count;
+      }
       const dark = colour.map((x) => 0.45 * x);
       for (let i = 0; i < body.creases.length; i += 2)
         picture.creases.push([point(body.creases[i]), point(body.creases[i + 1]), dark, 1]);

@@ -129,7 +129,7 @@ class Scene {
       // the node of the parent that carries the joint, and the joint's inboard frame
       let R = IDENTITY, p = [0, 0, 0];
       if (b.parent >= 0) ({ R, p } = nodeFrame(placedBodies[b.parent], b.at));
-      place.start = b.carried ? p : null;
+      place.start = b.bare ? p : null; // on a parent without shapes
       p = placed(p, R, b.offset);
       R = product(R, b.rotation);
       place.inboard = p;

@@ -51,7 +51,7 @@ def scene(result: Result, trail: tuple[str, int], scale: float = 1.0) -> dict[st
         "times": encoded(t - t[0]),
         "start": float(t[0]),
         "motion": encoded(motion),
-        "bodies": [_body(s, item, drawn[item.name], ends) for item in s.attachments.values()],
+        "bodies": [_body(s, item, drawn, ends) for item in s.attachments.values()],
         "closures": _closures(ends, active, result),
         "trail": {"body": names.index(trail[0]), "point": _nearest(s, drawn[trail[0]], trail[1])},
         "events": [{"t": e.t, "name": e.name} for e in result.events if t[0] <= e.t <= t[-1]],
@@ -109,7 +109,10 @@ def _motion(s: System, item: Attachment, q: Array) -> Array:
     return np.hstack([turn, shift, q[:, s.layout[item.name].q_modes]])
 
 
-def _body(s: System, item: Attachment, drawn: Skeleton, closures: DrawnEnds) -> dict[str, Any]:
+def _body(
+    s: System, item: Attachment, every: dict[str, Skeleton], closures: DrawnEnds
+) -> dict[str, Any]:
+    drawn = every[item.name]
     names = list(s.layout)
     axis = joint_axis(item.joint)
     nodes = _joint_nodes(s, item.name, closures)
@@ -128,12 +131,14 @@ def _body(s: System, item: Attachment, drawn: Skeleton, closures: DrawnEnds) -> 
         "joint": "fixed" if item.joint.dofs == 0 else "sphere" if axis is None else "axis",
         "axis": None if axis is None else axis.tolist(),
         "carried": item.to != "world" and carried(item.joint),
+        "bare": item.to != "world" and carried(item.joint) and not every[item.to].solid,
         "points": encoded(drawn.position),
         "shapes": encoded(with_products(drawn.shapes, products)),
         "products": encoded(products),
         "edges": drawn.edges.ravel().tolist(),
         "triangles": whole_numbers(drawn.triangles),
         "creases": whole_numbers(drawn.creases),
+        "paints": [[count, name or colour(names.index(item.name))] for count, name in drawn.paints],
         "centre": drawn.centre,
         "marks": drawn.marks.tolist(),
         "ribs": {

@@ -1,0 +1,138 @@
+"""The surfaces of the shapes of a body, with the mode shapes by which they bend with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from limber.assembly.pack import Attachment
+from limber.bodies.base import Body
+from limber.bodies.line import line_of
+from limber.bodies.outline import coarser
+from limber.bodies.shapes import Shapes
+from limber.checks import Array
+from limber.errors import FileError, ModelWarning, warn
+from limber.shapes import Shape, Swept
+
+#: A point that bends with a body that is no line moves with so many of its nearest nodes.
+NEAREST = 4
+#: Triangles on a flexible body are split in four so often, so that they bend, unless there are so many already.
+SPLITS, ENOUGH = 3, 400
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Triangles (t, 3) between points with their shapes, and the colour, or None for that of the body."""
+
+    shapes: Shapes
+    triangles: np.ndarray
+    colour: str | None
+
+
+def surfaces_of(item: Attachment, most: int) -> list[Surface]:
+    """The surfaces of the shapes of a body, with at most about so many triangles in all."""
+    each = max(1, most // max(1, len(item.shapes)))
+    found = []
+    for shape in item.shapes:
+        try:
+            found.append(_surface(item.body, shape, each))
+        except FileError as error:
+            warn(f"a mesh of {item.name!r} is left out of the picture. {error}", ModelWarning)
+    return found
+
+
+def hides_lines(item: Attachment) -> bool:
+    """Whether the shapes of a body are drawn in place of its lines: those at nodes of flexible bodies are added to them."""
+    return any(shape.node is None or not item.body.modes for shape in item.shapes)
+
+
+def _surface(body: Body, shape: Shape, most: int) -> Surface:
+    if isinstance(shape, Swept):
+        line = line_of(body)
+        assert line is not None  # `Assembly.attach` has checked it
+        points, triangles = shape.along(line.position)
+        of_station = np.repeat(np.arange(len(line)), len(points) // len(line))
+        return Surface(stuck(points, line[of_station]), triangles, shape.colour)
+    points, triangles = shape.triangles()
+    chosen, _, triangles = coarser(points, np.zeros((0, 2), np.int64), triangles, most)
+    points = points[chosen]
+    if shape.node is not None:
+        number = body.node_set.index("node", shape.node, "its body")
+        node = body.node_set.shapes[[number]]
+        points = points + node.position
+        return Surface(
+            stuck(points, node[np.zeros(len(points), np.int64)]), triangles, shape.colour
+        )
+    if not body.modes:
+        return Surface(Shapes.still(points), triangles, shape.colour)
+    for _ in range(SPLITS):
+        if len(triangles) <= ENOUGH:
+            points, triangles = split(points, triangles)
+    return Surface(bending(points, body), triangles, shape.colour)
+
+
+def stuck(points: Array, carriers: Shapes) -> Shapes:
+    """Points (p, 3), each moving with a point of the body as one piece, to first order in its turn."""
+    arm = points - carriers.position
+    swing = np.cross(np.swapaxes(carriers.rotation, 1, 2), arm[:, None])  # (p, m, 3)
+    moves = carriers.translation + np.swapaxes(swing, 1, 2)
+    return Shapes(points, moves, carriers.rotation, carriers.second)
+
+
+def bending(points: Array, body: Body) -> Shapes:
+    """Points (p, 3) that bend with a body: each moves as the nearest points of the body do, or as those before and behind
+    it on the line of a beam."""
+    line = line_of(body)
+    if line is not None:
+        carriers, which, weight = line, *_on_line(points, line.position)
+    else:
+        outline = body.drawing().outline
+        carriers = body.node_set.shapes if outline is None else outline.shapes
+        which, weight = _near(points, carriers.position)
+    parts = [stuck(points, carriers[column]) for column in which.T]
+    second = None
+    if carriers.second is not None:
+        second = sum(w[:, None, None, None] * x.second for w, x in zip(weight.T, parts))
+    return Shapes(
+        points,
+        sum((w[:, None, None] * x.translation for w, x in zip(weight.T, parts)), np.zeros(())),
+        sum((w[:, None, None] * x.rotation for w, x in zip(weight.T, parts)), np.zeros(())),
+        second,
+    )
+
+
+def _on_line(points: Array, stations: Array) -> tuple[np.ndarray, Array]:
+    """(p, 2) each: the stations before and behind, and their weights; beyond the ends the last one has all of it."""
+    direction = stations[-1] - stations[0]
+    direction /= np.linalg.norm(direction)
+    s = (stations - stations[0]) @ direction
+    x = np.clip((points - stations[0]) @ direction, s[0], s[-1])
+    after = np.clip(np.searchsorted(s, x), 1, len(s) - 1)
+    part = (x - s[after - 1]) / (s[after] - s[after - 1])
+    return np.column_stack([after - 1, after]), np.column_stack([1.0 - part, part])
+
+
+def _near(points: Array, nodes: Array) -> tuple[np.ndarray, Array]:
+    """(p, k) each: the nearest nodes, and their weights, by the inverse squares of the distances."""
+    from scipy.spatial import cKDTree  # noqa: PLC0415 (slow to import)
+
+    count = min(NEAREST, len(nodes))
+    distance, which = cKDTree(nodes).query(points, count)
+    distance, which = distance.reshape(-1, count), which.reshape(-1, count)
+    size = float(np.ptp(nodes, axis=0).max()) or 1.0
+    weight = 1.0 / (distance + 1e-9 * size) ** 2
+    return which, weight / weight.sum(axis=1, keepdims=True)
+
+
+def split(points: Array, triangles: np.ndarray) -> tuple[Array, np.ndarray]:
+    """Every triangle as four, with new points in the middles of its sides."""
+    sides = np.sort(
+        np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1
+    )
+    pairs, which = np.unique(sides, axis=0, return_inverse=True)
+    ab, bc, ca = (len(points) + which.ravel()).reshape(3, -1)
+    a, b, c = triangles.T
+    four = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+    made = np.concatenate([np.column_stack(t) for t in four])
+    return np.concatenate([points, points[pairs].mean(axis=1)]), made
