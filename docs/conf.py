@@ -42,7 +42,9 @@ html_math_renderer = "mathml"
 html_title = f"Limber {release}"
 html_static_path = ["site/static"]
 html_css_files = ["limber.css"]
-html_theme_options = {"light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0072B2"}}
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0072B2"}
+}
 copybutton_prompt_text = r">>> |\$ "
 copybutton_prompt_is_regexp = True
 
@@ -113,10 +115,14 @@ def list_the_other_guides(app: Sphinx, page: str, source: list[str]) -> None:
     if page == "guide/index":
         listed = set(re.findall(r"^[\w-]+$", source[0], re.MULTILINE))
         others = sorted(p.stem for p in (DOCS / "guide").glob("*.md"))
-        source[0] = source[0].replace("OTHERS", "\n".join(x for x in others if x not in {*listed, "index", "first-steps"}))
+        source[0] = source[0].replace(
+            "OTHERS", "\n".join(x for x in others if x not in {*listed, "index", "first-steps"})
+        )
 
 
-def plain_docstrings(app: Sphinx, what: str, name: str, x: Any, options: object, lines: list[str]) -> None:
+def plain_docstrings(
+    app: Sphinx, what: str, name: str, x: Any, options: object, lines: list[str]
+) -> None:
     """Docstrings are plain text; where one refers to the head of its file, that is put below it."""
     head = "head of this file" in " ".join(lines) and inspect.getdoc(sys.modules[x.__module__])
     lines[:] = docstrings.to_rst(lines)

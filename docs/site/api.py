@@ -68,7 +68,9 @@ class Page:
         names = sorted(self.names, key=lambda path: path.split(".")[-1].lower())
         table = [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in names)]
         entries = [line for name in names for line in ("", *_entry(name, self.names[name]))]
-        return "\n".join([title, "=" * len(title), "", *to_rst(about.splitlines()), *table, *entries, ""])
+        return "\n".join(
+            [title, "=" * len(title), "", *to_rst(about.splitlines()), *table, *entries, ""]
+        )
 
 
 def public_packages() -> list[str]:
@@ -130,9 +132,16 @@ def _all(module: ModuleType) -> list[str]:
 def _inner(package: str) -> list[str]:
     """Packages inside a public one that say what is public in them."""
     module = importlib.import_module(package)
-    inner = [f"{package}.{x.name}" for x in pkgutil.iter_modules(getattr(module, "__path__", ())) if x.ispkg]
+    inner = [
+        f"{package}.{x.name}"
+        for x in pkgutil.iter_modules(getattr(module, "__path__", ()))
+        if x.ispkg
+    ]
     inner = [name for name in inner if _all(importlib.import_module(name))]
-    return [*(name for name in TITLES if name in inner), *(name for name in inner if name not in TITLES)]
+    return [
+        *(name for name in TITLES if name in inner),
+        *(name for name in inner if name not in TITLES),
+    ]
 
 
 def _home(path: str, x: Any, packages: list[str]) -> str:

@@ -56,7 +56,9 @@ def _is_list(line: str) -> bool:
 
 def _block(block: list[str]) -> list[str]:
     first = block[0]
-    if len(block) >= 2 and UNDERLINE.match(block[1]):  # the heading of a section, and what follows it at once
+    if len(block) >= 2 and UNDERLINE.match(
+        block[1]
+    ):  # the heading of a section, and what follows it at once
         rest = _block(block[2:]) if len(block) > 2 else []
         return [f".. rubric:: {inline(first)}", *([""] if rest else []), *rest]
     if entry := ENTRY.match(first):
