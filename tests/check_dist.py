@@ -27,7 +27,10 @@ lb.viewer.report, lb.control.datasheet("honeywell-hr16-50"), lb.io.schema()
 def sources() -> dict[str, Path]:
     """The files of a wheel by their names in it."""
     files = {}
-    for folder, place in ((ROOT / "src" / "limber", "limber"), (ROOT / "examples", "limber/examples")):
+    for folder, place in (
+        (ROOT / "src" / "limber", "limber"),
+        (ROOT / "examples", "limber/examples"),
+    ):
         for path in folder.rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
                 files[f"{place}/{path.relative_to(folder).as_posix()}"] = path
@@ -45,9 +48,14 @@ def check_wheel(wheel: Path) -> None:
         with tempfile.TemporaryDirectory() as folder:
             archive.extractall(folder)
             done = subprocess.run(
-                [sys.executable, "-I", "-c", TRY, folder], check=True, capture_output=True, text=True
+                [sys.executable, "-I", "-c", TRY, folder],
+                check=True,
+                capture_output=True,
+                text=True,
             )
-    print(f"{wheel.name}: {len(names)} files, {wheel.stat().st_size / 1e6:.2f} MB; {done.stdout.strip()}")
+    print(
+        f"{wheel.name}: {len(names)} files, {wheel.stat().st_size / 1e6:.2f} MB; {done.stdout.strip()}"
+    )
 
 
 def check_sdist(sdist: Path) -> None:
