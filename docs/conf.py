@@ -101,6 +101,7 @@ def read_elsewhere(app: Sphinx, page: str, source: list[str]) -> None:
         text = f"{file.read_text(encoding='utf-8')}\n{text}"
     here = (DOCS / page).parent
     places = {(ROOT / name).resolve(): f"{made}.md" for made, name in ELSEWHERE.items()}
+    places[(ROOT / "examples" / "gallery" / "README.rst").resolve()] = "gallery/index.rst"
 
     def led(match: re.Match[str]) -> str:
         there = (file.parent / match[2]).resolve()
@@ -139,8 +140,17 @@ def nothing_public_is_missing(app: Sphinx, env: object) -> None:
                 logging.getLogger(__name__).warning("%s is not in the API reference", path)
 
 
+def remove_pages_without_script() -> None:
+    """Remove pages of the gallery whose scripts are gone since they were made."""
+    scripts = {path.stem for path in (ROOT / "examples" / "gallery").glob("*.py")}
+    for page in (DOCS / "gallery").glob("*.rst"):
+        if page.stem not in {*scripts, "index"}:
+            page.unlink()
+
+
 def setup(app: Sphinx) -> None:
     """Write the pages of the reference, and connect the above."""
+    remove_pages_without_script()
     api.write(DOCS / "api")
     app.connect("source-read", list_the_other_guides)
     app.connect("source-read", read_elsewhere)
