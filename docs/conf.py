@@ -37,6 +37,7 @@ extensions = [
     "sphinx_copybutton",
 ]
 exclude_patterns = ["site", "gallery/*.ipynb", "gallery/*.py", "gallery/*.zip"]
+smartquotes = False  # docstrings have values in quotes
 html_theme = "furo"
 html_math_renderer = "mathml"
 html_title = f"Limber {release}"
