@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from docutils import nodes
-from docutils.utils.math import latex2mathml
+from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 
 
 def inline(writer: Any, node: nodes.math) -> None:
     """Write a formula in a line."""
-    writer.body.append(latex2mathml.tex2mathml(node.astext()))
+    writer.body.append(convert(node.astext(), display="inline"))
     raise nodes.SkipNode
 
 
 def displayed(writer: Any, node: nodes.math_block) -> None:
     """Write a formula of its own line, or several that blank lines divide."""
     for part in node.astext().split("\n\n"):
-        formula = latex2mathml.tex2mathml(part, as_block=True)
-        writer.body.append(f'<div class="math">{formula}</div>')
+        writer.body.append(f'<div class="math">{convert(part, display="block")}</div>')
     raise nodes.SkipNode
 
 
