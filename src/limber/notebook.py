@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any
 
 from limber.printable import printable, printable_lines
@@ -40,7 +39,7 @@ def table(
 
 def as_text(owner: Any) -> str:
     """The `_repr_html_` of objects that print as a table: the same text."""
-    return f"<pre>{escape(printable_lines(str(owner)))}</pre>"
+    return f"<pre>{_escaped(printable_lines(str(owner)))}</pre>"
 
 
 def _row(kind: str, cells: Sequence[str], left: Sequence[int]) -> str:
@@ -53,4 +52,10 @@ def _row(kind: str, cells: Sequence[str], left: Sequence[int]) -> str:
 
 
 def _text(x: str) -> str:
-    return escape(printable(x))
+    return _escaped(printable(x))
+
+
+def _escaped(x: str) -> str:
+    from html import escape  # noqa: PLC0415 (2 ms that `import limber` need not take)
+
+    return escape(x)
