@@ -122,6 +122,13 @@ def list_the_other_guides(app: Sphinx, page: str, source: list[str]) -> None:
         )
 
 
+def read_the_list_again(
+    app: Sphinx, env: object, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """The page of guides is out of date when a page has come or gone."""
+    return ["guide/index"] if added or removed else []
+
+
 def plain_docstrings(
     app: Sphinx, what: str, name: str, x: Any, options: object, lines: list[str]
 ) -> None:
@@ -153,6 +160,7 @@ def setup(app: Sphinx) -> None:
     """Write the pages of the reference, and connect the above."""
     remove_pages_without_script()
     api.write(DOCS / "api")
+    app.connect("env-get-outdated", read_the_list_again)
     app.connect("source-read", list_the_other_guides)
     app.connect("source-read", read_elsewhere)
     app.connect("autodoc-process-docstring", plain_docstrings)
