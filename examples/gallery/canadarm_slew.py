@@ -2,8 +2,8 @@
 A slew of the flexible Canadarm
 ===============================
 
-The torques are those that would move a rigid arm along a cycloid in 10 s.
-The real links bend by centimetres: the arm arrives late and off its goal, and goes on swinging.
+The torques are those that would move a rigid arm along a cycloid in 10 s. The real links bend by a quarter of a metre on the way.
+The wrist is off its goal by 0.09 rad in the end, still drifts, and the links go on swinging by a centimetre.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +18,8 @@ path = lb.trajectories.Cycloid([0.75, 0.5, -1.0], duration=10.0)  # rad
 times = np.linspace(0, 10, 201)
 tau = np.array([lb.inverse_dynamics(rigid, *path(t)) for t in times])
 result = lb.simulate(flexible, 15.0, torque=lb.Table(times, tau, smooth=True), every=0.05)
-miss = result.joint("link3")[-1, 0] + 1.0
-assert abs(miss) > 0.01  # rad
+end = np.searchsorted(result.t, 10.0)
+assert np.isclose(result.joint("link3")[end, 0], -1.09, atol=0.005)  # rad, where -1 was wanted
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 for i in range(0, 201, 40):
