@@ -6,7 +6,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
 SOURCES := pyproject.toml README.md $(shell find src examples -type f ! -name '*.pyc')
 
-.PHONY: demo compare test test-all lint bench browser clean
+.PHONY: demo compare test test-all lint bench docs dist browser clean
 
 demo: .venv/package.stamp
 	$(BIN)/limber demo
@@ -31,6 +31,18 @@ lint: .venv/lint.stamp
 bench: .venv/package.stamp .venv/test.stamp
 	$(BIN)/python benchmarks/run.py
 
+# the site in build/docs/index.html: guides, gallery, reference; a warning is an error
+docs: .venv/package.stamp .venv/docs.stamp
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html -d build/doctrees docs build/docs
+	@echo "the site is build/docs/index.html"
+
+# wheel and source archive in dist/, checked: what they hold, their metadata, and that the wheel runs
+dist: .venv/dist.stamp
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tests/check_dist.py dist
+
 # for the tests of reports, which are skipped without
 browser:
 	@sh tests/viewer/install-browser.sh
@@ -47,6 +59,14 @@ clean:
 
 .venv/test.stamp: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet '.[test]'
+	touch $@
+
+.venv/docs.stamp: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet '.[docs]'
+	touch $@
+
+.venv/dist.stamp: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet '.[dist]'
 	touch $@
 
 .venv/lint.stamp: .venv/bin/python pyproject.toml

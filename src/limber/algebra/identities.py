@@ -23,6 +23,7 @@ from limber.assembly.system import System
 from limber.dynamics.ends import Ends
 from limber.dynamics.kinematics import jacobian
 from limber.dynamics.rows import closure_jacobian
+from limber.notebook import as_text
 
 Sides = tuple[Operator, Operator]
 
@@ -227,6 +228,8 @@ class Residuals(dict[str, float]):
         return "\n".join(
             f"{key:{wide}s}  {x:7.1e}  {self.formulas.get(key, '')}" for key, x in self.items()
         )
+
+    _repr_html_ = as_text
 
     def __reduce__(self):
         return Residuals, (dict(self), self.formulas)

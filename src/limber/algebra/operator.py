@@ -11,6 +11,7 @@ import numpy as np
 from limber.algebra.spaces import Space
 from limber.checks import Array, number, numbers, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
+from limber.notebook import table
 
 MEMORYLESS, CAUSAL, ANTICAUSAL, FULL = "memoryless", "causal", "anticausal", "full"
 
@@ -122,6 +123,13 @@ class Operator(ABC):
 
     def _repr_latex_(self):
         return f"${self.latex()}$"
+
+    def _repr_html_(self) -> str:
+        # notebooks set the formula between dollar signs
+        row = (self.structure, self.codomain.name, self.domain.name, "{} x {}".format(*self.shape))
+        return table(
+            f"${self.latex()}$", ("structure", "to", "from", "size"), [row], left=(0, 1, 2)
+        )
 
 
 def _operator(x) -> Operator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,7 @@ from limber.errors import ArgumentValueError
 from limber.frozen import Frozen
 from limber.kernels import layout as L
 from limber.native.status import OK, STATES
+from limber.notebook import table
 
 
 def operators(
@@ -122,6 +124,20 @@ class Operators(Frozen):
         self.M = BlockDiagonal("M", self.bodies, self.bodies, M, base[2])
         self.a, self.b, self.V = a, b, V
         self.joint_force = evaluated(system, "joint_forces", (self.q, self.v))
+
+    def _repr_html_(self) -> str:
+        parts = inspect.getmembers(type(self), lambda x: isinstance(x, cached_property))
+        rows = [
+            (name, (part.__doc__ or "").partition("\n")[0])
+            for name, part in parts
+            if name[0] != "_"
+        ]
+        bases = [("H", "Joint maps, a row for each speed."), ("M", "Inertias of the bodies.")]
+        rows = sorted(
+            [*bases, *rows, ("S", "From parents to bodies."), ("Delta_phi", "The phi(p, k).")]
+        )
+        title = f"Operators of {self.system.name!r} at one state"
+        return table(title, ("name", "what it is"), rows, left=(0, 1))
 
     # --- Newton-Euler ---------------------------------------------------------------------------------
     @cached_property

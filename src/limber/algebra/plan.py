@@ -18,6 +18,7 @@ from limber.algebra.leaves import (
 )
 from limber.algebra.operator import Identity, Inverse, Operator, Product, Scaled, Sum, Zero
 from limber.algebra.simplify import simplify
+from limber.notebook import as_text
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Plan:
     simplified: Operator
     before: tuple[Step, ...]
     after: tuple[Step, ...]
+
+    _repr_html_ = as_text
 
     def __str__(self):
         lines = []

@@ -17,6 +17,7 @@ from limber.assembly.closures import (
     cut_closure,
     relation,
 )
+from limber.assembly.described import described
 from limber.assembly.look import checked_shapes
 from limber.assembly.named import joint_parts
 from limber.assembly.pack import Attachment
@@ -342,6 +343,9 @@ class Assembly:
         n = len(self._closures)
         closures = f", {n} closure{'s' if n > 1 else ''}" if n else ""
         return f"Assembly({self.name!r}, {len(self._attachments)} bodies{closures})"
+
+    def _repr_html_(self) -> str:
+        return described(repr(self), self._attachments, self._closures)
 
 
 def _fidelity(value: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from limber.assembly import parameters
 from limber.assembly.closures import Closure, Relation
+from limber.assembly.described import described
 from limber.assembly.given_closures import given_closures
 from limber.assembly.join import joined, renamed_body, renamed_closure
 from limber.assembly.loops import with_closures
@@ -309,6 +310,9 @@ class System(Frozen):
         n = len(self.closures)
         closures = f", {n} closure{'s' if n > 1 else ''}" if n else ""
         return f"System({self.name!r}, {len(self.layout)} bodies{closures}, nq={self.nq}, nv={self.nv}, {self.fidelity})"
+
+    def _repr_html_(self) -> str:
+        return described(repr(self), self.attachments, self.closures)
 
     def __reduce__(self):
         closures = tuple(self.closures.values())

@@ -17,6 +17,7 @@ from limber.dynamics.evaluate import evaluated
 from limber.dynamics.rows import undeformed
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import Grasp
+from limber.notebook import as_text
 
 #: A singular value of the grasp matrix below this part of the largest counts as zero.
 DEPENDENT = 1e-9
@@ -237,6 +238,8 @@ class GraspCheck:
     def holds(self) -> bool:
         """Whether all contacts hold in all states."""
         return not self.slipping
+
+    _repr_html_ = as_text
 
     def __str__(self):
         parts = [f"{name!r} {np.min(margin):.4g} N" for name, margin in self.margins.items()]

@@ -13,6 +13,7 @@ from limber.constraints.residual import check_closed
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.rows import RowSpace, row_space
 from limber.errors import ArgumentValueError
+from limber.notebook import as_text
 
 if TYPE_CHECKING:
     from limber.assembly.system import System
@@ -43,6 +44,8 @@ class Freedoms:
         return (
             f"Freedoms(number={self.number}, rank={self.rank} of {len(self.jacobian)} closure rows)"
         )
+
+    _repr_html_ = as_text
 
     def __str__(self):
         count = "1 freedom" if self.number == 1 else f"{self.number} freedoms"

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from limber.checks import Array, array, listed, number, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import read_only
+from limber.notebook import as_text
 from limber.whole import replacing
 
 if TYPE_CHECKING:
@@ -171,6 +172,8 @@ class LinearModel:
         sizes = f"{self.order} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
         batch = f", {self.batch} of them" if self.batch else ""
         return f"LinearModel({self.name!r}, {kind}{sizes}{batch}; print it for its poles)"
+
+    _repr_html_ = as_text
 
     def __str__(self) -> str:
         from limber.control.poles import described_poles  # noqa: PLC0415

@@ -14,6 +14,7 @@ from limber.control.feedback import Feedback, feedback_of, frequencies_of
 from limber.control.frequency import Responder
 from limber.control.linear_model import LinearModel
 from limber.control.poles import transmission_zeros
+from limber.notebook import as_text
 from limber.structures.threads import one_thread
 
 #: Sample times that are looked at are this many times shorter and longer than the one given, on a grid of so many.
@@ -94,6 +95,8 @@ class Margins:
 
     def __repr__(self) -> str:
         return f"Margins({'stable' if self.stable else 'unstable'}, {len(self.loops)} loops; print it for the text)"
+
+    _repr_html_ = as_text
 
     def __str__(self) -> str:
         lines = [f"{self._when()}: {'stable' if self.stable else 'UNSTABLE'}."]

@@ -10,6 +10,7 @@ import numpy as np
 
 from limber.checks import Array, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
+from limber.notebook import as_text
 
 if TYPE_CHECKING:
     from limber.control.loop import Loop
@@ -124,6 +125,8 @@ class MonteCarlo:
     def __repr__(self) -> str:
         count, failed = len(self), len(self.failures)
         return f"MonteCarlo({self.loop.system.name!r}, {count} cases, {failed} failed, {self.seconds:.3g} s; print it for the table)"
+
+    _repr_html_ = as_text
 
     def __str__(self) -> str:
         counts = {

@@ -14,6 +14,7 @@ from limber.control.locus import critical, followed, gains_beyond, gains_to_one
 from limber.control.margins import unit_gains
 from limber.control.poles import Pole, grouped
 from limber.errors import ArgumentValueError
+from limber.notebook import as_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,6 +79,8 @@ class Spillover:
             f"Spillover({len(self.truncated)} truncated modes of {len(self.modes)}, {len(self.unstable)} unstable; print it for "
             "the table)"
         )
+
+    _repr_html_ = as_text
 
     def __str__(self) -> str:
         words = {True: "stable", False: "UNSTABLE"}

@@ -32,6 +32,7 @@ from limber.dynamics.evaluate import check_system
 from limber.dynamics.inverse import inverse_dynamics, mass_matrix
 from limber.dynamics.modes import modes
 from limber.errors import ArgumentValueError, DynamicsError
+from limber.notebook import as_text
 
 METHODS = ("pd", "lqr")
 #: The disk margin that a bandwidth which is chosen here must leave: gains from 0.67 to 1.5, phases of 23 degrees.
@@ -73,6 +74,8 @@ class Tuned:
 
     def __repr__(self) -> str:
         return f"Tuned({self.method!r}, {self.bandwidth / (2.0 * np.pi):.4g} Hz; print it for gains and margins)"
+
+    _repr_html_ = as_text
 
     def __str__(self) -> str:
         width = max(map(len, ("joint", *self.joints)))

@@ -35,6 +35,7 @@ from limber.dynamics.stiffness import (
     uncertainty,
 )
 from limber.errors import ArgumentValueError, ModelWarning, warn
+from limber.notebook import as_text
 
 #: The weights of modes that couple: of the first fit, which chooses among many solutions, and of the last.
 COUPLING = (1e-2, 1e-8)
@@ -65,6 +66,8 @@ class ModalDamping:
             hertz, asked, achieved = row
             lines.append(f"{i + 1:4}  {hertz:10.5g}  {asked:10.4g}  {achieved:10.4g}")
         return "\n".join(lines)
+
+    _repr_html_ = as_text
 
 
 def modal_damping(

@@ -28,6 +28,7 @@ from limber.dynamics.small_motions import warn_if_singular
 from limber.dynamics.statics import Statics, stated
 from limber.dynamics.theory import tell, turned, warn_of_axial_loads
 from limber.errors import ArgumentValueError, ModelWarning, warn
+from limber.notebook import as_text
 
 #: A change of a coordinate by more than this, in radians and parts of the system's size, is no step along a path.
 JUMP = 0.3
@@ -78,6 +79,8 @@ class LoadPath:
         else:
             lines.append(f"{self.kind} at {self.critical:.8g}")
         return "\n".join(lines)
+
+    _repr_html_ = as_text
 
 
 def follow(

@@ -32,6 +32,7 @@ from limber.dynamics.stiffness import (
 )
 from limber.dynamics.theory import warn_of_axial_loads, warn_of_spins
 from limber.errors import DynamicsError, ModelWarning, warn
+from limber.notebook import table
 
 #: How many modes a printed table has at most.
 LISTED = 40
@@ -73,7 +74,8 @@ class Modes:
         """omega in Hz."""
         return self.omega / (2.0 * np.pi)
 
-    def __repr__(self):
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """Heads and rows of the table, of as many modes as are listed."""
         heads = ["mode", "Hz", "rad/s", "damping", "growth 1/s", "moves most"]
         rows = [
             [
@@ -89,16 +91,26 @@ class Modes:
         if not self.growth.any():
             for row in (heads, *rows):
                 del row[4]
+        return heads, rows
+
+    def __repr__(self):
+        heads, rows = self._table()
         widths = [max(map(len, column)) for column in zip(heads, *rows)]
         lines = [
             "  ".join([*(x.rjust(w) for x, w in zip(row[:-1], widths)), row[-1]])
             for row in (heads, *rows)
         ]
-        if len(self.omega) > LISTED:
-            lines.append(f"... and {len(self.omega) - LISTED} more")
-        if self.note:
-            lines.append(self.note)
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._notes()])
+
+    def _notes(self) -> list[str]:
+        """What is said below the table."""
+        more = [f"... and {len(self.omega) - LISTED} more"] if len(self.omega) > LISTED else []
+        return [*more, *([self.note] if self.note else [])]
+
+    def _repr_html_(self) -> str:
+        heads, rows = self._table()
+        title = f"{len(self.omega)} modes"
+        return table(title, heads, rows, left=(len(heads) - 1,), notes=self._notes())
 
 
 def modes(

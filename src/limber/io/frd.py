@@ -14,6 +14,7 @@ from limber.io.deck import Deck
 from limber.io.elements import outline
 from limber.io.sources import Source, number, whole_number
 from limber.io.units import scales
+from limber.notebook import as_text
 from limber.short_repr import short_repr
 
 #: Elements by their type in the file: what they are, corners, nodes.
@@ -43,6 +44,8 @@ class FrdModes:
     translation: Array
     edges: np.ndarray | None
     triangles: np.ndarray | None
+
+    _repr_html_ = as_text
 
     def __str__(self) -> str:
         """A table of the frequencies and of the node that moves most in each mode."""

@@ -11,6 +11,7 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.errors import ArgumentTypeError, MissingExtraError, SimulationError
+from limber.notebook import table
 from limber.short_repr import short_repr
 from limber.simulation.result import Result, Statistics, column_names
 
@@ -42,6 +43,14 @@ class BatchResult:
     messages: list[str]
     parameters: Mapping[str, Array]
     results: list[Result | None] = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        counts = [(name, n) for name in STATUS if (n := int((self.status == name).sum()))]
+        given = [f"{name}: {x.min():.5g} to {x.max():.5g}" for name, x in self.parameters.items()]
+        failed = np.flatnonzero(self.status == "failed")[:5]
+        notes = [*given, *(f"case {case}: {self.messages[case]}" for case in failed)]
+        title = f"{len(self.status)} cases of {self.system.name!r}, t = {self.t[0]:g} .. {self.t[-1]:g} s"
+        return table(title, ("status", "cases"), counts, notes=notes)
 
     @classmethod
     def empty(

@@ -22,6 +22,7 @@ from limber.checks import Array, array, shown
 from limber.constraints import constraint_forces, constraint_residual
 from limber.constraints.residual import check_closed
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
+from limber.notebook import as_text, table
 from limber.registry import registered
 from limber.short_repr import short_repr
 from limber.simulation.events import Happened
@@ -106,6 +107,8 @@ class PowerAudit:
         }
         width = max(map(len, rows))
         return "\n".join(f"{name:{width}}  {value:12.6g} J" for name, value in rows.items())
+
+    _repr_html_ = as_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +216,17 @@ class Result:
             f"Result({self.system.name!r}, {len(self)} rows, t = {self.t[0]:g} .. {self.t[-1]:g} s, "
             f"{self.statistics.steps} steps, {self.statistics.seconds:.3g} s, {self.message})"
         )
+
+    def _repr_html_(self) -> str:
+        heads = ("coordinate", "start", "end", "least", "greatest")
+        numbers = (
+            zip(self.q[0], self.q[-1], self.q.min(axis=0), self.q.max(axis=0)) if len(self) else ()
+        )
+        rows = [(name, *(f"{x:.5g}" for x in row)) for name, row in zip(self.names()[0], numbers)]
+        notes = [f"event at t = {event.t:.6g} s: {event.name}" for event in self.events[:10]]
+        more = [f"... and {len(self.events) - 10} more events"] if len(self.events) > 10 else []
+        notes += [*more, *(str(change) for change in self.changes)]
+        return table(repr(self), heads, rows, notes=notes)
 
     # --- parts of the state -----------------------------------------------------------------------
 

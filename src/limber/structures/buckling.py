@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from limber.checks import Array, array, listed, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError, ModelWarning, warn
 from limber.frozen import read_only
+from limber.notebook import as_text
 from limber.structures.choice import DIRECTIONS
 from limber.structures.load_factors import lowest_factors
 from limber.structures.reduce import Reduction
@@ -56,6 +57,8 @@ class Buckling:
 
     def __post_init__(self):
         read_only(self)
+
+    _repr_html_ = as_text
 
     def __str__(self) -> str:
         lines = ["mode   factor      moves most"]

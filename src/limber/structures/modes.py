@@ -10,6 +10,7 @@ import numpy as np
 
 from limber.checks import Array
 from limber.frozen import read_only
+from limber.notebook import as_text
 from limber.short_repr import short_repr
 from limber.structures.choice import DIRECTIONS, mode_choice
 from limber.structures.matrices import warn_of_rounding
@@ -51,6 +52,8 @@ class StructureModes:
         total = self.effective_mass.sum(axis=0)
         lines.append(f"{' sum':<{width}}" + "".join(f"{x:8.3f}" for x in total))
         return "\n".join(lines)
+
+    _repr_html_ = as_text
 
 
 def structure_modes(

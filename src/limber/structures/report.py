@@ -15,6 +15,7 @@ from limber.bodies.load_stiffness import relative_changes
 from limber.checks import Array, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import read_only
+from limber.notebook import as_text
 from limber.registry import registered
 from limber.structures.beam_theory import beam_comparison
 from limber.structures.comparison import Comparison, StaticLoad
@@ -173,6 +174,8 @@ class BodyReport:
         notes = f", {count} note{'s' if count > 1 else ''}" if count else ""
         name = f"{self.name!r}, " if self.name else ""
         return f"BodyReport({name}{self.mass:.6g} kg, {modes} modes{lowest}{notes}; print it for the tables)"
+
+    _repr_html_ = as_text
 
     def __str__(self) -> str:
         from limber.structures.report_text import text  # noqa: PLC0415 (only to print)

@@ -11,6 +11,7 @@ import numpy as np
 from limber.checks import Array
 from limber.control.guard import STATES
 from limber.control.realtime.log import RunLog
+from limber.notebook import as_text
 from limber.short_repr import short_repr
 from limber.simulation import Result
 
@@ -172,6 +173,8 @@ class RealTimeRun:
             "message": self.message,
             "notes": list(self.notes),
         }
+
+    _repr_html_ = as_text
 
     def __str__(self) -> str:
         ms = f"{1e3 * self.sample_time:g} ms"

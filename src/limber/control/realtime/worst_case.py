@@ -23,6 +23,7 @@ from limber.control.realtime.pacing import Pacing, undisturbed
 from limber.control.realtime.report import PERCENTILES, Spread, spread
 from limber.errors import ArgumentTypeError, ArgumentValueError, warn
 from limber.native import c_compiler
+from limber.notebook import as_text
 
 #: The functions that are measured unless others are named.
 FUNCTIONS = ("step", "forward_dynamics", "inverse_dynamics")
@@ -69,6 +70,8 @@ class WorstCase:
 
     system: str
     times: dict[str, tuple[Spread, Spread]]
+
+    _repr_html_ = as_text
 
     def __str__(self) -> str:
         heads = "".join(f"{'max' if p == 100 else f'{p:g} %':>10}" for p in PERCENTILES)
