@@ -98,7 +98,7 @@ class Function:
             closed = system.rows + 6 * len(system.closures)
             return 2 * (work + 2 * system.nq + 3 * system.nv + closed)
         if "slopes" in self.takes:
-            return slope_scratch(len(system.bodies), system.nv)
+            return slope_scratch(len(system.bodies), system.nv, work)
         return system.nv**2 if "matrix" in self.takes else 0
 
 
