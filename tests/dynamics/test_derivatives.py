@@ -11,7 +11,7 @@ from helpers.compare import some_externals
 from helpers.random_systems import random_assembly, random_state
 from limber.assembly import parameters
 from limber.dynamics.evaluate import node_pairs
-from limber.dynamics.slopes import State, _of_forward
+from limber.dynamics.slopes import State, slopes_at
 from limber.kernels import layout as L
 from limber.kernels import plain
 

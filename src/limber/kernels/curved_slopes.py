@@ -79,7 +79,9 @@ def add_curved_slopes(topo, const, work, q, v, vdot, room, k, out):
             l0, d0, a0 = axpy(q[e + r], g, l0), axpy(v[ed + r], g, d0), axpy(vdot[ed + r], g, a0)
         l = axpy(0.5, between(topo, const, k, B, q, e, q, e), l0)
         d = add(d0, between(topo, const, k, B, v, ed, q, e))
-        a = add(between(topo, const, k, B, vdot, ed, q, e), between(topo, const, k, B, v, ed, v, ed))
+        a = add(
+            between(topo, const, k, B, vdot, ed, q, e), between(topo, const, k, B, v, ed, v, ed)
+        )
         a = spun(w, aw, l, d, add(a0, a))
         a0 = spun(w, aw, l0, d0, a0)
         for j in range(m):

@@ -329,7 +329,7 @@ def start_modes(topo, const, work, q, v, vdot, room, k, out):
         body_mass(topo, const, work, q, k)
     R = load9(work, topo[k + WORK] + PLACE)
     b = body_record(k)
-    w, u = shifted_motion(room, b + SB_VEL, load3(room, b + SB_PLACE))
+    _, u = shifted_motion(room, b + SB_VEL, load3(room, b + SB_PLACE))
     slopes_by_spin(topo, const, work, v, room, k, mul_t(R, u))
     turn_to_world(topo, work, room, k)
     by_vdot = nv + 2 * nv * nv + topo[k + V_MODES] * (nv + 1)
@@ -358,9 +358,7 @@ def add_bent_wrench(topo, const, work, q, room, k, node, n, f, out):
         accumulate3(room, speed + SV_TURN, add(cross(n, turn), cross(f, shift)))
     if topo[RUTHLESS] == 0:
         at = nv + i * (nv + 1)
-        add_pull_slopes(
-            topo, const, q, k, node, mul_t(R, n), mul_t(R, f), False, -1.0, out, at, nv
-        )
+        add_pull_slopes(topo, const, q, k, node, mul_t(R, n), mul_t(R, f), False, -1.0, out, at, nv)
 
 
 @kernel

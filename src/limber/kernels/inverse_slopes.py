@@ -20,7 +20,6 @@ Cost      about 500 multiplications a rigid body, 65 m^2 + 800 m more for m mode
 from .flexible_motion import (
     add_rows,
     answer,
-    inertial,
     moved_by_modes,
     prepare_flexible,
     twist_record,
@@ -310,11 +309,17 @@ def fill(topo, const, work, q, v, room, k, turned, out):
 
 
 @kernel
-def inverse_slopes(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out, room):
-    """out = tau, then its slopes along q, by v and by vdot, (nv, nv) each."""
+def fill_slopes(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out, room):
+    """The slopes of tau along q, by v and by vdot, in `out` from number NV on, after `inverse_dynamics`."""
     nv = topo[NV]
-    inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out)
     zero(out, nv, 3 * nv * nv)
     prepare_flexible(topo, const, work, q, v, vdot, ext_count, ext_index, ext, room, out)
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
         fill(topo, const, work, q, v, room, k, ext_count, out)
+
+
+@kernel
+def inverse_slopes(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out, room):
+    """out = tau, then its slopes along q, by v and by vdot, (nv, nv) each."""
+    inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out)
+    fill_slopes(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out, room)

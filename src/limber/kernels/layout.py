@@ -354,6 +354,7 @@ LANES_SYSTEM = 6  # the changes of the angular velocity (3) and the rotations (3
 
 
 def slope_scratch(bodies, nv, work):
-    """How many numbers of scratch slopes need, with WORK_SIZE `work`."""
+    """How many numbers of scratch slopes need, with WORK_SIZE `work`: records, twists, factors, lanes."""
     records = (bodies + 1) * SLOPE_BODY + nv * SLOPE_SPEED + TWIST // 6 * work
-    return records + LANES * ((bodies + 1) * LANES_BODY + nv * LANES_SPEED + LANES_SYSTEM)
+    lanes = (bodies + 1) * LANES_BODY + 2 * nv * LANES_SPEED + LANES_SYSTEM
+    return records + work + LANES * lanes

@@ -43,7 +43,20 @@ from .layout import (
 )
 from .scalar import kernel
 from .slope_records import speed_record
-from .vec import accumulate3, add, axpy, cross, dot, load3, load9, neg, scale, store3, sub, transpose, zero
+from .vec import (
+    accumulate3,
+    add,
+    axpy,
+    cross,
+    dot,
+    load3,
+    load9,
+    scale,
+    store3,
+    sub,
+    transpose,
+    zero,
+)
 
 
 @kernel

@@ -44,7 +44,9 @@ def turning(turn, x, xd, xdd):
     z2 = add(add(cross(xdd, y), scale(2.0, cross(xd, y1))), cross(x, y2))
     t = add(turn, axpy(b, y, scale(c, z)))
     t1 = add(axpy(b1, y, scale(b, y1)), axpy(c1, z, scale(c, z1)))
-    t2 = add(axpy(b2, y, axpy(2.0 * b1, y1, scale(b, y2))), axpy(c2, z, axpy(2.0 * c1, z1, scale(c, z2))))
+    t2 = add(
+        axpy(b2, y, axpy(2.0 * b1, y1, scale(b, y2))), axpy(c2, z, axpy(2.0 * c1, z1, scale(c, z2)))
+    )
     return t, t1, t2
 
 

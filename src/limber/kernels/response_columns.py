@@ -1,0 +1,317 @@
+"""Responses of a tree to many generalized forces, M^{-1} times the columns of a matrix, by the factors of `articulated`.
+
+The sweeps are those of `responses`, with LANES columns at a time.  All vectors refer to one point and to world axes, so that
+nothing is transformed on the way from body to body:
+
+    inward    modes  eps_r = tau_r - S_r.F - L_sr eps_s (s < r),   F += K_r eps_r,   nu = eps / D
+              joint  eps = tau - S.F,   F += K eps,   nu = eps / D,   F(parent) += F
+    outward   joint  vdot = nu - K.a,   a += S vdot;       modes  eta_dd_r = nu_r - K_r.a - L_rs eta_dd_s (s > r)
+
+S_r.F of a mode is the sum over the children of its body, each with its own S_r and F.  A lane is the innermost loop, so that
+it is computed in vector registers.
+
+Given     the factors that `articulated.forward_dynamics` left in work; slopes of inverse dynamics in `out`
+Computes  slopes of forward dynamics
+Sweep     tip to base, base to tip, for each block of columns
+Cost      24 multiplications for a joint speed and 24 + m for each of m modes, for each column
+"""
+
+from .flexible_motion import to_origin
+from .joints import turned_joint
+from .layout import (
+    A_B,
+    ATTACHED,
+    COLUMNS,
+    D_PIVOTS,
+    DOFS,
+    END,
+    I_POS,
+    I_ROT,
+    I_SHAPES,
+    INBOARD,
+    J_H,
+    J_K,
+    JOINT_WORK,
+    LANE_COLUMNS,
+    LANES,
+    MODAL,
+    MODES,
+    MOVED_BY,
+    NV,
+    ORIGIN,
+    PARENT,
+    PLACE,
+    RIGIDLY,
+    TWIST,
+    V_JOINT,
+    V_MODES,
+    W_DF,
+    W_INBOARD,
+    W_JOINT,
+    W_MU,
+    W_NODE,
+    W_PIVOTS,
+    WORK,
+    WORK_SIZE,
+)
+from .motion import world_place
+from .scalar import kernel
+from .slope_records import load_motion, speed_record, store_motion
+from .vec import add, cross, load3, load6, load9, matmul, mul, sub, zero
+
+# lanes of a body
+FORCE, RISE, BODY_LANES = 0, 6 * LANES, 12 * LANES
+
+
+@kernel
+def factors(topo):
+    """Where the factors begin in the scratch: those of `work` at the places that they have there, at the origin."""
+    return speed_record(topo, topo[NV]) + TWIST // 6 * topo[WORK_SIZE]
+
+
+@kernel
+def lanes_of_body(topo, k):
+    """Where the lanes of body k begin."""
+    return factors(topo) + topo[WORK_SIZE] + k // COLUMNS * BODY_LANES
+
+
+@kernel
+def lanes_of_speed(topo, i):
+    """Where the lanes of speed i begin."""
+    return lanes_of_body(topo, topo[END]) + i * LANES
+
+
+@kernel
+def force_to_origin(R, x, n, f):
+    """A wrench [n; f] at x, in axes R, at the origin and in world axes."""
+    n, f = mul(R, n), mul(R, f)
+    return add(n, cross(x, f)), f
+
+
+@kernel
+def keep_factors(topo, work, room):
+    """Copy the factors that a sweep of `articulated` left in work to the scratch, at the origin and in world axes."""
+    to = factors(topo)
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        world_place(topo, work, k)
+        at = topo[k + WORK] + PLACE
+        R = load9(work, at)
+        start = load3(work, topo[COLUMNS + WORK] + PLACE + 9)
+        x = sub(load3(work, at + 9), start)
+        m = topo[k + MODES]
+        if topo[k + INBOARD] != 0:
+            i = topo[k + W_INBOARD]
+            for r in range(i + I_SHAPES, i + I_SHAPES + 6 * m, 6):
+                w, u = load_motion(work, r)
+                w, u = to_origin(R, x, w, u)
+                store_motion(room, to + r, (-w[0], -w[1], -w[2]), (-u[0], -u[1], -u[2]))
+            # the other factors refer to the inboard node
+            x = add(x, mul(R, load3(work, i + I_POS)))
+            R = matmul(R, load9(work, i + I_ROT))
+        if m > 0:
+            mu = topo[topo[k + MODAL] + W_MU]
+            df = topo[topo[k + MODAL] + W_DF]
+            for r in range(mu, mu + 6 * m, 6):
+                n, f = load_motion(work, r)
+                n, f = force_to_origin(R, x, n, f)
+                store_motion(room, to + r, n, f)
+            for r in range(df, df + m * m):
+                room[to + r] = work[r]
+        for r in range(topo[k + DOFS]):
+            i = topo[k + W_JOINT] + r * JOINT_WORK
+            w, u = turned_joint(topo, work, k, r, R)
+            store_motion(room, to + i + J_H, w, add(u, cross(x, w)))
+            n, f = load_motion(work, i + J_K)
+            n, f = force_to_origin(R, x, n, f)
+            store_motion(room, to + i + J_K, n, f)
+            i = topo[k + W_PIVOTS] + D_PIVOTS + r
+            room[to + i] = work[i]
+        if topo[k + ATTACHED] != RIGIDLY:
+            at = topo[topo[k + PARENT] + WORK] + PLACE
+            R = load9(work, at)
+            x = add(load3(work, at + 9), mul(R, load3(work, topo[k + WORK] + ORIGIN)))
+            x = sub(x, start)
+            for r in range(topo[k + W_NODE], topo[k + W_NODE] + 6 * topo[k + MOVED_BY], 6):
+                w, u = load_motion(work, r)
+                w, u = to_origin(R, x, w, u)
+                store_motion(room, to + r, w, u)
+
+
+@kernel
+def subtract_product(room, to, at, f):
+    """Subtract the scalar product of the vector at room[at:] with that in the lanes f from the lane `to`."""
+    s0, s1, s2, s3, s4, s5 = load6(room, at)
+    for w in range(LANES):
+        room[to + w] -= (
+            s0 * room[f + w]
+            + s1 * room[f + LANES + w]
+            + s2 * room[f + 2 * LANES + w]
+            + s3 * room[f + 3 * LANES + w]
+            + s4 * room[f + 4 * LANES + w]
+            + s5 * room[f + 5 * LANES + w]
+        )
+
+
+@kernel
+def add_along(room, f, at, x):
+    """Add the vector at room[at:] times the lane x to the vector in the lanes f."""
+    for t in range(6):
+        s = room[at + t]
+        for w in range(LANES):
+            room[f + t * LANES + w] += s * room[x + w]
+
+
+@kernel
+def add_lane(room, to, s, x):
+    """Add s times the lane x to the lane `to`."""
+    for w in range(LANES):
+        room[to + w] += s * room[x + w]
+
+
+@kernel
+def scale_lane(room, x, s):
+    """Scale the lane x."""
+    for w in range(LANES):
+        room[x + w] *= s
+
+
+@kernel
+def combine_modes(topo, const, room, k, transposed):
+    """Take the lanes of the modes of body k to its aligned coordinates, tau <- B^T tau if `transposed`, or back, by B.
+
+    Needs m spare lanes behind those of the speeds.
+    """
+    m = topo[k + MODES]
+    B = topo[topo[k + MODAL] + A_B]
+    x = lanes_of_speed(topo, topo[k + V_MODES])
+    y = lanes_of_speed(topo, topo[NV])
+    zero(room, y, m * LANES)
+    for r in range(m):
+        for s in range(m):
+            b = const[B + s * m + r] if transposed else const[B + r * m + s]
+            add_lane(room, y + r * LANES, b, x + s * LANES)
+    for i in range(m * LANES):
+        room[x + i] = room[y + i]
+
+
+@kernel
+def sweep_inward(topo, room):
+    """Innovations of all speeds in the place of their forces."""
+    to = factors(topo)
+    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
+        f = lanes_of_body(topo, k) + FORCE
+        m = topo[k + MODES]
+        if m > 0:
+            i = lanes_of_speed(topo, topo[k + V_MODES])
+            mu = to + topo[topo[k + MODAL] + W_MU]
+            df = to + topo[topo[k + MODAL] + W_DF]
+            if topo[k + INBOARD] != 0:
+                for r in range(m):
+                    at = to + topo[k + W_INBOARD] + I_SHAPES + 6 * r
+                    subtract_product(room, i + r * LANES, at, f)
+            for r in range(m):
+                for s in range(r):
+                    add_lane(room, i + r * LANES, -room[df + s * m + r], i + s * LANES)
+                add_along(room, f, mu + 6 * r, i + r * LANES)
+            for r in range(m):
+                scale_lane(room, i + r * LANES, room[df + r * m + r])
+        for r in range(topo[k + DOFS]):
+            e = lanes_of_speed(topo, topo[k + V_JOINT] + r)
+            j = to + topo[k + W_JOINT] + r * JOINT_WORK
+            subtract_product(room, e, j + J_H, f)
+            add_along(room, f, j + J_K, e)
+            scale_lane(room, e, room[to + topo[k + W_PIVOTS] + D_PIVOTS + r])
+        p = topo[k + PARENT]
+        if p != 0:
+            g = lanes_of_body(topo, p) + FORCE
+            for w in range(6 * LANES):
+                room[g + w] += room[f + w]
+            if topo[k + ATTACHED] != RIGIDLY:
+                i = lanes_of_speed(topo, topo[p + V_MODES])
+                for r in range(topo[k + MOVED_BY]):
+                    subtract_product(room, i + r * LANES, to + topo[k + W_NODE] + 6 * r, f)
+
+
+@kernel
+def sweep_outward(topo, room):
+    """Accelerations of all speeds in the place of their innovations."""
+    to = factors(topo)
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        p = topo[k + PARENT]
+        a = lanes_of_body(topo, k) + RISE
+        b = lanes_of_body(topo, p) + RISE
+        for w in range(6 * LANES):
+            room[a + w] = room[b + w]
+        if topo[k + ATTACHED] != RIGIDLY:
+            i = lanes_of_speed(topo, topo[p + V_MODES])
+            for r in range(topo[k + MOVED_BY]):
+                add_along(room, a, to + topo[k + W_NODE] + 6 * r, i + r * LANES)
+        for r in range(topo[k + DOFS] - 1, -1, -1):
+            e = lanes_of_speed(topo, topo[k + V_JOINT] + r)
+            j = to + topo[k + W_JOINT] + r * JOINT_WORK
+            subtract_product(room, e, j + J_K, a)
+            add_along(room, a, j + J_H, e)
+        m = topo[k + MODES]
+        if m > 0:
+            i = lanes_of_speed(topo, topo[k + V_MODES])
+            mu = to + topo[topo[k + MODAL] + W_MU]
+            df = to + topo[topo[k + MODAL] + W_DF]
+            for r in range(m - 1, -1, -1):
+                subtract_product(room, i + r * LANES, mu + 6 * r, a)
+                for s in range(r + 1, m):
+                    add_lane(room, i + r * LANES, -room[df + r * m + s], i + s * LANES)
+            if topo[k + INBOARD] != 0:
+                for r in range(m):
+                    add_along(room, a, to + topo[k + W_INBOARD] + I_SHAPES + 6 * r, i + r * LANES)
+
+
+@kernel
+def aligned(topo, k):
+    """Whether body k has modes that are eliminated in aligned coordinates."""
+    return topo[k + MODES] > 0 and topo[topo[k + MODAL] + A_B] != 0
+
+
+@kernel
+def load_block(topo, const, room, j0, j1, out):
+    """The lanes of the columns j0 .. j1: -dtau along q and by v, and unit forces."""
+    nv = topo[NV]
+    zero(room, lanes_of_body(topo, 0), topo[END] // COLUMNS * BODY_LANES)
+    zero(room, lanes_of_speed(topo, 0), nv * LANES)
+    for i in range(nv):
+        lane = lanes_of_speed(topo, i)
+        for kind in range(2):
+            row = nv + (kind * nv + i) * nv
+            for j in range(j0, j1):
+                room[lane + kind * LANE_COLUMNS + j - j0] = -out[row + j]
+    for j in range(j0, j1):
+        room[lanes_of_speed(topo, j) + 2 * LANE_COLUMNS + j - j0] = 1.0
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if aligned(topo, k):
+            combine_modes(topo, const, room, k, True)
+
+
+@kernel
+def store_block(topo, const, room, j0, j1, out):
+    """Take the answers of the columns j0 .. j1 from the lanes."""
+    nv = topo[NV]
+    for k in range(COLUMNS, topo[END], COLUMNS):
+        if aligned(topo, k):
+            combine_modes(topo, const, room, k, False)
+    for i in range(nv):
+        lane = lanes_of_speed(topo, i)
+        for kind in range(3):
+            row = nv + (kind * nv + i) * nv
+            for j in range(j0, j1):
+                out[row + j] = room[lane + kind * LANE_COLUMNS + j - j0]
+
+
+@kernel
+def respond_to_columns(topo, const, room, out):
+    """Slopes of vdot along q, by v and by tau in the place of those of tau, in `out` from number NV on."""
+    nv = topo[NV]
+    for j0 in range(0, nv, LANE_COLUMNS):
+        j1 = min(j0 + LANE_COLUMNS, nv)
+        load_block(topo, const, room, j0, j1, out)
+        sweep_inward(topo, room)
+        sweep_outward(topo, room)
+        store_block(topo, const, room, j0, j1, out)
