@@ -350,11 +350,15 @@ LANE_COLUMNS = 8
 LANES = 3 * LANE_COLUMNS
 #: Lanes of a body: forces (6), accelerations (6), whether the column moves the body; those of a speed: its innovations.
 LANES_BODY, LANES_SPEED = 13, 1
+#: The same in `response_columns`, whose lanes of a body are one vector (6).
+WIDE_COLUMNS = 16
+WIDE_LANES = 3 * WIDE_COLUMNS
 LANES_SYSTEM = 6  # the changes of the angular velocity (3) and the rotations (3) of each column
 
 
 def slope_scratch(bodies, nv, work):
     """How many numbers of scratch slopes need, with WORK_SIZE `work`: records, twists, factors, lanes."""
     records = (bodies + 1) * SLOPE_BODY + nv * SLOPE_SPEED + TWIST // 6 * work
-    lanes = (bodies + 1) * LANES_BODY + 2 * nv * LANES_SPEED + LANES_SYSTEM
-    return records + work + LANES * lanes
+    lanes = LANES * ((bodies + 1) * LANES_BODY + nv * LANES_SPEED + LANES_SYSTEM)
+    wide = WIDE_LANES * ((bodies + 1) * 6 + 2 * nv)
+    return records + work + max(lanes, wide)

@@ -1,6 +1,6 @@
 """Responses of a tree to many generalized forces, M^{-1} times the columns of a matrix, by the factors of `articulated`.
 
-The sweeps are those of `responses`, with LANES columns at a time.  All vectors refer to one point and to world axes, so that
+The sweeps are those of `responses`, with WIDE_LANES columns at a time.  All vectors refer to one point and to world axes, so that
 nothing is transformed on the way from body to body:
 
     inward    modes  eps_r = tau_r - S_r.F - L_sr eps_s (s < r),   F += K_r eps_r,   nu = eps / D
@@ -32,8 +32,6 @@ from .layout import (
     J_H,
     J_K,
     JOINT_WORK,
-    LANE_COLUMNS,
-    LANES,
     MODAL,
     MODES,
     MOVED_BY,
@@ -51,6 +49,8 @@ from .layout import (
     W_MU,
     W_NODE,
     W_PIVOTS,
+    WIDE_COLUMNS,
+    WIDE_LANES,
     WORK,
     WORK_SIZE,
 )
@@ -59,8 +59,8 @@ from .scalar import kernel
 from .slope_records import load_motion, speed_record, store_motion
 from .vec import add, cross, load3, load6, load9, matmul, mul, sub, zero
 
-# lanes of a body
-FORCE, RISE, BODY_LANES = 0, 6 * LANES, 12 * LANES
+# lanes of a body: on the way inward the force that it exerts on what is inboard, on the way outward its acceleration
+BODY_LANES = 6 * WIDE_LANES
 
 
 @kernel
@@ -78,7 +78,7 @@ def lanes_of_body(topo, k):
 @kernel
 def lanes_of_speed(topo, i):
     """Where the lanes of speed i begin."""
-    return lanes_of_body(topo, topo[END]) + i * LANES
+    return lanes_of_body(topo, topo[END]) + i * WIDE_LANES
 
 
 @kernel
@@ -138,40 +138,51 @@ def keep_factors(topo, work, room):
 
 
 @kernel
+def product(room, s, f, w):
+    """The scalar product of the vector s with lane w of the vector in the lanes f."""
+    return (
+        s[0] * room[f + w]
+        + s[1] * room[f + WIDE_LANES + w]
+        + s[2] * room[f + 2 * WIDE_LANES + w]
+        + s[3] * room[f + 3 * WIDE_LANES + w]
+        + s[4] * room[f + 4 * WIDE_LANES + w]
+        + s[5] * room[f + 5 * WIDE_LANES + w]
+    )
+
+
+@kernel
 def subtract_product(room, to, at, f):
     """Subtract the scalar product of the vector at room[at:] with that in the lanes f from the lane `to`."""
-    s0, s1, s2, s3, s4, s5 = load6(room, at)
-    for w in range(LANES):
-        room[to + w] -= (
-            s0 * room[f + w]
-            + s1 * room[f + LANES + w]
-            + s2 * room[f + 2 * LANES + w]
-            + s3 * room[f + 3 * LANES + w]
-            + s4 * room[f + 4 * LANES + w]
-            + s5 * room[f + 5 * LANES + w]
-        )
+    s = load6(room, at)
+    for w in range(WIDE_LANES):
+        room[to + w] -= product(room, s, f, w)
 
 
 @kernel
 def add_along(room, f, at, x):
     """Add the vector at room[at:] times the lane x to the vector in the lanes f."""
-    for t in range(6):
-        s = room[at + t]
-        for w in range(LANES):
-            room[f + t * LANES + w] += s * room[x + w]
+    s = load6(room, at)
+    for w in range(WIDE_LANES):
+        y = room[x + w]
+        room[f + w] += s[0] * y
+        room[f + WIDE_LANES + w] += s[1] * y
+        room[f + 2 * WIDE_LANES + w] += s[2] * y
+        room[f + 3 * WIDE_LANES + w] += s[3] * y
+        room[f + 4 * WIDE_LANES + w] += s[4] * y
+        room[f + 5 * WIDE_LANES + w] += s[5] * y
 
 
 @kernel
 def add_lane(room, to, s, x):
     """Add s times the lane x to the lane `to`."""
-    for w in range(LANES):
+    for w in range(WIDE_LANES):
         room[to + w] += s * room[x + w]
 
 
 @kernel
 def scale_lane(room, x, s):
     """Scale the lane x."""
-    for w in range(LANES):
+    for w in range(WIDE_LANES):
         room[x + w] *= s
 
 
@@ -185,12 +196,12 @@ def combine_modes(topo, const, room, k, transposed):
     B = topo[topo[k + MODAL] + A_B]
     x = lanes_of_speed(topo, topo[k + V_MODES])
     y = lanes_of_speed(topo, topo[NV])
-    zero(room, y, m * LANES)
+    zero(room, y, m * WIDE_LANES)
     for r in range(m):
         for s in range(m):
             b = const[B + s * m + r] if transposed else const[B + r * m + s]
-            add_lane(room, y + r * LANES, b, x + s * LANES)
-    for i in range(m * LANES):
+            add_lane(room, y + r * WIDE_LANES, b, x + s * WIDE_LANES)
+    for i in range(m * WIDE_LANES):
         room[x + i] = room[y + i]
 
 
@@ -199,7 +210,7 @@ def sweep_inward(topo, room):
     """Innovations of all speeds in the place of their forces."""
     to = factors(topo)
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
-        f = lanes_of_body(topo, k) + FORCE
+        f = lanes_of_body(topo, k)
         m = topo[k + MODES]
         if m > 0:
             i = lanes_of_speed(topo, topo[k + V_MODES])
@@ -208,13 +219,13 @@ def sweep_inward(topo, room):
             if topo[k + INBOARD] != 0:
                 for r in range(m):
                     at = to + topo[k + W_INBOARD] + I_SHAPES + 6 * r
-                    subtract_product(room, i + r * LANES, at, f)
+                    subtract_product(room, i + r * WIDE_LANES, at, f)
             for r in range(m):
                 for s in range(r):
-                    add_lane(room, i + r * LANES, -room[df + s * m + r], i + s * LANES)
-                add_along(room, f, mu + 6 * r, i + r * LANES)
+                    add_lane(room, i + r * WIDE_LANES, -room[df + s * m + r], i + s * WIDE_LANES)
+                add_along(room, f, mu + 6 * r, i + r * WIDE_LANES)
             for r in range(m):
-                scale_lane(room, i + r * LANES, room[df + r * m + r])
+                scale_lane(room, i + r * WIDE_LANES, room[df + r * m + r])
         for r in range(topo[k + DOFS]):
             e = lanes_of_speed(topo, topo[k + V_JOINT] + r)
             j = to + topo[k + W_JOINT] + r * JOINT_WORK
@@ -223,13 +234,13 @@ def sweep_inward(topo, room):
             scale_lane(room, e, room[to + topo[k + W_PIVOTS] + D_PIVOTS + r])
         p = topo[k + PARENT]
         if p != 0:
-            g = lanes_of_body(topo, p) + FORCE
-            for w in range(6 * LANES):
+            g = lanes_of_body(topo, p)
+            for w in range(6 * WIDE_LANES):
                 room[g + w] += room[f + w]
             if topo[k + ATTACHED] != RIGIDLY:
                 i = lanes_of_speed(topo, topo[p + V_MODES])
                 for r in range(topo[k + MOVED_BY]):
-                    subtract_product(room, i + r * LANES, to + topo[k + W_NODE] + 6 * r, f)
+                    subtract_product(room, i + r * WIDE_LANES, to + topo[k + W_NODE] + 6 * r, f)
 
 
 @kernel
@@ -238,14 +249,14 @@ def sweep_outward(topo, room):
     to = factors(topo)
     for k in range(COLUMNS, topo[END], COLUMNS):
         p = topo[k + PARENT]
-        a = lanes_of_body(topo, k) + RISE
-        b = lanes_of_body(topo, p) + RISE
-        for w in range(6 * LANES):
+        a = lanes_of_body(topo, k)
+        b = lanes_of_body(topo, p)
+        for w in range(6 * WIDE_LANES):
             room[a + w] = room[b + w]
         if topo[k + ATTACHED] != RIGIDLY:
             i = lanes_of_speed(topo, topo[p + V_MODES])
             for r in range(topo[k + MOVED_BY]):
-                add_along(room, a, to + topo[k + W_NODE] + 6 * r, i + r * LANES)
+                add_along(room, a, to + topo[k + W_NODE] + 6 * r, i + r * WIDE_LANES)
         for r in range(topo[k + DOFS] - 1, -1, -1):
             e = lanes_of_speed(topo, topo[k + V_JOINT] + r)
             j = to + topo[k + W_JOINT] + r * JOINT_WORK
@@ -257,12 +268,14 @@ def sweep_outward(topo, room):
             mu = to + topo[topo[k + MODAL] + W_MU]
             df = to + topo[topo[k + MODAL] + W_DF]
             for r in range(m - 1, -1, -1):
-                subtract_product(room, i + r * LANES, mu + 6 * r, a)
+                subtract_product(room, i + r * WIDE_LANES, mu + 6 * r, a)
                 for s in range(r + 1, m):
-                    add_lane(room, i + r * LANES, -room[df + r * m + s], i + s * LANES)
+                    add_lane(room, i + r * WIDE_LANES, -room[df + r * m + s], i + s * WIDE_LANES)
             if topo[k + INBOARD] != 0:
                 for r in range(m):
-                    add_along(room, a, to + topo[k + W_INBOARD] + I_SHAPES + 6 * r, i + r * LANES)
+                    add_along(
+                        room, a, to + topo[k + W_INBOARD] + I_SHAPES + 6 * r, i + r * WIDE_LANES
+                    )
 
 
 @kernel
@@ -272,46 +285,64 @@ def aligned(topo, k):
 
 
 @kernel
-def load_block(topo, const, room, j0, j1, out):
-    """The lanes of the columns j0 .. j1: -dtau along q and by v, and unit forces."""
+def load_lanes(room, lane, out, at, n):
+    """Set n lanes, WIDE_COLUMNS or fewer, to minus the numbers at out[at:]."""
+    if n == WIDE_COLUMNS:  # a loop of known length is fast
+        for w in range(WIDE_COLUMNS):
+            room[lane + w] = -out[at + w]
+    else:
+        for w in range(n):
+            room[lane + w] = -out[at + w]
+
+
+@kernel
+def store_lanes(room, lane, out, at, n):
+    """Write n lanes, WIDE_COLUMNS or fewer, to out[at:]."""
+    if n == WIDE_COLUMNS:
+        for w in range(WIDE_COLUMNS):
+            out[at + w] = room[lane + w]
+    else:
+        for w in range(n):
+            out[at + w] = room[lane + w]
+
+
+@kernel
+def load_block(topo, const, room, j0, n, out):
+    """The lanes of n columns from j0 on: -dtau along q and by v, and unit forces."""
     nv = topo[NV]
     zero(room, lanes_of_body(topo, 0), topo[END] // COLUMNS * BODY_LANES)
-    zero(room, lanes_of_speed(topo, 0), nv * LANES)
-    for i in range(nv):
-        lane = lanes_of_speed(topo, i)
-        for kind in range(2):
-            row = nv + (kind * nv + i) * nv
-            for j in range(j0, j1):
-                room[lane + kind * LANE_COLUMNS + j - j0] = -out[row + j]
-    for j in range(j0, j1):
-        room[lanes_of_speed(topo, j) + 2 * LANE_COLUMNS + j - j0] = 1.0
+    zero(room, lanes_of_speed(topo, 0), nv * WIDE_LANES)
+    for kind in range(2):
+        for i in range(nv):
+            lane = lanes_of_speed(topo, i) + kind * WIDE_COLUMNS
+            load_lanes(room, lane, out, nv + (kind * nv + i) * nv + j0, n)
+    for w in range(n):
+        room[lanes_of_speed(topo, j0 + w) + 2 * WIDE_COLUMNS + w] = 1.0
     for k in range(COLUMNS, topo[END], COLUMNS):
         if aligned(topo, k):
             combine_modes(topo, const, room, k, True)
 
 
 @kernel
-def store_block(topo, const, room, j0, j1, out):
-    """Take the answers of the columns j0 .. j1 from the lanes."""
+def store_block(topo, const, room, j0, n, out):
+    """Take the answers of n columns from j0 on from the lanes."""
     nv = topo[NV]
     for k in range(COLUMNS, topo[END], COLUMNS):
         if aligned(topo, k):
             combine_modes(topo, const, room, k, False)
-    for i in range(nv):
-        lane = lanes_of_speed(topo, i)
-        for kind in range(3):
-            row = nv + (kind * nv + i) * nv
-            for j in range(j0, j1):
-                out[row + j] = room[lane + kind * LANE_COLUMNS + j - j0]
+    for kind in range(3):
+        for i in range(nv):
+            lane = lanes_of_speed(topo, i) + kind * WIDE_COLUMNS
+            store_lanes(room, lane, out, nv + (kind * nv + i) * nv + j0, n)
 
 
 @kernel
 def respond_to_columns(topo, const, room, out):
     """Slopes of vdot along q, by v and by tau in the place of those of tau, in `out` from number NV on."""
     nv = topo[NV]
-    for j0 in range(0, nv, LANE_COLUMNS):
-        j1 = min(j0 + LANE_COLUMNS, nv)
-        load_block(topo, const, room, j0, j1, out)
+    for j0 in range(0, nv, WIDE_COLUMNS):
+        n = min(WIDE_COLUMNS, nv - j0)
+        load_block(topo, const, room, j0, n, out)
         sweep_inward(topo, room)
         sweep_outward(topo, room)
-        store_block(topo, const, room, j0, j1, out)
+        store_block(topo, const, room, j0, n, out)
