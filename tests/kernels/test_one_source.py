@@ -8,7 +8,7 @@ import sympy as sp
 import limber as lb
 from helpers.compare import assert_close
 from helpers.every_kind import every_joint_and_mode_kind
-from helpers.random_systems import random_state
+from helpers.random_systems import random_flexible_body, random_rigid_body, random_state
 from limber.dynamics.evaluate import evaluated
 from limber.kernels import layout as L
 from limber.kernels import plain
@@ -79,6 +79,32 @@ def test_every_kernel_traces_on_casadi(fidelity):
     place = np.concatenate([part.ravel() for part in lb.pose(s, q_, last, 1)])
     check("pose", place, k.observe.pose, g, q, *end)
     check("jacobian", lb.jacobian(s, q_, last, 1), k.observe.jacobian, g, q, *end)
+
+
+def test_slopes_trace_on_casadi():
+    """The recursions of slopes, with their scratch, on a system small enough for thousands of expressions."""
+    rng = np.random.default_rng(3)
+    a = lb.Assembly("small", gravity=(0.1, -0.2, -9.81))
+    a.attach("a", random_flexible_body(rng, 1), lb.Revolute("z"), inboard=1)
+    a.attach("b", random_rigid_body(rng), lb.Prismatic("x"), "a", 0)
+    s = a.build()
+    k = plain.load(ca.sin, ca.cos, ca.sqrt, ca.log)
+    symbols = [ca.SX.sym(name, s.nv) for name in ("q", "v", "x")]
+    given = [np.array(ca.vertsplit(x), dtype=object) for x in symbols]
+    state = random_state(rng, s)
+    packed, size = s.dynamics, int(s.dynamics.topo[L.WORK_SIZE])
+    room = np.full(L.slope_scratch(len(s.bodies), s.nv, size), np.nan, dtype=object)
+    for of, kernel, scratch_arrays in (
+        ("inverse_dynamics", k.inverse_slopes.inverse_slopes, (room,)),
+        ("forward_dynamics", k.flexible_slopes.flexible_forward_slopes, (scratch(packed), room)),
+    ):
+        out = np.empty((1 + 3 * s.nv) * s.nv, dtype=object)
+        arrays = packed.topo, packed.const, scratch(packed)
+        kernel(*arrays, *given, 0, NONE, NONE, out, *scratch_arrays)
+        got = ca.Function("f", symbols, [ca.vertcat(*out)])(*state).full()
+        d = lb.derivatives(s, *state, of)
+        expected = np.concatenate([d.value[None], *d.slopes.values()])
+        assert_close(got.reshape(expected.shape), expected, TOLERANCE, of)
 
 
 def test_casadi_differentiates_the_energy_to_the_mass_matrix():

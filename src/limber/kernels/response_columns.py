@@ -57,7 +57,7 @@ from .layout import (
 from .motion import world_place
 from .scalar import kernel
 from .slope_records import load_motion, speed_record, store_motion
-from .vec import add, cross, load3, load6, load9, matmul, mul, sub, zero
+from .vec import add, cross, load3, load6, load9, matmul, mul, neg, sub, zero
 
 # lanes of a body: on the way inward the force that it exerts on what is inboard, on the way outward its acceleration
 BODY_LANES = 6 * WIDE_LANES
@@ -101,22 +101,23 @@ def keep_factors(topo, work, room):
         m = topo[k + MODES]
         if topo[k + INBOARD] != 0:
             i = topo[k + W_INBOARD]
-            for r in range(i + I_SHAPES, i + I_SHAPES + 6 * m, 6):
-                w, u = load_motion(work, r)
+            for r in range(m):
+                shape = i + I_SHAPES + 6 * r
+                w, u = load_motion(work, shape)
                 w, u = to_origin(R, x, w, u)
-                store_motion(room, to + r, (-w[0], -w[1], -w[2]), (-u[0], -u[1], -u[2]))
+                store_motion(room, to + shape, neg(w), neg(u))
             # the other factors refer to the inboard node
             x = add(x, mul(R, load3(work, i + I_POS)))
             R = matmul(R, load9(work, i + I_ROT))
         if m > 0:
             mu = topo[topo[k + MODAL] + W_MU]
             df = topo[topo[k + MODAL] + W_DF]
-            for r in range(mu, mu + 6 * m, 6):
-                n, f = load_motion(work, r)
+            for r in range(m):
+                n, f = load_motion(work, mu + 6 * r)
                 n, f = force_to_origin(R, x, n, f)
-                store_motion(room, to + r, n, f)
-            for r in range(df, df + m * m):
-                room[to + r] = work[r]
+                store_motion(room, to + mu + 6 * r, n, f)
+            for r in range(m * m):
+                room[to + df + r] = work[df + r]
         for r in range(topo[k + DOFS]):
             i = topo[k + W_JOINT] + r * JOINT_WORK
             w, u = turned_joint(topo, work, k, r, R)
@@ -131,10 +132,11 @@ def keep_factors(topo, work, room):
             R = load9(work, at)
             x = add(load3(work, at + 9), mul(R, load3(work, topo[k + WORK] + ORIGIN)))
             x = sub(x, start)
-            for r in range(topo[k + W_NODE], topo[k + W_NODE] + 6 * topo[k + MOVED_BY], 6):
-                w, u = load_motion(work, r)
+            for r in range(topo[k + MOVED_BY]):
+                column = topo[k + W_NODE] + 6 * r
+                w, u = load_motion(work, column)
                 w, u = to_origin(R, x, w, u)
-                store_motion(room, to + r, w, u)
+                store_motion(room, to + column, w, u)
 
 
 @kernel
