@@ -8,10 +8,11 @@ import pytest
 import limber as lb
 from helpers.closed import four_bar, rod
 from helpers.compare import some_externals
-from helpers.random_systems import random_assembly, random_state
+from helpers.every_kind import every_joint_and_mode_kind
+from helpers.random_systems import random_assembly, random_flexible_body, random_state
 from limber.assembly import parameters
-from limber.dynamics.evaluate import node_pairs
-from limber.dynamics.slopes import State, _of_forward
+from limber.dynamics.evaluate import evaluated, node_pairs
+from limber.dynamics.slopes import slopes_by_rows
 from limber.kernels import layout as L
 from limber.kernels import plain
 
@@ -195,7 +196,7 @@ def test_spacecraft_far_from_the_origin():
 
 
 def test_long_chains():
-    """The recursions keep their digits over hundreds of joints: against sweeps over the same columns."""
+    """The recursions keep their digits over hundreds of joints: that of rigid systems against that of flexible ones."""
     rng = np.random.default_rng(6)
     a = lb.Assembly("chain", gravity=(0, 0, -9.81))
     for i in range(150):
@@ -204,9 +205,61 @@ def test_long_chains():
     s = a.build()
     q, v, tau = 0.1 * rng.standard_normal((3, s.nv))
     d = lb.derivatives(s, q, v, tau)
-    by_steps = _of_forward(State(s, "forward_dynamics", q, v, tau, None)).slopes
-    for name in ("q", "v", "tau"):
-        assert_slopes(getattr(d, name), by_steps[name], 1e-9, name)
+    found = evaluated(s, "forward_dynamics", (q, v, tau), row="flexible_forward_slopes")
+    for name, other in slopes_by_rows("forward_dynamics", found).items():
+        assert_slopes(getattr(d, name), other, 1e-9, name)
+
+
+def test_long_flexible_chains():
+    """Along random directions, against a complex step of the whole chain; forward against inverse dynamics."""
+    rng = np.random.default_rng(6)
+    a = lb.Assembly("chain", gravity=(0, 0, -9.81))
+    beam = lb.beam(0.5, 1.0, EI=50.0, modes=1, damping=0.01, geometric_stiffening=True)
+    for i in range(60):
+        on = {"to": f"b{i - 1}", "at": "tip"} if i else {}
+        a.attach(f"b{i}", beam, lb.Revolute(np.eye(3)[1 + i % 2], damping=0.1), **on)
+    s = a.build()
+    q, v, vdot = 0.02 * rng.standard_normal((3, s.nv))
+    inverse = lb.derivatives(s, q, v, vdot, "inverse_dynamics")
+    packed = s.dynamics
+    step = rng.standard_normal((3, s.nv))
+    given = [x + 1e-100j * dx for x, dx in zip((q, v, vdot), step)]
+    work, out = [complex(np.nan)] * int(packed.topo[L.WORK_SIZE]), [0j] * s.nv
+    lists = [x.tolist() for x in (packed.topo, packed.const)]
+    state = [x.tolist() for x in given]
+    COMPLEX.newton_euler.inverse_dynamics(*lists, work, *state, 0, [], [], out)
+    found = inverse.q @ step[0] + inverse.v @ step[1] + inverse.vdot @ step[2]
+    assert_slopes(found, np.array(out).imag / 1e-100, 1e-11, "along a direction")
+    forward = lb.derivatives(s, q, v, inverse.value)
+    for by in ("q", "v"):
+        back = -inverse.vdot @ getattr(forward, by)
+        assert_slopes(back, getattr(inverse, by), 1e-8, f"by {by}")
+    up, down = (lb.forward_dynamics(s, q, v, inverse.value + x) for x in (step[2], -step[2]))
+    assert_slopes(forward.tau @ step[2], 0.5 * (up - down), 1e-9, "by tau")  # vdot is linear in tau
+
+
+def test_every_joint_and_mode_kind():
+    """Every branch of the kernels, and a body with so many modes that its integrals are stored densely."""
+    for fidelity in ("full", "ruthless"):
+        s, rng = every_joint_and_mode_kind(fidelity)
+        q, v, x = random_state(rng, s)
+        check(s, q, v, x, {("base", 0): rng.standard_normal(6), ("b5", 1): rng.standard_normal(6)})
+    rng = np.random.default_rng(8)
+    for second in (False, True):
+        a = lb.Assembly("dense", gravity=(0.3, 0.2, -9.81))
+        a.attach("a", random_flexible_body(rng, 9, rotary=second), lb.Spherical())
+        a.attach(
+            "b",
+            random_flexible_body(rng, 8, second=second),
+            lb.Universal("x", "y"),
+            "a",
+            1,
+            inboard=1,
+        )
+        a.attach("c", rod(), lb.Revolute("z"), "b", 0)
+        s = a.build()
+        q, v, x = random_state(rng, s)
+        check(s, q, v, x, {("b", 1): rng.standard_normal(6)})
 
 
 # --- parameters of the model -----------------------------------------------------------------

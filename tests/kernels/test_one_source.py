@@ -4,10 +4,10 @@ import casadi as ca
 import numpy as np
 import pytest
 import sympy as sp
-from scipy.spatial.transform import Rotation
 
 import limber as lb
 from helpers.compare import assert_close
+from helpers.every_kind import every_joint_and_mode_kind
 from helpers.random_systems import random_flexible_body, random_rigid_body, random_state
 from limber.dynamics.evaluate import evaluated
 from limber.kernels import layout as L
@@ -21,34 +21,6 @@ def scratch(packed):
     work = np.empty(packed.topo[L.WORK_SIZE], dtype=object)
     work[:] = np.nan  # nothing may be read before it is written
     return work
-
-
-def every_joint_and_mode_kind(fidelity):
-    """A tree with every branch of the kernels: each joint kind and axis, clamped and free-free modes, point
-    masses, rotary nodes and second-order shapes, a flexible body with several children, and one on its body frame."""
-    rng = np.random.default_rng(5)
-    a = lb.Assembly("every", gravity=(0.1, -0.2, -9.81))
-    base = random_flexible_body(rng, 2, rotary=True)
-    a.attach("base", base, lb.Free(), inboard=1)
-    x, y, z = np.eye(3)
-    joints = [
-        *(lb.Revolute(e) for e in (x, y, z, [1, 2, 3])),
-        *(lb.Prismatic(e) for e in (x, y, z)),
-        lb.Revolute(y, armature=0.3, stiffness=2.0, rest=0.1),
-        lb.Prismatic(z, damping=0.5, friction=0.4, static_friction=0.7),
-        lb.Fixed(),
-        lb.SimpleJoint(np.eye(6, 3), damping=(0.1, 0.2, 0.3)),
-        lb.Universal(x, y, armature=0.2, limits=(-0.1, 0.2), stop_stiffness=30.0),
-        lb.CompoundJoint([lb.Screw(y, 0.2), lb.Spherical()]),
-    ]
-    for i, joint in enumerate(joints):
-        body = (random_rigid_body(rng), random_flexible_body(rng, 2, second=i % 4 == 1))[i % 2]
-        to = "base" if i < 3 else f"b{i - 3}"
-        at = None if i == 2 else 0
-        inboard = 0 if i % 4 == 1 else None
-        turn = Rotation.random(random_state=i).as_matrix()
-        a.attach(f"b{i}", body, joint, to, at, rng.uniform(-0.2, 0.2, 3), turn, inboard)
-    return a.build(fidelity=fidelity), rng
 
 
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
@@ -107,6 +79,32 @@ def test_every_kernel_traces_on_casadi(fidelity):
     place = np.concatenate([part.ravel() for part in lb.pose(s, q_, last, 1)])
     check("pose", place, k.observe.pose, g, q, *end)
     check("jacobian", lb.jacobian(s, q_, last, 1), k.observe.jacobian, g, q, *end)
+
+
+def test_slopes_trace_on_casadi():
+    """The recursions of slopes, with their scratch, on a system small enough for thousands of expressions."""
+    rng = np.random.default_rng(3)
+    a = lb.Assembly("small", gravity=(0.1, -0.2, -9.81))
+    a.attach("a", random_flexible_body(rng, 1), lb.Revolute("z"), inboard=1)
+    a.attach("b", random_rigid_body(rng), lb.Prismatic("x"), "a", 0)
+    s = a.build()
+    k = plain.load(ca.sin, ca.cos, ca.sqrt, ca.log)
+    symbols = [ca.SX.sym(name, s.nv) for name in ("q", "v", "x")]
+    given = [np.array(ca.vertsplit(x), dtype=object) for x in symbols]
+    state = random_state(rng, s)
+    packed, size = s.dynamics, int(s.dynamics.topo[L.WORK_SIZE])
+    room = np.full(L.slope_scratch(len(s.bodies), s.nv, size), np.nan, dtype=object)
+    for of, kernel, scratch_arrays in (
+        ("inverse_dynamics", k.inverse_slopes.inverse_slopes, (room,)),
+        ("forward_dynamics", k.flexible_slopes.flexible_forward_slopes, (scratch(packed), room)),
+    ):
+        out = np.empty((1 + 3 * s.nv) * s.nv, dtype=object)
+        arrays = packed.topo, packed.const, scratch(packed)
+        kernel(*arrays, *given, 0, NONE, NONE, out, *scratch_arrays)
+        got = ca.Function("f", symbols, [ca.vertcat(*out)])(*state).full()
+        d = lb.derivatives(s, *state, of)
+        expected = np.concatenate([d.value[None], *d.slopes.values()])
+        assert_close(got.reshape(expected.shape), expected, TOLERANCE, of)
 
 
 def test_casadi_differentiates_the_energy_to_the_mass_matrix():

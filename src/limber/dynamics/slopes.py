@@ -16,8 +16,9 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import External, evaluated, force_key
 from limber.dynamics.forward import forward_dynamics
-from limber.dynamics.inverse import inverse_dynamics, mass_matrix
+from limber.dynamics.inverse import inverse_dynamics
 from limber.dynamics.rows import row_space, undeformed
+from limber.dynamics.sweep import fastest_sweep
 from limber.errors import DynamicsError
 from limber.kernels.functions import STEP
 
@@ -27,7 +28,7 @@ INPUTS = {
     "inverse_dynamics": ("q", "v", "vdot"),
     "constraint_forces": ("q", "v", "tau"),
 }
-#: The keys of `System._ready` for the slopes of systems of rigid bodies.
+#: The keys of `System._ready` for slopes.
 READY = {name: f"slopes of {name}" for name in ("forward_dynamics", "inverse_dynamics")}
 
 #: Symmetric matrices of which the kernels read both triangles; their slopes count by the upper one.
@@ -81,25 +82,18 @@ def slopes_at(at: State) -> Found:
     forward = at.of == "forward_dynamics"
     if forward and at.system.closures:
         return _of_closed(at)
-    if not any(body.modes for body in at.system.bodies.values()):
-        row = "rigid_forward_slopes" if forward else "rigid_inverse_slopes"
-        found = at.evaluated(row, key=force_key(READY[at.of], at.external))
-        return Found(found[..., 0, :], slopes_by_rows(at.of, found))
-    return _of_forward(at) if forward else _of_inverse(at)
-
-
-def _of_inverse(at: State) -> Found:
-    """Inverse dynamics and its slopes."""
-    value = inverse_dynamics(at.system, at.q, at.v, at.x, external=at.external)
-    by_q, by_v = at.evaluated("inverse_slopes_by_steps")
-    M = np.broadcast_to(mass_matrix(at.system, at.q), (*value.shape, at.system.nv)).copy()
-    return Found(value, {"q": transposed(by_q), "v": transposed(by_v), "vdot": M})
-
-
-def _of_forward(at: State) -> Found:
-    """Forward dynamics of a tree and its slopes: those of inverse dynamics at vdot, times -M^{-1}."""
-    vdot = forward_dynamics(at.system, at.q, at.v, at.x, external=at.external)
-    return Found(vdot, _by_inputs(at, at.evaluated("forward_slopes_by_steps", vdot)))
+    if not forward:
+        row = "inverse_slopes"
+    elif any(body.modes for body in at.system.bodies.values()):
+        row = "flexible_forward_slopes"
+    else:
+        row = "rigid_forward_slopes"
+    usual = not forward or fastest_sweep(at.system) == "articulated"
+    found = at.evaluated(row, key=force_key(READY[at.of], at.external) if usual else None)
+    value = found[..., 0, :]
+    if not usual:  # the value is that of lb.forward_dynamics to the last digit
+        value = forward_dynamics(at.system, at.q, at.v, at.x, external=at.external)
+    return Found(value, slopes_by_rows(at.of, found))
 
 
 def _by_inputs(at: State, found: Array) -> dict[str, Array]:

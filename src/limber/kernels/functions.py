@@ -56,7 +56,7 @@ class Function:
     takes : the arguments of the kernel between (topo, const, work) and its output, in order: names of INPUTS, "node"
         for (body, node record), "forces" for (count, index, wrenches).  "matrix" stands for scratch of nv^2
         numbers, which the kernel takes after the output, "slopes" for that of
-        `slope_motion`, "complex" for that of the complex kernels.
+        `slope_motion`, "spare" for another `work`, "complex" for that of the complex kernels.
     outputs : the parts of its output, which are stored one after the other.
     view : the packed arrays that it runs on: `System.dynamics`, or `System.geometry`, which describes the deformed
         bodies at either fidelity.
@@ -98,7 +98,8 @@ class Function:
             closed = system.rows + 6 * len(system.closures)
             return 2 * (work + 2 * system.nq + 3 * system.nv + closed)
         if "slopes" in self.takes:
-            return slope_scratch(len(system.bodies), system.nv)
+            spare = work if "spare" in self.takes else 0
+            return spare + slope_scratch(len(system.bodies), system.nv, work)
         return system.nv**2 if "matrix" in self.takes else 0
 
 
@@ -344,7 +345,18 @@ SLOPES: dict[str, Function] = {
         "dynamics",
         pivots=True,
     ),
-    "rigid_inverse_slopes": Function(
+    "flexible_forward_slopes": Function(
+        "flexible_slopes.flexible_forward_slopes",
+        ("q", "v", "tau", "forces", "spare", "slopes"),
+        (
+            Quantity(
+                "slopes", ("slope_rows", "nv"), "vdot, and its slopes along q, by v and by tau"
+            ),
+        ),
+        "dynamics",
+        pivots=True,
+    ),
+    "inverse_slopes": Function(
         "inverse_slopes.inverse_slopes",
         ("q", "v", "vdot", "forces", "slopes"),
         (
@@ -353,6 +365,7 @@ SLOPES: dict[str, Function] = {
             ),
         ),
         "dynamics",
+        inertial=True,
     ),
 }
 
@@ -362,28 +375,12 @@ STEP = 1e-100
 
 #: Slopes by complex steps; these are no kernels but entry points (`limber.native.slope_entries`).
 BY_STEPS: dict[str, Function] = {
-    "inverse_slopes_by_steps": Function(
-        "slopes of inverse dynamics by complex steps",
-        ("q", "v", "vdot", "forces", "complex"),
-        (
-            Quantity("by_q", ("nv", "nv"), "slopes of tau along q, transposed"),
-            Quantity("by_v", ("nv", "nv"), "slopes of tau by v, transposed"),
-        ),
-        "dynamics",
-        inertial=True,
-    ),
     "inverse_slope_by_constants": Function(
         "slope of inverse dynamics along the imaginary parts of the constants",
         ("q", "v", "vdot", "forces", "complex"),
         (Quantity("slope", ("nv",), "slope of tau"),),
         "dynamics",
         inertial=True,
-    ),
-    "forward_slopes_by_steps": Function(
-        "slopes of forward dynamics of trees by complex steps",
-        ("q", "v", "vdot", "forces", "complex"),
-        (Quantity("slopes", (3, "nv", "nv"), "slopes of vdot along q, by v, by tau, transposed"),),
-        "dynamics",
     ),
     "closed_slopes_by_steps": Function(
         "slopes of forward dynamics of closed systems by complex steps",

@@ -1,30 +1,49 @@
-"""Slopes of inverse dynamics of systems of rigid bodies along q, by v and by vdot.
+"""Slopes of inverse dynamics along q, by v and by vdot.
 
-With c, spin and S of `slope_motion`, and the sums I^C, B^C, E^C, f^C over the bodies outboard,
+With c, spin and S of `slope_motion` and `flexible_motion`, and the sums I^C, B^C, E^C, f^C over the bodies outboard, the rows
+of a joint speed i are y_i = I^C S_i, g_i = B^C^T S_i, e_i = E^C^T S_i.  Those of a mode sum the same over the children of its
+body, each with its own S_i, and have what the body itself needs for the mode.  Then
 
-    dtau_i = S_i . (I^C_i c_j + B^C_i spin_j + E^C_i ang(S_j))        for i outboard of j
-    dtau_i = S_i . (I^C_j c_j + B^C_j spin_j + E^C_j ang(S_j) + S_j x* f^C_j)        for i inboard of j; the last by q
+    dtau_i = y_i . c_j + g_i . spin_j + e_i . ang(S_j)                       for i outboard of j
+    dtau_i = S_i . push_j                                                    for i inboard of j
+    push_j = I^C_j c_j + B^C_j spin_j + E^C_j ang(S_j) + S_j x* f^C_j        the last two by q
+
+where push_j of a mode is again a sum over the children, and has the forces that the deformation of the body itself takes.
+Two modes of one body have beside these the slopes of S_i (`node_twists`).  See docs/theory/derivatives.md.
 
 Given     q, v, vdot, external wrenches
 Computes  tau, and its slopes
-Sweep     those of `newton_euler` and `slope_motion`, then tip to base
-Cost      about 500 multiplications a body, and 9 + 6 for each pair of speeds, twice
+Sweep     those of `newton_euler` and `flexible_motion`, then tip to base
+Cost      about 500 multiplications a rigid body, 65 m^2 + 800 m more for m modes, and 45 for each pair of speeds
 """
 
+from .flexible_motion import (
+    add_rows,
+    answer,
+    moved_by_modes,
+    prepare_flexible,
+    twist_record,
+)
 from .inertia import shift_rigid
 from .layout import (
+    ATTACHED,
     COLUMNS,
     DOFS,
     END,
+    INBOARD,
+    MODES,
+    NODE,
     NV,
     PARENT,
     PHYSICS,
+    PLACE,
+    RIGIDLY,
+    RUTHLESS,
     SB_FORCE,
     SB_GYRO,
     SB_MASS,
     SB_PLACE,
     SB_TURN,
-    SV_AT_BODY,
     SV_GYRO,
     SV_K,
     SV_OWN,
@@ -33,54 +52,115 @@ from .layout import (
     SV_S,
     SV_SPIN,
     SV_TURN,
+    SV_TWIST,
+    TWIST_RATE,
+    TWIST_RISE,
+    TWIST_S,
     V_JOINT,
+    V_MODES,
+    WORK,
 )
 from .newton_euler import inverse_dynamics
+from .node_twists import add_pull_slopes
+from .nodes import deformed
 from .physics import armature, speed_slopes
 from .scalar import kernel
-from .slope_motion import prepare_slopes
 from .slope_records import (
     body_record,
     cross_force,
     group_start,
     load_motion,
     paired,
-    pass_force,
     pass_matrix,
-    row_of,
-    shifted_motion,
     speed_record,
     store_motion,
-    times,
 )
-from .vec import accumulate3, add, axpy, cross, dot, load3, load6, mul_sym, store3, sub, zero
+from .vec import accumulate3, add, cross, dot, load3, load6, load9, mul, mul_t, scale, sub, zero
 
 
 @kernel
-def composite_force(room, b, at, x, turned):
-    """I^C c + B^C spin (+ E^C ang(S), if `turned`) at the body, for the step of q of the speed `at`; x is the body's place."""
-    cw, cu = shifted_motion(room, at + SV_RISE, x)
-    spin = load3(room, at + SV_SPIN)
-    n, f = inertial(room, b, cw, cu)
-    bn, bf = times(room, b + SB_GYRO, spin)
-    n, f = add(n, bn), add(f, bf)
-    if turned != 0:
-        bn, bf = times(room, b + SB_TURN, load3(room, at + SV_S))
-        n, f = add(n, bn), add(f, bf)
-    return n, f
+def carried_force(room, b):
+    """The wrench of the body record b, at the origin."""
+    n, f = load_motion(room, b + SB_FORCE)
+    return add(n, cross(load3(room, b + SB_PLACE), f)), f
 
 
 @kernel
-def inertial(room, b, w, u):
-    """The composite inertia of the body record b times the motion [w; u]."""
-    h = load3(room, b + SB_MASS + 1)
-    n = add(mul_sym(load6(room, b + SB_MASS + 4), w), cross(h, u))
-    return n, axpy(room[b + SB_MASS], u, cross(w, h))
+def pull_on_modes(topo, const, work, q, room, k, node, n, f, sign, out):
+    """Add `sign` times the slopes of the pull of the wrench [n; f], at the origin, by a node of body k that carries it."""
+    nv = topo[NV]
+    R = load9(work, topo[k + WORK] + PLACE)
+    _, l = deformed(topo, const, q, k, node)
+    place = add(load3(room, body_record(k) + SB_PLACE), mul(R, l))
+    n = sub(n, cross(place, f))
+    at = nv + topo[k + V_MODES] * (nv + 1)
+    add_pull_slopes(topo, const, q, k, node, mul_t(R, n), mul_t(R, f), True, sign, out, at, nv)
 
 
 @kernel
-def fill_inverse(topo, const, q, v, room, k, turned, out):
-    """The rows and columns of the speeds of body k in the slopes of inverse dynamics: those of speeds inboard, and its own."""
+def finish_modes(topo, const, work, q, room, k, out):
+    """Add what the force on body k does as its modes move its own frame, on a deforming inboard node."""
+    nv = topo[NV]
+    i = topo[k + V_MODES]
+    n, f = carried_force(room, body_record(k))
+    for j in range(topo[k + MODES]):
+        at = speed_record(topo, i + j)
+        sw, su = load_motion(room, at + SV_TWIST)
+        pn, pf = cross_force(sw, su, n, f)
+        accumulate3(room, at + SV_PUSH, pn)
+        accumulate3(room, at + SV_PUSH + 3, pf)
+        for r in range(topo[k + MODES]):
+            row = speed_record(topo, i + r) + SV_TWIST
+            out[nv + (i + r) * nv + i + j] += paired(room, row, pn, pf)
+    pull_on_modes(topo, const, work, q, room, k, topo[k + INBOARD], n, f, -1.0, out)
+
+
+@kernel
+def load_modes(topo, const, work, q, room, k, turned, out):
+    """Add what body k and all outboard of it do to the modes of its parent."""
+    nv = topo[NV]
+    b, p = body_record(k), topo[k + PARENT]
+    x = load3(room, b + SB_PLACE)
+    i, m = topo[p + V_MODES], topo[p + MODES]
+    fn, ff = carried_force(room, b)
+    none = (0.0, 0.0, 0.0)
+    for j in range(m):
+        at = speed_record(topo, i + j)
+        s = twist_record(topo, k, j)
+        add_rows(room, b, x, at, s + TWIST_S)
+        column = nv + i * nv + i + j
+        yn, yf = answer(room, b, x, s + TWIST_S, none, 0, none)
+        for r in range(m):
+            row = twist_record(topo, k, r) + TWIST_S
+            out[column + 2 * nv * nv + r * nv] += paired(room, row, yn, yf)
+        if topo[RUTHLESS] == 0:
+            sw, su = load_motion(room, s + TWIST_S)
+            n, f = answer(room, b, x, s + TWIST_RISE, load3(room, s + TWIST_RATE), turned, sw)
+            vn, vf = answer(room, b, x, s + TWIST_RATE, scale(0.5, sw), 0, none)
+            vn, vf = scale(2.0, vn), scale(2.0, vf)
+            for r in range(m):
+                row = twist_record(topo, k, r) + TWIST_S
+                out[column + r * nv] += paired(room, row, n, f)
+                out[column + nv * nv + r * nv] += paired(room, row, vn, vf)
+            if topo[p + INBOARD] != 0:
+                ow, ou = load_motion(room, at + SV_TWIST)
+                sw, su = sub(sw, ow), sub(su, ou)
+            pn, pf = cross_force(sw, su, fn, ff)
+            if topo[p + INBOARD] != 0:
+                for r in range(m):
+                    row = speed_record(topo, i + r) + SV_TWIST
+                    out[column + r * nv] += paired(room, row, pn, pf)
+            accumulate3(room, at + SV_PUSH, add(n, pn))
+            accumulate3(room, at + SV_PUSH + 3, add(f, pf))
+            accumulate3(room, at + SV_PUSH + 6, vn)
+            accumulate3(room, at + SV_PUSH + 9, vf)
+    if topo[RUTHLESS] == 0 and topo[k + ATTACHED] != RIGIDLY:
+        pull_on_modes(topo, const, work, q, room, p, topo[k + NODE], fn, ff, 1.0, out)
+
+
+@kernel
+def fill_joint(topo, const, q, v, room, k, turned, out):
+    """The rows and pushes of the joint speeds of body k, and the slopes of the joint by its own speeds."""
     nv = topo[NV]
     by_q = nv
     by_v = by_q + nv * nv
@@ -89,31 +169,22 @@ def fill_inverse(topo, const, q, v, room, k, turned, out):
     x = load3(room, b + SB_PLACE)
     i = topo[k + V_JOINT]
     dofs = topo[k + DOFS]
-    fn, ff = load_motion(room, b + SB_FORCE)
+    fn, ff = carried_force(room, b)
+    none = (0.0, 0.0, 0.0)
     for r in range(dofs):
         at = speed_record(topo, i + r)
-        sw, su = load_motion(room, at + SV_AT_BODY)
-        # the row: P S, S^T B, S^T E
-        yn, yf = inertial(room, b, sw, su)
-        store_motion(room, at + SV_K, add(yn, cross(x, yf)), yf)
-        store3(room, at + SV_GYRO, row_of(room, b + SB_GYRO, sw, su))
-        store3(room, at + SV_TURN, row_of(room, b + SB_TURN, sw, su))
-        # the columns, at the origin
-        n, f = composite_force(room, b, at, x, turned)
-        store_motion(room, at + SV_OWN, add(n, cross(x, f)), f)
+        zero(room, at + SV_K, 12)
+        add_rows(room, b, x, at, at + SV_S)
+        sw, su = load_motion(room, at + SV_S)
+        n, f = answer(room, b, x, at + SV_RISE, load3(room, at + SV_SPIN), turned, sw)
+        store_motion(room, at + SV_OWN, n, f)
         pn, pf = cross_force(sw, su, fn, ff)
-        n, f = add(n, pn), add(f, pf)
-        store_motion(room, at + SV_PUSH, add(n, cross(x, f)), f)
-        cw, cu = shifted_motion(room, at + SV_RISE + 6, x)
-        n, f = inertial(room, b, cw, cu)
-        bn, bf = times(room, b + SB_GYRO, sw)
-        n, f = add(n, bn), add(f, bf)
-        store_motion(room, at + SV_PUSH + 6, add(n, cross(x, f)), f)
+        store_motion(room, at + SV_PUSH, add(n, pn), add(f, pf))
+        n, f = answer(room, b, x, at + SV_RISE + 6, sw, 0, none)
+        store_motion(room, at + SV_PUSH + 6, n, f)
     for r in range(dofs):
         at = speed_record(topo, i + r)
         first = group_start(topo, k, r)
-        row = (i + r) * nv
-        # speeds of the same joint
         for t in range(dofs):
             other = speed_record(topo, i + t)
             push = at + (SV_PUSH if t < first else SV_OWN)
@@ -126,32 +197,82 @@ def fill_inverse(topo, const, q, v, room, k, turned, out):
             out[by_vdot + column] = paired(room, other + SV_S, n, f)
         if topo[k + PHYSICS] != 0:
             by_theta, by_beta = speed_slopes(topo, const, q, v, k, r)
-            out[by_q + row + i + r] += by_theta
-            out[by_v + row + i + r] += by_beta
-            out[by_vdot + row + i + r] += armature(topo, const, k, r)
-        # speeds inboard
-        yn, yf = load_motion(room, at + SV_K)
-        g, e = load3(room, at + SV_GYRO), load3(room, at + SV_TURN)
-        qn, qf = load_motion(room, at + SV_PUSH)
-        vn, vf = load_motion(room, at + SV_PUSH + 6)
-        p = topo[k + PARENT]
-        while p != 0:
-            for j in range(topo[p + V_JOINT], topo[p + V_JOINT] + topo[p + DOFS]):
-                other = speed_record(topo, j)
-                s = load3(room, other + SV_S)
-                slope = paired(room, other + SV_RISE, yn, yf) + dot(g, load3(room, other + SV_SPIN))
-                if turned != 0:
-                    slope += dot(e, s)
-                out[by_q + row + j] = slope
-                out[by_v + row + j] = paired(room, other + SV_RISE + 6, yn, yf) + dot(g, s)
-                u = load3(room, other + SV_S + 3)
-                mass = dot(s, yn) + dot(u, yf)
-                out[by_vdot + row + j] = mass
-                column = j * nv + i + r
-                out[by_q + column] = dot(s, qn) + dot(u, qf)
-                out[by_v + column] = dot(s, vn) + dot(u, vf)
-                out[by_vdot + column] = mass
-            p = topo[p + PARENT]
+            row = (i + r) * (nv + 1)
+            out[by_q + row] += by_theta
+            out[by_v + row] += by_beta
+            out[by_vdot + row] += armature(topo, const, k, r)
+
+
+@kernel
+def pair_with_joint(topo, room, p, i, turned, out):
+    """The slopes that couple speed i with the joint speeds of body p, which are inboard of it."""
+    nv = topo[NV]
+    at = speed_record(topo, i)
+    yn, yf = load_motion(room, at + SV_K)
+    g, e = load3(room, at + SV_GYRO), load3(room, at + SV_TURN)
+    qn, qf = load_motion(room, at + SV_PUSH)
+    vn, vf = load_motion(room, at + SV_PUSH + 6)
+    by_v = nv * nv
+    by_vdot = by_v + nv * nv
+    for j in range(topo[p + V_JOINT], topo[p + V_JOINT] + topo[p + DOFS]):
+        other = speed_record(topo, j)
+        s, u = load_motion(room, other + SV_S)
+        slope = paired(room, other + SV_RISE, yn, yf) + dot(g, load3(room, other + SV_SPIN))
+        if turned != 0:
+            slope += dot(e, s)
+        mass = dot(s, yn) + dot(u, yf)
+        row = nv + i * nv + j
+        column = nv + j * nv + i
+        out[row] = slope
+        out[row + by_v] = paired(room, other + SV_RISE + 6, yn, yf) + dot(g, s)
+        out[row + by_vdot] = mass
+        out[column] = dot(s, qn) + dot(u, qf)
+        out[column + by_v] = dot(s, vn) + dot(u, vf)
+        out[column + by_vdot] = mass
+
+
+@kernel
+def pair_with_modes(topo, room, c, i, turned, out):
+    """The slopes that couple speed i with the modes of the parent of c, where c is on the way to the speed."""
+    nv = topo[NV]
+    at = speed_record(topo, i)
+    yn, yf = load_motion(room, at + SV_K)
+    g, e = load3(room, at + SV_GYRO), load3(room, at + SV_TURN)
+    qn, qf = load_motion(room, at + SV_PUSH)
+    vn, vf = load_motion(room, at + SV_PUSH + 6)
+    by_v = nv * nv
+    by_vdot = by_v + nv * nv
+    p = topo[c + PARENT]
+    for r in range(topo[p + MODES]):
+        j = topo[p + V_MODES] + r
+        other = twist_record(topo, c, r)
+        s, u = load_motion(room, other + TWIST_S)
+        mass = dot(s, yn) + dot(u, yf)
+        row = nv + i * nv + j
+        column = nv + j * nv + i
+        out[row + by_vdot] = mass
+        out[column + by_vdot] = mass
+        out[column] = dot(s, qn) + dot(u, qf)
+        out[column + by_v] = dot(s, vn) + dot(u, vf)
+        if topo[RUTHLESS] == 0:
+            slope = paired(room, other + TWIST_RISE, yn, yf) + dot(
+                g, load3(room, other + TWIST_RATE)
+            )
+            if turned != 0:
+                slope += dot(e, s)
+            out[row] = slope
+            out[row + by_v] = 2.0 * paired(room, other + TWIST_RATE, yn, yf) + dot(g, s)
+
+
+@kernel
+def pair_with_inboard(topo, room, k, i, turned, out):
+    """The slopes that couple speed i of body k with all speeds of the bodies inboard."""
+    c = k
+    while topo[c + PARENT] != 0:
+        if moved_by_modes(topo, c):
+            pair_with_modes(topo, room, c, i, turned, out)
+        c = topo[c + PARENT]
+        pair_with_joint(topo, room, c, i, turned, out)
 
 
 @kernel
@@ -166,25 +287,39 @@ def composite_to_parent(topo, room, k):
     accumulate3(room, p + SB_MASS + 1, h)
     for i in range(6):
         room[p + SB_MASS + 4 + i] += J[i]
-    pass_force(room, b, p, o)
     pass_matrix(room, b + SB_GYRO, p + SB_GYRO, o)
     pass_matrix(room, b + SB_TURN, p + SB_TURN, o)
 
 
 @kernel
-def fill_all(topo, const, q, v, room, turned, out):
-    """The inward sweep of the slopes of inverse dynamics."""
+def fill(topo, const, work, q, v, room, k, turned, out):
+    """The slopes that couple the speeds of body k with each other and with all inboard, and what its parent needs of it."""
+    if topo[k + INBOARD] != 0:
+        finish_modes(topo, const, work, q, room, k, out)
+    fill_joint(topo, const, q, v, room, k, turned, out)
+    for i in range(topo[k + V_MODES], topo[k + V_MODES] + topo[k + MODES]):
+        pair_with_joint(topo, room, k, i, turned, out)
+        pair_with_inboard(topo, room, k, i, turned, out)
+    for i in range(topo[k + V_JOINT], topo[k + V_JOINT] + topo[k + DOFS]):
+        pair_with_inboard(topo, room, k, i, turned, out)
+    if topo[k + PARENT] != 0:
+        if moved_by_modes(topo, k):
+            load_modes(topo, const, work, q, room, k, turned, out)
+        composite_to_parent(topo, room, k)
+
+
+@kernel
+def fill_slopes(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out, room):
+    """The slopes of tau along q, by v and by vdot, in `out` from number NV on, after `inverse_dynamics`."""
+    nv = topo[NV]
+    zero(out, nv, 3 * nv * nv)
+    prepare_flexible(topo, const, work, q, v, vdot, ext_count, ext_index, ext, room, out)
     for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
-        fill_inverse(topo, const, q, v, room, k, turned, out)
-        if topo[k + PARENT] != 0:
-            composite_to_parent(topo, room, k)
+        fill(topo, const, work, q, v, room, k, ext_count, out)
 
 
 @kernel
 def inverse_slopes(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out, room):
-    """out = tau, then its slopes along q, by v and by vdot, (nv, nv) each, of a system of rigid bodies."""
-    nv = topo[NV]
+    """out = tau, then its slopes along q, by v and by vdot, (nv, nv) each."""
     inverse_dynamics(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out)
-    prepare_slopes(topo, const, work, v, vdot, ext_count, ext_index, ext, room)
-    zero(out, nv, 3 * nv * nv)
-    fill_all(topo, const, q, v, room, ext_count, out)
+    fill_slopes(topo, const, work, q, v, vdot, ext_count, ext_index, ext, out, room)

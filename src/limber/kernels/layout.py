@@ -340,16 +340,25 @@ SV_PUSH = 40  # (6,) three times: force on the parent by a step of q, v and tau,
 SV_OWN = (
     58  # (6,) three times: innovations of the speeds of the same joint by a step of q, v and tau
 )
+SV_TWIST = SV_OWN  # of a mode: a twist record, the motion of the frame of its own body
 SLOPE_SPEED = 76
+# twist record: S of a mode, its first and its second rate, at the origin.  That of a mode of the parent of body k for all that
+# is outboard of the inboard frame of k is at TWIST / 6 times its place in W_NODE, behind the speed records
+TWIST_S, TWIST_RATE, TWIST_RISE, TWIST = 0, 6, 12, 18
 # blocks of columns: LANES numbers for each of LANE_COLUMNS columns by q, by v and by tau
 LANE_COLUMNS = 8
 LANES = 3 * LANE_COLUMNS
 #: Lanes of a body: forces (6), accelerations (6), whether the column moves the body; those of a speed: its innovations.
 LANES_BODY, LANES_SPEED = 13, 1
+#: The same in `response_columns`, whose lanes of a body are one vector (6).
+WIDE_COLUMNS = 16
+WIDE_LANES = 3 * WIDE_COLUMNS
 LANES_SYSTEM = 6  # the changes of the angular velocity (3) and the rotations (3) of each column
 
 
-def slope_scratch(bodies, nv):
-    """How many numbers of scratch the slopes of a system of rigid bodies need."""
-    records = (bodies + 1) * SLOPE_BODY + nv * SLOPE_SPEED
-    return records + LANES * ((bodies + 1) * LANES_BODY + nv * LANES_SPEED + LANES_SYSTEM)
+def slope_scratch(bodies, nv, work):
+    """How many numbers of scratch slopes need, with WORK_SIZE `work`: records, twists, factors, lanes."""
+    records = (bodies + 1) * SLOPE_BODY + nv * SLOPE_SPEED + TWIST // 6 * work
+    lanes = LANES * ((bodies + 1) * LANES_BODY + nv * LANES_SPEED + LANES_SYSTEM)
+    wide = WIDE_LANES * ((bodies + 1) * 6 + 2 * nv)
+    return records + work + max(lanes, wide)

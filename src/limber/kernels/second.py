@@ -40,3 +40,15 @@ def between(topo, const, k, at, a, i, c, j):
             length += row * a[i + r]
         total = axpy(length, load3(const, topo[bent + B_DIRECTION] + 3 * d), total)
     return total
+
+
+@kernel
+def pair(topo, const, k, at, r, s):
+    """B_rs."""
+    m = topo[k + MODES]
+    bent = topo[k + BENT]
+    total = (0.0, 0.0, 0.0)
+    for j in range(topo[bent + B_DIRECTIONS]):
+        length = const[at + (j * m + r) * m + s]
+        total = axpy(length, load3(const, topo[bent + B_DIRECTION] + 3 * j), total)
+    return total

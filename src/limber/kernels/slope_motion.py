@@ -97,13 +97,20 @@ def set_off(topo, work, room, v, k):
 
 @kernel
 def move_body(topo, work, room, v, vdot, k):
-    """Place, velocity and acceleration of body k; for each speed of its joint S, spin and c."""
-    p = body_record(topo[k + PARENT])
-    b = body_record(k)
+    """Place, velocity and acceleration of rigid body k on a rigid body; for each speed of its joint S, spin and c."""
     place = topo[k + WORK] + PLACE
-    R = load9(work, place)
     x = sub(load3(work, place + 9), load3(work, topo[COLUMNS + WORK] + PLACE + 9))
-    store3(room, b + SB_PLACE, x)
+    store3(room, body_record(k) + SB_PLACE, x)
+    move_joint(topo, work, room, v, vdot, k, body_record(topo[k + PARENT]), load9(work, place), x)
+
+
+@kernel
+def move_joint(topo, work, room, v, vdot, k, p, R, x):
+    """Velocity and acceleration of the outboard frame of the joint of body k, given those of the inboard one in the record p.
+
+    Stores S, spin and c of each speed.  The outboard frame is at x from the origin and has the axes R.
+    """
+    b = body_record(k)
     w, u = load_motion(room, p + SB_VEL)
     aw, au = load_motion(room, p + SB_ACC)
     groups = topo[k + GROUPS] if topo[k + JOINT] == GENERAL else 1
@@ -196,10 +203,13 @@ def start_body(topo, const, work, room, k):
 
 
 @kernel
-def add_wrench(const, work, topo, room, k, node, n, f):
-    """Add an external wrench at a node of body k, world axes: E = -[n~ + l~ f~; f~]."""
+def add_wrench(topo, work, room, k, position, n, f):
+    """Add what an external wrench, world axes, does to body k as it turns: E = -[n~ + l~ f~; f~].
+
+    position : of the node, body axes; l is the same in world axes.
+    """
     b = body_record(k)
-    l = mul(load9(work, topo[k + WORK] + PLACE), undeformed(const, node))
+    l = mul(load9(work, topo[k + WORK] + PLACE), position)
     lf = dot(l, f)
     i = b + SB_TURN
     # l~ f~ = f l^T - (l . f) 1
@@ -209,8 +219,6 @@ def add_wrench(const, work, topo, room, k, node, n, f):
     accumulate3(room, i + 9, (0.0, f[2], -f[1]))
     accumulate3(room, i + 12, (-f[2], 0.0, f[0]))
     accumulate3(room, i + 15, (f[1], -f[0], 0.0))
-    accumulate3(room, b + SB_FORCE, neg(add(n, cross(l, f))))
-    accumulate3(room, b + SB_FORCE + 3, neg(f))
 
 
 @kernel
@@ -224,5 +232,11 @@ def prepare_slopes(topo, const, work, v, vdot, ext_count, ext_index, ext, room):
         move_body(topo, work, room, v, vdot, k)
         start_body(topo, const, work, room, k)
     for e in range(ext_count):
+        k, node = ext_index[2 * e], ext_index[2 * e + 1]
         n, f = load_motion(ext, 6 * e)
-        add_wrench(const, work, topo, room, ext_index[2 * e], ext_index[2 * e + 1], n, f)
+        l = undeformed(const, node)
+        add_wrench(topo, work, room, k, l, n, f)
+        l = mul(load9(work, topo[k + WORK] + PLACE), l)
+        b = body_record(k)
+        accumulate3(room, b + SB_FORCE, neg(add(n, cross(l, f))))
+        accumulate3(room, b + SB_FORCE + 3, neg(f))

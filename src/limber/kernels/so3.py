@@ -21,6 +21,8 @@ from .vec import add, axpy, cross, dot, load3, mul, scale
 TERMS = 8
 COEFFICIENTS_4 = tuple((-1) ** k / factorial(2 * k + 4) for k in range(TERMS))
 COEFFICIENTS_5 = tuple((-1) ** k / factorial(2 * k + 5) for k in range(TERMS))
+COEFFICIENTS_6 = tuple((-1) ** k / factorial(2 * k + 6) for k in range(TERMS))
+COEFFICIENTS_7 = tuple((-1) ** k / factorial(2 * k + 7) for k in range(TERMS))
 
 #: How often `exp_pose` halves its angle, which makes it exact to rounding up to 2**HALVINGS rad.
 HALVINGS = 6
@@ -42,6 +44,19 @@ def series(u):
     b = 1.0 / 2.0 - u * g4
     c = 1.0 / 6.0 - u * g5
     return 1.0 - u * c, b, c, g4 - 0.5 * c, 1.5 * g5 - 0.5 * g4
+
+
+@kernel
+def second_series(u):
+    """b, c and their first and second rates by u, at u = x . x."""
+    g6 = horner(COEFFICIENTS_6, u)
+    g7 = horner(COEFFICIENTS_7, u)
+    g4 = 1.0 / 24.0 - u * g6
+    g5 = 1.0 / 120.0 - u * g7
+    c = 1.0 / 6.0 - u * g5
+    ddb = 2.0 * g6 - 1.25 * g5 + 0.25 * g4
+    ddc = 0.25 * (15.0 * g7 - 7.0 * g6 + g5)
+    return 1.0 / 2.0 - u * g4, c, g4 - 0.5 * c, 1.5 * g5 - 0.5 * g4, ddb, ddc
 
 
 @kernel

@@ -128,6 +128,15 @@ def _of_motion_and_forces_with_scratch(kernel):
     return function
 
 
+def _of_motion_and_forces_with_spare(kernel):
+    def function(topo, const, work, q, v, x, count, index, ext, out):
+        spare = shifted(work, topo[WORK_SIZE])
+        scratch = shifted(spare, topo[WORK_SIZE])
+        kernel(topo, const, work, q, v, x, count, index, ext, out, spare, scratch)
+
+    return function
+
+
 #: Makes a function of the common signature from a kernel, by the arguments of the kernel.
 _WITH_SIGNATURE = {
     ("q",): _of_position,
@@ -143,6 +152,7 @@ _WITH_SIGNATURE = {
     ("q", "v", "tau", "forces", "matrix"): _of_motion_and_forces_with_scratch,
     ("q", "v", "tau", "forces", "slopes"): _of_motion_and_forces_with_scratch,
     ("q", "v", "vdot", "forces", "slopes"): _of_motion_and_forces_with_scratch,
+    ("q", "v", "tau", "forces", "spare", "slopes"): _of_motion_and_forces_with_spare,
 }
 _SIGNATURE = WORDS_AT, *[NUMBERS_AT] * 5, WORD, WORDS_AT, NUMBERS_AT, NUMBERS_AT
 
