@@ -7,21 +7,11 @@ import pytest
 
 from helpers.command import limber, limber_json
 from helpers.files import EXAMPLES
+from helpers.pendulum import SCENARIO
 from limber.control import realtime
 from limber.control.realtime import links
 from limber.scenarios import load_scenario
 
-SCENARIO = """
-limber: 1
-model:
-  bodies:
-    bob: {rigid: {mass: 1.0, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1]}, joint: {revolute: z}}
-controller:
-  pd: {kp: 20, kd: 5, sample_time: 0.005}
-duration: 60
-method: rk4
-step: 0.005
-"""
 FILE = EXAMPLES / "canadarm_realtime.yaml"
 
 
@@ -80,6 +70,9 @@ def test_a_side_that_is_left_alone_prints_what_it_knows(tmp_path):
             if t > 0.1:
                 raise ZeroDivisionError
             return self._guard.command(t, measured)
+
+        def idle(self):
+            self._guard.idle()
 
     other = threading.Thread(target=leave)
     other.start()

@@ -193,6 +193,62 @@ def test_the_linear_model_gives_the_commands_of_the_controller(flexible):
             x = model.A @ x + model.B @ y
 
 
+@pytest.mark.parametrize(("walk", "delay"), [(0.0, 0.0), (3e-6, 0.2)])
+def test_the_linear_model_has_the_estimator_in_it(flexible, walk, delay):
+    """Readings of every sample, late ones too, when the gains of the filter have settled."""
+    T = 0.1
+    sensors = [
+        control.StarTracker("hub", rate=1 / T, delay=delay, noise=1e-5, seed=1),
+        control.Gyro("hub", rate=1 / T, noise_density=1e-5, bias_walk=walk, seed=1),
+    ]
+    c = control.AttitudeController(
+        "hub", 0.3, sample_time=T, reference=REST, integral_time=30.0,
+        observer=control.AttitudeEstimator(bias=1e-5 if walk else 1e-12),
+    )  # fmt: skip
+    control.Loop(flexible, c, sensors=sensors, actuators=WHEELS)
+    model = c.linear()
+    late, random = round(delay / T), np.random.default_rng(2)
+    y = 1e-6 * random.normal(size=(1200, 6))
+    y[:1000] = 0.0
+    names = [sensor.name for sensor in sensors]
+    q, v, x = np.full(flexible.nq, np.nan), np.full(flexible.nv, np.nan), np.zeros(model.order)
+    for i, now in enumerate(y):
+        star = quaternion_of_vector(y[max(i - late, 0), :3])
+        readings = dict(zip(names, (star, now[3:])))
+        taken = dict(zip(names, ((i - late) * T, i * T)))
+        measured = lb.control.Measured(i * T, q, v, readings, taken)
+        if i == 0:
+            c.start(0.0, measured)
+        got = c.command(i * T, measured)
+        np.testing.assert_allclose(got, model.C @ x + model.D @ now, atol=2e-9)
+        x = model.A @ x + model.B @ now
+    assert np.abs(got).max() > 1e-5
+
+
+def test_margins_count_the_estimator(flexible):
+    """A good gyro tells nearly all; one that is late delays the whole loop."""
+    plant = control.attitude_model(flexible, "hub", NAMES)
+    for late in (0.0, 0.2):
+        c, exact = (control.AttitudeController("hub", 0.1, sample_time=0.1) for _ in range(2))
+        control.Loop(flexible, exact, actuators=WHEELS)
+        control.Loop(
+            flexible, c, actuators=WHEELS, seed=1,
+            sensors=[
+                control.StarTracker("hub", rate=2.0, delay=0.2, noise=1e-5),
+                control.Gyro("hub", rate=10.0, noise_density=1e-6, delay=late),
+            ],
+        )  # fmt: skip
+        expected = control.margins(plant, exact, delay=0.05 + late).disk
+        assert control.margins(plant, c, delay=0.05).disk == pytest.approx(expected, rel=0.03)
+    slow = control.Gyro("hub", rate=5.0)
+    c = control.AttitudeController("hub", 0.1, sample_time=0.1)
+    control.Loop(
+        flexible, c, actuators=WHEELS, sensors=[slow, control.StarTracker("hub", rate=2.0)]
+    )
+    with pytest.raises(lb.LimberError, match="gyro is not read at every sample"):
+        c.linear()
+
+
 def test_a_shaped_slew_leaves_the_panels_quieter(flexible):
     end = quaternion_of_vector(0.25 * TURN)
     profile = lb.trajectories.Trapezoid(0.0, 1.0, 1.0, 0.004)  # turned on and off at once

@@ -82,6 +82,46 @@ def test_flexible_arms_are_controlled_by_their_rigid_twin():
     assert np.abs(held.y[held.t > 0.7, 0] - 40.0).max() < 0.6  # N, of 40
 
 
+def measuring(s):
+    """Encoders and tachometers of the arms, and a force-torque sensor at each wrist."""
+    joints = [body for body, joint in s.joints.items() if joint.dofs and body.startswith("arm")]
+    wrists = [
+        lb.control.ForceTorque(f"{arm}/hand", f"{side} wrist", rate=200.0, noise=0.1)
+        for side, arm in zip(BOTH, ("arm1", "arm2"))
+    ]
+    return [
+        lb.control.Encoder(joints, rate=200.0, counts=2**20),
+        lb.control.Tachometer(joints, rate=200.0, noise=1e-4),
+        *wrists,
+    ]
+
+
+WRISTS = {side: f"{side} wrist" for side in BOTH}
+
+
+@pytest.mark.parametrize("flexible", [pytest.param(False, marks=pytest.mark.slow), True])
+def test_the_squeeze_force_is_held_by_what_wrists_feel(flexible):
+    """The controller does not know the state of the object, of modes, or of closures."""
+    s, q, twin, q_twin = grasped(g=9.81 if not flexible else 0.0)
+    if not flexible:
+        s, q = twin, q_twin
+    press = lb.trajectories.Quintic(0.0, 40.0, 0.4)
+    options = PATH | {"sample_time": 0.005}
+    c = CarriedObject(
+        100.0, 20.0, squeeze={BOTH: press}, ki=10.0, joint_damping=20.0, system=twin, forces=WRISTS,
+        q=q, **options,
+    )  # fmt: skip
+    loop = lb.control.Loop(s, c, sensors=measuring(s), seed=4)
+    r = lb.simulate(s, 0.8, q0=q, torque=loop, every=0.05)
+    place = r.node("object/box").position[-1]
+    assert np.allclose(place, PLACE.end, atol=2e-3)
+    exact = lb.grasp_map(s, r.q[-1])
+    found = lb.constraint_forces(s, r.q[-1], r.v[-1], r.tau[-1])
+    held = exact.pressing(*BOTH) @ exact.multipliers({n: found[n] for n in exact.columns})
+    assert held == pytest.approx(40.0, abs=1.0)  # N
+    assert np.abs(r.signals["squeeze"].y[-20:, 0] - 40.0).max() < 1.5
+
+
 def test_what_cannot_be_controlled_is_refused():
     s, _, twin, _ = grasped()
 
@@ -94,6 +134,16 @@ def test_what_cannot_be_controlled_is_refused():
     refused("'top' is not a closure of the object", squeeze={("left", "top"): 1.0})
     refused("squeeze must be", squeeze={"left": 1.0})
     refused("place must be a Trajectory of 3 components", place=TURN)
-    refused("needs the exact state", sensors=[lb.control.Encoder(["arm1/fore"], rate=100.0)])
+    encoder = lb.control.Encoder(["arm1/fore"], rate=100.0)
+    refused("forces: closure 'left' has none", sensors=[encoder], squeeze={BOTH: 1.0})
+    refused("where the object is at the start: give q=", sensors=[encoder])
+    q = twin.neutral()
+    refused("no sensor reads the position of the joint of 'arm1/upper'", sensors=[encoder], q=q)
+    refused("the loop has no sensors", forces={"left": "wrist"})
+    sensors = measuring(twin)
+    refused("no ForceTorque sensor 'hand'", sensors=sensors, q=q, forces={"left": "hand"})
+    refused(
+        "inboard of the hand of this closure", sensors=sensors, q=q, forces={"left": "right wrist"}
+    )
     with pytest.raises(lb.LimberError, match="kp must be one number or six"):
         CarriedObject([1.0, 2.0], 1.0, sample_time=0.01)

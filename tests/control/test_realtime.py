@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.pendulum import SCENARIO
 from limber.control.guard import HOLD, OK, STOP, WAIT
 from limber.control.realtime import controller_side, links, plant, wire
 from limber.control.realtime.log import ROWS, LogWriter
@@ -418,6 +419,26 @@ def test_the_controller_ends_when_the_machine_disappears(clock):
     assert machine.commands[-1][1:] == (0.0, STOP)
 
 
+def test_the_controller_works_ahead_after_each_command_that_it_gave(clock):
+    done = []
+
+    class Ahead(lb.control.Controller):
+        sample_time = T
+
+        def command(self, t, measured):
+            done.append(round(measured.q[0], 9))
+            return [0.0]
+
+        def idle(self):
+            done.append("idle")
+
+    machine = Machine([0.1, None, 0.2, np.nan, 0.3], clock)
+    watched = lb.control.Guard(Ahead(), hold=10 * T)
+    rt.ControllerSide(lb.control.Loop(SYSTEM, watched)).run(machine)
+    assert done == [0.1, "idle", 0.2, "idle", 0.3, "idle"]
+    assert [s for *_, s in machine.commands] == [OK, HOLD, OK, HOLD, OK]
+
+
 def test_an_error_in_the_controller_is_raised_and_the_plant_is_told(clock):
     class Broken(lb.control.Controller):
         sample_time = T
@@ -469,19 +490,6 @@ def test_a_paced_run_reports_its_deadlines(tmp_path):
 def test_what_the_plant_refuses_is_raised_here():
     with pytest.raises(lb.LimberError, match="fixed steps"):
         rt.run(loop(), 0.1, method="rk4", engine="general")
-
-
-SCENARIO = """
-limber: 1
-model:
-  bodies:
-    bob: {rigid: {mass: 1.0, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1]}, joint: {revolute: z}}
-controller:
-  pd: {kp: 20, kd: 5, sample_time: 0.005}
-duration: 60
-method: rk4
-step: 0.005
-"""
 
 
 @pytest.mark.filterwarnings("ignore:safe stop")

@@ -295,3 +295,44 @@ def test_intervals_that_end_before_they_begin_are_refused():
         lb.control.Encoder(rate=10.0, outages=[(0.0, 0.1), (0.2, 0.1)])
     with pytest.raises(lb.LimberError, match=r"dead of servo 'a' has .*\(0.5, 0.2\)"):
         lb.control.Servo("a", dead=[(0.5, 0.2)])
+
+
+# --- closed systems ---------------------------------------------------------------------------------
+
+
+def hung():
+    """Three links from the world to a point of the world."""
+    a = lb.Assembly("hung", gravity=(0.3, -9.81, 0))
+    link = lb.RigidBody(2.0, (0.5, 0, 0), inertia=(0.1, 0.2, 0.2), nodes={"tip": (1, 0, 0)})
+    beam = lb.beam(1.0, 1.0, EI=50.0, modes={"y": 1})
+    a.attach("one", link, lb.Revolute("z", damping=0.4))
+    a.attach("two", beam, lb.Revolute("z"), to="one", at="tip")
+    a.attach("three", link, lb.Revolute("z"), to="two", at="tip")
+    a.close(("three", "tip"), ("world", (1.2, 0.0, 0.0)), lb.Spherical(), name="pin")
+    return a.build()
+
+
+def test_force_torque_sensors_feel_the_forces_of_closures():
+    """The base and the closure together exert what the momentum of all bodies and their weight ask for."""
+    s = hung()
+    q = lb.assemble(s, np.array([0.9, 0.0, -1.2, -1.2]))
+    v = lb.project(s, q, np.array([0.7, 0.1, 0.3, 0.2]))[1]
+    sensors = [lb.control.ForceTorque(body, body, rate=100.0) for body in ("one", "two", "three")]
+    pushed = {("one", "tip"): np.array([0, 0, 3.0, 4.0, 5.0, 0])}
+    loop = lb.control.Loop(s, Still(), sensors=sensors)
+    with pytest.warns(lb.ModelWarning, match="redundant"):  # a ball joint in a plane system
+        r = lb.simulate(s, 0.005, q0=q, v0=v, torque=loop, t_eval=[0.0], external=pushed)
+        on_world = r.constraint_forces("pin")[0]
+    found = {body: r.signals[body].y[0] for body in ("one", "two", "three")}
+    vdot = lb.forward_dynamics(s, q, v, np.zeros(4), external=pushed)
+    h = 1e-6
+    ahead, back = (
+        lb.momentum(s, lb.integrate(s, q, v + 0.5 * vdot * t, t), v + vdot * t) for t in (h, -h)
+    )
+    rate = ((ahead - back) / (2.0 * h))[3:5]
+    expected = rate - 5.0 * s.gravity[:2] - [4.0, 5.0] + on_world[3:5]
+    assert np.allclose(found["one"][3:5], expected, atol=1e-6)
+    # hinges have no moment, but for their dampers
+    moments = [found[body][2] for body in found]
+    assert np.allclose(moments, [-0.4 * v[0], 0.0, 0.0], atol=1e-9)
+    assert np.abs(found["three"][3:5]).min() > 0.1

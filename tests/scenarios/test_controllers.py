@@ -171,3 +171,88 @@ def test_the_schema_knows_controllers():
     assert "controller" in schema["properties"]
     names = set(schema["$defs"])
     assert {"ControllerSection", "PIDSection", "EncoderSection", "ServoSection"} < names
+
+
+HANGING = """
+gravity: [0, -9.81, 0]
+bodies:
+  upper: {rigid: {mass: 2, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1]}, joint: {revolute: z}}
+  lower:
+    beam: {length: 1, mass: 1, EI: 100, modes: {y: 1}}
+    joint: {revolute: z}
+    to: upper
+    offset: [1, 0, 0]
+"""
+
+
+def hanging(tmp_path, rest):
+    path = tmp_path / "case.yaml"
+    model = HANGING.replace("\n", "\n  ")
+    path.write_text(f"limber: 1\nduration: 0.3\nmodel:\n  {model}\n{rest}\n", encoding="utf-8")
+    return lb.io.load_scenario(path)
+
+
+@pytest.mark.parametrize("servos", [True, False])
+def test_an_equilibrium_is_held_until_the_first_command_arrives(tmp_path, servos):
+    parts = "actuators: [{servo: {body: lower}}, {servo: {body: upper}}]" if servos else ""
+    case = hanging(
+        tmp_path,
+        f"""
+initial: {{q: {{upper: 0.3}}, equilibrium: {{}}}}
+controller:
+  pd: {{kp: [300, 100], kd: [30, 10], sample_time: 0.01, gravity: true}}
+  delay: 0.1
+  {parts}
+""",
+    )
+    needed = lb.inverse_dynamics(case.system, case.q0, case.v0, np.zeros(3))
+    joints = [needed[-1], needed[0]] if servos else needed
+    np.testing.assert_allclose(case.torque.initial, joints, atol=1e-12)
+    r = run(case)
+    before = r.t < 0.1
+    assert before.sum() > 2 and np.abs(r.q[before] - case.q0).max() < 1e-9
+    without = hanging(
+        tmp_path, "controller: {pd: {kp: 300, kd: 30, sample_time: 0.01}, delay: 0.1}"
+    )
+    assert without.torque.initial is None
+
+
+def test_a_series_elastic_joint_takes_the_place_of_a_stiff_one(tmp_path):
+    case = hanging(
+        tmp_path,
+        """
+initial: {q: {upper motor: 0.3}, equilibrium: {}}
+controller:
+  pd: {kp: 300, kd: 30, sample_time: 0.002, bodies: [upper motor], gravity: true}
+  actuators:
+    - series_elastic: {body: upper, stiffness: 500, spring_damping: 2, ratio: 50, rotor_inertia: 2.0e-4, limit: 60}
+""",
+    )
+    s = case.system
+    assert list(s.layout) == ["upper motor", "upper", "lower"]
+    by_hand = lb.Assembly("case", gravity=(0, -9.81, 0))
+    sea = lb.control.SeriesElastic(
+        "upper", stiffness=500, spring_damping=2, ratio=50, rotor_inertia=2e-4, limit=60
+    )
+    body = lb.RigidBody(2.0, (0.5, 0, 0), inertia=[0.1] * 3)
+    sea.attach(by_hand, body, lb.Revolute("z"))
+    beam = lb.beam(1, 1, EI=100, modes={"y": 1})
+    by_hand.attach("lower", beam, lb.Revolute("z"), to="upper", offset=(1, 0, 0))
+    q = s.neutral() + 0.1
+    np.testing.assert_allclose(lb.mass_matrix(s, q), lb.mass_matrix(by_hand.build(), q))
+    # the spring is at rest under the weight
+    carried = lb.inverse_dynamics(s, case.q0, case.v0, np.zeros(s.nv))
+    assert abs(carried[1]) < 1e-6 and case.q0[1] == pytest.approx(-carried[0] / 500.0)
+    assert np.abs(run(case).q[-1, 0] - 0.3) < 0.05
+
+
+def test_series_elastic_joints_that_make_no_sense_are_refused(tmp_path):
+    for given, said in (
+        ("{body: upper, stiffness: 500}", "rotor_inertia' is missing"),
+        ("{body: uper, stiffness: 500, rotor_inertia: 1}", "'uper' is not a body"),
+    ):
+        with pytest.raises(lb.LimberError, match=said):
+            hanging(
+                tmp_path,
+                f"controller: {{pd: {{kp: 1, sample_time: 0.1}}, actuators: [{{series_elastic: {given}}}]}}",
+            )

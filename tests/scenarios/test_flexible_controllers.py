@@ -139,3 +139,30 @@ def test_wrong_sections_are_refused_in_words(tmp_path):
     refused("needs three paths", "carried_object: {kp: 1, kd: 1, sample_time: 0.01, object: load, place: [{hold: {}}]}")  # fmt: skip
     refused("'crate' is no body", "carried_object: {kp: 1, kd: 1, sample_time: 0.01, object: crate, place: [{hold: {}}, {hold: {}}, {hold: {}}]}")  # fmt: skip
     refused("names of two closures", "carried_object: {kp: 1, kd: 1, sample_time: 0.01, squeeze: [{between: [a], force: 1}]}")  # fmt: skip
+
+
+def test_model_predictive_control_arrives_within_its_bounds(tmp_path):
+    pytest.importorskip("piqp")
+    case = scenario(
+        tmp_path,
+        f"""
+duration: 0.6
+controller:
+  nmpc:
+    intervals: 20
+    sample_time: 0.01
+    effort: 1.0e-4
+    tracking: {{q: 100, v: 0.1, final_q: 10, final_v: 1}}
+    vibration: {{weight: 0.1, final: 1}}
+    nodes: [{{body: load, target: [2, 0, 0], weight: 0}}, {{body: load, box: [[-3, -3, -1], [3, 3, 1]]}}]
+    torque: [60, 30]
+    speed: 3
+    coordinates: {{fore: [-2, 2]}}
+    reference: {PATHS}
+""",
+    )
+    r = run(case)
+    assert r.joint("upper")[-1, 0] == pytest.approx(0.3, abs=0.02)
+    assert r.joint("fore")[-1, 0] == pytest.approx(0.7, abs=0.02)
+    assert np.abs(r.signals["command"].y).max(axis=0).max() <= 60.0 + 1e-6
+    assert (r.signals["solved"].y == 1.0).all() and set(case.paths) == {"upper", "fore"}

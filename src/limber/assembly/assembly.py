@@ -199,6 +199,45 @@ class Assembly:
         made._closures = dict(self._closures)
         return made
 
+    def with_body_before(
+        self, name: str, inserted: str, body: Body, joint: Joint, own: Joint
+    ) -> Assembly:
+        """A copy in which another body is between a body and its parent; closures stay as they are.
+
+        Parameters
+        ----------
+        name : the body.
+        inserted, body, joint : the other body by its name; its joint sits where that of `name` did, and takes over its names.
+        own : the joint from the frame of the other body to `name`.
+        """
+        if name not in self._attachments:
+            raise ArgumentValueError(
+                f"name={shown(name)} is not a body of {self.name!r}; it has: {listed(self._attachments)}."
+            )
+        if inserted in self._attachments:
+            raise ArgumentValueError(
+                f"inserted={shown(inserted)} is a body of {self.name!r} already."
+            )
+        for closure in self._closures.values():
+            if isinstance(closure, Relation) and any(of == name for of, _ in closure.terms):
+                raise ArgumentValueError(
+                    f"name={shown(name)}: the relation {closure.name!r} has a coordinate of its joint, which would be another one."
+                )
+        made = copy(self)
+        made._attachments = {}
+        for key, item in self._attachments.items():
+            if key != name:
+                made._attachments[key] = item
+                continue
+            made._attachments[inserted] = replace(
+                item, name=inserted, body=body, joint=joint, inboard=None
+            )
+            made._attachments[key] = replace(
+                item, joint=own, to=inserted, at=None, offset=np.zeros(3), rotation=np.eye(3), joint_names=()
+            )  # fmt: skip
+        made._closures = dict(self._closures)
+        return made
+
     def close(
         self,
         end_a: tuple,

@@ -12,6 +12,7 @@ import typer
 from limber.cli import exits
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, escape, note, print_json, show, table
+from limber.cli.positive import positive
 from limber.cli.subject import File, Subject, read
 from limber.cli.write import refuse_inputs
 from limber.errors import ArgumentValueError, FileError
@@ -28,7 +29,7 @@ class Side(StrEnum):
 def realtime(
     file: File,
     duration: Annotated[
-        float | None, typer.Option(metavar="S", help="Seconds to run; by default those of the file.")
+        float | None, positive("Seconds to run; by default those of the file.")
     ] = None,
     side: Annotated[
         Side, typer.Option(help="Run both sides, or one of them; the other is another program.")

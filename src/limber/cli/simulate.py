@@ -7,7 +7,7 @@ import traceback
 from contextlib import redirect_stdout
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,6 +17,7 @@ from limber.cli.case import Case, Options, prepared
 from limber.cli.case import numbers as given_numbers
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, note, print_json, show
+from limber.cli.positive import positive
 from limber.cli.subject import File, Lenient, read
 from limber.cli.summary import summary, tables
 from limber.cli.write import Outputs, refuse_inputs, write_more, write_rows
@@ -35,28 +36,18 @@ class Engine(StrEnum):
     generated = "generated"
 
 
-def _positive(value: float | None) -> float | None:
-    if value is not None and not 0.0 < value < float("inf"):
-        raise typer.BadParameter(f"must be a finite number above zero, got {value:g}.")
-    return value
-
-
 def _method(value: str | None) -> str | None:
     if value is not None and value not in METHODS:
         raise typer.BadParameter(f"{value!r} is unknown; choose one of {', '.join(METHODS)}.")
     return value
 
 
-def _number(text: str, metavar: str = "S") -> Any:
-    return typer.Option(metavar=metavar, help=text, callback=_positive, show_default=False)
-
-
 def simulate(
     file: File,
     duration: Annotated[
-        float | None, _number("Seconds to simulate; a model alone needs it.")
+        float | None, positive("Seconds to simulate; a model alone needs it.")
     ] = None,
-    every: Annotated[float | None, _number("Seconds between output times.")] = None,
+    every: Annotated[float | None, positive("Seconds between output times.")] = None,
     method: Annotated[
         str | None,
         typer.Option(
@@ -67,9 +58,9 @@ def simulate(
             show_default=False,
         ),
     ] = None,
-    rtol: Annotated[float | None, _number("Relative tolerance per step.", "X")] = None,
-    atol: Annotated[float | None, _number("Absolute tolerance per step.", "X")] = None,
-    step: Annotated[float | None, _number("The first step; of rk4, all steps.")] = None,
+    rtol: Annotated[float | None, positive("Relative tolerance per step.", "X")] = None,
+    atol: Annotated[float | None, positive("Absolute tolerance per step.", "X")] = None,
+    step: Annotated[float | None, positive("The first step; of rk4, all steps.")] = None,
     engine: Annotated[
         Engine, typer.Option(help="generated: C code for this system, faster; needs a C compiler.")
     ] = Engine.general,

@@ -12,8 +12,9 @@ where D is the diagonal of the mass matrix and w are the joint speeds of least k
 
 Range     Torques are those of a rigid model: where arms or object bend, it is their rigid twin, brought to the measured joints
           and object as well as its closures allow.  kp and kd must then keep the loop well below the lowest frequency of the
-          held object.  The squeeze force is that just before the torques change, and the state is exact: force sensors at
-          grips are not modelled yet.
+          held object.  The squeeze force is that just before the torques change.  Without sensors in the loop, it and the state
+          are exact; with sensors they come from the joints of the arms and from force-torque sensors inboard of the hands
+          (`grips`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ from limber.constraints.grasps import grasp_map, object_bodies
 from limber.constraints.load_sharing import share_load
 from limber.constraints.projection import project
 from limber.control.controller import Controller, Measured
+from limber.control.grips import GripForces, MeasuredObject
 from limber.control.rotations import quaternion_of
+from limber.dynamics.forward import forward_dynamics
 from limber.dynamics.inverse import mass_matrix
 from limber.dynamics.kinematics import jacobian, pose
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -56,6 +59,9 @@ class CarriedObject(Controller):
         vibration of flexible ones.
     weights : how torques are shared, as in `lb.share_load`.
     system : the rigid twin of the system of the loop, which it needs if that has modes: the same bodies and closures.
+    forces : with sensors in the loop, {closure: name of a ForceTorque sensor} for each closure in `squeeze`; the sensor sits inboard of
+        the hand.  Encoders and tachometers read all joints of the arms.
+    q : with sensors, (nq,) the configuration at the start, which tells where the object is.
 
     It records "object error" (rotation vector, rad, and place, m) and "squeeze" (N, one for each pair).
     """
@@ -75,6 +81,8 @@ class CarriedObject(Controller):
         joint_damping: float = 0.0,
         weights: Any = None,
         system: System | None = None,
+        forces: Mapping[str, str] | None = None,
+        q: ArrayLike | None = None,
     ):
         self.sample_time = number("sample_time", sample_time, above=0.0)
         self.kp, self.kd = (_six(name, x) for name, x in (("kp", kp), ("kd", kd)))
@@ -84,6 +92,7 @@ class CarriedObject(Controller):
         self.joint_damping = number("joint_damping", joint_damping, minimum=0.0)
         self.squeeze = _pairs(squeeze)
         self.weights, self.system = weights, system
+        self.forces, self.q = dict(forces or {}), q
 
     def __repr__(self) -> str:
         return f"CarriedObject({self.obj!r}, {self.sample_time:g} s)"
@@ -91,9 +100,9 @@ class CarriedObject(Controller):
     def prepare(self, loop: Any) -> None:
         """Find the object and its closures; see that torques can be computed."""
         s: System = loop.system
-        if loop.sensors or loop.actuators:
+        if loop.actuators:
             raise ArgumentValueError(
-                "CarriedObject needs the exact state, and its commands are torques: give it a loop without sensors and actuators."
+                "CarriedObject commands the torques of the joints themselves: give it a loop without actuators."
             )
         self._system, self._model = s, s if self.system is None else self.system
         self._body = object_bodies(s, self.obj)[0]
@@ -119,10 +128,40 @@ class CarriedObject(Controller):
             raise ArgumentValueError(
                 f"system: the rigid twin {self._model.name!r} must have the bodies, joints and closures of {s.name!r}."
             )
+        self._prepare_sensors(loop)
+
+    def _prepare_sensors(self, loop: Any) -> None:
+        """With sensors, see that they tell the state of the arms and the squeeze forces."""
+        self._object: MeasuredObject | None = None
+        self._grips: GripForces | None = None
+        self.uses: tuple[str, ...] = ()
+        if not loop.sensors:
+            if self.forces:
+                raise ArgumentValueError(
+                    "forces: the loop has no sensors, and forces are known exactly: leave it out."
+                )
+            return
+        for name in (name for pair in self.squeeze for name in pair):
+            if name not in self.forces:
+                raise ArgumentValueError(
+                    f"forces: closure {name!r} has none: give the ForceTorque sensor of each closure in squeeze, {{{name!r}: sensor}}."
+                )
+        self._object = MeasuredObject(loop, self._model, self._of_object, self.q)
+        self._grips = GripForces(loop, self._model, self.forces)
+        joints = [
+            sensor.name
+            for sensor, reader in zip(loop.sensors, loop.readers)
+            if reader.q is not None or reader.v is not None
+        ]
+        self.uses = (*joints, *self.forces.values())
 
     def start(self, t: float, measured: Measured) -> None:
         """Begin anew, with the object as it is."""
-        R, p = pose(self._system, measured.q, self._body)
+        self._last = t
+        if self._object is not None:
+            self._object.reset()
+        q, _ = self._known(t, measured)
+        R, p = pose(self._seen, q, self._body)
         self._start = np.array(R), np.array(p)
         self._press = np.zeros(len(self.squeeze))
         self._asked: Array | None = None
@@ -131,14 +170,14 @@ class CarriedObject(Controller):
 
     def command(self, t: float, measured: Measured) -> Array:
         """The torques of the arms."""
-        q, v = measured.q, measured.v
-        R, p = pose(self._system, q, self._body)
-        velocity = jacobian(self._system, q, self._body) @ v
+        q, v = self._known(t, measured)
+        R, p = pose(self._seen, q, self._body)
+        velocity = jacobian(self._seen, q, self._body) @ v
         R_d, p_d, rate, acceleration = self._wanted(t)
         self._error = np.append(_rotation_vector(R_d @ R.T), p_d - p)
         a = acceleration + self.kd * (rate - velocity) + self.kp * self._error
         wanted = np.array([_force(force, t) for force in self.squeeze.values()])
-        self._held = self._measured_squeeze(q, v)
+        self._held = self._squeezed(q, v, measured)
         if self._asked is not None:  # what is held now was asked for at the last sample
             self._press = self._press + self.sample_time * self.ki * (self._asked - self._held)
         self._asked = wanted
@@ -150,9 +189,7 @@ class CarriedObject(Controller):
         torques = share.tau
         if self.joint_damping:
             torques = torques + self.joint_damping * self._behind(there, speeds, rate)
-        self._tau = np.zeros(self._system.nv)
-        for body, where in self._system.layout.items():
-            self._tau[where.v_joint] = torques[self._model.layout[body].v_joint]
+        self._tau = self._on_joints(torques, self._model, self._system)
         return self._tau
 
     def outputs(self) -> dict[str, Array]:
@@ -180,18 +217,36 @@ class CarriedObject(Controller):
             rate[:3], acceleration[:3] = speed * self.axis, second * self.axis
         return R, p, rate, acceleration
 
-    def _measured_squeeze(self, q: Array, v: Array) -> Array:
-        """The squeeze forces before the torques change."""
+    @property
+    def _seen(self) -> System:
+        """The system whose state is known: the model where arms are measured."""
+        return self._system if self._object is None else self._model
+
+    def _known(self, t: float, measured: Measured) -> tuple[Array, Array]:
+        """The state, exact or by measured joints."""
+        since, self._last = t - self._last, t
+        if self._object is None:
+            return measured.q, measured.v
+        return self._object.state(measured, since)
+
+    def _squeezed(self, q: Array, v: Array, measured: Measured) -> Array:
+        """The squeeze forces before the torques change, computed or measured."""
         if not self.squeeze:
             return np.zeros(0)
-        grasp = grasp_map(self._system, q, self.obj)
-        found = constraint_forces(self._system, q, v, self._tau)
-        rows = grasp.multipliers({name: found[name] for name in grasp.columns})
+        grasp = grasp_map(self._seen, q, self.obj)
+        if self._grips is None:
+            found = constraint_forces(self._system, q, v, self._tau)
+            rows = grasp.multipliers({name: found[name] for name in grasp.columns})
+        else:
+            tau = self._on_joints(self._tau, self._system, self._model)
+            vdot = forward_dynamics(self._model, q, v, tau)
+            known = self._grips.rows(measured, q, v, vdot)
+            rows = np.concatenate([known[self._model.closure_rows[name]] for name in grasp.columns])
         return np.array([grasp.pressing(*pair) @ rows for pair in self.squeeze])
 
     def _on_model(self, q: Array, v: Array) -> tuple[Array, Array]:
         """The state of the model that is nearest to that of the system."""
-        if self._model is self._system:
+        if self._model is self._seen:
             return q, v
         there, speeds = self._model.neutral(), np.zeros(self._model.nv)
         for body, where in self._system.layout.items():
@@ -199,6 +254,14 @@ class CarriedObject(Controller):
             there[place.q_joint], speeds[place.v_joint] = q[where.q_joint], v[where.v_joint]
         found = project(self._model, there, speeds)
         return found[0], found[1]
+
+    @staticmethod
+    def _on_joints(torques: Array, of: System, on: System) -> Array:
+        """Torques (nv,) of one of two systems with the same joints as those of the other."""
+        found = np.zeros(on.nv)
+        for body, where in on.layout.items():
+            found[where.v_joint] = torques[of.layout[body].v_joint]
+        return found
 
 
 def _rotation_vector(R: Array) -> Array:

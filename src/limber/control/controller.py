@@ -13,6 +13,7 @@ optional for other objects:
     prepare(loop)             called when the loop is made: find the places in q and v, check that what is needed is measured
     safe_command(t, measured) the command of a safe stop; zeros unless there is one
     outputs()                 {name: numbers} to be recorded at every sample
+    idle()                    called in real time when a command is out: work for the next sample that needs no measurement
     linear()                  the controller as a `LinearModel` with its sample time: from readings to commands, feedback
                               negative in it; inputs "coordinate <body>", "speed <body>", outputs "torque <body>"
 """
@@ -112,6 +113,9 @@ class Controller:
         """Numbers to be recorded at this sample: those of the observer, if there is one."""
         outputs = getattr(self.observer, "outputs", None)
         return {} if outputs is None else outputs()
+
+    def idle(self) -> None:
+        """Work ahead between two samples; there is nothing to be done here."""
 
     def _observe_about(self, q: Array) -> None:
         """Tell the observer, if it wants to know, the configuration that the controller works about."""

@@ -234,6 +234,12 @@ class Guard(Controller):
                 return command
         return None if self._last is None else np.zeros_like(self._last)
 
+    def idle(self) -> None:
+        """Let the controller work ahead, if its last command was taken."""
+        idle = getattr(self.controller, "idle", None)
+        if idle is not None and self.state in (OK, LIMIT):
+            idle()
+
     def outputs(self) -> dict[str, Any]:
         """What the controller records, and the state of the guard."""
         outputs = getattr(self.controller, "outputs", None)

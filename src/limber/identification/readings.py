@@ -26,7 +26,7 @@ from limber.control.sensors import (
     Tachometer,
 )
 from limber.control.sensors.base import Sensor
-from limber.control.sensors.force_torque import opened_at, places_in
+from limber.control.sensors.opened import opened_at, places_in
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.identification.sensitivity import Motion
 

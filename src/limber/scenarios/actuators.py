@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 from limber.assembly import Assembly
-from limber.control.actuators import Actuator, MomentGyro, ReactionWheel, Servo, Thruster, fit
+from limber.control.actuators import (
+    Actuator,
+    MomentGyro,
+    ReactionWheel,
+    SeriesElastic,
+    Servo,
+    Thruster,
+    fit,
+)
 from limber.io.document import Where
 from limber.io.fields import Axis, Matrix, Name, NodeName, Text, Vector, number, numbers
 from limber.io.section import Section
@@ -39,6 +47,21 @@ class ServoSection(Section):
         """The assembly with the rotor, and the servo."""
         servo = Servo(**options_of(self, "servo", where))
         return fit(assembly, servo), servo
+
+
+class SeriesElasticSection(ServoSection):
+    """A servo that drives a body through a spring; the motor is the body "<body> motor".  See `limber.control.SeriesElastic`."""
+
+    stiffness: Positive
+    spring_damping: NotNegative | None = None
+
+    def mounted(self, assembly: Assembly, where: Where) -> tuple[Assembly, Actuator]:
+        """The assembly with motor and spring, and the joint."""
+        given = options_of(self, "servo", where)
+        if "rotor_inertia" not in given:
+            raise where.error("'rotor_inertia' is missing.")
+        joint = SeriesElastic(**given)
+        return joint.inserted(assembly), joint
 
 
 class PlacedSection(Section):
@@ -128,8 +151,15 @@ class ThrusterSection(Section):
 class ActuatorChoiceSection(Section):
     """An actuator under the key of its kind."""
 
-    one_of: ClassVar[tuple[str, ...]] = ("servo", "wheel", "moment_gyro", "thruster")
+    one_of: ClassVar[tuple[str, ...]] = (
+        "servo",
+        "series_elastic",
+        "wheel",
+        "moment_gyro",
+        "thruster",
+    )
     servo: ServoSection | None = None
+    series_elastic: SeriesElasticSection | None = None
     wheel: WheelSection | None = None
     moment_gyro: MomentGyroSection | None = None
     thruster: ThrusterSection | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+
 from limber.assembly import Assembly, System
 from limber.checks import Array
 from limber.control import (
@@ -18,7 +20,7 @@ from limber.control import (
     rest_to_rest,
     without_friction,
 )
-from limber.control.actuators import Actuator
+from limber.control.actuators import Actuator, Servo
 from limber.control.controller import Controller
 from limber.io.document import Where
 from limber.io.fields import Flag, Name, whole
@@ -33,6 +35,7 @@ from limber.scenarios.flexible_controllers import (
     SingularPerturbationSection,
     StableInversionSection,
 )
+from limber.scenarios.nmpc import NMPCSection
 from limber.scenarios.references import Paths, ReferenceSection, reference_of
 from limber.scenarios.sensors import NotNegative, OneEach, Positive, SensorChoiceSection
 
@@ -150,6 +153,7 @@ class ControllerSection(Section):
         "singular_perturbation",
         "stable_inversion",
         "carried_object",
+        "nmpc",
     )
     pd: PDSection | None = None
     pid: PIDSection | None = None
@@ -161,6 +165,7 @@ class ControllerSection(Section):
     singular_perturbation: SingularPerturbationSection | None = None
     stable_inversion: StableInversionSection | None = None
     carried_object: CarriedObjectSection | None = None
+    nmpc: NMPCSection | None = None
     sensors: list[SensorChoiceSection] = []
     actuators: list[ActuatorChoiceSection] = []
     delay: NotNegative = 0.0
@@ -176,9 +181,17 @@ class ControllerSection(Section):
         return assembly, tuple(made)
 
     def build(
-        self, system: System, actuators: Sequence[Actuator], q0: Array, where: Where
+        self,
+        system: System,
+        actuators: Sequence[Actuator],
+        q0: Array,
+        held: Array | None,
+        where: Where,
     ) -> tuple[Loop, Paths]:
-        """The loop, and the paths that it follows."""
+        """The loop, and the paths that it follows.
+
+        held : (nv,) the torques that hold the state at the start, until the first command arrives; None for zero.
+        """
         sensors = [x.build(where / "sensors" / i) for i, x in enumerate(self.sensors)]
         kind = next(key for key in self.one_of if getattr(self, key) is not None)
         controller, paths = getattr(self, kind).build(system, q0, where / kind)
@@ -187,6 +200,19 @@ class ControllerSection(Section):
                 controller = Guard(controller, **dict(self.guard))
             loop = Loop(
                 system, controller, sensors=sensors, actuators=actuators, delay=self.delay,
-                seed=self.seed,
+                seed=self.seed, initial=None if held is None else _command(system, actuators, held),
             )  # fmt: skip
         return loop, paths
+
+
+def _command(system: System, actuators: Sequence[Actuator], torque: Array) -> Array:
+    """The command that has these torques (nv,), as far as there are servos for them."""
+    if not actuators:
+        return torque
+    parts = []
+    for actuator in actuators:
+        if isinstance(actuator, Servo):
+            parts.append(torque[system.layout[actuator.body].v_joint])
+        else:
+            parts.append(np.zeros(len(actuator.drive(system).labels)))
+    return np.concatenate(parts)

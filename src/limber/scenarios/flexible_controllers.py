@@ -198,6 +198,7 @@ class CarriedObjectSection(Section):
     squeeze: list[SqueezeSection] = []
     ki: NotNegative = 2.0
     joint_damping: NotNegative = 0.0
+    forces: dict[Name, Name] = {}
 
     def build(self, system: System, q0: Array, where: Where) -> tuple[Controller, Paths]:
         """The controller; its paths are none of joints."""
@@ -228,6 +229,7 @@ class CarriedObjectSection(Section):
             made = CarriedObject(
                 self.kp, self.kd, sample_time=self.sample_time, obj=self.object, place=place, turn=turn,
                 axis=self.axis, squeeze=squeeze or None, ki=self.ki, joint_damping=self.joint_damping,
+                forces=self.forces, q=q0,
             )  # fmt: skip
         return made, {}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from limber.assembly import System
 from limber.checks import Array
 from limber.constraints import assemble, project
-from limber.dynamics import equilibrium
+from limber.control.actuators import Actuator, Servo
+from limber.dynamics import equilibrium, inverse_dynamics
 from limber.dynamics.evaluate import External
 from limber.dynamics.rows import closure_jacobian, worst
 from limber.io.document import Where
@@ -123,12 +124,11 @@ class InitialSection(Section):
         torque: Array | Table | None,
         external: Mapping[Any, Array | Table],
         where: Where,
-        all_locked: bool = False,
         held: Collection[str] = (),
     ) -> Array:
         """The equilibrium that is asked for, or q0.
 
-        all_locked, held : whether all joints are held in any case, or the bodies whose joints are.
+        held : the bodies whose joints are held in any case.
         """
         section = self.equilibrium
         if section is None:
@@ -137,7 +137,7 @@ class InitialSection(Section):
         for i, name in enumerate(section.locked):
             check_body(system, name, here / "locked" / i)
         locked = [*section.locked, *held]
-        if all_locked or section.all_locked:
+        if section.all_locked:
             locked = list(system.layout)
         if all(name in locked for name in system.layout) and not any(
             body.modes for body in system.bodies.values()
@@ -150,6 +150,36 @@ class InitialSection(Section):
             return equilibrium(
                 system, q0, v0, tau=tau, external=external_at_start(external), locked=locked
             )
+
+    def holding(
+        self,
+        system: System,
+        q0: Array,
+        v0: Array,
+        actuators: Sequence[Actuator],
+        external: Mapping[Any, Array | Table],
+        where: Where,
+    ) -> Array | None:
+        """The torques (nv,) that hold the equilibrium that is asked for, of joints that can have any; None if none is."""
+        if self.equilibrium is None:
+            return None
+        driven = [x.body for x in actuators if isinstance(x, Servo)]
+        if not actuators:  # a quaternion is no joint with a motor
+            driven = [
+                name
+                for name, place in system.layout.items()
+                if len(q0[place.q_joint]) == len(v0[place.v_joint]) > 0
+            ]
+        options: Any = {"actuated": driven} if system.closures else {}
+        with (where / "equilibrium").checked():
+            needed = inverse_dynamics(
+                system, q0, v0, np.zeros(system.nv), external=external_at_start(external), **options
+            )
+        torque = np.zeros(system.nv)
+        for name in driven:
+            place = system.layout[name].v_joint
+            torque[place] = needed[place]
+        return torque
 
 
 def torque_at_start(system: System, torque: Array | Table | None) -> Array | None:

@@ -16,7 +16,7 @@ from limber.assembly import Assembly, System
 from limber.bodies.flexible import MOST_MODES
 from limber.checks import Array
 from limber.control import Loop
-from limber.control.actuators import Actuator, MomentGyro
+from limber.control.actuators import Actuator, MomentGyro, SeriesElastic
 from limber.integrators.methods import method_names
 from limber.io.closures import ClosureSection
 from limber.io.document import Document, Where
@@ -279,14 +279,17 @@ class ScenarioSection(Section):
                 "the torques of `torque: follow` move the arm along paths, and so does `motion`: give one of the two.",
                 "motion",
             )
-        if follows or controlled:  # the joints are held where they start
-            q0 = initial.settled(system, q0, v0, None, external, here, all_locked=True)
+        if follows or controlled:  # the joints are held where they start, but for springs
+            springs = [x.driven for x in actuators if isinstance(x, SeriesElastic)]
+            held = [body for body in system.layout if body not in springs]
+            q0 = initial.settled(system, q0, v0, None, external, here, held=held)
         if self.torque is not None:
             there = where / "torque"
             torque, paths = self.torque.build(assembly, system, q0, v0, self.duration, there)
         if self.controller is not None:
             there = where / "controller"
-            torque, paths = self.controller.build(system, actuators, q0, there)
+            holding = initial.holding(system, q0, v0, actuators, external, here)
+            torque, paths = self.controller.build(system, actuators, q0, holding, there)
         if not isinstance(torque, Loop) and not follows:
             q0 = initial.settled(system, q0, v0, torque, external, here, held=list(motion))
         known = waiting_closures(system, self.closures, where / "closures")

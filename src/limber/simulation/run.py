@@ -330,6 +330,10 @@ class Run:
         self._shared[R.GAP] = 0.0
         return y if found < 0 else moved
 
+    def torque(self) -> Array:
+        """The generalized forces of torques that were last evaluated, those of driven joints too."""
+        return self._values[0]
+
     def wrenches(self) -> dict[tuple, Array]:
         """The external wrenches that were last evaluated."""
         return dict(zip(self.forces.keys, self._values[1:]))

@@ -19,16 +19,25 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from limber.assembly.system import System
 from limber.checks import Array
 from limber.integrators.context import P_NEXT, PLAN_HEAD
 from limber.simulation.samples import Samples
 
 
 class Plant(Protocol):
-    """What a session may ask of the run that it is part of."""
+    """What a session may ask of the run that it is part of.
+
+    system : the one that runs, closed as it is now.
+    """
+
+    system: System
 
     def rates(self, t: float, y: Array) -> Array:
         """The rates of [q; v] under the torques and wrenches of this time."""
+
+    def torque(self) -> Array:
+        """The generalized forces (nv,) of torques that were last evaluated, those of prescribed motions too."""
 
     def wrenches(self) -> Mapping[tuple, Array]:
         """The external wrenches that were last evaluated, by node."""

@@ -76,6 +76,23 @@ def test_preparation_between_samples_changes_nothing():
         q, v = step(q, v, u, 0.02)
 
 
+def test_the_plan_keeps_to_the_clock_when_samples_are_lost():
+    """A reference that moves is read at the time of the sample, not so many samples after the start."""
+    s = bar()
+
+    def reference(t):
+        return np.array([t]), np.array([1.0])
+
+    costs = [control.Effort(1e-3), control.Tracking(reference, q=100.0, v=1.0)]
+    nmpc = control.NMPC(s, 10, sample_time=0.02, costs=costs, accuracy=1e-9)
+    on_path = control.Measured(0.0, np.zeros(1), np.ones(1))
+    nmpc.start(0.0, on_path)
+    assert_close(nmpc.command(0.0, on_path), [0.0], 1e-3)
+    nmpc.idle()
+    later = control.Measured(0.1, np.full(1, 0.1), np.ones(1))  # four samples were lost
+    assert_close(nmpc.command(0.1, later), [0.0], 1e-3)
+
+
 def test_copies_run_by_themselves():
     s, goal = bar(), np.array([0.5])
     first = regulator(s, goal, 10)

@@ -18,6 +18,7 @@ class SeriesElastic(Servo):
     `attach(assembly, body, joint, to=...)` adds the output of the gear, a body without mass named "<body> motor" whose joint
     has the rotor and the friction, and behind it the body itself, on a joint about the same axis that is the spring.  The
     coordinate of the body's joint is the deflection of the spring; its angle is the sum of both coordinates.
+    `inserted(assembly)` does the same to a body that an assembly has already.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ class SeriesElastic(Servo):
         self.driven = body
         self.stiffness = number(f"stiffness of {body!r}", stiffness, above=0.0)
         self.spring_damping = number(f"spring_damping of {body!r}", spring_damping, minimum=0.0)
-        super().__init__(f"{body} motor", options.pop("name", body), **options)
+        super().__init__(f"{body} motor", options.pop("name", None), **options)
         if not self.rotor_inertia:
             raise ArgumentValueError(
                 f"series elastic joint {body!r} needs rotor_inertia: the motor has nothing else to turn before the spring yields."
@@ -42,11 +43,28 @@ class SeriesElastic(Servo):
         self, assembly: Assembly, body: Body, joint: Joint, to: str = "world", **where: Any
     ) -> Assembly:
         """Add motor, spring and body to an assembly; `joint` tells the axis, `where` is as in `Assembly.attach`."""
+        inboard = where.pop("inboard", None)
+        spring = self._spring(joint)
+        assembly.attach(self.body, RigidBody(0.0), self.fitted(joint), to, **where)
+        return assembly.attach(self.driven, body, spring, to=self.body, inboard=inboard)
+
+    def inserted(self, assembly: Assembly) -> Assembly:
+        """A copy of an assembly, which has the body on a stiff joint, with the motor and the spring in place of that joint."""
+        if self.driven not in assembly.attachments:
+            raise ArgumentValueError(
+                f"series elastic joint: {self.driven!r} is not a body of {assembly.name!r}; it has: "
+                f"{', '.join(map(repr, assembly.attachments))}."
+            )
+        joint = assembly.attachments[self.driven].joint
+        spring = self._spring(joint)
+        return assembly.with_body_before(
+            self.driven, self.body, RigidBody(0.0), self.fitted(joint), spring
+        )
+
+    def _spring(self, joint: Joint) -> Joint:
+        """The spring, about the axis of a joint."""
         if not isinstance(joint, (Revolute, Prismatic)):
             raise ArgumentTypeError(
                 f"joint of series elastic body {self.driven!r} must be Revolute or Prismatic, got {joint!r}."
             )
-        inboard = where.pop("inboard", None)
-        assembly.attach(self.body, RigidBody(0.0), self.fitted(joint), to, **where)
-        spring = type(joint)(joint.axis, stiffness=self.stiffness, damping=self.spring_damping)
-        return assembly.attach(self.driven, body, spring, to=self.body, inboard=inboard)
+        return type(joint)(joint.axis, stiffness=self.stiffness, damping=self.spring_damping)

@@ -247,8 +247,22 @@ class AttitudeController(Controller):
         """The controller at rest as a discrete linear model, from small rotations and rates of the hub to its commands.
 
         Inputs are "rotation x" to "angular_velocity z" of the hub, as `lb.linearize` has them among its outputs; outputs are
-        the torques of the wheels, or of the hub.  Thrusters and moment gyros have no linear model.
+        the torques of the wheels, or of the hub.  Thrusters and moment gyros have no linear model.  With sensors in the loop, the
+        observer is part of it.
         """
+        law = self._law()
+        if self._observer is None:
+            return law
+        with_feedback = getattr(self._observer, "with_feedback", None)
+        if with_feedback is None:
+            raise ArgumentTypeError(
+                f"{type(self).__name__} has no linear model with the observer {type(self._observer).__name__}, which is part of the "
+                "loop: it would have to be a lb.control.AttitudeEstimator."
+            )
+        return with_feedback(law)
+
+    def _law(self) -> LinearModel:
+        """From small rotations and rates, as they are estimated, to commands."""
         spread, names = self._spread()
         k, d = self.bandwidth**2, 2.0 * self.damping * self.bandwidth
         J, T = self.craft.turned, self.sample_time

@@ -9,17 +9,23 @@ and the rate w = reading of the gyro - b,
 for a gyro of the noise density n whose bias walks by u (Lefferts, Markley & Shuster, Kalman filtering for spacecraft attitude
 estimation, 1982; Farrenkopf's Q).  A reading of the star tracker differs from the attitude by a small rotation, of which the
 gain of the filter is taken.  A reading that arrives late is turned on by the rate meanwhile.
+
+For margins the filter is a linear one: its gains are those after a long time, and a star tracker that is slower than the loop
+counts as one that is read at every sample with as much more noise, so that it corrects as much in a second.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import ArrayLike
 
 from limber.checks import Array, numbers
 from limber.control.controller import Measured
+from limber.control.linear_model import LinearModel
 from limber.control.rotations import (
     conjugate,
     matrix_of,
@@ -27,8 +33,9 @@ from limber.control.rotations import (
     quaternion_of,
     quaternion_of_vector,
 )
+from limber.control.sampled import WHOLE
 from limber.control.sensors import Gyro, StarTracker
-from limber.errors import ArgumentValueError
+from limber.errors import ArgumentValueError, DynamicsError
 
 
 class AttitudeEstimator:
@@ -65,6 +72,8 @@ class AttitudeEstimator:
         R, G = tracker.rotation, gyro.rotation
         self._R = R @ np.diag(np.maximum(noise, 5e-12) ** 2) @ R.T
         N, U = G @ np.diag(density**2) @ G.T, G @ np.diag(walk**2) @ G.T
+        self._walk, self._rates = U, (gyro.rate, tracker.rate)
+        self._delays = gyro.delay, tracker.delay
         T = self.sample_time
         self._Q = np.block([[N * T + U * T**3 / 3.0, -U * T**2 / 2.0], [-U * T**2 / 2.0, U * T]])
         self._P0 = np.zeros((6, 6))
@@ -121,6 +130,75 @@ class AttitudeEstimator:
         left = np.eye(6)
         left[:, :3] -= G
         self.covariance = left @ P @ left.T + G @ self._R @ G.T
+
+    def with_feedback(self, feedback: LinearModel) -> LinearModel:
+        """Filter and feedback as one sampled model; the head of this file tells what is fixed for that.
+
+        feedback : a sampled model from the rotation and the rate of the hub to commands.  What is returned has the same inputs, as
+            the star tracker and the gyro read them.
+        """
+        T, k = self.sample_time, feedback
+        gyro_rate = self._rates[0]
+        if gyro_rate * T < 1.0 - WHOLE:
+            raise ArgumentValueError(
+                f"AttitudeEstimator: the gyro is not read at every sample of the controller ({gyro_rate:g} Hz and {1.0 / T:g} Hz), so "
+                "that the loop has no linear model."
+            )
+        to_rotation, to_bias = self._steady_gains()
+        rate_late, star_late = (math.ceil(x / T - WHOLE) for x in self._delays)
+        # Columns: rotation, bias and rate of the last estimate, readings that are late, the states of the feedback; and apart from
+        # these the inputs, rotation and rate.
+        late = 3 * (star_late + rate_late)
+        width = 9 + late + k.order
+        x, u = np.eye(width, width + 6), np.eye(width + 6)[width:]
+        rotation, bias, before = x[:3], x[3:6], x[6:9]
+        lines = [np.vstack([u[:3], x[9 : 9 + 3 * star_late]])]
+        lines.append(np.vstack([u[3:], x[9 + 3 * star_late : 9 + late]]))
+        star, gyro = (line[-3:] for line in lines)
+        rate = gyro - bias
+        ahead = rotation + 0.5 * T * (before + rate)
+        off = star + star_late * T * rate - ahead
+        estimate = np.vstack([ahead + to_rotation @ off, rate - to_bias @ off])
+        inner = x[9 + late :]
+        new = np.vstack([
+            estimate[:3], bias + to_bias @ off, estimate[3:], *(line[:-3] for line in lines),
+            k.A @ inner + k.B @ estimate,
+        ])  # fmt: skip
+        command = k.C @ inner + k.D @ estimate
+        kept = np.ones(width, dtype=bool)
+        if not to_bias.any():  # the bias is known by then
+            kept[3:6] = False
+        states = (
+            *(f"{what} {axis}" for what in ("estimated rotation", "estimated bias", "estimated rate") for axis in "xyz"),
+            *(f"star tracker {axis}, {i} ago" for i in range(1, star_late + 1) for axis in "xyz"),
+            *(f"gyro {axis}, {i} ago" for i in range(1, rate_late + 1) for axis in "xyz"),
+            *k.states,
+        )  # fmt: skip
+        return LinearModel(
+            new[:, :width][np.ix_(kept, kept)], new[kept, width:], command[:, :width][:, kept], command[:, width:],
+            tuple(name for name, keep in zip(states, kept) if keep), k.inputs, k.outputs, k.name, T,
+        )  # fmt: skip
+
+    def _steady_gains(self) -> tuple[Array, Array]:
+        """The gains of rotation and bias after a long time; that of a bias that does not walk goes to zero."""
+        T = self.sample_time
+        n = 6 if self._walk.any() else 3
+        Phi, H = np.eye(6), np.eye(3, 6)
+        Phi[:3, 3:] = -T * np.eye(3)
+        R = self._R * max(1.0, 1.0 / (T * self._rates[1]))
+        Phi, H, Q = Phi[:n, :n], H[:, :n], self._Q[:n, :n]
+        if not Q.any():
+            return np.zeros((3, 3)), np.zeros((3, 3))
+        try:
+            # in units of the readings, so that small numbers do not look like zero
+            scale = float(np.abs(R).max())
+            P = scipy.linalg.solve_discrete_are(Phi.T, H.T, Q / scale, R / scale)
+        except (np.linalg.LinAlgError, ValueError):
+            raise DynamicsError(
+                "AttitudeEstimator: the gains of the filter do not settle: give the gyro noise and a bias_walk about each axis."
+            ) from None
+        G = np.linalg.solve(H @ P @ H.T + R / scale, H @ P).T
+        return G[:3], G[3:] if n == 6 else np.zeros((3, 3))
 
 
 def _three(given: Array) -> Array:

@@ -121,8 +121,8 @@ class OptimalAttitude(AttitudeController):
         self._x = plant.A @ x + plant.B @ (torque + moving) - motion
         return torque
 
-    def linear(self) -> LinearModel:
-        """The controller at rest as a discrete linear model, as that of `AttitudeController`."""
+    def _law(self) -> LinearModel:
+        """From small rotations and rates, as they are estimated, to commands."""
         spread, names = self._spread()
         plant, K, L = self._plant, self._K, self._L
         seen = np.eye(plant.order) - L @ plant.C

@@ -266,8 +266,20 @@ class NMPC(Controller):
 
     def idle(self) -> None:
         """The preparation phase for the next sample; to be called when the command is out."""
-        if self._ready:
-            return
+        if not self._ready:
+            self._shift()
+            self._prepare_program()
+
+    def _prepare_for(self, t: float) -> None:
+        """The preparation phase for the sample at t, unless `idle` has done it; samples may have been lost since."""
+        late = t - self._t > 0.5 * self.sample_time
+        while t - self._t > 0.5 * self.sample_time:
+            self._shift()
+        if late or not self._ready:
+            self._prepare_program()
+
+    def _shift(self) -> None:
+        """Move the plan by one interval."""
         self._t += self.sample_time
         self._x[:-1], self._u[:-1] = self._x[1:], self._u[1:].copy()
         last = self._x[-2:-1], self._u[-1:]
@@ -278,7 +290,6 @@ class NMPC(Controller):
             self.intervals - 1.0, self.intervals + 1.0
         )
         self._objective.shift(ahead)
-        self._prepare_program()
 
     def feedback(self, x: Array) -> Array:
         """The feedback phase: the first forces (joints,) of the plan from the state x (nx,)."""
@@ -301,7 +312,7 @@ class NMPC(Controller):
     def command(self, t: float, measured: Measured) -> Array:
         """The forces of the joints."""
         x = self._state(t, measured)
-        self.idle()
+        self._prepare_for(t)
         torque = self.feedback(x)
         if not self._solved and not self._told:
             self._told = True

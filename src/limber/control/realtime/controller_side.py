@@ -13,6 +13,9 @@ controller holds the last command, and stops safely when that lasts (`limber.con
     no sample for `give_up`, or BYE                 the run ends
     the controller raises an error                  the plant is told, and stops at once; the error is raised
 
+When a command is out, the controller may work ahead for the next sample (`idle` of a controller); the time that this takes is not
+in the log.
+
 Samples that come in a bunch, after a pause of the plant, are answered with one command, to the newest; the others count as
 skipped.
 """
@@ -171,6 +174,7 @@ class ControllerSide:
                 row[4 : 4 + self._layout.sample] = values
                 row[4 + self._layout.sample :] = command
                 log.commit()
+            guard.idle()
 
     def _newest(self, link: Link, after: int, until: int) -> int:
         """Wait for a sample after a given one, until a time at most; the kind of what came, or 0."""

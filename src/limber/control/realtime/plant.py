@@ -4,7 +4,7 @@ At every sample the plant waits for its deadline, takes the command that has com
 read, and goes on.  So a command takes effect at the sample after the one that it answers.
 
     what happens                                          what the plant does                                      state
-    no command has come, or the controller has none yet   no command                                               wait
+    no command has come, or the controller has none yet   no command, or `initial` of the loop                     wait
     no answer to the last sample, or one that is nan      the last command is held                                 hold
     that lasts longer than `hold`, or BYE                 safe stop: `safe`, or zero, for good                      stop
     that lasts longer than `give_up`                      the run ends
@@ -314,6 +314,7 @@ class PlantSide:
     settings : of `lb.simulate`, such as q0, v0, external, method, engine.
     safe : the command of a safe stop of the plant; zero unless given.
     paced : False to wait for every command instead of the clock, for tests and comparisons.
+    initial : the command before the first one, as in `Loop`.
     """
 
     system: Any
@@ -329,6 +330,7 @@ class PlantSide:
     safe: Array | None = None
     paced: bool = True
     log: str | None = None
+    initial: Array | None = None
 
     @property
     def held_back(self) -> float:
@@ -343,7 +345,7 @@ class PlantSide:
         )  # fmt: skip
         loop = Loop(
             self.system, remote, sensors=self.sensors, actuators=self.actuators,
-            delay=self.held_back, seed=self.seed,
+            delay=self.held_back, seed=self.seed, initial=self.initial,
         )  # fmt: skip
         self._warm_up()
         if self.log is not None:

@@ -54,7 +54,7 @@ def replayed(side: PlantSide, log: RunLog | None, message: str) -> Result | None
     end = float(log.t[-1])
     loop = Loop(
         side.system, Replay(log, side.sample_time), sensors=side.sensors, actuators=side.actuators,
-        delay=side.held_back, seed=side.seed,
+        delay=side.held_back, seed=side.seed, initial=side.initial,
     )  # fmt: skip
     settings: dict[str, Any] = dict(side.settings)
     if settings.get("t_eval") is not None:

@@ -53,10 +53,6 @@ def plant_side(
     """The plant of a loop, for a process of its own; arguments as in `run`."""
     if not isinstance(loop, Loop):
         raise ArgumentTypeError(f"loop must be a lb.control.Loop, got {shown(loop)}.")
-    if loop.initial is not None:
-        raise ArgumentValueError(
-            "loop: initial=... has no place in a real-time run, whose plant has zero torques until the first command arrives."
-        )
     given = dict(settings or {})
     for name in _NOT_HERE:
         if name in given:
@@ -70,7 +66,7 @@ def plant_side(
     return PlantSide(
         loop.system, loop.sample_time, loop.sensors, loop.actuators, loop.delay, loop.seed,
         number("duration", duration, above=0.0), given, watch or Watch(), pacing or Pacing(), stop, paced,
-        None if log is None else str(log),
+        None if log is None else str(log), loop.initial,
     )  # fmt: skip
 
 

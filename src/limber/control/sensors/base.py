@@ -34,6 +34,19 @@ class Instant:
         assert self._plant is not None
         return self._plant.rates(self.t, np.concatenate([self.q, self.v]))[len(self.q) :]
 
+    @property
+    def system(self) -> System:
+        """The system, closed as it is now."""
+        assert self._plant is not None
+        return self._plant.system
+
+    @cached_property
+    def tau(self) -> Array:
+        """The generalized forces of torques just before this sample, those of prescribed motions too."""
+        assert self._plant is not None
+        _ = self.vdot  # this brings them up to date
+        return np.array(self._plant.torque())
+
     @cached_property
     def wrenches(self) -> dict[tuple, Array]:
         """The external wrenches."""

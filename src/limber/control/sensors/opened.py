@@ -1,0 +1,101 @@
+r"""What a joint carries, by a system that is cut open there.
+
+A joint of six freedoms that stands still takes the wrench.  With the rows A of the closures, of which A_c are the columns of that joint,
+
+    wrench = (M vdot + bias - J^T external)_c - A_c^T lambda,      A^T lambda = M vdot + bias - J^T external - tau
+
+in the joints of the system itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from limber.assembly.pack import Attachment
+from limber.assembly.system import System
+from limber.bodies import RigidBody
+from limber.checks import Array
+from limber.dynamics import inverse_dynamics
+from limber.dynamics.rows import closure_jacobian
+from limber.joints import Free
+
+#: Singular values of the rows of closures below this part of the largest count as zero; a reading depends on what is not
+#: unique if it does so by more than the second one.
+DEPENDENT, MATTERS = 1e-9, 1e-6
+
+
+class OpenedJoint:
+    """A system cut open inboard of the joint of a body; the head of this file has the equations."""
+
+    def __init__(self, system: System, body: str):
+        self.system = system
+        self._opened, cut = opened_at(system, body)
+        self._q, self._v = places_in(system, self._opened)
+        self._still = self._opened.neutral()
+        self._taken = self._opened.layout[cut].v_joint
+
+    def of_motion(self, q: Array, v: Array, vdot: Array, external: Any = None) -> Array:
+        """The wrench (6,) without that of closures, in axes of the joint's inboard frame and about its origin."""
+        # arrays of its own: loops of several runs may share this
+        n = self._opened.nv
+        there, speeds, rates = self._still.copy(), np.zeros(n), np.zeros(n)
+        there[self._q], speeds[self._v], rates[self._v] = q, v, vdot
+        return inverse_dynamics(self._opened, there, speeds, rates, external=external)[self._taken]
+
+    def rows(self, q: Array) -> Array:
+        """A_c (rows, 6)."""
+        there = self._still.copy()
+        there[self._q] = q
+        return closure_jacobian(self._opened, there)[:, self._taken]
+
+    def wrench(
+        self, q: Array, v: Array, vdot: Array, tau: Array, external: Any = None
+    ) -> tuple[Array, bool]:
+        """The wrench (6,), and whether it is unique; of closures that are redundant, forces of least norm are taken."""
+        found = self.of_motion(q, v, vdot, external)
+        s = self.system
+        if not s.closures:
+            return found, True
+        force = inverse_dynamics(s, q, v, vdot, external=external) - tau
+        U, size, Vt = np.linalg.svd(closure_jacobian(s, q).T)
+        rank = int((size > DEPENDENT * size.max(initial=0.0)).sum())
+        lam = Vt[:rank].T @ ((U[:, :rank].T @ force) / size[:rank])
+        A_c = self.rows(q)
+        unique = np.abs(Vt[rank:] @ A_c).max(initial=0.0) <= MATTERS * np.abs(A_c).max(initial=0.0)
+        return found - A_c.T @ lam, bool(unique)
+
+
+def opened_at(system: System, body: str) -> tuple[System, str]:
+    """The system with a joint of six freedoms inboard of a body's joint, and the name of the body between them."""
+    cut = f"{body} (force-torque sensor)"
+    items: list[Attachment] = []
+    for name, item in system.attachments.items():
+        if name != body:
+            items.append(item)
+            continue
+        items.append(replace(item, name=cut, body=RigidBody(0.0), joint=Free(), inboard=None))
+        still = {"offset": np.zeros(3), "rotation": np.eye(3)}
+        items.append(replace(item, to=cut, at=None, **still))  # type: ignore[arg-type]
+    closures = tuple(system.closures.values())
+    return (
+        System(system.name, tuple(items), system.gravity, system.fidelity, closures, regular=False),
+        cut,
+    )
+
+
+def places_in(system: System, opened: System) -> tuple[np.ndarray, np.ndarray]:
+    """Where q and v of a system lie in those of the opened one."""
+    q, v = np.zeros(system.nq, dtype=int), np.zeros(system.nv, dtype=int)
+    for name, old in system.layout.items():
+        new = opened.layout[name]
+        for target, here, there in (
+            (q, old.q_modes, new.q_modes),
+            (q, old.q_joint, new.q_joint),
+            (v, old.v_modes, new.v_modes),
+            (v, old.v_joint, new.v_joint),
+        ):
+            target[here] = np.arange(there.start, there.stop)
+    return q, v
