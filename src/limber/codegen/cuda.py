@@ -8,6 +8,7 @@ inputs came from.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -17,11 +18,16 @@ import numpy as np
 from limber.checks import shown, whole
 from limber.codegen import statements
 from limber.codegen.program import Program
-from limber.codegen.statements import Code, Dialect, written
+from limber.codegen.rolled import Rolled, rolled
+from limber.codegen.statements import Dialect, written
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 
 #: The threads of a block; the kernels use most of the registers that a thread may have.
 BLOCK = 128
+#: Blocks of programs with loops have fewer threads on GPUs with less shared memory than this, in bytes.
+SHARED = 232_448
+#: Variables that go from one repetition of a loop to the next.
+CARRIED = 40
 
 _SINCOS = "{real} {{s}}, {{c}};\nsincos{f}({{x}}, &{{s}}, &{{c}});"
 
@@ -35,23 +41,66 @@ def dialect(single: bool) -> Dialect:
 def source(program: Program, single: bool) -> str:
     """The kernel of a program, named after it."""
     local = dialect(single)
-    parts = [_functions(written(p, local), local) for p in program.callees]
+    parts = [_shared_values(local)]
+    parts += [_functions(p, local) for p in program.callees]
     parts.append(_kernel(program, replace(local, element="{name}[{i} * {name}_n + {name}_t]")))
     return "\n".join(parts)
+
+
+def near_values(programs: Iterable[Program], single: bool) -> int:
+    """How many values of each thread programs keep in shared memory."""
+    found = (_rolled(p, dialect(single)) for p in programs)
+    return max((r.frames.size["near"] for r in found if r is not None), default=0)
+
+
+def _shared_values(d: Dialect) -> str:
+    return f"#ifndef BLOCK\n#define BLOCK {BLOCK}\n#endif\nextern __shared__ {d.real} shared_values[];\n"
+
+
+def _rolled(program: Program, d: Dialect) -> Rolled | None:
+    """A program with loops, if it is long and has equal stretches."""
+    size = 4 if d.real == "float" else 8
+    return rolled(program, d, CARRIED, SHARED // (size * BLOCK))
+
+
+def _tables(program: Program, r: Rolled, d: Dialect) -> str:
+    """The numbers that differ from one repetition of a loop to the next."""
+    text = ""
+    for kind, name, values in (
+        (d.real, "numbers", [d.number(x) for x in r.numbers]),
+        ("int", "places", [str(i) for i in r.places]),
+    ):
+        if values:
+            text += f"static __constant__ const {kind} {program.name}_{name}[] = {{{', '.join(values)}}};\n"
+    return text
+
+
+def _memories(r: Rolled, d: Dialect) -> list[str]:
+    """The memories that the lines of a rolled program use."""
+    sizes = r.frames.size
+    lines = [f"{d.real} carried{i} = 0;" for i in range(sizes["carried"])]
+    lines.append(f"{d.real} *const near_values = shared_values + threadIdx.x;")
+    lines.append(f"{d.real} far_values[{max(sizes['far'], 1)}];")
+    return lines
 
 
 def _lines(lines: list[str]) -> str:
     return "".join(f"    {line}\n" for line in lines)
 
 
-def _functions(code: Code, d: Dialect) -> str:
+def _functions(program: Program, d: Dialect) -> str:
     """Device functions on local arrays."""
-    program, real = code.program, d.real
+    real = d.real
     inputs = [f"const {real} *__restrict__ {a.name}" for a in program.inputs]
     outputs = [f"{real} *__restrict__ {a.name}" for a in program.outputs]
     arguments = ", ".join(inputs + outputs)
     names = ", ".join(a.name for a in (*program.inputs, *program.outputs))
     head = f"static __device__ __noinline__ void {program.name}"
+    loops = _rolled(program, d)
+    if loops is not None:
+        lines = [*_memories(loops, d), *loops.lines]
+        return f"{_tables(program, loops, d)}{head}({arguments})\n{{\n{_lines(lines)}}}\n"
+    code = written(program, d)
     if len(code.pieces) == 1:
         return f"{head}({arguments})\n{{\n{_lines(code.pieces[0].lines)}}}\n"
     parts = [
@@ -69,7 +118,6 @@ def _kernel(program: Program, d: Dialect) -> str:
     real = d.real
     arrays = [f"const {real} *__restrict__ {a.name}" for a in program.inputs]
     arrays += [f"{real} *__restrict__ {a.name}" for a in program.outputs]
-    code = written(program, d)
     names = [a.name for a in (*program.inputs, *program.outputs)]
     places = [f"const long long {n}_n, const long long {n}_t" for n in names]
     parts = []
@@ -84,7 +132,12 @@ def _kernel(program: Program, d: Dialect) -> str:
         )
     for a in program.outputs:
         body.append(f"const long long {a.name}_n = states, {a.name}_t = t;")
-    if len(code.pieces) == 1:
+    loops = _rolled(program, d)
+    code = written(program, d) if loops is None else None
+    if loops is not None:
+        parts.append(_tables(program, loops, d))
+        body += [*_memories(loops, d), *loops.lines]
+    elif len(code.pieces) == 1:
         body += code.pieces[0].lines
     else:
         places_text = ", ".join([*arrays, *places])
@@ -97,7 +150,7 @@ def _kernel(program: Program, d: Dialect) -> str:
         body.append(f"{real} w[{max(code.workspace, 1)}];")
         body += [f"{program.name}_{i}({given}, w);" for i in range(len(code.pieces))]
     parts.append(
-        f'extern "C" __global__ void __launch_bounds__({BLOCK}) {program.name}({", ".join(arrays)}, '
+        f'extern "C" __global__ void __launch_bounds__(BLOCK) {program.name}({", ".join(arrays)}, '
         f"const long long states, const unsigned long long shared)\n{{\n{_lines(body)}}}\n"
     )
     return "\n".join(parts)
@@ -110,7 +163,8 @@ def rollout_source(program: Program, single: bool) -> str:
     """
     local = dialect(single)
     real = local.real
-    parts = [_functions(written(p, local), local) for p in (*program.callees, program)]
+    parts = [_shared_values(local)]
+    parts += [_functions(p, local) for p in (*program.callees, program)]
     nq, nv = program.inputs[0].size, program.inputs[1].size
     extra = program.inputs[4:]
     arguments = [f"const {real} *__restrict__ {n}" for n in ("q", "v", "tau")]
@@ -145,7 +199,7 @@ def rollout_source(program: Program, single: bool) -> str:
         "}",
     ]
     parts.append(
-        f'extern "C" __global__ void __launch_bounds__({BLOCK}) rollout({", ".join(arguments)}, const {real} dt, '
+        f'extern "C" __global__ void __launch_bounds__(BLOCK) rollout({", ".join(arguments)}, const {real} dt, '
         "const int steps, const int hold, const int record, const long long states, const unsigned long long shared)\n"
         f"{{\n{_lines(body)}}}\n"
     )
