@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from limber.codegen import graph as g
-from limber.codegen.frames import CARRIED, NEAR, Frames, frames
+from limber.codegen.frames import CARRIED, FAR, NEAR, Frames, frames
 from limber.codegen.graph import Value
 from limber.codegen.program import Program
 from limber.codegen.repeats import Stretch, stretches, uses
@@ -20,6 +20,8 @@ from limber.codegen.statements import Dialect
 LONG = 3000
 #: Loops must leave at most this part of the code.
 SHORTER = 0.75
+#: Inputs and far values that a loop loads one repetition ahead of their use.
+AHEAD = 40
 
 
 @dataclass
@@ -40,6 +42,8 @@ class _Loop:
     stretch: Stretch
     strides: dict[tuple[str, int], str] = field(default_factory=dict)
     loaded: dict[tuple[int, ...], str] = field(default_factory=dict)
+    ahead: dict[tuple, str] = field(default_factory=dict)
+    last: dict[tuple, int] = field(default_factory=dict)  # where what is loaded ahead is used last
     lines: list[str] = field(default_factory=list)
     sines: set[int] = field(default_factory=set)
 
@@ -113,16 +117,61 @@ class _Writer:
 
     def _written(self, s: Stretch) -> list[str]:
         loop = _Loop(s)
+        self._look_ahead(loop)
         for j in range(s.period):
             self._node(loop, j)
-        head = ["#pragma unroll 1", f"for (int turn = 0; turn < {s.count}; ++turn) {{"]
+        body = [f"    {line}" for line in loop.lines]
+        if s.count == 1:
+            return ["{", *body, "}"]
         real = self.dialect.real
+        lines = ["{"]
+        for key, name in loop.ahead.items():
+            lines.append(f"{real} {name} = {self._ahead(key, '0')};")
+        lines += ["#pragma unroll 1", f"for (int turn = 0; turn < {s.count}; ++turn) {{"]
+        if loop.ahead:
+            lines.append(f"    const int next = turn + (turn < {s.count - 1});")
         for (memory, stride), name in loop.strides.items():
             unit = " * BLOCK" if memory == NEAR else ""
-            head.append(f"    {real} *const {name} = {memory}_values + turn * ({stride}{unit});")
+            lines.append(f"    {real} *const {name} = {memory}_values + turn * ({stride}{unit});")
+        return [*lines, *body, "}", "}"]
+
+    def _look_ahead(self, loop: _Loop) -> None:
+        """Choose what a loop loads one repetition ahead: slow memory, whose values are there by then."""
+        s = loop.stretch
         if s.count == 1:
-            head = ["{"]
-        return [*head, *(f"    {line}" for line in loop.lines), "}"]
+            return
+        for j in range(s.period):
+            value = self.nodes[s.start + j]
+            for n, x in enumerate((value.a, value.b)):
+                if type(x) is Value and (x.op == g.INPUT or not self._inside(s, x)):
+                    values = self._alike(s, j, n)
+                    key = self._source(s, values)
+                    if key is not None and (key in loop.last or len(loop.ahead) < AHEAD):
+                        loop.last[key] = j
+                        loop.ahead.setdefault(key, f"ahead{len(loop.ahead)}")
+
+    def _source(self, s: Stretch, values: tuple[Value, ...]) -> tuple | None:
+        """Where a loop loads values from if it can do so ahead: (name of an array, first place, stride)."""
+        if values[0].op == g.INPUT:
+            numbers = [x.b for x in values]
+            name = self.program.inputs[values[0].a].name
+        else:
+            places = [self.frames.place[x.index] for x in values]
+            late = any(
+                self.where[x.index] >= s.start + (k - 1) * s.period
+                for k, x in enumerate(values)
+                if k > 0
+            )
+            if places[0][0] != FAR or late:
+                return None
+            numbers, name = [number for _, number in places], ""
+        stride = _stride(numbers)
+        return None if not stride else (name, numbers[0], stride)
+
+    def _ahead(self, key: tuple, turn: str) -> str:
+        name, first, stride = key
+        at = str(first) if turn == "0" else f"({first} + {stride} * {turn})"
+        return self.dialect.element.format(name=name, i=at) if name else f"far_values[{at}]"
 
     def _node(self, loop: _Loop, j: int) -> None:
         s, d = loop.stretch, self.dialect
@@ -134,6 +183,9 @@ class _Writer:
                 self._argument(loop, j, n) for n, x in enumerate((value.a, value.b)) if x is not None
             ]
             loop.lines.append(f"const {d.real} t{value.index} = {_expression(d, value.op, texts)};")
+        for key, last in loop.last.items():
+            if last == j:
+                loop.lines.append(f"{loop.ahead[key]} = {self._ahead(key, 'next')};")
         alike = [self.nodes[s.start + k * s.period + j].index for k in range(s.count)]
         if value.index in self.frames.place:
             loop.lines.append(f"{self._place(loop, alike)} = t{value.index};")
@@ -165,6 +217,10 @@ class _Writer:
         first = values[0]
         if type(first) is not Value:
             return self._constant(values)
+        if s.count > 1 and not (first.op != g.INPUT and self._inside(s, first)):
+            key = self._source(s, values)
+            if key in loop.ahead:
+                return loop.ahead[key]
         if first.op == g.INPUT:
             return self._input(first.a, self._number([x.b for x in values]))
         if self._inside(s, first):
