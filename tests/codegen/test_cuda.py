@@ -87,6 +87,37 @@ def test_rollout_on_the_host(tmp_path, monkeypatch, piece):
                     assert_close(v_new[k // record, :, i], y, 1e-11)
 
 
+@needs_gpp
+def test_controlled_rollout_on_the_host(tmp_path):
+    """Springs and dampers with limits every second step, on top of a constant torque; recorded every 4 steps."""
+    s, rng = arm(), np.random.default_rng(4)
+    p = program(s, "step")
+    n, steps, record, sample, dt = 3, 8, 4, 2, 0.002
+    joints = (1, 0), (1, 0)
+    states = [values(rng, s, "step") for _ in range(n)]
+    q, v, tau = (by_structure([x[i] for x in states]) for i in range(3))
+    reference = rng.standard_normal((steps // sample, 2, 2))
+    gains = np.array([[30.0, 20.0], [3.0, 2.0], [5.0, np.inf]])
+    rows = [np.full((steps // record, k, n), np.nan) for k in (s.nq, s.nv, s.nv)]
+    scalars = [("double", dt), ("int", steps), ("int", steps), ("int", record), ("int", sample)]
+    text = cuda.rollout_source(p, False, joints)
+    arrays = [q, v, tau, *rows, reference, gains]
+    on_host(tmp_path, text, "rollout", arrays, scalars, n)(0)
+    step = lb.compile(s, "step")
+    for i in range(n):
+        x, y = q[:, i].copy(), v[:, i].copy()
+        for k in range(steps):
+            if k % sample == 0:
+                u, wanted = tau[:, i].copy(), reference[k // sample]
+                for j, (a, b) in enumerate(zip(*joints)):
+                    u[b] += gains[0, j] * (wanted[0, j] - x[a]) + gains[1, j] * (wanted[1, j] - y[b])  # fmt: skip
+                    u[b] = np.clip(u[b], -gains[2, j], gains[2, j])
+            x, y = step(x, y, u, dt)
+            if (k + 1) % record == 0:
+                for got, expected in zip(rows, (x, y, u)):
+                    assert_close(got[k // record, :, i], expected, 1e-11)
+
+
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on PATH")
 def test_nvcc_compiles_the_text(tmp_path, monkeypatch):
     monkeypatch.setattr(statements, "PIECE", 400)
@@ -118,7 +149,7 @@ def cupy(monkeypatch):
     """A CuPy that holds NumPy arrays and whose kernels note how they were launched."""
     launches = []
 
-    def kernel(grid, block, arguments):
+    def kernel(grid, block, arguments, shared_mem):
         launches.append((grid, block, arguments))
 
     fake = SimpleNamespace(
