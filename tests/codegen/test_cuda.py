@@ -17,6 +17,7 @@ from limber.errors import MissingExtraError
 
 TOLERANCE = 1e-12
 
+
 @needs_gpp
 @pytest.mark.parametrize("piece", [3000, 60])
 @pytest.mark.parametrize("function", ["forward_dynamics", "step", "mass_matrix"])

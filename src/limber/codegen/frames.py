@@ -20,6 +20,8 @@ Cell = tuple[int, int]  # a row, and a link
 
 
 CARRIED, NEAR, FAR = "carried", "near", "far"
+#: Nodes that are computed while the far memory is read.
+LATENCY = 150
 
 
 @dataclass
@@ -167,9 +169,7 @@ class _Placing:
         if len(rows) == 1 and len(lines) == 1 and self.rows[row].component == component:
             line = lines.pop()
             mine = self.rows[row].values
-            fits = all(
-                mine.get(sign * k + line, x.index) == x.index for k, x in enumerate(values)
-            )
+            fits = all(mine.get(sign * k + line, x.index) == x.index for k, x in enumerate(values))
             if fits and len({x.index for x in values}) == len(values):
                 for k, x in enumerate(values):
                     mine[sign * k + line] = x.index
@@ -198,18 +198,20 @@ class _Placing:
         }
         for n in sorted(begin, key=begin.__getitem__):
             row = self.rows[n]
-            spans = sorted(
-                (self._span(index), link) for link, index in row.values.items()
-            )
-            carried = row.component >= 0 and not row.pinned and all(
-                a[1] <= b[0] for (a, _), (b, _) in pairwise(spans)
+            spans = sorted((self._span(index), link) for link, index in row.values.items())
+            carried = (
+                row.component >= 0
+                and not row.pinned
+                and all(a[1] <= b[0] for (a, _), (b, _) in pairwise(spans))
             )
             alone = carried or row.component < 0
             mine = [(0 if alone else link, span) for span, link in spans]
             for column in columns:
-                if (column.carried, column.pinned) == (carried, row.pinned) and (
-                    self.rows[column.rows[0]].component == row.component or carried
-                ) and column.fits(mine):
+                if (
+                    (column.carried, column.pinned) == (carried, row.pinned)
+                    and (self.rows[column.rows[0]].component == row.component or carried)
+                    and column.fits(mine)
+                ):
                     break
             else:
                 column = _Column(carried, row.pinned)
@@ -221,20 +223,29 @@ class _Placing:
 
     def _visits(self, index: int) -> int:
         """How often a value is written or read."""
-        return 1 + len(
-            {self.turn[i][:2] for i in self.uses[index]} - {self.turn[self.where[index]][:2]}
-        )
+        return 1 + len(self._readers(index))
+
+    def _readers(self, index: int) -> set[tuple[int, int]]:
+        """The stretches and repetitions that read a value."""
+        return {self.turn[i][:2] for i in self.uses[index]} - {self.turn[self.where[index]][:2]}
+
+    def _haste(self, index: int) -> float:
+        """How much a value gains by being near: its visits, where reading counts more in short stretches."""
+        return 1.0 + sum(1.0 + LATENCY / self.stretches[n].period for n, _ in self._readers(index))
 
     def _placed(self, columns: list[_Column], carried: int, near: int) -> Frames:
         """Columns that are visited most are in the faster memories, as long as there is room."""
-        count = [
-            sum(self._visits(index) for n in column.rows for index in self.rows[n].values.values())
+        held = [
+            [index for n in column.rows for index in self.rows[n].values.values()]
             for column in columns
         ]
+        gain = [sum(self._haste(index) for index in indices) for indices in held]
         width = [column.links[1] for column in columns]
         left = {CARRIED: carried, NEAR: near}
-        frames = Frames({}, dict.fromkeys((CARRIED, NEAR, FAR), 0), dict.fromkeys((CARRIED, NEAR, FAR), 0))
-        for i in sorted(range(len(columns)), key=lambda i: (-count[i] / width[i], i)):
+        frames = Frames(
+            {}, dict.fromkeys((CARRIED, NEAR, FAR), 0), dict.fromkeys((CARRIED, NEAR, FAR), 0)
+        )
+        for i in sorted(range(len(columns)), key=lambda i: (-gain[i] / width[i], i)):
             column = columns[i]
             memory = FAR
             if column.carried and left[CARRIED] > 0:
@@ -250,5 +261,5 @@ class _Placing:
                     at = 0 if column.carried or row.component < 0 else link - column.links[0]
                     frames.place[index] = (memory, start + at)
             frames.size[memory] += width[i]
-            frames.accesses[memory] += count[i]
+            frames.accesses[memory] += sum(map(self._visits, held[i]))
         return frames

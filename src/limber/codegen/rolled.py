@@ -180,7 +180,9 @@ class _Writer:
             self._sine(loop, j, value)
         else:
             texts = [
-                self._argument(loop, j, n) for n, x in enumerate((value.a, value.b)) if x is not None
+                self._argument(loop, j, n)
+                for n, x in enumerate((value.a, value.b))
+                if x is not None
             ]
             loop.lines.append(f"const {d.real} t{value.index} = {_expression(d, value.op, texts)};")
         for key, last in loop.last.items():
@@ -228,9 +230,7 @@ class _Writer:
         key = tuple(x.index for x in values)
         if key not in loop.loaded:
             name = f"x{len(loop.loaded)}"
-            loop.lines.append(
-                f"const {self.dialect.real} {name} = {self._place(loop, list(key))};"
-            )
+            loop.lines.append(f"const {self.dialect.real} {name} = {self._place(loop, list(key))};")
             loop.loaded[key] = name
         return loop.loaded[key]
 

@@ -310,7 +310,9 @@ def _in_lanes(
         return result_of(systems[case], times, Q[i], V[i], held[i], steps, began)
 
     clear = np.zeros(len(chosen), dtype=bool)
-    if not parameters and wanted is None:  # all cases have the same system, and most have nothing to tell
+    if (
+        not parameters and wanted is None
+    ):  # all cases have the same system, and most have nothing to tell
         clear[:] = np.isfinite(Q).all(axis=(1, 2)) & np.isfinite(V).all(axis=(1, 2))
         clear[clear] = ~cases_in_doubt(system, Q[clear], V[clear], tau[clear])
         running.made.put_many(

@@ -39,9 +39,7 @@ class SampledLaw:
         """
         starts = np.unique(q0[:, self.q], axis=0)
         tables = [
-            np.array(
-                [self.reference(t0 + k * self.sample_time, start)[:2] for k in range(samples)]
-            )
+            np.array([self.reference(t0 + k * self.sample_time, start)[:2] for k in range(samples)])
             for start in starts[[0, -1] if len(starts) > 1 else [0]]
         ]
         if not np.array_equal(tables[0], tables[-1]):
