@@ -8,7 +8,7 @@ inputs came from.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -49,10 +49,9 @@ def source(program: Program, single: bool) -> str:
     return "\n".join(parts)
 
 
-def near_values(programs: Iterable[Program], single: bool) -> int:
-    """How many values of each thread programs keep in shared memory."""
-    found = (_rolled(p, dialect(single)) for p in programs)
-    return max((r.frames.size["near"] for r in found if r is not None), default=0)
+def loops(program: Program, single: bool) -> Rolled | None:
+    """A program with loops as its kernel has them; None for straight-line code."""
+    return _rolled(program, dialect(single))
 
 
 def _shared_values(d: Dialect) -> str:
@@ -98,10 +97,10 @@ def _functions(program: Program, d: Dialect) -> str:
     arguments = ", ".join(inputs + outputs)
     names = ", ".join(a.name for a in (*program.inputs, *program.outputs))
     head = f"static __device__ __noinline__ void {program.name}"
-    loops = _rolled(program, d)
-    if loops is not None:
-        lines = [*_memories(loops, d), *loops.lines]
-        return f"{_tables(program, loops, d)}{head}({arguments})\n{{\n{_lines(lines)}}}\n"
+    rolls = _rolled(program, d)
+    if rolls is not None:
+        lines = [*_memories(rolls, d), *rolls.lines]
+        return f"{_tables(program, rolls, d)}{head}({arguments})\n{{\n{_lines(lines)}}}\n"
     code = written(program, d)
     if len(code.pieces) == 1:
         return f"{head}({arguments})\n{{\n{_lines(code.pieces[0].lines)}}}\n"
@@ -134,11 +133,11 @@ def _kernel(program: Program, d: Dialect) -> str:
         )
     for a in program.outputs:
         body.append(f"const long long {a.name}_n = states, {a.name}_t = t;")
-    loops = _rolled(program, d)
-    code = written(program, d) if loops is None else None
-    if loops is not None:
-        parts.append(_tables(program, loops, d))
-        body += [*_memories(loops, d), *loops.lines]
+    rolls = _rolled(program, d)
+    code = written(program, d)
+    if rolls is not None:
+        parts.append(_tables(program, rolls, d))
+        body += [*_memories(rolls, d), *rolls.lines]
     elif len(code.pieces) == 1:
         body += code.pieces[0].lines
     else:
@@ -252,7 +251,8 @@ def _law(held: str, count: int, single: bool) -> list[str]:
 # --- launching ------------------------------------------------------------------------------------
 
 
-def _cupy():
+def needed_cupy() -> Any:
+    """CuPy; an error names the extra where it is missing."""
     try:
         import cupy  # noqa: PLC0415
     except ImportError as error:
@@ -275,14 +275,16 @@ class _Kernel:
         self.source = text
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self._entry = entry
-        self._near = near_values((*program.callees, program), single) * self.dtype.itemsize
+        found = (loops(p, single) for p in (*program.callees, program))
+        near = max((x.frames.size["near"] for x in found if x is not None), default=0)
+        self._near = near * self.dtype.itemsize  # shared memory of a thread
 
     @cached_property
     def _block(self) -> int:
         """The threads of a block: as many as its shared memory has room for."""
         block = BLOCK
         if self._near:
-            room = _cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+            room = needed_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
             while block > WARP and block * self._near > room:
                 block //= 2
         return block
@@ -290,14 +292,16 @@ class _Kernel:
     @cached_property
     def _kernel(self) -> Any:
         options = ("--std=c++14", f"-DBLOCK={self._block}")
-        kernel = _cupy().RawModule(code=self.source, options=options).get_function(self._entry)
+        kernel = (
+            needed_cupy().RawModule(code=self.source, options=options).get_function(self._entry)
+        )
         if self._near:
             kernel.max_dynamic_shared_size_bytes = self._block * self._near
         return kernel
 
     def _array(self, name: str, value: Any, shapes: tuple[tuple, ...]) -> Any:
         """A device array, in place, which must have one of `shapes`; None stands for the number of states."""
-        cupy = _cupy()
+        cupy = needed_cupy()
         if isinstance(value, cupy.ndarray):
             array = value
         elif hasattr(value, "__cuda_array_interface__"):
@@ -331,7 +335,7 @@ class _Kernel:
 
     def _launch(self, like: Any, states: int, arguments: list[Any]) -> None:
         """Launch on the stream of the library that `like` belongs to."""
-        cupy = _cupy()
+        cupy = needed_cupy()
         block = self._block
         grid, shared = ((states + block - 1) // block,), block * self._near
         library = type(like).__module__.partition(".")[0]
@@ -372,7 +376,7 @@ class CudaFunction(_Kernel):
 
     def __call__(self, *args: Any) -> Any:
         """The results for device arrays."""
-        cupy = _cupy()
+        cupy = needed_cupy()
         inputs = self.program.inputs
         if len(args) != len(inputs):
             names = ", ".join(a.name for a in inputs)
@@ -424,7 +428,7 @@ class CudaRollout(_Kernel):
 
         reference, gains, sample : of a law of control, which all states share; see `rollout_source`.
         """
-        cupy = _cupy()
+        cupy = needed_cupy()
         nq, nv = self.program.inputs[0].size, self.program.inputs[1].size
         extra = self.program.inputs[4:]
         if len(more) != len(extra):

@@ -60,7 +60,7 @@ def stretches(nodes: list[Value], outputs: dict[int, list[tuple[int, int]]]) -> 
 
 
 def _saved(run: tuple[int, int, int]) -> tuple[int, int]:
-    start, period, length = run
+    _, period, length = run
     return -(length // period - 1) * period, period
 
 
@@ -69,7 +69,7 @@ def _signatures(nodes, where, outputs) -> np.ndarray:
     known: dict[tuple, int] = {}
     signatures = np.empty(len(nodes), dtype=np.int64)
     for i, value in enumerate(nodes):
-        kinds = []
+        kinds: list[object] = []
         for x in (value.a, value.b):
             if type(x) is not Value:
                 kinds.append(None if x is None else "number")

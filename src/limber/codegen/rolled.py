@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from limber.codegen import graph as g
 from limber.codegen.frames import CARRIED, FAR, NEAR, Frames, frames
-from limber.codegen.graph import Value
+from limber.codegen.graph import Scalar, Value
 from limber.codegen.program import Program
 from limber.codegen.repeats import Stretch, stretches, uses
 from limber.codegen.statements import Dialect
@@ -274,14 +275,14 @@ class _Writer:
     def _output(self, argument: int, i: str) -> str:
         return self.dialect.element.format(name=self.program.outputs[argument].name, i=i)
 
-    def _fixed(self, x: Value | float) -> str:
+    def _fixed(self, x: Scalar) -> str:
         """A result that is not computed."""
         return self._input(x.a, str(x.b)) if type(x) is Value else self.dialect.number(x)
 
 
 def _stride(numbers: list[int]) -> int | None:
     """The difference between each number and the next; None if it changes."""
-    steps = {b - a for a, b in zip(numbers, numbers[1:])}
+    steps = {b - a for a, b in pairwise(numbers)}
     if not steps:
         return 0
     return steps.pop() if len(steps) == 1 else None

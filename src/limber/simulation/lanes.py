@@ -133,8 +133,9 @@ def rows_on_gpu(
     else:
         joints = wanted.law.q.tolist(), wanted.law.v.tolist()
         rollout = compiler.controlled_rollout(system, list(parameters), joints)
-    import cupy  # noqa: PLC0415 (an extra, which `compile` asks for)
+    from limber.codegen.cuda import needed_cupy  # noqa: PLC0415
 
+    cupy = needed_cupy()
     later = times[1:] if times[0] == 0.0 else times
     lengths = np.diff(np.concatenate([[0.0], later]))
     if not later.size or np.ptp(lengths) > 1e-9 * lengths.max():
