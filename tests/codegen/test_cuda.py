@@ -1,6 +1,5 @@
 """CUDA text: compiled by nvcc where there is one, and run on the host, thread by thread."""
 
-import ctypes
 import shutil
 import subprocess
 import sys
@@ -11,69 +10,12 @@ import pytest
 
 import limber as lb
 from helpers.compare import assert_close
+from helpers.cuda_host import by_structure, needs_gpp, on_host
 from helpers.generated import arm, evaluated, mixed, program, values
 from limber.codegen import cuda, statements
 from limber.errors import MissingExtraError
 
 TOLERANCE = 1e-12
-
-#: CUDA words as the host's C++ has them; one thread after the other.
-SHIM = """\
-#include <math.h>
-struct Index { unsigned x; };
-static Index blockIdx, blockDim, threadIdx;
-#define __global__
-#define __device__
-#define __noinline__ __attribute__((noinline))
-#define __launch_bounds__(n)
-static void host_sincos(double x, double *s, double *c) { *s = sin(x); *c = cos(x); }
-static void host_sincosf(float x, float *s, float *c) { *s = sinf(x); *c = cosf(x); }
-#define sincos host_sincos
-#define sincosf host_sincosf
-#define EACH_THREAD(call) \\
-    blockDim.x = 4; \\
-    for (blockIdx.x = 0; blockIdx.x < (states + 3) / 4; ++blockIdx.x) \\
-        for (threadIdx.x = 0; threadIdx.x < 4; ++threadIdx.x) call;
-"""
-
-needs_gpp = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
-
-
-def on_host(tmp_path, text, entry, arrays, scalars, states, single=False):
-    """Compile the text as C++ and run every thread of `entry` on `arrays`."""
-    real = "float" if single else "double"
-    names = [f"a{i}" for i in range(len(arrays))]
-    types = [t for t, _ in scalars]
-    given = ", ".join([*names, *(f"s{i}" for i in range(len(scalars))), "states", "shared"])
-    parameters = ", ".join(
-        [*(f"{real} *{n}" for n in names), *(f"{t} s{i}" for i, t in enumerate(types))]
-    )
-    (tmp_path / "x.cpp").write_text(
-        f"{SHIM}\n{text}\n"
-        f'extern "C" void run({parameters}, long long states, unsigned long long shared)\n'
-        f"{{ EACH_THREAD({entry}({given})) }}\n"
-    )
-    done = subprocess.run(
-        ["g++", "-O1", "-Wall", "-Wno-unused", "-shared", "-fPIC", "-Wl,-Bsymbolic", "-o", "x.so", "x.cpp"],
-        check=False, cwd=tmp_path, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[:3000]
-    ctype = {"double": ctypes.c_double, "float": ctypes.c_float, "int": ctypes.c_int}
-
-    def run(shared):
-        ctypes.CDLL(str(tmp_path / "x.so")).run(
-            *(ctypes.c_void_p(x.ctypes.data) for x in arrays),
-            *(ctype[t](x) for t, x in scalars),
-            ctypes.c_longlong(states),
-            ctypes.c_ulonglong(shared),
-        )
-
-    return run
-
-
-def by_structure(batch, dtype=np.float64):
-    """(states, *shape) -> (*shape, states), contiguous."""
-    return np.ascontiguousarray(np.moveaxis(np.array(batch, dtype=dtype), 0, -1))
 
 
 @needs_gpp
@@ -146,6 +88,37 @@ def test_rollout_on_the_host(tmp_path, monkeypatch, piece):
                     assert_close(v_new[k // record, :, i], y, 1e-11)
 
 
+@needs_gpp
+def test_controlled_rollout_on_the_host(tmp_path):
+    """Springs and dampers with limits every second step, on top of a constant torque; recorded every 4 steps."""
+    s, rng = arm(), np.random.default_rng(4)
+    p = program(s, "step")
+    n, steps, record, sample, dt = 3, 8, 4, 2, 0.002
+    joints = (1, 0), (1, 0)
+    states = [values(rng, s, "step") for _ in range(n)]
+    q, v, tau = (by_structure([x[i] for x in states]) for i in range(3))
+    reference = rng.standard_normal((steps // sample, 2, 2))
+    gains = np.array([[30.0, 20.0], [3.0, 2.0], [5.0, np.inf]])
+    rows = [np.full((steps // record, k, n), np.nan) for k in (s.nq, s.nv, s.nv)]
+    scalars = [("double", dt), ("int", steps), ("int", steps), ("int", record), ("int", sample)]
+    text = cuda.rollout_source(p, False, joints)
+    arrays = [q, v, tau, *rows, reference, gains]
+    on_host(tmp_path, text, "rollout", arrays, scalars, n)(0)
+    step = lb.compile(s, "step")
+    for i in range(n):
+        x, y = q[:, i].copy(), v[:, i].copy()
+        for k in range(steps):
+            if k % sample == 0:
+                u, wanted = tau[:, i].copy(), reference[k // sample]
+                for j, (a, b) in enumerate(zip(*joints)):
+                    u[b] += gains[0, j] * (wanted[0, j] - x[a]) + gains[1, j] * (wanted[1, j] - y[b])  # fmt: skip
+                    u[b] = np.clip(u[b], -gains[2, j], gains[2, j])
+            x, y = step(x, y, u, dt)
+            if (k + 1) % record == 0:
+                for got, expected in zip(rows, (x, y, u)):
+                    assert_close(got[k // record, :, i], expected, 1e-11)
+
+
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on PATH")
 def test_nvcc_compiles_the_text(tmp_path, monkeypatch):
     monkeypatch.setattr(statements, "PIECE", 400)
@@ -177,7 +150,7 @@ def cupy(monkeypatch):
     """A CuPy that holds NumPy arrays and whose kernels note how they were launched."""
     launches = []
 
-    def kernel(grid, block, arguments):
+    def kernel(grid, block, arguments, shared_mem):
         launches.append((grid, block, arguments))
 
     fake = SimpleNamespace(

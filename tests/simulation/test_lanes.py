@@ -117,9 +117,42 @@ def test_the_gpu_runs_whole_batches(hub, monkeypatch):
         lb.simulate(hub, 0.2, engine="cuda", **given, **(OPTIONS | {"every": None, "t_eval": [0.1, 0.15]}))  # fmt: skip
 
 
+def controlled(**options):
+    """A PD controller of the joint of the panel."""
+    path = lb.trajectories.Cycloid(0.3, 0.15)
+    return lb.control.PD(4.0, 0.2, sample_time=2.0**-6, bodies="panel", reference=path, **options)
+
+
+@pytest.mark.parametrize("limit", [None, 0.05])
+def test_lanes_with_a_controller_are_the_runs_by_themselves(hub, limit):
+    """All times are exact in binary, so that both see the torque before a sample."""
+    given = {k: x for k, x in cases(hub, 9).items() if k != "torque"}
+    given |= OPTIONS | {"every": 2.0**-4, "step": 2.0**-10}
+    pd = controlled(limit=limit)
+    batch = lb.simulate(hub, 0.1875, engine="generated", torque=pd, **given)
+    threads = lb.simulate(hub, 0.1875, torque=pd, **given)
+    assert batch.finished.all() and batch[0].statistics.steps == 192
+    for name in ("q", "v", "tau"):
+        assert_close(getattr(batch, name), getattr(threads, name), 1e-11)
+
+
+def test_a_controller_that_holds_the_start_needs_one_start(hub):
+    given = {k: x for k, x in cases(hub, 3).items() if k != "torque"}
+    pd = lb.control.PD(4.0, 0.2, sample_time=0.01, bodies="panel")
+    with pytest.raises(lb.LimberError, match="differ from case to case"):
+        lb.simulate(hub, 0.1, engine="generated", torque=pd, **given, **OPTIONS)
+    del given["q0"]
+    lanes = lb.simulate(hub, 0.1, engine="generated", torque=pd, **given, **OPTIONS)
+    threads = lb.simulate(hub, 0.1, torque=pd, **given, **OPTIONS)
+    assert_close(lanes.q, threads.q, 1e-11)
+
+
 @pytest.mark.parametrize(
     "given, message",
     [
+        ({"torque": controlled(filter_time=0.1)}, "PD with a filter"),
+        ({"torque": lb.control.PID(1.0, 1.0, sample_time=0.01, bodies="panel")}, "PID with an integral"),
+        ({"torque": controlled(), "every": 0.05}, "output times between samples"),
         ({"engine": "cuda", "method": "dop853"}, "takes batches with method=\"rk4\" .* method='dop853'"),
         ({"engine": "cuda", "torque": lambda t, q, v: v}, "torques that are not constant"),
         ({"engine": "cuda", "events": lb.Event(0.1)}, r"events=\.\.\."),
@@ -132,7 +165,7 @@ def test_the_gpu_runs_whole_batches(hub, monkeypatch):
 )  # fmt: skip
 def test_refusals(hub, given, message):
     with pytest.raises(lb.LimberError, match=message):
-        lb.simulate(hub, 0.1, q0=cases(hub, 2)["q0"], **(OPTIONS | given))
+        lb.simulate(hub, 0.1, q0=cases(hub, 2)["q0"], **(OPTIONS | {"engine": "cuda"} | given))
 
 
 def test_a_single_run_has_no_gpu(hub):

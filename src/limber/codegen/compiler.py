@@ -188,6 +188,19 @@ def _rollout(system, target, wrt, parameters, rows, single) -> Any:
     )
 
 
+def controlled_rollout(
+    system: System, parameters: Sequence[str], joints: tuple[Sequence[int], Sequence[int]]
+) -> Any:
+    """The function "rollout" on the GPU with a law of control (`codegen.cuda.CudaRollout`).
+
+    joints : their places in q and in v.
+    """
+    from limber.codegen.cuda import CudaRollout  # noqa: PLC0415
+
+    program = programmed(system, "step", None, None, None, (), parameters)
+    return CudaRollout(program, False, joints)
+
+
 def operation_count(
     system: System,
     function: str,

@@ -8,6 +8,7 @@ inputs came from.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -17,11 +18,18 @@ import numpy as np
 from limber.checks import shown, whole
 from limber.codegen import statements
 from limber.codegen.program import Program
-from limber.codegen.statements import Code, Dialect, written
+from limber.codegen.rolled import Rolled, rolled
+from limber.codegen.statements import Dialect, written
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 
 #: The threads of a block; the kernels use most of the registers that a thread may have.
 BLOCK = 128
+#: The fewest threads of a block.
+WARP = 32
+#: Blocks of programs with loops have fewer threads on GPUs with less shared memory than this, in bytes.
+SHARED = 232_448
+#: Variables that go from one repetition of a loop to the next.
+CARRIED = 40
 
 _SINCOS = "{real} {{s}}, {{c}};\nsincos{f}({{x}}, &{{s}}, &{{c}});"
 
@@ -35,23 +43,65 @@ def dialect(single: bool) -> Dialect:
 def source(program: Program, single: bool) -> str:
     """The kernel of a program, named after it."""
     local = dialect(single)
-    parts = [_functions(written(p, local), local) for p in program.callees]
+    parts = [_shared_values(local)]
+    parts += [_functions(p, local) for p in program.callees]
     parts.append(_kernel(program, replace(local, element="{name}[{i} * {name}_n + {name}_t]")))
     return "\n".join(parts)
+
+
+def loops(program: Program, single: bool) -> Rolled | None:
+    """A program with loops as its kernel has them; None for straight-line code."""
+    return _rolled(program, dialect(single))
+
+
+def _shared_values(d: Dialect) -> str:
+    return f"#ifndef BLOCK\n#define BLOCK {BLOCK}\n#endif\nextern __shared__ {d.real} shared_values[];\n"
+
+
+def _rolled(program: Program, d: Dialect) -> Rolled | None:
+    """A program with loops, if it is long and has equal stretches."""
+    size = 4 if d.real == "float" else 8
+    return rolled(program, d, CARRIED, SHARED // (size * BLOCK))
+
+
+def _tables(program: Program, r: Rolled, d: Dialect) -> str:
+    """The numbers that differ from one repetition of a loop to the next."""
+    text = ""
+    for kind, name, values in (
+        (d.real, "numbers", [d.number(x) for x in r.numbers]),
+        ("int", "places", [str(i) for i in r.places]),
+    ):
+        if values:
+            text += f"static __constant__ const {kind} {program.name}_{name}[] = {{{', '.join(values)}}};\n"
+    return text
+
+
+def _memories(r: Rolled, d: Dialect) -> list[str]:
+    """The memories that the lines of a rolled program use."""
+    sizes = r.frames.size
+    lines = [f"{d.real} carried{i} = 0;" for i in range(sizes["carried"])]
+    lines.append(f"{d.real} *const near_values = shared_values + threadIdx.x;")
+    lines.append(f"{d.real} far_values[{max(sizes['far'], 1)}];")
+    return lines
 
 
 def _lines(lines: list[str]) -> str:
     return "".join(f"    {line}\n" for line in lines)
 
 
-def _functions(code: Code, d: Dialect) -> str:
+def _functions(program: Program, d: Dialect) -> str:
     """Device functions on local arrays."""
-    program, real = code.program, d.real
+    real = d.real
     inputs = [f"const {real} *__restrict__ {a.name}" for a in program.inputs]
     outputs = [f"{real} *__restrict__ {a.name}" for a in program.outputs]
     arguments = ", ".join(inputs + outputs)
     names = ", ".join(a.name for a in (*program.inputs, *program.outputs))
     head = f"static __device__ __noinline__ void {program.name}"
+    rolls = _rolled(program, d)
+    if rolls is not None:
+        lines = [*_memories(rolls, d), *rolls.lines]
+        return f"{_tables(program, rolls, d)}{head}({arguments})\n{{\n{_lines(lines)}}}\n"
+    code = written(program, d)
     if len(code.pieces) == 1:
         return f"{head}({arguments})\n{{\n{_lines(code.pieces[0].lines)}}}\n"
     parts = [
@@ -69,7 +119,6 @@ def _kernel(program: Program, d: Dialect) -> str:
     real = d.real
     arrays = [f"const {real} *__restrict__ {a.name}" for a in program.inputs]
     arrays += [f"{real} *__restrict__ {a.name}" for a in program.outputs]
-    code = written(program, d)
     names = [a.name for a in (*program.inputs, *program.outputs)]
     places = [f"const long long {n}_n, const long long {n}_t" for n in names]
     parts = []
@@ -84,7 +133,12 @@ def _kernel(program: Program, d: Dialect) -> str:
         )
     for a in program.outputs:
         body.append(f"const long long {a.name}_n = states, {a.name}_t = t;")
-    if len(code.pieces) == 1:
+    rolls = _rolled(program, d)
+    code = written(program, d)
+    if rolls is not None:
+        parts.append(_tables(program, rolls, d))
+        body += [*_memories(rolls, d), *rolls.lines]
+    elif len(code.pieces) == 1:
         body += code.pieces[0].lines
     else:
         places_text = ", ".join([*arrays, *places])
@@ -97,20 +151,26 @@ def _kernel(program: Program, d: Dialect) -> str:
         body.append(f"{real} w[{max(code.workspace, 1)}];")
         body += [f"{program.name}_{i}({given}, w);" for i in range(len(code.pieces))]
     parts.append(
-        f'extern "C" __global__ void __launch_bounds__({BLOCK}) {program.name}({", ".join(arrays)}, '
+        f'extern "C" __global__ void __launch_bounds__(BLOCK) {program.name}({", ".join(arrays)}, '
         f"const long long states, const unsigned long long shared)\n{{\n{_lines(body)}}}\n"
     )
     return "\n".join(parts)
 
 
-def rollout_source(program: Program, single: bool) -> str:
+Joints = tuple[Sequence[int], Sequence[int]]  # places in q and in v
+
+
+def rollout_source(program: Program, single: bool, joints: Joints | None = None) -> str:
     """The kernel of a rollout: `steps` steps of the step program, where each tau is held for `hold` steps.
 
-    Each thread keeps its state and writes it out every `record` steps.
+    Each thread keeps its state and writes it out every `record` steps.  With `joints`, a law of control adds to tau every
+    `sample` steps: springs and dampers, gains (3, joints) with the limits of torques, between the joints and a
+    reference (samples, 2, joints); the torques are written out with the states.
     """
     local = dialect(single)
     real = local.real
-    parts = [_functions(written(p, local), local) for p in (*program.callees, program)]
+    parts = [_shared_values(local)]
+    parts += [_functions(p, local) for p in (*program.callees, program)]
     nq, nv = program.inputs[0].size, program.inputs[1].size
     extra = program.inputs[4:]
     arguments = [f"const {real} *__restrict__ {n}" for n in ("q", "v", "tau")]
@@ -130,32 +190,69 @@ def rollout_source(program: Program, single: bool) -> str:
             f"for (int i = 0; i < {a.size}; ++i) own{i}[i] = {a.name}[{shared} ? i : i * states + t];"
         )
     more = "".join(f", own{i}" for i in range(len(extra)))
+    held = f"for (int i = 0; i < {nv}; ++i) u[i] = tau[((long long)(k / hold) * {nv} + i) * states + t];"
+    forces, forces_out, numbers = [f"    if (k % hold == 0) {held}"], [], ""
+    if joints is not None:
+        arguments.append(f"{real} *__restrict__ tau_new")
+        arguments += [f"const {real} *__restrict__ {n}" for n in ("reference", "gains")]
+        numbers = "const int sample, "
+        parts.append(_joint_places(joints))
+        forces = _law(held, len(joints[0]), single)
+        forces_out = [
+            f"        for (int i = 0; i < {nv}; ++i) tau_new[(written * {nv} + i) * states + t] = u[i];"
+        ]
     body += [
         "long long written = 0;",
         "for (int k = 0; k < steps; ++k) {",
-        f"    if (k % hold == 0) for (int i = 0; i < {nv}; ++i) u[i] = tau[((long long)(k / hold) * {nv} + i) * states + t];",
+        *forces,
         f"    {program.name}(x, y, u, &dt{more}, x_new, y_new);",
         f"    for (int i = 0; i < {nq}; ++i) x[i] = x_new[i];",
         f"    for (int i = 0; i < {nv}; ++i) y[i] = y_new[i];",
         "    if ((k + 1) % record == 0) {",
         f"        for (int i = 0; i < {nq}; ++i) q_new[(written * {nq} + i) * states + t] = x[i];",
         f"        for (int i = 0; i < {nv}; ++i) v_new[(written * {nv} + i) * states + t] = y[i];",
+        *forces_out,
         "        ++written;",
         "    }",
         "}",
     ]
     parts.append(
-        f'extern "C" __global__ void __launch_bounds__({BLOCK}) rollout({", ".join(arguments)}, const {real} dt, '
-        "const int steps, const int hold, const int record, const long long states, const unsigned long long shared)\n"
+        f'extern "C" __global__ void __launch_bounds__(BLOCK) rollout({", ".join(arguments)}, const {real} dt, '
+        f"const int steps, const int hold, const int record, {numbers}const long long states, const unsigned long long shared)\n"
         f"{{\n{_lines(body)}}}\n"
     )
     return "\n".join(parts)
 
 
+def _joint_places(joints: Joints) -> str:
+    return "".join(
+        f"static __constant__ const int {name}[] = {{{', '.join(map(str, places))}}};\n"
+        for name, places in zip(("joint_q", "joint_v"), joints)
+    )
+
+
+def _law(held: str, count: int, single: bool) -> list[str]:
+    """The lines of a law of control, in the loop over steps; `held` sets the torques that it adds to."""
+    f = "f" if single else ""
+    limit = f"gains[{2 * count} + j]"
+    return [
+        "    if (k % sample == 0) {",
+        f"        {held}",
+        f"        const long long row = (long long)(k / sample) * {2 * count};",
+        f"        for (int j = 0; j < {count}; ++j) {{",
+        "            const int i = joint_v[j];",
+        f"            u[i] += gains[j] * (reference[row + j] - x[joint_q[j]]) + gains[{count} + j] * (reference[row + {count} + j] - y[i]);",
+        f"            u[i] = fmin{f}(fmax{f}(u[i], -{limit}), {limit});",
+        "        }",
+        "    }",
+    ]
+
+
 # --- launching ------------------------------------------------------------------------------------
 
 
-def _cupy():
+def needed_cupy() -> Any:
+    """CuPy; an error names the extra where it is missing."""
     try:
         import cupy  # noqa: PLC0415
     except ImportError as error:
@@ -178,15 +275,33 @@ class _Kernel:
         self.source = text
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self._entry = entry
+        found = (loops(p, single) for p in (*program.callees, program))
+        near = max((x.frames.size["near"] for x in found if x is not None), default=0)
+        self._near = near * self.dtype.itemsize  # shared memory of a thread
+
+    @cached_property
+    def _block(self) -> int:
+        """The threads of a block: as many as its shared memory has room for."""
+        block = BLOCK
+        if self._near:
+            room = needed_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+            while block > WARP and block * self._near > room:
+                block //= 2
+        return block
 
     @cached_property
     def _kernel(self) -> Any:
-        module = _cupy().RawModule(code=self.source, options=("--std=c++14",))
-        return module.get_function(self._entry)
+        options = ("--std=c++14", f"-DBLOCK={self._block}")
+        kernel = (
+            needed_cupy().RawModule(code=self.source, options=options).get_function(self._entry)
+        )
+        if self._near:
+            kernel.max_dynamic_shared_size_bytes = self._block * self._near
+        return kernel
 
     def _array(self, name: str, value: Any, shapes: tuple[tuple, ...]) -> Any:
         """A device array, in place, which must have one of `shapes`; None stands for the number of states."""
-        cupy = _cupy()
+        cupy = needed_cupy()
         if isinstance(value, cupy.ndarray):
             array = value
         elif hasattr(value, "__cuda_array_interface__"):
@@ -220,19 +335,20 @@ class _Kernel:
 
     def _launch(self, like: Any, states: int, arguments: list[Any]) -> None:
         """Launch on the stream of the library that `like` belongs to."""
-        cupy = _cupy()
-        grid = ((states + BLOCK - 1) // BLOCK,)
+        cupy = needed_cupy()
+        block = self._block
+        grid, shared = ((states + block - 1) // block,), block * self._near
         library = type(like).__module__.partition(".")[0]
         if states == 0:
             return
         if library == "torch":
             pointer = sys.modules["torch"].cuda.current_stream(like.device).cuda_stream
             with cupy.cuda.ExternalStream(pointer):
-                self._kernel(grid, (BLOCK,), tuple(arguments))
+                self._kernel(grid, (block,), tuple(arguments), shared_mem=shared)
         else:
             if library.startswith("jax"):
                 sys.modules["jax"].block_until_ready(like)
-            self._kernel(grid, (BLOCK,), tuple(arguments))
+            self._kernel(grid, (block,), tuple(arguments), shared_mem=shared)
             if library.startswith("jax"):
                 cupy.cuda.get_current_stream().synchronize()
 
@@ -260,7 +376,7 @@ class CudaFunction(_Kernel):
 
     def __call__(self, *args: Any) -> Any:
         """The results for device arrays."""
-        cupy = _cupy()
+        cupy = needed_cupy()
         inputs = self.program.inputs
         if len(args) != len(inputs):
             names = ", ".join(a.name for a in inputs)
@@ -291,14 +407,28 @@ class CudaRollout(_Kernel):
     (steps / record, nv, states).
     """
 
-    def __init__(self, program: Program, single: bool):
-        super().__init__(program, single, rollout_source(program, single), "rollout")
+    def __init__(self, program: Program, single: bool, joints: Joints | None = None):
+        super().__init__(program, single, rollout_source(program, single, joints), "rollout")
+        self._joints = joints
 
     def __call__(
-        self, q: Any, v: Any, tau: Any, dt: float, steps: int, *more: Any, record: int | None = None
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        dt: float,
+        steps: int,
+        *more: Any,
+        record: int | None = None,
+        reference: Any = None,
+        gains: Any = None,
+        sample: int = 1,
     ) -> Any:
-        """The states after `steps` steps, or after every `record` of them."""
-        cupy = _cupy()
+        """The states after `steps` steps, or after every `record` of them.
+
+        reference, gains, sample : of a law of control, which all states share; see `rollout_source`.
+        """
+        cupy = needed_cupy()
         nq, nv = self.program.inputs[0].size, self.program.inputs[1].size
         extra = self.program.inputs[4:]
         if len(more) != len(extra):
@@ -330,11 +460,19 @@ class CudaRollout(_Kernel):
         q_new = cupy.empty((count, nq, states), self.dtype)
         v_new = cupy.empty((count, nv, states), self.dtype)
         numbers = [self.dtype.type(dt), np.int32(steps), np.int32(steps // rows), np.int32(record)]
+        law: list[Any] = []
+        if self._joints is not None:
+            joints = len(self._joints[0])
+            law = [
+                cupy.empty((count, nv, states), self.dtype),
+                self._array("reference", reference, ((None, 2, joints),)),
+                self._array("gains", gains, ((3, joints),)),
+            ]
+            numbers.append(np.int32(sample))
         self._launch(
             q,
             states,
-            [x, y, u, *arrays, q_new, v_new, *numbers, np.int64(states), np.uint64(shared)],
+            [x, y, u, *arrays, q_new, v_new, *law, *numbers, np.int64(states), np.uint64(shared)],
         )
-        if count == 1:
-            q_new, v_new = q_new[0], v_new[0]
-        return self._returned(q, [q_new, v_new])
+        rows = [q_new, v_new, *law[:1]]
+        return self._returned(q, [x[0] for x in rows] if count == 1 else rows)

@@ -18,12 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber.assembly.system import System
 from limber.checks import Array, finite_numbers, number, shown
 from limber.control.controller import Measured
 from limber.control.joint_controller import JointController, one_each
+from limber.control.joints import joint_places
 from limber.control.linear_model import LinearModel
+from limber.control.reference import reference_of
 from limber.dynamics import inverse_dynamics
 from limber.errors import ArgumentTypeError
+from limber.simulation.laws import SampledLaw
 
 
 class PID(JointController):
@@ -97,6 +101,27 @@ class PID(JointController):
             return self._placed(np.full(len(error), math.nan))  # and nothing of it is remembered
         extra = self._holding(measured) if self.gravity else 0.0
         return self._placed(self._torque(error, rate, extra))
+
+    def sampled_law(self, system: System) -> SampledLaw | str:
+        """The law of a controller that remembers nothing, for batches of generated code; else in words what it has."""
+        if type(self).command is not PID.command:
+            return type(self).__name__
+        for has, what in (
+            (self.ki.any(), "an integral"),
+            (self.filter_time, "a filter"),
+            (self.gravity, "gravity=True"),
+            (self.observer is not None, "an observer"),
+        ):
+            if has:
+                return f"{type(self).__name__} with {what}"
+        places = joint_places(system, self.bodies, type(self).__name__)
+        kp, kd = (one_each(name, x, places) for name, x in (("kp", self.kp), ("kd", self.kd)))
+        limit = np.full(len(places), math.inf)
+        if self.limit is not None:
+            limit = one_each("limit", self.limit, places)
+        rest = np.zeros((2, len(places)))
+        reference = reference_of(self.reference, places) or (lambda t, start: (start, *rest))
+        return SampledLaw(self.sample_time, places.q, places.v, kp, kd, limit, reference)
 
     def _torque(self, error: Array, rate: Array | None, extra: Any) -> Array:
         """The torques, given the errors of a sample."""

@@ -38,6 +38,7 @@ from limber.simulation.lanes import (
     rows_on_gpu,
     steps_taken,
     uses_lanes,
+    wanted_of,
 )
 from limber.simulation.progress import CaseProgress
 from limber.simulation.result import Result
@@ -255,7 +256,7 @@ def simulate_cases(
         try:
             if given["engine"] == "generated":
                 numbers_of_code(system, cases.every())  # code for each case would take minutes
-            if uses_lanes(given, system, cases.torques):
+            if uses_lanes(given, system, cases.torques, times - given["t0"]):
                 _in_lanes(running, start, times, given, bar)
             elif cases.count:
                 running.attempt(0, run)  # alone, so that code is compiled and loaded once
@@ -300,14 +301,18 @@ def _in_lanes(
     parameters = {name: x[chosen] for name, x in cases.every().items()}
     began = time.perf_counter()
     rows = rows_on_gpu if given["engine"] == "cuda" else rows_in_lanes
-    Q, V, steps = rows(system, q, v, tau, parameters, times - given["t0"], step)
+    since = times - given["t0"]
+    wanted = wanted_of(system, given, since, q) if cases.torques is None else None
+    Q, V, held, steps = rows(system, q, v, tau, parameters, since, step, wanted)
 
     def result(case: int) -> Result:
         i = int(np.searchsorted(chosen, case))
-        return result_of(systems[case], times, Q[i], V[i], tau[i], steps, began)
+        return result_of(systems[case], times, Q[i], V[i], held[i], steps, began)
 
     clear = np.zeros(len(chosen), dtype=bool)
-    if not parameters:  # all cases have the same system, and most have nothing to tell
+    if (
+        not parameters and wanted is None
+    ):  # all cases have the same system, and most have nothing to tell
         clear[:] = np.isfinite(Q).all(axis=(1, 2)) & np.isfinite(V).all(axis=(1, 2))
         clear[clear] = ~cases_in_doubt(system, Q[clear], V[clear], tau[clear])
         running.made.put_many(

@@ -2,7 +2,7 @@
 
 The generated function "step" (`compile`) takes the states, torques and parameters of all cases, several of which share each
 instruction.  Steps end at the output times: each interval between two of them is divided into equal steps, none longer
-than the one that was asked for.
+than the one that was asked for.  With a law of control, each sample time is divided likewise.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +21,7 @@ from limber.assembly.system import System
 from limber.checks import Array, number, shown
 from limber.dynamics.evaluate import cores
 from limber.errors import ArgumentValueError, SimulationError
+from limber.simulation.laws import SampledLaw, law_of
 from limber.simulation.result import Result, Statistics
 from limber.simulation.table import joint_speeds
 from limber.simulation.validity import refuse_indefinite, warn_outside_theory
@@ -48,12 +49,25 @@ def numbers_of_code(system: System, parameters: Mapping[str, Array]) -> list[Arr
     return found
 
 
-def rows_in_lanes(
-    system: System, q: Array, v: Array, tau: Array, parameters: Mapping[str, Array], times: Array, step: float
-) -> tuple[Array, Array, int]:  # fmt: skip
-    """q (cases, n, nq) and v (cases, n, nv) at times from the start on, and the number of steps.
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """A law and what it asks of all cases: (samples, 2, joints)."""
 
-    tau : (cases, nv), held throughout.
+    law: SampledLaw
+    rows: Array
+
+    def first(self, q: Array, v: Array) -> Array:
+        """(cases, nv): the torques at the start."""
+        return self.law.torques(self.rows[0], q, v)
+
+
+def rows_in_lanes(
+    system: System, q: Array, v: Array, tau: Array, parameters: Mapping[str, Array], times: Array, step: float,
+    wanted: Wanted | None = None,
+) -> tuple[Array, Array, Array, int]:  # fmt: skip
+    """q (cases, n, nq), v and tau (cases, n, nv) at times from the start on, and the number of steps.
+
+    tau : (cases, nv), held throughout; with `wanted`, a law of control instead, whose rows are the torques up to then.
     """
     from limber.codegen.compiler import compile  # noqa: PLC0415
 
@@ -67,6 +81,7 @@ def rows_in_lanes(
     numbers = numbers_of_code(system, parameters)
     count, n = len(q), len(times)
     Q, V = np.full((count, n, system.nq), np.nan), np.full((count, n, system.nv), np.nan)
+    forces = np.array(np.broadcast_to(tau[:, None], V.shape))
     steps = [0]
 
     def part(start: int, stop: int) -> None:
@@ -74,15 +89,23 @@ def rows_in_lanes(
         x, y = q[mine].copy(), v[mine].copy()
         next_x, next_y = np.empty_like(x), np.empty_like(y)
         held, more = tau[mine], [p[mine] for p in numbers]
+        if wanted is not None:
+            held = wanted.first(x, y)
         taken, reached = 0, 0.0
         for i, t in enumerate(times.tolist()):
-            number = _steps(t - reached, step)
-            dt = (t - reached) / max(number, 1)
-            for _ in range(number):
-                function(x, y, held, dt, *more, out=(next_x, next_y))
-                x, next_x, y, next_y = next_x, x, next_y, y
-            taken, reached = taken + number, t
-            Q[mine, i], V[mine, i] = x, y
+            spans = 1
+            if wanted is not None:
+                first, spans = (round(x / wanted.law.sample_time) for x in (reached, t - reached))
+            number = _steps((t - reached) / max(spans, 1), step)
+            dt = (t - reached) / max(number * spans, 1)
+            for k in range(spans):
+                if wanted is not None:
+                    held = wanted.law.torques(wanted.rows[first + k], x, y)
+                for _ in range(number):
+                    function(x, y, held, dt, *more, out=(next_x, next_y))
+                    x, next_x, y, next_y = next_x, x, next_y, y
+            taken, reached = taken + number * spans, t
+            Q[mine, i], V[mine, i], forces[mine, i] = x, y, held
         steps[0] = taken
 
     threads = max(1, min(cores(), count // BLOCK))
@@ -90,7 +113,7 @@ def rows_in_lanes(
     with np.errstate(all="ignore"), ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(part, *span) for span in pairwise(bounds)]:
             done.result()
-    return Q, V, steps[0]
+    return Q, V, forces, steps[0]
 
 
 def _steps(length: float, step: float) -> int:
@@ -99,14 +122,20 @@ def _steps(length: float, step: float) -> int:
 
 
 def rows_on_gpu(
-    system: System, q: Array, v: Array, tau: Array, parameters: Mapping[str, Array], times: Array, step: float
-) -> tuple[Array, Array, int]:  # fmt: skip
+    system: System, q: Array, v: Array, tau: Array, parameters: Mapping[str, Array], times: Array, step: float,
+    wanted: Wanted | None = None,
+) -> tuple[Array, Array, Array, int]:  # fmt: skip
     """`rows_in_lanes` on the GPU, one case a thread; output times must be equally far from each other."""
-    from limber.codegen.compiler import compile  # noqa: PLC0415
+    from limber.codegen import compiler  # noqa: PLC0415
 
-    rollout = compile(system, "rollout", target="cuda", parameters=list(parameters))
-    import cupy  # noqa: PLC0415 (an extra, which `compile` asks for)
+    if wanted is None:
+        rollout = compiler.compile(system, "rollout", target="cuda", parameters=list(parameters))
+    else:
+        joints = wanted.law.q.tolist(), wanted.law.v.tolist()
+        rollout = compiler.controlled_rollout(system, list(parameters), joints)
+    from limber.codegen.cuda import needed_cupy  # noqa: PLC0415
 
+    cupy = needed_cupy()
     later = times[1:] if times[0] == 0.0 else times
     lengths = np.diff(np.concatenate([[0.0], later]))
     if not later.size or np.ptp(lengths) > 1e-9 * lengths.max():
@@ -114,16 +143,32 @@ def rows_on_gpu(
             'engine="cuda" needs output times that are equally far from each other, and from the start: give every=..., a part '
             "of the length of the run."
         )
-    record = _steps(lengths[0], step)
+    record, law = _steps(lengths[0], step), {}
+    if wanted is not None:
+        spans = round(lengths[0] / wanted.law.sample_time)
+        sample = _steps(lengths[0] / spans, step)
+        record = sample * spans
+        gains = np.array([wanted.law.kp, wanted.law.kd, wanted.law.limit])
+        law = {
+            "reference": cupy.asarray(wanted.rows),
+            "gains": cupy.asarray(gains),
+            "sample": sample,
+        }
     numbers = [np.moveaxis(x, 0, -1) for x in numbers_of_code(system, parameters)]
     arrays = [cupy.asarray(np.ascontiguousarray(x)) for x in (q.T, v.T, tau.T, *numbers)]
     steps = record * len(later)
-    found = rollout(*arrays[:3], lengths[0] / record, steps, *arrays[3:], record=record)
-    shapes = (len(later), system.nq, len(q)), (len(later), system.nv, len(q))
-    rows = [np.moveaxis(cupy.asnumpy(x).reshape(size), 2, 0) for x, size in zip(found, shapes)]
+    found = rollout(*arrays[:3], lengths[0] / record, steps, *arrays[3:], record=record, **law)
+    rows = [
+        np.moveaxis(cupy.asnumpy(x).reshape(len(later), width, len(q)), 2, 0)
+        for x, width in zip(found, (system.nq, system.nv, system.nv))
+    ]
+    if wanted is None:
+        rows.append(np.broadcast_to(tau[:, None], rows[1].shape))
+    else:
+        tau = wanted.first(q, v)
     if len(later) < len(times):
-        rows = [np.concatenate([x[:, None], y], axis=1) for x, y in zip((q, v), rows)]
-    return rows[0], rows[1], steps
+        rows = [np.concatenate([x[:, None], y], axis=1) for x, y in zip((q, v, tau), rows)]
+    return rows[0], rows[1], rows[2], steps
 
 
 def steps_taken(steps: int, began: float) -> Statistics:
@@ -134,12 +179,16 @@ def steps_taken(steps: int, began: float) -> Statistics:
 def result_of(
     system: System, t: Array, q: Array, v: Array, tau: Array, steps: int, began: float
 ) -> Result:
-    """The result of one case, checked as that of a single run; rows that are not finite are an error."""
+    """The result of one case, checked as that of a single run; rows that are not finite are an error.
+
+    tau : (n, nv).
+    """
     finite = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
     rows = len(t) if finite.all() else int(finite.argmin())
     statistics = steps_taken(steps, began)
-    held = np.broadcast_to(tau, (rows, len(tau)))
-    result = Result(system, t[:rows], q[:rows], v[:rows], held, (), statistics, "reached t_end")
+    result = Result(
+        system, t[:rows], q[:rows], v[:rows], tau[:rows], (), statistics, "reached t_end"
+    )
     stuck = None
     if rows < len(t):
         stuck = SimulationError(
@@ -154,9 +203,22 @@ def result_of(
     return result
 
 
+def wanted_of(system: System, given: Mapping[str, Any], times: Array, q0: Array) -> Wanted | None:
+    """What a law of control asks of all cases; None for constant torques.
+
+    times : from the start on.  q0 : (cases, nq).
+    """
+    law = law_of(system, given["torque"])
+    if not isinstance(law, SampledLaw):
+        return None
+    samples = law.samples(times)
+    last = 0 if samples is None else int(samples[-1])
+    return Wanted(law, law.wanted(float(given["t0"]), last + 1, q0))
+
+
 def constant_torques(system: System, shared: Any, own: Any, cases: int) -> Array:
     """(cases, nv): constant torques, of all cases or one for each, of all speeds or of the joints alone."""
-    if shared is None:
+    if shared is None or hasattr(shared, "sampled_law"):
         return np.zeros((cases, system.nv))
     joints = joint_speeds(system)
     given = own if own is not None else np.broadcast_to(shared, (cases, np.size(shared)))
@@ -184,21 +246,24 @@ def fixed_step(given: Mapping[str, Any], times: Array) -> float:
     return step
 
 
-def uses_lanes(given: Mapping[str, Any], system: System, torques: Any) -> bool:
-    """Whether a batch runs in lanes or on the GPU; what cannot is refused if the GPU was asked for."""
+def uses_lanes(given: Mapping[str, Any], system: System, torques: Any, times: Array) -> bool:
+    """Whether a batch runs in lanes or on the GPU; what cannot is refused if the GPU was asked for.
+
+    times : the output times, from the start on.
+    """
     engine = given["engine"]
     if not isinstance(engine, str) or engine not in ("generated", "cuda"):
         return False
-    why = _not_in_lanes(given, system, torques)
+    why = _not_in_lanes(given, system, torques, times)
     if why and engine == "cuda":
         raise ArgumentValueError(
-            f'engine="cuda" takes batches with method="rk4" and constant torques, and this one has {why}. Take '
-            'engine="generated".'
+            f'engine="cuda" takes batches with method="rk4" and constant torques or a PD controller, and this one has {why}. '
+            'Take engine="generated".'
         )
     return not why
 
 
-def _not_in_lanes(given: Mapping[str, Any], system: System, torques: Any) -> str:
+def _not_in_lanes(given: Mapping[str, Any], system: System, torques: Any, times: Array) -> str:
     """What keeps a batch out of lanes, in words; nothing if nothing does."""
     if given["method"] != "rk4":
         return f"method={shown(given['method'])}"
@@ -207,6 +272,11 @@ def _not_in_lanes(given: Mapping[str, Any], system: System, torques: Any) -> str
             return f"{name}=..."
     if system.closures:
         return "closures"
+    law = None if torques is not None else law_of(system, given["torque"])
+    if isinstance(law, str):
+        return law
+    if law is not None:
+        return "" if law.samples(times) is not None else "output times between samples"
     constant = torques if torques is not None else given["torque"]
     plain = constant is None or isinstance(constant, np.ndarray | list | tuple)
     if not plain or (constant is not None and not _real(constant)):

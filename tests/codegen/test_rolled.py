@@ -1,0 +1,50 @@
+"""Loops of long programs: the arithmetic of straight-line code, run on the host, and what is kept in memory."""
+
+import re
+
+import numpy as np
+import pytest
+
+import limber as lb
+from helpers.compare import assert_close
+from helpers.cuda_host import by_structure, needs_gpp, on_host
+from helpers.generated import evaluated, program, values
+from limber.codegen import cuda
+
+TOLERANCE = 1e-12
+
+
+def chain(links, modes=2, equal=True):
+    """Beams end to end; if they are not equal, each is longer and heavier than the one before."""
+    a = lb.Assembly("chain")
+    to, at = "world", None
+    for i in range(links):
+        scale = 1.3 if equal else 1.3 + 0.17 * i
+        beam = lb.beam(scale, 2.0 * scale, EI=20.0, modes=modes)
+        a.attach(f"l{i}", beam, lb.Revolute([0, 0, 1]), to=to, at=at)
+        to, at = f"l{i}", "tip"
+    return a.build()
+
+
+def on_threads(tmp_path, p, states, text=None):
+    """The results of a kernel for all states, each of which is a list of inputs."""
+    columns = [by_structure(x) for x in zip(*states)]
+    results = [np.full((*a.shape, len(states)), np.nan) for a in p.outputs]
+    text = text or cuda.source(p, False)
+    on_host(tmp_path, text, p.name, [*columns, *results], [], len(states))(0)
+    return results
+
+
+@needs_gpp
+@pytest.mark.parametrize("links, equal", [(5, True), (8, False)])
+def test_rolled_kernels_on_the_host(tmp_path, links, equal):
+    s, rng = chain(links, equal=equal), np.random.default_rng(links)
+    p = program(s, "forward_dynamics")
+    text = cuda.source(p, False)
+    assert len(re.findall(r"for \(int turn", text)) >= 3  # outward, inward and outward again
+    assert ("forward_dynamics_numbers" in text) != equal
+    states = [values(rng, s, "forward_dynamics") for _ in range(5)]
+    (got,) = on_threads(tmp_path, p, states, text)
+    for i, args in enumerate(states):
+        (expected,) = evaluated(p, args)
+        assert_close(got[:, i], expected, TOLERANCE)
