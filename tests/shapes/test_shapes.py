@@ -9,6 +9,7 @@ import limber as lb
 from helpers.shaped import write_obj, write_stl, write_text_stl
 from limber.bodies.outline import sides_of
 from limber.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Panel, Sphere, Tube
+from limber.shapes.swept import SIDES
 
 TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
@@ -48,8 +49,10 @@ def test_sections_along_a_line_are_closed_and_look_outward(shape, along):
     points, triangles = shape.along(np.outer(np.linspace(0.0, 2.0, 7), direction))
     _, count = np.unique(sides_of(triangles), axis=0, return_counts=True)
     assert (count == 2).all()
-    area = np.pi * 0.04 if isinstance(shape, Tube) else 0.04
-    assert volume(points, triangles) == pytest.approx(2.0 * area, rel=0.03)
+    area = 0.04
+    if isinstance(shape, Tube):  # of a polygon
+        area *= 0.5 * SIDES * np.sin(2.0 * np.pi / SIDES)
+    assert volume(points, triangles) == pytest.approx(2.0 * area)
 
 
 def test_a_cylinder_between_two_points_has_its_ends_there():
@@ -94,8 +97,20 @@ def test_spoilt_meshes_are_refused_in_words_and_left_out_of_pictures(
     with pytest.raises(lb.FileError, match=words):
         Mesh(path).triangles()
     a = lb.Assembly("a").attach("b", lb.RigidBody(1.0), lb.Prismatic("x"), shapes=Mesh(path))
-    with pytest.warns(lb.ModelWarning, match=f"mesh of 'b' is left out of the picture.*{words}"):
-        lb.viewer.geometry(a.build(), [0.0])
+    with pytest.warns(lb.ModelWarning, match=f"a mesh is left out of the picture.*{words}"):
+        drawn = lb.viewer.geometry(a.build(), [0.0])
+    assert drawn.skeletons["b"].centre is not None  # it is drawn as without shapes
+
+
+def test_several_spoilt_meshes_are_said_once(tmp_path):
+    a = lb.Assembly("a")
+    for name in "xyz":
+        (tmp_path / f"{name}.stl").write_text("nothing")
+        look = Mesh(tmp_path / f"{name}.stl")
+        a.attach(name, lb.RigidBody(1.0), lb.Prismatic("x"), shapes=look)
+    with pytest.warns(lb.ModelWarning, match=r"x.stl.*So are 2 more\.") as said:
+        lb.viewer.geometry(a.build(), [0.0] * 3)
+    assert len(said) == 1
 
 
 @pytest.mark.parametrize(

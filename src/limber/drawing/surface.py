@@ -12,7 +12,7 @@ from limber.bodies.line import line_of
 from limber.bodies.outline import coarser
 from limber.bodies.shapes import Shapes
 from limber.checks import Array
-from limber.errors import FileError, ModelWarning, warn
+from limber.errors import FileError
 from limber.shapes import Shape, Swept
 
 #: A point that bends with a body that is no line moves with so many of its nearest nodes.
@@ -31,15 +31,18 @@ class Surface:
     colour: str | None
 
 
-def surfaces_of(item: Attachment, most: int) -> list[Surface]:
-    """The surfaces of the shapes of a body, with at most about so many triangles in all."""
+def surfaces_of(item: Attachment, most: int, unread: dict[str, str]) -> list[Surface]:
+    """The surfaces of the shapes of a body, with at most about so many triangles in all.
+
+    unread : mesh files that cannot be read, and why; those that are found are added, and left out of the picture.
+    """
     each = max(1, most // max(1, len(item.shapes)))
     found = []
     for shape in item.shapes:
         try:
             found.append(_surface(item.body, shape, each))
         except FileError as error:
-            warn(f"a mesh of {item.name!r} is left out of the picture. {error}", ModelWarning)
+            unread.setdefault(error.file, str(error))
     return found
 
 
