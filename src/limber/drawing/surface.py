@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,12 +15,16 @@ from limber.bodies.shapes import Shapes
 from limber.checks import Array
 from limber.errors import FileError
 from limber.shapes import Shape, Swept
+from limber.shapes.shape import Triangles
 
 #: A point that bends with a body that is no line moves with so many of its nearest nodes.
 NEAREST = 4
 #: Surfaces of at most so many triangles are made finer, so that they bend, and so that near ones hide far ones in pictures
 #: that draw triangle by triangle.
 COARSE = 200
+
+#: The triangles of shapes by the number that they were asked for.
+_kept: WeakKeyDictionary[Shape, dict[int, Triangles]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +63,7 @@ def _surface(body: Body, shape: Shape, most: int) -> Surface:
         points, triangles = shape.along(line.position)
         of_station = np.repeat(np.arange(len(line)), len(points) // len(line))
         return Surface(stuck(points, line[of_station]), triangles, shape.colour)
-    points, triangles = shape.triangles()
-    chosen, _, triangles = coarser(points, np.zeros((0, 2), np.int64), triangles, most)
-    points = points[chosen]
-    while len(triangles) <= COARSE and 4 * len(triangles) <= most:
-        points, triangles = split(points, triangles)
+    points, triangles = _fitting(shape, most)
     if shape.node is not None:
         number = body.node_set.index("node", shape.node, "its body")
         node = body.node_set.shapes[[number]]
@@ -73,6 +74,19 @@ def _surface(body: Body, shape: Shape, most: int) -> Surface:
     if not body.modes:
         return Surface(Shapes.still(points), triangles, shape.colour)
     return Surface(bending(points, body), triangles, shape.colour)
+
+
+def _fitting(shape: Shape, most: int) -> Triangles:
+    """The triangles of a shape, made coarser or finer; kept, since a mesh takes a while."""
+    kept = _kept.setdefault(shape, {})
+    if most not in kept:
+        points, triangles = shape.triangles()
+        chosen, _, triangles = coarser(points, np.zeros((0, 2), np.int64), triangles, most)
+        points = points[chosen]
+        while len(triangles) <= COARSE and 4 * len(triangles) <= most:
+            points, triangles = split(points, triangles)
+        kept[most] = points, triangles
+    return kept[most]
 
 
 def stuck(points: Array, carriers: Shapes, arm: Array | None = None) -> Shapes:
