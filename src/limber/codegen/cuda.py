@@ -29,7 +29,7 @@ WARP = 32
 #: Blocks of programs with loops have fewer threads on GPUs with less shared memory than this, in bytes.
 SHARED = 232_448
 #: Variables that go from one repetition of a loop to the next.
-CARRIED = 40
+CARRIED = 64
 
 _SINCOS = "{real} {{s}}, {{c}};\nsincos{f}({{x}}, &{{s}}, &{{c}});"
 
@@ -151,7 +151,7 @@ def _kernel(program: Program, d: Dialect) -> str:
         body.append(f"{real} w[{max(code.workspace, 1)}];")
         body += [f"{program.name}_{i}({given}, w);" for i in range(len(code.pieces))]
     parts.append(
-        f'extern "C" __global__ void __launch_bounds__(BLOCK) {program.name}({", ".join(arrays)}, '
+        f'extern "C" __global__ void __launch_bounds__(BLOCK, 1) {program.name}({", ".join(arrays)}, '
         f"const long long states, const unsigned long long shared)\n{{\n{_lines(body)}}}\n"
     )
     return "\n".join(parts)
@@ -217,7 +217,7 @@ def rollout_source(program: Program, single: bool, joints: Joints | None = None)
         "}",
     ]
     parts.append(
-        f'extern "C" __global__ void __launch_bounds__(BLOCK) rollout({", ".join(arguments)}, const {real} dt, '
+        f'extern "C" __global__ void __launch_bounds__(BLOCK, 1) rollout({", ".join(arguments)}, const {real} dt, '
         f"const int steps, const int hold, const int record, {numbers}const long long states, const unsigned long long shared)\n"
         f"{{\n{_lines(body)}}}\n"
     )

@@ -23,6 +23,8 @@ LONG = 3000
 SHORTER = 0.75
 #: Inputs and far values that a loop loads one repetition ahead of their use.
 AHEAD = 40
+#: Other inputs and far values are loaded so many nodes ahead of their use.
+LEAD = 150
 
 
 @dataclass
@@ -40,11 +42,16 @@ class Rolled:
 class _Loop:
     """What is being written: the strides that it goes in, and what it has loaded."""
 
+    number: int
     stretch: Stretch
     strides: dict[tuple[str, int], str] = field(default_factory=dict)
     loaded: dict[tuple[int, ...], str] = field(default_factory=dict)
     ahead: dict[tuple, str] = field(default_factory=dict)
     last: dict[tuple, int] = field(default_factory=dict)  # where what is loaded ahead is used last
+    ready: dict[tuple, int] = field(
+        default_factory=dict
+    )  # the node after which it can be loaded first
+    early: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))  # by offset
     lines: list[str] = field(default_factory=list)
     sines: set[int] = field(default_factory=set)
 
@@ -82,9 +89,12 @@ class _Writer:
         outside = [self._outside(s) for s in self.stretches]
         used = uses(self.nodes)
         self.frames = frames(self.nodes, self.stretches, used, outside, carried, near)
+        loops = [_Loop(n, s) for n, s in enumerate(self.stretches)]
+        for loop in loops:
+            self._look_ahead(loop)
         lines = []
-        for s in self.stretches:
-            lines += self._written(s)
+        for loop, after in zip(loops, [*loops[1:], None]):
+            lines += self._written(loop, after)
         for n, values in enumerate(self.program.results):
             for i, x in enumerate(values):
                 if type(x) is not Value or x.op == g.INPUT:
@@ -116,40 +126,66 @@ class _Writer:
 
     # --- text ---------------------------------------------------------------------------------------
 
-    def _written(self, s: Stretch) -> list[str]:
-        loop = _Loop(s)
-        self._look_ahead(loop)
+    def _written(self, loop: _Loop, after: _Loop | None) -> list[str]:
+        """The lines of a stretch; one that is done once also loads what the loop after it begins with."""
+        s, real = loop.stretch, self.dialect.real
+        lines = []
+        if s.count == 1:
+            if after is not None and after.ahead:
+                lines.append(f"{real} {', '.join(after.ahead.values())};")
+                self._begin(loop, after)
+        elif loop.number == 0 or self.stretches[loop.number - 1].count > 1:
+            lines += [
+                f"{real} {name} = {self._ahead(key, '0')};" for key, name in loop.ahead.items()
+            ]
         for j in range(s.period):
+            loop.lines += loop.early[j]
             self._node(loop, j)
+        loop.lines += loop.early[s.period]
         body = [f"    {line}" for line in loop.lines]
         if s.count == 1:
-            return ["{", *body, "}"]
-        real = self.dialect.real
-        lines = ["{"]
-        for key, name in loop.ahead.items():
-            lines.append(f"{real} {name} = {self._ahead(key, '0')};")
+            return [*lines, "{", *body, "}"]
         lines += ["#pragma unroll 1", f"for (int turn = 0; turn < {s.count}; ++turn) {{"]
         if loop.ahead:
             lines.append(f"    const int next = turn + (turn < {s.count - 1});")
         for (memory, stride), name in loop.strides.items():
             unit = " * BLOCK" if memory == NEAR else ""
             lines.append(f"    {real} *const {name} = {memory}_values + turn * ({stride}{unit});")
-        return [*lines, *body, "}", "}"]
+        return [*lines, *body, "}"]
+
+    def _begin(self, loop: _Loop, after: _Loop) -> None:
+        """Load what the loop after a stretch begins with before the stretch ends."""
+        s = loop.stretch
+        for key, name in after.ahead.items():
+            j = max(s.period - LEAD, after.ready[key] + 1 - s.start, 0)
+            loop.early[j].append(f"{name} = {self._ahead(key, '0')};")
 
     def _look_ahead(self, loop: _Loop) -> None:
-        """Choose what a loop loads one repetition ahead: slow memory, whose values are there by then."""
+        """Choose what is loaded ahead of its use: slow memory, whose values are there by then."""
         s = loop.stretch
-        if s.count == 1:
-            return
         for j in range(s.period):
             value = self.nodes[s.start + j]
             for n, x in enumerate((value.a, value.b)):
-                if type(x) is Value and (x.op == g.INPUT or not self._inside(s, x)):
-                    values = self._alike(s, j, n)
-                    key = self._source(s, values)
-                    if key is not None and (key in loop.last or len(loop.ahead) < AHEAD):
-                        loop.last[key] = j
-                        loop.ahead.setdefault(key, f"ahead{len(loop.ahead)}")
+                if type(x) is not Value or (x.op != g.INPUT and self._inside(s, x)):
+                    continue
+                values = self._alike(s, j, n)
+                if s.count == 1:
+                    self._load_early(loop, j, x)
+                    continue
+                key = self._source(s, values)
+                if key is not None and (key in loop.last or len(loop.ahead) < AHEAD):
+                    loop.last[key] = j
+                    loop.ahead.setdefault(key, f"ahead{loop.number}_{len(loop.ahead)}")
+                    loop.ready[key] = -1 if x.op == g.INPUT else self.where[x.index]
+
+    def _load_early(self, loop: _Loop, j: int, x: Value) -> None:
+        """Load an input or a far value of a stretch that is done once."""
+        key = (x.index,)
+        if key in loop.loaded or (x.op != g.INPUT and self.frames.place[x.index][0] != FAR):
+            return
+        name = loop.loaded[key] = f"x{len(loop.loaded)}"
+        text = self._input(x.a, str(x.b)) if x.op == g.INPUT else self._place(loop, [x.index])
+        loop.early[max(j - LEAD, 0)].append(f"const {self.dialect.real} {name} = {text};")
 
     def _source(self, s: Stretch, values: tuple[Value, ...]) -> tuple | None:
         """Where a loop loads values from if it can do so ahead: (name of an array, first place, stride)."""
@@ -225,7 +261,8 @@ class _Writer:
             if key in loop.ahead:
                 return loop.ahead[key]
         if first.op == g.INPUT:
-            return self._input(first.a, self._number([x.b for x in values]))
+            at = self._number([x.b for x in values])
+            return loop.loaded.get((first.index,)) or self._input(first.a, at)
         if self._inside(s, first):
             return f"t{first.index}"
         key = tuple(x.index for x in values)
