@@ -74,9 +74,8 @@ def twist_record(topo, k, j):
 
 @kernel
 def moved_by_modes(topo, k):
-    """Whether modes of the parent of body k move its inboard frame."""
-    p = topo[k + PARENT]
-    return topo[p + MODES] > 0 and (topo[k + ATTACHED] != RIGIDLY or topo[p + INBOARD] != 0)
+    """Whether the modes of the parent of body k, if it has any, move the inboard frame of k."""
+    return topo[k + ATTACHED] != RIGIDLY or topo[topo[k + PARENT] + INBOARD] != 0
 
 
 @kernel

@@ -59,7 +59,7 @@ from .nodes import deformed
 from .physics import armature, speed_slopes
 from .scalar import kernel
 from .slope_answers import add_rows, answer
-from .slope_pairs import pair_with_inboard, pair_with_joint
+from .slope_pairs import pair_with_inboard
 from .slope_records import (
     body_record,
     cross_force,
@@ -221,12 +221,11 @@ def fill(topo, const, work, q, v, room, k, turned, out):
         finish_modes(topo, const, work, q, room, k, out)
     fill_joint(topo, const, q, v, room, k, turned, out)
     for i in range(topo[k + V_MODES], topo[k + V_MODES] + topo[k + MODES]):
-        pair_with_joint(topo, room, k, i, turned, out)
-        pair_with_inboard(topo, room, k, i, turned, out)
+        pair_with_inboard(topo, room, k, i, True, turned, out)
     for i in range(topo[k + V_JOINT], topo[k + V_JOINT] + topo[k + DOFS]):
-        pair_with_inboard(topo, room, k, i, turned, out)
+        pair_with_inboard(topo, room, k, i, False, turned, out)
     if topo[k + PARENT] != 0:
-        if moved_by_modes(topo, k):
+        if topo[topo[k + PARENT] + MODES] > 0 and moved_by_modes(topo, k):
             load_modes(topo, const, work, q, room, k, turned, out)
         composite_to_parent(topo, room, k)
 

@@ -24,12 +24,12 @@ from .layout import (
     V_JOINT,
     V_MODES,
 )
-from .scalar import kernel
+from .scalar import inlined, kernel
 from .slope_records import load_motion, paired, speed_record
 from .vec import dot, load3
 
 
-@kernel
+@inlined
 def rows_and_pushes(room, at):
     """y, g, e and the forces of steps of q and v of the speed `at`."""
     yn, yf = load_motion(room, at + SV_K)
@@ -38,12 +38,12 @@ def rows_and_pushes(room, at):
     return yn, yf, load3(room, at + SV_GYRO), load3(room, at + SV_TURN), qn, qf, vn, vf
 
 
-@kernel
-def pair_with_joint(topo, room, p, i, turned, out):
+@inlined
+def pair_with_joint(topo, room, p, i, rows, turned, out):
     """The slopes that couple speed i with the joint speeds of body p, which are inboard of it."""
     nv = topo[NV]
     by_v, by_vdot = nv * nv, 2 * nv * nv
-    yn, yf, g, e, qn, qf, vn, vf = rows_and_pushes(room, speed_record(topo, i))
+    yn, yf, g, e, qn, qf, vn, vf = rows
     for j in range(topo[p + V_JOINT], topo[p + V_JOINT] + topo[p + DOFS]):
         other = speed_record(topo, j)
         s, u = load_motion(room, other + SV_S)
@@ -61,12 +61,12 @@ def pair_with_joint(topo, room, p, i, turned, out):
         out[column + by_vdot] = mass
 
 
-@kernel
-def pair_with_modes(topo, room, c, i, turned, out):
+@inlined
+def pair_with_modes(topo, room, c, i, rows, turned, out):
     """The slopes that couple speed i with the modes of the parent of c, where c is on the way to the speed."""
     nv = topo[NV]
     by_v, by_vdot = nv * nv, 2 * nv * nv
-    yn, yf, g, e, qn, qf, vn, vf = rows_and_pushes(room, speed_record(topo, i))
+    yn, yf, g, e, qn, qf, vn, vf = rows
     p = topo[c + PARENT]
     for r in range(topo[p + MODES]):
         j = topo[p + V_MODES] + r
@@ -90,11 +90,14 @@ def pair_with_modes(topo, room, c, i, turned, out):
 
 
 @kernel
-def pair_with_inboard(topo, room, k, i, turned, out):
-    """The slopes that couple speed i of body k with all speeds of the bodies inboard."""
+def pair_with_inboard(topo, room, k, i, modal, turned, out):
+    """The slopes that couple speed i of body k, a mode or a joint speed, with all speeds inboard of it."""
+    rows = rows_and_pushes(room, speed_record(topo, i))
     c = k
-    while topo[c + PARENT] != 0:
-        if moved_by_modes(topo, c):
-            pair_with_modes(topo, room, c, i, turned, out)
-        c = topo[c + PARENT]
-        pair_with_joint(topo, room, c, i, turned, out)
+    p = k if modal else topo[k + PARENT]
+    while p != 0:
+        if c != p and topo[p + MODES] > 0 and moved_by_modes(topo, c):
+            pair_with_modes(topo, room, c, i, rows, turned, out)
+        pair_with_joint(topo, room, p, i, rows, turned, out)
+        c = p
+        p = topo[p + PARENT]
