@@ -122,37 +122,36 @@ def add_scaled(room, to, s, at):
 
 @kernel
 def move_inboard_frame(topo, const, work, q, v, vdot, room, k):
-    """Velocity and acceleration of the inboard frame of body k, in its record, and the twists of the modes that move it."""
+    """Velocity and acceleration of the inboard frame of body k on a flexible body, in its record, and the twists of the modes."""
     pk = topo[k + PARENT]
     p, b = body_record(pk), body_record(k)
     for i in range(12):
         room[b + SB_VEL + i] = room[p + SB_VEL + i]
-    if topo[k + ATTACHED] != RIGIDLY:
-        R = load9(work, topo[pk + WORK] + PLACE)
-        x = load3(room, p + SB_PLACE)
-        i = topo[pk + V_MODES]
-        node = topo[k + NODE]
-        if topo[RUTHLESS] == 0:
-            motion = node_motion(topo, const, q, v, vdot, pk, node)
-            for j in range(topo[pk + MODES]):
-                at = twist_record(topo, k, j)
-                store_twist(room, at, R, x, p, twist(topo, const, q, v, vdot, pk, node, j, motion))
-                add_rise(room, at, p)
-                add_scaled(room, b + SB_VEL, v[i + j], at + TWIST_S)
-                add_scaled(room, b + SB_ACC, vdot[i + j], at + TWIST_S)
-                add_scaled(room, b + SB_ACC, v[i + j], at + TWIST_RATE)
-                if topo[pk + INBOARD] != 0:
-                    own = speed_record(topo, i + j) + SV_TWIST
-                    for t in range(TWIST):
-                        room[at + t] += room[own + t]
-        else:
-            l = undeformed(const, node)
-            for j in range(topo[pk + MODES]):
-                at = twist_record(topo, k, j)
-                turn, shift = shape(const, node, j)
-                w, u = to_origin(R, x, turn, sub(shift, cross(turn, l)))
-                store_motion(room, at + TWIST_S, w, u)
-                add_scaled(room, b + SB_ACC, vdot[i + j], at + TWIST_S)
+    R = load9(work, topo[pk + WORK] + PLACE)
+    x = load3(room, p + SB_PLACE)
+    i = topo[pk + V_MODES]
+    node = topo[k + NODE]
+    if topo[RUTHLESS] == 0:
+        motion = node_motion(topo, const, q, v, vdot, pk, node)
+        for j in range(topo[pk + MODES]):
+            at = twist_record(topo, k, j)
+            store_twist(room, at, R, x, p, twist(topo, const, q, v, vdot, pk, node, j, motion))
+            add_rise(room, at, p)
+            add_scaled(room, b + SB_VEL, v[i + j], at + TWIST_S)
+            add_scaled(room, b + SB_ACC, vdot[i + j], at + TWIST_S)
+            add_scaled(room, b + SB_ACC, v[i + j], at + TWIST_RATE)
+            if topo[pk + INBOARD] != 0:
+                own = speed_record(topo, i + j) + SV_TWIST
+                for t in range(TWIST):
+                    room[at + t] += room[own + t]
+    else:
+        l = undeformed(const, node)
+        for j in range(topo[pk + MODES]):
+            at = twist_record(topo, k, j)
+            turn, shift = shape(const, node, j)
+            w, u = to_origin(R, x, turn, sub(shift, cross(turn, l)))
+            store_motion(room, at + TWIST_S, w, u)
+            add_scaled(room, b + SB_ACC, vdot[i + j], at + TWIST_S)
 
 
 @kernel
@@ -191,15 +190,18 @@ def move(topo, const, work, q, v, vdot, room, k):
     R = load9(work, at)
     x = sub(load3(work, at + 9), load3(work, topo[COLUMNS + WORK] + PLACE + 9))
     store3(room, b + SB_PLACE, x)
-    move_inboard_frame(topo, const, work, q, v, vdot, room, k)
+    start = body_record(topo[k + PARENT])
+    if topo[k + ATTACHED] != RIGIDLY:
+        move_inboard_frame(topo, const, work, q, v, vdot, room, k)
+        start = b
     if topo[k + INBOARD] == 0:
-        move_joint(topo, work, room, v, vdot, k, b, R, x)
+        move_joint(topo, work, room, v, vdot, k, start, R, x)
         for j in range(topo[k + MODES]):
             zero(room, speed_record(topo, topo[k + V_MODES] + j) + SV_TWIST, TWIST)
     else:
         i = topo[k + W_INBOARD]
         joint = add(x, mul(R, load3(work, i + I_POS)))
-        move_joint(topo, work, room, v, vdot, k, b, matmul(R, load9(work, i + I_ROT)), joint)
+        move_joint(topo, work, room, v, vdot, k, start, matmul(R, load9(work, i + I_ROT)), joint)
         for r in range(topo[k + DOFS]):
             speed = speed_record(topo, topo[k + V_JOINT] + r)
             w, u = shifted_motion(room, speed + SV_S, x)

@@ -17,7 +17,7 @@ from .layout import (
     TWIST_S,
     V_MODES,
 )
-from .scalar import kernel
+from .scalar import inlined, kernel
 from .slope_records import (
     body_record,
     load_motion,
@@ -30,7 +30,7 @@ from .slope_records import (
 from .vec import accumulate3, add, axpy, cross, dot, load3, load6, mul_sym, scale
 
 
-@kernel
+@inlined
 def inertial(room, b, w, u):
     """The inertia of the body record b times the motion [w; u], both at the body."""
     h = load3(room, b + SB_MASS + 1)
@@ -38,7 +38,7 @@ def inertial(room, b, w, u):
     return n, axpy(room[b + SB_MASS], u, cross(w, h))
 
 
-@kernel
+@inlined
 def answer(room, b, x, rise, spin, turned, turn):
     """I c + B spin (+ E turn, if `turned`) of the record b, whose body is at x; c is the motion at room[rise:].  At the origin."""
     cw, cu = shifted_motion(room, rise, x)
@@ -101,7 +101,7 @@ def move_own_body(topo, room, k, turned, out):
         add_rows(room, b, x, at, at + SV_TWIST)
 
 
-@kernel
+@inlined
 def add_rows(room, b, x, at, s):
     """Add to the rows of the speed `at` what the body record b, at x, does along the motion at room[s:]."""
     w, u = shifted_motion(room, s, x)
