@@ -17,7 +17,7 @@ from limber.comparison.arm_controllers import CATALOGUE
 from limber.controlled_slew import KNOWN_FRICTION, LAW, LINKS, TIP
 
 GOAL = (0.75, 0.25, 0.5)
-#: The settings of each controller, as `limber compare canadarm --tune` found them.
+#: The settings of each controller, chosen from values that `limber compare canadarm --tune` tries (docs/guide/comparison.md).
 SETTINGS = {
     "PD": {"bandwidth": BEST},
     "PD, ZV": {"bandwidth": BEST},

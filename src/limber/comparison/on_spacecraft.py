@@ -23,7 +23,7 @@ WHEELS = tuple(
     control.datasheet("honeywell-hr16-50").make(f"wheel{i + 1}", axis)
     for i, axis in enumerate([[1, 1, 1], [-1, 1, 1], [-1, -1, 1], [1, -1, 1]])
 )
-#: The settings of each controller, as `limber compare spacecraft --tune` found them.
+#: The settings of each controller, chosen from values that `limber compare spacecraft --tune` tries (docs/guide/comparison.md).
 SETTINGS = {
     "PD": {"bandwidth": 0.14},
     "PD, notches": {"bandwidth": 0.28},

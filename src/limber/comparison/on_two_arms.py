@@ -22,7 +22,7 @@ BOTH = ("left", "right")
 START, GOAL = (0.0, 0.0, 0.9), (0.1, 0.1, 0.95)
 MOTION, TURN, SQUEEZE = 1.0, 0.2, 40.0
 LINKS = tuple(f"{arm}/{link}" for arm in SIDES.values() for link in ("upper", "fore"))
-#: The settings of each controller, as `limber compare two-arms --tune` found them.
+#: The settings of each controller, chosen from values that `limber compare two-arms --tune` tries (docs/guide/comparison.md).
 SETTINGS = {
     "PD of the joints": {"bandwidth": 8.0},
     "load sharing": {"bandwidth": 10.0},

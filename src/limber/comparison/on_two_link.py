@@ -25,7 +25,7 @@ CARRIED = (
 )
 HUBS = ("hub1", "hub2")
 GOAL = (0.8, -0.6)
-#: The settings of each controller, as `limber compare two-link --tune` found them.
+#: The settings of each controller, chosen from values that `limber compare two-link --tune` tries (docs/guide/comparison.md).
 SETTINGS = {
     "PD": {"bandwidth": BEST},
     "PD, ZV": {"bandwidth": 0.7},
