@@ -18,6 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
+from limber.bodies.roots import bracketed_root
 from limber.checks import Array
 
 
@@ -143,8 +144,6 @@ def _end_conditions(b: float, ratio_mass: float, ratio_inertia: float) -> Array:
 def _bending_roots(ratio_mass: float, ratio_inertia: float, count: int) -> list[float]:
     """The first roots b of the frequency equation (clamped-free: 1.875, 4.694, ...)."""
 
-    from scipy.optimize import brentq  # noqa: PLC0415 (slow to import)
-
     def determinant(b):
         return np.linalg.det(_end_conditions(b, ratio_mass, ratio_inertia))
 
@@ -157,7 +156,7 @@ def _bending_roots(ratio_mass: float, ratio_inertia: float, count: int) -> list[
         right = left + step
         f_right = determinant(right)
         if f_left * f_right < 0.0:
-            roots.append(brentq(determinant, left, right, xtol=1e-15, rtol=1e-15))
+            roots.append(bracketed_root(determinant, left, right))
         left, f_left = right, f_right
         step = min(1.02 * step, 0.05)
     return roots
@@ -184,10 +183,5 @@ def _bar_root(ratio: float, i: int) -> float:
     right = (i - 0.5) * math.pi
     if ratio == 0.0:
         return right
-
-    from scipy.optimize import brentq  # noqa: PLC0415 (slow to import)
-
     left = (i - 1) * math.pi
-    return brentq(
-        lambda b: math.cos(b) - ratio * b * math.sin(b), left, right, xtol=1e-300, rtol=1e-15
-    )
+    return bracketed_root(lambda b: math.cos(b) - ratio * b * math.sin(b), left, right)
