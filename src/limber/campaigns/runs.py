@@ -27,8 +27,8 @@ from limber.io.section import validated
 from limber.scenarios.scenario import BuiltModel, Scenario, ScenarioSection
 from limber.simulation import Result, simulate
 from limber.simulation import Table as SampledTable
+from limber.simulation.output_times import output_times
 from limber.simulation.peers import PEERS
-from limber.simulation.simulate import output_times
 
 #: Entries of a scenario that leave its model as it is: cases that differ in them run as one batch.
 OF_THE_START = ("initial", "torque")

@@ -14,7 +14,7 @@ from limber.cli.output import note
 from limber.cli.subject import Subject
 from limber.errors import ArgumentValueError
 from limber.simulation import Event, Table
-from limber.simulation.simulate import ROWS
+from limber.simulation.output_times import ROWS
 from limber.simulation.table import joint_speeds
 from limber.trajectories import Trajectory
 
