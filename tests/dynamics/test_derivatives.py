@@ -83,7 +83,9 @@ def check(s, q, v, x, external=None, exact=True):
     for of, names in FUNCTIONS.items():
         d = lb.derivatives(s, q, v, x, of, external=external)
         # the same arithmetic, but compiled into another function, whose rounding depends on the processor
-        assert_slopes(d.value, getattr(lb, of)(s, q, v, x, external=external), 1e-13, f"{of} itself")
+        assert_slopes(
+            d.value, getattr(lb, of)(s, q, v, x, external=external), 1e-13, f"{of} itself"
+        )
         rough = by_differences(s, q, v, x, of, external)
         for name, y in zip(names, rough):
             assert_slopes(getattr(d, name), y, 1e-6, f"{of} by {name}, differences")
