@@ -16,10 +16,12 @@ compare: .venv/package.stamp .venv/test.stamp
 	$(BIN)/limber compare --out docs/guide/pictures --page docs/guide/comparison.md
 
 test: .venv/package.stamp .venv/test.stamp browser
+	$(BIN)/python tests/compile_kernels.py
 	$(PYTEST)
 
 # the same and the long sweeps of random systems
 test-all: .venv/package.stamp .venv/test.stamp browser
+	$(BIN)/python tests/compile_kernels.py
 	$(PYTEST) -m 'slow or not slow'
 
 lint: .venv/lint.stamp
