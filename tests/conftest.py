@@ -1,6 +1,7 @@
 """Settings of all tests.
 
-Hypothesis draws few examples by default, the same ones every time; LIMBER_EXAMPLES asks for more.
+Hypothesis draws few examples by default, the same ones every time; LIMBER_EXAMPLES asks for more, as `make test-all`
+does.
 """
 
 import os
@@ -13,7 +14,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "limber",
-    max_examples=int(os.environ.get("LIMBER_EXAMPLES", "25")),
+    max_examples=int(os.environ.get("LIMBER_EXAMPLES", "12")),
     deadline=None,
     derandomize=True,
     database=None,
