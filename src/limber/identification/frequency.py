@@ -182,13 +182,11 @@ class FrequencyProblem(Problem):
             found.append(x.real if part == "real" else x.imag)
         return found
 
-    def modelled(self, z: Array) -> list[Array]:
-        """What the model gives for the readings of each channel."""
+    def _modelled(self, z: Array) -> list[Array]:
         H, _, _ = _response(self._models(z), self.omega)
         return self._channel_parts(H)
 
-    def slopes(self, z: Array) -> tuple[list[Array], list[Array]]:
-        """What the model gives for the readings of each channel, and its slopes by z."""
+    def _with_slopes(self, z: Array) -> tuple[list[Array], list[Array]]:
         model = self._models(z)
         H, X, Y = _response(model, self.omega)
         columns = []

@@ -30,10 +30,10 @@ from limber.simulation import Result, Table, simulate
 Number = tuple[str, tuple[int, ...]]
 
 #: The largest product z of a frequency and an interval by the number of Gauss points: the error of an oscillation over an
-#: interval, (s!)^2 / ((2 s)! (2 s + 1)!) z^(2 s + 1), is then 2e-9.
-INTERVALS = {3: 0.3, 4: 0.7, 5: 1.3, 6: 2.0, 7: 2.9, 8: 3.8}
-#: An interval has at most so many linear equations, if three Gauss points allow it: their cost grows with the cube.
-EQUATIONS = 130
+#: interval, (s!)^2 / ((2 s)! (2 s + 1)!) z^(2 s + 1), is then 2e-9 at most.
+INTERVALS = {3: 0.3, 4: 0.7, 5: 1.3, 6: 2.0, 7: 2.6, 8: 3.8}
+#: More Gauss points than USUAL are taken only up to so many linear equations in an interval: their cost grows with the cube.
+USUAL, EQUATIONS = 5, 130
 #: Slopes of the dynamics are held at about so many Gauss points at once.
 ROWS = 4000
 #: Static balance is found if the modes change by no more than this; Newton's method takes so many steps at most.
@@ -211,7 +211,7 @@ def _parted(system: System, marks: Array, fastest: float) -> tuple[Array, int]:
     """The ends of intervals that are short enough for the highest frequency, and the Gauss points of each."""
     turned = fastest * np.diff(marks)
     parts = {s: np.maximum(1, np.ceil(turned / z)).astype(int) for s, z in INTERVALS.items()}
-    small = [s for s in parts if s * system.nv <= EQUATIONS] or [min(parts)]
+    small = [s for s in parts if s <= USUAL or s * system.nv <= EQUATIONS]
     stages = min(small, key=lambda s: s * int(parts[s].sum()))
     pieces = [
         np.linspace(a, b, n, endpoint=False) for a, b, n in zip(marks, marks[1:], parts[stages])
