@@ -122,7 +122,7 @@ def balanced(system: System, run: Run) -> Run:
 
 def in_balance(system: System, q: Array, loads: dict[tuple, Any] | None = None) -> Array:
     """q with its modes in static balance and its joints as they are: Newton's method, from the modes of q."""
-    modes = _modes(system)
+    modes = modes_of(system)
     if not len(modes):
         return q
     rest = np.zeros(system.nv)
@@ -139,7 +139,7 @@ def in_balance(system: System, q: Array, loads: dict[tuple, Any] | None = None) 
     )
 
 
-def _modes(system: System) -> np.ndarray:
+def modes_of(system: System) -> np.ndarray:
     """The places of the modes in v."""
     parts = [np.arange(w.v_modes.start, w.v_modes.stop) for w in system.layout.values()]
     return np.concatenate([np.zeros(0, dtype=int), *parts])
@@ -285,12 +285,11 @@ def _second_order(
     if s.nq != s.nv:
         W = _turned(s, result.v)
         C, E = C + E @ W - _turned(s, vdot), E - W
-    return tuple(x.reshape(-1, stages, *x.shape[1:]) for x in (C, E, B))
+    C, E, B = (x.reshape(-1, stages, *x.shape[1:]) for x in (C, E, B))
+    return C, E, B
 
 
-def _carried(
-    h: float, C: Array, E: Array, B: Array, u: Array, ud: Array
-) -> tuple[Array, Array]:
+def _carried(h: float, C: Array, E: Array, B: Array, u: Array, ud: Array) -> tuple[Array, Array]:
     """u and ud (nv, d) at the end of an interval, from those at its start and C, E and B at its Gauss points.
 
     The unknowns are the accelerations k_i: udd = k_i, ud = ud_0 + h a_ij k_j, u = u_0 + h c_i ud_0 + h^2 (a a)_ij k_j there.
@@ -306,7 +305,9 @@ def _carried(
     right[..., :d] += B
     *_, k, failed = dgesv(left.T, right.reshape(stages * nv, -1), overwrite_a=True)
     if failed:
-        raise DynamicsError("the slopes of the motion by the unknowns have no solution: they grow without bound.")
+        raise DynamicsError(
+            "the slopes of the motion by the unknowns have no solution: they grow without bound."
+        )
     k = k.reshape(stages, -1)
     moved, sped = (h * h * (b @ a)) @ k, h * b @ k
     return u + h * ud + moved.reshape(u.shape), ud + sped.reshape(u.shape)
@@ -317,7 +318,7 @@ def _start(system: System, run: Run, numbers: Sequence[Number]) -> Array:
     nv, count = system.nv, len(numbers)
     X = np.zeros((2 * nv, count + run.starts.shape[1]))
     X[:, count:] = run.starts
-    modes = _modes(system)
+    modes = modes_of(system)
     if not run.settled or not len(modes):
         return X
     names = tuple(dict.fromkeys(name for name, _ in numbers))
