@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -141,8 +142,9 @@ def _end_conditions(b: float, ratio_mass: float, ratio_inertia: float) -> Array:
     return np.array([r / np.abs(r).max() for r in rows])
 
 
-def _bending_roots(ratio_mass: float, ratio_inertia: float, count: int) -> list[float]:
-    """The first roots b of the frequency equation (clamped-free: 1.875, 4.694, ...)."""
+@lru_cache(maxsize=256)
+def _bending_roots(ratio_mass: float, ratio_inertia: float, count: int) -> tuple[float, ...]:
+    """The first roots b of the frequency equation (clamped-free: 1.875, 4.694, ...); beams of other stiffness have the same."""
 
     def determinant(b):
         return np.linalg.det(_end_conditions(b, ratio_mass, ratio_inertia))
@@ -159,7 +161,7 @@ def _bending_roots(ratio_mass: float, ratio_inertia: float, count: int) -> list[
             roots.append(bracketed_root(determinant, left, right))
         left, f_left = right, f_right
         step = min(1.02 * step, 0.05)
-    return roots
+    return tuple(roots)
 
 
 def bar_shapes(
