@@ -11,8 +11,8 @@ SOURCES := pyproject.toml README.md $(shell find src examples -type f ! -name '*
 demo: .venv/package.stamp
 	$(BIN)/limber demo
 
-# the tables and pictures of docs/guide/comparison.md
-compare: .venv/package.stamp
+# the tables and pictures of docs/guide/comparison.md; model predictive control needs the extras of the tests
+compare: .venv/package.stamp .venv/test.stamp
 	$(BIN)/limber compare --out docs/guide/pictures --page docs/guide/comparison.md
 
 test: .venv/package.stamp .venv/test.stamp browser

@@ -45,22 +45,33 @@ def against_pinocchio(rigid_chain, state, rng):
         record(group, f"{n} joints: pin.computeRNEADerivatives", 1e6 * rnea, "us")
 
 
+def bent_chain(n):
+    """n beams with 2 modes in each plane, on hinges that turn about y and z in turn."""
+    a = lb.Assembly("bent chain", gravity=(0, 0, -9.81))
+    body = lb.beam(1.0, 1.0, EI=1000.0, modes=2)
+    for i in range(n):
+        on = {"to": f"b{i - 1}", "at": "tip"} if i else {}
+        a.attach(f"b{i}", body, lb.Revolute("yz"[i % 2]), **on)
+    return a.build()
+
+
 def of_flexible_chains(flexible_chain, state, rng):
     """Chains of beams, and the Canadarm."""
-    group = "slopes of forward dynamics of flexible systems"
-    systems = {
-        f"{n} beams of {m} modes": flexible_chain(n, m, "full") for n in (3, 10, 30) for m in (5,)
-    }
+    group = "slopes of the dynamics of flexible systems"
+    systems = {f"{n} beams of 4 modes": bent_chain(n) for n in (3, 10, 30, 100)}
+    systems["10 beams of 5 modes"] = flexible_chain(10, 5, "full")
     systems["Canadarm"] = lb.models.canadarm().build()
     for name, s in systems.items():
         q, v, tau = state(s, rng)
-        slopes, dynamics = best(
+        slopes, inverse, dynamics = best(
             lambda s=s, x=(q, v, tau): lb.derivatives(s, *x),
+            lambda s=s, x=(q, v, tau): lb.derivatives(s, *x, "inverse_dynamics"),
             lambda s=s, x=(q, v, tau): lb.forward_dynamics(s, *x),
             seconds=SECONDS,
         )
         record(group, f"{name}, {s.nv} speeds", 1e6 * slopes, "us")
         record(group, f"{name}: over forward_dynamics", slopes / dynamics, "")
+        record(group, f"{name}: inverse dynamics", 1e6 * inverse, "us")
 
 
 def measure(rigid_chain, flexible_chain, state):

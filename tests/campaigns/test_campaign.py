@@ -243,6 +243,8 @@ def test_arguments_that_do_not_go_together_are_refused(tmp_path):
         ("needs t_end", lambda: lb.campaign(arm(), vary={"link.EI": [1]}, method="grid", keep=KEEP)),
         ("does not take them", lambda: lb.campaign(lambda x: x, vary={"y": [1]}, method="grid")),
         ("vary is empty", lambda: lb.campaign(lambda: 1, vary={}, method="grid")),
+        ("varies is no argument", lambda: lb.campaign(arm(), 1.0, varies={"link.EI": [1]}, keep=KEEP)),
+        ("every came", lambda: lb.campaign(lambda x: x, vary={"x": [1]}, method="grid", every=0.1)),
         ("vary= and store=", lambda: lb.campaign(arm(), 1.0, vary={}, save="x")),
         ("entry of a scenario file", lambda: lb.campaign(arm(), 1.0, vary={"rtol": [1]}, method="grid", keep=KEEP)),
         ("campaign takes a study", lambda: lb.campaign(3, vary={"x": [1]}, method="grid", keep=KEEP)),

@@ -93,6 +93,20 @@ def test_a_killed_worker_is_replaced(given, tmp_path):
     assert same(lb.campaign(path, store=store), undisturbed)
 
 
+def test_ctrl_c_keeps_what_is_finished(given, tmp_path):
+    path, undisturbed = given
+    store = tmp_path / "study.zarr"
+    with running("campaign", path, "--out", tmp_path) as process:
+        wait_for(store, 6, process)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=120)[1]
+        assert process.returncode == 130, said
+        assert (
+            "cases did not run" in said and "goes on with these" in said and "Traceback" not in said
+        )
+    check_resumed(path, store, undisturbed, chunks(store))
+
+
 def test_a_full_disk_ends_a_campaign_in_words(given, tmp_path):
     path, undisturbed = given
     small = tmp_path / "small"

@@ -9,7 +9,8 @@ import limber as lb
 from helpers.compare import assert_close
 from helpers.cuda_host import by_structure, needs_gpp, on_host
 from helpers.generated import evaluated, program, values
-from limber.codegen import cuda
+from limber.codegen import cuda, repeats, rolled
+from limber.codegen import graph as g
 
 TOLERANCE = 1e-12
 
@@ -48,3 +49,43 @@ def test_rolled_kernels_on_the_host(tmp_path, links, equal):
     for i, args in enumerate(states):
         (expected,) = evaluated(p, args)
         assert_close(got[:, i], expected, TOLERANCE)
+
+
+def live(p):
+    """The most values that are needed at one time."""
+    nodes = [value for value in p.nodes if value.op != g.INPUT]
+    used, here, most = repeats.uses(nodes), 0, 0
+    ends = [0] * len(nodes)
+    for i, value in enumerate(nodes):
+        here += bool(used[value.index])
+        if used[value.index]:
+            ends[used[value.index][-1]] += 1
+        here -= ends[i]
+        most = max(most, here)
+    return most
+
+
+@pytest.mark.parametrize("near", [0, 100, 10_000])
+def test_memory_is_that_of_the_values_in_use(near):
+    """Columns are shared so well that there is hardly more memory than values at the worst time."""
+    p = program(chain(8), "forward_dynamics")
+    found = rolled.rolled(p, cuda.dialect(False), 40, near).frames
+    assert found.size["near"] <= near and found.size["carried"] <= 40
+    assert (found.size["far"] == 0) == (near == 10_000)
+    assert sum(found.size.values()) <= 1.1 * live(p)
+
+
+def test_longer_chains_have_no_longer_code():
+    sizes = {}
+    for links in (8, 16):
+        p = program(chain(links), "forward_dynamics")
+        sizes[links] = rolled.rolled(p, cuda.dialect(False), 40, 100).size
+    assert sizes[16] < 1.1 * sizes[8] < 0.5 * len(p.nodes)
+
+
+def test_short_programs_and_programs_without_repetition_stay_as_they_are():
+    d = cuda.dialect(False)
+    assert rolled.rolled(program(chain(2), "forward_dynamics"), d, 40, 100) is None
+    s = lb.models.spacecraft(modes=4).build()
+    p = program(s, "forward_dynamics", wrt="q")
+    assert rolled.rolled(p, d, 40, 100) is None

@@ -9,13 +9,19 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.turned_wheel import turned_wheel
 from limber import comparison
 from limber.comparison import pictures
 from limber.comparison.figures import _effort, _settling
 from limber.comparison.planned import oscillations
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "comparison.md"
-SHORT = {"canadarm": ("PD", 0.4), "two-link": ("PD", 0.4), "spacecraft": ("PD, slow", 5.0)}
+SHORT = {
+    "canadarm": ("PD", 0.4),
+    "two-link": ("PD", 0.4),
+    "spacecraft": ("PD", 5.0),
+    "two-arms": ("load sharing, held squeeze", 0.1),
+}
 
 
 def shortened(name):
@@ -33,6 +39,9 @@ def test_a_short_run_has_its_figures(name):
     assert f.residual > 0.0 and f.final_error > plant.tolerance
     assert f.peak_torque > 0.0 and f.energy > 0.0 and f.computing > 0.0
     assert f.peak_torque <= np.abs(outcome.result.signals["command"].y).max()
+    assert np.isnan(f.changed_settling) and f.changed_error > plant.tolerance
+    assert bool(np.isfinite(f.further)) is (plant.further is not None)
+    assert not np.array_equal(outcome.changed.q[-1], outcome.result.q[-1])
 
 
 def test_settling_is_the_time_after_the_last_error_outside():
@@ -61,6 +70,31 @@ def test_the_energy_of_a_joint_under_constant_torque_is_the_kinetic_energy_that_
     assert energy == pytest.approx(
         r.kinetic_energy[-1], rel=5e-3
     )  # the last sample is before the end
+
+
+def test_settings_are_chosen_by_the_time_to_settle_on_both_plants():
+    plant = turned_wheel()
+    found = comparison.tune(plant, "PD")
+    assert len(found) == 4 and found[0].settings == {"kp": 2.0}
+    f = found[0].outcome.figures
+    assert found[0].score == pytest.approx(f.settling + f.changed_settling)
+    assert found[1].score <= found[2].score or found[2].outcome.changed is None
+    assert found[-1].settings == {"kp": -1.0}  # it runs away
+    assert comparison.run(plant, "PD").figures.settling == f.settling  # these are its settings
+
+
+def test_every_controller_is_on_the_page():
+    """In a table, or in words where it is in none."""
+    text = PAGE.read_text(encoding="utf-8")
+    controllers = [
+        name
+        for name in lb.control.__all__
+        if isinstance(getattr(lb.control, name), type)
+        and issubclass(getattr(lb.control, name), lb.control.Controller)
+    ]
+    assert len(controllers) > 10
+    for name in set(controllers) - {"Controller", "Guard"}:
+        assert f"`{name}`" in text, name
 
 
 def test_oscillations_are_those_with_little_damping():
@@ -115,6 +149,7 @@ def test_the_best_controllers_settle_and_leave_the_plant_quiet(name):
     best = {
         "canadarm": ("patent, impedance", 2e-4, 11.0),
         "two-link": ("patent, impedance", 1e-4, 4.0),
-        "spacecraft": ("PD, quick, notches, ZVD", 2e-4, 50.0),
+        "spacecraft": ("PD, notches, ZVD", 2e-4, 50.0),
+        "two-arms": ("load sharing, held squeeze", 1e-4, 1.5),
     }[name]
     assert found[best[0]].residual < best[1] and found[best[0]].settling < best[2]

@@ -70,7 +70,8 @@ def test_swept_shapes_and_shapes_at_nodes_follow_the_nodes():
     assert np.allclose(across / np.linalg.norm(across), R[:, 1], atol=2e-3)
     assert np.allclose(g.points["east"][first : first + 4].mean(axis=0), lb.pose(s, q, "east")[1])
     _, tip = lb.pose(s, q, "boom", "tip")
-    assert np.allclose(g.points["boom"][-8:].mean(axis=0), tip, atol=1e-12)
+    every = g.facets("boom")[-g.skeletons["boom"].paints[-1][0] :].reshape(-1, 3)
+    assert np.allclose(every.mean(axis=0), tip, atol=1e-12)
 
 
 def test_a_box_on_a_beam_bends_with_it():
@@ -78,8 +79,8 @@ def test_a_box_on_a_beam_bends_with_it():
     body = lb.beam(2.0, 1.0, EI=1.0, modes={"y": 2}, elements=8)
     nodes = body.node_set
     shapes = bending(nodes.position, body)
-    assert np.abs(shapes.translation - nodes.translation).max() < 2e-3  # linear between stations
-    assert np.abs(shapes.rotation - nodes.rotation).max() < 2e-3 * np.abs(nodes.rotation).max()
+    assert np.abs(shapes.translation - nodes.translation).max() < 1e-3
+    assert np.abs(shapes.rotation - nodes.rotation).max() < 2e-2 * np.abs(nodes.rotation).max()
     a = lb.Assembly("a").attach(
         "arm", body, lb.Fixed(), shapes=Box((2.0, 0.1, 0.1), at=(1.0, 0, 0))
     )
@@ -115,7 +116,7 @@ def test_lines_stay_beside_shapes_at_nodes():
     s = a.build()
     g = geometry(s, s.neutral())
     assert len(g.skeletons["arm"].edges)
-    assert len(g.skeletons["arm"].triangles) == 12
+    assert np.allclose(np.ptp(g.facets("arm").reshape(-1, 3), axis=0), 0.1)
 
 
 def test_large_meshes_are_made_coarser():

@@ -17,7 +17,7 @@ static Index blockIdx, blockDim, threadIdx;
 #define __shared__
 #define __constant__
 #define __noinline__ __attribute__((noinline))
-#define __launch_bounds__(n)
+#define __launch_bounds__(threads, blocks)
 static void host_sincos(double x, double *s, double *c) { *s = sin(x); *c = cos(x); }
 static void host_sincosf(float x, float *s, float *c) { *s = sinf(x); *c = cosf(x); }
 #define sincos host_sincos

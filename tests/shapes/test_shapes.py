@@ -9,6 +9,7 @@ import limber as lb
 from helpers.shaped import write_obj, write_stl, write_text_stl
 from limber.bodies.outline import sides_of
 from limber.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Panel, Sphere, Tube
+from limber.shapes.swept import SIDES
 
 TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
@@ -48,8 +49,10 @@ def test_sections_along_a_line_are_closed_and_look_outward(shape, along):
     points, triangles = shape.along(np.outer(np.linspace(0.0, 2.0, 7), direction))
     _, count = np.unique(sides_of(triangles), axis=0, return_counts=True)
     assert (count == 2).all()
-    area = np.pi * 0.04 if isinstance(shape, Tube) else 0.04
-    assert volume(points, triangles) == pytest.approx(2.0 * area, rel=0.03)
+    area = 0.04
+    if isinstance(shape, Tube):  # of a polygon
+        area *= 0.5 * SIDES * np.sin(2.0 * np.pi / SIDES)
+    assert volume(points, triangles) == pytest.approx(2.0 * area)
 
 
 def test_a_cylinder_between_two_points_has_its_ends_there():
@@ -83,7 +86,10 @@ def test_obj_files_are_read_and_their_faces_split(tmp_path):
         ("a.stl", b"solid x\nendsolid\n", "no triangles"),
         ("a.obj", b"v 0 0 0\nf 1 2 3\n", "a.obj:2"),
         ("a.obj", b"v 0 0\n", "three coordinates"),
-        ("a.xyz", b"?", "STL and OBJ"),
+        ("a.xyz", b"?", "STL, OBJ and COLLADA"),
+        ("a.dae", b"<COLLADA", "no COLLADA file"),
+        ("a.dae", b"<!DOCTYPE x><COLLADA/>", "document type"),
+        ("a.dae", b"<COLLADA/>", "no triangles"),
     ],
 )
 def test_spoilt_meshes_are_refused_in_words_and_left_out_of_pictures(
@@ -94,8 +100,20 @@ def test_spoilt_meshes_are_refused_in_words_and_left_out_of_pictures(
     with pytest.raises(lb.FileError, match=words):
         Mesh(path).triangles()
     a = lb.Assembly("a").attach("b", lb.RigidBody(1.0), lb.Prismatic("x"), shapes=Mesh(path))
-    with pytest.warns(lb.ModelWarning, match=f"mesh of 'b' is left out of the picture.*{words}"):
-        lb.viewer.geometry(a.build(), [0.0])
+    with pytest.warns(lb.ModelWarning, match=f"a mesh is left out of the picture.*{words}"):
+        drawn = lb.viewer.geometry(a.build(), [0.0])
+    assert drawn.skeletons["b"].centre is not None  # it is drawn as without shapes
+
+
+def test_several_spoilt_meshes_are_said_once(tmp_path):
+    a = lb.Assembly("a")
+    for name in "xyz":
+        (tmp_path / f"{name}.stl").write_text("nothing")
+        look = Mesh(tmp_path / f"{name}.stl")
+        a.attach(name, lb.RigidBody(1.0), lb.Prismatic("x"), shapes=look)
+    with pytest.warns(lb.ModelWarning, match=r"x.stl.*So are 2 more\.") as said:
+        lb.viewer.geometry(a.build(), [0.0] * 3)
+    assert len(said) == 1
 
 
 @pytest.mark.parametrize(
@@ -137,3 +155,30 @@ def test_a_tube_needs_a_line():
     corners = {"a": (1, 0, 0), "b": (0, 1, 0)}
     with pytest.raises(lb.LimberError, match="follows the line of a body"):
         lb.Assembly("a").attach("l", lb.RigidBody(1.0, nodes=corners), lb.Fixed(), shapes=Tube(0.1))
+
+
+DAE = """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit meter="0.001"/><up_axis>Y_UP</up_axis></asset>
+<library_geometries><geometry id="g"><mesh>
+<source id="s"><float_array id="a" count="15">0 0 0 1 0 0 1 1 0 0 1 0 0.5 0.5 1</float_array>
+<technique_common><accessor source="#a" count="5" stride="3"/></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#s"/></vertices>
+<polylist count="2"><input semantic="VERTEX" source="#v" offset="0"/><input semantic="NORMAL" source="#n" offset="1"/>
+<vcount>4 3</vcount><p>3 0 2 0 1 0 0 0 0 1 1 1 4 1</p></polylist>
+<triangles count="3"><input semantic="VERTEX" source="#v" offset="0"/><p>1 2 4 2 3 4 3 0 4</p></triangles>
+</mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="scene"><node id="n"><translate>0 0 5</translate><rotate>0 0 1 90</rotate>
+<node><scale>1000 1000 2000</scale><instance_geometry url="#g"/></node></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#scene"/></scene></COLLADA>"""
+
+
+def test_collada_files_are_read_where_their_scene_has_them(tmp_path):
+    (tmp_path / "p.dae").write_text(DAE)
+    points, triangles = Mesh(tmp_path / "p.dae").triangles()
+    assert points.shape == (5, 3)
+    assert triangles.shape == (6, 3)
+    assert volume(points, triangles) == pytest.approx(2.0 / 3.0)
+    # turned by a right angle: x becomes y
+    assert np.allclose(points.min(axis=0), [-1.0, 0.0, 0.005])
+    assert np.allclose(points.max(axis=0), [0.0, 1.0, 2.005])

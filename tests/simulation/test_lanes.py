@@ -117,6 +117,40 @@ def test_the_gpu_runs_whole_batches(hub, monkeypatch):
         lb.simulate(hub, 0.2, engine="cuda", **given, **(OPTIONS | {"every": None, "t_eval": [0.1, 0.15]}))  # fmt: skip
 
 
+def test_the_gpu_runs_batches_with_a_controller(hub, monkeypatch):
+    """What goes to the GPU and comes back, with steps of the CPU in the place of its kernel."""
+    from limber.codegen import compiler
+
+    def controlled_rollout(system, parameters, joints):
+        step = lb.compile(system, "step", parameters=parameters)
+
+        def rollout(q, v, tau, dt, steps, *more, record, reference, gains, sample):
+            x, y, u, rows = q.T.copy(), v.T.copy(), tau.T.copy(), ([], [], [])
+            numbers = [np.moveaxis(p, -1, 0).copy() for p in more]
+            at, speeds = (list(places) for places in joints)
+            for k in range(steps):
+                if k % sample == 0:
+                    wanted = reference[k // sample]
+                    asked = gains[0] * (wanted[0] - x[:, at]) + gains[1] * (wanted[1] - y[:, speeds])  # fmt: skip
+                    u[:, speeds] = np.clip(asked, -gains[2], gains[2])
+                x, y = step(x, y, u, dt, *numbers)
+                if (k + 1) % record == 0:
+                    for row, z in zip(rows, (x, y, u)):
+                        row.append(z.T.copy())
+            return tuple(np.array(row) for row in rows)
+
+        return rollout
+
+    monkeypatch.setattr(compiler, "controlled_rollout", controlled_rollout)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(asarray=np.asarray, asnumpy=np.asarray))  # fmt: skip
+    given = {k: x for k, x in cases(hub, 3).items() if k != "torque"}
+    given |= OPTIONS | {"every": 2.0**-4, "step": 1.5e-3, "torque": controlled(limit=0.3)}
+    gpu = lb.simulate(hub, 0.1875, engine="cuda", **given)
+    lanes = lb.simulate(hub, 0.1875, engine="generated", **given)
+    for name in ("q", "v", "tau"):
+        assert_close(getattr(gpu, name), getattr(lanes, name), 1e-12)
+
+
 def controlled(**options):
     """A PD controller of the joint of the panel."""
     path = lb.trajectories.Cycloid(0.3, 0.15)

@@ -12,6 +12,8 @@ import limber as lb
 from helpers import browser
 from helpers.closed import moved_four_bar
 from helpers.pictured import arm, block, craft, satellite, stiffened, swinging, yoke
+from helpers.shaped import GOLD, NAVY, RED, bent
+from limber.drawing.colours import rgb
 from limber.viewer import geometry
 from simulation.grasping import GRASP, flyer
 
@@ -179,6 +181,31 @@ def test_page_draws_surfaces_and_members_where_they_are(page, tmp_path, make, re
     page.run("limberReport.draw(1.0)")
     blue = np.abs(picture(page, f"{make.__name__}-{renderer}") - [0, 90, 150]).max(axis=2) < 60
     assert blue.sum() > (10_000 if make is block else 1000)
+    assert page.problems == []
+
+
+@pytest.mark.parametrize("renderer", ["webgl2", "canvas2d"])
+def test_page_draws_shapes_in_their_places_and_colours(page, tmp_path, renderer):
+    r = bent()
+    address = r.report(tmp_path / "page.html", what="joints").as_uri()
+    page.theme("light")
+    page.open("about:blank")
+    page.open(address + ("" if renderer == "webgl2" else "#canvas2d"))
+    page.run("limberReport.pause()")
+    g = geometry(r.system, r.q, 2.0, triangles=20_000)
+    low, high = g.bounds()
+    for k, (name, points) in enumerate(g.points.items()):
+        got = page.run(f"limberReport.points({k}, {float(r.t[3])!r}, 2.0)")
+        assert np.abs(np.array(got) - points[3]).max() < 4e-6 * (high - low).max()
+        paints = page.run(f"limberReport.player.scene.bodies[{k}].paints")
+        assert sum(count for count, _ in paints) == len(g.skeletons[name].triangles)
+    page.run(f"limberReport.draw({float(r.t[3])!r})")
+    pixels = picture(page, f"shapes-{renderer}").astype(float)
+    for colour, least in ((GOLD, 2000), (NAVY, 4000), (RED, 100)):
+        want = 255.0 * np.array(rgb(colour))
+        shade = (pixels @ want / (want @ want))[..., None]
+        near = np.abs(pixels - shade * want).max(axis=2) < 25
+        assert (near & (shade[..., 0] > 0.45) & (shade[..., 0] < 1.25)).sum() > least
     assert page.problems == []
 
 

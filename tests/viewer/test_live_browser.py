@@ -16,9 +16,13 @@ from helpers.shaped import GOLD, NAVY, RED, bent, spacecraft
 from limber.drawing.colours import rgb
 
 pytest.importorskip("viser", reason="the live view needs viser (the extra `view`)")
-pytestmark = pytest.mark.skipif(
-    browser.found() is None, reason="no Chromium on this machine (make browser)"
-)
+#: software draws slowly
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        browser.found() is None, reason="no Chromium on this machine (make browser)"
+    ),
+]
 
 #: set it to keep the screenshots
 KEEP = os.environ.get("LIMBER_SCREENSHOTS")
@@ -191,7 +195,6 @@ def test_buttons_and_sliders_of_the_page_answer(page, opened):
     }
 
 
-@pytest.mark.slow
 def test_a_load_shows_its_handle_and_bends_the_boom(page, opened):
     s = spacecraft()
     view = opened(s)

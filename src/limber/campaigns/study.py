@@ -42,6 +42,7 @@ from limber.io.files import file_path
 from limber.io.files_read import files_read
 from limber.io.section import validated
 from limber.scenarios.scenario import Scenario, ScenarioSection, scenario_document
+from limber.simulation import simulate
 
 #: By default a campaign has about so many work units, of no more than MOST cases.
 UNITS, MOST = 200, 1000
@@ -169,6 +170,7 @@ def study_of(
         raise ArgumentValueError(
             f"engine={shown(engine)} is unknown. {did_you_mean(str(engine), ENGINES)}"
         )
+    _refuse_unknown(options)
     variables = variables_of(vary)
     sample = sample_of(method, samples)
     start = whole("seed", seed, 0)
@@ -220,6 +222,17 @@ def study_of(
     )  # fmt: skip
 
 
+def _refuse_unknown(options: Mapping[str, Any]) -> None:
+    """Refuse arguments that neither `campaign` nor `simulate` has."""
+    known = list(inspect.signature(simulate).parameters)
+    for option in options:
+        if option not in known:
+            own = ["vary", "samples", "keep", "seed", "unit", "store", "processes", "scheduler"]
+            raise ArgumentTypeError(
+                f"{option} is no argument of campaign, nor of simulate. {did_you_mean(option, own + known)}"
+            )
+
+
 def _unit(unit: Any, count: int, runs: Runs) -> int:
     if unit is not None:
         return min(whole("unit", unit, 1), count)
@@ -238,8 +251,10 @@ def _of_function(
     histories: bool,
 ) -> tuple[FunctionRuns, Any]:
     if t_end is not None or options or histories:
+        given = {"t_end": t_end is not None, "histories": histories, **dict.fromkeys(options, True)}
+        named = ", ".join(name for name, there in given.items() if there)
         raise ArgumentTypeError(
-            "a function runs its own simulations: t_end, histories and the arguments of simulate are for systems."
+            f"a function runs its own simulations: {named} came, and t_end, histories and the arguments of simulate are for systems."
         )
     names = list(values) + (["seed"] if wants_seed(function) else [])
     try:

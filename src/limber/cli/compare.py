@@ -1,21 +1,21 @@
-"""`limber compare`: every controller on the Canadarm, a two-link flexible arm and a spacecraft."""
+"""`limber compare`: every controller on the Canadarm, a two-link flexible arm, a spacecraft, and two arms with one object."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from limber.checks import did_you_mean
 from limber.cli.exits import guarded
-from limber.cli.output import Debug, escape, show, table
+from limber.cli.output import Debug, escape, note, show, table
 from limber.errors import ArgumentValueError
 
 
 def compare(
     plant: Annotated[
-        list[str] | None, typer.Argument(help="canadarm, two-link, spacecraft; all of them unless given.")
+        list[str] | None, typer.Argument(help="canadarm, two-link, spacecraft, two-arms; all of them unless given.")
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A controller by its name, again for more of them.")
@@ -25,14 +25,18 @@ def compare(
         Path | None,
         typer.Option(metavar="MD", help="A page whose tables are replaced, between <!-- table of PLANT --> and <!-- end of PLANT -->."),
     ] = None,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Try settings of each controller and print what they give, instead; this takes an hour.")
+    ] = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Runs every controller on three plants and tells settling time, residual vibration, peak torque, energy and computing time.
+    """Runs every controller on four plants and tells settling time, residual vibration, peak torque, energy and computing time.
 
-    One run takes seconds to a minute. For instance
+    Each runs on the plant that it knows, and on one with other stiffnesses and masses. One run takes seconds to a minute. For instance
 
       limber compare
       limber compare two-link --only PD --only "patent, impedance"
+      limber compare spacecraft --tune --only LQG
 
     `make compare` makes the tables and pictures of docs/guide/comparison.md.
     """
@@ -48,6 +52,10 @@ def compare(
                 )
         if page is not None and not page.is_file():
             raise ArgumentValueError(f"--page {page}: there is no such file.")
+        if tune:
+            for name in plant or known:
+                _tune(comparison, pictures, known[name](), only)
+            return
         out.mkdir(parents=True, exist_ok=True)
         for name in plant or known:
             built = known[name]()
@@ -58,6 +66,9 @@ def compare(
             for outcome in outcomes:
                 made.add_row(*map(escape, pictures.row(built, outcome)))
             show(made)
+            for outcome in outcomes:
+                if outcome.changed_failure:
+                    note(f"{outcome.controller} on the changed plant: {outcome.changed_failure}")
             if any(outcome.result is not None for outcome in outcomes):
                 file = out / f"compare_{name}.png"
                 pictures.draw(built, outcomes, file)
@@ -69,3 +80,19 @@ def compare(
                         "lines of their own."
                     )
                 typer.echo(f"wrote the table of {name} into {page}")
+
+
+def _tune(comparison: Any, pictures: Any, plant: Any, only: list[str] | None) -> None:
+    """All settings of each controller that are tried, with what they give; the best first."""
+    for name in only or plant.entries:
+        trials = comparison.tune(
+            plant, name, lambda x: typer.echo(f"{plant.name}: {name} {x.settings}", err=True)  # noqa: B023
+        )  # fmt: skip
+        made = table(
+            f"{plant.title}: {name}", "settings", "score s", *pictures.heads(plant)[1:], left=1
+        )
+        for trial in trials:
+            settings = ", ".join(f"{key} {value:g}" for key, value in trial.settings.items())
+            figures = pictures.row(plant, trial.outcome)[1:]
+            made.add_row(settings or "none", f"{trial.score:.4g}", *map(escape, figures))
+        show(made)

@@ -28,8 +28,10 @@ BLOCK = 128
 WARP = 32
 #: Blocks of programs with loops have fewer threads on GPUs with less shared memory than this, in bytes.
 SHARED = 232_448
+#: Visits of the far memory, in one evaluation, that are few.
+FEW = 250
 #: Variables that go from one repetition of a loop to the next.
-CARRIED = 40
+CARRIED = 56
 
 _SINCOS = "{real} {{s}}, {{c}};\nsincos{f}({{x}}, &{{s}}, &{{c}});"
 
@@ -59,9 +61,16 @@ def _shared_values(d: Dialect) -> str:
 
 
 def _rolled(program: Program, d: Dialect) -> Rolled | None:
-    """A program with loops, if it is long and has equal stretches."""
+    """A program with loops, if it is long and has equal stretches.
+
+    Two blocks share a multiprocessor if little of what one of them keeps is then far.
+    """
     size = 4 if d.real == "float" else 8
-    return rolled(program, d, CARRIED, SHARED // (size * BLOCK))
+    near = SHARED // (size * BLOCK)
+    half = rolled(program, d, CARRIED, near // 2)
+    if half is None or half.frames.accesses["far"] <= FEW:
+        return half
+    return rolled(program, d, CARRIED, near)
 
 
 def _tables(program: Program, r: Rolled, d: Dialect) -> str:
@@ -87,6 +96,17 @@ def _memories(r: Rolled, d: Dialect) -> list[str]:
 
 def _lines(lines: list[str]) -> str:
     return "".join(f"    {line}\n" for line in lines)
+
+
+def _fetched(program: Program) -> list[str]:
+    """Lines that ask for all inputs of a thread, which come from the slowest memory."""
+    lines = ["#ifdef __CUDA_ARCH__", "#pragma unroll 4"]
+    for a in program.inputs:
+        place = f"{a.name} + i * {a.name}_n + {a.name}_t"
+        lines.append(
+            f'for (int i = 0; i < {a.size}; ++i) asm volatile("prefetch.global.L2 [%0];" : : "l"({place}));'
+        )
+    return [*lines, "#endif"]
 
 
 def _functions(program: Program, d: Dialect) -> str:
@@ -137,7 +157,7 @@ def _kernel(program: Program, d: Dialect) -> str:
     code = written(program, d)
     if rolls is not None:
         parts.append(_tables(program, rolls, d))
-        body += [*_memories(rolls, d), *rolls.lines]
+        body += [*_fetched(program), *_memories(rolls, d), *rolls.lines]
     elif len(code.pieces) == 1:
         body += code.pieces[0].lines
     else:
@@ -151,7 +171,7 @@ def _kernel(program: Program, d: Dialect) -> str:
         body.append(f"{real} w[{max(code.workspace, 1)}];")
         body += [f"{program.name}_{i}({given}, w);" for i in range(len(code.pieces))]
     parts.append(
-        f'extern "C" __global__ void __launch_bounds__(BLOCK) {program.name}({", ".join(arrays)}, '
+        f'extern "C" __global__ void __launch_bounds__(BLOCK, 1) {program.name}({", ".join(arrays)}, '
         f"const long long states, const unsigned long long shared)\n{{\n{_lines(body)}}}\n"
     )
     return "\n".join(parts)
@@ -217,7 +237,7 @@ def rollout_source(program: Program, single: bool, joints: Joints | None = None)
         "}",
     ]
     parts.append(
-        f'extern "C" __global__ void __launch_bounds__(BLOCK) rollout({", ".join(arguments)}, const {real} dt, '
+        f'extern "C" __global__ void __launch_bounds__(BLOCK, 1) rollout({", ".join(arguments)}, const {real} dt, '
         f"const int steps, const int hold, const int record, {numbers}const long long states, const unsigned long long shared)\n"
         f"{{\n{_lines(body)}}}\n"
     )

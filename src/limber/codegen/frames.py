@@ -248,7 +248,7 @@ class _Placing:
         for i in sorted(range(len(columns)), key=lambda i: (-gain[i] / width[i], i)):
             column = columns[i]
             memory = FAR
-            if column.carried and left[CARRIED] > 0:
+            if width[i] == 1 and not column.pinned and left[CARRIED] > 0:
                 memory = CARRIED
             elif not column.pinned and width[i] <= left[NEAR]:
                 memory = NEAR

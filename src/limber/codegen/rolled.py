@@ -23,6 +23,10 @@ LONG = 3000
 SHORTER = 0.75
 #: Inputs and far values that a loop loads one repetition ahead of their use.
 AHEAD = 40
+#: Loops of fewer nodes load two repetitions ahead.
+SHORT = 300
+#: Other inputs and far values are loaded so many nodes ahead of their use.
+LEAD = 150
 
 
 @dataclass
@@ -40,13 +44,22 @@ class Rolled:
 class _Loop:
     """What is being written: the strides that it goes in, and what it has loaded."""
 
+    number: int
     stretch: Stretch
     strides: dict[tuple[str, int], str] = field(default_factory=dict)
     loaded: dict[tuple[int, ...], str] = field(default_factory=dict)
     ahead: dict[tuple, str] = field(default_factory=dict)
-    last: dict[tuple, int] = field(default_factory=dict)  # where what is loaded ahead is used last
+    ready: dict[tuple, int] = field(
+        default_factory=dict
+    )  # the node after which it can be loaded first
+    early: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))  # by offset
     lines: list[str] = field(default_factory=list)
     sines: set[int] = field(default_factory=set)
+
+    @property
+    def depth(self) -> int:
+        """How many repetitions ahead it loads."""
+        return 2 if self.stretch.period < SHORT and self.stretch.count > 2 else 1
 
 
 def rolled(program: Program, dialect: Dialect, carried: int, near: int) -> Rolled | None:
@@ -82,9 +95,12 @@ class _Writer:
         outside = [self._outside(s) for s in self.stretches]
         used = uses(self.nodes)
         self.frames = frames(self.nodes, self.stretches, used, outside, carried, near)
+        loops = [_Loop(n, s) for n, s in enumerate(self.stretches)]
+        for loop in loops:
+            self._look_ahead(loop)
         lines = []
-        for s in self.stretches:
-            lines += self._written(s)
+        for loop, after in zip(loops, [*loops[1:], None]):
+            lines += self._written(loop, after)
         for n, values in enumerate(self.program.results):
             for i, x in enumerate(values):
                 if type(x) is not Value or x.op == g.INPUT:
@@ -116,42 +132,76 @@ class _Writer:
 
     # --- text ---------------------------------------------------------------------------------------
 
-    def _written(self, s: Stretch) -> list[str]:
-        loop = _Loop(s)
-        self._look_ahead(loop)
+    def _written(self, loop: _Loop, after: _Loop | None) -> list[str]:
+        """The lines of a stretch; one that is done once also loads what the loop after it begins with."""
+        s, real = loop.stretch, self.dialect.real
+        lines = []
+        if s.count == 1:
+            if after is not None and after.ahead:
+                names = [f"{name}_{i}" for name in after.ahead.values() for i in range(after.depth)]
+                lines.append(f"{real} {', '.join(names)};")
+                self._begin(loop, after)
+        elif loop.number == 0 or self.stretches[loop.number - 1].count > 1:
+            for key, name in loop.ahead.items():
+                for i in range(loop.depth):
+                    lines.append(f"{real} {name}_{i} = {self._ahead(key, str(i))};")
+        for key, name in loop.ahead.items():
+            loop.lines.append(f"const {real} {name} = {name}_0;")
+            for i in range(1, loop.depth):
+                loop.lines.append(f"{name}_{i - 1} = {name}_{i};")
+            loop.lines.append(f"{name}_{loop.depth - 1} = {self._ahead(key, 'later')};")
         for j in range(s.period):
+            loop.lines += loop.early[j]
             self._node(loop, j)
+        loop.lines += loop.early[s.period]
         body = [f"    {line}" for line in loop.lines]
         if s.count == 1:
-            return ["{", *body, "}"]
-        real = self.dialect.real
-        lines = ["{"]
-        for key, name in loop.ahead.items():
-            lines.append(f"{real} {name} = {self._ahead(key, '0')};")
+            return [*lines, "{", *body, "}"]
         lines += ["#pragma unroll 1", f"for (int turn = 0; turn < {s.count}; ++turn) {{"]
         if loop.ahead:
-            lines.append(f"    const int next = turn + (turn < {s.count - 1});")
+            last, d = s.count - 1, loop.depth
+            lines.append(f"    const int later = turn + {d} < {last} ? turn + {d} : {last};")
         for (memory, stride), name in loop.strides.items():
             unit = " * BLOCK" if memory == NEAR else ""
             lines.append(f"    {real} *const {name} = {memory}_values + turn * ({stride}{unit});")
-        return [*lines, *body, "}", "}"]
+        return [*lines, *body, "}"]
+
+    def _begin(self, loop: _Loop, after: _Loop) -> None:
+        """Load what the loop after a stretch begins with before the stretch ends."""
+        s = loop.stretch
+        for key, name in after.ahead.items():
+            j = max(s.period - LEAD, after.ready[key] + 1 - s.start, 0)
+            for i in range(after.depth):
+                loop.early[j].append(f"{name}_{i} = {self._ahead(key, str(i))};")
 
     def _look_ahead(self, loop: _Loop) -> None:
-        """Choose what a loop loads one repetition ahead: slow memory, whose values are there by then."""
+        """Choose what is loaded ahead of its use: slow memory, whose values are there by then."""
         s = loop.stretch
-        if s.count == 1:
-            return
         for j in range(s.period):
             value = self.nodes[s.start + j]
             for n, x in enumerate((value.a, value.b)):
-                if type(x) is Value and (x.op == g.INPUT or not self._inside(s, x)):
-                    values = self._alike(s, j, n)
-                    key = self._source(s, values)
-                    if key is not None and (key in loop.last or len(loop.ahead) < AHEAD):
-                        loop.last[key] = j
-                        loop.ahead.setdefault(key, f"ahead{len(loop.ahead)}")
+                if type(x) is not Value or (x.op != g.INPUT and self._inside(s, x)):
+                    continue
+                values = self._alike(s, j, n)
+                if s.count == 1:
+                    self._load_early(loop, j, x)
+                    continue
+                key = self._source(s, values, loop.depth)
+                if key is not None and (key in loop.ahead or len(loop.ahead) < AHEAD):
+                    loop.ahead.setdefault(key, f"ahead{loop.number}x{len(loop.ahead)}")
+                    first = values[: loop.depth]
+                    loop.ready[key] = max(self.where.get(x.index, -1) for x in first)
 
-    def _source(self, s: Stretch, values: tuple[Value, ...]) -> tuple | None:
+    def _load_early(self, loop: _Loop, j: int, x: Value) -> None:
+        """Load an input or a far value of a stretch that is done once."""
+        key = (x.index,)
+        if key in loop.loaded or (x.op != g.INPUT and self.frames.place[x.index][0] != FAR):
+            return
+        name = loop.loaded[key] = f"x{len(loop.loaded)}"
+        text = self._input(x.a, str(x.b)) if x.op == g.INPUT else self._place(loop, [x.index])
+        loop.early[max(j - LEAD, 0)].append(f"const {self.dialect.real} {name} = {text};")
+
+    def _source(self, s: Stretch, values: tuple[Value, ...], depth: int) -> tuple | None:
         """Where a loop loads values from if it can do so ahead: (name of an array, first place, stride)."""
         if values[0].op == g.INPUT:
             numbers = [x.b for x in values]
@@ -159,9 +209,8 @@ class _Writer:
         else:
             places = [self.frames.place[x.index] for x in values]
             late = any(
-                self.where[x.index] >= s.start + (k - 1) * s.period
+                self.where[x.index] >= s.start + max(k - depth, 0) * s.period
                 for k, x in enumerate(values)
-                if k > 0
             )
             if places[0][0] != FAR or late:
                 return None
@@ -171,7 +220,7 @@ class _Writer:
 
     def _ahead(self, key: tuple, turn: str) -> str:
         name, first, stride = key
-        at = str(first) if turn == "0" else f"({first} + {stride} * {turn})"
+        at = f"({first} + {stride} * {turn})"
         return self.dialect.element.format(name=name, i=at) if name else f"far_values[{at}]"
 
     def _node(self, loop: _Loop, j: int) -> None:
@@ -186,9 +235,6 @@ class _Writer:
                 if x is not None
             ]
             loop.lines.append(f"const {d.real} t{value.index} = {_expression(d, value.op, texts)};")
-        for key, last in loop.last.items():
-            if last == j:
-                loop.lines.append(f"{loop.ahead[key]} = {self._ahead(key, 'next')};")
         alike = [self.nodes[s.start + k * s.period + j].index for k in range(s.count)]
         if value.index in self.frames.place:
             loop.lines.append(f"{self._place(loop, alike)} = t{value.index};")
@@ -221,11 +267,12 @@ class _Writer:
         if type(first) is not Value:
             return self._constant(values)
         if s.count > 1 and not (first.op != g.INPUT and self._inside(s, first)):
-            key = self._source(s, values)
+            key = self._source(s, values, loop.depth)
             if key in loop.ahead:
                 return loop.ahead[key]
         if first.op == g.INPUT:
-            return self._input(first.a, self._number([x.b for x in values]))
+            at = self._number([x.b for x in values])
+            return loop.loaded.get((first.index,)) or self._input(first.a, at)
         if self._inside(s, first):
             return f"t{first.index}"
         key = tuple(x.index for x in values)

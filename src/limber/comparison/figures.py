@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,8 @@ class Figures:
     energy : J, the integral of |torque times speed| over all joints or wheels.
     computing : s, the median processor time of one command, in Python with compiled dynamics, as `lb.simulate` runs it.
     sample_time : s.
+    changed_settling, changed_error : as `settling` and `final_error`, on the plant with other numbers.
+    further, changed_further : the further measure of the plant, and that on the changed one; nan if it has none.
     """
 
     settling: float
@@ -31,22 +34,43 @@ class Figures:
     energy: float
     computing: float
     sample_time: float
+    changed_settling: float = math.nan
+    changed_error: float = math.nan
+    further: float = math.nan
+    changed_further: float = math.nan
 
 
-def figures(plant: Plant, result: Result, computing: float, sample_time: float) -> Figures:
-    """The figures of a run."""
-    t = result.t
-    error = plant.error(result)
-    first, last = plant.window
-    inside = (t >= first) & (t <= last)
-    residual = final = float("nan")
+def figures(
+    plant: Plant, result: Result, changed: Result | None, computing: float, sample_time: float
+) -> Figures:
+    """The figures of a run, and of one on the changed plant if there was any."""
+    residual = math.nan
+    inside = _inside(plant, result)
     if inside.any():
         residual = float(np.ptp(plant.deflections(result)[inside], axis=0).max())
-        final = float(error[inside].max())
     torque, energy = _effort(plant, result)
+    settling, final = _arrival(plant, result)
+    other = (math.nan, math.nan) if changed is None else _arrival(plant, changed)
+    further = [
+        math.nan if plant.further is None or x is None else plant.further[1](x)
+        for x in (result, changed)
+    ]
     return Figures(
-        _settling(t, error, plant.tolerance), residual, final, torque, energy, computing, sample_time
-    )  # fmt: skip
+        settling, residual, final, torque, energy, computing, sample_time, *other, *further
+    )
+
+
+def _inside(plant: Plant, result: Result) -> np.ndarray:
+    """Which rows are in the window."""
+    first, last = plant.window
+    return (result.t >= first) & (result.t <= last)
+
+
+def _arrival(plant: Plant, result: Result) -> tuple[float, float]:
+    """The settling time and the largest error in the window."""
+    error, inside = plant.error(result), _inside(plant, result)
+    final = float(error[inside].max()) if inside.any() else math.nan
+    return _settling(result.t, error, plant.tolerance), final
 
 
 def _settling(t: Array, error: Array, tolerance: float) -> float:

@@ -11,18 +11,30 @@ import numpy as np
 import limber as lb
 from limber import control
 from limber.checks import Array
-from limber.comparison.plant import Entry, Plant, entry
+from limber.comparison.plant import Catalogue, Plant
 from limber.control.rotations import conjugate, product, quaternion_of_vector
 
 SAMPLE, DELAY = 0.1, 0.05
-#: Bandwidths, rad/s; the panels flap at 1.3 rad/s and above.
-SLOW, QUICK, ROLLED_OFF = 0.1, 0.4, 0.05
+#: What is tried: bandwidths, rad/s, where the panels flap at 1.3 rad/s and above, and errors of the attitude that LQG minds, rad.
+BANDWIDTHS = (0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4)
+ROTATIONS = (1e-4, 3e-4, 1e-3, 3e-3)
 TURN = np.radians(10.0) * np.array([0.8, 0.0, 0.6])
 WHEELS = tuple(
     control.datasheet("honeywell-hr16-50").make(f"wheel{i + 1}", axis)
     for i, axis in enumerate([[1, 1, 1], [-1, 1, 1], [-1, -1, 1], [1, -1, 1]])
 )
-ENTRIES: dict[str, Entry] = {}
+#: The settings of each controller, chosen from values that `limber compare spacecraft --tune` tries (docs/guide/comparison.md).
+SETTINGS = {
+    "PD": {"bandwidth": 0.14},
+    "PD, notches": {"bandwidth": 0.28},
+    "PD, roll-off": {"bandwidth": 0.05},
+    "PD, ZVD": {"bandwidth": 0.2},
+    "PD, notches, ZVD": {"bandwidth": 0.28},
+    "PID, notches, ZVD": {"bandwidth": 0.4, "integral_time": 30.0},
+    "LQG": {"rotation": 0.003},
+    "LQG, ZVD": {"rotation": 0.003},
+}
+CATALOGUE = Catalogue()
 
 
 def spacecraft() -> Plant:
@@ -43,10 +55,11 @@ def spacecraft() -> Plant:
 
     return Plant(
         name="spacecraft", title="Spacecraft with two panels, turn of 10 degrees", system=s, q0=s.neutral(),
+        changed=s.with_parameters({f"{panel} panel.stiffness_scale": 0.8 for panel in ("long", "short")}),
         path=lb.trajectories.Trapezoid(0.0, 1.0, 1.0, 0.002), duration=120.0, window=(80.0, 120.0),
         error=error, error_unit="mrad", error_scale=1e3, tolerance=5e-4,
         deflections=deflections,
-        watched="tip of the long panel", loop=loop, entries=ENTRIES,
+        watched="tip of the long panel", loop=loop, entries=CATALOGUE.entries(SETTINGS),
     )  # fmt: skip
 
 
@@ -90,53 +103,59 @@ def notches(plant: Plant) -> tuple:
     return control.notches(plant.system, "hub", 5, width=0.3)
 
 
-@entry(ENTRIES, "PD, slow")
-def slow(plant: Plant):
-    """A bandwidth far below the panels, without filters."""
-    return controlled(plant, SLOW, slew(plant))
+@CATALOGUE.entry("PD", bandwidth=BANDWIDTHS)
+def pd(plant: Plant, bandwidth: float = 0.1):
+    """Without filters."""
+    return controlled(plant, bandwidth, slew(plant))
 
 
-@entry(ENTRIES, "PD, quick")
-def quick(plant: Plant):
-    """Four times that: unstable with the sample time and the delay of this loop."""
-    return controlled(plant, QUICK, slew(plant))
+@CATALOGUE.entry("PD, notches", bandwidth=BANDWIDTHS)
+def with_notches(plant: Plant, bandwidth: float = 0.4):
+    """Notches keep the loop off the panels."""
+    return controlled(plant, bandwidth, slew(plant), filters=notches(plant))
 
 
-@entry(ENTRIES, "PD, quick, notches")
-def with_notches(plant: Plant):
-    """Notches keep the quick loop off the panels."""
-    return controlled(plant, QUICK, slew(plant), filters=notches(plant))
+@CATALOGUE.entry("PD, roll-off", bandwidth=(0.02, 0.03, 0.05, 0.07, 0.1))
+def roll_off(plant: Plant, bandwidth: float = 0.05):
+    """Gain stabilization: what is above eight times the bandwidth is rolled off, and the loop must be slow for that."""
+    return controlled(plant, bandwidth, slew(plant), filters=(control.low_pass(8.0 * bandwidth),))
 
 
-@entry(ENTRIES, "PD, slow, ZVD")
-def slow_shaped(plant: Plant):
-    """The slow loop with a shaped turn."""
-    return controlled(plant, SLOW, shaped(plant))
+@CATALOGUE.entry("PD, ZVD", bandwidth=BANDWIDTHS)
+def pd_shaped(plant: Plant, bandwidth: float = 0.1):
+    """The turn is shaped."""
+    return controlled(plant, bandwidth, shaped(plant))
 
 
-@entry(ENTRIES, "PD, quick, notches, ZVD")
-def quick_shaped(plant: Plant):
+@CATALOGUE.entry("PD, notches, ZVD", bandwidth=BANDWIDTHS)
+def notches_shaped(plant: Plant, bandwidth: float = 0.4):
     """Notches in the loop, and the turn shaped."""
-    return controlled(plant, QUICK, shaped(plant), filters=notches(plant))
+    return controlled(plant, bandwidth, shaped(plant), filters=notches(plant))
 
 
-@entry(ENTRIES, "PID, quick, notches, ZVD")
-def integral(plant: Plant):
+@CATALOGUE.entry("PID, notches, ZVD", bandwidth=BANDWIDTHS, integral_time=(30.0, 100.0))
+def integral(plant: Plant, bandwidth: float = 0.4, integral_time: float = 30.0):
     """The same with an integral."""
-    return controlled(plant, QUICK, shaped(plant), filters=notches(plant), integral_time=30.0)
+    return controlled(
+        plant, bandwidth, shaped(plant), filters=notches(plant), integral_time=integral_time
+    )
 
 
-@entry(ENTRIES, "PD, very slow, roll-off")
-def roll_off(plant: Plant):
-    """Gain stabilization: what is above 0.4 rad/s is rolled off, and the loop must be slow for that."""
-    return controlled(plant, ROLLED_OFF, slew(plant), filters=(control.low_pass(0.4),))
-
-
-@entry(ENTRIES, "LQG")
-def lqg(plant: Plant):
-    """Feedback of attitude and panels, which it estimates by its model."""
+def _optimal(plant: Plant, reference, rotation: float):
     return plant.loop(
         control.OptimalAttitude(
-            "hub", sample_time=SAMPLE, reference=slew(plant), observer=control.AttitudeEstimator()
+            "hub", sample_time=SAMPLE, reference=reference, rotation=rotation, observer=control.AttitudeEstimator()
         )
-    )
+    )  # fmt: skip
+
+
+@CATALOGUE.entry("LQG", rotation=ROTATIONS)
+def lqg(plant: Plant, rotation: float = 1e-3):
+    """Feedback of attitude and panels, which it estimates by its model."""
+    return _optimal(plant, slew(plant), rotation)
+
+
+@CATALOGUE.entry("LQG, ZVD", rotation=ROTATIONS)
+def lqg_shaped(plant: Plant, rotation: float = 1e-3):
+    """The same with a shaped turn."""
+    return _optimal(plant, shaped(plant), rotation)

@@ -44,8 +44,10 @@ def figure(plant: Plant, outcomes: Sequence[Outcome]) -> Figure:
         above.plot(result.t, 1e3 * plant.deflections(result)[:, 0], "C0", linewidth=0.8)
         above.set_ylim(-top, top)
         above.set_title(fill(outcome.controller, 24))
-        error = scale * np.maximum(plant.error(result), 1e-3 * tolerance)
-        below.semilogy(result.t, error, "C1", linewidth=0.8)
+        for run, colour in ((outcome.changed, "0.65"), (result, "C1")):
+            if run is not None:
+                error = scale * np.maximum(plant.error(run), 1e-3 * tolerance)
+                below.semilogy(run.t, error, colour, linewidth=0.8)
         below.axhline(scale * tolerance, color="0.4", linewidth=0.6, linestyle=":")
         start = float(plant.error(result)[0])
         below.set_ylim(3e-3 * scale * tolerance, 3.0 * scale * max(start, tolerance))
@@ -61,7 +63,8 @@ def figure(plant: Plant, outcomes: Sequence[Outcome]) -> Figure:
             axes[2 * (i // COLUMNS) + k, i % COLUMNS].set_axis_off()
     drawn.supxlabel("time, s", fontsize=8)
     drawn.suptitle(
-        f"{plant.title}: deflection of the {plant.watched}, and error of the end (dotted: the tolerance)",
+        f"{plant.title}: deflection of the {plant.watched}, and error of the end\n"
+        "(grey: error on the changed plant; dotted: the tolerance; upright: the end of the motion that is asked for)",
         fontsize=8,
     )
     return drawn
@@ -82,9 +85,11 @@ def draw(plant: Plant, outcomes: Sequence[Outcome], file: Path) -> None:
 
 def heads(plant: Plant) -> tuple[str, ...]:
     """The columns of a table."""
+    further = () if plant.further is None else (plant.further[0],)
+    changed = () if plant.further is None else (f"changed: {plant.further[0]}",)
     return (
-        "controller", "settling s", "residual mm", f"error {plant.error_unit}", "peak torque N m", "energy J",
-        "computing us", "sample ms",
+        "controller", "settling s", "residual mm", f"error {plant.error_unit}", *further, "changed: settling s",
+        f"changed: error {plant.error_unit}", *changed, "peak torque N m", "energy J", "computing us", "sample ms",
     )  # fmt: skip
 
 
@@ -92,12 +97,30 @@ def row(plant: Plant, outcome: Outcome) -> tuple[str, ...]:
     """A row of a table; a run that failed has its message in place of its figures."""
     f = outcome.figures
     if f is None:
-        return (outcome.controller, f"failed: {outcome.failure}", *[""] * 6)
-    settling = "not" if math.isnan(f.settling) else f"{f.settling:.1f}"
+        return (outcome.controller, f"failed: {outcome.failure}", *[""] * (len(heads(plant)) - 2))
+    further: tuple[str, ...] = ()
+    changed: tuple[str, ...] = (
+        _time(f.changed_settling),
+        _short(plant.error_scale * f.changed_error),
+    )
+    if plant.further is not None:
+        further, changed = (_short(f.further),), (*changed, _short(f.changed_further))
+    if outcome.changed is None:
+        changed = ("fails", *[""] * (len(changed) - 1))
     return (
-        outcome.controller, settling, f"{1e3 * f.residual:.3g}", f"{plant.error_scale * f.final_error:.3g}",
-        f"{f.peak_torque:.3g}", f"{f.energy:.3g}", f"{1e6 * f.computing:.0f}", f"{1e3 * f.sample_time:g}",
+        outcome.controller, _time(f.settling), _short(1e3 * f.residual), _short(plant.error_scale * f.final_error),
+        *further, *changed, _short(f.peak_torque), _short(f.energy), f"{1e6 * f.computing:.0f}",
+        f"{1e3 * f.sample_time:g}",
     )  # fmt: skip
+
+
+def _short(x: float) -> str:
+    """Three digits, without powers of ten where a table can do without."""
+    return f"{x:.0f}" if 1e3 <= abs(x) < 1e5 else f"{x:.3g}"
+
+
+def _time(seconds: float) -> str:
+    return "not" if math.isnan(seconds) else f"{seconds:.1f}"
 
 
 def markdown(plant: Plant, outcomes: Sequence[Outcome]) -> str:

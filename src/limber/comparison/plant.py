@@ -1,9 +1,9 @@
-"""What a comparison needs to know of a plant."""
+"""What a comparison needs to know of a plant and of its controllers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from limber.assembly.system import System
@@ -12,8 +12,51 @@ from limber.control import Loop
 from limber.simulation.result import Result
 from limber.trajectories import Trajectory
 
-#: A function from a plant to a control loop for it.
-Entry = Callable[["Plant"], Loop]
+
+@dataclass(frozen=True)
+class Entry:
+    """A controller of a comparison: a function from a plant to a loop, which takes further settings.
+
+    settings : as they were chosen.
+    tried : {setting: values} among which they were chosen, see `tuning`.
+    """
+
+    make: Callable[..., Loop]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    tried: Mapping[str, tuple] = field(default_factory=dict)
+
+    def __call__(self, plant: Plant, **settings: Any) -> Loop:
+        """The loop with the settings that were chosen, or with others."""
+        return self.make(plant, **{**self.settings, **settings})
+
+
+class Catalogue:
+    """Controllers by name, in the order in which they are written down.
+
+    @CATALOGUE.entry("PD", bandwidth=(0.5, 1.0, 2.0))
+    def pd(plant, bandwidth=1.0): ...
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[Callable[..., Loop], dict[str, tuple]]] = {}
+
+    def entry(
+        self, name: str, **tried: tuple
+    ) -> Callable[[Callable[..., Loop]], Callable[..., Loop]]:
+        """Put a function from a plant to a loop among the controllers; `tried` are values of its settings."""
+
+        def kept(make: Callable[..., Loop]) -> Callable[..., Loop]:
+            self._made[name] = make, tried
+            return make
+
+        return kept
+
+    def entries(self, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Entry]:
+        """The controllers with settings by name; where there are none, those of the function hold."""
+        return {
+            name: Entry(make, settings.get(name, {}), tried)
+            for name, (make, tried) in self._made.items()
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +65,8 @@ class Plant:
 
     name, title : for tables and pictures.
     system, q0 : what is controlled, and where it starts.
-    path : the motion that is asked for: joints of an arm; a part of the turn, from 0 to 1, of a spacecraft.
+    changed : the same system with other stiffnesses and masses, which no controller knows.
+    path : the motion that is asked for: joints of an arm; a part of the turn, from 0 to 1, of a spacecraft; the place of an object.
     duration : how long a run is, s.
     window : (from, until) s, in which the residual vibration is measured.
     error : how far the end is from its goal at each time of a result: m of a tip, rad of an attitude.
@@ -31,13 +75,15 @@ class Plant:
     deflections : (n, k) m, of the parts that are watched at each time of a result; pictures show the first one.
     watched : what that is, in words.
     loop : the loop of a controller with the plant's sensors and actuators.
-    entries : the controllers by name.
+    entries : the controllers by name, each an `Entry` or another function from the plant to a loop.
+    further : a further column of the table: its head, and a function from a result to a number; None if there is none.
     """
 
     name: str
     title: str
     system: System
     q0: Array
+    changed: System
     path: Trajectory
     duration: float
     window: tuple[float, float]
@@ -47,15 +93,6 @@ class Plant:
     tolerance: float
     deflections: Callable[[Result], Array]
     watched: str
-    loop: Callable[[Any], Loop]
-    entries: Mapping[str, Entry]
-
-
-def entry(entries: dict[str, Entry], name: str) -> Callable[[Entry], Entry]:
-    """Put a function from a plant to a loop among the entries of the plant, under a name."""
-
-    def kept(make: Entry) -> Entry:
-        entries[name] = make
-        return make
-
-    return kept
+    loop: Callable[..., Loop]
+    entries: Mapping[str, Callable[..., Loop]]
+    further: tuple[str, Callable[[Result], float]] | None = None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from limber.assembly.system import System
 from limber.checks import did_you_mean
 from limber.comparison.figures import Figures, figures
 from limber.comparison.plant import Plant
@@ -28,12 +29,15 @@ class Outcome:
 
     controller : its name.
     figures, result : None if the run failed, and then `failure` tells why.
+    changed : the run on the changed plant; None if it was not asked for, or failed, and then `changed_failure` tells why.
     """
 
     controller: str
     figures: Figures | None
     result: Result | None
     failure: str = ""
+    changed: Result | None = None
+    changed_failure: str = ""
 
 
 class Timed(Controller):
@@ -69,13 +73,22 @@ class Timed(Controller):
         return outputs() if outputs is not None else {}
 
 
-def run(plant: Plant, name: str, *, until: float | None = None) -> Outcome:
+def run(
+    plant: Plant,
+    name: str,
+    *,
+    until: float | None = None,
+    changed: bool | Callable[[Figures], bool] = True,
+    **settings: Any,
+) -> Outcome:
     """One controller on a plant.
 
     Parameters
     ----------
     name : of the controller, one of plant.entries.
     until : s, to end the run before the duration of the plant.
+    changed : whether it runs on the plant with other numbers as well, or a function that tells by the figures of the first run.
+    settings : of the controller, others than those that were chosen.
     """
     if name not in plant.entries:
         raise ArgumentValueError(
@@ -83,22 +96,32 @@ def run(plant: Plant, name: str, *, until: float | None = None) -> Outcome:
         )
     end = plant.duration if until is None else until
     try:
-        made = plant.entries[name](plant)
+        made = plant.entries[name](plant, **settings)
         timed = Timed(made.controller.controller)
         loop = Loop(
             plant.system, Guard(timed), sensors=made.sensors, actuators=made.actuators,
             delay=made.delay, seed=made.seed, initial=made.initial,
         )  # fmt: skip
-        with one_thread():
-            result = simulate(
-                plant.system, end, q0=plant.q0, torque=loop, every=plant.duration / ROWS
-            )
+        result = _simulated(plant, plant.system, loop, end)
     except LimberError as error:
         return Outcome(name, None, None, str(error))
     if result.t[-1] < end - 1e-9:
         return Outcome(name, None, None, f"the run was ended at t = {result.t[-1]:.4g} s.")
-    computing = statistics.median(timed.times)
-    return Outcome(name, figures(plant, result, computing, timed.sample_time), result)
+    computing, other, failure = statistics.median(timed.times), None, ""
+    found = figures(plant, result, None, computing, timed.sample_time)
+    if changed(found) if callable(changed) else changed:
+        try:
+            other = _simulated(plant, plant.changed, loop, end)
+        except LimberError as error:
+            failure = str(error)
+        found = figures(plant, result, other, computing, timed.sample_time)
+    return Outcome(name, found, result, "", other, failure)
+
+
+def _simulated(plant: Plant, system: System, loop: Loop, end: float) -> Result:
+    every = plant.duration / ROWS
+    with one_thread():
+        return simulate(system, end, q0=plant.q0, torque=loop, every=every)
 
 
 def compare(

@@ -14,6 +14,7 @@ from limber.checks import Array
 from limber.drawing.closures import DrawnEnds, closure_nodes, drawn_ends
 from limber.drawing.colours import rgb
 from limber.drawing.surface import hides_lines, surfaces_of
+from limber.errors import ModelWarning, warn
 
 #: A flexible body is drawn with at least so many points where it has them, and with at most so many.
 FEWEST, MOST = 9, 300
@@ -84,30 +85,29 @@ def skeletons(
     """
     items = list(system.attachments.values())
     closures = drawn_ends(system) if closures is None else closures
-    return {
-        item.name: _skeleton(
-            item,
-            [x for x in items if x.to == item.name],
-            closure_nodes(closures, item.name),
-            triangles,
-        )
-        for item in system.attachments.values()
-    }
+    found, unread = {}, dict[str, str]()
+    for item in items:
+        children = [x for x in items if x.to == item.name]
+        own = _own_skeleton(item, children, closure_nodes(closures, item.name), triangles)
+        found[item.name] = _with_shapes(own, item, triangles, unread) if item.shapes else own
+    if unread:
+        first, more = next(iter(unread.values())), len(unread) - 1
+        others = f" So {'are' if more > 1 else 'is'} {more} more." if more else ""
+        warn(f"a mesh is left out of the picture. {first}{others}", ModelWarning)
+    return found
 
 
-def _skeleton(
-    item: Attachment, children: list[Attachment], closed: set[int], triangles: int
+def _with_shapes(
+    own: Skeleton, item: Attachment, triangles: int, unread: dict[str, str]
 ) -> Skeleton:
-    own = _own_skeleton(item, children, closed, triangles)
-    return _with_shapes(own, item, triangles) if item.shapes else own
-
-
-def _with_shapes(own: Skeleton, item: Attachment, triangles: int) -> Skeleton:
     """The drawing of a body with its shapes, which are drawn in place of its lines or beside them."""
+    surfaces = surfaces_of(item, triangles, unread)
+    if not surfaces:
+        return own
     shapes, faces, folds = [own.shapes], [own.triangles], [own.creases]
     paints = list(own.paints)
     first = len(own.shapes)
-    for surface in surfaces_of(item, triangles):
+    for surface in surfaces:
         shapes.append(surface.shapes)
         faces.append(first + surface.triangles)
         folds.append(first + creases(surface.shapes.position, surface.triangles))

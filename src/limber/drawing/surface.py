@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -12,13 +13,18 @@ from limber.bodies.line import line_of
 from limber.bodies.outline import coarser
 from limber.bodies.shapes import Shapes
 from limber.checks import Array
-from limber.errors import FileError, ModelWarning, warn
+from limber.errors import FileError
 from limber.shapes import Shape, Swept
+from limber.shapes.shape import Triangles
 
 #: A point that bends with a body that is no line moves with so many of its nearest nodes.
 NEAREST = 4
-#: Triangles on a flexible body are split in four so often, so that they bend, unless there are so many already.
-SPLITS, ENOUGH = 3, 400
+#: Surfaces of at most so many triangles are made finer, so that they bend, and so that near ones hide far ones in pictures
+#: that draw triangle by triangle.
+COARSE = 200
+
+#: The triangles of shapes by the number that they were asked for.
+_kept: WeakKeyDictionary[Shape, dict[int, Triangles]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +36,18 @@ class Surface:
     colour: str | None
 
 
-def surfaces_of(item: Attachment, most: int) -> list[Surface]:
-    """The surfaces of the shapes of a body, with at most about so many triangles in all."""
+def surfaces_of(item: Attachment, most: int, unread: dict[str, str]) -> list[Surface]:
+    """The surfaces of the shapes of a body, with at most about so many triangles in all.
+
+    unread : mesh files that cannot be read, and why; those that are found are added, and left out of the picture.
+    """
     each = max(1, most // max(1, len(item.shapes)))
     found = []
     for shape in item.shapes:
         try:
             found.append(_surface(item.body, shape, each))
         except FileError as error:
-            warn(f"a mesh of {item.name!r} is left out of the picture. {error}", ModelWarning)
+            unread.setdefault(error.file, str(error))
     return found
 
 
@@ -54,9 +63,7 @@ def _surface(body: Body, shape: Shape, most: int) -> Surface:
         points, triangles = shape.along(line.position)
         of_station = np.repeat(np.arange(len(line)), len(points) // len(line))
         return Surface(stuck(points, line[of_station]), triangles, shape.colour)
-    points, triangles = shape.triangles()
-    chosen, _, triangles = coarser(points, np.zeros((0, 2), np.int64), triangles, most)
-    points = points[chosen]
+    points, triangles = _fitting(shape, most)
     if shape.node is not None:
         number = body.node_set.index("node", shape.node, "its body")
         node = body.node_set.shapes[[number]]
@@ -66,15 +73,28 @@ def _surface(body: Body, shape: Shape, most: int) -> Surface:
         )
     if not body.modes:
         return Surface(Shapes.still(points), triangles, shape.colour)
-    for _ in range(SPLITS):
-        if len(triangles) <= ENOUGH:
-            points, triangles = split(points, triangles)
     return Surface(bending(points, body), triangles, shape.colour)
 
 
-def stuck(points: Array, carriers: Shapes) -> Shapes:
-    """Points (p, 3), each moving with a point of the body as one piece, to first order in its turn."""
-    arm = points - carriers.position
+def _fitting(shape: Shape, most: int) -> Triangles:
+    """The triangles of a shape, made coarser or finer; kept, since a mesh takes a while."""
+    kept = _kept.setdefault(shape, {})
+    if most not in kept:
+        points, triangles = shape.triangles()
+        chosen, _, triangles = coarser(points, np.zeros((0, 2), np.int64), triangles, most)
+        points = points[chosen]
+        while len(triangles) <= COARSE and 4 * len(triangles) <= most:
+            points, triangles = split(points, triangles)
+        kept[most] = points, triangles
+    return kept[most]
+
+
+def stuck(points: Array, carriers: Shapes, arm: Array | None = None) -> Shapes:
+    """Points (p, 3), each moving with a point of the body as one piece, to first order in its turn.
+
+    arm : (p, 3) the lever of that turn, from the point of the body to the point unless given.
+    """
+    arm = points - carriers.position if arm is None else arm
     swing = np.cross(np.swapaxes(carriers.rotation, 1, 2), arm[:, None])  # (p, m, 3)
     moves = carriers.translation + np.swapaxes(swing, 1, 2)
     return Shapes(points, moves, carriers.rotation, carriers.second)
@@ -90,7 +110,10 @@ def bending(points: Array, body: Body) -> Shapes:
         outline = body.drawing().outline
         carriers = body.node_set.shapes if outline is None else outline.shapes
         which, weight = _near(points, carriers.position)
-    parts = [stuck(points, carriers[column]) for column in which.T]
+    levers = [points - carriers.position[column] for column in which.T]
+    if line is not None:
+        levers = [_halfway(points, lever, line.position) for lever in levers]
+    parts = [stuck(points, carriers[column], lever) for column, lever in zip(which.T, levers)]
     second = None
     if carriers.second is not None:
         second = sum(w[:, None, None, None] * x.second for w, x in zip(weight.T, parts))
@@ -111,6 +134,18 @@ def _on_line(points: Array, stations: Array) -> tuple[np.ndarray, Array]:
     after = np.clip(np.searchsorted(s, x), 1, len(s) - 1)
     part = (x - s[after - 1]) / (s[after] - s[after - 1])
     return np.column_stack([after - 1, after]), np.column_stack([1.0 - part, part])
+
+
+def _halfway(points: Array, lever: Array, stations: Array) -> Array:
+    """Levers of points between two stations, with half of their part along the line: the mean of two stations then gives
+    lines that bend with constant curvature exactly."""
+    direction = stations[-1] - stations[0]
+    length = float(np.linalg.norm(direction))
+    direction = direction / length
+    x = (points - stations[0]) @ direction
+    between = (x > 0.0) & (x < length)
+    along = np.where(between, lever @ direction, 0.0)
+    return lever - 0.5 * along[:, None] * direction
 
 
 def _near(points: Array, nodes: Array) -> tuple[np.ndarray, Array]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from limber.checks import number
 from limber.drawing.colours import colour
-from limber.identification.whiteness import LAGS, autocorrelation
+from limber.identification.whiteness import autocorrelation
 from limber.plotting.style import PAGE, new_figure, plain, save, style, target
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 ROW, AROUND = 1.3, 0.4
 #: White residuals stay within this many times 1 / sqrt(n) at 95 of 100 lags.
 WHITE = 1.96
+#: Lags of the autocorrelation that are drawn.
+LAGS = 20
 #: At most so many rows are drawn.
 DRAWN = 24
 

@@ -31,6 +31,8 @@ Number = tuple[str, tuple[int, ...]]
 #: The largest product z of a frequency and an interval by the number of Gauss points: the error of an oscillation over an
 #: interval, (s!)^2 / ((2 s)! (2 s + 1)!) z^(2 s + 1), is then 2e-9.
 INTERVALS = {3: 0.3, 4: 0.7, 5: 1.3, 6: 2.0}
+#: At most so many numbers are held in the matrices of the linear equations.
+HELD = 2e6
 #: Static balance is found if the modes change by no more than this; Newton's method takes so many steps at most.
 BALANCED, NEWTON = 1e-13, 12
 #: Times closer than this part of the run are one.
@@ -142,7 +144,10 @@ def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
     at_stages = np.searchsorted(times, inside.ravel())
     A, B, _ = _equations(result.rows(at_stages), numbers)
     n = A.shape[-1]
-    Phi, G = _collocated(h, A.reshape(-1, stages, n, n), B.reshape(-1, stages, n, len(numbers)))
+    A, B = A.reshape(-1, stages, n, n), B.reshape(-1, stages, n, len(numbers))
+    count = max(1, int(HELD / (stages * n) ** 2))
+    parts = [slice(k, k + count) for k in range(0, len(h), count)]
+    Phi, G = map(np.concatenate, zip(*(_collocated(h[k], A[k], B[k]) for k in parts)))
     X = _start(system, run, numbers)
     wanted = np.searchsorted(ends, run.t - SAME * (ends[-1] - ends[0]))
     found, at = np.empty((len(run.t), *X.shape)), 0

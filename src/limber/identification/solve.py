@@ -24,7 +24,7 @@ CONFIDENCE = 0.95
 #: Estimated noise is settled if it changes by no more than this part; at most so many times is it estimated.
 SETTLED, PASSES = 0.01, 10
 #: Residuals count as coloured, or as too large or too small, if noise had them with a lower probability than this.
-DOUBT = 1e-3
+DOUBT = 1e-4
 #: Residuals below this part of the noise are rounding errors of readings without noise.
 UNSEEN = 1e-2
 #: Numbers below this part of what they were at the start are near zero.

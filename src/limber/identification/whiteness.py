@@ -2,7 +2,7 @@
 
     Q = n (n + 2) sum_k r_k^2 / (n - k),    k = 1 .. m
 
-has the distribution chi^2 with m freedoms if the residuals are white.
+has nearly the distribution chi^2 with m freedoms if the residuals are white; of few residuals, large values are more frequent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from limber.checks import Array
 
 #: The largest lag of the test, and the smallest number of readings for each lag.
-LAGS, EACH = 20, 5
+LAGS, EACH = 10, 10
 
 
 def autocorrelation(x: Array, lags: int) -> Array:

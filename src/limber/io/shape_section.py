@@ -56,7 +56,7 @@ class PanelSection(Section):
 
 
 class MeshSection(Section):
-    """A mesh of triangles: STL or OBJ file, and the unit of its numbers in metres."""
+    """A mesh of triangles: the file (STL, OBJ, COLLADA), and the unit of its numbers in metres."""
 
     short: ClassVar[str] = "the name of the file"
     file: FileName

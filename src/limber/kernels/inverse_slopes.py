@@ -13,17 +13,12 @@ Two modes of one body have beside these the slopes of S_i (`node_twists`).  See 
 
 Given     q, v, vdot, external wrenches
 Computes  tau, and its slopes
-Sweep     those of `newton_euler` and `flexible_motion`, then tip to base
+Sweep     those of `newton_euler` and `flexible_records`, then tip to base
 Cost      about 500 multiplications a rigid body, 65 m^2 + 800 m more for m modes, and 45 for each pair of speeds
 """
 
-from .flexible_motion import (
-    add_rows,
-    answer,
-    moved_by_modes,
-    prepare_flexible,
-    twist_record,
-)
+from .flexible_motion import moved_by_modes, twist_record
+from .flexible_records import prepare_flexible
 from .inertia import shift_rigid
 from .layout import (
     ATTACHED,
@@ -44,14 +39,12 @@ from .layout import (
     SB_MASS,
     SB_PLACE,
     SB_TURN,
-    SV_GYRO,
     SV_K,
     SV_OWN,
     SV_PUSH,
     SV_RISE,
     SV_S,
     SV_SPIN,
-    SV_TURN,
     SV_TWIST,
     TWIST_RATE,
     TWIST_RISE,
@@ -65,6 +58,8 @@ from .node_twists import add_pull_slopes
 from .nodes import deformed
 from .physics import armature, speed_slopes
 from .scalar import kernel
+from .slope_answers import add_rows, answer
+from .slope_pairs import pair_with_inboard
 from .slope_records import (
     body_record,
     cross_force,
@@ -75,7 +70,7 @@ from .slope_records import (
     speed_record,
     store_motion,
 )
-from .vec import accumulate3, add, cross, dot, load3, load6, load9, mul, mul_t, scale, sub, zero
+from .vec import accumulate3, add, cross, load3, load6, load9, mul, mul_t, scale, sub, zero
 
 
 @kernel
@@ -204,78 +199,6 @@ def fill_joint(topo, const, q, v, room, k, turned, out):
 
 
 @kernel
-def pair_with_joint(topo, room, p, i, turned, out):
-    """The slopes that couple speed i with the joint speeds of body p, which are inboard of it."""
-    nv = topo[NV]
-    at = speed_record(topo, i)
-    yn, yf = load_motion(room, at + SV_K)
-    g, e = load3(room, at + SV_GYRO), load3(room, at + SV_TURN)
-    qn, qf = load_motion(room, at + SV_PUSH)
-    vn, vf = load_motion(room, at + SV_PUSH + 6)
-    by_v = nv * nv
-    by_vdot = by_v + nv * nv
-    for j in range(topo[p + V_JOINT], topo[p + V_JOINT] + topo[p + DOFS]):
-        other = speed_record(topo, j)
-        s, u = load_motion(room, other + SV_S)
-        slope = paired(room, other + SV_RISE, yn, yf) + dot(g, load3(room, other + SV_SPIN))
-        if turned != 0:
-            slope += dot(e, s)
-        mass = dot(s, yn) + dot(u, yf)
-        row = nv + i * nv + j
-        column = nv + j * nv + i
-        out[row] = slope
-        out[row + by_v] = paired(room, other + SV_RISE + 6, yn, yf) + dot(g, s)
-        out[row + by_vdot] = mass
-        out[column] = dot(s, qn) + dot(u, qf)
-        out[column + by_v] = dot(s, vn) + dot(u, vf)
-        out[column + by_vdot] = mass
-
-
-@kernel
-def pair_with_modes(topo, room, c, i, turned, out):
-    """The slopes that couple speed i with the modes of the parent of c, where c is on the way to the speed."""
-    nv = topo[NV]
-    at = speed_record(topo, i)
-    yn, yf = load_motion(room, at + SV_K)
-    g, e = load3(room, at + SV_GYRO), load3(room, at + SV_TURN)
-    qn, qf = load_motion(room, at + SV_PUSH)
-    vn, vf = load_motion(room, at + SV_PUSH + 6)
-    by_v = nv * nv
-    by_vdot = by_v + nv * nv
-    p = topo[c + PARENT]
-    for r in range(topo[p + MODES]):
-        j = topo[p + V_MODES] + r
-        other = twist_record(topo, c, r)
-        s, u = load_motion(room, other + TWIST_S)
-        mass = dot(s, yn) + dot(u, yf)
-        row = nv + i * nv + j
-        column = nv + j * nv + i
-        out[row + by_vdot] = mass
-        out[column + by_vdot] = mass
-        out[column] = dot(s, qn) + dot(u, qf)
-        out[column + by_v] = dot(s, vn) + dot(u, vf)
-        if topo[RUTHLESS] == 0:
-            slope = paired(room, other + TWIST_RISE, yn, yf) + dot(
-                g, load3(room, other + TWIST_RATE)
-            )
-            if turned != 0:
-                slope += dot(e, s)
-            out[row] = slope
-            out[row + by_v] = 2.0 * paired(room, other + TWIST_RATE, yn, yf) + dot(g, s)
-
-
-@kernel
-def pair_with_inboard(topo, room, k, i, turned, out):
-    """The slopes that couple speed i of body k with all speeds of the bodies inboard."""
-    c = k
-    while topo[c + PARENT] != 0:
-        if moved_by_modes(topo, c):
-            pair_with_modes(topo, room, c, i, turned, out)
-        c = topo[c + PARENT]
-        pair_with_joint(topo, room, c, i, turned, out)
-
-
-@kernel
 def composite_to_parent(topo, room, k):
     """Add what a body and those outboard of it sum up to its parent."""
     b, p = body_record(k), body_record(topo[k + PARENT])
@@ -298,12 +221,11 @@ def fill(topo, const, work, q, v, room, k, turned, out):
         finish_modes(topo, const, work, q, room, k, out)
     fill_joint(topo, const, q, v, room, k, turned, out)
     for i in range(topo[k + V_MODES], topo[k + V_MODES] + topo[k + MODES]):
-        pair_with_joint(topo, room, k, i, turned, out)
-        pair_with_inboard(topo, room, k, i, turned, out)
+        pair_with_inboard(topo, room, k, i, True, turned, out)
     for i in range(topo[k + V_JOINT], topo[k + V_JOINT] + topo[k + DOFS]):
-        pair_with_inboard(topo, room, k, i, turned, out)
+        pair_with_inboard(topo, room, k, i, False, turned, out)
     if topo[k + PARENT] != 0:
-        if moved_by_modes(topo, k):
+        if topo[topo[k + PARENT] + MODES] > 0 and moved_by_modes(topo, k):
             load_modes(topo, const, work, q, room, k, turned, out)
         composite_to_parent(topo, room, k)
 

@@ -8,6 +8,7 @@ from limber.assembly import Assembly
 from limber.bodies import Body, RigidBody, beam
 from limber.checks import number
 from limber.joints import Fixed, Free
+from limber.shapes import Box, Panel
 
 #: The hub: mass, kg, moments of inertia, kg m^2, and how far from its centre the panels begin, m.
 HUB_MASS, HUB_INERTIA, ROOT = 300.0, (120.0, 100.0, 130.0), 0.8
@@ -31,14 +32,16 @@ def spacecraft(
     """
     craft = Assembly("spacecraft")
     nodes = {"left": (0.0, ROOT, 0.0), "right": (0.0, -ROOT, 0.0)}
-    craft.attach("hub", RigidBody(HUB_MASS, inertia=HUB_INERTIA, nodes=nodes), Free())
+    hub = RigidBody(HUB_MASS, inertia=HUB_INERTIA, nodes=nodes)
+    craft.attach("hub", hub, Free(), shapes=Box((1.4, 2.0 * ROOT, 1.4), colour="gold"))
+    cells = Panel(WIDTH, 0.05, colour="navy")
     for name, length, node, side in (
         ("long panel", long, "left", 1.0),
         ("short panel", short, "right", -1.0),
     ):
         body = _panel(number(name.split()[0], length, above=0.0), modes, damping)
         along = np.array([[0.0, -side, 0.0], [side, 0.0, 0.0], [0.0, 0.0, 1.0]])
-        craft.attach(name, body, Fixed(), to="hub", at=node, rotation=along)
+        craft.attach(name, body, Fixed(), to="hub", at=node, rotation=along, shapes=cells)
     return craft
 
 

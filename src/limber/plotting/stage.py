@@ -120,7 +120,7 @@ class Stage:
         lit_colours = shade * np.broadcast_to(colours, (len(triangles), 3))[order]
         drawn.set_verts(self.project(seen))
         drawn.set_facecolor(lit_colours)
-        drawn.set_edgecolor(0.85 * lit_colours)
+        drawn.set_edgecolor(0.96 * lit_colours)
 
     def dots(self, axes: Any, points: Array, **look: Any) -> Any:
         """Draw points (n, 3) as markers; returns what `move_dots` takes."""

@@ -1,4 +1,4 @@
-"""Meshes of triangles from files: STL, OBJ, and others if trimesh is there."""
+"""Meshes of triangles from files: STL, OBJ, COLLADA, and others if trimesh is there."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from limber.checks import Array, repeated, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError, FileError
+from limber.shapes.collada import read_collada
 from limber.shapes.shape import Shape, Triangles
 
 #: Files larger than this are refused, bytes.
@@ -22,10 +23,10 @@ LARGEST = 200 * 2**20
 
 @dataclass(frozen=True, eq=False)
 class Mesh(Shape):
-    """A surface of triangles from a file, STL or OBJ.
+    """A surface of triangles from a file: STL, OBJ or COLLADA (.dae).
 
     file : the path of a file that is there.  It is read when the first picture is made.  A file of another kind, such as
-        COLLADA or glTF, is read by trimesh where that is installed.  Pictures leave out a file that cannot be read, with a
+        glTF, is read by trimesh where that is installed.  Pictures leave out a file that cannot be read, with a
         warning.
     scale : the unit of the file in metres, or a factor for each axis: 0.001 for millimetres.
     """
@@ -68,6 +69,8 @@ def read_mesh(path: Path) -> Triangles:
             found = _stl(path, path.read_bytes())
         elif kind == ".obj":
             found = _obj(path, path.read_text(encoding="utf-8", errors="replace"))
+        elif kind == ".dae":
+            found = read_collada(path, path.read_bytes())
         else:
             found = _other(path)
     except OSError as error:
@@ -146,7 +149,7 @@ def _other(path: Path) -> Triangles:
         return np.array(found.vertices, dtype=float), np.array(found.faces, dtype=np.int64)
     except Exception as error:
         raise FileError(
-            f"{path}: meshes are read from STL and OBJ files, and others by trimesh, which could not read this one "
+            f"{path}: meshes are read from STL, OBJ and COLLADA files, and others by trimesh, which could not read this one "
             f"({type(error).__name__}: {str(error)[:120]}). Convert it to STL or OBJ.",
             str(path),
         ) from None

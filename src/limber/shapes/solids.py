@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,10 +75,9 @@ class Sphere(Shape):
 
 
 @dataclass(frozen=True, eq=False)
-class Cylinder(Shape):
-    """A cylinder along z.  radius, length: m; its centre is half way."""
+class _Round(Shape):
+    """A solid around the z axis with a radius and a length, m."""
 
-    kind: ClassVar[str] = "cylinder"
     radius: float
     length: float
 
@@ -87,10 +86,17 @@ class Cylinder(Shape):
             object.__setattr__(self, name, number(name, getattr(self, name), above=0.0))
 
     @classmethod
-    def between(cls, start: ArrayLike, end: ArrayLike, radius: float, **more: Any) -> Cylinder:
-        """The cylinder from one point of the body to another; `more` are node and colour."""
+    def between(cls, start: ArrayLike, end: ArrayLike, radius: float, **more: Any) -> Self:
+        """The solid whose length is that from one point of the body to another; `more` are node and colour."""
         length, at, rotation = between(start, end)
         return cls(radius, length, at=at, rotation=rotation, **more)
+
+
+@dataclass(frozen=True, eq=False)
+class Cylinder(_Round):
+    """A cylinder along z.  radius, length: m; its centre is half way."""
+
+    kind: ClassVar[str] = "cylinder"
 
     def triangles(self) -> Triangles:
         """Its mantle and its two ends."""
@@ -100,22 +106,10 @@ class Cylinder(Shape):
 
 
 @dataclass(frozen=True, eq=False)
-class Capsule(Shape):
+class Capsule(_Round):
     """A cylinder along z between two half spheres.  length: of the cylinder alone, m."""
 
     kind: ClassVar[str] = "capsule"
-    radius: float
-    length: float
-
-    def _check(self) -> None:
-        for name in ("radius", "length"):
-            object.__setattr__(self, name, number(name, getattr(self, name), above=0.0))
-
-    @classmethod
-    def between(cls, start: ArrayLike, end: ArrayLike, radius: float, **more: Any) -> Capsule:
-        """The capsule whose half spheres have their centres at two points of the body; `more` are node and colour."""
-        length, at, rotation = between(start, end)
-        return cls(radius, length, at=at, rotation=rotation, **more)
 
     def triangles(self) -> Triangles:
         """Rings from one pole to the other."""

@@ -101,8 +101,8 @@ def simulate(
     events : see `Event`.  Those at the same time happen in the order of the list.  Their actions may change the topology:
         `Result.topology` and `Result.changes` tell what was active when.
     engine : "general", or "generated": C code of this system (`compile`), several times as fast.  Batches with
-        method="rk4" and constant torques then run in SIMD lanes, with steps that end at the output times (`simulation.lanes`);
-        on a GPU with "cuda".
+        method="rk4" and constant torques, or one PD controller whose samples all output times are, then run in SIMD lanes,
+        with steps that end at the output times (`simulation.lanes`); on a GPU with "cuda".
     progress : whether to show a progress bar; by default in a terminal, for runs of more than a second.
     save : an HDF5 file for the result.  Rows are written as the run goes on, to a file of that name with ".part"
         behind it; a run that is killed leaves them there (`Result.load` finds them).  An older file stays until

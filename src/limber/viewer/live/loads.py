@@ -55,7 +55,7 @@ class Loads:
         with gui.add_folder("Load", expand_by_default=False):
             self._where = gui.add_dropdown("Node", labels, initial_value=labels[-1])
             self._answer = gui.add_dropdown("Answer", [STATICS, MOTION], initial_value=STATICS)
-            self._stiffness = gui.add_number("N per metre of pull", 1.0, min=0.0)
+            self._stiffness = gui.add_number("N per metre of pull", 1.0, min=0.0, step=0.001)
             pull = gui.add_button("Pull here")
             go = gui.add_button("Let go")
             self._force = gui.add_markdown("")

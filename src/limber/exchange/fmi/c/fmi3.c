@@ -4,6 +4,9 @@
  * define FMI3_FUNCTION_PREFIX as the prefix of the names, such as arm_ for arm_fmi3DoStep.
  */
 #include "instance.h"
+
+#include "course.h"
+#include "derivatives.h"
 #include "solver.h"
 
 #ifdef LIMBER_STANDARD_HEADERS
