@@ -1,5 +1,8 @@
 """Environments of Gymnasium: the checker, seeds, batches against single ones, domain randomization."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -166,7 +169,10 @@ def test_what_cannot_work_is_refused():
     with pytest.raises(ArgumentValueError, match="render_mode='human' must be"):
         lb.exchange.Environment(task(), render_mode="human")
     with pytest.raises(ArgumentValueError, match="action"):
-        lb.exchange.Environment(task()).step([np.nan])
+        e.step([np.nan])
+    for new in (lb.exchange.Environment(task()), lb.exchange.VectorEnvironment(task(), 2)):
+        with pytest.raises(ArgumentValueError, match=r"not been started: call reset\(\) first"):
+            new.step(np.zeros(1))
 
 
 def test_an_episode_that_blows_up_is_an_error():
@@ -175,3 +181,76 @@ def test_an_episode_that_blows_up_is_an_error():
     with pytest.raises(SimulationError, match="Give a smaller step"):
         for _ in range(200):
             e.step(np.ones(2))
+
+
+def test_moments_keep_their_nodes():
+    e = lb.exchange.Environment(task(information=lambda now: kept.append(now) or {}))
+    kept = []
+    e.reset(seed=0)
+    for _ in range(5):
+        e.step(np.array([1.0]))
+    for now in kept:
+        position, velocity = now.node("bob")
+        assert np.allclose(position[0], lb.pose(e.task.system, now.q[0], "bob")[1])
+        assert np.allclose(velocity[0], lb.jacobian(e.task.system, now.q[0], "bob")[3:] @ now.v[0])
+
+
+def test_what_an_ended_episode_does_afterwards_is_no_error():
+    def start(rng):
+        return [0.0], [0.0]
+
+    many = lb.exchange.VectorEnvironment(
+        task(start=start, terminated=lambda now: np.arange(2) == 1), 2
+    )
+    many.reset(seed=0)
+    many.step(np.zeros((2, 1)))
+    many._episodes.v[1] = np.inf
+    seen, _, terminated, _, _ = many.step(np.zeros((2, 1)))
+    assert np.isfinite(seen).all() and not terminated.any()
+    many._episodes.v[0] = np.inf
+    with pytest.raises(SimulationError, match="episode 0 of 'pendulum' is no longer finite"):
+        many.step(np.zeros((2, 1)))
+
+
+def test_closed_systems_start_on_their_closures():
+    bar = lb.RigidBody(1.0, (0.5, 0, 0), (0.01, 0.1, 0.1), nodes={"tip": (1, 0, 0)})
+    a = lb.Assembly("four-bar", gravity=(0, -9.81, 0))
+    a.attach("crank", bar, lb.Revolute("z"))
+    a.attach("coupler", bar, lb.Revolute("z"), "crank", "tip")
+    a.attach("rocker", bar, lb.Revolute("z"), offset=(1.5, 0, 0))
+    a.close(("coupler", "tip"), ("rocker", "tip"), lb.Revolute("z"))
+    s = a.build()
+    q = lb.assemble(s, [1.2, -0.9, 1.4])
+    e = lb.exchange.Environment(
+        lb.exchange.Task(s, 5.0, inputs=[0], start=lambda rng: (q, np.zeros(3)), step=0.005)
+    )
+    e.reset(seed=0)
+    for _ in range(10):
+        e.step(np.array([1.0]))
+    assert np.abs(lb.constraint_residual(s, e._episodes.q[0])).max() < 1e-9
+    apart = lb.exchange.Task(s, 5.0, start=lambda rng: (np.ones(3), np.zeros(3)), step=0.005)
+    with pytest.raises(ArgumentValueError, match="q of start does not meet the closures"):
+        lb.exchange.Environment(apart)
+
+
+def test_without_gymnasium_the_names_are_there_and_construction_says_what_to_install():
+    code = """
+import inspect, sys
+from limber.errors import MissingExtraError
+sys.modules["gymnasium"] = None
+import limber as lb
+assert hasattr(lb.exchange, "Environment") and not hasattr(lb.exchange, "Environments")
+assert "task" in str(inspect.signature(lb.exchange.VectorEnvironment.__init__))
+for make in (
+    lambda: lb.exchange.Environment(None),
+    lambda: lb.exchange.VectorEnvironment(None, 3),
+    lambda: __import__("limber.exchange.gym"),
+):
+    try:
+        make()
+    except MissingExtraError as error:
+        assert "pip install 'limber-dynamics[gym]'" in str(error)
+    else:
+        raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

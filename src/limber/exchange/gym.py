@@ -13,9 +13,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from limber.exchange.learning.environment import Environment, VectorEnvironment, gymnasium
+from limber.errors import MissingExtraError
+from limber.exchange.learning.environment import Environment, VectorEnvironment
 from limber.exchange.learning.flexible_arm import flexible_arm_task
 from limber.exchange.learning.flexible_spacecraft import flexible_spacecraft_task
+
+try:
+    import gymnasium
+except ImportError:
+    raise MissingExtraError(
+        "limber.exchange.gym needs Gymnasium, which is not installed: pip install 'limber-dynamics[gym]'."
+    ) from None
 
 __all__ = ["Environment", "VectorEnvironment", "flexible_arm_task", "flexible_spacecraft_task"]
 

@@ -13,15 +13,23 @@ from limber.exchange.learning.frames import Frames
 from limber.exchange.learning.task import Task
 
 try:
-    import gymnasium
+    from gymnasium import Env
     from gymnasium.spaces import Box
     from gymnasium.utils import seeding
-    from gymnasium.vector import AutoresetMode
+    from gymnasium.vector import AutoresetMode, VectorEnv
     from gymnasium.vector.utils import batch_space
 except ImportError:
-    raise MissingExtraError(
-        "environments need Gymnasium, which is not installed: pip install 'limber-dynamics[gym]'."
-    ) from None
+
+    class Env:  # type: ignore[no-redef]
+        """What environments are where there is no Gymnasium."""
+
+        def __new__(cls, *args: Any, **options: Any):
+            """Say what is missing."""
+            raise MissingExtraError(
+                "environments need Gymnasium, which is not installed: pip install 'limber-dynamics[gym]'."
+            )
+
+    VectorEnv = Env  # type: ignore[misc, assignment]
 
 RENDER_MODES = ["rgb_array"]
 
@@ -35,19 +43,23 @@ def _checked(task: Task, render_mode: str | None) -> None:
         )
 
 
-def _spaces(task: Task) -> tuple[Box, Box]:
-    """The spaces of observations and of actions of one episode."""
-    trial = Episodes(task, 1)
-    trial.start(0, np.random.default_rng(0))
-    width = trial.observed(trial.moment()).shape[1]
-    actions = len(task.torque)  # type: ignore[arg-type]
+def _spaces(episodes: Episodes) -> tuple[Any, Any]:
+    """The spaces of observations and of actions of one episode; episodes are started for it."""
+    episodes.start(slice(None), np.random.default_rng(0))
+    width = episodes.observed(episodes.moment()).shape[1]
+    actions = episodes.action.shape[1]
     return (
         Box(-np.inf, np.inf, (width,), np.float32),
         Box(-1.0, 1.0, (actions,), np.float32),
     )
 
 
-class Environment(gymnasium.Env):
+def _refuse_unstarted(started: bool) -> None:
+    if not started:
+        raise ArgumentValueError("the environment has not been started: call reset() first.")
+
+
+class Environment(Env):
     """One episode of a task at a time, as a Gymnasium environment.
 
     task : a `lb.exchange.Task`.
@@ -58,19 +70,22 @@ class Environment(gymnasium.Env):
         _checked(task, render_mode)
         self.metadata = {"render_modes": RENDER_MODES, "render_fps": round(1.0 / task.sample_time)}
         self.task, self.render_mode = task, render_mode
-        self.observation_space, self.action_space = _spaces(task)
         self._episodes = Episodes(task, 1)
+        self.observation_space, self.action_space = _spaces(self._episodes)
         self._frames = Frames(task.system)
+        self._started = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
         """A new episode; the same seed gives the same one."""
         super().reset(seed=seed)
         self._episodes.start(0, self.np_random)
+        self._started = True
         now = self._episodes.moment()
         return self._episodes.observed(now)[0], self._info(now)
 
     def step(self, action: Any):
         """Hold the torques of an action for one sample."""
+        _refuse_unstarted(self._started)
         e = self._episodes
         e.step(np.asarray(action)[None])
         now = e.moment()
@@ -91,7 +106,7 @@ class Environment(gymnasium.Env):
         return {name: x[0] for name, x in (*found.items(), *now.parameters.items())}
 
 
-class VectorEnvironment(gymnasium.vector.VectorEnv):
+class VectorEnvironment(VectorEnv):
     """Many episodes of a task, stepped by one call of generated code, as a Gymnasium vector environment.
 
     task : a `lb.exchange.Task`.
@@ -112,10 +127,10 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):
         }
         self.task, self.render_mode = task, render_mode
         self.num_envs = whole("num_envs", num_envs, 1)
-        self.single_observation_space, self.single_action_space = _spaces(task)
+        self._episodes = Episodes(task, self.num_envs)
+        self.single_observation_space, self.single_action_space = _spaces(self._episodes)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._episodes = Episodes(task, self.num_envs)
         self._frames = Frames(task.system)
         self._generators: list[np.random.Generator] = []
         self._over = np.zeros(self.num_envs, dtype=bool)
@@ -132,11 +147,9 @@ class VectorEnvironment(gymnasium.vector.VectorEnv):
 
     def step(self, actions: Any):
         """Hold the torques of actions (num_envs, inputs) for one sample."""
-        e = self._episodes
-        if not self._generators:
-            raise ArgumentValueError("the environment has not been started: call reset() first.")
-        e.step(actions)
-        again = self._over
+        _refuse_unstarted(bool(self._generators))
+        e, again = self._episodes, self._over
+        e.step(actions, again)
         for i in np.flatnonzero(again):
             e.start(int(i), self._generators[i])
         now = e.moment()

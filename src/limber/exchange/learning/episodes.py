@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from limber.checks import Array, finite_numbers
-from limber.codegen import compile
+from limber.codegen.compiler import compile, loaded, programmed
 from limber.errors import ArgumentValueError, SimulationError
 from limber.exchange.learning.task import Moment, Task
 
@@ -25,14 +26,8 @@ class Episodes:
         s = task.system
         self.task, self.count = task, count
         self._names = list(task.randomize)
-        self._step = compile(
-            s, "step", parameters=self._names, lanes=LANES if count >= LANES else 1
-        )
         self._nodes: dict[tuple[Any, Any], tuple[Any, Any]] = {}
-        self._steps = round(task.sample_time / task.step)  # type: ignore[operator]
-        self.q = np.tile(s.neutral(), (count, 1))
-        self.v, self.tau = np.zeros((count, s.nv)), np.zeros((count, s.nv))
-        self._spare = np.empty_like(self.q), np.empty_like(self.v)
+        self.tau = np.zeros((count, s.nv))
         self.action = np.zeros((count, len(task.inputs)))  # type: ignore[arg-type]
         self.samples = np.zeros(count, dtype=np.int64)
         self.goal = np.zeros((count, 0))
@@ -40,19 +35,34 @@ class Episodes:
             name: np.tile(s.parameters[name].value, (count,) + (1,) * s.parameters[name].value.ndim)
             for name in self._names
         }
+        # states go to and fro between two places
+        self.q, self.v = np.tile(s.neutral(), (count, 1)), np.zeros((count, s.nv))
+        self._next = np.empty_like(self.q), np.empty_like(self.v)
+        program = programmed(s, "step", None, None, None, (), self._names)
+        code = loaded(program, LANES if count >= LANES else 1)
+        held = (self.tau, np.array(task.step), *self.parameters.values())
+        here, there = (self.q, self.v), self._next
+        self._to, self._fro = (
+            code.bound((*here, *held), there),
+            code.bound((*there, *held), here),
+        )
+        self._steps = round(task.sample_time / task.step)  # type: ignore[operator]
 
-    def start(self, i: int, rng: np.random.Generator) -> None:
-        """Start episode i afresh."""
+    def start(self, which: int | slice, rng: np.random.Generator) -> None:
+        """Start an episode afresh, or several as one."""
         q, v, goal, parameters = self.task.drawn(rng)
         if self.goal.shape[1] != goal.size:
             self.goal = np.zeros((self.count, goal.size))
-        self.q[i], self.v[i], self.goal[i] = q, v, goal
-        self.action[i], self.samples[i] = 0.0, 0
+        self.q[which], self.v[which], self.goal[which] = q, v, goal
+        self.action[which], self.samples[which] = 0.0, 0
         for name, x in parameters.items():
-            self.parameters[name][i] = x
+            self.parameters[name][which] = x
 
-    def step(self, action: Any) -> None:
-        """Hold the torques of an action (count, inputs) for one sample."""
+    def step(self, action: Any, over: np.ndarray | None = None) -> None:
+        """Hold the torques of an action (count, inputs) for one sample.
+
+        over : (count,) episodes that have ended, of which nothing is asked.
+        """
         given = finite_numbers("action", action, f"({self.count}, {self.action.shape[1]})")
         if given.shape != self.action.shape:
             raise ArgumentValueError(
@@ -60,37 +70,39 @@ class Episodes:
             )
         self.action = np.clip(given, -1.0, 1.0)
         self.tau[:, self.task.inputs] = self.action * np.asarray(self.task.torque, dtype=float)
-        q, v = self.q, self.v
-        next_q, next_v = self._spare
-        more = [self.parameters[name] for name in self._names]
         for _ in range(self._steps):
-            self._step(q, v, self.tau, self.task.step, *more, out=(next_q, next_v))
-            q, next_q, v, next_v = next_q, q, next_v, v
-        self.q, self.v, self._spare = q, v, (next_q, next_v)
+            self._to()
+            self._to, self._fro = self._fro, self._to
+            (self.q, self.v), self._next = self._next, (self.q, self.v)
         self.samples += 1
-        finite = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
+        finite = np.isfinite(self.q).all(axis=1) & np.isfinite(self.v).all(axis=1)
+        if over is not None:
+            finite |= over
         if not finite.all():
             i = int(finite.argmin())
+            t = self.samples[i] * self.task.sample_time
             raise SimulationError(
-                f"episode {i} of {self.task.system.name!r} is no longer finite after {self.samples[i] * self.task.sample_time:.6g} "
-                f"s, with steps of {self.task.step:.3g} s. Give a smaller step=..., smaller torques or narrower ranges of "
-                "parameters."
+                f"episode {i} of {self.task.system.name!r} is no longer finite after {t:.6g} s, with steps of "
+                f"{self.task.step:.3g} s. Give a smaller step=..., smaller torques or narrower ranges of parameters."
             )
 
     def moment(self) -> Moment:
         """The states now; the arrays are copies."""
+        q, v = self.q.copy(), self.v.copy()
+        parameters = {name: x.copy() for name, x in self.parameters.items()}
+
+        @cache
+        def node(body: str, node: str | int | None = None) -> tuple[Array, Array]:
+            return self._node(body, node, q, v, list(parameters.values()))
+
+        t = np.asarray(self.samples * self.task.sample_time, dtype=float)
         return Moment(
-            self.task.system,
-            np.asarray(self.samples * self.task.sample_time, dtype=float),
-            self.q.copy(),
-            self.v.copy(),
-            self.action.copy(),
-            self.goal.copy(),
-            {name: x.copy() for name, x in self.parameters.items()},
-            self._node,
+            self.task.system, t, q, v, self.action.copy(), self.goal.copy(), parameters, node
         )
 
-    def _node(self, body: str, node: str | int | None = None) -> tuple[Array, Array]:
+    def _node(
+        self, body: str, node: str | int | None, q: Array, v: Array, parameters: list[Array]
+    ) -> tuple[Array, Array]:
         """Position and velocity of a node, in the systems with the parameters that were drawn."""
         if (body, node) not in self._nodes:
             self._nodes[body, node] = tuple(  # type: ignore[assignment]
@@ -98,10 +110,11 @@ class Episodes:
                 for f in ("pose", "jacobian")
             )
         pose, jacobian = self._nodes[body, node]
-        more = [self.parameters[name] for name in self._names]
-        _, position = pose(self.q, *more)
-        J = jacobian(self.q, *more)[:, 3:]
-        return position, np.einsum("nij,nj->ni", J, self.v)
+        if self.count == 1:  # generated code is called faster on single states
+            one = [x[0] for x in (q, *parameters)]
+            return pose(*one)[1][None], (jacobian(*one)[3:] @ v[0])[None]
+        _, position = pose(q, *parameters)
+        return position, np.einsum("nij,nj->ni", jacobian(q, *parameters)[:, 3:], v)
 
     # --- what a policy gets ----------------------------------------------------------------------
 

@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.parameters import find
 from limber.assembly.system import System
-from limber.checks import Array, array, number, shown, takes
-from limber.dynamics.evaluate import check_system
+from limber.checks import Array, array, number, shown, takes, unit_quaternion
+from limber.dynamics.evaluate import check_system, quaternions
 from limber.dynamics.modes import modes
 from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.simulation.closed_states import closed_state
 from limber.simulation.table import joint_speeds
 
 #: The longest step, times the fastest frequency of the system, unless a step is given.
@@ -131,9 +132,11 @@ class Task:
                 raise ArgumentValueError(
                     f"randomize[{name!r}] gave an array of shape {x.shape}; the parameter has shape {shape}."
                 )
-        if self.start is None:
-            return self.system.neutral(), np.zeros(self.system.nv), np.zeros(0), parameters
-        found = self.start(rng)
+        found = (
+            (self.system.neutral(), np.zeros(self.system.nv))
+            if self.start is None
+            else self.start(rng)
+        )
         if not isinstance(found, tuple) or len(found) not in (2, 3):
             raise ArgumentTypeError(
                 f"start must return (q, v) or (q, v, goal), got {shown(found)}."
@@ -141,6 +144,9 @@ class Task:
         q = array("q of start", found[0], (self.system.nq,))
         v = array("v of start", found[1], (self.system.nv,))
         goal = np.atleast_1d(np.asarray(found[2], dtype=float)) if len(found) == 3 else np.zeros(0)
+        for body, at in quaternions(self.system):
+            unit_quaternion(f"the quaternion of {body!r} in q of start", q[at])
+        q, v = closed_state(self.system, q, v, "q of start", "v of start", "q, v")
         return q, v, goal, parameters
 
 
