@@ -6,6 +6,7 @@ import typing
 from limber.exchange.fmi import fmu
 
 if typing.TYPE_CHECKING:
+    from limber.exchange.gradients.functions import jax_function, torch_function
     from limber.exchange.learning.environment import Environment, VectorEnvironment
     from limber.exchange.learning.task import Moment, Task
 
@@ -15,6 +16,8 @@ _LATER = {
     "Moment": "learning.task",
     "Task": "learning.task",
     "VectorEnvironment": "learning.environment",
+    "jax_function": "gradients.functions",
+    "torch_function": "gradients.functions",
 }
 
 
@@ -25,4 +28,4 @@ def __getattr__(name: str):
     raise AttributeError(f"module 'limber.exchange' has no attribute {name!r}")
 
 
-__all__ = ["Environment", "Moment", "Task", "VectorEnvironment", "fmu"]
+__all__ = ["Environment", "Moment", "Task", "VectorEnvironment", "fmu", "jax_function", "torch_function"]
