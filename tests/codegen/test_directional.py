@@ -59,6 +59,38 @@ def test_adjoint_is_the_transpose_of_the_directional_derivative(make, function, 
     assert abs(one - other) <= TOLERANCE * max(1.0, size)
 
 
+@pytest.mark.parametrize(("make", "function", "options"), [CASES[3], CASES[5]])
+@pytest.mark.parametrize("first", [directional, adjoint])
+@pytest.mark.parametrize("second", [directional, adjoint])
+def test_derivatives_of_derivatives_are_complex_steps(make, function, options, first, second):
+    rng, s = np.random.default_rng(7), make()
+    p = program(s, function, **options)
+    once = first(p)
+    given = [*inputs(rng, s, p)]
+    given += [rng.standard_normal(a.shape) for a in once.inputs[len(given) :]]
+    twice = second(once)
+    names = [a.name for a in (*twice.inputs, *twice.outputs)]
+    assert len(set(names)) == len(names)
+    along = [rng.standard_normal(x.shape) for x in given]
+    stepped = once.evaluate((flat(given) + 1j * STEP * flat(along)).tolist(), COMPLEX)
+    change = np.array(stepped, dtype=complex).imag / STEP
+    if second is directional:
+        found = flat(evaluated(twice, [*given, *along]))
+        assert_close(found, change, TOLERANCE * max(1.0, np.abs(change).max()))
+    else:
+        weights = rng.standard_normal(len(change))
+        split = np.split(weights, np.cumsum([a.size for a in once.outputs])[:-1])
+        found = float(flat(evaluated(twice, [*given, *split])) @ flat(along))
+        assert abs(found - weights @ change) <= TOLERANCE * max(1.0, np.abs(change).max()) * 10
+
+
+def test_calls_stay_calls():
+    step = program(mixed(), "step")
+    for derived in (directional(step), adjoint(step)):
+        assert len(derived.callees) == 2  # forward dynamics and its derivative, at four stages
+        assert derived.count().mul < 5.0 * step.count().mul
+
+
 def test_results_that_do_not_depend_on_an_input_have_zeros():
     s = arm()
     p = program(s, "potential_energy")

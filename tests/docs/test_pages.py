@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PORTS = sorted((ROOT / "docs" / "coming_from").glob("*.md"))
 #: What pages need besides the extra `test`, or what is large there.
-NEEDS = {"viewing.md": "viser"}
+NEEDS = {"learning.md": "gymnasium", "viewing.md": "viser"}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 
 

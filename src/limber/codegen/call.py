@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -172,28 +173,48 @@ class Caller:
                 )
         return list(given)
 
+    def bound(
+        self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]
+    ) -> Callable[[], None]:
+        """A function without arguments that runs over a batch in these arrays, as they are when it is called.
+
+        arrays, results : one for each input and output, C-contiguous, of the type of the code, with one batch dimension,
+            which inputs that all states share do not have.  Their quaternions must be unit.
+        """
+        inputs = self.program.inputs
+        strides = [a.size if x.ndim > len(a.shape) else 0 for a, x in zip(inputs, arrays)]
+        run = self._over(len(results[0]), arrays, strides, results)
+        run.arrays = (*arrays, *results)  # type: ignore[attr-defined]  # they stay where they are
+        return run
+
     def _run(self, count: int | None, arrays, strides, results) -> None:
         """Run over a batch, or on one state (None) in the same way as the dispatcher, with the same numbers."""
-        inputs = (ctypes.c_void_p * len(arrays))(*[x.ctypes.data for x in arrays])
-        outputs = (ctypes.c_void_p * len(results))(*[x.ctypes.data for x in results])
         if count is None:
-            self._call(inputs, outputs)
-            return
+            self._call(_addresses(arrays), _addresses(results))
+        else:
+            self._over(count, arrays, strides, results)()
+
+    def _over(self, count: int, arrays, strides, results) -> Callable[[], None]:
+        """A function that runs over a batch, in threads if it is large."""
+        inputs, outputs = _addresses(arrays), _addresses(results)
         steps = (ctypes.c_ssize_t * len(strides))(*strides)
         most = cores() if self.threads is None else self.threads
         threads = max(1, min(most, count // STATES_PER_THREAD))
         if threads == 1:
-            self._batch(0, count, inputs, steps, outputs)
-            return
+            return partial(self._batch, 0, count, inputs, steps, outputs)
         # parts start at multiples of 64 states, so that blocks of lanes stay whole
         bounds = [count * i // threads // 64 * 64 for i in range(threads)] + [count]
-        with ThreadPoolExecutor(threads) as pool:
-            list(
-                pool.map(
-                    lambda span: self._batch(*span, inputs, steps, outputs),
-                    pairwise(bounds),
+
+        def run() -> None:
+            with ThreadPoolExecutor(threads) as pool:
+                list(
+                    pool.map(
+                        lambda span: self._batch(*span, inputs, steps, outputs),
+                        pairwise(bounds),
+                    )
                 )
-            )
+
+        return run
 
     def __repr__(self) -> str:
         def described(arguments):
@@ -203,6 +224,10 @@ class Caller:
         return (
             f"<{p.about or p.name}: {described(p.inputs)} -> {described(p.outputs)}, {self.dtype}>"
         )
+
+
+def _addresses(arrays: Sequence[np.ndarray]) -> Any:
+    return (ctypes.c_void_p * len(arrays))(*[x.ctypes.data for x in arrays])
 
 
 def _compiled_again(system: Any, function: str, options: dict[str, Any]) -> Any:

@@ -163,6 +163,14 @@ def compile(
     return f
 
 
+def loaded(program: Program, lanes: int = 1) -> call.Caller:
+    """A program as compiled C in double precision, called on arrays as they are: quaternions are not checked."""
+    _warn_of_size(program)
+    return call.Caller(
+        program, c_compiler.loaded(c.library(program, lanes, False)), False, threads=None
+    )
+
+
 def _warn_of_size(program: Program) -> None:
     """Warn of code that compilers need minutes for."""
     size = sum(len(p.nodes) for p in (*program.callees, program))

@@ -16,7 +16,7 @@ products with the derivatives of the stages are loops.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -178,8 +178,15 @@ def _jacobians(
     return jacobians
 
 
-def tangents(program: Program, seeds: dict[int, Tangent]) -> list[list[Tangent]]:
-    """Derivatives of every result of a program, given those of some nodes of its graph."""
+def tangents(
+    program: Program,
+    seeds: dict[int, Tangent],
+    through_call: Callable[[Graph, Value, list[Tangent]], list[Tangent]] | None = None,
+) -> list[list[Tangent]]:
+    """Derivatives of every result of a program, given those of some nodes of its graph.
+
+    through_call : those of the results of a call, given those of its arguments; by the Jacobian of the callee unless given.
+    """
     graph = program.graph
     done: dict[int, Tangent] = dict(seeds)
     calls: dict[int, list[Tangent]] = {}
@@ -191,7 +198,9 @@ def tangents(program: Program, seeds: dict[int, Tangent]) -> list[list[Tangent]]
         if value.index in done or value.op == g.INPUT:
             continue
         if value.op == g.CALL:
-            calls[value.index] = _through_call(graph, value, [of(x) for x in value.b])
+            calls[value.index] = (through_call or _through_call)(
+                graph, value, [of(x) for x in value.b]
+            )
             continue
         if value.op == g.RESULT:
             tangent = calls[value.a.index][value.b]

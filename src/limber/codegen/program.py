@@ -59,8 +59,8 @@ class Program:
     example: tuple[tuple[float, ...], ...] = ()  # inputs to try it with
     origin: Any = field(default=None, repr=False)  # the `trace.Request` it was traced for
     listed: bool = False  # whether even a single result comes in a tuple
-    #: programs of its Jacobian, by the inputs they are for
-    derivatives: dict[tuple[int, ...], Program] = field(default_factory=dict, repr=False)
+    #: programs of its Jacobian, by the inputs they are for, and others by what made them
+    derivatives: dict[Any, Program] = field(default_factory=dict, repr=False)
 
     @cached_property
     def nodes(self) -> list[Value]:

@@ -22,7 +22,7 @@ from limber.codegen.c import HEAD, functions
 from limber.codegen.compiler import programmed
 from limber.codegen.directional import adjoint, directional
 from limber.codegen.graph import Graph, Scalar, Value
-from limber.codegen.program import Argument, Program
+from limber.codegen.program import Argument, Program, inlined
 from limber.codegen.statements import written
 from limber.dynamics.evaluate import quaternions
 from limber.exchange.fmi.variables import End, Variables
@@ -79,9 +79,10 @@ class Equations:
     def source(self, token: str, tolerance: float, with_adjoint: bool) -> str:
         """The file equations.h."""
         v = self.variables
-        programs = [self.rates, directional(self.rates), self.outputs, directional(self.outputs)]
+        rates, outputs = inlined(self.rates), inlined(self.outputs)
+        programs = [rates, directional(rates), outputs, directional(outputs)]
         if with_adjoint:
-            programs += [adjoint(self.rates), adjoint(self.outputs)]
+            programs += [adjoint(rates), adjoint(outputs)]
         programs += [p for p in (self.residuals, self.settled) if p is not None]
         parts = [
             _HEAD.format(

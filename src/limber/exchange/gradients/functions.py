@@ -1,0 +1,102 @@
+"""`jax_function` and `torch_function`: what users call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from limber.assembly.system import System
+from limber.codegen.compiler import is_all
+from limber.dynamics.ends import Ends
+from limber.dynamics.evaluate import check_system
+from limber.errors import ArgumentValueError, MissingExtraError
+
+
+def jax_function(
+    system: System,
+    function: str,
+    *,
+    body: str | None = None,
+    node: str | int | None = None,
+    external: Sequence[tuple[str, str | int]] = (),
+    parameters: Sequence[str] = (),
+    driven: Sequence[str] = (),
+    ends: Ends = (),
+    rows: str | ArrayLike = "independent",
+) -> Callable[..., Any]:
+    """A function of a system for JAX: differentiable, to be batched by `jax.vmap` and compiled by `jax.jit`.
+
+    f = lb.exchange.jax_function(s, "forward_dynamics", parameters=["link1.EI"]); jax.grad(lambda EI: f(q, v, tau, EI)[0])(5e3)
+
+    Parameters
+    ----------
+    function, body, node, external, parameters, driven, ends, rows : as in `lb.compile`: the function has the same arguments in
+        the same order, parameters of the model last, and arguments can also be given by name; `rows` cannot be "all".
+
+    Arrays may carry leading batch dimensions.  Derivatives of any order are exact, in forward and in reverse mode, by all
+    arguments.  A quaternion counts as its direction: the function is that of q / |q|, and slopes by q are those of this
+    function of all numbers of q, so that they have no part along the quaternion.  The slopes along `lb.integrate` are the
+    products of these with `lb.qdot`.  A symmetric matrix, such as an inertia, counts by its upper triangle, and a rotation
+    matrix by its nine elements.
+
+    Needs double precision, `jax.config.update("jax_enable_x64", True)`, and a C compiler.  On the CPU the code runs inside of
+    what JAX compiles; on other devices, arrays are brought to the CPU and back.  Generated code does not check values: NaN
+    in an argument or a singular state gives NaN.
+    """
+    return _made("jax", "JAX", system, function, {
+        "body": body, "node": node, "external": external, "parameters": parameters, "driven": driven, "ends": ends,
+        "rows": rows,
+    })  # fmt: skip
+
+
+def torch_function(
+    system: System,
+    function: str,
+    *,
+    body: str | None = None,
+    node: str | int | None = None,
+    external: Sequence[tuple[str, str | int]] = (),
+    parameters: Sequence[str] = (),
+    driven: Sequence[str] = (),
+    ends: Ends = (),
+    rows: str | ArrayLike = "independent",
+) -> Callable[..., Any]:
+    """A function of a system for PyTorch: differentiable by autograd and by `torch.func`, `torch.func.vmap` included.
+
+    f = lb.exchange.torch_function(s, "forward_dynamics"); f(q, v, tau).sum().backward()
+
+    Parameters
+    ----------
+    function, body, node, external, parameters, driven, ends, rows : as in `lb.compile`: the function has the same arguments in
+        the same order, parameters of the model last, and arguments can also be given by name; `rows` cannot be "all".
+
+    Tensors may carry leading batch dimensions.  What derivatives are is said in `jax_function`; here too they are there in
+    forward and in reverse mode, of any order.  Tensors are on the CPU; the results are in double precision, and tensors of other
+    precision are converted.  Needs a C compiler.
+    """
+    return _made("torch", "PyTorch", system, function, {
+        "body": body, "node": node, "external": external, "parameters": parameters, "driven": driven, "ends": ends,
+        "rows": rows,
+    })  # fmt: skip
+
+
+def _made(
+    library: str, name: str, system: System, function: str, options: dict[str, Any]
+) -> Callable[..., Any]:
+    """A function for a library, which is imported only here."""
+    check_system(system)
+    if is_all(options["rows"]):
+        raise ArgumentValueError(
+            'rows="all" has no derivatives: closure rows that depend on others where the closures are met do not do so '
+            'elsewhere. Use rows="independent".'
+        )
+    try:
+        import_module(library)
+    except ImportError:
+        raise MissingExtraError(
+            f"{library}_function needs {name}, which is not installed: pip install 'limber-dynamics[{library}]'."
+        ) from None
+    return import_module(f"limber.exchange.gradients.for_{library}").made(system, function, options)

@@ -1,0 +1,186 @@
+"""What an environment asks of a system: where episodes start, what is observed, what is rewarded, what varies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.parameters import find
+from limber.assembly.system import System
+from limber.checks import Array, array, number, shown, takes, unit_quaternion
+from limber.dynamics.evaluate import check_system, quaternions
+from limber.dynamics.modes import modes
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.simulation.closed_states import closed_state
+from limber.simulation.table import joint_speeds
+
+#: The longest step, times the fastest frequency of the system, unless a step is given.
+PHASE = 0.5
+
+#: A range (low, high) or a function of a random generator.
+Spread = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """The states of all episodes at one moment; the first dimension of every array counts the episodes.
+
+    t : seconds since the start of each.  q, v : states.  action : the last one, zero at the start.  goal : what the
+    task drew for each episode.  parameters : the numbers drawn by domain randomization, by name.
+    node(body, node) : position and velocity of a node, world axes, (episodes, 3) each.
+    """
+
+    system: System
+    t: Array
+    q: Array
+    v: Array
+    action: Array
+    goal: Array
+    parameters: Mapping[str, Array]
+    node: Callable[..., tuple[Array, Array]] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A system with what a policy sees, does and is rewarded for.
+
+    task = lb.exchange.Task(s, 20.0, reward=lambda now: -abs(now.q[:, 0] - now.goal[:, 0]), start=...)
+
+    system : the system.
+    torque : what an action of one stands for, N m or N; a number, or one for each input.  Actions are clipped to [-1, 1].
+    observation : a function of a `Moment` that gives an array (episodes, n); q, v and the goal unless given.
+    reward : a function of a `Moment` that gives an array (episodes,); zeros unless given.
+    terminated : a function of a `Moment` that gives an array (episodes,): which episodes have ended by what happened in
+        them.  None end before their duration unless it is given.
+    information : a function of a `Moment` that gives arrays (episodes, ...) by name, for `info`.
+    start : a function of a random generator that gives q and v of one episode and, if there is one, a goal, an array of
+        the task's own meaning.  The neutral configuration at rest unless given.
+    inputs : the indices in v of the speeds that actions drive; those of all joints unless given.
+    sample_time : of actions, s; torques are held in between.
+    step : the longest step of the integrator (the classical Runge-Kutta method), s; half a radian of the fastest mode of
+        the system at rest unless given.
+    duration : after which an episode is cut off (truncated), s.
+    randomize : {parameter: (low, high)}, or a function of a random generator for each; names are those of
+        `System.parameters`.  Each episode draws its own numbers.
+
+    All functions get the states of all episodes at once; the same task serves a single environment and a batch.
+    """
+
+    system: System
+    torque: ArrayLike
+    observation: Callable[[Moment], Array] | None = None
+    reward: Callable[[Moment], Array] | None = None
+    terminated: Callable[[Moment], Array] | None = None
+    information: Callable[[Moment], Mapping[str, Array]] | None = None
+    start: Callable[[np.random.Generator], tuple[Any, ...]] | None = None
+    inputs: Sequence[int] | None = None
+    sample_time: float = 0.02
+    step: float | None = None
+    duration: float = 5.0
+    randomize: Mapping[str, Spread] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        check_system(self.system)
+        put("inputs", _inputs(self.system, self.inputs))
+        given = np.asarray(self.torque, dtype=float)
+        count = len(self.inputs)  # type: ignore[arg-type]
+        put(
+            "torque",
+            array("torque", np.broadcast_to(given, count) if not given.ndim else given, (count,)),
+        )
+        if not np.all(np.asarray(self.torque) > 0.0):
+            raise ArgumentValueError(
+                f"torque={shown(self.torque)} must be positive: it is what an action of one stands for."
+            )
+        for name, arguments in (
+            ("observation", ("moment",)), ("reward", ("moment",)), ("terminated", ("moment",)),
+            ("information", ("moment",)), ("start", ("rng",)),
+        ):  # fmt: skip
+            if getattr(self, name) is not None:
+                takes(name, getattr(self, name), *arguments)
+        put("sample_time", number("sample_time", self.sample_time, above=0.0))
+        put("duration", number("duration", self.duration, above=0.0))
+        put(
+            "randomize", {name: _spread(self.system, name, x) for name, x in self.randomize.items()}
+        )
+        longest = _longest_step(self.system, self.sample_time) if self.step is None else self.step
+        longest = number("step", longest, above=0.0)
+        put(
+            "step", self.sample_time / max(1, int(np.ceil(self.sample_time / longest * (1 - 1e-9))))
+        )
+
+    @property
+    def last(self) -> int:
+        """The number of samples after which an episode is cut off."""
+        return max(1, round(self.duration / self.sample_time))
+
+    def drawn(self, rng: np.random.Generator) -> tuple[Array, Array, Array, dict[str, Array]]:
+        """q, v, the goal and the parameters of a new episode, in this order of draws: parameters, then the start."""
+        parameters = {
+            name: np.asarray(draw(rng), dtype=float) for name, draw in self.randomize.items()
+        }
+        for name, x in parameters.items():
+            shape = find(self.system, name).value.shape
+            if x.shape != shape:
+                raise ArgumentValueError(
+                    f"randomize[{name!r}] gave an array of shape {x.shape}; the parameter has shape {shape}."
+                )
+        found = (
+            (self.system.neutral(), np.zeros(self.system.nv))
+            if self.start is None
+            else self.start(rng)
+        )
+        if not isinstance(found, tuple) or len(found) not in (2, 3):
+            raise ArgumentTypeError(
+                f"start must return (q, v) or (q, v, goal), got {shown(found)}."
+            )
+        q = array("q of start", found[0], (self.system.nq,))
+        v = array("v of start", found[1], (self.system.nv,))
+        goal = np.atleast_1d(np.asarray(found[2], dtype=float)) if len(found) == 3 else np.zeros(0)
+        for body, at in quaternions(self.system):
+            unit_quaternion(f"the quaternion of {body!r} in q of start", q[at])
+        q, v = closed_state(self.system, q, v, "q of start", "v of start", "q, v")
+        return q, v, goal, parameters
+
+
+def _inputs(system: System, given: Sequence[int] | None) -> list[int]:
+    """The speeds whose generalized forces are actions."""
+    if given is None:
+        found = [int(i) for i in joint_speeds(system)]
+    else:
+        found = [int(i) for i in given]
+    if not found:
+        raise ArgumentValueError(f"the system {system.name!r} has no joint speeds to drive.")
+    for i in found:
+        if not 0 <= i < system.nv:
+            raise ArgumentValueError(f"inputs names speed {i}; the system has {system.nv} of them.")
+    if len(set(found)) < len(found):
+        raise ArgumentValueError(f"inputs={shown(found)} names a speed twice.")
+    return found
+
+
+def _spread(system: System, name: str, given: Spread) -> Callable[[np.random.Generator], Any]:
+    """A function that draws a parameter."""
+    find(system, name)  # says what is wrong with the name
+    if callable(given):
+        return given
+    bounds = array(f"randomize[{name!r}]", given, (2,))
+    if not bounds[0] <= bounds[1]:
+        raise ArgumentValueError(
+            f"randomize[{name!r}]={shown(given)} must be (low, high), or a function of a random generator."
+        )
+    return lambda rng: rng.uniform(*bounds)
+
+
+def _longest_step(system: System, sample_time: float) -> float:
+    """The longest step at which the fastest mode of the system is followed well, at most a sample."""
+    omega = modes(system, system.neutral()).omega
+    fastest = float(np.max(omega, initial=0.0))
+    return PHASE / max(fastest, PHASE / sample_time)
