@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -200,3 +201,66 @@ def test_wherever_a_campaign_dies_it_goes_on(count, tmp_path, monkeypatch, write
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     assert same(run(count, tmp_path / "c.zarr"), undisturbed)
+
+
+def _arm():
+    arm = lb.Assembly("arm")
+    link = lb.RigidBody(1.0, (0.5, 0, 0), (0.01, 0.1, 0.1))
+    return arm.attach("link", link, lb.Revolute("z", damping=0.1)).build()
+
+
+def _pd(gain, distance=0.3):
+    path = lb.trajectories.Cycloid(distance, 0.1)
+    return lb.control.PD(gain, 1.0, sample_time=0.01, bodies="link", reference=path)
+
+
+def _push(force, t, q, v):
+    return [force]
+
+
+def _shaped(omega):
+    return lb.control.zv(omega).shaped(lb.trajectories.Cycloid(0.3, 0.1))
+
+
+def _closure(force):
+    return lambda t, q, v: [force]
+
+
+class Push:
+    """A torque with a number of its own, and one that changes while it is used."""
+
+    def __init__(self, force):
+        self.force, self.calls = force, 0
+
+    def __call__(self, t, q, v):
+        self.calls += 1
+        return [self.force]
+
+
+@pytest.mark.parametrize(
+    ("argument", "make"),
+    [
+        ("torque", lambda x: _pd(10.0 * x)),
+        ("torque", lambda x: _pd(10.0, 0.3 * x)),
+        ("torque", Push),
+        ("torque", _closure),
+        ("torque", lambda x: partial(_push, x)),
+        ("motion", lambda x: {"link": lb.trajectories.Cycloid(0.3 * x, 0.1)}),
+        ("motion", lambda x: {"link": _shaped(60.0 * x)}),
+    ],
+)
+def test_arguments_that_were_changed_are_refused(tmp_path, argument, make):
+    arm = _arm()
+
+    def campaign(value):
+        return lb.campaign(
+            arm, 0.1, vary={"link.mass": [1.0, 2.0]}, method="grid", every=0.05, processes=1,
+            keep={"end": {"final": {"joint": "link"}}}, store=tmp_path / "c.zarr", **{argument: value},
+        )  # fmt: skip
+
+    first = make(1.0)
+    done = campaign(first)
+    for same_one in (first, make(1.0)):
+        assert same(campaign(same_one), done)
+    with pytest.raises(lb.LimberError, match=f"scenario: {argument}"):
+        campaign(make(2.0))

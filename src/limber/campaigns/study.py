@@ -266,7 +266,7 @@ def _of_function(
     except ValueError:  # some functions written in C do not say what they take
         pass
     keep = tuple(quantity(n, x, None) for n, x in kept.items())
-    return FunctionRuns(function, values, seeds, keep), records.function_record(function)
+    return FunctionRuns(function, values, seeds, keep), records.described(function)
 
 
 def _base(
