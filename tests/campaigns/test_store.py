@@ -1,7 +1,6 @@
 """Campaigns on disk: what is finished is never lost or run twice, and other studies are refused."""
 
 import errno
-import fcntl
 import os
 import time
 from functools import partial
@@ -17,14 +16,18 @@ pytest.importorskip("zarr", reason="stores of campaigns need zarr, the extra `ca
 
 
 class Counted:
-    """A function that notes its cases in a file, and is interrupted at one of them."""
+    """A function that notes its cases in a file, and is interrupted or waits at one of them."""
 
     def __init__(self, folder):
-        self.notes, self.stop_at = folder / "notes", None
+        self.notes, self.waits = folder / "notes", folder / "waits"
+        self.stop_at = self.wait_at = None
 
     def __call__(self, x, seed):
         if x == self.stop_at:
             raise KeyboardInterrupt
+        if x == self.wait_at:
+            self.waits.touch()
+            time.sleep(60)
         if x == 5:
             raise ValueError("five")
         with self.notes.open("a") as file:
@@ -122,16 +125,19 @@ def test_a_model_file_that_was_changed_is_refused(tmp_path):
         again()
 
 
-def test_a_store_that_another_process_writes_is_refused(count, tmp_path):
-    run(count, tmp_path / "c.zarr")
-    if (child := os.fork()) == 0:  # holds the lock until it is ended
-        file = (tmp_path / "c.zarr" / "seed" / "zarr.json").open("r+b")
-        fcntl.lockf(file, fcntl.LOCK_EX)
-        (tmp_path / "locked").touch()
-        time.sleep(60)
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_store_that_another_process_writes_is_refused(count, tmp_path, begun):
+    if begun:
+        count.stop_at = 7
+        with pytest.warns(UserWarning, match="interrupted"):
+            run(count, tmp_path / "c.zarr")
+        count.stop_at = None
+    if (child := os.fork()) == 0:  # runs the campaign until it is ended
+        count.wait_at = 10
+        run(count, tmp_path / "c.zarr")
         os._exit(0)
     try:
-        while not (tmp_path / "locked").exists():
+        while not count.waits.exists():
             time.sleep(0.01)
         with pytest.raises(lb.LimberError, match="another process is running this campaign"):
             run(count, tmp_path / "c.zarr")
@@ -264,3 +270,24 @@ def test_arguments_that_were_changed_are_refused(tmp_path, argument, make):
         assert same(campaign(same_one), done)
     with pytest.raises(lb.LimberError, match=f"scenario: {argument}"):
         campaign(make(2.0))
+
+
+@pytest.mark.parametrize("name", ["status", "message", "seed", "case", "x", "a/b", "..", "zarr.json"])
+@pytest.mark.parametrize("stored", [False, True])
+def test_names_that_stand_for_something_else_are_refused(tmp_path, name, stored):
+    store = tmp_path / "c.zarr" if stored else None
+    with pytest.raises(lb.LimberError, match="take another|rename one"):
+        lb.campaign(
+            lambda x: {name: 2.0 * x}, vary={"x": [1, 2]}, method="grid", store=store, processes=1
+        )
+    if name != "x":
+        with pytest.raises(lb.LimberError, match="take another for the variable"):
+            lb.campaign(lambda **y: 1.0, vary={name: [1, 2]}, method="grid", processes=1)
+    with pytest.raises(lb.LimberError, match="must be text"):
+        lb.campaign(lambda x: {1: x}, vary={"x": [1, 2]}, method="grid", processes=1)
+
+
+def test_histories_have_their_names_for_themselves(tmp_path):
+    text = STUDY.replace("swing:", "q:") + "histories: true\n"
+    with pytest.raises(lb.LimberError, match="'q' is a name that the store uses"):
+        lb.campaign(written(tmp_path, text), processes=1)

@@ -22,8 +22,6 @@ from limber.campaigns.rows import STATUS, Shapes, UnitRows
 from limber.campaigns.study import Study
 from limber.errors import ArgumentValueError, FileError, LimberError, MissingExtraError
 
-#: Names of arrays in the group besides those of variables, quantities and histories.
-TAKEN = ("status", "message", "seed", "case")
 #: What the group calls itself.
 KIND = "limber campaign"
 #: What an array is, among its attributes.
@@ -187,7 +185,6 @@ def opened(path: Path, study: Study, restart: bool) -> Iterator[Store]:
 
 def _make(zarr: Any, path: Path, study: Study) -> None:
     """Make an empty store; it appears whole or not at all."""
-    _refuse_names(study)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -213,19 +210,6 @@ def _make(zarr: Any, path: Path, study: Study) -> None:
         raise StoreError(f"{path}: cannot be made: {error.strerror or error}.") from error
 
 
-def _refuse_names(study: Study) -> None:
-    names = [*study.values, *(q.name for q in study.quantities)]
-    for name in names:
-        if name in TAKEN or name.startswith("history_") or "/" in name:
-            raise ArgumentValueError(
-                f"{name!r} is a name that the store uses itself: take another."
-            )
-        if names.count(name) > 1:
-            raise ArgumentValueError(
-                f"{name!r} names a variable and a quantity: rename one of them."
-            )
-
-
 def _refuse_strange(path: Path) -> None:
     """Refuse a path that is not a campaign."""
     zarr = library()
@@ -245,7 +229,8 @@ def _locked(path: Path) -> Iterator[None]:
     except ImportError:  # not on Windows
         yield
         return
-    with (path / "seed" / "zarr.json").open("r+b") as file:  # which is not opened again meanwhile
+    # A file of its own: a process lets go of such a lock as soon as it closes the file in any place.
+    with (path / "seed" / "lock").open("ab") as file:
         try:
             fcntl.lockf(
                 file, fcntl.LOCK_EX | fcntl.LOCK_NB
