@@ -3,6 +3,7 @@
 import errno
 import os
 import time
+import warnings
 from functools import partial
 
 import numpy as np
@@ -291,3 +292,49 @@ def test_histories_have_their_names_for_themselves(tmp_path):
     text = STUDY.replace("swing:", "q:") + "histories: true\n"
     with pytest.raises(lb.LimberError, match="'q' is a name that the store uses"):
         lb.campaign(written(tmp_path, text), processes=1)
+
+
+def _flip(chunk):
+    content = bytearray(chunk.read_bytes())
+    content[-6] ^= 1
+    chunk.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["square/c/1", "noise/c/1/0", "message/c/1", "status/c/1"])
+@pytest.mark.parametrize(
+    "spoil", [_flip, lambda chunk: chunk.write_bytes(b"no"), lambda chunk: chunk.unlink()]
+)
+def test_results_that_are_damaged_are_computed_again(count, tmp_path, name, spoil):
+    done = run(count, tmp_path / "c.zarr")
+    count.notes.write_text("")
+    spoil(tmp_path / "c.zarr" / name)
+    gone = not (tmp_path / "c.zarr" / name).exists()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert same(run(count, tmp_path / "c.zarr"), done)
+    words = "the results of 1 work units are damaged or gone, those of cases 3 to 5"
+    assert [words in str(x.message) for x in told] == ([] if gone and "status" in name else [True])
+    assert count.cases() == [3, 4]
+    assert same(run(count, tmp_path / "c.zarr"), done) and count.cases() == [3, 4]
+
+
+def test_quantities_that_are_nan_are_no_damage(tmp_path):
+    def campaign():
+        return lb.campaign(
+            lambda x: float("nan"), vary={"x": [1, 2, 3]}, method="grid", store=tmp_path / "c.zarr",
+            processes=1,
+        )  # fmt: skip
+
+    campaign()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        campaign()
+
+
+@pytest.mark.parametrize("name", ["square/zarr.json", "status/zarr.json", "noise/zarr.json"])
+def test_a_store_whose_arrays_are_damaged_is_refused(count, tmp_path, name):
+    done = run(count, tmp_path / "c.zarr")
+    (tmp_path / "c.zarr" / name).unlink()
+    with pytest.raises(lb.FileError, match=f"'{name[:6].rstrip('/')}' cannot be opened"):
+        run(count, tmp_path / "c.zarr")
+    assert same(run(count, tmp_path / "c.zarr", restart=True), done)
