@@ -13,6 +13,7 @@ from typing import Any
 from limber.campaigns import store as storage
 from limber.campaigns import workers
 from limber.campaigns.memory import Table
+from limber.campaigns.names import refuse_names
 from limber.campaigns.result import Campaign
 from limber.campaigns.rows import UnitRows
 from limber.campaigns.study import Study, study_of
@@ -145,6 +146,7 @@ def run(
         try:
             for came in _rows(study, left, table, count, client):
                 rows = table.put(came)
+                refuse_names(study.values, table.values, study.record["histories"])
                 if kept is not None:
                     kept.write(rows, table)
                 told += rows.warnings

@@ -17,6 +17,7 @@ import numpy as np
 from limber.assembly import System
 from limber.campaigns import records
 from limber.campaigns.entries import parsed, value_at
+from limber.campaigns.names import refuse_names
 from limber.campaigns.quantities import Quantity, quantity
 from limber.campaigns.rows import UnitRows
 from limber.campaigns.runs import (
@@ -184,6 +185,7 @@ def study_of(
     kept = {} if keep is None else keep
     if not isinstance(kept, Mapping):
         raise ArgumentTypeError(f"keep must map names to quantities, got {shown(keep)}.")
+    refuse_names(values, kept, histories)
     runs: Runs
     if callable(subject) and not isinstance(subject, System):
         runs, of_subject = _of_function(subject, t_end, values, seeds, kept, options, histories)
@@ -266,7 +268,7 @@ def _of_function(
     except ValueError:  # some functions written in C do not say what they take
         pass
     keep = tuple(quantity(n, x, None) for n, x in kept.items())
-    return FunctionRuns(function, values, seeds, keep), records.function_record(function)
+    return FunctionRuns(function, values, seeds, keep), records.described(function)
 
 
 def _base(
