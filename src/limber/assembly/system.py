@@ -71,7 +71,7 @@ class System(Frozen):
         self._origin: Origin | None = None
         #: what systems with other numbers share: parameters that were asked for, by name
         self._parameters: dict[str, Parameter] = {}
-        #: and a configuration away from special positions, once it is needed
+        #: and the neutral configuration and one away from special positions, once they are needed
         self._shared: dict[str, Array] = {}
         self.fidelity = fidelity
         self.gravity = gravity
@@ -233,10 +233,13 @@ class System(Frozen):
 
     def neutral(self) -> np.ndarray:
         """The configuration q with undeformed bodies and every joint at zero."""
-        q = np.zeros(self.nq)
-        for name, where in self.layout.items():
-            q[where.q_joint] = self.attachments[name].joint.neutral()
-        return q
+        found = self._shared.get("neutral")
+        if found is None:
+            found = np.zeros(self.nq)
+            for name, where in self.layout.items():
+                found[where.q_joint] = self.attachments[name].joint.neutral()
+            self._shared["neutral"] = found
+        return found.copy()
 
     def number(self, body: str, argument: str = "body") -> int:
         """The kernel number of a body; `argument` is for the message."""
