@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from limber.assembly import parameters
+from limber.assembly import parameter_constants
 from limber.assembly.parameters import Parameter
 from limber.assembly.system import System
 from limber.checks import Array
@@ -100,7 +100,7 @@ def slopes_of(
     run = getattr(getattr(_kernels(), module), kernel)
     const = packed.const
     if stepped is not None:
-        const = parameters.stepped(system, packed, *stepped, STEP * 1j)
+        const = parameter_constants.stepped(system, packed, *stepped, STEP * 1j)
     run(topo, const.tolist(), work, *arguments, out)
     shape = (*batch, count)
     flat = np.stack([np.broadcast_to(np.asarray(x, dtype=complex), shape) for x in out], axis=-2)

@@ -105,7 +105,6 @@ class Limits:
         """Bounds of the rotations of nodes, rad, (bodies,), given the largest of each coordinate."""
         return np.add.reduceat(q[self.columns] * self.steepest, self.starts)
 
-
     @property
     def loaded(self) -> bool:
         """Whether there are bodies whose loads are looked at."""
