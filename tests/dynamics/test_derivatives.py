@@ -10,7 +10,7 @@ from helpers.closed import four_bar, rod
 from helpers.compare import some_externals
 from helpers.every_kind import every_joint_and_mode_kind
 from helpers.random_systems import random_assembly, random_flexible_body, random_state
-from limber.assembly import parameters
+from limber.assembly.parameter_constants import stepped
 from limber.dynamics.evaluate import evaluated, node_pairs
 from limber.dynamics.slopes import slopes_by_rows
 from limber.kernels import layout as L
@@ -338,7 +338,7 @@ def by_complex_constants(s, q, v, x, of, external, name):
         kernel = (COMPLEX.closed if s.closures else COMPLEX.articulated).forward_dynamics
     columns = []
     for i in range(parameter.value.size):
-        const = parameters.stepped(s, packed, parameter, i, 1e-100j).tolist()
+        const = stepped(s, packed, parameter, i, 1e-100j).tolist()
         work = [complex(np.nan)] * int(packed.topo[L.WORK_SIZE])
         given = [(a + 0j).tolist() for a in (q, v, x)]
         out = [0j] * s.nv

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from limber.assembly import parameters
+from limber.assembly import parameter_constants
 from limber.assembly.packed import Packed
 from limber.assembly.parameters import Parameter
 from limber.assembly.system import System
@@ -80,7 +80,7 @@ def slopes_of(
     *batch, _, count = next(iter(given.values()))[1].shape
     const = packed.const
     if stepped is not None:
-        const = parameters.stepped(system, packed, *stepped, STEP * 1j)
+        const = parameter_constants.stepped(system, packed, *stepped, STEP * 1j)
     moving = {name: _scalars(*pair) for name, pair in given.items()}
     wrenches = {end: _scalars(*pair) for end, pair in (external or {}).items()}
     out = outputs_of(system, row, packed, const, moving, node, wrenches)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from limber.assembly import parameters
+from limber.assembly import parameter_constants
 from limber.assembly.packed import Packed
 from limber.assembly.parameters import Parameter
 from limber.assembly.system import System
@@ -151,4 +151,4 @@ def _stepped(
     for at in places:
         values[int(np.ravel_multi_index(at, shape)) if at else 0] += STEP * 1j
     changed = {parameter.name: (parameter, values)}
-    return parameters.constants(system, packed, changed, packed.const.astype(complex))
+    return parameter_constants.constants(system, packed, changed, packed.const.astype(complex))

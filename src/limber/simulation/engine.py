@@ -151,7 +151,8 @@ class Engine:
             *(implicit_sizes(system, self._stateful) if implicit else ()),
         )  # fmt: skip
         self._const, self._work, _closures, _geometry, *memory = arrays
-        self._const[:] = np.concatenate([packed.const, numbers])
+        self._const[: len(packed.const)] = packed.const
+        self._const[len(packed.const) :] = numbers
         self._memory = addresses[len(arrays) - len(memory) :]
         if memory:
             memory[R.SLOPES_STATE][R.AGE] = np.inf  # slopes were never taken

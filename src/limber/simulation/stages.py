@@ -29,4 +29,6 @@ class Stages:
 
     def of_rows(self, count: int) -> np.ndarray:
         """(count,): how many changes had happened at each of the first rows."""
+        if not self.changes:
+            return np.zeros(count, dtype=int)
         return np.searchsorted(self._rows, np.arange(count), side="right")
