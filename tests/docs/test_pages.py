@@ -25,6 +25,19 @@ def test_code_blocks_run_in_order(page):
         exec(compile("\n" * line + match[1], str(page), "exec"), scope)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["jax", "torch"])
+def test_blocks_of_a_library_run_where_it_is_installed(library):
+    pytest.importorskip(library, reason=f"learning.md has blocks that need {library}")
+    page = ROOT / "docs" / "guide" / "learning.md"
+    text = page.read_text(encoding="utf-8")
+    scope = {}
+    for match in re.finditer(rf"^```python {library}\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        line = text.count("\n", 0, match.start(1))
+        exec(compile("\n" * line + match[1], str(page), "exec"), scope)
+    assert scope
+
+
 @pytest.mark.parametrize("page", PORTS, ids=lambda p: p.name)
 def test_ports_agree_with_the_other_tool(page):
     """Blocks "python peer" are those of the other tool, and run where it is installed."""

@@ -7,6 +7,7 @@ import pytest
 
 import limber as lb
 from helpers.compare import assert_close
+from helpers.cuda_host import by_structure, needs_gpp, on_host
 from helpers.generated import evaluated
 from helpers.gradients import (
     PARAMETERS,
@@ -65,6 +66,22 @@ def test_code_gives_the_numbers_of_the_program_in_batches():
         one = evaluated(f.adjoint.program, [q[i], 3.0, 1.0])
         assert_close(slopes[0][i], one[0], TOLERANCE)
         assert_close(slopes[1][i], one[1], TOLERANCE)
+
+
+@needs_gpp
+def test_kernels_of_adjoints_give_the_numbers_of_code(tmp_path):
+    """CUDA text on the host, with a call of another program in it."""
+    _, f = smooth_function(flyer(), "forward_dynamics", {})
+    given = [*state(2, 3), np.random.default_rng(0).standard_normal((3, 9))]
+    right = f.adjoint.code(1)(*given)
+    arrays = [by_structure(x) for x in (*given, *right)]
+    results = arrays[len(given) :]
+    for x in results:
+        x[:] = np.nan
+    kernel = f.adjoint.kernel
+    on_host(tmp_path, kernel.source, f.adjoint.program.name, arrays, [], 3)(0)
+    for mine, other in zip(results, right):
+        assert_close(np.moveaxis(mine, -1, 0), other, TOLERANCE)
 
 
 def test_arguments_go_by_order_and_by_name():

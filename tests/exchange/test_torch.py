@@ -112,6 +112,50 @@ def test_single_precision_is_converted_and_its_gradient_too(forward):
     assert half.grad.dtype == torch.float32
 
 
+@pytest.mark.parametrize("batch", [(), (9,), (3, 2)])
+def test_kernels_have_the_states_last(batch):
+    """What runs on the GPU, with generated C in the place of the kernel."""
+    from limber.exchange.gradients.for_torch import _by_kernel
+    from limber.exchange.gradients.smooth import smooth_function
+
+    _, f = smooth_function(flyer(), "step", {"parameters": ["hub.mass", "gravity"]})
+    code = f.adjoint.code(1)
+
+    def kernel(*arrays):
+        shapes = [a.shape for a in f.adjoint.program.inputs]
+        assert all(x.is_contiguous() for x in arrays)
+        rows = [x if x.ndim == len(n) else x.movedim(-1, 0) for x, n in zip(arrays, shapes)]
+        found = code(*(x.numpy() for x in rows))
+        single = all(x.ndim == len(n) for x, n in zip(arrays, shapes))
+        return tuple(
+            torch.tensor(x)[..., None] if single else torch.tensor(x).movedim(0, -1) for x in found
+        )
+
+    count = int(np.prod(batch))
+    q, v, tau = (x.reshape(*batch, -1) for x in state(5, count))
+    weights = np.random.default_rng(0).standard_normal((2, *batch, 10))
+    given = tensors(q, v, tau, 0.01, 3.0, [0, 0, -9.8], weights[0], weights[1, ..., :9], grad=False)
+    found = _by_kernel(kernel, f.adjoint.program, batch, given)
+    for mine, right in zip(found, code(*(x.numpy() for x in given))):
+        assert_close(mine, right, TOLERANCE)
+
+
+def test_on_a_gpu(forward):
+    pytest.importorskip("cupy", reason="the extra gpu is not installed")
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU that PyTorch can use")
+    given = [*state(1, 300), 3.0]
+    here = tensors(*given)
+    there = [x.detach().cuda().requires_grad_() for x in here]
+    for arguments in (here, there):
+        forward(*arguments).pow(2).sum().backward()
+    assert forward(*there).is_cuda
+    assert_close(forward(*there).detach().cpu(), forward(*here).detach(), TOLERANCE)
+    for x, y in zip(here, there):
+        assert y.grad.is_cuda
+        assert_close(y.grad.cpu(), x.grad, TOLERANCE)
+
+
 def test_what_cannot_work_is_refused(forward):
     q, v, tau, mass = tensors(*state(), 3.0, grad=False)
     with pytest.raises(ArgumentValueError, match=r"tau .*must have shape \(9,\).*got \(4,\)"):

@@ -28,4 +28,12 @@ def __getattr__(name: str):
     raise AttributeError(f"module 'limber.exchange' has no attribute {name!r}")
 
 
-__all__ = ["Environment", "Moment", "Task", "VectorEnvironment", "fmu", "jax_function", "torch_function"]
+__all__ = [
+    "Environment",
+    "Moment",
+    "Task",
+    "VectorEnvironment",
+    "fmu",
+    "jax_function",
+    "torch_function",
+]

@@ -35,7 +35,7 @@ def made(system: System, function: str, options: dict[str, Any]) -> Callable[...
     signature, smooth = smooth_function(system, function, options)
 
     def call(*args: Any, **named: Any) -> Any:
-        if not jax.config.jax_enable_x64:
+        if jax.dtypes.canonicalize_dtype("float64") != "float64":
             raise ArgumentValueError(
                 f"{signature.name} computes in double precision, which JAX has switched off: call "
                 'jax.config.update("jax_enable_x64", True) before anything else.'
@@ -110,9 +110,7 @@ def _transposed(weights, *args, smooth):
     origin = smooth.origin
     count = len(origin.program.inputs)
     given, directions = args[:count], args[count:]
-    slopes = evaluation.bind(
-        *given, *map(ad.instantiate_zeros, weights), smooth=origin.adjoint
-    )
+    slopes = evaluation.bind(*given, *map(ad.instantiate_zeros, weights), smooth=origin.adjoint)
     found = [None] * count
     for x, slope in zip(directions, slopes):
         if not ad.is_undefined_primal(x):
@@ -125,7 +123,9 @@ def _transposed(weights, *args, smooth):
 
 def _batched(inputs, dims, *, smooth):
     size = next(x.shape[d] for x, d in zip(inputs, dims) if d is not None)
-    rows = [x.shape if d is None else (*x.shape[:d], *x.shape[d + 1 :]) for x, d in zip(inputs, dims)]
+    rows = [
+        x.shape if d is None else (*x.shape[:d], *x.shape[d + 1 :]) for x, d in zip(inputs, dims)
+    ]
     batch = smooth.batch(rows)
     moved = []
     for a, x, d, row in zip(smooth.program.inputs, inputs, dims, rows):

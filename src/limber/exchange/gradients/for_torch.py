@@ -6,7 +6,7 @@ the directional derivative (jvp) by the same `autograd.Function`, and so on for 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy as np
 import torch
 
 from limber.assembly.system import System
+from limber.codegen.program import Program
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.exchange.gradients.smooth import Smooth, smooth_function
+from limber.exchange.gradients.smooth import Signature, Smooth, smooth_function
 
 
 def made(system: System, function: str, options: dict[str, Any]) -> Callable[..., Any]:
@@ -23,9 +24,7 @@ def made(system: System, function: str, options: dict[str, Any]) -> Callable[...
     signature, smooth = smooth_function(system, function, options)
 
     def call(*args: Any, **named: Any) -> Any:
-        tensors = [
-            _tensor(a.name, x) for a, x in zip(signature.inputs, signature.ordered(args, named))
-        ]
+        tensors = _tensors(signature, signature.ordered(args, named))
         batch = signature.batch([tuple(x.shape) for x in tensors])
         for i, a in enumerate(signature.inputs):
             if tensors[i].ndim > len(a.shape):
@@ -38,16 +37,44 @@ def made(system: System, function: str, options: dict[str, Any]) -> Callable[...
     return call
 
 
-def _tensor(name: str, value: Any) -> torch.Tensor:
-    tensor = torch.as_tensor(value)
-    if tensor.is_complex() or tensor.dtype == torch.bool:
-        raise ArgumentTypeError(f"{name} must be a tensor of real numbers, got {tensor.dtype}.")
-    if tensor.device.type != "cpu":
-        raise ArgumentValueError(
-            f"{name} is on the device {str(tensor.device)!r}; functions of lb.exchange.torch_function run on the CPU. Move it "
-            f'there with {name}.cpu(). Without gradients, lb.compile(..., target="cuda") runs on the GPU.'
-        )
-    return tensor.to(torch.float64)
+def _tensors(signature: Signature, values: list[Any]) -> list[torch.Tensor]:
+    """Arguments in double precision, numbers and other arrays on the device of the tensors."""
+    given = [(a.name, x) for a, x in zip(signature.inputs, values) if isinstance(x, torch.Tensor)]
+    device = given[0][1].device if given else torch.device("cpu")
+    for name, x in given:
+        if x.device.type not in ("cpu", "cuda"):
+            raise ArgumentValueError(
+                f"{name} is on the device {str(x.device)!r}; functions of Limber run on the CPU and on GPUs with CUDA. Move "
+                f"it to the CPU with {name}.cpu()."
+            )
+        if x.device != device:
+            raise ArgumentValueError(
+                f"{name} is on the device {str(x.device)!r} and {given[0][0]} on {str(device)!r}: move them to one device."
+            )
+    tensors = [torch.as_tensor(x, device=device) for x in values]
+    for a, x in zip(signature.inputs, tensors):
+        if x.is_complex() or x.dtype == torch.bool:
+            raise ArgumentTypeError(f"{a.name} must be a tensor of real numbers, got {x.dtype}.")
+    return [x.to(torch.float64) for x in tensors]
+
+
+def _by_kernel(
+    kernel: Callable[..., Any],
+    program: Program,
+    batch: tuple[int, ...],
+    inputs: Sequence[torch.Tensor],
+) -> tuple[torch.Tensor, ...]:
+    """The outputs of a kernel, whose arrays have the states last; tensors stay on their device."""
+    arrays = [
+        (x.reshape(-1, *a.shape).movedim(0, -1) if x.ndim > len(a.shape) else x).contiguous()
+        for a, x in zip(program.inputs, inputs)
+    ]
+    found = kernel(*arrays)
+    found = found if isinstance(found, tuple) else (found,)
+    return tuple(
+        x.movedim(-1, 0).reshape((*batch, *a.shape)).contiguous()
+        for a, x in zip(program.outputs, found)
+    )
 
 
 class Evaluation(torch.autograd.Function):
@@ -57,7 +84,11 @@ class Evaluation(torch.autograd.Function):
     def forward(smooth: Smooth, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The outputs."""
         batch = smooth.batch([tuple(x.shape) for x in inputs])
-        found = smooth.code(prod(batch))(*(x.detach().numpy() for x in inputs))
+        plain = [x.detach() for x in inputs]
+        if plain[0].is_cuda:
+            with torch.cuda.device(plain[0].device):
+                return _by_kernel(smooth.kernel, smooth.program, batch, plain)
+        found = smooth.code(prod(batch))(*(x.numpy() for x in plain))
         return tuple(torch.from_numpy(np.asarray(x)) for x in found)
 
     @staticmethod

@@ -74,8 +74,9 @@ def torch_function(
         the same order, parameters of the model last, and arguments can also be given by name; `rows` cannot be "all".
 
     Tensors may carry leading batch dimensions.  What derivatives are is said in `jax_function`; here too they are there in
-    forward and in reverse mode, of any order.  Tensors are on the CPU; the results are in double precision, and tensors of other
-    precision are converted.  Needs a C compiler.
+    forward and in reverse mode, of any order.  The results are in double precision, and tensors of other precision are
+    converted.  On the CPU this needs a C compiler.  Tensors on an NVIDIA GPU stay there and are evaluated by generated CUDA
+    kernels, which needs CuPy (the extra `gpu`).
     """
     return _made("torch", "PyTorch", system, function, {
         "body": body, "node": node, "external": external, "parameters": parameters, "driven": driven, "ends": ends,

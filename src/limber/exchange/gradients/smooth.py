@@ -21,6 +21,7 @@ from limber.codegen import directional as differentiated
 from limber.codegen import graph as g
 from limber.codegen.call import Caller
 from limber.codegen.compiler import loaded, programmed
+from limber.codegen.cuda import CudaFunction
 from limber.codegen.graph import Graph
 from limber.codegen.program import Program, split
 from limber.dynamics.evaluate import quaternions
@@ -62,6 +63,11 @@ class Smooth:
         if lanes not in self._codes:
             self._codes[lanes] = loaded(self.program, lanes)
         return self._codes[lanes]
+
+    @cached_property
+    def kernel(self) -> CudaFunction:
+        """The function on the GPU: arrays (*shape, states) in and out."""
+        return CudaFunction(self.program, False)
 
     def batch(self, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """The batch dimensions of inputs of these shapes, which must fit."""
