@@ -187,9 +187,9 @@ def test_program_speaks_json_on_stdout_and_messages_on_stderr(tmp_path):
 
 
 def test_debug_shows_where_an_error_came_from(tmp_path):
-    plain, debug = (program("info", tmp_path / "none", *x) for x in ([], ["--debug"]))
-    assert plain.returncode == debug.returncode == 3
-    assert "Traceback" not in plain.stderr and "Traceback" in debug.stderr
+    limber("info", tmp_path / "none", code=3)  # without a traceback
+    debug = program("info", tmp_path / "none", "--debug")
+    assert debug.returncode == 3 and "Traceback" in debug.stderr
     (tmp_path / "case.yaml").write_text(DIVERGING)
     debug = program("simulate", tmp_path / "case.yaml", "--debug", "--json")
     assert debug.returncode == 4 and "Traceback" in debug.stderr
