@@ -1,7 +1,9 @@
-"""Tables of many quick cases, which one test runs through."""
+"""Tables of many quick cases, which one test runs through, and sweeps of which most is slow."""
 
 import inspect
 from functools import wraps
+
+import pytest
 
 
 def for_each(names, table):
@@ -36,3 +38,8 @@ def for_each(names, table):
         return loop
 
     return decorate
+
+
+def few_of(count, few):
+    """The numbers below `count`, for `parametrize`; those from `few` on have the marker `slow`."""
+    return [i if i < few else pytest.param(i, marks=pytest.mark.slow) for i in range(count)]
