@@ -126,7 +126,7 @@ class Base:
         found = []
         for i, row in enumerate(self.W):
             own = int(self.chosen[i])
-            others = [j for j in np.flatnonzero(row) if j != own]
+            others = [j for j in np.flatnonzero(row).tolist() if j != own]
             text = self.numbers[own].name
             for j in others:
                 size = "" if abs(row[j]) == 1.0 else f"{abs(row[j]):.6g} "
@@ -161,7 +161,7 @@ def base_of(system: System, numbers: Sequence[Number]) -> Base:
     # sums of ones and of simple lengths should be exactly that
     near = np.rint(W)
     W = np.where(np.abs(W - near) < ZERO * np.maximum(1.0, np.abs(W)), near, W)
-    return Base(numbers, np.array(chosen, dtype=int), tuple(numbers[j].name for j in np.flatnonzero(~seen)), W)  # fmt: skip
+    return Base(numbers, np.array(chosen, dtype=int), tuple(numbers[j].name for j in np.flatnonzero(~seen).tolist()), W)  # fmt: skip
 
 
 def with_values(system: System, numbers: Sequence[Number], values: Array) -> System:

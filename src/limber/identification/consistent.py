@@ -109,7 +109,7 @@ class _Problem:
             return None
         try:
             return [
-                np.linalg.cholesky(np.tensordot(x[at], units, 1))
+                np.linalg.cholesky(np.asarray(np.tensordot(x[at], units, 1), dtype=float))
                 for at, units in zip(self.places, self.units)
             ]
         except np.linalg.LinAlgError:

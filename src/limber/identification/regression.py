@@ -160,7 +160,7 @@ def regression(
     values = start.copy()
     values[base.chosen] += change
     if flag("consistent", consistent):
-        R = np.linalg.qr(J, mode="r")
+        R: Array = np.asarray(np.linalg.qr(J, mode="r"), dtype=float)
         own = [
             one
             for one in system.bodies
@@ -266,7 +266,7 @@ def _impossible(sought: list[Number], values: Array) -> tuple[str, ...]:
 
 def _sums(base: Base) -> dict[str, dict[str, float]]:
     return {
-        name: {base.numbers[j].name: float(row[j]) for j in np.flatnonzero(row)}
+        name: {base.numbers[j].name: float(row[j]) for j in np.flatnonzero(row).tolist()}
         for name, row in zip(base.words, base.W)
     }
 
