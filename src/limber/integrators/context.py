@@ -43,7 +43,19 @@ SPARE_RATES = 25  # rates of the state and of the energy, for rows of results wi
 CLOSURE_ROWS, CLOSURE_SCRATCH = 26, 27
 GEOMETRY_TOPO, GEOMETRY_CONST, GEOMETRY_WORK = range(28, 31)
 VIOLATIONS, ROW_RATES, CORRECTION_SWEEP, PROJECTION = range(31, 35)
-CONTEXT = 35
+# An environment: the function that gives its generalized forces, or 0; its record; where the forces are.
+FIELD, FIELD_RECORD, FIELD_FORCES = range(35, 38)
+CONTEXT = 38
+
+# The record of an environment in orbit (`environment`): integers, most of them addresses.
+E_NUMBERS = 0  # the numbers below
+E_ORBIT, E_PIECES = 1, 2  # the reference orbit, and of how many pieces it is made
+ENVIRONMENT = 3
+# Its numbers: the length of a piece of the reference orbit, s; mu, m^3/s^2; mu J2 R^2 / 2, m^5/s^2.
+N_PIECE, N_MU, N_OBLATE = range(3)
+ENVIRONMENT_NUMBERS = 3
+#: A piece of the reference orbit: three polynomials of degree 5 in the part of the piece that has passed, m.
+PIECE = 18
 
 # A motion of a joint: integers.  Its values are the coordinates, the speeds and the rates of the speeds.
 M_FUNCTION = 0  # address of a function (t, q, v, values); 0 for a path

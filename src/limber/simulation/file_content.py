@@ -34,7 +34,12 @@ ROWS: dict[str, Callable[[System, dict[str, Any]], tuple[int, ...]]] = {
     "wrenches": lambda s, known: (6 * len(_keys(known)),),
     "supplied": lambda s, known: (known["supplied"],),
     "stage": lambda s, known: (),
+    "environment": lambda s, known: (known["environment"],),
 }
+#: What the heading of older files does not have, and what it stands for there.
+ABSENT = {"driven": "[]", "environment": 0}
+#: The rows that older files do not have: they are zero.
+LATER_ROWS = ("stage", "environment")
 
 
 def result_path(path: Any, name: str = "path") -> Path:
@@ -80,6 +85,7 @@ def _known_of(result: Result) -> dict[str, Any]:
         "external": json.dumps(list(result.external), default=int),
         "supplied": supplied,
         "driven": json.dumps(list(result.driven)),
+        "environment": 0 if result.environment is None else result.system.nv,
     }
 
 
@@ -111,7 +117,7 @@ def result_of(
     message: str = "",
 ) -> Result:
     """Make a result from the parts of a file; the ending is `text`, and `message` is used for a file without one."""
-    t, q, v, tau, wrenches, supplied, stage = (rows[name] for name in ROWS)
+    t, q, v, tau, wrenches, supplied, stage, environment = (rows[name] for name in ROWS)
     external = {key: wrenches[:, 6 * i : 6 * i + 6] for i, key in enumerate(_keys(known))}
     events: tuple[Happened, ...] = ()
     statistics = Statistics(0, 0, 0, 0.0)
@@ -134,6 +140,7 @@ def result_of(
         signals,
         changes,
         stage.astype(int),
+        environment if known["environment"] else None,
     )
 
 

@@ -69,5 +69,5 @@ def _rate(result: Result, rows: np.ndarray, stage: int, t: float, q: Array, v: A
 
     external: Any = {key: force(x) for key, x in near.external.items()} or None
     return dynamics.forward_dynamics(
-        result.systems[stage], q, v, force(near.tau), external=external
+        result.systems[stage], q, v, force(near.forces), external=external
     )

@@ -65,7 +65,8 @@ class PowerAudit:
     """The energy balance since the first row; every array is (n,), in J.  Printing it gives a table of the totals.
 
     energy : kinetic and potential energy.
-    work, external : the work of the torques, those that prescribed motions take among them, and of the external wrenches.
+    work, external : the work of the torques, those that prescribed motions take among them, and of the external wrenches
+        and the environment.
     dissipation : the work of the dampers, the friction and the stops of modes and joints, which is negative.
     actions : the energy that the actions of events added in an instant, changes of topology aside.
     impacts : the energy that changes of topology added, which is negative: their impulses take energy.
@@ -116,7 +117,8 @@ class Result:
     """A simulation: t (n,), q (n, nq), v (n, nv), tau (n, nv), and the quantities that are computed from them.
 
     external : {("body", node): (n, 6)}, the external wrenches.
-    supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches, by dampers, friction and stops
+    environment : (n, nv), the generalized forces of the environment; None if there was none.
+    supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches and environment, by dampers, friction and stops
         (negative) and by the actions of events.  It is integrated along the steps.
     driven : the bodies whose joints moved as prescribed; tau has the torques that it took, and `driving` shows them.
     changes : the changes of topology by the actions of events, in order; `topology` tells what was active when.
@@ -142,6 +144,7 @@ class Result:
     signals: Mapping[str, Samples] = field(default_factory=dict)
     changes: tuple[TopologyChange, ...] = ()
     stage: np.ndarray = None  # type: ignore[assignment] # zeros unless given
+    environment: Array | None = None
 
     def __post_init__(self) -> None:
         if self.stage is None:
@@ -162,12 +165,14 @@ class Result:
         changes: tuple[TopologyChange, ...] = (),
         stage: np.ndarray | None = None,
     ) -> Result:
-        """Make a result from rows of the engine: `y` has [q, v, supplied energy], `forces` has [tau, wrenches]."""
+        """Make a result from rows of the engine: `y` has [q, v, supplied energy], `forces` has [tau, wrenches, those of the environment]."""
         nq, nv = system.nq, system.nv
         external = {key: forces[:, nv + 6 * i : nv + 6 * (i + 1)] for i, key in enumerate(keys)}
+        behind = forces[:, nv + 6 * len(keys) :]
+        environment = behind if behind.shape[1] else None
         return Result(
             system, t, y[:, :nq], y[:, nq : nq + nv], forces[:, :nv], events, statistics, message,
-            external, y[:, nq + nv :], driven, signals, changes, stage,  # type: ignore[arg-type]
+            external, y[:, nq + nv :], driven, signals, changes, stage, environment,  # type: ignore[arg-type]
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -195,18 +200,21 @@ class Result:
             external={key: change(x) for key, x in self.external.items()},
             supplied=None if self.supplied is None else change(self.supplied),
             stage=change(self.stage),
+            environment=None if self.environment is None else change(self.environment),
         )  # fmt: skip
 
     def followed_by(self, other: Result) -> Result:
         """The rows of this result followed by those of `other`, a later part of the same run."""
-        supplied = None
+        supplied, environment = None, None
         if self.supplied is not None and other.supplied is not None:
             supplied = np.concatenate([self.supplied, other.supplied])
+        if self.environment is not None and other.environment is not None:
+            environment = np.concatenate([self.environment, other.environment])
         return replace(
             self, t=np.append(self.t, other.t), q=np.concatenate([self.q, other.q]),
             v=np.concatenate([self.v, other.v]), tau=np.concatenate([self.tau, other.tau]),
             external={k: np.concatenate([x, other.external[k]]) for k, x in self.external.items()},
-            supplied=supplied, stage=np.concatenate([self.stage, other.stage]),
+            supplied=supplied, stage=np.concatenate([self.stage, other.stage]), environment=environment,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -249,6 +257,11 @@ class Result:
         """The rates of the modal coordinates of a body, (n, modes)."""
         self.system.number(body)
         return self.v[:, self.system.layout[body].v_modes]
+
+    @property
+    def forces(self) -> Array:
+        """The sum of tau and of the generalized forces of the environment, (n, nv)."""
+        return self.tau if self.environment is None else self.tau + self.environment
 
     @property
     def driving(self) -> dict[str, Array]:
@@ -295,7 +308,7 @@ class Result:
         for system, rows, part in self.parts():
             external: Any = dict(part.external) or None
             found[rows] = dynamics.forward_dynamics(
-                system, part.q, part.v, part.tau, external=external
+                system, part.q, part.v, part.forces, external=external
             )
         return found
 
@@ -435,7 +448,7 @@ class Result:
             if not system.closures or not found.keys() & system.closures.keys():
                 continue
             external: Any = dict(part.external) or None
-            forces = constraint_forces(system, part.q, part.v, part.tau, external=external)
+            forces = constraint_forces(system, part.q, part.v, part.forces, external=external)
             for n in found.keys() & forces.keys():
                 found[n][rows] = forces[n]
         return found if name is None else found[name]
@@ -508,6 +521,7 @@ class Result:
             external=external,
             supplied=supplied,
             stage=stage,
+            environment=None if self.environment is None else linear(self.environment),
         )
 
     def _refuse_unordered(self, what: str, least: int) -> None:

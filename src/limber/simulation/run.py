@@ -24,6 +24,7 @@ from limber.integrators import context as R
 from limber.integrators.method_record import Method
 from limber.interrupts import keep_interrupts
 from limber.kernels import layout as L
+from limber.orbit.field import Field
 from limber.simulation.crossings import Crossings
 from limber.simulation.events import Event
 from limber.simulation.memory import closure_sizes, implicit_sizes, side_by_side
@@ -53,6 +54,7 @@ class Forces:
     keys, nodes : where each wrench acts, as (body, node) and as the kernels have it.
     failure : the first error of the functions behind them, or behind events.
     driven : the joints of prescribed motion, whose forces follow from it.
+    field : the forces of an environment, if there is one.
     """
 
     torque: Signal
@@ -61,6 +63,7 @@ class Forces:
     nodes: np.ndarray
     failure: Failures
     driven: list[DrivenJoint]
+    field: Field | None = None
 
     @property
     def signals(self) -> list[Signal]:
@@ -82,6 +85,10 @@ class Forces:
     def numbers(self) -> tuple[int, ...]:
         """The numbers of the bodies whose joints are driven."""
         return tuple(joint.row for joint in self.driven)
+
+    def width(self, nv: int) -> int:
+        """The numbers in a row of forces: the torque, the wrenches, the generalized forces of the environment."""
+        return nv + 6 * len(self.wrenches) + nv * (self.field is not None)
 
     def packed(self, system: System) -> Packed:
         """The system with its driven joints, as the kernels have it."""
@@ -161,7 +168,7 @@ class Run:
         values = [joint.coordinates + 2 * joint.speeds for joint in forces.driven]
         arrays, addresses = side_by_side(
             n, R.CLOCK, R.SHARED_SIZE, rates * n, 2 * n + rates + R.STEP_SIZE + 5 * events,
-            nv + 6 * len(forces.wrenches), nv, 3 * events, nv * moving, n * moving, sum(values),
+            forces.width(nv), nv, 3 * events, nv * moving, n * moving, sum(values),
         )  # fmt: skip
         (
             self.y, self.clock, self._shared, self._k, self._scratch, self._forces, _applied, self._sides, _parts,
@@ -237,7 +244,8 @@ class Run:
         tau = self._forces_at
         self._signals = self._signal_records()
         self._motions = self._motion_records()
-        apart = wrenches or self.forces.driven
+        field = self.forces.field
+        apart = wrenches or self.forces.driven or field is not None
         context = {
             R.SIGNALS: self._signals.ctypes.data, R.WRENCHES: wrenches,
             R.TAU: tau, R.APPLIED: self._applied_at if apart else tau,
@@ -248,12 +256,20 @@ class Run:
             R.MOTIONS: len(self.forces.driven), R.MOTION_RECORDS: self._motions.ctypes.data,
             R.WRENCH_PARTS: self._parts_at, R.SPARE_RATES: self._spare_at,
         }  # fmt: skip
+        if field is not None:
+            behind = tau + sum(value.nbytes for value in self._values)
+            context |= {
+                R.FIELD: field.address,
+                R.FIELD_RECORD: field.record.ctypes.data,
+                R.FIELD_FORCES: behind,
+            }
         self._context = np.array([context.get(i, 0) for i in range(R.CONTEXT)], dtype=np.int64)
 
     def _signal_records(self) -> np.ndarray:
         """The signals as `integrators.rates` reads them; their values lie behind each other."""
         nv, records = self.system.nv, []
-        self._values = [self._forces[:nv], *self._forces[nv:].reshape(-1, 6)]
+        wrenches = self._forces[nv : nv + 6 * len(self.forces.wrenches)]
+        self._values = [self._forces[:nv], *wrenches.reshape(-1, 6)]
         self._tables = []
         value_at = self._forces_at
         for number, (signal, value) in enumerate(zip(self.forces.signals, self._values), 1):
@@ -293,7 +309,7 @@ class Run:
 
     @property
     def force_row(self) -> Array:
-        """The torque and the wrenches last evaluated."""
+        """The torque, the wrenches and the forces of the environment last evaluated."""
         return self._forces
 
     @property
@@ -391,8 +407,10 @@ class Run:
         session = self.forces.torque.session
         if session is not None:  # the call above was its first sample
             self.clock[R.NEXT_SAMPLE] = session.plan[R.P_NEXT]
-        if self.forces.driven:
-            self.rates(self.origin, y)  # this finds the forces of the driven joints
+        if self.forces.driven or self.forces.field is not None:
+            self.rates(
+                self.origin, y
+            )  # this finds the forces of the driven joints and of the environment
         if self.outputs.t.size and self.outputs.t[0] == 0.0:
             self.outputs.y[0] = self.y
             self.outputs.forces[0] = self._forces
@@ -487,6 +505,8 @@ def _stops(forces: Forces, origin: float, length: float) -> Sequence[float]:
     All but the shortest steps then lie on one side of a jump, no matter to which side the value at the jump belongs.
     """
     breaks = [joint.breaks for joint in forces.driven]
+    if forces.field is not None:
+        breaks.append(forces.field.breaks)
     corners = np.concatenate([*(s.corners for s in forces.signals), *breaks]) - origin
     if not corners.size:
         return []

@@ -249,7 +249,7 @@ def _loaded(result: Result, rows: np.ndarray) -> Iterator[Outside]:
     stages = result.stage[rows]
     for stage in np.unique(stages) if result.changes else stages[:1]:
         system, chosen = result.systems[stage], rows[stages == stage]
-        t, tau = result.t[chosen], result.tau[chosen]
+        t, tau = result.t[chosen], result.forces[chosen]
         external: Any = {key: x[chosen] for key, x in result.external.items()} or None
         state = result.q[chosen], result.v[chosen]
         given = (*state, forward_dynamics(system, *state, tau, external=external))
