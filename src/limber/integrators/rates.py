@@ -28,6 +28,7 @@ from .context import (
     FIELD_FORCES,
     FUNCTION,
     KIND,
+    LEAVING,
     MOTIONS,
     NODES,
     NUMBER,
@@ -189,6 +190,7 @@ def flow_rates(context, y, dy):
         torque += tau[i] * v[i]
         all_forces += applied[i] * v[i]
     flows[TORQUE_WORK], flows[WRENCH_WORK] = torque, all_forces - torque
+    flows[WRENCH_WORK] += numbers_at(context[SHARED])[LEAVING]
     if context[DAMPING_BAND] >= 0:
         flows[DAMPING_WORK] = -dissipated_power(topo, const, context[DAMPING_BAND], y, v)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, rotation, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import Free
+from limber.orbit.air import Drag, listed_as
+from limber.orbit.burns import Burn
 from limber.orbit.field import Field
 from limber.orbit.orbits import Orbit
 from limber.orbit.reference import reference
@@ -51,10 +54,14 @@ class Environment:
     ----------
     orbit : the reference orbit, `lb.orbit.circular(...)`, `elements(...)` or `state(...)`.
     gravity : "point" for that of a point mass, "j2" with the second zonal harmonic.
+    drag : `lb.orbit.Drag(faces)`, or None.
+    burns : one or several `lb.orbit.Burn(...)`.
     """
 
     orbit: Orbit
     gravity: str = "point"
+    drag: Drag | None = None
+    burns: Sequence[Burn] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.orbit, Orbit):
@@ -64,11 +71,16 @@ class Environment:
             )
         if not isinstance(self.gravity, str) or self.gravity not in GRAVITIES:
             raise ArgumentValueError(f'gravity={shown(self.gravity)} must be "point" or "j2".')
+        if self.drag is not None and not isinstance(self.drag, Drag):
+            raise ArgumentTypeError(
+                f"drag must be lb.orbit.Drag(...) or None, got {shown(self.drag)}."
+            )
+        object.__setattr__(self, "burns", listed_as(Burn, "burns", self.burns))
 
     def bind(self, system: System, start: float, end: float) -> Field:
         """The forces on a system between two times, for compiled code."""
         self._check(system)
-        return Field(self.orbit, self.gravity, system, start, end)
+        return Field(system, self.orbit, self.gravity, self.drag, self.burns, start, end)
 
     def forces(self, system: System, t: float, q: ArrayLike, v: ArrayLike) -> Array:
         """The generalized forces (nv,) of the environment on a system at one time and state."""

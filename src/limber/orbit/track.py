@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,12 +17,15 @@ from limber.short_repr import short_repr
 
 
 class Motion(Protocol):
-    """What is needed of a result: its times and states."""
+    """What is needed of a `Result`: its times, its states, and the systems that they belong to."""
 
-    system: System
     t: Array
     q: Array
     v: Array
+
+    def parts(self) -> list[tuple[System, np.ndarray, Any]]:
+        """The systems of the rows, the numbers of their rows, and the rows."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,21 +56,21 @@ class Track:
 
 def centre_of_mass(motion: Motion) -> tuple[Array, Array]:
     """Position and velocity (n, 3) of the centre of mass in the world."""
-    s = motion.system
-    mass = sum(body.mass for body in s.bodies.values())
-    weightless = dynamics.potential_energy(s, motion.q)
-    place = np.empty((len(motion.t), 3))
-    for i, pull in enumerate(
-        np.eye(3)
-    ):  # the energy in a field of 1 m/s^2 is that of the height of the centre
-        pulled = dynamics.potential_energy(s.with_parameters({"gravity": -pull}), motion.q)
-        place[:, i] = (pulled - weightless) / mass
-    return place, dynamics.momentum(s, motion.q, motion.v)[:, 3:] / mass
+    place, speed = np.empty((len(motion.t), 3)), np.empty((len(motion.t), 3))
+    for s, rows, _ in motion.parts():
+        q, v = motion.q[rows], motion.v[rows]
+        mass = sum(body.mass for body in s.bodies.values())
+        weightless = dynamics.potential_energy(s, q)
+        for i, pull in enumerate(np.eye(3)):  # the energy in a field of 1 m/s^2 tells the height
+            pulled = dynamics.potential_energy(s.with_parameters({"gravity": -pull}), q)
+            place[rows, i] = (pulled - weightless) / mass
+        speed[rows] = dynamics.momentum(s, q, v)[:, 3:] / mass
+    return place, speed
 
 
 def node_motion(motion: Motion, body: str, node: str | int | None) -> tuple[Array, Array]:
     """Position and velocity (n, 3) of a node in the world."""
-    s = motion.system
+    s = motion.parts()[0][0]  # where a node is does not depend on masses
     _, place = dynamics.pose(s, motion.q, body, node)
     J = dynamics.jacobian(s, motion.q, body, node)
     return place, np.einsum("nij,nj->ni", J[:, 3:], motion.v)

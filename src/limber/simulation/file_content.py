@@ -35,11 +35,12 @@ ROWS: dict[str, Callable[[System, dict[str, Any]], tuple[int, ...]]] = {
     "supplied": lambda s, known: (known["supplied"],),
     "stage": lambda s, known: (),
     "environment": lambda s, known: (known["environment"],),
+    "tank_masses": lambda s, known: (len(json.loads(known["tanks"])),),
 }
 #: What the heading of older files does not have, and what it stands for there.
-ABSENT = {"driven": "[]", "environment": 0}
+ABSENT = {"driven": "[]", "environment": 0, "tanks": "[]"}
 #: The rows that older files do not have: they are zero.
-LATER_ROWS = ("stage", "environment")
+LATER_ROWS = ("stage", "environment", "tank_masses")
 
 
 def result_path(path: Any, name: str = "path") -> Path:
@@ -86,6 +87,7 @@ def _known_of(result: Result) -> dict[str, Any]:
         "supplied": supplied,
         "driven": json.dumps(list(result.driven)),
         "environment": 0 if result.environment is None else result.system.nv,
+        "tanks": json.dumps(list(result.masses)),
     }
 
 
@@ -117,7 +119,7 @@ def result_of(
     message: str = "",
 ) -> Result:
     """Make a result from the parts of a file; the ending is `text`, and `message` is used for a file without one."""
-    t, q, v, tau, wrenches, supplied, stage, environment = (rows[name] for name in ROWS)
+    t, q, v, tau, wrenches, supplied, stage, environment, masses = (rows[name] for name in ROWS)
     external = {key: wrenches[:, 6 * i : 6 * i + 6] for i, key in enumerate(_keys(known))}
     events: tuple[Happened, ...] = ()
     statistics = Statistics(0, 0, 0, 0.0)
@@ -141,6 +143,7 @@ def result_of(
         changes,
         stage.astype(int),
         environment if known["environment"] else None,
+        dict(zip(json.loads(known["tanks"]), masses.T)),
     )
 
 

@@ -118,6 +118,8 @@ class Result:
 
     external : {("body", node): (n, 6)}, the external wrenches.
     environment : (n, nv), the generalized forces of the environment; None if there was none.
+    masses : {"body": (n,)}, kg, of tanks that burns took propellant from.  Their inertias shrink in proportion.  Energies, momenta
+        and accelerations are those of the masses of each row; `system` has them full.
     supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches and environment, by dampers, friction and stops
         (negative) and by the actions of events.  It is integrated along the steps.
     driven : the bodies whose joints moved as prescribed; tau has the torques that it took, and `driving` shows them.
@@ -145,6 +147,7 @@ class Result:
     changes: tuple[TopologyChange, ...] = ()
     stage: np.ndarray = None  # type: ignore[assignment] # zeros unless given
     environment: Array | None = None
+    masses: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.stage is None:
@@ -164,6 +167,7 @@ class Result:
         signals: Mapping[str, Samples] = MappingProxyType({}),
         changes: tuple[TopologyChange, ...] = (),
         stage: np.ndarray | None = None,
+        masses: Mapping[str, Array] = MappingProxyType({}),
     ) -> Result:
         """Make a result from rows of the engine: `y` has [q, v, supplied energy], `forces` has [tau, wrenches, those of the environment]."""
         nq, nv = system.nq, system.nv
@@ -172,7 +176,7 @@ class Result:
         environment = behind if behind.shape[1] else None
         return Result(
             system, t, y[:, :nq], y[:, nq : nq + nv], forces[:, :nv], events, statistics, message,
-            external, y[:, nq + nv :], driven, signals, changes, stage, environment,  # type: ignore[arg-type]
+            external, y[:, nq + nv :], driven, signals, changes, stage, environment, masses,  # type: ignore[arg-type]
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -201,6 +205,7 @@ class Result:
             supplied=None if self.supplied is None else change(self.supplied),
             stage=change(self.stage),
             environment=None if self.environment is None else change(self.environment),
+            masses={body: change(x) for body, x in self.masses.items()},
         )  # fmt: skip
 
     def followed_by(self, other: Result) -> Result:
@@ -215,6 +220,7 @@ class Result:
             v=np.concatenate([self.v, other.v]), tau=np.concatenate([self.tau, other.tau]),
             external={k: np.concatenate([x, other.external[k]]) for k, x in self.external.items()},
             supplied=supplied, stage=np.concatenate([self.stage, other.stage]), environment=environment,
+            masses={body: np.append(x, other.masses[body]) for body, x in self.masses.items()},
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -273,6 +279,11 @@ class Result:
         """The wrenches of `external` side by side, (n, 6 wrenches)."""
         return np.hstack([np.empty((len(self), 0)), *self.external.values()])
 
+    @property
+    def tank_masses(self) -> Array:
+        """The masses of tanks side by side, (n, tanks)."""
+        return np.column_stack([np.empty((len(self), 0)), *self.masses.values()])
+
     # --- changes of topology ----------------------------------------------------------------------
 
     @property
@@ -288,16 +299,29 @@ class Result:
         return (self.system, *(change.system for change in self.changes))
 
     def parts(self) -> list[tuple[System, np.ndarray, Result]]:
-        """The rows of each stage: the system as it was closed then, the numbers of the rows, and the rows.
+        """The rows of each stage, and of each mass of tanks: the system as it was then, the numbers of the rows, and the rows.
 
         A result without rows has one part, of none.
         """
-        stages = np.unique(self.stage) if len(self) else [0]
+        if not len(self):
+            return [(self.system, np.arange(0), self)]
+        kinds = np.column_stack([self.stage, *self.masses.values()])
+        found, kind = np.unique(kinds, axis=0, return_inverse=True)
         parts = []
-        for stage in stages:
-            rows = np.flatnonzero(self.stage == stage)
-            parts.append((self.systems[stage], rows, self.rows(rows)))
+        for i, (stage, *masses) in enumerate(found):
+            rows = np.flatnonzero(kind.reshape(-1) == i)
+            system = drained(self.systems[int(stage)], dict(zip(self.masses, masses)))
+            parts.append((system, rows, self.rows(rows)))
         return parts
+
+    def _by_part(self, function: Callable[..., Any], *rows: Array, width: tuple = ()) -> Array:
+        """A function of the system and of some arrays with a row for each time, as an array (n, *width)."""
+        if not self.masses:
+            return function(self.system, *rows).reshape(len(self), *width)
+        found = np.empty((len(self), *width))
+        for system, chosen, _ in self.parts():
+            found[chosen] = function(system, *(x[chosen] for x in rows))
+        return found
 
     # --- quantities computed from the states ------------------------------------------------------
 
@@ -315,12 +339,12 @@ class Result:
     @cached_property
     def kinetic_energy(self) -> Array:
         """The kinetic energy, (n,), J."""
-        return np.atleast_1d(dynamics.kinetic_energy(self.system, self.q, self.v))
+        return self._by_part(dynamics.kinetic_energy, self.q, self.v)
 
     @cached_property
     def potential_energy(self) -> Array:
         """The elastic and gravitational energy, (n,), J."""
-        return np.atleast_1d(dynamics.potential_energy(self.system, self.q))
+        return self._by_part(dynamics.potential_energy, self.q)
 
     @property
     def energy(self) -> Array:
@@ -330,7 +354,7 @@ class Result:
     @cached_property
     def momentum(self) -> Array:
         """The momentum [angular, linear] about the world origin, (n, 6)."""
-        return dynamics.momentum(self.system, self.q, self.v)
+        return self._by_part(dynamics.momentum, self.q, self.v, width=(6,))
 
     def node(self, body: str, node: str | int | None = None) -> NodeMotion:
         """The motion of a node, or of the body frame if `node` is None."""
@@ -522,6 +546,7 @@ class Result:
             supplied=supplied,
             stage=stage,
             environment=None if self.environment is None else linear(self.environment),
+            masses={body: np.interp(t, self.t, x) for body, x in self.masses.items()},
         )
 
     def _refuse_unordered(self, what: str, least: int) -> None:
@@ -586,6 +611,16 @@ class Result:
             },
             coords={"t": self.t, "coordinate": q, "speed": v},
         )
+
+
+def drained(system: System, masses: Mapping[str, float]) -> System:
+    """The system with other masses of tanks, whose inertias are in proportion."""
+    given: dict[str, Any] = {}
+    for body, mass in masses.items():
+        tank: Any = system.bodies[body]
+        if mass != tank.mass:
+            given |= {f"{body}.mass": mass, f"{body}.inertia": tank.inertia * (mass / tank.mass)}
+    return system.with_parameters(given) if given else system
 
 
 def column_names(system: System) -> tuple[list[str], list[str]]:

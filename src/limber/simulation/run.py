@@ -90,6 +90,10 @@ class Forces:
         """The numbers in a row of forces: the torque, the wrenches, the generalized forces of the environment."""
         return nv + 6 * len(self.wrenches) + nv * (self.field is not None)
 
+    def masses(self, t: Array) -> dict[str, Array]:
+        """The masses of tanks that lose some, by body, at times."""
+        return {} if self.field is None else self.field.masses(t)
+
     def packed(self, system: System) -> Packed:
         """The system with its driven joints, as the kernels have it."""
         return system.dynamics.with_driven(self.numbers)

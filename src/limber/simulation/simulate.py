@@ -91,8 +91,8 @@ def simulate(
         of these joints is that of the motion; a q0 or v0 that differs from it is refused.  `Result.tau` has the whole
         torque that the motion takes, whatever `torque` gives for these joints.  In a closed system all other joints follow,
         and without v0 they do so from the start; a motion that closures cannot follow is an error.
-    environment : what acts on a free-flyer in orbit, `lb.orbit.Environment(...)`: the gravity of a planet and its gradient.  The
-        world is then a frame that falls around the planet (`limber.orbit`).  `Result.environment` has its generalized forces,
+    environment : what acts on a free-flyer in orbit, `lb.orbit.Environment(...)`: the gravity of a planet and its gradient, drag
+        and burns.  The world is then a frame that falls around the planet (`limber.orbit`).  `Result.environment` has its generalized forces,
         and the power audit counts their work with that of the wrenches.
     t_eval, every : the output times, or the interval between them (the last output is at t_end in any case); by default
         501 times.
@@ -176,6 +176,10 @@ def simulate(
                 f"environment must be a lb.orbit.Environment, got {shown(environment)}."
             )
         forces.field = environment.bind(system, start, end)
+        if engine != "general" and forces.masses(times):
+            raise ArgumentValueError(
+                f'environment: burns change the mass of a tank, which generated code has as a number: take engine="general", not {shown(engine)}.'
+            )
     _refuse_endless_sampling(forces, length)
     start_on(forces.driven, system, start, q, v, (q0 is not None, v0 is not None))
     refuse_unsteady(forces.driven, system, start, end, q)
@@ -382,6 +386,7 @@ def _with_last(result: Result, run: Run) -> Result:
         result.signals,
         result.changes,
         np.array([len(result.changes)]),
+        run.forces.masses(np.array([run.t])),
     )
     return result.followed_by(last)
 
@@ -391,9 +396,11 @@ def _result(run: Run, happened, began: float, message: str) -> Result:
     steps, rejected, evaluations = (int(run.clock[i]) for i in (R.STEPS, R.REJECTED, R.EVALUATIONS))
     statistics = Statistics(steps, rejected, evaluations, time.perf_counter() - began)
     stage = np.searchsorted(run.change_rows, np.arange(rows), side="right")
+    t = run.origin + out.t[:rows]
     return Result.of_rows(
-        run.first_system, run.origin + out.t[:rows], out.y[:rows], out.forces[:rows], run.forces.keys,
+        run.first_system, t, out.y[:rows], out.forces[:rows], run.forces.keys,
         tuple(happened), statistics, message, run.forces.names, run.forces.samples, tuple(run.changes), stage,
+        run.forces.masses(t),
     )  # fmt: skip
 
 
