@@ -34,13 +34,13 @@ ROWS: dict[str, Callable[[System, dict[str, Any]], tuple[int, ...]]] = {
     "wrenches": lambda s, known: (6 * len(_keys(known)),),
     "supplied": lambda s, known: (known["supplied"],),
     "stage": lambda s, known: (),
-    "environment": lambda s, known: (known["environment"],),
+    "environment_forces": lambda s, known: (known["environment"],),
     "tank_masses": lambda s, known: (len(json.loads(known["tanks"])),),
 }
 #: What the heading of older files does not have, and what it stands for there.
 ABSENT = {"driven": "[]", "environment": 0, "tanks": "[]"}
 #: The rows that older files do not have: they are zero.
-LATER_ROWS = ("stage", "environment", "tank_masses")
+LATER_ROWS = ("stage", "environment_forces", "tank_masses")
 
 
 def result_path(path: Any, name: str = "path") -> Path:

@@ -280,6 +280,11 @@ class Result:
         return np.hstack([np.empty((len(self), 0)), *self.external.values()])
 
     @property
+    def environment_forces(self) -> Array:
+        """`environment`, or (n, 0) if there was none."""
+        return np.empty((len(self), 0)) if self.environment is None else self.environment
+
+    @property
     def tank_masses(self) -> Array:
         """The masses of tanks side by side, (n, tanks)."""
         return np.column_stack([np.empty((len(self), 0)), *self.masses.values()])
