@@ -8,12 +8,14 @@ import inspect
 import json
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from limber.assembly import System
+from limber.orbit import Environment
 from limber.simulation import Event, Table
 from limber.version import __version__
 
@@ -66,6 +68,8 @@ def described(value: Any) -> Any:
         return {str(key): described(x) for key, x in value.items()}
     if isinstance(value, list | tuple):
         return [described(x) for x in value]
+    if isinstance(value, Environment):
+        return {"environment": described(asdict(value))}
     if isinstance(value, Event):
         return {"event": described(vars(value))}
     if callable(value):

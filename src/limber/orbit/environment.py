@@ -15,7 +15,7 @@ from limber.checks import Array, array, number, rotation, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import Free
 from limber.orbit.air import Drag, listed_as
-from limber.orbit.burns import Burn
+from limber.orbit.burns import Burn, check_tanks
 from limber.orbit.field import Field
 from limber.orbit.orbits import Orbit
 from limber.orbit.reference import reference
@@ -79,7 +79,7 @@ class Environment:
 
     def bind(self, system: System, start: float, end: float) -> Field:
         """The forces on a system between two times, for compiled code."""
-        self._check(system)
+        self.check(system)
         return Field(system, self.orbit, self.gravity, self.drag, self.burns, start, end)
 
     def forces(self, system: System, t: float, q: ArrayLike, v: ArrayLike) -> Array:
@@ -88,8 +88,9 @@ class Environment:
         q, v = array("q", q, (system.nq,)), array("v", v, (system.nv,))
         return self.bind(system, t, t + 1.0).at(0.0, q, v)
 
-    def _check(self, system: System) -> None:
-        """Refuse a system that the world holds, or that has a gravity of its own."""
+    def check(self, system: System) -> None:
+        """Refuse a system that the world holds, or that has a gravity of its own, and tanks that do not fit the burns."""
+        check_tanks(system, self.burns)
         if np.any(system.gravity):
             raise ArgumentValueError(
                 f"environment: {system.name!r} has gravity {system.gravity.tolist()} of its own, and in orbit gravity comes from the "
@@ -153,7 +154,7 @@ class Environment:
         """
         from scipy.spatial.transform import Rotation  # noqa: PLC0415
 
-        self._check(system)
+        self.check(system)
         bases = [name for name, item in system.attachments.items() if item.to == "world"]
         if body is None and len(bases) > 1:
             raise ArgumentValueError(

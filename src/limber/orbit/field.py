@@ -14,7 +14,7 @@ from limber.dynamics.evaluate import node_pair
 from limber.integrators import context as R
 from limber.kernels import layout as L
 from limber.orbit.air import Drag, Face
-from limber.orbit.burns import Burn, check_tanks, masses, tanks_of
+from limber.orbit.burns import Burn, masses, tanks_of
 from limber.orbit.orbits import Orbit
 from limber.orbit.reference import reference
 
@@ -34,7 +34,6 @@ class Field:
         self, system: System, orbit: Orbit, gravity: str, drag: Drag | None, burns: Sequence[Burn],
         start: float, end: float,
     ):  # fmt: skip
-        check_tanks(system, burns)
         self.system, self.burns = system, tuple(burns)
         planet = orbit.planet
         faces: Sequence[Face] = () if drag is None else drag.faces
