@@ -34,8 +34,8 @@ def test_the_reboost_raises_the_orbit():
     a = env.track(r).elements.semi_major
     speed = np.linalg.norm(env.orbit.velocity)
     raised = 2.0 * a[0] * gain / speed
-    # the thrust turns with the station by a few hundredths of a radian, and J2 changes the osculating axis
-    assert a[-1] - a[0] == pytest.approx(raised, abs=0.3 * raised)
+    # J2 changes the osculating axis in the meantime, by some kilometres
+    assert a[-1] - a[0] == pytest.approx(raised, abs=3e3)
     assert np.abs(r.joint("propellant slosh")).max() > 1e-3
     assert np.abs(r.modal("left panel")).max() > 1e-4
     assert r.power_audit().accuracy < 1e-3
