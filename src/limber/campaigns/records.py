@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from limber.assembly import System
+from limber.orbit import Environment
 from limber.simulation import Event, Table
 from limber.version import __version__
 
@@ -63,6 +65,8 @@ def described(value: Any, within: tuple[int, ...] = ()) -> Any:
         return {str(key): described(x, around) for key, x in value.items()}
     if isinstance(value, list | tuple):
         return [described(x, around) for x in value]
+    if isinstance(value, Environment):
+        return {"environment": described(asdict(value), around)}
     if isinstance(value, Event):
         return {"event": described(vars(value), around)}
     if isinstance(value, partial):

@@ -47,7 +47,7 @@ def forces_of_closures(result: Result, name: str | None) -> Any:
         if not system.closures or not found.keys() & system.closures.keys():
             continue
         external: Any = dict(part.external) or None
-        forces = constraint_forces(system, part.q, part.v, part.tau, external=external)
+        forces = constraint_forces(system, part.q, part.v, part.forces, external=external)
         for n in found.keys() & forces.keys():
             found[n][rows] = forces[n]
     return found if name is None else found[name]

@@ -59,7 +59,8 @@ class Engine:
     clock : where the run is, and how it goes on; `integrators.context` has the places.
     shared : what the parts of the compiled code tell each other.
     rate : the rate of y that was last evaluated, at the start of the step in progress.
-    force_row, forces : the torque and the wrenches last evaluated, in one array and one by one.
+    force_row : the torque, the wrenches and the forces of the environment that were last evaluated, in one array.
+    forces : the torque and the wrenches, one by one.
     sides : the sides of event functions; see `Crossings`.
     first_step : the length of the first step, s.
     """
@@ -88,7 +89,7 @@ class Engine:
         motions = sum(joint.coordinates + 2 * joint.speeds for joint in forces.driven)
         arrays, addresses = side_by_side(
             n, R.CLOCK, R.SHARED_SIZE, rates * n, 2 * n + rates + R.STEP_SIZE + 5 * events,
-            nv + 6 * len(forces.wrenches), nv, 3 * events, nv * moving, n * moving, motions,
+            forces.width(nv), nv, 3 * events, nv * moving, n * moving, motions,
         )  # fmt: skip
         (
             self.y, self.clock, self.shared, self._rates, self._scratch, self.force_row, _applied, self.sides, _parts,
@@ -100,7 +101,8 @@ class Engine:
         ) = addresses.tolist()  # fmt: skip
         self.y[: len(y)] = y
         self.rate = self._rates[: len(y)]
-        self.forces = [self.force_row[:nv], *self.force_row[nv:].reshape(-1, 6)]
+        wrenches = self.force_row[nv : nv + 6 * len(forces.wrenches)]
+        self.forces = [self.force_row[:nv], *wrenches.reshape(-1, 6)]
         for signal, value in zip(forces.signals, self.forces):
             value[:] = signal.value
         forces.failure.flag = self.shared[R.FAULT : R.FAULT + 1]
@@ -113,7 +115,8 @@ class Engine:
         self._signals, self._tables = signal_records(forces.signals, sizes, tau, origin)
         first = len(forces.signals) + 2  # after the signals and the events
         self._motions = motion_records(forces.driven, first, self._motions_at)
-        apart = wrenches or forces.driven
+        field = forces.field
+        apart = wrenches or forces.driven or field is not None
         context = {
             R.SIGNALS: self._signals.ctypes.data, R.WRENCHES: wrenches,
             R.TAU: tau, R.APPLIED: self._applied_at if apart else tau,
@@ -124,6 +127,12 @@ class Engine:
             R.MOTIONS: len(forces.driven), R.MOTION_RECORDS: self._motions.ctypes.data,
             R.WRENCH_PARTS: self._parts_at, R.SPARE_RATES: self._spare_at,
         }  # fmt: skip
+        if field is not None:
+            context |= {
+                R.FIELD: field.address,
+                R.FIELD_RECORD: field.record.ctypes.data,
+                R.FIELD_FORCES: tau + sum(value.nbytes for value in self.forces),
+            }
         self._context = np.array([context.get(i, 0) for i in range(R.CONTEXT)], dtype=np.int64)
 
     def _set_clock(self, origin: float, length: float) -> None:

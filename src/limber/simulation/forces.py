@@ -1,4 +1,4 @@
-"""What moves the system of a run: torques, wrenches and prescribed motions."""
+"""What moves the system of a run: torques, wrenches, prescribed motions and the environment."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
+from limber.checks import Array
 from limber.dynamics.evaluate import node_pairs
 from limber.errors import ArgumentValueError
+from limber.orbit.field import Field
 from limber.simulation.motions import DrivenJoint, driven_joints
 from limber.simulation.samples import Samples
 from limber.simulation.signals import Failures, Signal, torque_signal, wrench_signal
@@ -29,6 +31,7 @@ class Forces:
     keys, nodes : where each wrench acts, as (body, node) and as the kernels have it.
     failure : the first error of the functions behind them, or behind events.
     driven : the joints of prescribed motion, whose forces follow from it.
+    field : the forces of an environment, if there is one.
     """
 
     torque: Signal
@@ -37,6 +40,7 @@ class Forces:
     nodes: np.ndarray
     failure: Failures
     driven: list[DrivenJoint]
+    field: Field | None = None
 
     @property
     def signals(self) -> list[Signal]:
@@ -64,6 +68,14 @@ class Forces:
         """Whether functions in Python are among them, which the compiled code calls."""
         return any(s.python for s in self.signals) or any(joint.python for joint in self.driven)
 
+    def width(self, nv: int) -> int:
+        """The numbers in a row of forces: the torque, the wrenches, the generalized forces of the environment."""
+        return nv + 6 * len(self.wrenches) + nv * (self.field is not None)
+
+    def masses(self, t: Array) -> dict[str, Array]:
+        """The masses of tanks that lose some, by body, at times."""
+        return {} if self.field is None else self.field.masses(t)
+
     def packed(self, system: System) -> Packed:
         """The system with its driven joints, as the kernels have it."""
         return system.dynamics.with_driven(self.numbers)
@@ -74,6 +86,8 @@ class Forces:
         All but the shortest steps then lie on one side of a jump, no matter to which side the value at the jump belongs.
         """
         breaks = [joint.breaks for joint in self.driven]
+        if self.field is not None:
+            breaks.append(self.field.breaks)
         corners = np.concatenate([*(s.corners for s in self.signals), *breaks]) - origin
         if not corners.size:
             return []

@@ -56,13 +56,15 @@ def result_so_far(
 ) -> Result:
     """The result of a run as far as it has come."""
     rows, out, forces, stages = run.rows, run.outputs, run.forces, run.stages
+    t = run.origin + out.t[:rows]
     steps, rejected, evaluations = (int(run.clock[i]) for i in (R.STEPS, R.REJECTED, R.EVALUATIONS))
     return Result(
-        stages.first, run.origin + out.t[:rows],
+        stages.first, t,
         **columns(stages.first, out.y[:rows], out.forces[:rows], forces.keys),
         events=tuple(happened), message=message,
         statistics=Statistics(steps, rejected, evaluations, time.perf_counter() - began),
         driven=forces.names, signals=forces.samples, changes=tuple(stages.changes), stage=stages.of_rows(rows),
+        masses=forces.masses(t),
     )  # fmt: skip
 
 
@@ -91,6 +93,7 @@ def _with_last(result: Result, run: Run) -> Result:
         t=np.array([run.t]),
         **columns(result.system, y, forces, run.forces.keys),
         stage=np.array([len(result.changes)]),
+        masses=run.forces.masses(np.array([run.t])),
     )
     return result.followed_by(last)
 

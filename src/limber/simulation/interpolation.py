@@ -43,6 +43,8 @@ def resampled(result: Result, times: ArrayLike) -> Result:
     return replace(
         result, t=t, q=q, v=v, tau=linear(result.tau), stage=stage,
         external={key: linear(x) for key, x in result.external.items()},
+        environment=None if result.environment is None else linear(result.environment),
+        masses={body: np.interp(t, result.t, x) for body, x in result.masses.items()},
         supplied=None if supplied is None else PchipInterpolator(result.t, supplied)(t),
     )  # fmt: skip
 
@@ -103,5 +105,5 @@ def _rate(result: Result, rows: np.ndarray, stage: int, t: float, q: Array, v: A
 
     external: Any = {key: force(x) for key, x in near.external.items()} or None
     return dynamics.forward_dynamics(
-        result.systems[stage], q, v, force(near.tau), external=external
+        result.systems[stage], q, v, force(near.forces), external=external
     )

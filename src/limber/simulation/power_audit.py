@@ -20,7 +20,8 @@ class PowerAudit:
     """The energy balance since the first row; every array is (n,), in J.  Printing it gives a table of the totals.
 
     energy : kinetic and potential energy.
-    work, external : the work of the torques, those that prescribed motions take among them, and of the external wrenches.
+    work, external : the work of the torques, those that prescribed motions take among them, and of the external wrenches
+        and the environment.
     dissipation : the work of the dampers, the friction and the stops of modes and joints, which is negative.
     actions : the energy that the actions of events added in an instant, changes of topology aside.
     impacts : the energy that changes of topology added, which is negative: their impulses take energy.

@@ -54,8 +54,11 @@ class Result:
     """A simulation: t (n,), q (n, nq), v (n, nv), tau (n, nv), and the quantities that are computed from them.
 
     external : {("body", node): (n, 6)}, the external wrenches.
-    supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches, by dampers, friction and stops
-        (negative) and by the actions of events.  It is integrated along the steps.
+    environment : (n, nv), the generalized forces of the environment; None if there was none.
+    masses : {"body": (n,)}, kg, of tanks that burns took propellant from.  Their inertias shrink in proportion.  Energies,
+        momenta and accelerations are those of the masses of each row; `system` has them full.
+    supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches and environment, by dampers, friction
+        and stops (negative) and by the actions of events.  It is integrated along the steps.
     driven : the bodies whose joints moved as prescribed; tau has the torques that it took, and `driving` shows them.
     changes : the changes of topology by the actions of events, in order; `topology` tells what was active when.
     stage : (n,), how many of these changes had happened at each row.  q and v have the same layout in all of them.
@@ -80,6 +83,8 @@ class Result:
     signals: Mapping[str, Samples] = field(default_factory=dict)
     changes: tuple[TopologyChange, ...] = ()
     stage: np.ndarray = None  # type: ignore[assignment] # zeros unless given
+    environment: Array | None = None
+    masses: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.stage is None:
@@ -110,18 +115,23 @@ class Result:
             external={key: change(x) for key, x in self.external.items()},
             supplied=None if self.supplied is None else change(self.supplied),
             stage=change(self.stage),
+            environment=None if self.environment is None else change(self.environment),
+            masses={body: change(x) for body, x in self.masses.items()},
         )  # fmt: skip
 
     def followed_by(self, other: Result) -> Result:
         """The rows of this result followed by those of `other`, a later part of the same run."""
-        supplied = None
+        supplied, environment = None, None
         if self.supplied is not None and other.supplied is not None:
             supplied = np.concatenate([self.supplied, other.supplied])
+        if self.environment is not None and other.environment is not None:
+            environment = np.concatenate([self.environment, other.environment])
         return replace(
             self, t=np.append(self.t, other.t), q=np.concatenate([self.q, other.q]),
             v=np.concatenate([self.v, other.v]), tau=np.concatenate([self.tau, other.tau]),
             external={k: np.concatenate([x, other.external[k]]) for k, x in self.external.items()},
-            supplied=supplied, stage=np.concatenate([self.stage, other.stage]),
+            supplied=supplied, stage=np.concatenate([self.stage, other.stage]), environment=environment,
+            masses={body: np.append(x, other.masses[body]) for body, x in self.masses.items()},
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -166,6 +176,11 @@ class Result:
         return self.v[:, self.system.layout[body].v_modes]
 
     @property
+    def forces(self) -> Array:
+        """The sum of tau and of the generalized forces of the environment, (n, nv)."""
+        return self.tau if self.environment is None else self.tau + self.environment
+
+    @property
     def driving(self) -> dict[str, Array]:
         """The torques that the joints of prescribed motion took, {"body": (n, dofs)}."""
         return {body: self.tau[:, self.system.layout[body].v_joint] for body in self.driven}
@@ -174,6 +189,16 @@ class Result:
     def wrenches(self) -> Array:
         """The wrenches of `external` side by side, (n, 6 wrenches)."""
         return np.hstack([np.empty((len(self), 0)), *self.external.values()])
+
+    @property
+    def environment_forces(self) -> Array:
+        """`environment`, or (n, 0) if there was none."""
+        return np.empty((len(self), 0)) if self.environment is None else self.environment
+
+    @property
+    def tank_masses(self) -> Array:
+        """The masses of tanks side by side, (n, tanks)."""
+        return np.column_stack([np.empty((len(self), 0)), *self.masses.values()])
 
     # --- changes of topology ----------------------------------------------------------------------
 
@@ -190,16 +215,29 @@ class Result:
         return (self.system, *(change.system for change in self.changes))
 
     def parts(self) -> list[tuple[System, np.ndarray, Result]]:
-        """The rows of each stage: the system as it was closed then, the numbers of the rows, and the rows.
+        """The rows of each stage, and of each mass of tanks: the system as it was then, the numbers of the rows, and the rows.
 
         A result without rows has one part, of none.
         """
-        stages = np.unique(self.stage) if len(self) else [0]
+        if not len(self) or not (self.changes or self.masses):
+            return [(self.system, np.arange(len(self)), self)]
+        kinds = np.column_stack([self.stage, *self.masses.values()])
+        found, kind = np.unique(kinds, axis=0, return_inverse=True)
         parts = []
-        for stage in stages:
-            rows = np.flatnonzero(self.stage == stage)
-            parts.append((self.systems[stage], rows, self.rows(rows)))
+        for i, (stage, *masses) in enumerate(found):
+            rows = np.flatnonzero(kind.reshape(-1) == i)
+            system = drained(self.systems[int(stage)], dict(zip(self.masses, masses)))
+            parts.append((system, rows, self.rows(rows)))
         return parts
+
+    def _by_part(self, function: Callable[..., Any], *rows: Array, width: tuple = ()) -> Array:
+        """A function of the system and of some arrays with a row for each time, as an array (n, *width)."""
+        if not self.masses:
+            return np.reshape(function(self.system, *rows), (len(self), *width))
+        found = np.empty((len(self), *width))
+        for system, chosen, _ in self.parts():
+            found[chosen] = function(system, *(x[chosen] for x in rows))
+        return found
 
     # --- quantities computed from the states ------------------------------------------------------
 
@@ -210,19 +248,19 @@ class Result:
         for system, rows, part in self.parts():
             external: Any = dict(part.external) or None
             found[rows] = dynamics.forward_dynamics(
-                system, part.q, part.v, part.tau, external=external
+                system, part.q, part.v, part.forces, external=external
             )
         return found
 
     @cached_property
     def kinetic_energy(self) -> Array:
         """The kinetic energy, (n,), J."""
-        return np.atleast_1d(dynamics.kinetic_energy(self.system, self.q, self.v))
+        return self._by_part(dynamics.kinetic_energy, self.q, self.v)
 
     @cached_property
     def potential_energy(self) -> Array:
         """The elastic and gravitational energy, (n,), J."""
-        return np.atleast_1d(dynamics.potential_energy(self.system, self.q))
+        return self._by_part(dynamics.potential_energy, self.q)
 
     @property
     def energy(self) -> Array:
@@ -232,7 +270,7 @@ class Result:
     @cached_property
     def momentum(self) -> Array:
         """The momentum [angular, linear] about the world origin, (n, 6)."""
-        return dynamics.momentum(self.system, self.q, self.v)
+        return self._by_part(dynamics.momentum, self.q, self.v, width=(6,))
 
     def node(self, body: str, node: str | int | None = None) -> NodeMotion:
         """The motion of a node, or of the body frame if `node` is None."""
@@ -358,13 +396,25 @@ class Result:
 
 
 def columns(system: System, y: Array, forces: Array, keys: Sequence[tuple]) -> dict[str, Any]:
-    """The arrays of a result, by name, of rows of the engine: `y` has [q, v, supplied energy], `forces` [tau, wrenches].
+    """The arrays of a result, by name, of rows of the engine: `y` has [q, v, supplied energy], `forces` [tau, wrenches,
+    forces of the environment].
 
     keys : where the wrenches act.
     """
     nq, nv = system.nq, system.nv
     external = {key: forces[:, nv + 6 * i : nv + 6 * (i + 1)] for i, key in enumerate(keys)}
+    behind = forces[:, nv + 6 * len(keys) :]
     return {
         "q": y[:, :nq], "v": y[:, nq : nq + nv], "tau": forces[:, :nv], "external": external,
-        "supplied": y[:, nq + nv :],
+        "supplied": y[:, nq + nv :], "environment": behind if behind.shape[1] else None,
     }  # fmt: skip
+
+
+def drained(system: System, masses: Mapping[str, float]) -> System:
+    """The system with other masses of tanks, whose inertias are in proportion."""
+    given: dict[str, Any] = {}
+    for body, mass in masses.items():
+        tank: Any = system.bodies[body]
+        if mass != tank.mass:
+            given |= {f"{body}.mass": mass, f"{body}.inertia": tank.inertia * (mass / tank.mass)}
+    return system.with_parameters(given) if given else system

@@ -112,8 +112,8 @@ class Run:
         session = self.forces.torque.session
         if session is not None:  # the call above was its first sample
             self.clock[R.NEXT_SAMPLE] = session.plan[R.P_NEXT]
-        if self.forces.driven:
-            self.rates(self.origin, y)  # this finds the forces of the driven joints
+        if self.forces.driven or self.forces.field is not None:
+            self.rates(self.origin, y)  # this finds the forces of driven joints and environment
         if self.outputs.t.size and self.outputs.t[0] == 0.0:
             self.outputs.y[0] = self.y
             self.outputs.forces[0] = self.engine.force_row

@@ -17,6 +17,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
 from limber.integrators.methods import method_named, method_names
+from limber.orbit.environment import Environment
 from limber.simulation.batch import simulate_cases
 from limber.simulation.cases import cases_of
 from limber.simulation.closed_states import closed_state, warn_of_redundancy
@@ -45,6 +46,7 @@ def simulate(
     torque: Any = None,
     external: Mapping[tuple[str, str | int | None], Any] | None = None,
     motion: Mapping[str, Any] | None = None,
+    environment: Environment | None = None,
     t_eval: ArrayLike | None = None,
     every: float | None = None,
     t0: float = 0.0,
@@ -78,6 +80,9 @@ def simulate(
         of these joints is that of the motion; a q0 or v0 that differs from it is refused.  `Result.tau` has the whole
         torque that the motion takes, whatever `torque` gives for these joints.  In a closed system all other joints follow,
         and without v0 they do so from the start; a motion that closures cannot follow is an error.
+    environment : what acts on a free-flyer in orbit, `lb.orbit.Environment(...)`: the gravity of a planet and its gradient, drag
+        and burns.  The world is then a frame that falls around the planet (`limber.orbit`).  `Result.environment` has its
+        generalized forces, and the power audit counts their work with that of the wrenches.
     t_eval, every : the output times, or the interval between them (the last output is at t_end in any case); by default
         501 times.
     rtol, atol : tolerances of the adaptive methods on every element of q and v, per step.
@@ -128,8 +133,8 @@ def simulate(
             )
         options = {
             "t_end": t_end, "q0": q0, "v0": v0, "torque": torque, "external": external, "motion": motion,
-            "t_eval": t_eval, "every": every, "t0": t0, "rtol": rtol, "atol": atol, "method": method, "step": step,
-            "max_step": max_step, "events": events, "engine": engine, "progress": False,
+            "environment": environment, "t_eval": t_eval, "every": every, "t0": t0, "rtol": rtol, "atol": atol,
+            "method": method, "step": step, "max_step": max_step, "events": events, "engine": engine, "progress": False,
         }  # fmt: skip
         times = start + output_times(start, end, t_eval, every)
         return simulate_cases(simulate, system, cases, times, progress, options)  # type: ignore[return-value]
@@ -154,6 +159,17 @@ def simulate(
         raise ArgumentTypeError(f"progress must be True, False or None, got {shown(progress)}.")
     listed = _listed(events)
     forces = forces_of(system, torque, external, motion, start)
+    if environment is not None:
+        if not isinstance(environment, Environment):
+            raise ArgumentTypeError(
+                f"environment must be a lb.orbit.Environment, got {shown(environment)}."
+            )
+        forces.field = environment.bind(system, start, end)
+        if engine != "general" and forces.masses(times):
+            raise ArgumentValueError(
+                "environment: burns change the mass of a tank, which generated code has as a number: take "
+                f'engine="general", not {shown(engine)}.'
+            )
     forces.refuse_endless_sampling(length)
     start_on(forces.driven, system, start, q, v, (q0 is not None, v0 is not None))
     refuse_unsteady(forces.driven, system, start, end, q)
@@ -168,6 +184,10 @@ def simulate(
     q, v = closed_state(system, q, v, start_name, "v0", "q0, v0", forces.names, following)
     warn_of_redundancy(system, q, forces.numbers)
     if peer:
+        if environment is not None:
+            raise ArgumentValueError(
+                f"method={method!r} of another library takes no environment; take a method of limber, such as dop853."
+            )
         if listed or save is not None:
             raise ArgumentValueError(
                 f"method={method!r} of another library takes no events and no save= here; Result.save writes a file."
@@ -194,7 +214,7 @@ def simulate(
     refuse_impossible(system, actions)
     asked = [change for action in actions for change in changes_of(action) or ()]
     refuse_changes(asked, engine, forces.names)
-    n, width = system.nq + system.nv + R.FLOWS, system.nv + 6 * len(forces.keys)
+    n, width = system.nq + system.nv + R.FLOWS, forces.width(system.nv)
     outputs = Outputs(times, np.empty((len(times), n)), np.empty((len(times), width)))
     run = Run(
         system, forces, [e for e in listed if callable(e.function)], outputs, np.concatenate([q, v]),

@@ -259,7 +259,7 @@ def _loaded(result: Result, limits: Limits, rows: np.ndarray) -> Iterator[Outsid
     stages = result.stage[rows] if result.changes else None
     for stage in (0,) if stages is None else np.unique(stages):
         chosen = rows if stages is None else rows[stages == stage]
-        system, t, tau = result.systems[stage], result.t[chosen], result.tau[chosen]
+        system, t, tau = result.systems[stage], result.t[chosen], result.forces[chosen]
         external: Any = {key: x[chosen] for key, x in result.external.items()} or None
         state = result.q[chosen], result.v[chosen]
         given = (*state, forward_dynamics(system, *state, tau, external=external))
