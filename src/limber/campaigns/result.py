@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from limber.campaigns.memory import Table
+from limber.campaigns.names import refuse_shared
 from limber.campaigns.rows import STATUS
 from limber.campaigns.sensitivity import Sensitivity, rank_correlations, sobol_indices
 from limber.campaigns.study import Study
@@ -119,6 +120,7 @@ class Campaign:
             raise MissingExtraError(
                 'dataset needs xarray: pip install "limber-dynamics[data]".'
             ) from error
+        refuse_shared(self.values, self.quantities)
         coords: dict[str, Any] = {
             "case": np.arange(len(self)),
             "seed": ("case", self.seeds),
