@@ -16,19 +16,19 @@ OF_HISTORIES = ("t", "q", "v", "time", "coordinate", "speed")
 OF_FOLDERS = (".", "..", "zarr.json")
 
 
-def refuse_names(variables: Iterable[Any], quantities: Iterable[Any], histories: bool) -> None:
-    """Refuse names that stand for something else already."""
-    known = list(variables)
+def refuse_taken(kind: str, names: Iterable[Any], histories: bool) -> None:
+    """Refuse names of variables or quantities, as `kind` says, that stand for something else already."""
     taken = (*OF_CASES, *OF_FOLDERS, *(OF_HISTORIES if histories else ()))
-    for kind, names in (("variable", known), ("quantity", list(quantities))):
-        for name in names:
-            if not isinstance(name, str) or not name:
-                raise ArgumentTypeError(f"the name of a {kind} must be text, got {shown(name)}.")
-            if name in taken or name.startswith("history_") or "/" in name:
-                raise ArgumentValueError(
-                    f"{name!r} is a name that the store uses itself: take another for the {kind}."
-                )
-            if kind == "quantity" and name in known:
-                raise ArgumentValueError(
-                    f"{name!r} names a variable and a quantity: rename one of them."
-                )
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise ArgumentTypeError(f"the name of a {kind} must be text, got {shown(name)}.")
+        if name in taken or name.startswith("history_") or "/" in name:
+            raise ArgumentValueError(
+                f"{name!r} is a name that the store uses itself: take another for the {kind}."
+            )
+
+
+def refuse_shared(variables: Iterable[str], quantities: Iterable[str]) -> None:
+    """Refuse names that variables and quantities share, where both become arrays of one store or dataset."""
+    for name in sorted(set(variables) & set(quantities)):
+        raise ArgumentValueError(f"{name!r} names a variable and a quantity: rename one of them.")

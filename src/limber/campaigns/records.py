@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from limber.assembly import System
+from limber.frozen import Frozen
 from limber.orbit import Environment
 from limber.simulation import Event, Table
 from limber.version import __version__
@@ -104,15 +105,19 @@ def _bound(function: Any) -> list[Any]:
 
 
 def _arguments(value: Any) -> dict[str, Any]:
-    """What an object was made with, as far as it keeps that under the names of the arguments.
+    """What an object was made with: all that it has if it cannot change, as sensors and paths of this package.
 
-    Other attributes are left out: they follow from these, or change while the object is used.
+    Of other objects these are the attributes with the names of arguments. The rest follows from them, or changes while the
+    object is used.
     """
+    if isinstance(value, Frozen):
+        return vars(value)
     found = {}
     for kind in type(value).__mro__:
-        if "__init__" not in vars(kind) or kind is object:
+        made_by = vars(kind).get("__init__")
+        if not inspect.isfunction(made_by):
             continue
-        for name in list(inspect.signature(kind.__init__).parameters)[1:]:
+        for name in list(inspect.signature(made_by).parameters)[1:]:
             for kept in (name, f"_{name}"):
                 if name not in found and hasattr(value, kept):
                     found[name] = getattr(value, kept)
