@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, numbers, whole
 from limber.constraints.residual import check_closed
-from limber.dynamics.closing import MET, NEARLY_MET, assembled
+from limber.dynamics.closing import MET, assembled, gap, nearly_met
 from limber.dynamics.evaluate import evaluated, of_batch
 from limber.dynamics.freedoms import locked_joints, locked_speeds
 from limber.dynamics.rows import worst
@@ -36,7 +36,7 @@ def project(
     held = locked_joints(system, locked)
     moved: Array = numbers("q", q, f"(..., {system.nq})").copy()
     off = evaluated(system, "violations", (moved,))
-    size = np.abs(off).max(initial=0.0)
+    size = gap(system, off)
     for _ in range(STEPS):
         if size <= MET:
             break
@@ -44,11 +44,11 @@ def project(
             system, "integrate", (moved, _correction(system, moved, -off, held), np.ones(1))
         )
         off_next = evaluated(system, "violations", (following,))
-        size_next = np.abs(off_next).max(initial=0.0)
-        if size_next >= size and size <= NEARLY_MET:
+        size_next = gap(system, off_next)
+        if size_next >= size and nearly_met(system, moved, off):
             break
         moved, off, size = following, off_next, size_next
-    if not size <= NEARLY_MET:
+    if not nearly_met(system, moved, off):
         rows = off.reshape(-1, system.rows)
         i = int(np.abs(rows).max(axis=1).argmax())
         raise DynamicsError(

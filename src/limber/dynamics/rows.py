@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -49,6 +50,15 @@ def row_units(system: System) -> Array:
 
     Rows that may be either, those of relations and of cut joints with coordinates of their own, have the smaller of the two.
     """
+    if system not in _units:
+        _units[system] = _units_of_rows(system)
+    return _units[system]
+
+
+_units: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
+
+
+def _units_of_rows(system: System) -> Array:
     length = extent(system)
     units = np.full(system.rows, min(1.0, length))
     for name, rows in system.closure_rows.items():
@@ -57,6 +67,7 @@ def row_units(system: System) -> Array:
             cut = cut_joint_rows(closure.joint).without(closure.left_out)
             shifts, turns = (cut.rows[:, part].any(axis=1) for part in (slice(3, 6), slice(0, 3)))
             units[rows] = np.where(shifts, length, np.where(turns, 1.0, units[rows]))
+    units.setflags(write=False)
     return units
 
 

@@ -58,8 +58,8 @@ MOTION = 11
 # Shared numbers: the time that the clock counts from, and the first value of a function that was not finite.  FAULT is
 # the number of the signal, counted from 1 (for events: one more than there are signals), FAULT_PART its element.
 # GAP is by how much the closures cannot be met where the last step went, at the row GAP_ROW; 0: they can.
-# SMALLNESS is the size of a closed system in m, or 1 for larger ones.
-ORIGIN_TIME, FAULT, FAULT_TIME, FAULT_PART, GAP, GAP_ROW, SMALLNESS = range(7)
+# EXTENT is the size of a closed system in m.
+ORIGIN_TIME, FAULT, FAULT_TIME, FAULT_PART, GAP, GAP_ROW, EXTENT = range(7)
 SHARED_SIZE = 7
 
 # Behind the state y = [q; v]: the energy that came in, by where it came from.

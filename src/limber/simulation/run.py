@@ -14,7 +14,7 @@ from limber.assembly.extent import extent
 from limber.assembly.pack import Packed
 from limber.assembly.system import System
 from limber.checks import Array, listed
-from limber.dynamics.closing import NEARLY_MET, searched
+from limber.dynamics.closing import nearly_met, searched
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.following import driven_speeds
 from limber.dynamics.rows import worst
@@ -207,8 +207,8 @@ class Run:
                 R.CORRECTION_SWEEP: native.address("correction"),
                 R.PROJECTION: integrators.address("engine_projection"),
             }  # fmt: skip
-            if self._shared[R.SMALLNESS] == 0.0:  # the same for all closures of these bodies
-                self._shared[R.SMALLNESS] = min(1.0, extent(system))
+            if self._shared[R.EXTENT] == 0.0:  # the same for all closures of these bodies
+                self._shared[R.EXTENT] = extent(system)
         for place, value in found.items():
             context[place] = value
         self.crossings.projection = self.projected if system.closures else None
@@ -454,11 +454,12 @@ class Run:
             q, v = y[: s.nq].copy(), y[s.nq :].copy()
             for joint in self.forces.driven:
                 joint.put(t, q, v)
-            gap, q = searched(s, q, moving)
-            if gap > NEARLY_MET:
+            q = searched(s, q, moving)
+            off = evaluated(s, "violations", (q,))
+            if not nearly_met(s, q, off):
                 return (
                     f"the closures of {s.name!r} cannot follow the motion of {listed(self.forces.names)} after t = {self.t:.6g} s: at "
-                    f"t = {t:.6g} s {worst(s, evaluated(s, 'violations', (q,)))} at least. Change the motion, or drive fewer "
+                    f"t = {t:.6g} s {worst(s, off)} at least. Change the motion, or drive fewer "
                     "joints; the result so far is in error.result."
                 )
         return ""
