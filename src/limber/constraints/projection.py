@@ -34,7 +34,8 @@ def project(
     """
     check_closed(system, "project")
     held = locked_joints(system, locked)
-    moved: Array = numbers("q", q, f"(..., {system.nq})").copy()
+    start = numbers("q", q, f"(..., {system.nq})")
+    moved: Array = start.copy()
     off = evaluated(system, "violations", (moved,))
     size = gap(system, off)
     for _ in range(STEPS):
@@ -45,10 +46,10 @@ def project(
         )
         off_next = evaluated(system, "violations", (following,))
         size_next = gap(system, off_next)
-        if size_next >= size and nearly_met(system, moved, off):
+        if size_next >= size and nearly_met(system, start, off):
             break
         moved, off, size = following, off_next, size_next
-    if not nearly_met(system, moved, off):
+    if not nearly_met(system, start, off):
         rows = off.reshape(-1, system.rows)
         i = int(np.abs(rows).max(axis=1).argmax())
         raise DynamicsError(

@@ -33,7 +33,7 @@ def gap(system: System, off: Array) -> float:
 
 
 def nearly_met(system: System, q: Array, off: Array) -> bool:
-    """Whether violations `off` at q, or at a batch of q, are as small as rounding lets them become."""
+    """Whether violations `off` are as small as rounding lets them become near q, or near a batch of q."""
     digits = ROUNDED * max(extent(system), float(np.abs(q).max(initial=0.0)))
     limits = np.maximum(NEARLY_MET * np.minimum(1.0, row_units(system)), digits)
     return bool((np.abs(off) <= limits).all())
@@ -54,7 +54,7 @@ def assembled(system: System, guess: Array, held: np.ndarray, trials: int, funct
         for moving in (~held & ~modes, ~held):
             q = searched(system, start, moving)
             off = evaluated(system, "violations", (q,))
-            if nearly_met(system, q, off):
+            if nearly_met(system, guess, off):
                 return q
             best = min(best, (gap(system, off), q), key=lambda found: found[0])
             if not modes.any():
@@ -68,7 +68,7 @@ def assembled(system: System, guess: Array, held: np.ndarray, trials: int, funct
 
 def searched(system: System, q: Array, moving: np.ndarray) -> Array:
     """q after steps of the `moving` speeds, in radians and parts of the system's size, toward where the closures are met."""
-    off = evaluated(system, "violations", (q,))
+    start, off = q, evaluated(system, "violations", (q,))
     lengths = reach(system)[moving]
     damping = 1e-3
     for _ in range(STEPS):
@@ -85,7 +85,7 @@ def searched(system: System, q: Array, moving: np.ndarray) -> Array:
         off_next = evaluated(system, "violations", (q_next,))
         if off_next @ off_next < off @ off:
             q, off, damping = q_next, off_next, max(damping / 5.0, 1e-12)
-        elif damping > 1e6 or nearly_met(system, q, off):
+        elif damping > 1e6 or nearly_met(system, start, off):
             break
         else:
             damping *= 10.0
@@ -122,7 +122,7 @@ def restored(system: System, q: Array, moving: np.ndarray) -> Array:
 
     moving : indices of the speeds that may move.  Their changes are measured in radians and parts of the system's size.
     """
-    off = evaluated(system, "violations", (q,))
+    start, off = q, evaluated(system, "violations", (q,))
     size = gap(system, off)
     lengths = reach(system)[moving]
     for _ in range(NEARBY):
@@ -137,7 +137,7 @@ def restored(system: System, q: Array, moving: np.ndarray) -> Array:
         if size_next >= size:
             break
         q, off, size = q_next, off_next, size_next
-    if not nearly_met(system, q, off):
+    if not nearly_met(system, start, off):
         raise DynamicsError(
             f"the closures of {system.name!r} cannot be met near this q: {worst(system, off)}."
         )

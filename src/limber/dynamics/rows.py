@@ -130,7 +130,10 @@ def row_space(system: System, q: Array, moving: np.ndarray | None = None) -> Row
     U, s, Vt = np.linalg.svd(weighed * scale[:, None])
     rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
     null = U[:, rank:] * scale[:, None]
-    _refuse_masses(system, A, null, slice(None) if moving is None else moving)
+    counts = (
+        np.linalg.norm(U[size > 0.0, rank:], axis=0) > CANCELLED
+    )  # the others combine rows that move nothing
+    _refuse_masses(system, A, null[:, counts], slice(None) if moving is None else moving)
     null = np.linalg.qr(null)[0] if null.size else null
     basis = np.linalg.solve(L.T, Vt[rank:].T)
     inverse = (U[:, :rank] * scale[:, None] / s[:rank]) @ Vt[:rank]

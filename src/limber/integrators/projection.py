@@ -172,8 +172,8 @@ def project(context, metric, y):
     dv = shifted(off, rows)
     there = shifted(dv, topo[NV])
     normalize(topo, y)
-    gap, moved = project_coordinates(context, metric, y, off, dv, there)
     digits = ROUNDED * max(shared[EXTENT], largest(y, topo[NQ]))
+    gap, moved = project_coordinates(context, metric, y, off, dv, there)
     if not gap <= max(NEARLY_MET, digits):
         shared[GAP] = violations(context, y, off)
         for i in range(rows):

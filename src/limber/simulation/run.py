@@ -456,7 +456,7 @@ class Run:
                 joint.put(t, q, v)
             q = searched(s, q, moving)
             off = evaluated(s, "violations", (q,))
-            if not nearly_met(s, q, off):
+            if not nearly_met(s, y[: s.nq], off):
                 return (
                     f"the closures of {s.name!r} cannot follow the motion of {listed(self.forces.names)} after t = {self.t:.6g} s: at "
                     f"t = {t:.6g} s {worst(s, off)} at least. Change the motion, or drive fewer "
