@@ -7,7 +7,6 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
@@ -20,7 +19,7 @@ from limber.codegen.request import Request
 from limber.codegen.trace import trace
 from limber.constraints.independent import Independent, independent_rows
 from limber.constraints.operational import probed
-from limber.constraints.projection import NEARLY_MET
+from limber.dynamics.closing import nearly_met
 from limber.dynamics.ends import Ends, checked_ends
 from limber.dynamics.evaluate import evaluated, quaternions
 from limber.dynamics.hybrid import driven_bodies
@@ -294,7 +293,7 @@ def independent(system: System, rows: str | ArrayLike, driven: tuple[str, ...] =
                 f'rows must be "independent", "all" or a configuration of shape ({system.nq},), got shape {q.shape}.'
             )
         off = evaluated(system, "violations", (q,))
-        if np.abs(off).max() > NEARLY_MET:
+        if not nearly_met(system, q, off):
             raise ArgumentValueError(
                 f"rows must be a configuration that meets the closures, but there {worst(system, off)}. Use "
                 "lb.project or lb.assemble first."

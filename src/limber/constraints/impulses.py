@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, listed, number, numbers, shown, suggestion
 from limber.constraints.forces import closure_wrenches
+from limber.constraints.projection import allowed_speeds
 from limber.constraints.residual import check_closed
 from limber.dynamics.closing import worst
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.inverse import inverse_dynamics
+from limber.dynamics.rows import row_space
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 
 #: The speeds after an impulse meet the closures to this part of the largest, or of 1.
@@ -61,11 +63,13 @@ def impulse(
             return Impulse(numbers("v", v, f"(..., {system.nv})").copy(), {})
     system = system.with_full_fidelity()
     rates = evaluated(system, "row_rates", (q, v))
-    change = -(1.0 + e) * evaluated(system, "correction", (q, rates))
-    after = np.asarray(v, dtype=float) + change
+    after = allowed_speeds(system, q, v, restitution=e)
+    change = after - np.asarray(v, dtype=float)
     left = evaluated(system, "row_rates", (q, after)) + e * rates
     if np.abs(left).max(initial=0.0) > MET * max(1.0, np.abs(after).max(initial=0.0)):
         row = int(np.abs(left).reshape(-1, system.rows).max(axis=1).argmax())
+        states = np.broadcast_to(np.asarray(q, dtype=float), (*left.shape[:-1], system.nq))
+        row_space(system, states.reshape(-1, system.nq)[row])  # refuses masses that differ too much
         raise DynamicsError(
             f"impulse: no speeds were found that meet the closures of {system.name!r}: "
             f"{worst(system, left.reshape(-1, system.rows)[row], 'is off by {:.3g} (rad/s or m/s)')}. Their rows are redundant; "

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, numbers, whole
 from limber.constraints.residual import check_closed
-from limber.dynamics.closing import MET, NEARLY_MET, assembled
+from limber.dynamics.closing import MET, assembled, gap, nearly_met
 from limber.dynamics.evaluate import evaluated, of_batch
 from limber.dynamics.freedoms import locked_joints, locked_speeds
 from limber.dynamics.rows import worst
@@ -34,9 +34,10 @@ def project(
     """
     check_closed(system, "project")
     held = locked_joints(system, locked)
-    moved: Array = numbers("q", q, f"(..., {system.nq})").copy()
+    start = numbers("q", q, f"(..., {system.nq})")
+    moved: Array = start.copy()
     off = evaluated(system, "violations", (moved,))
-    size = np.abs(off).max(initial=0.0)
+    size = gap(system, off)
     for _ in range(STEPS):
         if size <= MET:
             break
@@ -44,11 +45,11 @@ def project(
             system, "integrate", (moved, _correction(system, moved, -off, held), np.ones(1))
         )
         off_next = evaluated(system, "violations", (following,))
-        size_next = np.abs(off_next).max(initial=0.0)
-        if size_next >= size and size <= NEARLY_MET:
+        size_next = gap(system, off_next)
+        if size_next >= size and nearly_met(system, start, off):
             break
         moved, off, size = following, off_next, size_next
-    if not size <= NEARLY_MET:
+    if not nearly_met(system, start, off):
         rows = off.reshape(-1, system.rows)
         i = int(np.abs(rows).max(axis=1).argmax())
         raise DynamicsError(
@@ -57,11 +58,31 @@ def project(
         )
     if v is None:
         return moved
-    rates = evaluated(system, "row_rates", (moved, v))
-    speeds = np.asarray(v, dtype=float) - _correction(system, moved, rates, held)
+    speeds = allowed_speeds(system, moved, v, held)
     if held:
         _refuse_speeds(system, moved, speeds)
     return moved, speeds
+
+
+def allowed_speeds(
+    system: System, q: Array, v: ArrayLike, held: tuple[int, ...] = (), restitution: float = 0.0
+) -> Array:
+    """v without what violates the closures, A v_new = -restitution A v; to rounding.
+
+    One correction is exact but for rounding.  Where closures tie bodies of very different mass, rounding is large, and more
+    corrections help.
+    """
+    speeds = np.asarray(v, dtype=float)
+    off = evaluated(system, "row_rates", (q, speeds))
+    wanted = -restitution * off
+    off = off - wanted
+    for _ in range(STEPS):
+        following = speeds - _correction(system, q, off, held)
+        off_next = evaluated(system, "row_rates", (q, following)) - wanted
+        if not np.abs(off_next).max(initial=0.0) < 0.5 * np.abs(off).max(initial=0.0):
+            break
+        speeds, off = following, off_next
+    return speeds
 
 
 def _correction(system: System, q: Array, rows: Array, held: tuple[int, ...]) -> Array:

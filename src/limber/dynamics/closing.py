@@ -13,10 +13,11 @@ from limber.dynamics.reach import reach
 from limber.dynamics.rows import DEPENDENT, closure_jacobian, row_units, worst
 from limber.errors import ArgumentValueError, DynamicsError
 
-#: Violations below this are met, in rad and m.
+#: Violations below this are met, in rad and m, or parts of the system's size if that is below 1 m.
 MET = 1e-12
-#: Where steps bring no more, violations below this are met as well.
-NEARLY_MET = 1e-9
+#: Where steps bring no more, violations below this are met as well, and so are those below the second times the largest
+#: coordinate or the system's size, since places have no more digits.
+NEARLY_MET, ROUNDED = 1e-9, 1e-13
 #: Steps of a search from a guess, and of a restoration nearby.
 STEPS, NEARBY = 200, 12
 #: A violation below this part of a radian and of the system's size is one of a configuration that should meet the
@@ -24,6 +25,18 @@ STEPS, NEARBY = 200, 12
 SLIGHT, CLOSE = 1e-6, 1e-3
 #: How often the assembly of a start begins again from random changes.
 TRIALS = 20
+
+
+def gap(system: System, off: Array) -> float:
+    """The largest of the violations `off`, in rad and m, or parts of the system's size if that is below 1 m."""
+    return float(np.abs(off / np.minimum(1.0, row_units(system))).max(initial=0.0))
+
+
+def nearly_met(system: System, q: Array, off: Array) -> bool:
+    """Whether violations `off` are as small as rounding lets them become near q, or near a batch of q."""
+    digits = ROUNDED * max(extent(system), float(np.abs(q).max(initial=0.0)))
+    limits = np.maximum(NEARLY_MET * np.minimum(1.0, row_units(system)), digits)
+    return bool((np.abs(off) <= limits).all())
 
 
 def assembled(system: System, guess: Array, held: np.ndarray, trials: int, function: str) -> Array:
@@ -39,11 +52,11 @@ def assembled(system: System, guess: Array, held: np.ndarray, trials: int, funct
                 system, "integrate", (guess, np.where(held | modes, 0.0, change), np.ones(1))
             )
         for moving in (~held & ~modes, ~held):
-            found = searched(system, start, moving)
-            if found[0] < best[0]:
-                best = found
-            if best[0] <= NEARLY_MET:
-                return best[1]
+            q = searched(system, start, moving)
+            off = evaluated(system, "violations", (q,))
+            if nearly_met(system, guess, off):
+                return q
+            best = min(best, (gap(system, off), q), key=lambda found: found[0])
             if not modes.any():
                 break
     off = evaluated(system, "violations", (best[1],))
@@ -53,14 +66,13 @@ def assembled(system: System, guess: Array, held: np.ndarray, trials: int, funct
     )
 
 
-def searched(system: System, q: Array, moving: np.ndarray) -> tuple[float, Array]:
-    """The largest violation and q, after steps of the `moving` speeds, in radians and parts of the system's size."""
-    off = evaluated(system, "violations", (q,))
+def searched(system: System, q: Array, moving: np.ndarray) -> Array:
+    """q after steps of the `moving` speeds, in radians and parts of the system's size, toward where the closures are met."""
+    start, off = q, evaluated(system, "violations", (q,))
     lengths = reach(system)[moving]
     damping = 1e-3
     for _ in range(STEPS):
-        size = float(np.abs(off).max())
-        if size <= MET:
+        if gap(system, off) <= MET:
             break
         A = closure_jacobian(system, q)[:, moving] * lengths
         square = A @ A.T
@@ -73,11 +85,11 @@ def searched(system: System, q: Array, moving: np.ndarray) -> tuple[float, Array
         off_next = evaluated(system, "violations", (q_next,))
         if off_next @ off_next < off @ off:
             q, off, damping = q_next, off_next, max(damping / 5.0, 1e-12)
-        elif damping > 1e6 or size <= NEARLY_MET:
+        elif damping > 1e6 or nearly_met(system, start, off):
             break
         else:
             damping *= 10.0
-    return float(np.abs(off).max()), q
+    return q
 
 
 def closed_start(function: str, system: System, q: Array, moving: np.ndarray, guess: bool) -> Array:
@@ -86,7 +98,7 @@ def closed_start(function: str, system: System, q: Array, moving: np.ndarray, gu
     moving : indices of the speeds that may move.
     """
     off = evaluated(system, "violations", (q,))
-    size, length = float(np.abs(off).max()), min(1.0, extent(system))
+    size = gap(system, off)
     if not guess and np.abs(off / row_units(system)).max() > SLIGHT:
         raise ArgumentValueError(
             f"lb.{function}: q does not meet the closures of {system.name!r}: {worst(system, off)}. lb.project(system, q) or "
@@ -94,7 +106,7 @@ def closed_start(function: str, system: System, q: Array, moving: np.ndarray, gu
         )
     if size <= MET:
         return q
-    if size <= CLOSE * length:
+    if size <= CLOSE:
         try:
             return restored(system, q, moving)
         except DynamicsError:
@@ -110,8 +122,8 @@ def restored(system: System, q: Array, moving: np.ndarray) -> Array:
 
     moving : indices of the speeds that may move.  Their changes are measured in radians and parts of the system's size.
     """
-    off = evaluated(system, "violations", (q,))
-    size = float(np.abs(off).max())
+    start, off = q, evaluated(system, "violations", (q,))
+    size = gap(system, off)
     lengths = reach(system)[moving]
     for _ in range(NEARBY):
         if size <= MET:
@@ -121,11 +133,11 @@ def restored(system: System, q: Array, moving: np.ndarray) -> Array:
         step[moving] = -lengths * np.linalg.lstsq(A, off, rcond=DEPENDENT)[0]
         q_next = evaluated(system, "integrate", (q, step, np.ones(1)))
         off_next = evaluated(system, "violations", (q_next,))
-        size_next = float(np.abs(off_next).max())
+        size_next = gap(system, off_next)
         if size_next >= size:
             break
         q, off, size = q_next, off_next, size_next
-    if not size <= NEARLY_MET:
+    if not nearly_met(system, start, off):
         raise DynamicsError(
             f"the closures of {system.name!r} cannot be met near this q: {worst(system, off)}."
         )

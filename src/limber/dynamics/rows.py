@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from limber.assembly.closures import Closure
 from limber.assembly.cut_joints import cut_joint_rows
 from limber.assembly.extent import extent
 from limber.assembly.system import System
-from limber.checks import Array
+from limber.checks import Array, listed
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.reach import reach
 from limber.dynamics.sweep import fastest_sweep
@@ -22,6 +23,8 @@ DEPENDENT = 1e-6
 #: A row that moves its ends by less than this, in radians and parts of the system's size, where each freedom moves by as
 #: much as it can, moves nothing: what its ends move cancels but for rounding.  `fronts.ROUNDING` is the same in the kernels.
 NOTHING = 1e-12
+#: A combination of rows that counts as dependent moves its ends by less than this part of what the single rows do.
+CANCELLED = 1e-2
 
 
 def closure_jacobian(system: System, q: Array) -> Array:
@@ -49,6 +52,15 @@ def row_units(system: System) -> Array:
 
     Rows that may be either, those of relations and of cut joints with coordinates of their own, have the smaller of the two.
     """
+    if system not in _units:
+        _units[system] = _units_of_rows(system)
+    return _units[system]
+
+
+_units: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
+
+
+def _units_of_rows(system: System) -> Array:
     length = extent(system)
     units = np.full(system.rows, min(1.0, length))
     for name, rows in system.closure_rows.items():
@@ -57,6 +69,7 @@ def row_units(system: System) -> Array:
             cut = cut_joint_rows(closure.joint).without(closure.left_out)
             shifts, turns = (cut.rows[:, part].any(axis=1) for part in (slice(3, 6), slice(0, 3)))
             units[rows] = np.where(shifts, length, np.where(turns, 1.0, units[rows]))
+    units.setflags(write=False)
     return units
 
 
@@ -117,10 +130,30 @@ def row_space(system: System, q: Array, moving: np.ndarray | None = None) -> Row
     U, s, Vt = np.linalg.svd(weighed * scale[:, None])
     rank = int((s > DEPENDENT * s.max(initial=0.0)).sum())
     null = U[:, rank:] * scale[:, None]
+    counts = (
+        np.linalg.norm(U[size > 0.0, rank:], axis=0) > CANCELLED
+    )  # the others combine rows that move nothing
+    _refuse_masses(system, A, null[:, counts], slice(None) if moving is None else moving)
     null = np.linalg.qr(null)[0] if null.size else null
     basis = np.linalg.solve(L.T, Vt[rank:].T)
     inverse = (U[:, :rank] * scale[:, None] / s[:rank]) @ Vt[:rank]
     return RowSpace(A, rank, basis, null, np.linalg.solve(L.T, inverse.T).T)
+
+
+def _refuse_masses(system: System, A: Array, null: Array, moving: np.ndarray | slice) -> None:
+    """Refuse combinations of rows that count as dependent only because a heavy body moves so little beside a light one."""
+    moves = np.abs(A) * reach(system)[moving]
+    single = np.abs(null).T @ moves.max(axis=1, initial=0.0)
+    together = np.abs(null.T @ A * reach(system)[moving]).max(axis=1, initial=0.0)
+    hidden = null[:, together > CANCELLED * single]
+    if not hidden.size:
+        return
+    parts = np.abs(hidden).max(axis=1) > NOTHING * np.abs(hidden).max()
+    names = [name for name, rows in system.closure_rows.items() if parts[rows].any()]
+    raise DynamicsError(
+        f"the closures of {system.name!r} tie bodies whose masses differ so much that rounding hides what they hold: {listed(names)}. "
+        "Give the lightest bodies between them more mass, or attach these by a joint instead of a closure."
+    )
 
 
 def carried(A: Array, force: Array, exactly: np.ndarray, weights: Array) -> tuple[Array, Array]:

@@ -89,9 +89,9 @@ MOTION = 11
 # Shared numbers: the time that the clock counts from, and the first value of a function that was not finite.  FAULT is
 # the number of the signal, counted from 1 (for events: one more than there are signals), FAULT_PART its element.
 # GAP is by how much the closures cannot be met where the last step went, at the row GAP_ROW; 0: they can.
-# SMALLNESS is the size of a closed system in m, or 1 for larger ones.
+# EXTENT is the size of a closed system in m.
 # LEAVING is the power of the energy that leaves with propellant, which is negative.
-ORIGIN_TIME, FAULT, FAULT_TIME, FAULT_PART, GAP, GAP_ROW, SMALLNESS, LEAVING = range(8)
+ORIGIN_TIME, FAULT, FAULT_TIME, FAULT_PART, GAP, GAP_ROW, EXTENT, LEAVING = range(8)
 SHARED_SIZE = 8
 
 # Behind the state y = [q; v]: the energy that came in, by where it came from.

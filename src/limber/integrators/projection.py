@@ -46,6 +46,7 @@ from .context import (
     CONDITION,
     CONST,
     CORRECTION_SWEEP,
+    EXTENT,
     GAP,
     GAP_ROW,
     GEOMETRY_CONST,
@@ -59,7 +60,6 @@ from .context import (
     PROJECTION,
     ROW_RATES,
     SHARED,
-    SMALLNESS,
     STIFFENED_FREE,
     TOPO,
     VIOLATIONS,
@@ -74,8 +74,9 @@ from .rates import tolerance
 #: system's size if that is below 1 m; their speeds are compared with this times the largest speed, or times 1.  Corrections
 #: are made until then or as long as they help.
 MET, STEPS = 1e-15, 20
-#: A state whose closures are farther off than this after all steps does not meet them.
-NEARLY_MET = 1e-10
+#: A state whose closures are farther off than this after all steps does not meet them, unless it is below the second times
+#: the largest coordinate or the system's size: places have no more digits.
+NEARLY_MET, ROUNDED = 1e-10, 1e-13
 #: So many steps after a rejected one have projected stages, and those from where the `condition` of the rows is beyond
 #: TOWARD times the best so far.
 PROJECTED, TOWARD = 10, 10.0
@@ -124,7 +125,7 @@ def project_coordinates(context, metric, q, off, dv, there):
     topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
     nq, steps = topo[NQ], 0
     size = violations(context, q, off)
-    limit = MET * numbers_at(context[SHARED])[SMALLNESS]
+    limit = MET * min(1.0, numbers_at(context[SHARED])[EXTENT])
     while not size <= limit and steps < STEPS:
         call_sweep(context[CORRECTION_SWEEP], topo, metric, work, q, q, off, 0, topo, metric, dv)
         integrate(topo, metric, work, q, dv, -1.0, there)
@@ -144,7 +145,7 @@ def project_speeds(context, metric, q, v, off, dv, there):
     topo, work = words_at(context[TOPO]), numbers_at(context[WORK])
     nv, steps = topo[NV], 0
     size = row_rates(context, q, v, off)
-    limit = MET * numbers_at(context[SHARED])[SMALLNESS] * max(1.0, largest(v, nv))
+    limit = MET * min(1.0, numbers_at(context[SHARED])[EXTENT]) * max(1.0, largest(v, nv))
     while not size <= limit and steps < STEPS:
         call_sweep(context[CORRECTION_SWEEP], topo, metric, work, q, v, off, 0, topo, metric, dv)
         for i in range(nv):
@@ -171,8 +172,9 @@ def project(context, metric, y):
     dv = shifted(off, rows)
     there = shifted(dv, topo[NV])
     normalize(topo, y)
+    digits = ROUNDED * max(shared[EXTENT], largest(y, topo[NQ]))
     gap, moved = project_coordinates(context, metric, y, off, dv, there)
-    if not gap <= NEARLY_MET:
+    if not gap <= max(NEARLY_MET, digits):
         shared[GAP] = violations(context, y, off)
         for i in range(rows):
             if abs(off[i]) == shared[GAP]:

@@ -85,7 +85,8 @@ def warn_of_redundancy(
         return
     demands = np.random.default_rng(0).normal(size=system.rows)
     answer = evaluated(system, "row_rates", (q, evaluated(system, "correction", (q, demands))))
-    if np.abs(answer - demands).max() > MET:
+    lost = np.abs(answer - demands).max()
+    if lost > MET:
         found = freedoms(system, q)
         if found.redundant:
             parts = ", ".join(f"{count} of {name!r}" for name, count in found.redundant.items())
@@ -93,6 +94,12 @@ def warn_of_redundancy(
                 f"the closures of {system.name!r} are redundant {when}: {found.rank} of {system.rows} rows "
                 f"are independent, and {found.number} freedom(s) remain. Superfluous where the others are kept: {parts}. The "
                 "motion is unique nevertheless; not all of their forces are (lb.constraint_forces).",
+                ModelWarning,
+            )
+        else:
+            warn(
+                f"the closures of {system.name!r} are next to dependent {when}: rounding changes their forces by a part of about "
+                f"{lost:.0e}. The position is next to a singular one, or they tie bodies whose masses differ very much.",
                 ModelWarning,
             )
     if driven and not follows(system, q, driven):

@@ -182,8 +182,8 @@ class Engine:
                 R.CORRECTION_SWEEP: native.address("correction"),
                 R.PROJECTION: integrators.address("engine_projection"),
             }  # fmt: skip
-            if self.shared[R.SMALLNESS] == 0.0:  # the same for all closures of these bodies
-                self.shared[R.SMALLNESS] = min(1.0, extent(system))
+            if self.shared[R.EXTENT] == 0.0:  # the same for all closures of these bodies
+                self.shared[R.EXTENT] = extent(system)
         for place, value in found.items():
             context[place] = value
         self.clock[R.PROJECTED_STEPS : R.BEST_CONDITION + 1] = 0.0

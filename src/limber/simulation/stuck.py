@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from limber.checks import listed
-from limber.dynamics.closing import NEARLY_MET, searched
+from limber.dynamics.closing import nearly_met, searched
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.following import driven_speeds
 from limber.dynamics.rows import worst
@@ -41,11 +41,12 @@ def _left_behind(run: Run) -> str:
         q, v = y[: s.nq].copy(), y[s.nq :].copy()
         for joint in run.forces.driven:
             joint.put(t, q, v)
-        gap, q = searched(s, q, moving)
-        if gap > NEARLY_MET:
+        q = searched(s, q, moving)
+        off = evaluated(s, "violations", (q,))
+        if not nearly_met(s, y[: s.nq], off):
             return (
                 f"the closures of {s.name!r} cannot follow the motion of {listed(run.forces.names)} after t = {run.t:.6g} s: at "
-                f"t = {t:.6g} s {worst(s, evaluated(s, 'violations', (q,)))} at least. Change the motion, or drive fewer "
+                f"t = {t:.6g} s {worst(s, off)} at least. Change the motion, or drive fewer "
                 "joints; the result so far is in error.result."
             )
     return ""
