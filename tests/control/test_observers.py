@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from limber.control import LQR, ActiveDamping, ComputedTorque, Encoder, Kalman, Loop, margins
+from limber.control import LQR, ActiveDamping, ComputedTorque, Encoder, Kalman, Loop, margins, nis
 
 TIMES = {"sample_time": 0.002}
 
@@ -101,3 +101,18 @@ def test_a_filter_without_fixed_gains_has_no_margins(s, q):
     Loop(s, c, sensors=[Encoder(rate=300.0, noise=1e-5)], seed=1)
     with pytest.raises(lb.LimberError, match="'encoder' is not read at every sample"):
         c.linear()
+
+
+@pytest.mark.parametrize("extended", [False, True])
+def test_a_filter_knows_when_late_commands_took_effect(s, q, extended):
+    """The innovations of an arm on its way to q are as small with a delay of 0.9 samples as with one of a whole sample."""
+
+    def innovations(delay):
+        kalman = Kalman(0.02, extended=extended)
+        c = LQR([1.0, 100.0, 1.0, 1.0], 0.05, about=q, observer=kalman, sample_time=0.01)
+        sensors = [Encoder(rate=100.0, noise=1e-5)]
+        late = Loop(s, c, sensors=sensors, seed=1, delay=delay, initial=[held(s, q)[1]])
+        r = lb.simulate(s, 0.6, q0=q + [0.0, 0.2], torque=late, every=0.1)
+        return nis(r.signals["innovation encoder"].y[10:]).mean()
+
+    assert innovations(0.009) < 1.5 * innovations(0.01)

@@ -14,7 +14,8 @@ state; the extended one takes them anew at every estimate, which moves by
 
     x(T) = x + T phi_1(A T) f(x),    phi_1(z) = (e^z - 1) / z
 
-(exponential Rosenbrock-Euler: of second order, and stable for modes of any frequency).
+(exponential Rosenbrock-Euler: of second order, and stable for modes of any frequency).  Where the delay of the loop is no multiple of the
+sample time, two commands act between two samples, and the filter counts with the mean of them over time.
 """
 
 from __future__ import annotations
@@ -109,7 +110,10 @@ class Kalman:
             raise ArgumentValueError(
                 "Kalman: the loop has no sensors, so the state is known exactly. Leave out the observer, or add sensors."
             )
-        self._system, self.sample_time, self._delay = s, loop.sample_time, loop.delay
+        self._system, self.sample_time, self._initial = s, loop.sample_time, loop.initial
+        samples = loop.delay / loop.sample_time
+        self._whole = int(samples + WHOLE)
+        self._late = samples - self._whole if samples - self._whole > WHOLE else 0.0
         self._sensors = [
             (sensor, reader, _deviation(sensor, reader.errors, self.noise))
             for sensor, reader in zip(loop.sensors, loop.readers)
@@ -203,11 +207,14 @@ class Kalman:
         self._used = dict.fromkeys(self.uses, -math.inf)
         self._innovations: dict[str, Array] = {}
         self._at = t
+        self._torques_before = self._torques(measured)
         self._parts: dict[float, tuple[Array, Array, Array]] = {}
 
     def update(self, t: float, measured: Measured) -> tuple[Array, Array]:
         """The estimate of q and v at a sample."""
-        tau = self._torques(measured)
+        now = self._torques(measured)
+        tau = (1.0 - self._late) * now + self._late * self._torques_before
+        self._torques_before = now
         new = []
         for i, (sensor, _, deviation) in enumerate(self._sensors):
             self._innovations[sensor.name] = np.full(len(deviation), math.nan)
@@ -271,11 +278,12 @@ class Kalman:
                 "disturbance acts on them."
             ) from None
         G = np.linalg.solve(H @ P @ H.T + R, H @ P).T
-        # The estimate x = F (Phi x + Gamma u) + G y, where u is the command that the filter believes to have acted: it took
-        # effect before the sample.  States are the last estimate, the commands since, and those of the feedback.
-        late = 1 + int(self._delay / T + WHOLE)
+        # The estimate x = F (Phi x + Gamma u) + G y, where u is the mean of the commands that acted between the samples: the one that
+        # took effect there, and the one before.  States are the last estimate, the commands since, and those of the feedback.
+        parts = [0.0] * self._whole + [1.0 - self._late] + ([self._late] if self._late else [])
+        late = len(parts)
         F, k = np.eye(n) - G @ H, feedback
-        x = np.hstack([F @ Phi, np.zeros((n, m * (late - 1))), F @ Gamma[:, places], np.zeros((n, k.order))])  # fmt: skip
+        x = np.hstack([F @ Phi, *(part * F @ Gamma[:, places] for part in parts), np.zeros((n, k.order))])  # fmt: skip
         inner = np.hstack([np.zeros((k.order, n + m * late)), k.A])
         own = np.hstack([np.zeros((m, n + m * late)), k.C])
         u, by_y = own + k.D @ x, k.D @ G
@@ -307,14 +315,15 @@ class Kalman:
     # --- the filter -----------------------------------------------------------------------------------
 
     def _torques(self, measured: Measured) -> Array:
-        """The generalized forces since the last sample."""
+        """The generalized forces that act at a sample."""
         tau = np.zeros(self._system.nv)
-        if measured.applied is None:
+        applied = self._initial if measured.applied is None else measured.applied
+        if applied is None:
             return tau
         if self._out is None:
-            return np.asarray(measured.applied)
+            return np.asarray(applied)
         channels, places = self._out
-        tau[places] = np.asarray(measured.applied)[channels]
+        tau[places] = np.asarray(applied)[channels]
         return tau
 
     def _predict_until(self, t: float, tau: Array) -> None:
