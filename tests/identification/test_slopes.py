@@ -106,6 +106,18 @@ def test_slopes_with_quaternions():
     check(problem(s, SENSORS[:5], PARAMETERS[1:4], torque=torque, **options))
 
 
+def test_slopes_of_several_flexible_links():
+    a = lb.models.canadarm(damping=0.005)
+    a.attach("payload", lb.RigidBody(200.0, inertia=20.0 * np.eye(3)), lb.Fixed(), "link3", "tip")
+    s = a.build()
+    sensors = [
+        lb.control.Encoder(rate=50.0, noise=1e-4),
+        lb.control.StrainGauge("link2", at=0.3, y=0.05, rate=50.0, noise=1e-6),
+    ]
+    torque = lb.Table([0.0, 0.15, 0.16, 0.4], [[50, 30, 9], [-20, 30, 9], [60, -40, 5], [9, 9, 9]])
+    check(problem(s, sensors, ["link1.EI", "payload.mass"], torque=torque))
+
+
 @pytest.mark.parametrize("sensor", SENSORS, ids=lambda one: one.name)
 def test_readings_are_those_of_the_sensor(sensor):
     s = arm()

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dgesv
@@ -150,21 +150,22 @@ def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
     run = balanced(system, run)
     nv = system.nv
     ends, stages = _intervals(system, run)
-    inside = (ends[:-1, None] + np.diff(ends)[:, None] * _gauss(stages)[0]).ravel()
+    inside = (ends[:-1, None] + np.diff(ends)[:, None] * _gauss(stages).c).ravel()
     times = np.unique(np.concatenate([ends, inside]))
     result = simulated(system, run, times)
     at_stages = result.rows(np.searchsorted(times, inside))
     X = _start(system, run, numbers)
-    u, ud = X[:nv], X[nv:] - _turned(system, run.v0[None])[0] @ X[:nv]
-    U = np.empty((len(ends), 2, *u.shape))
-    U[0] = u, ud
+    U = np.zeros((len(ends), 2, *X[:nv].shape))
+    U[0] = X[:nv], X[nv:] - _turned(system, run.v0[None])[0] @ X[:nv]
     count = max(1, ROWS // stages)
     for k in range(0, len(ends) - 1, count):
-        part = slice(k, min(k + count, len(ends) - 1))
-        rows = at_stages.rows(np.arange(part.start * stages, part.stop * stages))
+        lengths = np.diff(ends[k : k + count + 1])
+        rows = at_stages.rows(np.arange(k * stages, (k + len(lengths)) * stages))
         C, E, B = _second_order(rows, numbers, stages)
-        for i, h in enumerate(np.diff(ends[part.start : part.stop + 1])):
-            U[k + i + 1] = _carried(h, C[i], E[i], B[i], *U[k + i])
+        own = _reached(C, E, B, *U[k])
+        C, E, B = C[..., own[:, None], own], E[..., own[:, None], own], B[..., own, :]
+        for i, h in enumerate(lengths):
+            U[k + i + 1][:, own] = _carried(h, C[i], E[i], B[i], *U[k + i][:, own])
     wanted = np.searchsorted(ends, run.t - SAME * (ends[-1] - ends[0]))
     rows = result.rows(np.searchsorted(times, ends[wanted]))
     dq, dv = U[wanted, 0], U[wanted, 1] + _turned(system, rows.v) @ U[wanted, 0]
@@ -174,16 +175,29 @@ def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
     return Motion(system, run.t, rows.q, rows.v, vdot, rows.external, numbers, dq, dv, dvdot)
 
 
+class Points(NamedTuple):
+    """The Gauss collocation method on [0, 1] for equations of second order.
+
+    c : (s,) the points.
+    slopes : (i, j, 2) minus the effects of the acceleration at point j on u and ud at point i.
+    ends : (2, s) the effects of the accelerations on u and ud at the end.
+    """
+
+    c: Array
+    slopes: Array
+    ends: Array
+
+
 @cache
-def _gauss(stages: int) -> tuple[Array, Array, Array]:
-    """Points, matrix and weights of the Gauss collocation method on [0, 1]."""
+def _gauss(stages: int) -> Points:
     nodes, _ = np.polynomial.legendre.leggauss(stages)
     c = 0.5 * (nodes + 1.0)
     powers = np.arange(stages)
     # the integrals of the polynomials that are one at a point and zero at the others
     values = np.linalg.inv(c[:, None] ** powers).T
     a = (values @ (c ** (powers[:, None] + 1) / (powers[:, None] + 1))).T
-    return c, a, values @ (1.0 / (powers + 1))
+    b = values @ (1.0 / (powers + 1))
+    return Points(c, -np.stack([a @ a, a], axis=-1), np.stack([b @ a, b]))
 
 
 def _intervals(system: System, run: Run) -> tuple[Array, int]:
@@ -289,28 +303,38 @@ def _second_order(
     return C, E, B
 
 
+def _reached(C: Array, E: Array, B: Array, u: Array, ud: Array) -> np.ndarray:
+    """The freedoms that move: the others start from zero, and nothing drives them, such as modes across a motion in a plane."""
+    moves = (u != 0.0).any(axis=1) | (ud != 0.0).any(axis=1) | (B != 0.0).any(axis=(0, 1, 3))
+    coupled = (C != 0.0).any(axis=(0, 1)) | (E != 0.0).any(axis=(0, 1))
+    while True:
+        more = moves | coupled[:, moves].any(axis=1)
+        if (more == moves).all():
+            return np.flatnonzero(moves)
+        moves = more
+
+
 def _carried(h: float, C: Array, E: Array, B: Array, u: Array, ud: Array) -> tuple[Array, Array]:
-    """u and ud (nv, d) at the end of an interval, from those at its start and C, E and B at its Gauss points.
+    """u and ud (n, d) at the end of an interval, from those at its start and C, E and B at its Gauss points.
 
     The unknowns are the accelerations k_i: udd = k_i, ud = ud_0 + h a_ij k_j, u = u_0 + h c_i ud_0 + h^2 (a a)_ij k_j there.
     """
-    stages, nv, d = B.shape
-    c, a, b = _gauss(stages)
+    stages, n, d = B.shape
+    points = _gauss(stages)
     # left[j, y, i, x] is the slope of the equation x of point i by k[j, y]: LAPACK has columns first
-    left = np.multiply(-h * h * (a @ a).T[:, None, :, None], C.transpose(2, 0, 1))
-    left -= h * a.T[:, None, :, None] * E.transpose(2, 0, 1)
-    left = left.reshape(stages * nv, stages * nv)
-    left[np.diag_indices_from(left)] += 1.0
-    right = C @ (u + h * c[:, None, None] * ud) + E @ ud
+    both = np.stack([h * h * C.transpose(0, 2, 1), h * E.transpose(0, 2, 1)], axis=1)
+    left = points.slopes @ both.reshape(stages, 2, n * n)
+    left = left.reshape(stages, stages, n, n).transpose(1, 2, 0, 3).reshape(stages * n, stages * n)
+    left.ravel()[:: stages * n + 1] += 1.0
+    right = C @ (u + h * points.c[:, None, None] * ud) + E @ ud
     right[..., :d] += B
-    *_, k, failed = dgesv(left.T, right.reshape(stages * nv, -1), overwrite_a=True)
+    *_, k, failed = dgesv(left.T, right.reshape(stages * n, -1), overwrite_a=True)
     if failed:
         raise DynamicsError(
             "the slopes of the motion by the unknowns have no solution: they grow without bound."
         )
-    k = k.reshape(stages, -1)
-    moved, sped = (h * h * (b @ a)) @ k, h * b @ k
-    return u + h * ud + moved.reshape(u.shape), ud + sped.reshape(u.shape)
+    moved, sped = points.ends @ k.reshape(stages, -1)
+    return u + h * ud + h * h * moved.reshape(u.shape), ud + h * sped.reshape(u.shape)
 
 
 def _start(system: System, run: Run, numbers: Sequence[Number]) -> Array:
