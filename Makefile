@@ -16,11 +16,13 @@ compare: .venv/package.stamp .venv/test.stamp
 	$(BIN)/limber compare --out docs/guide/pictures --page docs/guide/comparison.md
 
 test: .venv/package.stamp .venv/test.stamp browser
+	$(BIN)/python tests/compile_kernels.py
 	$(PYTEST)
 
-# the same and the long sweeps of random systems
+# the same, the long sweeps of random systems, and more examples of the others
 test-all: .venv/package.stamp .venv/test.stamp browser
-	$(PYTEST) -m 'slow or not slow'
+	$(BIN)/python tests/compile_kernels.py
+	LIMBER_EXAMPLES=25 $(PYTEST) -m 'slow or not slow'
 
 lint: .venv/lint.stamp
 	$(BIN)/ruff check .

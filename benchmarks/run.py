@@ -582,7 +582,12 @@ def structures():
 def starting_up():
     group = "starting up"
     with tempfile.TemporaryDirectory() as folder:
-        environment = os.environ | {"LIMBER_CACHE_DIR": folder}
+        # bytecode is kept, as it is of every installed package
+        environment = os.environ | {
+            "LIMBER_CACHE_DIR": folder,
+            "PYTHONPYCACHEPREFIX": f"{folder}/bytecode",
+        }
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
         def fresh():
             done = subprocess.run(

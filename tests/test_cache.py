@@ -15,11 +15,10 @@ from limber.errors import CacheWarning
 
 SOURCE = str(Path(limber.__file__).parents[1])
 
-#: Small entry points, so that compiling them in a cache of their own is quick.
+#: The smallest entry points, so that compiling them in a cache of their own is quick.
 COMPILE = """\
-import limber
-from limber import integrators, native
-print(native.load("tree_shift") is native.load("tree_shift"), integrators.address("engine_forces") > 0)
+from limber import native
+print(native.load("tree_shift") is native.load("tree_shift"), native.address("armatures") > 0)
 """
 #: What they print.
 RIGHT = "True True\n"
@@ -27,7 +26,7 @@ RIGHT = "True True\n"
 #: A user who may not write what root or another user owns.  What he needs is imported before.
 ANOTHER_USER = """\
 import os, numba
-from limber.integrators import entries
+from limber.native import entries
 numba.njit(lambda x: x)(1)
 if os.geteuid() == 0:
     os.setuid(65534)
@@ -69,7 +68,7 @@ def warmed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kernels")
     out, err = python(COMPILE, folder)
     assert out == RIGHT
-    assert "compiling tree_shift" in err and "compiling engine_forces" in err
+    assert "compiling tree_shift" in err and "compiling armatures" in err
     return folder
 
 
@@ -127,7 +126,7 @@ def test_damaged_kernels_are_compiled_again_and_replaced(folder, accidents):
     for file, how in zip(names, accidents, strict=True):
         file.write_bytes(spoilt(file.read_bytes(), how))
     out, err = python(COMPILE, folder)
-    assert out == RIGHT and "compiling tree_shift" in err and "compiling engine_forces" in err
+    assert out == RIGHT and "compiling tree_shift" in err and "compiling armatures" in err
     assert files(folder) == names
     assert python(COMPILE, folder) == (RIGHT, "")
 
@@ -222,13 +221,13 @@ def test_users_without_a_home_get_answers(folder):
 def test_processes_that_warm_a_cache_at_once(tmp_path):
     """All are right, the cache is whole, and nothing lies beside its entries."""
     wait = "import numba\nprint('ready', flush=True)\ninput()\n"
-    running = [started(wait + COMPILE, tmp_path) for _ in range(3)]
+    running = [started(wait + COMPILE, tmp_path) for _ in range(2)]
     for process in running:
         assert process.stdout.readline() == "ready\n"
     for process in running:
         process.stdin.write("go\n")
         process.stdin.flush()
-    assert [finished(process)[0] for process in running] == [RIGHT] * 3
+    assert [finished(process)[0] for process in running] == [RIGHT] * 2
     assert len(files(tmp_path)) == 2
     assert python(COMPILE, tmp_path) == (RIGHT, "")
 

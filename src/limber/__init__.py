@@ -3,7 +3,7 @@
 import importlib
 import typing
 
-from limber import io, models, registry, shapes
+from limber import io, models, orbit, registry, shapes
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, Material, RigidBody, Section, beam
 from limber.dynamics import (
@@ -289,6 +289,7 @@ __all__ = [
     "operation_count",
     "operational_inertia",
     "operators",
+    "orbit",
     "plotting",
     "pose",
     "potential_energy",

@@ -2,6 +2,9 @@
 
 import os
 import signal
+import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -282,3 +285,75 @@ def test_sobol_indices_of_ishigami():
         assert (found.low[key] < values).all() and (values < found.high[key]).all()
         assert np.abs(found.values[key] - values).max() < 0.05
     assert "Sobol indices" in repr(found)
+
+
+MOTION = """
+limber: 1
+model:
+  bodies:
+    upper:
+      rigid: {mass: 1, com: [0.5, 0, 0], inertia: [0.01, 0.1, 0.1], nodes: {tip: [1, 0, 0]}}
+      joint: {revolute: z}
+    lower:
+      rigid: {mass: 1, com: [0.5, 0, 0], inertia: [0.01, 0.1, 0.1]}
+      joint: {revolute: z, damping: 0.1}
+      to: upper
+      at: tip
+initial: {q: {upper: 0.2}}
+motion: {upper: {cycloid: {distance: 0.5, duration: 0.2}}}
+duration: 0.2
+output: {every: 0.1}
+"""
+
+
+def test_prescribed_motions_begin_where_each_case_starts(tmp_path):
+    path = tmp_path / "motion.yaml"
+    path.write_text(MOTION)
+    keep = {"upper": {"final": {"joint": "upper"}}, "lower": {"final": {"joint": "lower"}}}
+    done = lb.campaign(
+        path, vary={"initial.q.upper": [0.0, 0.2, 0.6]}, method="grid", keep=keep, processes=1
+    )
+    assert np.allclose(done.quantities["upper"], [0.5, 0.7, 1.1])
+    assert np.ptp(done.quantities["lower"]) < 1e-6  # the same motion, turned
+
+
+def test_entries_that_are_parts_of_others_are_refused(tmp_path):
+    written(tmp_path)
+    with pytest.raises(lb.LimberError, match=r"'initial\.q\.link' lies within 'initial\.q'"):
+        lb.campaign(
+            tmp_path / "arm.yaml", vary={"initial.q": [{"link": 0.1}], "initial.q.link": [0.1, 0.2]},
+            method="grid", keep={"end": {"final": {"joint": "link"}}},
+        )  # fmt: skip
+
+
+def test_a_function_that_ends_the_program_is_a_failed_case():
+    def case(x):
+        if x == 1:
+            sys.exit("no")
+        return x
+
+    for processes in (1, 2):
+        done = lb.campaign(
+            case, vary={"x": [0, 1, 2, 3]}, method="grid", unit=1, processes=processes
+        )
+        assert done.failures == {1: "SystemExit: no"} and done.finished.sum() == 3
+
+
+def test_an_interrupt_does_not_wait_for_cases_that_never_end(tmp_path):
+    def case(x):
+        if x == 2:
+            (tmp_path / "runs").touch()
+            time.sleep(600)
+        return x
+
+    def interrupt():
+        while not (tmp_path / "runs").exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.warns(UserWarning, match="the campaign was interrupted"):
+        done = lb.campaign(case, vary={"x": [0, 1, 2, 3]}, method="grid", unit=1, processes=2)
+    thread.join()
+    assert done.status[0] == "finished" and done.status[2] == "not run"

@@ -1,5 +1,7 @@
 """Quantities of a result."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -63,3 +65,27 @@ def test_quantities_that_cannot_be_are_refused(given, words):
     with pytest.raises(lb.LimberError, match=words) as told:
         quantity("end", given, arm())
     assert "keep['end']" in str(told.value)
+
+
+def test_what_statistics_leave_out_is_told(tmp_path):
+    done = lb.campaign(
+        lambda x: {"time": np.nan if x > 2 else x, "place": [x, x]}, vary={"x": [1, 2, 3, 4]},
+        method="grid", processes=1,
+    )  # fmt: skip
+    first, second = done.remarks
+    assert first.startswith("time is nan in 2 of 4 cases that ran, in case 2 for instance")
+    assert second.startswith("place has 2 numbers in each case")
+    assert first in repr(done) and done.worst("time") == [1, 0]
+    page = done.report(tmp_path / "page.html").read_text()
+    assert first in page and second in page
+
+
+def test_statistics_of_infinite_numbers_have_no_nan():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        done = lb.campaign(
+            lambda x: np.inf if x == 2 else x, vary={"x": [1, 2, 3]}, method="grid", processes=1
+        )
+        found = done.statistics["value"]
+    assert (found["median"], found["min"], found["max"], found["p99"]) == (3, 1, np.inf, np.inf)
+    assert done.worst("value") == [1, 2, 0]

@@ -1,9 +1,11 @@
 """Campaigns on disk: what is finished is never lost or run twice, and other studies are refused."""
 
 import errno
-import fcntl
 import os
+import signal
 import time
+import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,14 +18,18 @@ pytest.importorskip("zarr", reason="stores of campaigns need zarr, the extra `ca
 
 
 class Counted:
-    """A function that notes its cases in a file, and is interrupted at one of them."""
+    """A function that notes its cases in a file, and is interrupted or waits at one of them."""
 
     def __init__(self, folder):
-        self.notes, self.stop_at = folder / "notes", None
+        self.notes, self.waits = folder / "notes", folder / "waits"
+        self.stop_at = self.wait_at = None
 
     def __call__(self, x, seed):
         if x == self.stop_at:
             raise KeyboardInterrupt
+        if x == self.wait_at:
+            self.waits.touch()
+            time.sleep(60)
         if x == 5:
             raise ValueError("five")
         with self.notes.open("a") as file:
@@ -62,6 +68,25 @@ def test_an_interrupted_campaign_goes_on_and_repeats_nothing(count, tmp_path):
     # case 6 had run, but its work unit was not finished
     assert same(done, undisturbed) and count.cases() == sorted([6, *(set(range(14)) - {5})])
     assert same(run(count, tmp_path / "c.zarr"), undisturbed) and len(count.cases()) == 14
+
+
+def test_rows_that_are_being_stored_are_stored_before_an_interrupt(count, tmp_path, monkeypatch):
+    from zarr.storage import _local
+
+    put = _local._put
+
+    def interrupted(path, *arguments, **options):
+        if str(path).endswith("message/c/1"):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)
+        return put(path, *arguments, **options)
+
+    run(count, tmp_path / "c.zarr", vary={"x": [20]}, restart=True)  # makes the loop of zarr
+    monkeypatch.setattr(_local, "_put", interrupted)
+    with pytest.warns(UserWarning, match="8 of its 14 cases did not run"):
+        half = run(count, tmp_path / "d.zarr")
+    assert len(list((tmp_path / "d.zarr" / "status" / "c").iterdir())) == 2
+    assert (half.status != "not run").sum() == 6
 
 
 def test_a_store_is_read_by_others(count, tmp_path):
@@ -121,16 +146,19 @@ def test_a_model_file_that_was_changed_is_refused(tmp_path):
         again()
 
 
-def test_a_store_that_another_process_writes_is_refused(count, tmp_path):
-    run(count, tmp_path / "c.zarr")
-    if (child := os.fork()) == 0:  # holds the lock until it is ended
-        file = (tmp_path / "c.zarr" / "seed" / "zarr.json").open("r+b")
-        fcntl.lockf(file, fcntl.LOCK_EX)
-        (tmp_path / "locked").touch()
-        time.sleep(60)
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_store_that_another_process_writes_is_refused(count, tmp_path, begun):
+    if begun:
+        count.stop_at = 7
+        with pytest.warns(UserWarning, match="interrupted"):
+            run(count, tmp_path / "c.zarr")
+        count.stop_at = None
+    if (child := os.fork()) == 0:  # runs the campaign until it is ended
+        count.wait_at = 10
+        run(count, tmp_path / "c.zarr")
         os._exit(0)
     try:
-        while not (tmp_path / "locked").exists():
+        while not count.waits.exists():
             time.sleep(0.01)
         with pytest.raises(lb.LimberError, match="another process is running this campaign"):
             run(count, tmp_path / "c.zarr")
@@ -200,3 +228,136 @@ def test_wherever_a_campaign_dies_it_goes_on(count, tmp_path, monkeypatch, write
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     assert same(run(count, tmp_path / "c.zarr"), undisturbed)
+
+
+def _arm():
+    arm = lb.Assembly("arm")
+    link = lb.RigidBody(1.0, (0.5, 0, 0), (0.01, 0.1, 0.1))
+    return arm.attach("link", link, lb.Revolute("z", damping=0.1)).build()
+
+
+def _pd(gain, distance=0.3):
+    path = lb.trajectories.Cycloid(distance, 0.1)
+    return lb.control.PD(gain, 1.0, sample_time=0.01, bodies="link", reference=path)
+
+
+def _push(force, t, q, v):
+    return [force]
+
+
+def _shaped(omega):
+    return lb.control.zv(omega).shaped(lb.trajectories.Cycloid(0.3, 0.1))
+
+
+def _closure(force):
+    return lambda t, q, v: [force]
+
+
+class Push:
+    """A torque with a number of its own, and one that changes while it is used."""
+
+    def __init__(self, force):
+        self.force, self.calls = force, 0
+
+    def __call__(self, t, q, v):
+        self.calls += 1
+        return [self.force]
+
+
+@pytest.mark.parametrize(
+    ("argument", "make"),
+    [
+        ("torque", lambda x: _pd(10.0 * x)),
+        ("torque", lambda x: _pd(10.0, 0.3 * x)),
+        ("torque", Push),
+        ("torque", _closure),
+        ("torque", lambda x: partial(_push, x)),
+        ("motion", lambda x: {"link": lb.trajectories.Cycloid(0.3 * x, 0.1)}),
+        ("motion", lambda x: {"link": lb.trajectories.Trapezoid(0.0, 0.3, 9.0 * x, 300.0)}),
+        ("motion", lambda x: {"link": _shaped(60.0 * x)}),
+    ],
+)
+def test_arguments_that_were_changed_are_refused(tmp_path, argument, make):
+    arm = _arm()
+
+    def campaign(value):
+        return lb.campaign(
+            arm, 0.1, vary={"link.mass": [1.0, 2.0]}, method="grid", every=0.05, processes=1,
+            keep={"end": {"final": {"joint": "link"}}}, store=tmp_path / "c.zarr", **{argument: value},
+        )  # fmt: skip
+
+    first = make(1.0)
+    done = campaign(first)
+    for same_one in (first, make(1.0)):
+        assert same(campaign(same_one), done)
+    with pytest.raises(lb.LimberError, match=f"scenario: {argument}"):
+        campaign(make(2.0))
+
+
+@pytest.mark.parametrize(
+    "name", ["status", "message", "seed", "case", "x", "a/b", "..", "zarr.json"]
+)
+@pytest.mark.parametrize("stored", [False, True])
+def test_names_that_stand_for_something_else_are_refused(tmp_path, name, stored):
+    store = tmp_path / "c.zarr" if stored else None
+    with pytest.raises(lb.LimberError, match=r"take another|rename one"):
+        lb.campaign(
+            lambda x: {name: 2.0 * x}, vary={"x": [1, 2]}, method="grid", store=store, processes=1
+        ).dataset()
+    if name != "x":
+        with pytest.raises(lb.LimberError, match="take another for the variable"):
+            lb.campaign(lambda **y: 1.0, vary={name: [1, 2]}, method="grid", processes=1)
+    with pytest.raises(lb.LimberError, match="must be text"):
+        lb.campaign(lambda x: {1: x}, vary={"x": [1, 2]}, method="grid", processes=1)
+
+
+def test_histories_have_their_names_for_themselves(tmp_path):
+    text = STUDY.replace("swing:", "q:") + "histories: true\n"
+    with pytest.raises(lb.LimberError, match="'q' is a name that the store uses"):
+        lb.campaign(written(tmp_path, text), processes=1)
+
+
+def _flip(chunk):
+    content = bytearray(chunk.read_bytes())
+    content[-6] ^= 1
+    chunk.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["square/c/1", "noise/c/1/0", "message/c/1", "status/c/1"])
+@pytest.mark.parametrize(
+    "spoil", [_flip, lambda chunk: chunk.write_bytes(b"no"), lambda chunk: chunk.unlink()]
+)
+def test_results_that_are_damaged_are_computed_again(count, tmp_path, name, spoil):
+    done = run(count, tmp_path / "c.zarr")
+    count.notes.write_text("")
+    spoil(tmp_path / "c.zarr" / name)
+    gone = not (tmp_path / "c.zarr" / name).exists()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert same(run(count, tmp_path / "c.zarr"), done)
+    words = "the results of 1 work units are damaged or gone, those of cases 3 to 5"
+    assert [words in str(x.message) for x in told] == ([] if gone and "status" in name else [True])
+    assert count.cases() == [3, 4]
+    assert same(run(count, tmp_path / "c.zarr"), done) and count.cases() == [3, 4]
+
+
+def test_quantities_that_are_nan_are_no_damage(tmp_path):
+    def campaign():
+        return lb.campaign(
+            lambda x: float("nan"), vary={"x": [1, 2, 3]}, method="grid", store=tmp_path / "c.zarr",
+            processes=1,
+        )  # fmt: skip
+
+    campaign()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        campaign()
+
+
+@pytest.mark.parametrize("name", ["square/zarr.json", "status/zarr.json", "noise/zarr.json"])
+def test_a_store_whose_arrays_are_damaged_is_refused(count, tmp_path, name):
+    done = run(count, tmp_path / "c.zarr")
+    (tmp_path / "c.zarr" / name).unlink()
+    with pytest.raises(lb.FileError, match=f"'{name[:6].rstrip('/')}' cannot be opened"):
+        run(count, tmp_path / "c.zarr")
+    assert same(run(count, tmp_path / "c.zarr", restart=True), done)

@@ -70,9 +70,17 @@ def complex_step(s, p, args, spot, functions=COMPLEX):
     ]
 
 
-@pytest.mark.parametrize("fidelity", FIDELITIES)
-@pytest.mark.parametrize("function", INPUTS)
-def test_jacobians_are_complex_steps(fidelity, function):
+#: A step of a ruthless system has the forward dynamics of one, which are there too, and takes long.
+CASES = [
+    pytest.param(function, fidelity, marks=[pytest.mark.slow] * long)
+    for function in INPUTS
+    for fidelity in FIDELITIES
+    for long in [(function, fidelity) == ("step", "ruthless")]
+]
+
+
+@pytest.mark.parametrize("function, fidelity", CASES)
+def test_jacobians_are_complex_steps(function, fidelity):
     """With respect to every input, all in one program; quaternions, several columns, external."""
     s, rng = mixed(fidelity), np.random.default_rng(1)
     options = NODE if function in OF_NODE else {}

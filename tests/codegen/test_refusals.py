@@ -5,7 +5,8 @@ import pytest
 
 import limber as lb
 from helpers.generated import arm, arm_assembly
-from helpers.refusals import parametrize, refused
+from helpers.loops import for_each
+from helpers.refusals import refused
 
 V, T = ValueError, TypeError
 BAD = {
@@ -61,7 +62,7 @@ BAD = {
 }  # fmt: skip
 
 
-@parametrize("options, kind, message", BAD)
+@for_each("options, kind, message", BAD)
 def test_compile_refuses(options, kind, message):
     given = {"system": arm(), "function": "forward_dynamics", "target": "c"} | options
     with refused(kind, message):
@@ -71,7 +72,7 @@ def test_compile_refuses(options, kind, message):
 SHARED = ("system", "function", "body", "node", "external", "parameters", "wrt")
 
 
-@parametrize("options, kind, message", {k: x for k, x in BAD.items() if set(x[0]) <= set(SHARED)})
+@for_each("options, kind, message", {k: x for k, x in BAD.items() if set(x[0]) <= set(SHARED)})
 def test_operation_count_refuses(options, kind, message):
     with refused(kind, message):
         lb.operation_count(**({"system": arm(), "function": "forward_dynamics"} | options))

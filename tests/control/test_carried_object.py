@@ -4,44 +4,8 @@ import numpy as np
 import pytest
 
 import limber as lb
+from limber.comparison.on_two_arms import BOTH, grasped, sensors
 from limber.control import CarriedObject
-
-BOTH = ("left", "right")
-
-
-def arm(x, g):
-    a = lb.Assembly("arm", gravity=(0, 0, -g))
-    link = lb.beam(1.0, 4.0, EI=2e4, GJ=1e4, modes=1, polar_inertia=0.01, damping=0.02)
-    hand = lb.RigidBody(1.0, (0.1, 0, 0), (0.02, 0.02, 0.02), nodes={"palm": (0.2, 0, 0)})
-    wrist = lb.CompoundJoint([lb.Revolute(axis) for axis in "xyz"], armature=0.1)
-    a.attach("upper", link, lb.Universal("z", "y", armature=1.0), offset=(x, 0, 0))
-    a.attach("fore", link, lb.Revolute("y", armature=1.0), "upper", "tip")
-    a.attach("hand", hand, wrist, "fore", "tip")
-    return a
-
-
-def grasped(g=9.81):
-    """Two flexible arms with a crate in their hands, their rigid twin, and a configuration of each."""
-    crate = lb.Assembly("crate", gravity=(0, 0, -g))
-    sides = {"left": (-0.4, 0, 0), "right": (0.4, 0, 0)}
-    crate.attach("box", lb.RigidBody(6.0, inertia=(0.3, 0.5, 0.6), nodes=sides), lb.Free())
-    arms = [arm(-1.3, g), arm(1.3, g)]
-    twin = lb.couple([a.rigid() for a in arms], crate)
-    q = twin.neutral()
-    for name, shoulder, elbow in (("arm1", -1.2, 1.3), ("arm2", -1.9, -1.3)):
-        q[twin.layout[f"{name}/upper"].q_joint] = 0.0, shoulder
-        q[twin.layout[f"{name}/fore"].q_joint] = elbow
-    q[twin.layout["object/box"].q_joint][4:] = 0.0, 0.0, 0.9
-    state = lb.constraints.Changed(twin, q, np.zeros(twin.nv))
-    for side, name in zip(BOTH, ("arm1", "arm2")):
-        grasp = ((f"{name}/hand", "palm"), ("object/box", side), lb.RigidGrasp(), side)
-        state = lb.attach(grasp, in_place=True)(state.system, state.q, state.v)
-    s = lb.couple(arms, crate).closed_by(list(state.system.closures.values()))
-    q0 = s.neutral()
-    for body, where in s.layout.items():
-        q0[where.q_joint] = state.q[twin.layout[body].q_joint]
-    return s, q0, state.system, state.q
-
 
 PLACE = lb.trajectories.Quintic([0, 0, 0.9], [0.1, 0.1, 1.0], 0.5)
 TURN = lb.trajectories.Quintic(0.0, 0.2, 0.5)
@@ -49,7 +13,7 @@ PATH = {"place": PLACE, "turn": TURN, "axis": "x", "sample_time": 0.01}
 
 
 def test_rigid_arms_follow_and_hold_the_squeeze_force_to_the_last_digit_that_sampling_leaves():
-    *_, s, q = grasped()
+    *_, s, q = grasped(9.81)
     c = CarriedObject(100.0, 20.0, squeeze={BOTH: 40.0}, ki=20.0, **PATH)
     r = lb.simulate(s, 0.7, q0=q, torque=c, every=0.05)
     off, held = r.signals["object error"].y, r.signals["squeeze"]
@@ -61,7 +25,7 @@ def test_rigid_arms_follow_and_hold_the_squeeze_force_to_the_last_digit_that_sam
 
 
 def test_errors_of_the_pose_decay_as_they_were_designed_to():
-    *_, s, q = grasped()
+    *_, s, q = grasped(9.81)
     away = lb.trajectories.Quintic([0.02, 0.0, 0.9], [0.02, 0.0, 0.9], 1.0)
     c = CarriedObject(100.0, 20.0, place=away, sample_time=0.002)
     r = lb.simulate(s, 0.2, q0=q, torque=c, every=0.02)
@@ -70,7 +34,7 @@ def test_errors_of_the_pose_decay_as_they_were_designed_to():
 
 
 def test_flexible_arms_are_controlled_by_their_rigid_twin():
-    s, q, twin, _ = grasped(g=0.0)
+    s, q, twin, _ = grasped(0.0)
     press = lb.trajectories.Quintic(0.0, 40.0, 0.4)
     options = PATH | {"sample_time": 0.005}  # the lowest frequency is 26 Hz
     c = CarriedObject(
@@ -82,27 +46,13 @@ def test_flexible_arms_are_controlled_by_their_rigid_twin():
     assert np.abs(held.y[held.t > 0.7, 0] - 40.0).max() < 0.6  # N, of 40
 
 
-def measuring(s):
-    """Encoders and tachometers of the arms, and a force-torque sensor at each wrist."""
-    joints = [body for body, joint in s.joints.items() if joint.dofs and body.startswith("arm")]
-    wrists = [
-        lb.control.ForceTorque(f"{arm}/hand", f"{side} wrist", rate=200.0, noise=0.1)
-        for side, arm in zip(BOTH, ("arm1", "arm2"))
-    ]
-    return [
-        lb.control.Encoder(joints, rate=200.0, counts=2**20),
-        lb.control.Tachometer(joints, rate=200.0, noise=1e-4),
-        *wrists,
-    ]
-
-
 WRISTS = {side: f"{side} wrist" for side in BOTH}
 
 
 @pytest.mark.parametrize("flexible", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_squeeze_force_is_held_by_what_wrists_feel(flexible):
     """The controller does not know the state of the object, of modes, or of closures."""
-    s, q, twin, q_twin = grasped(g=9.81 if not flexible else 0.0)
+    s, q, twin, q_twin = grasped(9.81 if not flexible else 0.0)
     if not flexible:
         s, q = twin, q_twin
     press = lb.trajectories.Quintic(0.0, 40.0, 0.4)
@@ -111,7 +61,7 @@ def test_the_squeeze_force_is_held_by_what_wrists_feel(flexible):
         100.0, 20.0, squeeze={BOTH: press}, ki=10.0, joint_damping=20.0, system=twin, forces=WRISTS,
         q=q, **options,
     )  # fmt: skip
-    loop = lb.control.Loop(s, c, sensors=measuring(s), seed=4)
+    loop = lb.control.Loop(s, c, sensors=sensors(s, noise=0.5), seed=4)
     r = lb.simulate(s, 0.8, q0=q, torque=loop, every=0.05)
     place = r.node("object/box").position[-1]
     assert np.allclose(place, PLACE.end, atol=2e-3)
@@ -123,7 +73,7 @@ def test_the_squeeze_force_is_held_by_what_wrists_feel(flexible):
 
 
 def test_what_cannot_be_controlled_is_refused():
-    s, _, twin, _ = grasped()
+    s, _, twin, _ = grasped(9.81)
 
     def refused(text, system=twin, sensors=(), **options):
         with pytest.raises(lb.LimberError, match=text):
@@ -140,10 +90,13 @@ def test_what_cannot_be_controlled_is_refused():
     q = twin.neutral()
     refused("no sensor reads the position of the joint of 'arm1/upper'", sensors=[encoder], q=q)
     refused("the loop has no sensors", forces={"left": "wrist"})
-    sensors = measuring(twin)
-    refused("no ForceTorque sensor 'hand'", sensors=sensors, q=q, forces={"left": "hand"})
+    all_of_them = sensors(twin)
+    refused("no ForceTorque sensor 'hand'", sensors=all_of_them, q=q, forces={"left": "hand"})
     refused(
-        "inboard of the hand of this closure", sensors=sensors, q=q, forces={"left": "right wrist"}
+        "inboard of the hand of this closure",
+        sensors=all_of_them,
+        q=q,
+        forces={"left": "right wrist"},
     )
     with pytest.raises(lb.LimberError, match="kp must be one number or six"):
         CarriedObject([1.0, 2.0], 1.0, sample_time=0.01)

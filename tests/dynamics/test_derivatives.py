@@ -10,7 +10,7 @@ from helpers.closed import four_bar, rod
 from helpers.compare import some_externals
 from helpers.every_kind import every_joint_and_mode_kind
 from helpers.random_systems import random_assembly, random_flexible_body, random_state
-from limber.assembly import parameters
+from limber.assembly.parameter_constants import stepped
 from limber.dynamics.evaluate import evaluated, node_pairs
 from limber.dynamics.slopes import slopes_by_rows
 from limber.kernels import layout as L
@@ -83,7 +83,9 @@ def check(s, q, v, x, external=None, exact=True):
     for of, names in FUNCTIONS.items():
         d = lb.derivatives(s, q, v, x, of, external=external)
         # the same arithmetic, but compiled into another function, whose rounding depends on the processor
-        assert_slopes(d.value, getattr(lb, of)(s, q, v, x, external=external), 1e-13, f"{of} itself")
+        assert_slopes(
+            d.value, getattr(lb, of)(s, q, v, x, external=external), 1e-13, f"{of} itself"
+        )
         rough = by_differences(s, q, v, x, of, external)
         for name, y in zip(names, rough):
             assert_slopes(getattr(d, name), y, 1e-6, f"{of} by {name}, differences")
@@ -336,7 +338,7 @@ def by_complex_constants(s, q, v, x, of, external, name):
         kernel = (COMPLEX.closed if s.closures else COMPLEX.articulated).forward_dynamics
     columns = []
     for i in range(parameter.value.size):
-        const = parameters.stepped(s, packed, parameter, i, 1e-100j).tolist()
+        const = stepped(s, packed, parameter, i, 1e-100j).tolist()
         work = [complex(np.nan)] * int(packed.topo[L.WORK_SIZE])
         given = [(a + 0j).tolist() for a in (q, v, x)]
         out = [0j] * s.nv

@@ -4,14 +4,16 @@ whatever comes in, with the compiled dispatcher and without it."""
 import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import limber as lb
 from helpers.arrays import over_foreign_memory
+from helpers.loops import for_each
 from helpers.random_systems import quaternion_slices, random_assembly, random_state
-from helpers.refusals import SPOILT, parametrize, with_entry
+from helpers.refusals import SPOILT, with_entry
 from limber import native
 from limber.dynamics import evaluate, forward, sweep
 from limber.kernels.functions import BY_STEPS, ROWS, SLOPES
@@ -114,36 +116,32 @@ def case(request):
     return s, (*random_state(np.random.default_rng(5), s), WRENCH)
 
 
-@pytest.fixture(params=FUNCTIONS.values(), ids=FUNCTIONS)
-def f(request):
-    return request.param
-
-
-@pytest.fixture
-def only_ready(monkeypatch):
-    """A function that from then on refuses the careful way."""
+@contextmanager
+def only_ready():
+    """The careful way is refused."""
 
     def refuse(*args, **kwargs):
         raise AssertionError("the careful way was taken")
 
-    def forbid():
+    with pytest.MonkeyPatch.context() as patch:
         for module in (evaluate, forward):
-            monkeypatch.setattr(module, "vectors", refuse)
+            patch.setattr(module, "vectors", refuse)
+        yield
 
-    return forbid
 
-
-def test_the_answer_is_that_of_a_batch_of_one(case, f, only_ready):
+@for_each("f", FUNCTIONS)
+def test_the_answer_is_that_of_a_batch_of_one(case, f):
     s, state = case
     first, (careful,) = f(s, *state), f(s, *(a[None] for a in state))
-    only_ready()
-    second, third = f(s, *state), f(s, *state)
+    with only_ready():
+        second, third = f(s, *state), f(s, *state)
     for answer in (first, second, third):
         assert type(answer) is type(careful) and answer.dtype == np.float64
         assert answer.shape == careful.shape
         assert np.array_equal(answer, careful)
 
 
+@for_each("f", FUNCTIONS)
 def test_answers_are_fresh(case, f):
     s, state = case
     f(s, *state)
@@ -154,12 +152,12 @@ def test_answers_are_fresh(case, f):
         assert np.array_equal(f(s, *state), other)
 
 
-def test_both_parts_of_a_pose(case, only_ready):
+def test_both_parts_of_a_pose(case):
     s, (q, *_) = case
     (R,), (p,) = lb.pose(s, q[None], last(s), 0)
     lb.pose(s, q, last(s), 0)
-    only_ready()
-    pose = lb.pose(s, q, last(s), 0)
+    with only_ready():
+        pose = lb.pose(s, q, last(s), 0)
     assert isinstance(pose, tuple)
     assert np.array_equal(pose[0], R) and np.array_equal(pose[1], p)
     assert [part.shape for part in pose] == [(3, 3), (3,)]
@@ -205,15 +203,17 @@ OTHERWISE = {
 }
 
 
-@parametrize("way", AS_GOOD)
-def test_such_arrays_go_straight_into_compiled_code(case, f, way, only_ready):
+@for_each("way", AS_GOOD)
+@for_each("f", FUNCTIONS)
+def test_such_arrays_go_straight_into_compiled_code(case, f, way):
     s, state = case
     expected = f(s, *state)
-    only_ready()
-    assert np.array_equal(f(s, *(way(a) for a in state)), expected)
+    with only_ready():
+        assert np.array_equal(f(s, *(way(a) for a in state)), expected)
 
 
-@parametrize("way", OTHERWISE)
+@for_each("way", OTHERWISE)
+@for_each("f", FUNCTIONS)
 def test_other_arrays_give_the_same_numbers(case, f, way):
     s, state = case
     expected = f(s, *state)
@@ -227,6 +227,7 @@ def test_other_arrays_give_the_same_numbers(case, f, way):
 @pytest.mark.parametrize(
     "dtype", [np.float32, np.float16, np.longdouble, np.int64, np.int8, np.uint64]
 )
+@for_each("f", FUNCTIONS)
 def test_other_numbers_are_converted(f, dtype):
     s = random_system(1, flexible=0.0, kinds=["Revolute", "Prismatic"])
     state = [np.arange(float(n)) for n in (s.nq, s.nv, s.nv, 6)]
@@ -278,7 +279,8 @@ def two_bodies():
     )
 
 
-@parametrize("spoil", WRONG)
+@for_each("spoil", WRONG)
+@for_each("f", FUNCTIONS)
 def test_refusals_are_those_of_the_careful_way(two_bodies, f, spoil):
     used = two_bodies.build()
     state = [*random_state(np.random.default_rng(6), used), WRENCH]
@@ -295,7 +297,8 @@ def test_refusals_are_those_of_the_careful_way(two_bodies, f, spoil):
         assert np.array_equal(f(used, *state), good)
 
 
-@parametrize("spoil", {name: WRONG[name] for name in ("long", "nan", "masked", "text")})
+@for_each("spoil", {name: WRONG[name] for name in ("long", "nan", "masked", "text")})
+@for_each("f", FUNCTIONS)
 def test_a_system_without_freedoms_refuses_vectors(f, spoil):
     nothing = np.empty(0)
     bad = spoil(np.ones(1))
@@ -310,6 +313,7 @@ def test_a_system_without_freedoms_refuses_vectors(f, spoil):
             )
 
 
+@for_each("f", FUNCTIONS)
 def test_quaternions_must_be_unit(f):
     def make():
         return random_system(2, flexible=0.3, kinds=["Spherical", "Free"], bodies=2)
@@ -321,6 +325,7 @@ def test_quaternions_must_be_unit(f):
         check_refusal(make, lambda s: f(s, q, *rest), lambda s, bad=bad: f(s, bad, *rest))
 
 
+@for_each("f", FUNCTIONS)
 def test_overflow_is_refused(f):
     s = random_system(1, flexible=0.0, kinds=["Revolute", "Prismatic"])
     state = (*random_state(np.random.default_rng(6), s), WRENCH)
@@ -349,7 +354,7 @@ TIMES = {
 }
 
 
-@parametrize("dt", {name: (dt,) for name, dt in TIMES.items()})
+@for_each("dt", {name: (dt,) for name, dt in TIMES.items()})
 def test_times_are_refused(dt):
     check_refusal(
         one_freedom,
@@ -379,7 +384,7 @@ NODES = {
 }
 
 
-@parametrize("where", {name: (where,) for name, where in NODES.items()})
+@for_each("where", {name: (where,) for name, where in NODES.items()})
 def test_nodes_are_refused(where):
     for function in (lb.pose, lb.jacobian):
 
@@ -409,7 +414,7 @@ FORCES = {
 }
 
 
-@parametrize("external", {name: (external,) for name, external in FORCES.items()})
+@for_each("external", {name: (external,) for name, external in FORCES.items()})
 @pytest.mark.parametrize("make", [one_freedom, no_freedom])
 def test_external_forces_are_refused(external, make):
     zero = np.zeros(make().nv)
@@ -435,6 +440,7 @@ def test_no_force_and_many_forces(case):
 
 
 @pytest.mark.parametrize("system", [None, "arm", {}, lb.Assembly("a"), np.zeros(3)], ids=repr)
+@for_each("f", FUNCTIONS)
 def test_only_systems_are_taken(f, system, monkeypatch):
     monkeypatch.setitem(globals(), "last", lambda s: "b")
     monkeypatch.setitem(globals(), "named_node", lambda s: 0)
@@ -481,9 +487,10 @@ CLOSED_ENTRIES = {
 NOT_RUN = ("precomputed_sweep", "pose", "jacobian", "acceleration")
 
 
-@parametrize(
+@pytest.mark.parametrize(
     "name, sizes, size",
-    {name: (name, *sizes) for name, sizes in (ENTRIES | CLOSED_ENTRIES).items()},
+    [(name, *sizes) for name, sizes in (ENTRIES | CLOSED_ENTRIES).items()],
+    ids=ENTRIES | CLOSED_ENTRIES,
 )
 def test_entries_refuse_wrong_sizes(name, sizes, size):
     s = one_closure() if name in CLOSED_ENTRIES else one_freedom()
@@ -541,7 +548,7 @@ NO_VECTORS = {
 }
 
 
-@parametrize("bad", {name: (bad,) for name, bad in NO_VECTORS.items()})
+@for_each("bad", {name: (bad,) for name, bad in NO_VECTORS.items()})
 def test_entries_take_nothing_but_vectors(bad):
     s = one_freedom()
     packed = s.dynamics

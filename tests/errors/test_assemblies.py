@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.loops import for_each
 from helpers.refusals import (
     EYE,
     GOOD,
@@ -20,7 +21,6 @@ from helpers.refusals import (
     chain,
     flexible,
     make_beam,
-    parametrize,
     refused,
     spoilt,
     stub,
@@ -88,7 +88,7 @@ ATTACH = [
 ]
 
 
-@parametrize("changes, kind, pattern", ATTACH)
+@for_each("changes, kind, pattern", ATTACH)
 def test_bad_attachments_are_refused(changes, kind, pattern):
     with refused(kind, pattern):
         attach(**changes)
@@ -122,7 +122,7 @@ BUILD = [
 ]
 
 
-@parametrize("call, kind, pattern", BUILD)
+@for_each("call, kind, pattern", BUILD)
 def test_assemblies_that_cannot_be_built_are_refused(call, kind, pattern):
     with refused(kind, pattern):
         call()
@@ -160,7 +160,7 @@ WHAT_TO_DO = (
 
 
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
-@parametrize("assembly, pattern", MASSLESS)
+@for_each("assembly, pattern", MASSLESS)
 def test_freedoms_that_move_no_mass_are_refused(assembly, pattern, fidelity):
     with refused(V, f"body {pattern}{WHAT_TO_DO}"):
         assembly.build(fidelity)
@@ -188,7 +188,7 @@ MASSLESS_BETWEEN = {
 
 
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
-@parametrize("assembly", MASSLESS_BETWEEN)
+@for_each("assembly", MASSLESS_BETWEEN)
 def test_massless_bodies_in_between(assembly, fidelity):
     system = assembly.build(fidelity)
     q = system.neutral()

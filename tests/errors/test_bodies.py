@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 import limber as lb
+from helpers.loops import for_each
 from helpers.refusals import (
     BEAM,
     EYE,
@@ -16,7 +17,6 @@ from helpers.refusals import (
     Y,
     flexible,
     make_beam,
-    parametrize,
     refused,
     spoilt,
 )
@@ -77,7 +77,7 @@ RIGID = [
 ]
 
 
-@parametrize("arguments, kind, pattern", RIGID)
+@for_each("arguments, kind, pattern", RIGID)
 def test_bad_rigid_bodies_are_refused(arguments, kind, pattern):
     with refused(kind, pattern):
         lb.RigidBody(*arguments)
@@ -113,7 +113,7 @@ FLEXIBLE = [
 ]
 
 
-@parametrize("changes, kind, pattern", FLEXIBLE)
+@for_each("changes, kind, pattern", FLEXIBLE)
 def test_bad_flexible_bodies_are_refused(changes, kind, pattern):
     with refused(kind, pattern):
         flexible(**changes)
@@ -160,7 +160,7 @@ BEAMS = [
 ]
 
 
-@parametrize("changes, kind, pattern", BEAMS)
+@for_each("changes, kind, pattern", BEAMS)
 def test_bad_beams_are_refused(changes, kind, pattern):
     with refused(kind, pattern):
         make_beam(**changes)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.loops import for_each
 from helpers.refusals import (
     BALL,
     GOOD,
@@ -24,7 +25,6 @@ from helpers.refusals import (
     craft,
     flexible,
     make_beam,
-    parametrize,
     refused,
 )
 
@@ -113,7 +113,7 @@ PARTS = {
 }
 
 
-@parametrize("part, name", PARTS)
+@for_each("part, name", PARTS)
 def test_parts_cannot_be_set(part, name):
     with pytest.raises(AttributeError, match=f"cannot assign to field '{name}'"):
         setattr(part(), name, None)

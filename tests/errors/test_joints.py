@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import limber as lb
-from helpers.refusals import BALL, T, V, X, Y, parametrize, refused, spoilt
+from helpers.loops import for_each
+from helpers.refusals import BALL, T, V, X, Y, refused, spoilt
 
 # --- joints ---------------------------------------------------------------------------------------
 
@@ -57,7 +58,7 @@ JOINTS = [
 ]
 
 
-@parametrize("call, kind, pattern", JOINTS)
+@for_each("call, kind, pattern", JOINTS)
 def test_bad_joints_are_refused(call, kind, pattern):
     with refused(kind, pattern):
         call()

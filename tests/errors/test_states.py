@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.loops import for_each
 from helpers.refusals import (
     EYE,
     GOOD,
@@ -26,7 +27,6 @@ from helpers.refusals import (
     chain,
     craft,
     flexible,
-    parametrize,
     refused,
     spoilt,
     stub,
@@ -68,7 +68,7 @@ def call(function, **changes):
 
 
 @pytest.mark.parametrize("way", [*SPOILT][:-3])  # axes, nan and inf: see below
-@parametrize("function, name", ONE_ARGUMENT)
+@for_each("function, name", ONE_ARGUMENT)
 def test_what_is_no_array_of_numbers_is_refused(function, name, way):
     if (function, way) == ("modes", "None"):
         return  # the neutral configuration, at rest
@@ -87,7 +87,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-@parametrize("function, name", ONE_ARGUMENT)
+@for_each("function, name", ONE_ARGUMENT)
 def test_wrong_shapes_are_refused(function, name, shape):
     size, what = (19, "nq") if name == "q" else (16, "nv")
     pattern = rf"{name} must have shape \(\.\.\., {size}\), got \(.*\): 'craft' has {what} = {size}"
@@ -100,7 +100,7 @@ WHERE |= {"tau": (8, "joint speed 2 of body 'dish'"), "vdot": (9, "mode 1 of bod
 
 
 @pytest.mark.parametrize("entry", [NAN, INF, -INF])
-@parametrize("function, name", ONE_ARGUMENT)
+@for_each("function, name", ONE_ARGUMENT)
 def test_numbers_that_are_not_finite_are_refused(function, name, entry):
     i, owner = WHERE[name]
     spoilt = with_entry(GIVEN[name], i, entry)
@@ -109,7 +109,7 @@ def test_numbers_that_are_not_finite_are_refused(function, name, entry):
 
 
 @pytest.mark.parametrize("states, state", [(3, 1), (300, 257)])
-@parametrize("function, name", BATCHED)
+@for_each("function, name", BATCHED)
 def test_numbers_that_are_not_finite_in_a_batch_are_refused_with_their_state(
     function, name, states, state
 ):
@@ -129,7 +129,7 @@ def test_first_bad_state_of_a_batch_is_named():
 
 @pytest.mark.parametrize("body, at", QUATERNIONS.items(), ids=QUATERNIONS)
 @pytest.mark.parametrize("factor", [0.0, 1 - 3e-6, 1 + 3e-6, 2.0, -1e200])
-@pytest.mark.parametrize("function", FUNCTIONS)
+@for_each("function", {name: name for name in FUNCTIONS})
 def test_quaternions_that_are_not_unit_are_refused(function, factor, body, at):
     q = with_entry(Q, at, factor)
     whose = rf"the quaternion of body '{body}', has norm .*: it must be 1 to within 1e-06"
@@ -148,7 +148,7 @@ def test_quaternions_nearly_unit_are_accepted():
         call("forward_dynamics", q=q)
 
 
-@parametrize("function, name", {row: x for row, x in BATCHED.items() if x[1] != "q"})
+@for_each("function, name", {row: x for row, x in BATCHED.items() if x[1] != "q"})
 def test_batches_that_do_not_broadcast_are_refused(function, name):
     batch = {"q": np.tile(Q, (3, 1)), name: np.zeros((2, 16))}
     with refused(V, rf"the leading \(batch\) .*q \(3, 19\).*{name} \(2, 16\).*broadcast"):
@@ -173,8 +173,8 @@ SYSTEMS = {
 }
 
 
-@parametrize("system, pattern", SYSTEMS)
-@pytest.mark.parametrize("function", FUNCTIONS)
+@for_each("system, pattern", SYSTEMS)
+@for_each("function", {name: name for name in FUNCTIONS})
 def test_what_is_no_system_is_refused(function, system, pattern):
     names, f = FUNCTIONS[function]
     with refused(T, f"system must be a limber System, {pattern}"):
@@ -205,7 +205,7 @@ EXTERNAL = [
 ]
 
 
-@parametrize("external, kind, pattern", EXTERNAL)
+@for_each("external, kind, pattern", EXTERNAL)
 @pytest.mark.parametrize("function", [lb.forward_dynamics, lb.inverse_dynamics])
 def test_bad_wrenches_are_refused(function, external, kind, pattern):
     with refused(kind, pattern):
@@ -240,7 +240,7 @@ PLACES = [
 ]
 
 
-@parametrize("place, kind, pattern", PLACES)
+@for_each("place, kind, pattern", PLACES)
 @pytest.mark.parametrize("function", [lb.pose, lb.jacobian])
 def test_unknown_bodies_and_nodes_are_refused(function, place, kind, pattern):
     with refused(kind, pattern):
@@ -262,7 +262,7 @@ LOCKED = [
 ]
 
 
-@parametrize("locked, kind, pattern", LOCKED)
+@for_each("locked, kind, pattern", LOCKED)
 def test_bad_lists_of_locked_bodies_are_refused(locked, kind, pattern):
     with refused(kind, pattern):
         lb.modes(craft(), Q, locked=locked)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.compare import assert_close
 from helpers.files import EXAMPLES
 from limber.cli.examples import loaded
 
@@ -61,7 +62,8 @@ def test_boom_follows_its_slider_and_stays_closed():
     assert closed(result)
     assert result.power_audit().accuracy < 1e-6
     height = lb.trajectories.Quintic(0.966, 0.574, duration=12)(result.t).position
-    assert np.array_equal(result.joint("slider")[:, 0], height)
+    # the same kernel in two compiled functions
+    assert_close(result.joint("slider")[:, 0], height, 1e-13)
     assert made.forces.shape == (len(result), 10)
     assert (np.diff(made.forces[-1]) < 0).all()  # each hinge moves one cell less than that before
     assert 0.1 < np.abs(made.payload - made.rigid).max() < 0.5  # m: the boom is soft

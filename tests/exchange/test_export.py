@@ -99,7 +99,7 @@ def test_all_files_are_there(pendulums):
     for version, path in pendulums.items():
         with zipfile.ZipFile(path) as archive:
             files = archive.namelist()
-        expected = {"equations.h", "instance.h", "course.h", "derivatives.h", "solver.h", f"fmi{version}.c", f"fmi{version}_types.h"}  # fmt: skip
+        expected = {"equations.h", "instance.h", "course.h", "derivatives.h", "solver.h", "common.h", f"fmi{version}.c", f"fmi{version}_types.h"}  # fmt: skip
         expected |= {"buildDescription.xml"} if version == 3 else set()
         assert {x.removeprefix("sources/") for x in files if x.startswith("sources/")} == expected
         (binary,) = [x for x in files if x.startswith("binaries/")]

@@ -11,8 +11,8 @@ import numpy as np
 import limber as lb
 from helpers.random_systems import random_flexible_body, random_rigid_body, random_state
 from limber.codegen.compiler import programmed
+from limber.codegen.generated import GENERATED, ONLY_CLOSED, OPERATIONAL
 from limber.codegen.program import split
-from limber.codegen.trace import GENERATED, ONLY_CLOSED, OPERATIONAL
 from limber.kernels.functions import FUNCTIONS, HYBRID
 
 REAL = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "log": math.log}

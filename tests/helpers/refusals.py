@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from functools import cache
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 import limber as lb
+from helpers.loops import for_each
 
 V, T = ValueError, TypeError
 NAN, INF = np.nan, np.inf
@@ -26,14 +26,6 @@ def refused(kind, pattern):
     message = str(caught.value)
     assert isinstance(caught.value, lb.LimberError)
     assert message.endswith((".", "?")) and "\n" not in message
-
-
-def parametrize(names, table):
-    """pytest's, for a table with names for rows, or a list of rows that end in a message."""
-    if isinstance(table, dict):
-        return pytest.mark.parametrize(names, list(table.values()), ids=list(table))
-    ids = [re.sub(r"[^\w' =.-]+", "", row[-1])[:40] for row in table]
-    return pytest.mark.parametrize(names, table, ids=ids)
 
 
 def with_entry(value, i, entry):
@@ -70,7 +62,7 @@ def spoilt(table):
         for way, how in SPOILT.items():
             if not (way == "None" and optional):
                 rows[f"{row}-{way}"] = (name, g, call, *how)
-    return parametrize("name, g, call, spoil, kind, pattern", rows)
+    return for_each("name, g, call, spoil, kind, pattern", rows)
 
 
 NODES = {

@@ -138,24 +138,6 @@ def test_transfer_functions_give_parameters(arm):
     assert len(found.residuals) == 4 and found.residuals[0].axis == "frequency (rad/s)"
 
 
-def test_slopes_of_transfer_functions(arm):
-    from limber.identification.frequency import FrequencyProblem, _linear
-    from limber.identification.unknowns import sought
-
-    omega = np.geomspace(3.0, 200.0, 15)
-    model = _linear(arm, arm.neutral(), True, INPUTS, OUTPUTS)
-    point = (arm.neutral(), True, INPUTS, OUTPUTS)
-    H = response(arm, omega)
-    p = FrequencyProblem(arm, sought(arm, NAMES), omega, H, np.ones(H.shape), model, point)
-    values, slopes = p.slopes(np.zeros(3))
-    step = 1e-4
-    for j, along in enumerate(np.eye(3)):
-        up, down = (p.modelled(sign * step * along) for sign in (1.0, -1.0))
-        for k, slope in enumerate(slopes):
-            assert np.allclose((up[k] - down[k]) / (2 * step), slope[:, j], atol=1e-5 * np.abs(slope).max())  # fmt: skip
-    assert np.allclose(values[0] + 1j * values[1], (H / np.abs(H))[:, 0, 0])
-
-
 def test_transfer_functions_refused(arm):
     omega = np.array([1.0, 2.0])
     with pytest.raises(ValueError, match=r"response must have shape \(2, 2, 1\)"):

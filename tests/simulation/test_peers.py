@@ -8,9 +8,9 @@ import pytest
 import limber as lb
 from helpers.motions import arm, distance, moving, spacecraft
 from limber.errors import SimulationError
+from limber.simulation.forces import forces_of
 from limber.simulation.peers import SCIPY, SUNDIALS, EquationsOfMotion
 from limber.simulation.progress import Progress
-from limber.simulation.simulate import _forces
 
 
 def peer(name):
@@ -73,7 +73,7 @@ def test_residual_is_zero_for_rates_and_nowhere_else():
     """Both forms have the same solution, at quaternions of any length, and no direction is left open."""
     s = spacecraft()
     q, v = moving(s)
-    motion = EquationsOfMotion(s, _forces(s, np.linspace(-1.0, 1.0, s.nv), None), 0.0)
+    motion = EquationsOfMotion(s, forces_of(s, np.linspace(-1.0, 1.0, s.nv), None), 0.0)
     y = np.concatenate(
         [1.3 * q, v]
     )  # the coordinates of the joints and modes as well: any state will do

@@ -1,7 +1,6 @@
 """Torques and the times of a run: nothing that is not finite, of another kind or far from zero passes unseen."""
 
 import ctypes
-import sys
 import warnings
 
 import numba
@@ -10,6 +9,7 @@ import pytest
 from numba import types
 
 import limber as lb
+from limber.simulation import integration
 from limber.simulation.signals import SIGNATURE
 
 POINTER = types.CPointer(types.float64)
@@ -222,8 +222,7 @@ def test_an_interrupt_at_the_very_end_has_the_result(monkeypatch):
     def interrupted(result):
         raise KeyboardInterrupt
 
-    module = sys.modules["limber.simulation.simulate"]  # the package has a function of that name
-    monkeypatch.setattr(module, "warn_outside_theory", interrupted)
+    monkeypatch.setattr(integration, "warn_outside_theory", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
         lb.simulate(arm(), 0.1)
     assert len(caught.value.result) == 501

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 
 import limber as lb
 from helpers.frames import brick, named_beam, straight_beam
-from helpers.refusals import T, V, parametrize, refused
+from helpers.loops import for_each
+from helpers.refusals import T, V, refused
 
 POSITION, M, K, GEOMETRIC = straight_beam(4)
 M, K = M.toarray(), K.toarray()
@@ -114,7 +115,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@parametrize("changes, kind, message", REFUSED)
+@for_each("changes, kind, message", REFUSED)
 def test_bad_structures_are_refused(changes, kind, message):
     with refused(kind, message):
         make(**changes)
@@ -172,7 +173,7 @@ REDUCED = [
 ]  # fmt: skip
 
 
-@parametrize("structure, arguments, kind, message", REDUCED)
+@for_each("structure, arguments, kind, message", REDUCED)
 def test_bad_reductions_are_refused(structure, arguments, kind, message):
     with refused(kind, message):
         structure.reduce(**arguments)
@@ -222,7 +223,7 @@ def test_an_indefinite_mass_matrix_is_refused():
         structure.reduce(clamped=[0, 1, 2], nodes=[7], modes=12)
 
 
-@parametrize(
+@for_each(
     "returned, kind, message",
     {
         "size": (

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from limber.assembly import parameters
 from limber.assembly.closures import Closure, Relation
 from limber.assembly.described import described
 from limber.assembly.given_closures import given_closures
@@ -16,7 +15,8 @@ from limber.assembly.join import joined, renamed_body, renamed_closure
 from limber.assembly.loops import with_closures
 from limber.assembly.named import BodyLayout, joint_parts, named_joints, named_layout
 from limber.assembly.pack import Attachment, Packed, pack
-from limber.assembly.parameters import Origin, Parameter
+from limber.assembly.parameter_changes import Origin, changed, packed_with
+from limber.assembly.parameters import Parameter, every
 from limber.assembly.singular import generic_configuration, pivots_large, refuse_singular
 from limber.bodies import Body
 from limber.checks import Array, shown, suggestion
@@ -71,7 +71,7 @@ class System(Frozen):
         self._origin: Origin | None = None
         #: what systems with other numbers share: parameters that were asked for, by name
         self._parameters: dict[str, Parameter] = {}
-        #: and a configuration away from special positions, once it is needed
+        #: and the neutral configuration and one away from special positions, once they are needed
         self._shared: dict[str, Array] = {}
         self.fidelity = fidelity
         self.gravity = gravity
@@ -176,7 +176,7 @@ class System(Frozen):
 
         Each has its `value`, and its `meaning` with its unit; `limber.assembly.parameters` tells which there are.
         """
-        return MappingProxyType(parameters.every(self))
+        return MappingProxyType(every(self))
 
     def with_parameters(self, values: Mapping[str, Any]) -> System:
         """The same system with other numbers; nothing is built, reduced or compiled again.
@@ -187,7 +187,7 @@ class System(Frozen):
         Mode shapes, and so the meaning of modal coordinates, stay as they are (`limber.bodies.variation`).  Beams that
         were made with damping ratios keep these, other bodies keep their damping matrices.  Stops keep their softness.
         """
-        change = parameters.changed(self, values)
+        change = changed(self, values)
         if not change.given:
             return self
         copy = object.__new__(System)
@@ -202,7 +202,7 @@ class System(Frozen):
         copy.closures = MappingProxyType(change.closures)
         joints = list(copy.joints.values())
         found = {
-            id(x): parameters.packed_with(self, x, change, joints)
+            id(x): packed_with(self, x, change, joints)
             for x in {id(x): x for x in (*self._trees, self.dynamics, self.geometry)}.values()
         }
         copy._trees = found[id(self._trees[0])], found[id(self._trees[1])]
@@ -233,10 +233,13 @@ class System(Frozen):
 
     def neutral(self) -> np.ndarray:
         """The configuration q with undeformed bodies and every joint at zero."""
-        q = np.zeros(self.nq)
-        for name, where in self.layout.items():
-            q[where.q_joint] = self.attachments[name].joint.neutral()
-        return q
+        found = self._shared.get("neutral")
+        if found is None:
+            found = np.zeros(self.nq)
+            for name, where in self.layout.items():
+                found[where.q_joint] = self.attachments[name].joint.neutral()
+            self._shared["neutral"] = found
+        return found.copy()
 
     def number(self, body: str, argument: str = "body") -> int:
         """The kernel number of a body; `argument` is for the message."""

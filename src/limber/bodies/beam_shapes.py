@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 
+from limber.bodies.roots import bracketed_root
 from limber.checks import Array
 
 
@@ -140,10 +142,9 @@ def _end_conditions(b: float, ratio_mass: float, ratio_inertia: float) -> Array:
     return np.array([r / np.abs(r).max() for r in rows])
 
 
-def _bending_roots(ratio_mass: float, ratio_inertia: float, count: int) -> list[float]:
-    """The first roots b of the frequency equation (clamped-free: 1.875, 4.694, ...)."""
-
-    from scipy.optimize import brentq  # noqa: PLC0415 (slow to import)
+@lru_cache(maxsize=256)
+def _bending_roots(ratio_mass: float, ratio_inertia: float, count: int) -> tuple[float, ...]:
+    """The first roots b of the frequency equation (clamped-free: 1.875, 4.694, ...); beams of other stiffness have the same."""
 
     def determinant(b):
         return np.linalg.det(_end_conditions(b, ratio_mass, ratio_inertia))
@@ -157,10 +158,10 @@ def _bending_roots(ratio_mass: float, ratio_inertia: float, count: int) -> list[
         right = left + step
         f_right = determinant(right)
         if f_left * f_right < 0.0:
-            roots.append(brentq(determinant, left, right, xtol=1e-15, rtol=1e-15))
+            roots.append(bracketed_root(determinant, left, right))
         left, f_left = right, f_right
         step = min(1.02 * step, 0.05)
-    return roots
+    return tuple(roots)
 
 
 def bar_shapes(
@@ -184,10 +185,5 @@ def _bar_root(ratio: float, i: int) -> float:
     right = (i - 0.5) * math.pi
     if ratio == 0.0:
         return right
-
-    from scipy.optimize import brentq  # noqa: PLC0415 (slow to import)
-
     left = (i - 1) * math.pi
-    return brentq(
-        lambda b: math.cos(b) - ratio * b * math.sin(b), left, right, xtol=1e-300, rtol=1e-15
-    )
+    return bracketed_root(lambda b: math.cos(b) - ratio * b * math.sin(b), left, right)

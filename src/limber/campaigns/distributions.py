@@ -205,7 +205,8 @@ def _discrete(name: str, kind: str, given: Mapping[str, Any]) -> Distribution:
         values = [x.item() if isinstance(x, np.generic) else x for x in values]
     weights = np.ones(len(values))
     if "weights" in given:
-        weights = np.array(_numbers(name, "weights", given["weights"], tuple(map(str, values))))
+        names = tuple(f"weight of {shown(x)}" for x in values)
+        weights = np.array(_numbers(name, "weights", given["weights"], names))
         if not (weights >= 0.0).all() or not weights.sum() > 0.0:
             raise ArgumentValueError(f"vary[{name!r}].weights must not be negative, nor all zero.")
     record: dict[str, Any] = {kind: [first, last, int(count)] if kind == "steps" else values}

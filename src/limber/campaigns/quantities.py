@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from limber.assembly import System
-from limber.campaigns.records import function_record
+from limber.campaigns.records import described
 from limber.checks import Array, shown, takes
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.io.fields import Check, Flag, Name, Number, choice, named, number, numbers, problem
@@ -238,7 +238,7 @@ def quantity(name: str, given: Any, system: System | None) -> Quantity:
             f"{shown(given)}."
         )
     takes(f"keep[{name!r}]", given, "result")
-    return Quantity(name, given, function_record(given))
+    return Quantity(name, given, described(given))
 
 
 def of_section(name: str, section: QuantitySection, given: Any, system: System | None) -> Quantity:

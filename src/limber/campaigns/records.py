@@ -8,12 +8,16 @@ import inspect
 import json
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from limber.assembly import System
+from limber.frozen import Frozen
+from limber.orbit import Environment
 from limber.simulation import Event, Table
 from limber.version import __version__
 
@@ -35,18 +39,11 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:20]
 
 
-def function_record(function: Any) -> str:
-    """A function by its name and its source, where Python knows it."""
-    name = getattr(function, "__qualname__", type(function).__qualname__)
-    try:
-        text = inspect.getsource(function)
-    except (OSError, TypeError):
-        text = ""
-    return f"{name} {digest(text.encode())}"
+def described(value: Any, within: tuple[int, ...] = ()) -> Any:
+    """An argument of `simulate`, a function, or a part of one, as JSON; large arrays by a mark of their content.
 
-
-def described(value: Any) -> Any:
-    """An argument of `simulate`, or a part of one, as JSON; large arrays by a mark of their content."""
+    within : the objects around it, by their identities, so that a part that refers back to one of them ends there.
+    """
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
@@ -62,15 +59,69 @@ def described(value: Any) -> Any:
         }
     if isinstance(value, Table):
         return {"table": [described(np.asarray(value.t)), described(np.asarray(value.tau))]}
+    if id(value) in within:
+        return "itself"
+    around = (*within, id(value))
     if isinstance(value, Mapping):
-        return {str(key): described(x) for key, x in value.items()}
+        return {str(key): described(x, around) for key, x in value.items()}
     if isinstance(value, list | tuple):
-        return [described(x) for x in value]
+        return [described(x, around) for x in value]
+    if isinstance(value, Environment):
+        return {"environment": described(asdict(value), around)}
     if isinstance(value, Event):
-        return {"event": described(vars(value))}
-    if callable(value):
+        return {"event": described(vars(value), around)}
+    if isinstance(value, partial):
+        parts = {"partial": value.func, "args": value.args, "keywords": value.keywords}
+        return described(parts, around)
+    if inspect.ismethod(value):
+        return {"method": function_record(value), "of": described(value.__self__, around)}
+    if inspect.isclass(value) or inspect.isroutine(value) or hasattr(value, "__wrapped__"):
         return function_record(value)
-    return type(value).__qualname__
+    made_with = {name: described(x, around) for name, x in _arguments(value).items()}
+    return {"object": function_record(type(value)), **made_with}
+
+
+def function_record(function: Any) -> str:
+    """A function or a class by its name, its source where Python knows it, and the numbers that are bound in it."""
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    try:
+        text = inspect.getsource(function)
+    except (OSError, TypeError):
+        text = ""
+    return f"{name} {digest((text + json.dumps(_bound(inspect.unwrap(function)))).encode())}"
+
+
+def _bound(function: Any) -> list[Any]:
+    """The numbers, texts and arrays among the defaults of a function and the variables of the functions around it."""
+    values = [*(getattr(function, "__defaults__", None) or ())]
+    values += (getattr(function, "__kwdefaults__", None) or {}).values()
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            values.append(cell.cell_contents)
+        except ValueError:  # not assigned yet
+            continue
+    plain = (bool, int, float, str, np.generic, np.ndarray)
+    return [described(x) for x in values if isinstance(x, plain)]
+
+
+def _arguments(value: Any) -> dict[str, Any]:
+    """What an object was made with: all that it has if it cannot change, as sensors and paths of this package.
+
+    Of other objects these are the attributes with the names of arguments. The rest follows from them, or changes while the
+    object is used.
+    """
+    if isinstance(value, Frozen):
+        return vars(value)
+    found = {}
+    for kind in type(value).__mro__:
+        made_by = vars(kind).get("__init__")
+        if not inspect.isfunction(made_by):
+            continue
+        for name in list(inspect.signature(made_by).parameters)[1:]:
+            for kept in (name, f"_{name}"):
+                if name not in found and hasattr(value, kept):
+                    found[name] = getattr(value, kept)
+    return found
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from limber.campaigns.memory import Table
+from limber.campaigns.names import refuse_shared
 from limber.campaigns.rows import STATUS
 from limber.campaigns.sensitivity import Sensitivity, rank_correlations, sobol_indices
 from limber.campaigns.study import Study
@@ -72,6 +73,27 @@ class Campaign:
         """Of every quantity that is one number: how many cases have it, and their extremes, percentiles and mean."""
         return {name: _statistics(x) for name, x in self.numbers.items()}
 
+    @property
+    def remarks(self) -> list[str]:
+        """What the statistics do not show, in words: cases in which a quantity is nan, and quantities of several numbers."""
+        ran = np.isin(self.status, ("finished", "stopped"))
+        found = []
+        for name, x in self.numbers.items():
+            unknown = np.flatnonzero(ran & np.isnan(x))
+            if unknown.size:
+                found.append(
+                    f"{name} is nan in {unknown.size} of {int(ran.sum())} cases that ran, in case {unknown[0]} for instance: "
+                    "statistics, worst cases and sensitivities leave these out."
+                )
+        for name, x in self.quantities.items():
+            if x.ndim > 1:
+                numbers = " x ".join(map(str, x.shape[1:]))
+                found.append(
+                    f"{name} has {numbers} numbers in each case, which are in `quantities` and in the store; there are no "
+                    "statistics of them."
+                )
+        return found
+
     def worst(self, quantity: str, count: int = 5) -> list[int]:
         """The cases in which a quantity is largest, or smallest if that is said to be worst; the worst one first."""
         x = self._number(quantity)
@@ -119,6 +141,7 @@ class Campaign:
             raise MissingExtraError(
                 'dataset needs xarray: pip install "limber-dynamics[data]".'
             ) from error
+        refuse_shared(self.values, self.quantities)
         coords: dict[str, Any] = {
             "case": np.arange(len(self)),
             "seed": ("case", self.seeds),
@@ -160,6 +183,7 @@ class Campaign:
             numbers = "".join(f"{row[key]:12.4g}" for key in SHOWN)
             worst = str(next(iter(self.worst(name, 1)), ""))
             lines.append(f"{name:{width}}{numbers}{worst:>12}")
+        lines += self.remarks
         for case in list(self.failures)[:3]:
             lines.append(f"case {case} failed: {self.messages[case]}"[:160])
         return "\n".join(lines)
@@ -169,11 +193,15 @@ def _statistics(x: Array) -> dict[str, float]:
     there = x[~np.isnan(x)]
     if not there.size:
         return {"cases": 0, **dict.fromkeys(STATISTICS[1:], np.nan)}
-    p05, median, p95, p99 = np.percentile(there, [5.0, 50.0, 95.0, 99.0])
-    found = (
-        there.size, there.min(), p05, median, there.mean(), p95, p99, there.max(),
-        there.std(ddof=1) if there.size > 1 else 0.0,
-    )  # fmt: skip
+    # nothing can be interpolated between a number and an infinite one
+    finite = bool(np.isfinite(there).all())
+    between: Literal["linear", "inverted_cdf"] = "linear" if finite else "inverted_cdf"
+    with np.errstate(invalid="ignore"):  # the mean may be infinite, and then there is no deviation
+        p05, median, p95, p99 = np.percentile(there, [5.0, 50.0, 95.0, 99.0], method=between)
+        found = (
+            there.size, there.min(), p05, median, there.mean(), p95, p99, there.max(),
+            there.std(ddof=1) if there.size > 1 else 0.0,
+        )  # fmt: skip
     return dict(zip(STATISTICS, map(float, found)))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from limber.campaigns import store as storage
 from limber.campaigns import workers
 from limber.campaigns.memory import Table
+from limber.campaigns.names import refuse_shared, refuse_taken
 from limber.campaigns.result import Campaign
 from limber.campaigns.rows import UnitRows
 from limber.campaigns.study import Study, study_of
@@ -20,6 +21,7 @@ from limber.campaigns.study_file import is_study, load_study
 from limber.checks import flag, shown, whole
 from limber.dynamics.evaluate import cores
 from limber.errors import ArgumentTypeError, warn
+from limber.interrupts import interrupts_wait
 from limber.io.document import Document
 from limber.io.files import file_path
 from limber.simulation.progress import CaseProgress
@@ -136,6 +138,7 @@ def run(
         kept = None
         done: list[int] = []
         if store is not None:
+            refuse_shared(study.values, (q.name for q in study.quantities))
             kept = stack.enter_context(storage.opened(Path(store), study, restart))
             done = kept.load(table)
         bar = stack.enter_context(CaseProgress(len(study), progress))
@@ -144,9 +147,12 @@ def run(
         client = _client(stack, scheduler) if left and scheduler is not None else None
         try:
             for came in _rows(study, left, table, count, client):
-                rows = table.put(came)
-                if kept is not None:
-                    kept.write(rows, table)
+                with interrupts_wait():  # rows are counted and stored, or neither
+                    rows = table.put(came)
+                    refuse_taken("quantity", table.values, study.record["histories"])
+                    if kept is not None:
+                        refuse_shared(study.values, table.values)
+                        kept.write(rows, table)
                 told += rows.warnings
                 bar.show(len(rows.rows))
         except KeyboardInterrupt:

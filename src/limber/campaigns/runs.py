@@ -27,8 +27,8 @@ from limber.io.section import validated
 from limber.scenarios.scenario import BuiltModel, Scenario, ScenarioSection
 from limber.simulation import Result, simulate
 from limber.simulation import Table as SampledTable
+from limber.simulation.output_times import output_times
 from limber.simulation.peers import PEERS
-from limber.simulation.simulate import output_times
 
 #: Entries of a scenario that leave its model as it is: cases that differ in them run as one batch.
 OF_THE_START = ("initial", "torque")
@@ -107,11 +107,13 @@ class SimulationRuns:
         """Whether cases run as batches: all have one model, and torques that need no Python."""
         torque = self.base.settings.get("torque")
         external = self.base.settings.get("external") or {}
+        entries = [t.keys[0] for t in self.targets if t.keys is not None]
         return (
             not isinstance(torque, Loop)
             and not any(_python(x) for x in (torque, *external.values()))
             and self.base.settings.get("method") not in PEERS
-            and all(t.keys is None or t.keys[0] in OF_THE_START for t in self.targets)
+            and all(entry in OF_THE_START for entry in entries)
+            and not (entries and "motion" in self.base.settings)  # paths begin where joints start
         )
 
     def rows(self, cases: Sequence[int]) -> list[Row]:
@@ -286,7 +288,7 @@ class FunctionRuns:
             else:
                 values = dict(found) if isinstance(found, Mapping) else {"value": found}
             return Row(case, "finished", "finished", measured(values))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return failed(case, error)
 
 

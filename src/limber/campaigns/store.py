@@ -20,10 +20,14 @@ from limber.campaigns.memory import Table
 from limber.campaigns.records import differences
 from limber.campaigns.rows import STATUS, Shapes, UnitRows
 from limber.campaigns.study import Study
-from limber.errors import ArgumentValueError, FileError, LimberError, MissingExtraError
+from limber.errors import (
+    ArgumentValueError,
+    FileError,
+    LimberError,
+    MissingExtraError,
+    warn,
+)
 
-#: Names of arrays in the group besides those of variables, quantities and histories.
-TAKEN = ("status", "message", "seed", "case")
 #: What the group calls itself.
 KIND = "limber campaign"
 #: What an array is, among its attributes.
@@ -54,29 +58,76 @@ class Store:
         self.path, self._group, self.study = path, group, study
         self._shapes: Shapes | None = None
 
-    def finished(self) -> list[int]:
-        """The work units that are finished."""
-        status = self._group["status"][:]
-        starts = range(0, len(status), self.study.unit)
-        return [unit for unit, first in enumerate(starts) if status[first]]
-
     def load(self, table: Table) -> list[int]:
-        """Put all finished rows into a table; returns their work units."""
-        done = self.finished()
-        if not done:
-            return []
-        status = self._group["status"][:]
-        if np.isin(status, [STATUS.index(x) for x in ("finished", "stopped")]).any():
+        """Put all finished rows into a table; returns their work units.
+
+        Units whose results are damaged or gone are not among them, so that they run again.
+        """
+        status, lost = self._readable("status")
+        finished = np.isin(status, [STATUS.index(x) for x in ("finished", "stopped")])
+        if finished.any():
             self._shapes = self._stored_shapes()
             table.take_shapes(self._shapes)
-        cases = np.concatenate([np.array(self.study.cases(unit)) for unit in done])
-        table.put_stored(
-            cases,
-            status[cases],
-            self._group["message"][:].astype(object)[cases],
-            {name: self._group[name][:][cases] for name in table.values},
-        )
+            lost |= self._missing(finished)
+        columns = {}
+        for name in ("message", *table.values):
+            columns[name], unreadable = self._readable(name)
+            lost |= unreadable
+        if lost:
+            first = self.study.cases(min(lost))
+            warn(
+                f"{self.path}: the results of {len(lost)} work units are damaged or gone, those of cases {first.start} to "
+                f"{first.stop - 1} for instance. They run again."
+            )
+        done = [
+            unit
+            for unit in range(self.study.units)
+            if status[self.study.cases(unit).start] and unit not in lost
+        ]
+        if done:
+            cases = np.concatenate([np.array(self.study.cases(unit)) for unit in done])
+            messages = columns.pop("message").astype(object)[cases]
+            values = {name: x[cases] for name, x in columns.items()}
+            table.put_stored(cases, status[cases], messages, values)
         return done
+
+    def _readable(self, name: str) -> tuple[np.ndarray, set[int]]:
+        """An array, and the work units whose chunks of it cannot be read."""
+        array = self._array(name)
+        try:
+            return array[:], set()
+        except Exception:  # whatever the codecs find wrong; now chunk by chunk
+            found, lost = np.full(array.shape, array.fill_value, array.dtype), set()
+        for unit in range(self.study.units):
+            cases = self.study.cases(unit)
+            chosen = slice(cases.start, cases.stop)
+            try:
+                found[chosen] = array[chosen]
+            except Exception:
+                lost.add(unit)
+        return found, lost
+
+    def _missing(self, finished: np.ndarray) -> set[int]:
+        """The work units with finished cases for which an array of results has no chunk."""
+        assert self._shapes is not None
+        arrays: dict[str, tuple[int, ...]] = {"message": (), **self._shapes.values}
+        arrays |= {f"history_{name}": shape for name, shape in self._shapes.history.items()}
+        lost = set()
+        for unit in range(self.study.units):
+            cases = self.study.cases(unit)
+            if not finished[cases.start : cases.stop].any():
+                continue
+            for name, shape in arrays.items():
+                chunk = self.path.joinpath(name, "c", str(unit), *("0" for _ in shape))
+                if not chunk.exists():
+                    lost.add(unit)
+        return lost
+
+    def _array(self, name: str) -> Any:
+        try:
+            return self._group[name]
+        except (KeyError, ValueError) as error:
+            raise _damaged(self.path, f"{name!r} cannot be opened") from error
 
     def write(self, done: UnitRows, table: Table) -> None:
         """Store the rows of a work unit; they count from the last of these lines on."""
@@ -85,15 +136,17 @@ class Store:
         try:
             if table.shapes is not None and self._shapes is None:
                 self._make_arrays(table.shapes)
-            for name, x in table.values.items():
-                self._group[name][chosen] = x[chosen]
-            self._write_history(done)
-            self._group["message"][chosen] = np.array(
-                [row.message for row in done.rows], dtype=object
-            )
-            self._group["status"][chosen] = np.array(
-                [STATUS.index(row.status) for row in done.rows], dtype=np.int8
-            )
+            # chunks of nothing but nan are written too, so that one that is gone is noticed
+            with library().config.set({"array.write_empty_chunks": True}):
+                for name, x in table.values.items():
+                    self._group[name][chosen] = x[chosen]
+                self._write_history(done)
+                self._group["message"][chosen] = np.array(
+                    [row.message for row in done.rows], dtype=object
+                )
+                self._group["status"][chosen] = np.array(
+                    [STATUS.index(row.status) for row in done.rows], dtype=np.int8
+                )
         except OSError as error:
             raise StoreError(
                 f"{self.path}: the results of cases {cases.start} to {cases.stop - 1} cannot be stored: "
@@ -133,10 +186,13 @@ class Store:
 
     def _stored_shapes(self) -> Shapes:
         found: dict[str, list[tuple[int, str, tuple[int, ...]]]] = {"quantity": [], "history": []}
-        for name, x in self._group.arrays():
-            role = x.attrs.get(ROLE)
-            if role in found:
-                found[role].append((x.attrs["order"], name.removeprefix("history_"), x.shape[1:]))
+        for place in sorted(self.path.iterdir()):
+            if not place.is_dir():
+                continue
+            array = self._array(place.name)
+            if (role := array.attrs.get(ROLE)) in found:
+                name = place.name.removeprefix("history_")
+                found[role].append((array.attrs["order"], name, array.shape[1:]))
         return Shapes(
             *({name: shape for _, name, shape in sorted(part)} for part in found.values())
         )
@@ -154,6 +210,7 @@ def _array(
         chunks=(study.unit, *(max(n, 1) for n in shape)),
         dtype=kind,
         fill_value=np.nan if kind == "f8" else ("" if kind == "string" else 0),
+        compressors=library().codecs.ZstdCodec(checksum=True),
         dimension_names=("case", *axes),
         attributes=attributes,
         overwrite=True,
@@ -187,7 +244,6 @@ def opened(path: Path, study: Study, restart: bool) -> Iterator[Store]:
 
 def _make(zarr: Any, path: Path, study: Study) -> None:
     """Make an empty store; it appears whole or not at all."""
-    _refuse_names(study)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -213,17 +269,11 @@ def _make(zarr: Any, path: Path, study: Study) -> None:
         raise StoreError(f"{path}: cannot be made: {error.strerror or error}.") from error
 
 
-def _refuse_names(study: Study) -> None:
-    names = [*study.values, *(q.name for q in study.quantities)]
-    for name in names:
-        if name in TAKEN or name.startswith("history_") or "/" in name:
-            raise ArgumentValueError(
-                f"{name!r} is a name that the store uses itself: take another."
-            )
-        if names.count(name) > 1:
-            raise ArgumentValueError(
-                f"{name!r} names a variable and a quantity: rename one of them."
-            )
+def _damaged(path: Path, what: str) -> FileError:
+    return FileError(
+        f"{path}: the store is damaged: {what}. Start anew (restart=True, --restart), which removes it, or give another place.",
+        str(path),
+    )
 
 
 def _refuse_strange(path: Path) -> None:
@@ -245,7 +295,13 @@ def _locked(path: Path) -> Iterator[None]:
     except ImportError:  # not on Windows
         yield
         return
-    with (path / "seed" / "zarr.json").open("r+b") as file:  # which is not opened again meanwhile
+    # A file of its own: a process lets go of such a lock as soon as it closes the file in any place.
+    try:
+        (path / "seed").mkdir(exist_ok=True)
+        lock = (path / "seed" / "lock").open("ab")
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror or error}.") from error
+    with lock as file:
         try:
             fcntl.lockf(
                 file, fcntl.LOCK_EX | fcntl.LOCK_NB

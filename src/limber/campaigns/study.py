@@ -17,6 +17,7 @@ import numpy as np
 from limber.assembly import System
 from limber.campaigns import records
 from limber.campaigns.entries import parsed, value_at
+from limber.campaigns.names import refuse_taken
 from limber.campaigns.quantities import Quantity, quantity
 from limber.campaigns.rows import UnitRows
 from limber.campaigns.runs import (
@@ -37,7 +38,7 @@ from limber.errors import (
     FileError,
     collected_warnings,
 )
-from limber.io.document import Document, Where, dotted
+from limber.io.document import Document, Key, Where, dotted
 from limber.io.files import file_path
 from limber.io.files_read import files_read
 from limber.io.section import validated
@@ -184,6 +185,8 @@ def study_of(
     kept = {} if keep is None else keep
     if not isinstance(kept, Mapping):
         raise ArgumentTypeError(f"keep must map names to quantities, got {shown(keep)}.")
+    refuse_taken("variable", values, histories)
+    refuse_taken("quantity", kept, histories)
     runs: Runs
     if callable(subject) and not isinstance(subject, System):
         runs, of_subject = _of_function(subject, t_end, values, seeds, kept, options, histories)
@@ -266,7 +269,7 @@ def _of_function(
     except ValueError:  # some functions written in C do not say what they take
         pass
     keep = tuple(quantity(n, x, None) for n, x in kept.items())
-    return FunctionRuns(function, values, seeds, keep), records.function_record(function)
+    return FunctionRuns(function, values, seeds, keep), records.described(function)
 
 
 def _base(
@@ -329,7 +332,20 @@ def targets_of(
     twice = next((n for n in names if names.count(n) > 1), None)
     if twice is not None:
         raise ArgumentValueError(f"vary: {twice!r} is changed by more than one variable.")
+    for inner in found:
+        for outer in found:
+            if _lies_within(inner.keys, outer.keys):
+                raise ArgumentValueError(
+                    f"vary: {inner.name!r} lies within {outer.name!r}, which is changed as a whole: leave one of them out."
+                )
     return tuple(found)
+
+
+def _lies_within(inner: tuple[Key, ...] | None, outer: tuple[Key, ...] | None) -> bool:
+    """Whether an entry of the file is a part of another one."""
+    if inner is None or outer is None or len(inner) <= len(outer):
+        return False
+    return inner[: len(outer)] == outer
 
 
 def _target(base: Base, variable: str, what: str, scales: bool, values: Sequence[Any]) -> Target:

@@ -35,7 +35,7 @@ class Variable:
         """The variable as a file would write it."""
         return {
             **self.distribution.record,
-            **({"sets": list(self.sets)} if self.sets != (self.name,) else {}),
+            **({"sets": list(self.sets)} if self.sets not in ((), (self.name,)) else {}),
             **({"scales": list(self.scales)} if self.scales else {}),
         }
 

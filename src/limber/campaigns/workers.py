@@ -72,6 +72,7 @@ def _from_pool(
     pool = ProcessPoolExecutor(
         count, multiprocessing.get_context(start), _begin, (runs, os.getpid())
     )
+    complete = False
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "This process .* is multi-threaded")
@@ -96,7 +97,11 @@ def _from_pool(
             yield futures[future], rows
         # Units run in order, so those that were running are the first that did not come back.
         yield from ((number, None) for number in sorted(broken)[:count])
+        complete = True
     finally:
+        if not complete:  # interrupted: cases that run are not waited for, since they may never end
+            for process in list((pool._processes or {}).values()):
+                process.kill()
         pool.shutdown(cancel_futures=True)
 
 

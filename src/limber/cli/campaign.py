@@ -110,6 +110,8 @@ def campaign(
             print_json(_summary(done) | {"file": file, "store": place, "report": page})
         else:
             show(*_tables(done))
+            for remark in done.remarks:
+                note(remark)
             typer.echo(f"wrote {place}\nwrote {page}")
         left = int((done.status == "not run").sum())
         if left:
@@ -153,6 +155,7 @@ def _summary(done: Campaign) -> dict[str, Any]:
         "status": {name: status.count(name) for name in sorted(set(status))},
         "seconds": done.seconds,
         "statistics": done.statistics,
+        "remarks": done.remarks,
         "worst": {
             name: [
                 {

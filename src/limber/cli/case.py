@@ -14,7 +14,7 @@ from limber.cli.output import note
 from limber.cli.subject import Subject
 from limber.errors import ArgumentValueError
 from limber.simulation import Event, Table
-from limber.simulation.simulate import ROWS
+from limber.simulation.output_times import ROWS
 from limber.simulation.table import joint_speeds
 from limber.trajectories import Trajectory
 
@@ -53,6 +53,7 @@ class Case:
     paths: Mapping[str, Trajectory]
     events: Sequence[Event]
     settings: dict[str, Any]  # method, rtol, atol, step, engine of `simulate`
+    environment: Any = None
 
     @property
     def reference(self) -> Any:
@@ -90,6 +91,7 @@ def prepared(subject: Subject, options: Options) -> Case:
         case = Case(
             scenario.name, scenario.description, s, scenario.q0, scenario.v0, scenario.torque, scenario.external,
             scenario.motion, duration, _scenario_times(scenario, duration, options.every), scenario.paths, scenario.events, {},
+            scenario.environment,
         )  # fmt: skip
         settings = {key: getattr(scenario, key) for key in ("method", "rtol", "atol", "step")}
     given = {key: getattr(options, key) for key in ("method", "rtol", "atol", "step", "engine")}

@@ -185,12 +185,16 @@ def _simulated(subject: Subject, time: float) -> State:
     run = prepared(subject, Options(duration=time or INSTANT * case.duration))
     result = simulation.simulate(
         s, run.duration, q0=run.q0, v0=run.v0, torque=run.torque, external=run.external, motion=run.motion,
-        events=run.events, t_eval=[0.0, run.duration], **run.settings,
+        environment=run.environment, events=run.events, t_eval=[0.0, run.duration], **run.settings,
     )  # fmt: skip
+    if result.environment is not None:
+        note(
+            "the forces of the environment are held in the linear model as they are at this state."
+        )
     row = result[-1:] if time else result[:1]
     external = {key: x[0] for key, x in row.external.items()} or None
     motion = {body: row.vdot[0, row.system.layout[body].v_joint] for body in row.driven} or None
-    return State(row.system, row.q[0], row.v[0], row.tau[0], external, motion)
+    return State(row.system, row.q[0], row.v[0], row.forces[0], external, motion)
 
 
 def _seconds(at: str) -> float:

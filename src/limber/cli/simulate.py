@@ -176,7 +176,7 @@ def run_case(
         with redirect_stdout(sys.stderr):  # SUNDIALS prints its errors
             done = simulation.simulate(
                 case.system, case.duration, q0=case.q0, v0=case.v0, torque=case.torque, external=case.external,
-                motion=case.motion, events=case.events, t_eval=case.times, **case.settings,
+                motion=case.motion, environment=case.environment, events=case.events, t_eval=case.times, **case.settings,
             )  # fmt: skip
     except SimulationError as error:
         if not isinstance(error.result, simulation.Result):

@@ -150,6 +150,8 @@ def _momentum(result: Result) -> dict[str, Any] | None:
         return None
     if any(np.any(result.tau[:, s.layout[name].v_joint]) for name in roots) or result.external:
         return None
+    if result.environment is not None:
+        return None
     found: dict[str, Any] = {}
     for part, columns in (("angular", slice(0, 3)), ("linear", slice(3, 6))):
         h = result.momentum[:, columns]

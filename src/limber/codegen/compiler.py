@@ -14,8 +14,10 @@ from limber.assembly.system import System
 from limber.checks import integer, numbers, shown, whole
 from limber.codegen import c, call
 from limber.codegen.derivatives import derivative
+from limber.codegen.generated import OF_CLOSURES, OPERATIONAL
 from limber.codegen.program import OperationCount, Program
-from limber.codegen.trace import OF_CLOSURES, OPERATIONAL, Request, trace
+from limber.codegen.request import Request
+from limber.codegen.trace import trace
 from limber.constraints.independent import Independent, independent_rows
 from limber.constraints.operational import probed
 from limber.constraints.projection import NEARLY_MET

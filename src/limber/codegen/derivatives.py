@@ -25,9 +25,11 @@ from limber.checks import shown
 from limber.codegen import graph as g
 from limber.codegen import parameters as named
 from limber.codegen import products
+from limber.codegen.generated import table_row
 from limber.codegen.graph import Graph, Scalar, Value
 from limber.codegen.program import Argument, Program, split
-from limber.codegen.trace import Request, kernels, table_row, trace
+from limber.codegen.request import Request, kernels
+from limber.codegen.trace import trace
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.kernels import layout as L
 

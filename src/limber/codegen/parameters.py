@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from limber.assembly import parameters
+from limber.assembly import parameter_constants
 from limber.assembly.pack import Packed
 from limber.assembly.parameters import Parameter, find
 from limber.assembly.system import System
@@ -29,7 +29,7 @@ def constants(
     system: System, packed: Packed, given: Mapping[str, tuple[Parameter, list[Scalar]]]
 ) -> list[Scalar]:
     """The constants of the kernels, with values in place of the parameters that are `given` (by name)."""
-    return parameters.constants(system, packed, given, packed.const.tolist())
+    return parameter_constants.constants(system, packed, given, packed.const.tolist())
 
 
 def _of_closure(system: System, name: str) -> str:

@@ -9,8 +9,9 @@ from limber.assembly.parameters import find
 from limber.assembly.system import System
 from limber.codegen import statements
 from limber.codegen.c import HEAD, functions
+from limber.codegen.request import Request
 from limber.codegen.statements import written
-from limber.codegen.trace import Request, trace
+from limber.codegen.trace import trace
 from limber.integrators.context import APPLIED, CONST, CONST_SIZE, FORCES, TAU, WRENCH_PARTS
 from limber.native import c_compiler
 

@@ -23,8 +23,9 @@ from limber.codegen import statements
 from limber.codegen.c import HEAD, LOOPS, functions
 from limber.codegen.derivatives import of_step
 from limber.codegen.program import Program
+from limber.codegen.request import Request
 from limber.codegen.statements import written
-from limber.codegen.trace import Request, trace
+from limber.codegen.trace import trace
 from limber.native import c_compiler
 
 _SOURCE = """\

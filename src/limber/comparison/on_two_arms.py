@@ -32,9 +32,9 @@ SETTINGS = {
 CATALOGUE = Catalogue()
 
 
-def arm(x: float) -> lb.Assembly:
-    """An arm with its shoulder at x."""
-    a = lb.Assembly("arm")
+def arm(x: float, weight: float) -> lb.Assembly:
+    """An arm with its shoulder at x, where gravity is `weight`, m/s^2."""
+    a = lb.Assembly("arm", gravity=(0, 0, -weight))
     link = lb.beam(1.0, 4.0, EI=2e4, GJ=1e4, modes=1, polar_inertia=0.01, damping=0.02)
     hand = lb.RigidBody(1.0, (0.1, 0, 0), (0.02, 0.02, 0.02), nodes={"palm": (0.2, 0, 0)})
     wrist = lb.CompoundJoint([lb.Revolute(axis) for axis in "xyz"], armature=0.1)
@@ -44,12 +44,15 @@ def arm(x: float) -> lb.Assembly:
     return a
 
 
-def grasped() -> tuple[lb.System, Array, lb.System, Array]:
-    """The arms with the crate in their hands, their rigid twin, and a configuration of each."""
-    crate = lb.Assembly("crate")
+def grasped(weight: float = 0.0) -> tuple[lb.System, Array, lb.System, Array]:
+    """The arms with the crate in their hands, their rigid twin, and a configuration of each.
+
+    weight : the acceleration of gravity, downward, m/s^2.
+    """
+    crate = lb.Assembly("crate", gravity=(0, 0, -weight))
     sides = {"left": (-0.4, 0, 0), "right": (0.4, 0, 0)}
     crate.attach("box", lb.RigidBody(6.0, inertia=(0.3, 0.5, 0.6), nodes=sides), lb.Free())
-    arms = [arm(-1.3), arm(1.3)]
+    arms = [arm(-1.3, weight), arm(1.3, weight)]
     twin = lb.couple([a.rigid() for a in arms], crate)
     q = twin.neutral()
     for name, shoulder, elbow in (("arm1", -1.2, 1.3), ("arm2", -1.9, -1.3)):
@@ -89,16 +92,19 @@ def two_arms() -> Plant:
     )  # fmt: skip
 
 
-def sensors(s: lb.System) -> list:
-    """Encoders and tachometers of the arms, and a force-torque sensor at each wrist."""
+def sensors(s: lb.System, noise: float = 1.0) -> list:
+    """Encoders and tachometers of the arms, and a force-torque sensor at each wrist.
+
+    noise : how much of it they have, compared with those of the plant.
+    """
     joints = [body for body in s.joints if body.startswith("arm")]
     wrists = [
-        control.ForceTorque(f"{name}/hand", f"{side} wrist", rate=200.0, noise=0.2)
+        control.ForceTorque(f"{name}/hand", f"{side} wrist", rate=200.0, noise=0.2 * noise)
         for side, name in SIDES.items()
     ]
     return [
         control.Encoder(joints, rate=200.0, counts=2**20),
-        control.Tachometer(joints, rate=200.0, noise=2e-4),
+        control.Tachometer(joints, rate=200.0, noise=2e-4 * noise),
         *wrists,
     ]
 

@@ -20,7 +20,7 @@ optional for other objects:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,19 +127,29 @@ class Controller:
         """The linear model of feedback of the whole state, by torques at these places of v, with the observer if there is one."""
         if self.observer is None:
             return feedback
-        with_feedback = getattr(self.observer, "with_feedback", None)
-        if with_feedback is None:
-            raise ArgumentTypeError(
-                f"{type(self).__name__} has no linear model with the observer {type(self.observer).__name__}, which is part of the "
-                "loop: it would have to be a lb.control.Kalman."
-            )
-        return with_feedback(feedback, places)
+        return observed_feedback(self, self.observer, "Kalman")(feedback, places)
 
     def linear(self) -> LinearModel:
         """The controller as a discrete linear model."""
         raise ArgumentTypeError(
             f"{type(self).__name__} has no linear model: margins are for linear controllers such as PD and PID."
         )
+
+
+def observed_feedback(
+    controller: Controller, observer: Any, known: str
+) -> Callable[..., LinearModel]:
+    """The function of an observer that makes linear feedback of what it estimates to that of what is measured.
+
+    known : the observer of `lb.control` that has it.
+    """
+    with_feedback = getattr(observer, "with_feedback", None)
+    if with_feedback is None:
+        raise ArgumentTypeError(
+            f"{type(controller).__name__} has no linear model with the observer {type(observer).__name__}, which is part of the "
+            f"loop: it would have to be a lb.control.{known}."
+        )
+    return with_feedback
 
 
 def check_controller(controller: Any) -> float:

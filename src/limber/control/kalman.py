@@ -35,6 +35,7 @@ from limber.control.joint_controller import driven_channels
 from limber.control.joints import deformed, joint_places
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
+from limber.control.riccati import discrete_riccati
 from limber.control.sampled import WHOLE
 from limber.control.sampled import held as over
 from limber.control.sensors import Encoder, Gyro, StrainGauge, Tachometer
@@ -263,8 +264,8 @@ class Kalman:
         H = self._readings()
         R = np.diag(np.concatenate([deviation for _, _, deviation in self._sensors]) ** 2)
         try:
-            P = scipy.linalg.solve_discrete_are(Phi.T, H.T, Q, R)
-        except (np.linalg.LinAlgError, ValueError):
+            P = discrete_riccati(Phi.T, H.T, Q, R)
+        except np.linalg.LinAlgError:
             raise DynamicsError(
                 "Kalman: the gains of the filter do not settle: some motions neither decay nor are seen by the sensors, or no "
                 "disturbance acts on them."

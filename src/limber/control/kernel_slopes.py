@@ -16,7 +16,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from limber.assembly import parameters
+from limber.assembly import parameter_constants
+from limber.assembly.packed import Packed
 from limber.assembly.parameters import Parameter
 from limber.assembly.system import System
 from limber.checks import Array
@@ -75,11 +76,38 @@ def slopes_of(
     node : the body and the number of the node that it is about.
     stepped : a parameter of the model and the place of a number in it, whose slopes are added in every direction.
     """
-    function = ROWS[row]
-    packed = system.dynamics if function.view == "dynamics" else system.geometry
-    packed = packed.with_driven(driven)
-    moving = {name: _scalars(*pair) for name, pair in given.items()}
+    packed = packed_for(system, row).with_driven(driven)
     *batch, _, count = next(iter(given.values()))[1].shape
+    const = packed.const
+    if stepped is not None:
+        const = parameter_constants.stepped(system, packed, *stepped, STEP * 1j)
+    moving = {name: _scalars(*pair) for name, pair in given.items()}
+    wrenches = {end: _scalars(*pair) for end, pair in (external or {}).items()}
+    out = outputs_of(system, row, packed, const, moving, node, wrenches)
+    shape = (*batch, count)
+    result = {}
+    for name, part in out.items():
+        x = np.stack([np.broadcast_to(np.asarray(x, dtype=complex), shape) for x in part], axis=-2)
+        result[name] = x[..., 0].real, x.imag / STEP
+    return result
+
+
+def packed_for(system: System, row: str) -> Packed:
+    """The packed arrays on which a row of the table runs."""
+    return system.dynamics if ROWS[row].view == "dynamics" else system.geometry
+
+
+def outputs_of(
+    system: System,
+    row: str,
+    packed: Packed,
+    const: np.ndarray,
+    given: Mapping[str, list],
+    node: tuple[str, int | None] | None = None,
+    external: Mapping[tuple[str, int | None], list] | None = None,
+) -> dict[str, list]:
+    """The outputs of a row of the table by name, each a flat list, from lists of scalars of any kind."""
+    function = ROWS[row]
     arguments: list = []
     for name in function.takes:
         if name == "node":
@@ -87,28 +115,22 @@ def slopes_of(
             arguments += node_pair(system, packed, *node).tolist()
         elif name == "forces":
             pairs = [node_pair(system, packed, *end).tolist() for end in external or {}]
-            wrenches = [x for pair in (external or {}).values() for x in _scalars(*pair)]
+            wrenches = [x for wrench in (external or {}).values() for x in wrench]
             arguments += [len(pairs), [i for pair in pairs for i in pair], wrenches]
         elif name in function.zero:
             arguments.append([0.0] * prod(INPUTS[name].shape_in(system)))
         else:
-            arguments.append(moving[name])
+            arguments.append(given[name])
     topo = packed.topo.tolist()
     work = [0.0] * topo[L.WORK_SIZE]
     out: list = [0.0] * function.size_in(system)
     module, _, kernel = function.kernel.partition(".")
     run = getattr(getattr(_kernels(), module), kernel)
-    const = packed.const
-    if stepped is not None:
-        const = parameters.stepped(system, packed, *stepped, STEP * 1j)
     run(topo, const.tolist(), work, *arguments, out)
-    shape = (*batch, count)
-    flat = np.stack([np.broadcast_to(np.asarray(x, dtype=complex), shape) for x in out], axis=-2)
     result, at = {}, 0
     for part in function.outputs:
         size = prod(part.shape_in(system))
-        x = flat[..., at : at + size, :]
-        result[part.name] = x[..., 0].real, x.imag / STEP
+        result[part.name] = out[at : at + size]
         at += size
     return result
 

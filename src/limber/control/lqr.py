@@ -24,6 +24,7 @@ from limber.control.joint_controller import driven_channels
 from limber.control.joints import JointPlaces, deformed, joint_places
 from limber.control.linear_model import LinearModel
 from limber.control.linearize import linearize
+from limber.control.riccati import discrete_riccati
 from limber.dynamics.inverse import inverse_dynamics
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.simulation.result import Result
@@ -51,7 +52,7 @@ def lqr_gain(model: LinearModel, Q: ArrayLike, R: ArrayLike, sample_time: float 
         model = model.sampled(sample_time, delay)
         weights = scipy.linalg.block_diag(weights, np.zeros((model.order - n,) * 2))
     A, B = model.A, model.B
-    solve = scipy.linalg.solve_discrete_are if model.dt else scipy.linalg.solve_continuous_are
+    solve = discrete_riccati if model.dt else scipy.linalg.solve_continuous_are
     try:
         X = solve(A, B, weights, costs)
         K = np.linalg.solve(costs + B.T @ X @ B, B.T @ X @ A) if model.dt else np.linalg.solve(costs, B.T @ X)  # fmt: skip

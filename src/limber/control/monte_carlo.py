@@ -33,7 +33,7 @@ from limber.errors import (
     warn,
 )
 from limber.simulation import Result, simulate
-from limber.simulation.batch import Cases, cases_of
+from limber.simulation.cases import Cases, cases_of
 from limber.simulation.progress import CaseProgress
 
 #: Arguments of `simulate` that a case has already, or that make no sense for many cases.

@@ -222,7 +222,7 @@ class Shaped:
             raise ArgumentTypeError(
                 f"reference must be a trajectory or a function t -> (position, velocity, acceleration), got {shown(reference)}."
             )
-        self.reference = reference
+        self.reference, self.amplitudes, self.delays = reference, amplitudes, delays
         self._parts = list(zip(amplitudes.tolist(), delays, strict=True))
         length = getattr(reference, "duration", None)
         self.duration = None
@@ -264,6 +264,7 @@ class _Varying:
     """A delay that is a spline of the time of the command, constant before and after."""
 
     def __init__(self, times: Array, delays: Array):
+        self.times, self.delays = times, delays
         self._first, self._last = float(times[0]), float(times[-1])
         self.breaks = times.tolist()
         spline = CubicSpline(times, delays, bc_type="clamped")

@@ -285,7 +285,8 @@ def _refuse_indefinite(system: System, q: Array) -> None:
 
 def split(part: Callable[[int, int], int], states: int) -> list[int]:
     """Call part(start, stop) for parts of the states, in as many threads as there are cores and enough states."""
-    threads = min(cores(), max(1, states // STATES_PER_THREAD))
+    worthwhile = states // STATES_PER_THREAD
+    threads = min(cores(), worthwhile) if worthwhile > 1 else 1
     if threads == 1:
         return [part(0, states)]
     edges = [states * i // threads for i in range(threads + 1)]

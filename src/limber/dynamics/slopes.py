@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from limber.assembly import parameters
 from limber.assembly.closures import Relation
+from limber.assembly.parameter_constants import stepped
+from limber.assembly.parameters import find
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import External, evaluated, force_key
@@ -155,10 +156,10 @@ def by_closure(system: System, x: Array, axis: int) -> dict[str, Array]:
 
 def by_parameter(at: State, name: str, found: Found) -> Array:
     """Slopes by a parameter, (..., n, *shape of the parameter), by a complex step of the constants for each number of it."""
-    parameter = parameters.find(at.system, name)
+    parameter = find(at.system, name)
     columns = []
     for i in range(parameter.value.size):
-        const = parameters.stepped(at.system, at.system.dynamics, parameter, i, STEP * 1j)
+        const = stepped(at.system, at.system.dynamics, parameter, i, STEP * 1j)
         columns.append(_along_constants(at, const, found))
     stacked = np.stack(columns, axis=-1)
     slope = stacked.reshape(*stacked.shape[:-1], *parameter.value.shape)

@@ -8,6 +8,7 @@ from limber.identification.frequency import fit_frequency_response
 from limber.identification.identified import Identified, Residuals
 from limber.identification.information import Combination
 from limber.identification.placement import Placement, place_sensors
+from limber.identification.regression import Regression, regression
 from limber.identification.unknowns import Unknown
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "FourierPath",
     "Identified",
     "Placement",
+    "Regression",
     "Residuals",
     "Unknown",
     "excitation",
@@ -25,5 +27,6 @@ __all__ = [
     "fit_frequency_response",
     "identify",
     "place_sensors",
+    "regression",
     "simulated_experiment",
 ]

@@ -2,8 +2,7 @@ r"""Parameters from measured transfer functions.
 
 Solves    min over p of sum |H(i w; p) - H_measured|^2 / variance,    H = D + C (i w - A)^{-1} B
 Slopes    dH = dD + dC X + Y dA X + Y dB,    X = (i w - A)^{-1} B,  Y = C (i w - A)^{-1}
-          A, B, C, D are those of `lb.linearize`, with exact slopes of the dynamics.  Their own slopes by the parameters are
-          differences of order four, to about 1e-9: they are smooth in the parameters, however sharp a resonance is.
+          A, B, C, D are those of `lb.linearize`, and their slopes by the parameters are exact too (`linear_slopes`).
 Variance  of the real and the imaginary part of H with the coherence g^2 and n averages: |H|^2 (1 - g^2) / (2 n g^2)
           (Bendat & Piersol, Random Data, 9.2)
 """
@@ -20,19 +19,14 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, array, number, numbers, shown, whole
 from limber.control.linear_model import LinearModel
-from limber.control.linearize import linearize
-from limber.dynamics import inverse_dynamics
 from limber.dynamics.evaluate import check_system
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.identification.identified import Identified
 from limber.identification.least_squares import Channel, Problem
-from limber.identification.sensitivity import in_balance
+from limber.identification.linear_slopes import AtRest, linear_slopes
 from limber.identification.solve import solved
 from limber.identification.unknowns import Sought, sought, with_numbers
 
-#: The step of differences by z, and their weights at one and two steps.
-STEP = 1e-3
-WEIGHTS = (2 / 3, -1 / 12)
 #: Coherences above this count as this: no measurement is free of noise.
 COHERENT = 1.0 - 1e-9
 #: What is said of the noise.
@@ -82,7 +76,8 @@ def fit_frequency_response(
         raise ArgumentValueError(
             f"fit_frequency_response is for open systems, and {system.name!r} has closures: {', '.join(system.closures)}."
         )
-    model = _linear(system, configuration, settled, inputs, outputs)
+    point = AtRest(configuration, settled, inputs, outputs)
+    model = point.of(system).model(system)
     shape = (len(w), len(model.outputs), len(model.inputs))
     H = _complex("response", response, shape)
     level = np.ones(shape)
@@ -100,9 +95,7 @@ def fit_frequency_response(
         sigma = number("noise", noise, above=0.0)
     else:
         estimated = (LEVEL,)
-    problem = FrequencyProblem(
-        system, unknowns, w, H, level, model, (configuration, settled, inputs, outputs)
-    )
+    problem = FrequencyProblem(system, unknowns, w, H, level, model, point)
     problem.noise[LEVEL] = np.array([sigma])
     most = whole("max_evaluations", max_evaluations, 1)
     return solved(problem, estimated, (1.0,), most, started, "fit_frequency_response")
@@ -124,17 +117,6 @@ def _complex(name: str, given: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     return H
 
 
-def _linear(system: System, q: Array, settled: bool, inputs: Any, outputs: Any) -> LinearModel:
-    """The linear model about a configuration at rest, in which constant torques hold the joints."""
-    if settled:
-        q = in_balance(system, q)
-    rest = np.zeros(system.nv)
-    tau = inverse_dynamics(system, q, rest, rest)
-    for where in system.layout.values():
-        tau[where.v_modes] = 0.0
-    return linearize(system, q, rest, tau, inputs, outputs)
-
-
 class FrequencyProblem(Problem):
     """Residuals of transfer functions, relative to the measured ones times `level`."""
 
@@ -146,11 +128,11 @@ class FrequencyProblem(Problem):
         H: np.ndarray,
         level: Array,
         model: LinearModel,
-        point: tuple,
+        point: AtRest,
     ):
         self.omega, self.point = omega, point
         size = np.abs(H) * level
-        typical = np.nanmax(np.abs(H), axis=0, keepdims=True) if H.size else H
+        typical = np.nan_to_num(np.abs(H)).max(axis=0, keepdims=True, initial=0.0)
         # a response of zero would have all the weight
         self._units = np.maximum(size, 1e-6 * typical * level)
         self._there = []
@@ -158,6 +140,8 @@ class FrequencyProblem(Problem):
         for i, output in enumerate(model.outputs):
             for j, entry in enumerate(model.inputs):
                 there = np.flatnonzero(np.isfinite(H[:, i, j]))
+                if not len(there):
+                    continue
                 scaled = H[there, i, j] / self._units[there, i, j]
                 for part, y in (("real", scaled.real), ("imaginary", scaled.imag)):
                     label = f"{output} / {entry}, {part}"
@@ -170,8 +154,10 @@ class FrequencyProblem(Problem):
         """The problem itself: frequencies have no start."""
         return self
 
-    def _models(self, z: Array) -> LinearModel:
-        return _linear(with_numbers(self.system, self.unknowns, self.values(z)), *self.point)
+    def _system(self, z: Array) -> tuple[System, AtRest]:
+        """The system with these unknowns, and its state at rest."""
+        system = with_numbers(self.system, self.unknowns, self.values(z))
+        return system, self.point.of(system)
 
     def _channel_parts(self, H: np.ndarray) -> list[np.ndarray]:
         """The numbers of each channel from (k, outputs, inputs, ...)."""
@@ -182,27 +168,20 @@ class FrequencyProblem(Problem):
             found.append(x.real if part == "real" else x.imag)
         return found
 
-    def modelled(self, z: Array) -> list[Array]:
-        """What the model gives for the readings of each channel."""
-        H, _, _ = _response(self._models(z), self.omega)
+    def _modelled(self, z: Array) -> list[Array]:
+        system, point = self._system(z)
+        H, _, _ = _response(point.model(system), self.omega)
         return self._channel_parts(H)
 
-    def slopes(self, z: Array) -> tuple[list[Array], list[Array]]:
-        """What the model gives for the readings of each channel, and its slopes by z."""
-        model = self._models(z)
-        H, X, Y = _response(model, self.omega)
+    def _with_slopes(self, z: Array) -> tuple[list[Array], list[Array]]:
+        system, point = self._system(z)
+        H, X, Y = _response(point.model(system), self.omega)
         columns = []
-        for direction in np.eye(self.size):
-            pairs = [
-                (self._models(z + k * STEP * direction), self._models(z - k * STEP * direction))
-                for k in (1, 2)
-            ]
-            dA, dB, dC, dD = (
-                sum(w * (getattr(up, m) - getattr(down, m)) for w, (up, down) in zip(WEIGHTS, pairs)) / STEP
-                for m in "ABCD"
-            )  # fmt: skip
+        for one in self.unknowns:
+            dA, dB, dC, dD = linear_slopes(system, point, one.number)
             columns.append(dD + dC @ X + Y @ (dA @ X + dB))
-        return self._channel_parts(H), self._channel_parts(np.stack(columns, axis=-1))
+        slopes = np.stack(columns, axis=-1) * self.by_z(z)
+        return self._channel_parts(H), self._channel_parts(slopes)
 
 
 def _response(model: LinearModel, omega: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

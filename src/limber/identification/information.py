@@ -66,7 +66,7 @@ def without(J: Array, nuisance: Array) -> Array:
 
 def combinations(J: Array, names: Sequence[str]) -> tuple[Combination, ...]:
     """The combinations of unknowns by how well they are known, the best first; J is of what `without` leaves."""
-    _, values, V = np.linalg.svd(J, full_matrices=True)
+    _, values, V = np.linalg.svd(np.linalg.qr(J, mode="r"), full_matrices=True)
     sizes = np.zeros(len(names))
     sizes[: len(values)] = values
     floor = ZERO * sizes.max(initial=0.0)
@@ -82,7 +82,7 @@ def covariance(J: Array) -> Array:
     """The inverse of J^T J; rows and columns of unknowns that J does not determine are infinite (on the diagonal) and nan."""
     scale = np.linalg.norm(J, axis=0)
     unit = np.where(scale > 0.0, scale, 1.0)
-    _, values, V = np.linalg.svd(J / unit, full_matrices=True)
+    _, values, V = np.linalg.svd(np.linalg.qr(J / unit, mode="r"), full_matrices=True)
     sizes = np.zeros(J.shape[1])
     sizes[: len(values)] = values
     seen = sizes > ZERO * sizes.max(initial=0.0)

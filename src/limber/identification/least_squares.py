@@ -6,8 +6,9 @@ Residuals are (model - reading) / standard deviation of every reading, channel b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,8 @@ class Other:
 class Problem:
     """A least-squares problem; `noise` has the standard deviation of each column of what is read, by name.
 
-    Kinds of problems give `slopes` and `modelled`.
+    Kinds of problems give `_modelled` and `_with_slopes`.  Answers are kept until another z comes: a search asks again where it
+    starts and where it ends.
     """
 
     def __init__(
@@ -70,18 +72,31 @@ class Problem:
         self.readings = sum(len(c.y) for c in self.channels)
         self.size = len(self.unknowns) + len(self.others)
         self.names = [*(one.name for one in self.unknowns), *(one.name for one in self.others)]
+        self._kept: dict[Callable[[Array], Any], tuple[bytes, Any]] = {}
 
     def until(self, part: float) -> Problem:
         """The problem with a part of each experiment, from its start on."""
         raise NotImplementedError
 
+    def _modelled(self, z: Array) -> list[Array]:
+        raise NotImplementedError
+
+    def _with_slopes(self, z: Array) -> tuple[list[Array], list[Array]]:
+        raise NotImplementedError
+
     def modelled(self, z: Array) -> list[Array]:
         """What the model gives for the readings of each channel."""
-        raise NotImplementedError
+        return self._answer(self._modelled, z)
 
     def slopes(self, z: Array) -> tuple[list[Array], list[Array]]:
         """What the model gives for the readings (n,) of each channel, and its slopes (n, size) by z."""
-        raise NotImplementedError
+        return self._answer(self._with_slopes, z)
+
+    def _answer(self, function: Callable[[Array], Any], z: Array) -> Any:
+        key = z.tobytes()
+        if function not in self._kept or self._kept[function][0] != key:
+            self._kept[function] = key, function(z)
+        return self._kept[function][1]
 
     # --- the unknowns -----------------------------------------------------------------------------
 

@@ -72,8 +72,7 @@ class TimeProblem(Problem):
             plans.append(replace(plan, run=replace(run, t=run.t[there]), readings=kept))
         return TimeProblem(self.system, plans, self.sensors, self.unknowns, self.biases, self.noise)
 
-    def modelled(self, z: Array) -> list[Array]:
-        """What the model gives for the readings of each channel."""
+    def _modelled(self, z: Array) -> list[Array]:
         found = []
         for p, plan in enumerate(self.plans):
             system = with_numbers(plan.system, self.unknowns, self.values(z))
@@ -83,8 +82,7 @@ class TimeProblem(Problem):
                 found.append(clean[c.noise][c.there, c.column] + self._bias(c, z))
         return found
 
-    def slopes(self, z: Array) -> tuple[list[Array], list[Array]]:
-        """What the model gives for the readings of each channel, and its slopes by z."""
+    def _with_slopes(self, z: Array) -> tuple[list[Array], list[Array]]:
         values, slopes = [], []
         numbers = [one.number for one in self.unknowns]
         for p, plan in enumerate(self.plans):

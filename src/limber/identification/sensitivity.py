@@ -1,26 +1,27 @@
 r"""Motions of a system with their slopes by unknown numbers: the variational equations along a simulated motion.
 
-Solves    xdot = f(x; p),    Xdot = A(t) X + B(t),    A = df/dx, B = df/dp,    X = dx/d(p, x0)
-          with x = [dq, dv] along `lb.integrate`; dq' = dv - (w x) dq for speeds that are not rates of coordinates
+Solves    udd = C(t) u + E(t) ud + B(t),    C = dvdot/dq + dvdot/dv W - Wdot,  E = dvdot/dv - W,  B = dvdot/dp
+          u = dq along `lb.integrate`;  dv = ud + W u, with W = w x for speeds w that are not rates of coordinates
 Given     what acts on the system, the numbers of the model and the directions of the initial state that are unknown
 Computes  q, v, vdot at the wanted times, and their slopes
-How       `simulate` gives x at the Gauss points of every interval; `derivatives` gives A and B there, all at once and exact to
-          rounding; Gauss collocation, of order six to twelve, gives X at the ends of the intervals
-Cost      of an interval with s Gauss points: s evaluations of `derivatives`, and 2 s nv linear equations
+How       `simulate` gives the states at the Gauss points of every interval; `derivatives` gives C, E and B there, all at once
+          and exact to rounding; Gauss collocation, of order six to sixteen, gives u and ud at the ends of the intervals
+Cost      of an interval with s Gauss points: s evaluations of `derivatives`, and s nv linear equations
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dgesv
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics import derivatives, integrate
+from limber.dynamics import Derivatives, derivatives, integrate
 from limber.dynamics.stiffness import turned_with
 from limber.errors import DynamicsError
 from limber.simulation import Result, Table, simulate
@@ -29,10 +30,12 @@ from limber.simulation import Result, Table, simulate
 Number = tuple[str, tuple[int, ...]]
 
 #: The largest product z of a frequency and an interval by the number of Gauss points: the error of an oscillation over an
-#: interval, (s!)^2 / ((2 s)! (2 s + 1)!) z^(2 s + 1), is then 2e-9.
-INTERVALS = {3: 0.3, 4: 0.7, 5: 1.3, 6: 2.0}
-#: At most so many numbers are held in the matrices of the linear equations.
-HELD = 2e6
+#: interval, (s!)^2 / ((2 s)! (2 s + 1)!) z^(2 s + 1), is then 2e-9 at most.
+INTERVALS = {3: 0.3, 4: 0.7, 5: 1.3, 6: 2.0, 7: 2.6, 8: 3.8}
+#: More Gauss points than USUAL are taken only up to so many linear equations in an interval: their cost grows with the cube.
+USUAL, EQUATIONS = 5, 130
+#: Slopes of the dynamics are held at about so many Gauss points at once.
+ROWS = 4000
 #: Static balance is found if the modes change by no more than this; Newton's method takes so many steps at most.
 BALANCED, NEWTON = 1e-13, 12
 #: Times closer than this part of the run are one.
@@ -70,9 +73,18 @@ class Run:
 
     def corners(self) -> Array:
         """The times at which what acts on the system jumps or bends."""
+        return self._times(Table.corners)
+
+    def knots(self) -> Array:
+        """The times at which some derivative of what acts on the system jumps: corners, and the rows of tables."""
+        return self._times(lambda table: table.t)
+
+    def _times(self, of_table: Callable[[Table], Array]) -> Array:
+        """Times within the run that tables and the breaks of prescribed motions give."""
         given = [self.torque, *(self.external or {}).values(), *(self.motion or {}).values()]
-        found = [x.corners() if isinstance(x, Table) else getattr(x, "breaks", ()) for x in given]
-        return np.concatenate([np.zeros(0), *(np.asarray(x, dtype=float) for x in found)])
+        found = [of_table(x) if isinstance(x, Table) else getattr(x, "breaks", ()) for x in given]
+        times = np.concatenate([np.zeros(0), *(np.asarray(x, dtype=float) for x in found)])
+        return np.unique(times[(times > self.t0) & (times < self.t[-1])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +122,7 @@ def balanced(system: System, run: Run) -> Run:
 
 def in_balance(system: System, q: Array, loads: dict[tuple, Any] | None = None) -> Array:
     """q with its modes in static balance and its joints as they are: Newton's method, from the modes of q."""
-    modes = _modes(system)
+    modes = modes_of(system)
     if not len(modes):
         return q
     rest = np.zeros(system.nv)
@@ -127,7 +139,7 @@ def in_balance(system: System, q: Array, loads: dict[tuple, Any] | None = None) 
     )
 
 
-def _modes(system: System) -> np.ndarray:
+def modes_of(system: System) -> np.ndarray:
     """The places of the modes in v."""
     parts = [np.arange(w.v_modes.start, w.v_modes.stop) for w in system.layout.values()]
     return np.concatenate([np.zeros(0, dtype=int), *parts])
@@ -136,36 +148,30 @@ def _modes(system: System) -> np.ndarray:
 def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
     """The motion at the times of a run with its slopes."""
     run = balanced(system, run)
-    ends, stages = _intervals(system, run)
-    h = np.diff(ends)
-    inside = ends[:-1, None] + h[:, None] * _gauss(stages)[0]
-    times = np.unique(np.concatenate([ends, inside.ravel()]))
-    result = simulated(system, run, times)
-    at_stages = np.searchsorted(times, inside.ravel())
-    A, B, _ = _equations(result.rows(at_stages), numbers)
-    n = A.shape[-1]
-    A, B = A.reshape(-1, stages, n, n), B.reshape(-1, stages, n, len(numbers))
-    count = max(1, int(HELD / (stages * n) ** 2))
-    parts = [slice(k, k + count) for k in range(0, len(h), count)]
-    Phi, G = map(np.concatenate, zip(*(_collocated(h[k], A[k], B[k]) for k in parts)))
-    X = _start(system, run, numbers)
-    wanted = np.searchsorted(ends, run.t - SAME * (ends[-1] - ends[0]))
-    found, at = np.empty((len(run.t), *X.shape)), 0
-    for k in range(len(ends)):
-        while at < len(run.t) and wanted[at] == k:
-            found[at] = X
-            at += 1
-        if k < len(h):
-            X = Phi[k] @ X
-            X[:, : len(numbers)] += G[k]
-    rows = result.rows(np.searchsorted(times, ends[wanted]))
-    A, B, vdot = _equations(rows, numbers)
-    slopes = A @ found
-    slopes[..., : len(numbers)] += B
     nv = system.nv
-    return Motion(
-        system, run.t, rows.q, rows.v, vdot, rows.external, numbers, found[:, :nv], found[:, nv:], slopes[:, nv:],
-    )  # fmt: skip
+    ends, stages = _intervals(system, run)
+    inside = (ends[:-1, None] + np.diff(ends)[:, None] * _gauss(stages)[0]).ravel()
+    times = np.unique(np.concatenate([ends, inside]))
+    result = simulated(system, run, times)
+    at_stages = result.rows(np.searchsorted(times, inside))
+    X = _start(system, run, numbers)
+    u, ud = X[:nv], X[nv:] - _turned(system, run.v0[None])[0] @ X[:nv]
+    U = np.empty((len(ends), 2, *u.shape))
+    U[0] = u, ud
+    count = max(1, ROWS // stages)
+    for k in range(0, len(ends) - 1, count):
+        part = slice(k, min(k + count, len(ends) - 1))
+        rows = at_stages.rows(np.arange(part.start * stages, part.stop * stages))
+        C, E, B = _second_order(rows, numbers, stages)
+        for i, h in enumerate(np.diff(ends[part.start : part.stop + 1])):
+            U[k + i + 1] = _carried(h, C[i], E[i], B[i], *U[k + i])
+    wanted = np.searchsorted(ends, run.t - SAME * (ends[-1] - ends[0]))
+    rows = result.rows(np.searchsorted(times, ends[wanted]))
+    dq, dv = U[wanted, 0], U[wanted, 1] + _turned(system, rows.v) @ U[wanted, 0]
+    by_q, by_v, B, vdot = _accelerations(rows, numbers)
+    dvdot = by_q @ dq + by_v @ dv
+    dvdot[..., : len(numbers)] += B
+    return Motion(system, run.t, rows.q, rows.v, vdot, rows.external, numbers, dq, dv, dvdot)
 
 
 @cache
@@ -183,18 +189,30 @@ def _gauss(stages: int) -> tuple[Array, Array, Array]:
 def _intervals(system: System, run: Run) -> tuple[Array, int]:
     """The ends of the intervals, and the Gauss points of each, such that there are fewest in all.
 
-    Ends are the times of the run, the corners of what acts, and more as the frequencies ask for.
+    Ends are the times of the run, the corners of what acts, and more as the frequencies ask for.  All rows of tables are ends
+    unless these are more than the intervals without them, as with torques recorded at a high rate.
     """
-    first, last = run.t0, float(run.t[-1])
-    corners = run.corners()
-    inner = corners[(corners > first) & (corners < last)]
-    marks = np.unique(np.concatenate([[first], run.t, inner]))
-    # marks that nearly coincide are one; times of the run stay
-    near = np.flatnonzero(np.diff(marks) <= SAME * (last - first))
-    marks = np.delete(marks, [k if marks[k] not in run.t else k + 1 for k in near])
-    turned = _fastest(system, run) * np.diff(marks)
+    fastest = _fastest(system, run)
+    ends, stages = _parted(system, _marks(run, run.corners()), fastest)
+    knots = run.knots()
+    if len(knots) <= len(ends):
+        return _parted(system, _marks(run, knots), fastest)
+    return ends, stages
+
+
+def _marks(run: Run, inner: Array) -> Array:
+    """The start and the times of a run, and inner times; those that nearly coincide are one, times of the run stay."""
+    marks = np.unique(np.concatenate([[run.t0], run.t, inner]))
+    near = np.flatnonzero(np.diff(marks) <= SAME * (marks[-1] - run.t0))
+    return np.delete(marks, [k if marks[k] not in run.t else k + 1 for k in near])
+
+
+def _parted(system: System, marks: Array, fastest: float) -> tuple[Array, int]:
+    """The ends of intervals that are short enough for the highest frequency, and the Gauss points of each."""
+    turned = fastest * np.diff(marks)
     parts = {s: np.maximum(1, np.ceil(turned / z)).astype(int) for s, z in INTERVALS.items()}
-    stages = min(parts, key=lambda s: s * int(parts[s].sum()))
+    small = [s for s in parts if s <= USUAL or s * system.nv <= EQUATIONS]
+    stages = min(small, key=lambda s: s * int(parts[s].sum()))
     pieces = [
         np.linspace(a, b, n, endpoint=False) for a, b, n in zip(marks, marks[1:], parts[stages])
     ]
@@ -222,58 +240,77 @@ def _free(system: System, driven: Iterable[str]) -> np.ndarray:
     return free
 
 
-def _first_order(system: System, v: Array, by_q: Array, by_v: Array) -> Array:
-    """A (n, 2 nv, 2 nv) at n states from the slopes of vdot."""
-    nv = system.nv
-    A = np.zeros((len(v), 2 * nv, 2 * nv))
-    A[:, :nv, nv:] = np.eye(nv)
-    A[:, nv:, :nv], A[:, nv:, nv:] = by_q, by_v
-    if system.nq != nv:
-        for i, speeds in enumerate(v):
-            A[i, :nv, :nv] = -turned_with(system, speeds)
-    return A
+def _turned(system: System, v: Array) -> Array:
+    """W (n, nv, nv) at n speeds; linear in v."""
+    if system.nq == system.nv:
+        return np.zeros((len(v), system.nv, system.nv))
+    return np.stack([turned_with(system, speeds) for speeds in v])
 
 
-def _equations(result: Result, numbers: Sequence[Number]) -> tuple[Array, Array, Array]:
-    """A (n, 2 nv, 2 nv), B (n, 2 nv, len(numbers)) and vdot (n, nv) at the rows of a result."""
+def _accelerations(result: Result, numbers: Sequence[Number]) -> tuple[Array, Array, Array, Array]:
+    """The slopes of vdot by q and v (n, nv, nv) and by numbers (n, nv, len(numbers)), and vdot, at the rows of a result."""
     s, nv = result.system, result.system.nv
     names = tuple(dict.fromkeys(name for name, _ in numbers))
     external: Any = dict(result.external) or None
-    B = np.zeros((len(result), 2 * nv, len(numbers)))
+
+    def by_numbers(by: Derivatives) -> Array:
+        found = np.zeros((len(result), nv, len(numbers)))
+        for j, (name, place) in enumerate(numbers):
+            found[..., j] = by.parameters[name][(slice(None), slice(None), *place)]
+        return found
+
     if not result.driven:
         by = derivatives(
             s, result.q, result.v, result.tau, external=external, by=("q", "v", *names)
         )
-        A, vdot = _first_order(s, result.v, by.q, by.v), by.value
-        for j, (name, place) in enumerate(numbers):
-            B[:, nv:, j] = by.parameters[name][(slice(None), slice(None), *place)]
-        return A, B, vdot
+        return by.q, by.v, by_numbers(by), by.value
     # driven joints d stay as prescribed, of the free ones f: M_ff dvdot_f = -(slopes of inverse dynamics)_f
     vdot = result.vdot
     by = derivatives(
         s, result.q, result.v, vdot, "inverse_dynamics", external=external, by=("q", "v", "vdot", *names)
     )  # fmt: skip
     free = _free(s, result.driven)
-    columns = [by.parameters[name][(slice(None), slice(None), *place)] for name, place in numbers]
-    slopes = np.concatenate([by.q, by.v, *(c[..., None] for c in columns)], axis=-1)
+    slopes = np.concatenate([by.q, by.v, by_numbers(by)], axis=-1)
     rates = np.zeros_like(slopes)
     rates[:, free] = -np.linalg.solve(by.vdot[:, free][:, :, free], slopes[:, free])
-    A = _first_order(s, result.v, rates[..., :nv], rates[..., nv : 2 * nv])
-    B[:, nv:] = rates[..., 2 * nv :]
-    return A, B, vdot
+    return rates[..., :nv], rates[..., nv : 2 * nv], rates[..., 2 * nv :], vdot
 
 
-def _collocated(h: Array, A: Array, B: Array) -> tuple[Array, Array]:
-    """Phi (m, n, n) and G (m, n, d) of X_new = Phi X + G, from A (m, s, n, n) and B (m, s, n, d) at the Gauss points."""
-    m, stages, n, _ = A.shape
-    _, matrix, weights = _gauss(stages)
-    # rates K_i = A_i (X + h sum_j a_ij K_j) + B_i
-    left = -h[:, None, None, None, None] * np.einsum("ij,mikl->mikjl", matrix, A)
-    left = left.reshape(m, stages * n, stages * n) + np.eye(stages * n)
-    right = np.concatenate([A, B], axis=-1).reshape(m, stages * n, -1)
-    K = np.linalg.solve(left, right).reshape(m, stages, n, -1)
-    moved = h[:, None, None] * np.einsum("i,mikl->mkl", weights, K)
-    return np.eye(n) + moved[..., :n], moved[..., n:]
+def _second_order(
+    result: Result, numbers: Sequence[Number], stages: int
+) -> tuple[Array, Array, Array]:
+    """C, E (m, stages, nv, nv) and B (m, stages, nv, len(numbers)) at the Gauss points of m intervals, the rows of a result."""
+    C, E, B, vdot = _accelerations(result, numbers)
+    s = result.system
+    if s.nq != s.nv:
+        W = _turned(s, result.v)
+        C, E = C + E @ W - _turned(s, vdot), E - W
+    C, E, B = (x.reshape(-1, stages, *x.shape[1:]) for x in (C, E, B))
+    return C, E, B
+
+
+def _carried(h: float, C: Array, E: Array, B: Array, u: Array, ud: Array) -> tuple[Array, Array]:
+    """u and ud (nv, d) at the end of an interval, from those at its start and C, E and B at its Gauss points.
+
+    The unknowns are the accelerations k_i: udd = k_i, ud = ud_0 + h a_ij k_j, u = u_0 + h c_i ud_0 + h^2 (a a)_ij k_j there.
+    """
+    stages, nv, d = B.shape
+    c, a, b = _gauss(stages)
+    # left[j, y, i, x] is the slope of the equation x of point i by k[j, y]: LAPACK has columns first
+    left = np.multiply(-h * h * (a @ a).T[:, None, :, None], C.transpose(2, 0, 1))
+    left -= h * a.T[:, None, :, None] * E.transpose(2, 0, 1)
+    left = left.reshape(stages * nv, stages * nv)
+    left[np.diag_indices_from(left)] += 1.0
+    right = C @ (u + h * c[:, None, None] * ud) + E @ ud
+    right[..., :d] += B
+    *_, k, failed = dgesv(left.T, right.reshape(stages * nv, -1), overwrite_a=True)
+    if failed:
+        raise DynamicsError(
+            "the slopes of the motion by the unknowns have no solution: they grow without bound."
+        )
+    k = k.reshape(stages, -1)
+    moved, sped = (h * h * (b @ a)) @ k, h * b @ k
+    return u + h * ud + moved.reshape(u.shape), ud + sped.reshape(u.shape)
 
 
 def _start(system: System, run: Run, numbers: Sequence[Number]) -> Array:
@@ -281,7 +318,7 @@ def _start(system: System, run: Run, numbers: Sequence[Number]) -> Array:
     nv, count = system.nv, len(numbers)
     X = np.zeros((2 * nv, count + run.starts.shape[1]))
     X[:, count:] = run.starts
-    modes = _modes(system)
+    modes = modes_of(system)
     if not run.settled or not len(modes):
         return X
     names = tuple(dict.fromkeys(name for name, _ in numbers))

@@ -36,6 +36,7 @@ from .context import (
     EVENT_STEP,
     EVENTS,
     FAULT,
+    FIELD,
     FLOWS,
     FORCES,
     IMPLICIT,
@@ -81,7 +82,6 @@ from .context import (
     TIME,
     TOPO,
     WORST_CONDITION,
-    WRENCH_DATA,
     WRENCHES,
 )
 from .dense_output import extra_stages, state_within
@@ -131,12 +131,14 @@ def count_stiff(context, clock, method, h, n, k, y_new, point):
 
 @kernel
 def write_row(context, clock, times, y, y_out, force_out):
-    """Write the state y as the next row of the output, with its torque and wrenches; whether those are finite."""
+    """Write the state y as the next row of the output, with its forces; whether those are finite."""
     topo = words_at(context[TOPO])
     row = int(clock[OUTPUT])
-    nv, wrenches = topo[NV], 6 * context[WRENCHES]
-    n = topo[NQ] + nv + FLOWS
-    out, force = shifted(y_out, row * n), shifted(force_out, row * (nv + wrenches))
+    nv = topo[NV]
+    n, width = topo[NQ] + nv + FLOWS, nv + 6 * context[WRENCHES]
+    if context[FIELD] != 0:
+        width += nv
+    out, force = shifted(y_out, row * n), shifted(force_out, row * width)
     for i in range(n):
         out[i] = y[i]
     normalize(topo, out)
@@ -147,11 +149,9 @@ def write_row(context, clock, times, y, y_out, force_out):
         call_forces(context[FORCES], context, times[row], out)
     if fault_noted(context):
         return False
-    tau, wrench = numbers_at(context[TAU]), numbers_at(context[WRENCH_DATA])
-    for i in range(nv):
+    tau = numbers_at(context[TAU])  # the wrenches and the forces of the environment lie behind it
+    for i in range(width):
         force[i] = tau[i]
-    for i in range(wrenches):
-        force[nv + i] = wrench[i]
     clock[OUTPUT] += 1.0
     return True
 

@@ -43,7 +43,38 @@ SPARE_RATES = 25  # rates of the state and of the energy, for rows of results wi
 CLOSURE_ROWS, CLOSURE_SCRATCH = 26, 27
 GEOMETRY_TOPO, GEOMETRY_CONST, GEOMETRY_WORK = range(28, 31)
 VIOLATIONS, ROW_RATES, CORRECTION_SWEEP, PROJECTION = range(31, 35)
-CONTEXT = 35
+# An environment: the function that gives its generalized forces, or 0; its record; where the forces are.
+FIELD, FIELD_RECORD, FIELD_FORCES = range(35, 38)
+CONTEXT = 38
+
+# The record of an environment in orbit (`environment`): integers, most of them addresses.
+E_NUMBERS = 0  # the numbers below
+E_ORBIT, E_PIECES = 1, 2  # the reference orbit, and of how many pieces it is made
+E_NODES, E_WRENCHES = (
+    3,
+    4,
+)  # (body, node record) of every face, then of every burn; their wrenches, 6 numbers each
+E_FACES, E_FACE_DATA = 5, 6  # how many faces feel drag, and their records
+E_AIR, E_AIR_ROWS = 7, 8  # altitudes and logarithms of densities, and how many
+E_BURNS, E_BURN_DATA = 9, 10  # how many burns there are, and their records
+E_TANKS, E_TANK_BODIES, E_TANK_DATA = range(
+    11, 14
+)  # how many bodies lose mass, their rows in topo, their records
+ENVIRONMENT = 14
+# Its numbers: the length of a piece of the reference orbit, s; mu, m^3/s^2; mu J2 R^2 / 2, m^5/s^2; the radius, m, and the spin
+# of the planet, rad/s.
+N_PIECE, N_MU, N_OBLATE, N_RADIUS, N_SPIN = range(5)
+ENVIRONMENT_NUMBERS = 5
+# A face: its area times its drag coefficient; its normal in node axes (3); how many of its sides feel drag, or 0 if it has the
+# same area from everywhere.
+FACE_AREA, FACE_NORMAL, FACE_SIDES, FACE = 0, 1, 4, 5
+# A burn: its start and end, from the start of the run; the thrust in node axes (3); the mass flow, kg/s, and the number of the
+# tank that it comes from, or -1.
+BURN_START, BURN_END, BURN_THRUST, BURN_FLOW, BURN_TANK, BURN = 0, 1, 2, 5, 6, 7
+#: A tank: the mass, the moment of mass and the inertia that it has before all burns, as in the constants of its body.
+TANK = 10
+#: A piece of the reference orbit: three polynomials of degree 5 in the part of the piece that has passed, m.
+PIECE = 18
 
 # A motion of a joint: integers.  Its values are the coordinates, the speeds and the rates of the speeds.
 M_FUNCTION = 0  # address of a function (t, q, v, values); 0 for a path
@@ -59,8 +90,9 @@ MOTION = 11
 # the number of the signal, counted from 1 (for events: one more than there are signals), FAULT_PART its element.
 # GAP is by how much the closures cannot be met where the last step went, at the row GAP_ROW; 0: they can.
 # SMALLNESS is the size of a closed system in m, or 1 for larger ones.
-ORIGIN_TIME, FAULT, FAULT_TIME, FAULT_PART, GAP, GAP_ROW, SMALLNESS = range(7)
-SHARED_SIZE = 7
+# LEAVING is the power of the energy that leaves with propellant, which is negative.
+ORIGIN_TIME, FAULT, FAULT_TIME, FAULT_PART, GAP, GAP_ROW, SMALLNESS, LEAVING = range(8)
+SHARED_SIZE = 8
 
 # Behind the state y = [q; v]: the energy that came in, by where it came from.
 TORQUE_WORK, WRENCH_WORK, DAMPING_WORK, ACTION_WORK = range(4)

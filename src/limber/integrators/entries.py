@@ -12,7 +12,7 @@ from limber.native.decorators import (
 )
 from limber.native.vectors import pointer
 
-from . import advance, implicit, projection, rates
+from . import advance, environment, implicit, projection, rates
 
 
 @entry(WORDS, *[NUMBERS] * 10, WORD)
@@ -52,3 +52,9 @@ def engine_implicit(context, step, y, method, k, y_new):
 def engine_projection(context, metric, y):
     """`projection.project`."""
     return projection.project(context, metric, y)
+
+
+@called(WORDS_AT, NUMBER, NUMBERS_AT, NUMBERS_AT)
+def orbital_forces(context, t, y, out):
+    """`environment.forces`."""
+    environment.forces(context, t, y, out)

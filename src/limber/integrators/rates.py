@@ -7,7 +7,8 @@ APPLIED, and a sweep is forward dynamics.  Generated code can take the place of 
 Torques and wrenches are signals.  A signal has a kind: CONSTANT, TABLE (a cubic or a line between rows), CALLED (a
 function pointer, called at every evaluation) or SAMPLED (called at sample times by `advance`; in between it is
 held, or follows the closed forms of `sampled`).
-Wrenches are turned into generalized forces and added to the torque.  Compiled only: simulations are not traced.
+Wrenches are turned into generalized forces and added to the torque, and so are the forces of an environment, which its own
+function gives (`environment`).  Compiled only: simulations are not traced.
 """
 
 from limber.kernels.energy import dissipated_power
@@ -23,8 +24,11 @@ from .context import (
     CONST,
     DAMPING_BAND,
     DAMPING_WORK,
+    FIELD,
+    FIELD_FORCES,
     FUNCTION,
     KIND,
+    LEAVING,
     MOTIONS,
     NODES,
     NUMBER,
@@ -124,7 +128,7 @@ def evaluate_signal(context, signal, t, y):
 
 @kernel
 def forces(context, t, y):
-    """Compute tau at (t, y) in the context's TAU, and its sum with the forces of the wrenches in APPLIED.
+    """Compute tau at (t, y) in the context's TAU, and its sum with the forces of wrenches and environment in APPLIED.
 
     Driven joints in y are set to their motion; APPLIED has the rates of their speeds (`motions`).
     """
@@ -134,19 +138,26 @@ def forces(context, t, y):
         prescribe(context, t + numbers_at(context[SHARED])[ORIGIN_TIME], y)
     for i in range(count + 1):
         evaluate_signal(context, shifted(signals, SIGNAL * i), t, y)
+    apart = count > 0 or context[FIELD] != 0 or context[MOTIONS] > 0
     if count > 0:
         const, work = numbers_at(context[CONST]), numbers_at(context[WORK])
         call_sweep(
             context[WRENCH_FORCES], topo, const, work, y, y, y, count, words_at(context[NODES]),
             numbers_at(context[WRENCH_DATA]), applied,
         )  # fmt: skip
-        if context[MOTIONS] > 0:
-            keep_wrench_parts(context)
+    elif apart:
+        for i in range(topo[NV]):
+            applied[i] = 0.0
+    if context[FIELD] != 0:
+        field = numbers_at(context[FIELD_FORCES])
+        call_rates(context[FIELD], context, t, y, field)
+        for i in range(topo[NV]):
+            applied[i] += field[i]
+    if context[MOTIONS] > 0:
+        keep_wrench_parts(context)
+    if apart:
         for i in range(topo[NV]):
             applied[i] += tau[i]
-    elif context[MOTIONS] > 0:
-        for i in range(topo[NV]):
-            applied[i] = tau[i]
     if context[MOTIONS] > 0:
         put_rates(context, applied)
 
@@ -166,7 +177,7 @@ def rates(context, t, y, dy):
 
 @kernel
 def flow_rates(context, y, dy):
-    """The power of the torques, the wrenches, and of dampers and friction, written behind the rates of the state.
+    """The power of the torques, of wrenches and environment, and of dampers and friction, written behind the rates of the state.
 
     The forces at y must have been evaluated.  Actions of events change the energy at once and have no power.
     """
@@ -179,6 +190,7 @@ def flow_rates(context, y, dy):
         torque += tau[i] * v[i]
         all_forces += applied[i] * v[i]
     flows[TORQUE_WORK], flows[WRENCH_WORK] = torque, all_forces - torque
+    flows[WRENCH_WORK] += numbers_at(context[SHARED])[LEAVING]
     if context[DAMPING_BAND] >= 0:
         flows[DAMPING_WORK] = -dissipated_power(topo, const, context[DAMPING_BAND], y, v)
 

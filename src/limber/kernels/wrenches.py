@@ -17,6 +17,19 @@ from .vec import load9, mul, zero
 
 
 @kernel
+def collect(topo, work, tau):
+    """tau of the forces on all bodies, of which Z and ZF have the opposite; sweeps from tip to base."""
+    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
+        n, f = project_force(topo, work, k, tau)
+        if topo[k + PARENT] != 0:
+            R = load9(work, topo[k + WORK] + ROT)
+            force_to_parent(topo, work, k, topo[topo[k + PARENT] + MODES], mul(R, n), mul(R, f))
+    # the sweep gives the forces that balance the others
+    for i in range(topo[NV]):
+        tau[i] = -tau[i]
+
+
+@kernel
 def wrench_forces(topo, const, work, q, count, index, wrenches, tau):
     """tau of wrenches; row e of `index` is (body, node record)."""
     start_world(topo, const, work)
@@ -27,11 +40,4 @@ def wrench_forces(topo, const, work, q, count, index, wrenches, tau):
         if topo[k + MODES] > 0:
             zero(work, topo[topo[k + MODAL] + W_ZF], topo[k + MODES])
     apply_external(topo, const, work, q, count, index, wrenches)
-    for k in range(topo[END] - COLUMNS, 0, -COLUMNS):
-        n, f = project_force(topo, work, k, tau)
-        if topo[k + PARENT] != 0:
-            R = load9(work, topo[k + WORK] + ROT)
-            force_to_parent(topo, work, k, topo[topo[k + PARENT] + MODES], mul(R, n), mul(R, f))
-    # the sweep gives the forces that balance the wrenches
-    for i in range(topo[NV]):
-        tau[i] = -tau[i]
+    collect(topo, work, tau)

@@ -17,6 +17,7 @@ from limber.dynamics.rows import closure_jacobian, worst
 from limber.io.document import Where
 from limber.io.fields import Name
 from limber.io.section import Section
+from limber.scenarios.environment import OrbitalStartSection
 from limber.scenarios.states import StateSection, check_body, check_quaternions
 from limber.simulation.closed_states import SMALL, apart
 from limber.simulation.table import Table, joint_speeds
@@ -81,6 +82,7 @@ class InitialSection(Section):
     v: StateSection | None = None
     assemble: AssembleSection | None = None
     equilibrium: EquilibriumSection | None = None
+    orbital: OrbitalStartSection | None = None
 
     @classmethod
     def shorthand(cls, data: Any) -> Any:

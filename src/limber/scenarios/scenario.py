@@ -36,7 +36,9 @@ from limber.io.fields import (
 from limber.io.files import file_path, load
 from limber.io.model import FORMAT, ModelSection, check_format
 from limber.io.section import Section, validated
+from limber.orbit import Environment
 from limber.scenarios.controllers import ControllerSection
+from limber.scenarios.environment import EnvironmentSection, SloshSection
 from limber.scenarios.events import EventSection, scenario_events, waiting_closures
 from limber.scenarios.external import WrenchSection, external_forces
 from limber.scenarios.initial import InitialSection
@@ -76,6 +78,7 @@ class Scenario:
     torque : None, one (nv,) array, a `Table` over time, or the `Loop` of a controller.
     external : {("body", node): wrench}, each one (6,) array or a `Table`.
     motion : {"body": trajectory}, the joints that move as prescribed.
+    environment : what acts on a free-flyer in orbit, or None.
     in_equilibrium : whether q0 is an equilibrium that was asked for.
     duration : s.
     times, every : output times, or their distance, as `simulate` takes them for t_eval and every; None where the
@@ -95,6 +98,7 @@ class Scenario:
     torque: Array | Table | Loop | None
     external: Mapping[tuple[str, str | int | None], Array | Table]
     motion: Mapping[str, Trajectory]
+    environment: Environment | None
     in_equilibrium: bool
     duration: float
     times: Array | None
@@ -118,7 +122,7 @@ class Scenario:
             "events": self.events or None,
         } | {
             name: getattr(self, name)
-            for name in ("q0", "v0", "every", "method", "rtol", "atol", "step")
+            for name in ("q0", "v0", "environment", "every", "method", "rtol", "atol", "step")
         }
         return {name: value for name, value in said.items() if value is not None}
 
@@ -226,6 +230,8 @@ class ScenarioSection(Section):
     controller: ControllerSection | None = None
     external: list[WrenchSection] = []
     motion: dict[Name, PathsSection] = {}
+    environment: EnvironmentSection | None = None
+    slosh: list[SloshSection] = []
     closures: list[ClosureSection] = []
     events: list[EventSection] = []
     duration: Positive
@@ -246,6 +252,8 @@ class ScenarioSection(Section):
     def built_model(self, where: Where, file: Path) -> BuiltModel:
         """The model of the scenario."""
         assembly = self.model.build(where / "model", file.stem if self.name is None else self.name)
+        for i, liquid in enumerate(self.slosh):
+            liquid.attach(assembly, where / "slosh" / i)
         actuators: tuple[Actuator, ...] = ()
         if self.controller is not None:
             if self.torque is not None:
@@ -261,6 +269,16 @@ class ScenarioSection(Section):
         assembly, actuators, system = self.built_model(where, file) if model is None else model
         initial, here = self.initial or InitialSection(), where / "initial"
         q0, v0 = initial.given(system, here)
+        environment = None
+        if self.environment is not None:
+            environment = self.environment.build(system, where / "environment")
+            if self.method in PEERS:
+                raise where.error(
+                    f"{self.method} of another library takes no environment. Take a method of Limber.",
+                    "method",
+                )
+        if initial.orbital is not None:
+            q0, v0 = initial.orbital.build(system, environment, q0, v0, here / "orbital")
         external = external_forces(system, self.external, where / "external")
         for actuator in actuators:
             if isinstance(actuator, MomentGyro):
@@ -318,6 +336,7 @@ class ScenarioSection(Section):
             torque,
             external,
             motion,
+            environment,
             initial.equilibrium is not None,
             self.duration,
             times,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.errors import ArgumentTypeError, MissingExtraError, SimulationError
+from limber.errors import ArgumentTypeError, SimulationError
 from limber.notebook import table
 from limber.short_repr import short_repr
-from limber.simulation.result import Result, Statistics, column_names
+from limber.simulation.data_frames import dataset_of_batch
+from limber.simulation.result import Result
 
 #: What a case may come to.
 STATUS = ("finished", "stopped", "failed", "not run")
@@ -51,52 +52,6 @@ class BatchResult:
         notes = [*given, *(f"case {case}: {self.messages[case]}" for case in failed)]
         title = f"{len(self.status)} cases of {self.system.name!r}, t = {self.t[0]:g} .. {self.t[-1]:g} s"
         return table(title, ("status", "cases"), counts, notes=notes)
-
-    @classmethod
-    def empty(
-        cls, system: System, t: Array, cases: int, parameters: Mapping[str, Array]
-    ) -> BatchResult:
-        """Cases that were not run yet."""
-        nq, nv, n = system.nq, system.nv, len(t)
-        q, v, tau = (np.full((cases, n, width), np.nan) for width in (nq, nv, nv))
-        status = np.full(cases, "not run", dtype="<U8")
-        waiting = ["not run"] * cases
-        return cls(system, t, q, v, tau, status, waiting, parameters, [None] * cases)
-
-    def put(self, case: int, result: Result | None, status: str, message: str = "") -> None:
-        """Note how a case ended, with what it came to; its rows are kept here and shared with its result."""
-        self.status[case] = status
-        self.messages[case] = message or (result.message if result is not None else "")
-        if result is None:
-            return
-        n = min(len(result), len(self.t))
-        differ = np.flatnonzero(result.t[:n] != self.t[:n])
-        rows = int(differ[0]) if differ.size else n
-        for name in ("q", "v", "tau"):
-            getattr(self, name)[case, :rows] = getattr(result, name)[:rows]
-        if rows == len(result):
-            own = {name: getattr(self, name)[case, :rows] for name in ("q", "v", "tau")}
-            result = replace(result, t=self.t[:rows], **own)
-        self.results[case] = result
-
-    def put_many(
-        self, cases: np.ndarray, q: Array, v: Array, tau: Array, statistics: Statistics
-    ) -> None:
-        """Note cases that reached their end: q and v at all times, and the torques that they had throughout."""
-        self.q[cases], self.v[cases], self.tau[cases] = q, v, tau[:, None]
-        self.status[cases] = "finished"
-        stage = np.zeros(len(self.t), dtype=int)
-        for case in cases.tolist():
-            self.messages[case] = "reached t_end"
-            self.results[case] = Result(
-                self.system, self.t, self.q[case], self.v[case], self.tau[case], (), statistics, "reached t_end",
-                stage=stage,
-            )  # fmt: skip
-
-    def finish(self) -> None:
-        """Make the arrays read-only."""
-        for x in (self.t, self.q, self.v, self.tau, self.status, *self.parameters.values()):
-            x.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.status)
@@ -147,29 +102,4 @@ class BatchResult:
         Names of coordinates and speeds are those of `Result.names`.  Status, message and parameters are coordinates of
         the cases; those that are arrays have further dimensions, <name>_0 and so on.
         """
-        try:
-            import xarray as xr  # noqa: PLC0415
-        except ImportError as error:
-            raise MissingExtraError(
-                'to_xarray needs xarray: pip install "limber-dynamics[data]".'
-            ) from error
-        q, v = column_names(self.system)
-        coords: dict[str, Any] = {
-            "case": np.arange(len(self)),
-            "time": self.t,
-            "coordinate": q,
-            "speed": v,
-            "status": ("case", self.status),
-            "message": ("case", np.array(self.messages, dtype=object)),
-        }
-        for name, x in self.parameters.items():
-            coords[name] = (("case", *(f"{name}_{i}" for i in range(x.ndim - 1))), x)
-        return xr.Dataset(
-            {
-                "q": (("case", "time", "coordinate"), self.q),
-                "v": (("case", "time", "speed"), self.v),
-                "tau": (("case", "time", "speed"), self.tau),
-            },
-            coords=coords,
-            attrs={"system": self.system.name},
-        )
+        return dataset_of_batch(self)

@@ -34,7 +34,13 @@ ROWS: dict[str, Callable[[System, dict[str, Any]], tuple[int, ...]]] = {
     "wrenches": lambda s, known: (6 * len(_keys(known)),),
     "supplied": lambda s, known: (known["supplied"],),
     "stage": lambda s, known: (),
+    "environment_forces": lambda s, known: (known["environment"],),
+    "tank_masses": lambda s, known: (len(json.loads(known["tanks"])),),
 }
+#: What the heading of older files does not have, and what it stands for there.
+ABSENT = {"driven": "[]", "environment": 0, "tanks": "[]"}
+#: The rows that older files do not have: they are zero.
+LATER_ROWS = ("stage", "environment_forces", "tank_masses")
 
 
 def result_path(path: Any, name: str = "path") -> Path:
@@ -80,6 +86,8 @@ def _known_of(result: Result) -> dict[str, Any]:
         "external": json.dumps(list(result.external), default=int),
         "supplied": supplied,
         "driven": json.dumps(list(result.driven)),
+        "environment": 0 if result.environment is None else result.system.nv,
+        "tanks": json.dumps(list(result.masses)),
     }
 
 
@@ -111,7 +119,7 @@ def result_of(
     message: str = "",
 ) -> Result:
     """Make a result from the parts of a file; the ending is `text`, and `message` is used for a file without one."""
-    t, q, v, tau, wrenches, supplied, stage = (rows[name] for name in ROWS)
+    t, q, v, tau, wrenches, supplied, stage, environment, masses = (rows[name] for name in ROWS)
     external = {key: wrenches[:, 6 * i : 6 * i + 6] for i, key in enumerate(_keys(known))}
     events: tuple[Happened, ...] = ()
     statistics = Statistics(0, 0, 0, 0.0)
@@ -134,6 +142,8 @@ def result_of(
         signals,
         changes,
         stage.astype(int),
+        environment if known["environment"] else None,
+        dict(zip(json.loads(known["tanks"]), masses.T)),
     )
 
 

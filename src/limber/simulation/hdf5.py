@@ -30,8 +30,10 @@ from limber.errors import FileError, MissingExtraError
 from limber.interrupts import interrupts_wait
 from limber.simulation.file_changes import changes_read, changes_text
 from limber.simulation.file_content import (
+    ABSENT,
     EARLIER,
     FORMAT,
+    LATER_ROWS,
     ROWS,
     ending,
     result_of,
@@ -90,16 +92,17 @@ def read(stream: BinaryIO, path: Path) -> Result:
     with library().File(stream, "r") as file:
         needed = ("model", "external", "supplied", "ending")
         lacking = [n for n in needed if n not in file.attrs]
-        lacking += [n for n in ROWS if n not in file and n != "stage"]
+        lacking += [n for n in ROWS if n not in file and n not in LATER_ROWS]
         if lacking:
             raise FileError(f"{path}: this result file lacks {', '.join(lacking)}.", str(path))
         known = {name: file.attrs[name] for name in needed} | {
-            "supplied": int(file.attrs["supplied"]),
-            "driven": file.attrs.get("driven", "[]"),  # older files have none
+            name: file.attrs.get(name, absent) for name, absent in ABSENT.items()
         }
+        known |= {name: int(known[name]) for name in ("supplied", "environment")}
         system = system_of(known["model"], path)
         rows = {name: np.array(file[name][...], dtype=float) for name in ROWS if name in file}
-        rows.setdefault("stage", np.zeros(len(rows["t"])))  # older files have none
+        for name in LATER_ROWS:
+            rows.setdefault(name, np.zeros((len(rows["t"]), *shapes(system, known)[name])))
         found = {name: values.shape for name, values in rows.items()}
         if found != {
             name: (len(rows["t"]), *shape) for name, shape in shapes(system, known).items()

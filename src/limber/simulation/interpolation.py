@@ -1,19 +1,55 @@
-"""States between the rows of a result, by splines that end at changes of topology."""
+"""A result at other times, by splines that end at changes of topology."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from limber import dynamics
-from limber.checks import Array
+from limber.checks import Array, array
+from limber.dynamics.evaluate import quaternions
+from limber.errors import ArgumentValueError
 
 if TYPE_CHECKING:
     from limber.simulation.result import Result
 
 
-def splines(result: Result, t: Array) -> tuple[Array, Array, Array]:
+def resampled(result: Result, times: ArrayLike) -> Result:
+    """The result at other times between its first and last; see `Result.resample`."""
+    from scipy.interpolate import PchipInterpolator  # noqa: PLC0415
+
+    t = array("times", times, ("n",))
+    few = len(result) < 2
+    if few or (np.diff(result.t) <= 0.0).any():
+        raise ArgumentValueError(
+            f"resample needs 2 rows at least, at times that increase; this result has {len(result)}"
+            + ("." if few else ", and times that do not.")
+        )
+    if t.size and (t.min() < result.t[0] or t.max() > result.t[-1]):
+        raise ArgumentValueError(
+            f"times must lie within the result, {result.t[0]:g} to {result.t[-1]:g} s, got {t.min():g} to {t.max():g}."
+        )
+    q, v, stage = _splines(result, t)
+    for _, at in quaternions(result.system):
+        q[:, at] /= np.linalg.norm(q[:, at], axis=1, keepdims=True)
+
+    def linear(x: Array) -> Array:
+        return np.array([np.interp(t, result.t, c) for c in x.T]).reshape(x.shape[1], len(t)).T
+
+    supplied = result.supplied
+    return replace(
+        result, t=t, q=q, v=v, tau=linear(result.tau), stage=stage,
+        external={key: linear(x) for key, x in result.external.items()},
+        environment=None if result.environment is None else linear(result.environment),
+        masses={body: np.interp(t, result.t, x) for body, x in result.masses.items()},
+        supplied=None if supplied is None else PchipInterpolator(result.t, supplied)(t),
+    )  # fmt: skip
+
+
+def _splines(result: Result, t: Array) -> tuple[Array, Array, Array]:
     """q (m, nq) and v (m, nv) of a result at the times t (m,), and the stage that each of them belongs to."""
     from scipy.interpolate import CubicHermiteSpline  # noqa: PLC0415
 
@@ -69,5 +105,5 @@ def _rate(result: Result, rows: np.ndarray, stage: int, t: float, q: Array, v: A
 
     external: Any = {key: force(x) for key, x in near.external.items()} or None
     return dynamics.forward_dynamics(
-        result.systems[stage], q, v, force(near.tau), external=external
+        result.systems[stage], q, v, force(near.forces), external=external
     )

@@ -267,7 +267,7 @@ def _not_in_lanes(given: Mapping[str, Any], system: System, torques: Any, times:
     """What keeps a batch out of lanes, in words; nothing if nothing does."""
     if given["method"] != "rk4":
         return f"method={shown(given['method'])}"
-    for name in ("external", "motion", "events"):
+    for name in ("external", "motion", "environment", "events"):
         if given[name]:
             return f"{name}=..."
     if system.closures:

@@ -21,9 +21,9 @@ from limber.errors import ArgumentValueError, DynamicsError, MissingExtraError, 
 from limber.integrators import context as R
 from limber.integrators.context import RUNAWAY
 from limber.interrupts import keep_interrupts
+from limber.simulation.forces import Forces
 from limber.simulation.progress import Progress, interrupted
-from limber.simulation.result import Result, Statistics
-from limber.simulation.run import Forces
+from limber.simulation.result import Result, Statistics, columns
 from limber.simulation.validity import refuse_indefinite, warn_outside_theory
 
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
@@ -218,10 +218,13 @@ class PeerRun:
         rows = len(self._rows)
         y, forces = zip(*self._rows) if rows else ((), ())
         s, applied = self.equations.system, self.equations.applied
-        return Result.of_rows(
-            s, self.equations.origin + self.times[:rows], np.reshape(y, (rows, s.nq + s.nv + R.FLOWS)),
+        found = columns(
+            s, np.reshape(y, (rows, s.nq + s.nv + R.FLOWS)),
             np.reshape(forces, (rows, s.nv + 6 * len(applied.keys))), applied.keys,
-            (), Statistics(self.steps, 0, self.equations.evaluations, seconds), message, applied.names,
+        )  # fmt: skip
+        return Result(
+            s, self.equations.origin + self.times[:rows], **found, message=message, driven=applied.names,
+            statistics=Statistics(self.steps, 0, self.equations.evaluations, seconds),
         )  # fmt: skip
 
 

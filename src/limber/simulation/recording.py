@@ -35,8 +35,10 @@ from limber.errors import FileError, ModelWarning, warn
 from limber.simulation import hdf5
 from limber.simulation.file_changes import changes_read, changes_text
 from limber.simulation.file_content import (
+    ABSENT,
     EARLIER,
     FORMAT,
+    LATER_ROWS,
     ending,
     heading,
     result_of,
@@ -194,7 +196,7 @@ def recorded(stream: BinaryIO, path: Path) -> Result:
             str(path),
         )
     _, content, seal = block
-    known = json.loads(content)
+    known = ABSENT | json.loads(content)
     system = system_of(known["model"], path)
     row = {n: shape for n, shape in shapes(system, known).items() if n in known["rows"]}
     if known["rows"] != {name: list(shape) for name, shape in row.items()}:
@@ -208,7 +210,8 @@ def recorded(stream: BinaryIO, path: Path) -> Result:
 
     def so_far(text: str | None, message: str = "") -> Result:
         first = _first(rows, count)
-        first.setdefault("stage", np.zeros(count))  # older files have none
+        for name in LATER_ROWS:
+            first.setdefault(name, np.zeros((count, *shapes(system, known)[name])))
         changes = changes_read(system, texts, path)
         return result_of(system, known, first, changes, signals, text, message)
 

@@ -7,26 +7,30 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from limber import dynamics
-from limber.assembly.closures import Relation
 from limber.assembly.system import System
 from limber.bodies.beam_forces import section_forces_of
 from limber.bodies.section_forces import SectionForces
-from limber.checks import Array, array, shown
-from limber.constraints import constraint_forces, constraint_residual
-from limber.constraints.residual import check_closed
-from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
-from limber.notebook import as_text, table
+from limber.checks import Array, shown
+from limber.errors import ArgumentTypeError
+from limber.notebook import table
 from limber.registry import registered
-from limber.short_repr import short_repr
+from limber.simulation.closure_history import (
+    closure_rows,
+    forces_of_closures,
+    residual_of_closures,
+)
+from limber.simulation.data_frames import column_names, data_frame, dataset
+from limber.simulation.deformation import deflection, strain
 from limber.simulation.events import Happened
-from limber.simulation.interpolation import splines
+from limber.simulation.interpolation import resampled
+from limber.simulation.node_motion import NodeMotion, node_motion
+from limber.simulation.power_audit import PowerAudit, audited
 from limber.simulation.samples import Samples
 from limber.simulation.section_loads import completed
 from limber.simulation.topology import Interval, TopologyChange, intervals
@@ -46,78 +50,15 @@ class Statistics:
 
 
 @dataclass(frozen=True, eq=False)
-class NodeMotion:
-    """The motion of a node in world axes: position, velocity and acceleration (n, 3), orientation R (n, 3, 3),
-    angular velocity and angular acceleration (n, 3)."""
-
-    __repr__ = short_repr
-
-    position: Array
-    velocity: Array
-    R: Array
-    angular_velocity: Array
-    acceleration: Array
-    angular_acceleration: Array
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PowerAudit:
-    """The energy balance since the first row; every array is (n,), in J.  Printing it gives a table of the totals.
-
-    energy : kinetic and potential energy.
-    work, external : the work of the torques, those that prescribed motions take among them, and of the external wrenches.
-    dissipation : the work of the dampers, the friction and the stops of modes and joints, which is negative.
-    actions : the energy that the actions of events added in an instant, changes of topology aside.
-    impacts : the energy that changes of topology added, which is negative: their impulses take energy.
-    residual : the change of `energy` less all of these, which is the error of the integration.
-    """
-
-    energy: Array
-    work: Array
-    external: Array
-    dissipation: Array
-    actions: Array
-    impacts: Array
-    residual: Array
-
-    @property
-    def accuracy(self) -> float:
-        """The largest residual, divided by the largest energy that was exchanged."""
-        parts = (self.work, self.external, self.dissipation, self.actions, self.impacts)
-        exchanged = max(
-            float(np.abs(x).max(initial=0.0)) for x in (self.energy - self.energy[0], *parts)
-        )
-        largest = float(np.abs(self.residual).max(initial=0.0))
-        return largest / exchanged if exchanged > 0.0 else 0.0
-
-    def __repr__(self) -> str:
-        return f"PowerAudit({len(self.energy)} rows, accuracy {self.accuracy:.3g}; print it for the table)"
-
-    def __str__(self) -> str:
-        rows = {
-            "energy at the start": self.energy[0],
-            "energy at the end": self.energy[-1],
-            "work of torques": self.work[-1],
-            "work of external forces": self.external[-1],
-            "work of dampers, friction, stops": self.dissipation[-1],
-            "work of actions of events": self.actions[-1],
-            **({"work of impacts": self.impacts[-1]} if self.impacts.any() else {}),
-            "residual at the end": self.residual[-1],
-            "largest residual": np.abs(self.residual).max(),
-        }
-        width = max(map(len, rows))
-        return "\n".join(f"{name:{width}}  {value:12.6g} J" for name, value in rows.items())
-
-    _repr_html_ = as_text
-
-
-@dataclass(frozen=True, eq=False)
 class Result:
     """A simulation: t (n,), q (n, nq), v (n, nv), tau (n, nv), and the quantities that are computed from them.
 
     external : {("body", node): (n, 6)}, the external wrenches.
-    supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches, by dampers, friction and stops
-        (negative) and by the actions of events.  It is integrated along the steps.
+    environment : (n, nv), the generalized forces of the environment; None if there was none.
+    masses : {"body": (n,)}, kg, of tanks that burns took propellant from.  Their inertias shrink in proportion.  Energies,
+        momenta and accelerations are those of the masses of each row; `system` has them full.
+    supplied : (n, 4), the energy supplied up to each time, J: by torques, by wrenches and environment, by dampers, friction
+        and stops (negative) and by the actions of events.  It is integrated along the steps.
     driven : the bodies whose joints moved as prescribed; tau has the torques that it took, and `driving` shows them.
     changes : the changes of topology by the actions of events, in order; `topology` tells what was active when.
     stage : (n,), how many of these changes had happened at each row.  q and v have the same layout in all of them.
@@ -142,33 +83,12 @@ class Result:
     signals: Mapping[str, Samples] = field(default_factory=dict)
     changes: tuple[TopologyChange, ...] = ()
     stage: np.ndarray = None  # type: ignore[assignment] # zeros unless given
+    environment: Array | None = None
+    masses: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.stage is None:
             object.__setattr__(self, "stage", np.zeros(len(self.t), dtype=int))
-
-    @staticmethod
-    def of_rows(
-        system: System,
-        t: Array,
-        y: Array,
-        forces: Array,
-        keys: Sequence[tuple],
-        events: tuple[Happened, ...] = (),
-        statistics: Statistics = Statistics(0, 0, 0, 0.0),  # noqa: B008 (it is immutable)
-        message: str = "",
-        driven: tuple[str, ...] = (),
-        signals: Mapping[str, Samples] = MappingProxyType({}),
-        changes: tuple[TopologyChange, ...] = (),
-        stage: np.ndarray | None = None,
-    ) -> Result:
-        """Make a result from rows of the engine: `y` has [q, v, supplied energy], `forces` has [tau, wrenches]."""
-        nq, nv = system.nq, system.nv
-        external = {key: forces[:, nv + 6 * i : nv + 6 * (i + 1)] for i, key in enumerate(keys)}
-        return Result(
-            system, t, y[:, :nq], y[:, nq : nq + nv], forces[:, :nv], events, statistics, message,
-            external, y[:, nq + nv :], driven, signals, changes, stage,  # type: ignore[arg-type]
-        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.t)
@@ -195,18 +115,23 @@ class Result:
             external={key: change(x) for key, x in self.external.items()},
             supplied=None if self.supplied is None else change(self.supplied),
             stage=change(self.stage),
+            environment=None if self.environment is None else change(self.environment),
+            masses={body: change(x) for body, x in self.masses.items()},
         )  # fmt: skip
 
     def followed_by(self, other: Result) -> Result:
         """The rows of this result followed by those of `other`, a later part of the same run."""
-        supplied = None
+        supplied, environment = None, None
         if self.supplied is not None and other.supplied is not None:
             supplied = np.concatenate([self.supplied, other.supplied])
+        if self.environment is not None and other.environment is not None:
+            environment = np.concatenate([self.environment, other.environment])
         return replace(
             self, t=np.append(self.t, other.t), q=np.concatenate([self.q, other.q]),
             v=np.concatenate([self.v, other.v]), tau=np.concatenate([self.tau, other.tau]),
             external={k: np.concatenate([x, other.external[k]]) for k, x in self.external.items()},
-            supplied=supplied, stage=np.concatenate([self.stage, other.stage]),
+            supplied=supplied, stage=np.concatenate([self.stage, other.stage]), environment=environment,
+            masses={body: np.append(x, other.masses[body]) for body, x in self.masses.items()},
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -251,6 +176,11 @@ class Result:
         return self.v[:, self.system.layout[body].v_modes]
 
     @property
+    def forces(self) -> Array:
+        """The sum of tau and of the generalized forces of the environment, (n, nv)."""
+        return self.tau if self.environment is None else self.tau + self.environment
+
+    @property
     def driving(self) -> dict[str, Array]:
         """The torques that the joints of prescribed motion took, {"body": (n, dofs)}."""
         return {body: self.tau[:, self.system.layout[body].v_joint] for body in self.driven}
@@ -259,6 +189,16 @@ class Result:
     def wrenches(self) -> Array:
         """The wrenches of `external` side by side, (n, 6 wrenches)."""
         return np.hstack([np.empty((len(self), 0)), *self.external.values()])
+
+    @property
+    def environment_forces(self) -> Array:
+        """`environment`, or (n, 0) if there was none."""
+        return np.empty((len(self), 0)) if self.environment is None else self.environment
+
+    @property
+    def tank_masses(self) -> Array:
+        """The masses of tanks side by side, (n, tanks)."""
+        return np.column_stack([np.empty((len(self), 0)), *self.masses.values()])
 
     # --- changes of topology ----------------------------------------------------------------------
 
@@ -275,16 +215,29 @@ class Result:
         return (self.system, *(change.system for change in self.changes))
 
     def parts(self) -> list[tuple[System, np.ndarray, Result]]:
-        """The rows of each stage: the system as it was closed then, the numbers of the rows, and the rows.
+        """The rows of each stage, and of each mass of tanks: the system as it was then, the numbers of the rows, and the rows.
 
         A result without rows has one part, of none.
         """
-        stages = np.unique(self.stage) if len(self) else [0]
+        if not len(self) or not (self.changes or self.masses):
+            return [(self.system, np.arange(len(self)), self)]
+        kinds = np.column_stack([self.stage, *self.masses.values()])
+        found, kind = np.unique(kinds, axis=0, return_inverse=True)
         parts = []
-        for stage in stages:
-            rows = np.flatnonzero(self.stage == stage)
-            parts.append((self.systems[stage], rows, self.rows(rows)))
+        for i, (stage, *masses) in enumerate(found):
+            rows = np.flatnonzero(kind.reshape(-1) == i)
+            system = drained(self.systems[int(stage)], dict(zip(self.masses, masses)))
+            parts.append((system, rows, self.rows(rows)))
         return parts
+
+    def _by_part(self, function: Callable[..., Any], *rows: Array, width: tuple = ()) -> Array:
+        """A function of the system and of some arrays with a row for each time, as an array (n, *width)."""
+        if not self.masses:
+            return np.reshape(function(self.system, *rows), (len(self), *width))
+        found = np.empty((len(self), *width))
+        for system, chosen, _ in self.parts():
+            found[chosen] = function(system, *(x[chosen] for x in rows))
+        return found
 
     # --- quantities computed from the states ------------------------------------------------------
 
@@ -295,19 +248,19 @@ class Result:
         for system, rows, part in self.parts():
             external: Any = dict(part.external) or None
             found[rows] = dynamics.forward_dynamics(
-                system, part.q, part.v, part.tau, external=external
+                system, part.q, part.v, part.forces, external=external
             )
         return found
 
     @cached_property
     def kinetic_energy(self) -> Array:
         """The kinetic energy, (n,), J."""
-        return np.atleast_1d(dynamics.kinetic_energy(self.system, self.q, self.v))
+        return self._by_part(dynamics.kinetic_energy, self.q, self.v)
 
     @cached_property
     def potential_energy(self) -> Array:
         """The elastic and gravitational energy, (n,), J."""
-        return np.atleast_1d(dynamics.potential_energy(self.system, self.q))
+        return self._by_part(dynamics.potential_energy, self.q)
 
     @property
     def energy(self) -> Array:
@@ -317,26 +270,15 @@ class Result:
     @cached_property
     def momentum(self) -> Array:
         """The momentum [angular, linear] about the world origin, (n, 6)."""
-        return dynamics.momentum(self.system, self.q, self.v)
+        return self._by_part(dynamics.momentum, self.q, self.v, width=(6,))
 
     def node(self, body: str, node: str | int | None = None) -> NodeMotion:
         """The motion of a node, or of the body frame if `node` is None."""
-        R, p = dynamics.pose(self.system, self.q, body, node)
-        J = dynamics.jacobian(self.system, self.q, body, node)
-        twist = np.einsum("nij,nj->ni", J, self.v)
-        rate = dynamics.acceleration(self.system, self.q, self.v, self.vdot, body, node)
-        return NodeMotion(p, twist[:, 3:], R, twist[:, :3], rate[:, 3:], rate[:, :3])
+        return node_motion(self, body, node)
 
     def deflection(self, body: str, node: str | int) -> Array:
         """The displacement of a node from its undeformed place, (n, 3), in the axes of its body."""
-        s = self.system
-        number = None if node is None else s.node_number(body, node)
-        if number is None:
-            raise ArgumentTypeError(
-                f"node must be a node of body {body!r}, by name or number, got None: the body frame does not deform."
-            )
-        shapes = s.bodies[body].node_set.shapes[[number]]
-        return shapes.displacements(self.modal(body))[:, 0]
+        return deflection(self, body, node)
 
     def section_forces(self, body: str, at: Any = None) -> SectionForces:
         """Axial and shear forces, torsion, bending moments, strains and stresses of a beam or a reduced frame over time.
@@ -364,21 +306,7 @@ class Result:
         Gauges are given as `strain=` of `FlexibleBody.from_nodes` or `Structure.reduce`; beams and frames have
         `section_forces(...).surface_strain` and `.strain_at(y, z)`.
         """
-        self.system.number(body)
-        recovery = self.system.bodies[body].recovery
-        if recovery is None or recovery.strain is None:
-            raise ArgumentValueError(
-                f"body {body!r} has no strain gauges. Give strain=... to FlexibleBody.from_nodes or Structure.reduce; of beams "
-                "and frames, section_forces has the strains."
-            )
-        if gauge is None:
-            return self.modal(body) @ recovery.strain.T
-        if gauge not in recovery.gauges:
-            known = ", ".join(map(repr, recovery.gauges))
-            raise ArgumentValueError(
-                f"gauge={shown(gauge)} is not a gauge of body {body!r}; its gauges are: {known}."
-            )
-        return self.modal(body) @ recovery.strain[recovery.gauges.index(gauge)]
+        return strain(self, body, gauge)
 
     def power_audit(self) -> PowerAudit:
         """Compare the change of energy with the work of torques, wrenches, dampers, friction, actions and impacts.
@@ -386,78 +314,28 @@ class Result:
         Power is integrated along the steps of the simulation, so the output times do not matter.  The equations of a
         ruthless system are not those of a Lagrangian, so its energy is not balanced.
         """
-        if self.supplied is None or not len(self):
-            raise ArgumentValueError(
-                "power_audit needs the rows of a simulation, which records the energy that comes in; this result has "
-                + ("no rows." if self.supplied is not None else "no such record.")
-            )
-        supplied = self.supplied - self.supplied[0]
-        change = self.energy - self.energy[0]
-        work, external, dissipation, actions = supplied.T
-        by_stage = np.cumsum([0.0, *(x.energy for x in self.changes)])
-        impacts = by_stage[self.stage] - by_stage[self.stage[0]]
-        residual = change - supplied.sum(axis=1) - impacts
-        return PowerAudit(self.energy, work, external, dissipation, actions, impacts, residual)
+        return audited(self)
 
     # --- closures ---------------------------------------------------------------------------------
 
     @cached_property
     def closure_rows(self) -> dict[str, slice]:
         """The columns of `constraint_residual` that belong to each closure that was ever active."""
-        if not self.changes:
-            return dict(self.system.closure_rows)
-        sizes: dict[str, int] = {}
-        for system in self.systems:
-            for name, rows in system.closure_rows.items():
-                sizes[name] = max(sizes.get(name, 0), rows.stop - rows.start)
-        ends = np.cumsum(list(sizes.values())).tolist()
-        return {n: slice(end - sizes[n], end) for n, end in zip(sizes, ends)}
+        return closure_rows(self)
 
     def constraint_forces(self, name: str | None = None) -> Any:
         """What the closures exert on their ends b: {name: (n, 6)}, or one of them; see `lb.constraint_forces`.
 
         Rows in which a closure is not active are nan.
         """
-        closures = {n: c for system in self.systems for n, c in system.closures.items()}
-        if name is not None and name not in closures:
-            known = ", ".join(map(repr, closures)) or "none"
-            raise ArgumentValueError(
-                f"name={shown(name)} is not a closure of {self.system.name!r}; its closures are: {known}."
-            )
-        if not closures:
-            check_closed(self.system, "constraint_forces")
-        found = {
-            n: np.full((len(self),) if isinstance(c, Relation) else (len(self), 6), np.nan)
-            for n, c in closures.items()
-            if name in (None, n)
-        }
-        for system, rows, part in self.parts():
-            if not system.closures or not found.keys() & system.closures.keys():
-                continue
-            external: Any = dict(part.external) or None
-            forces = constraint_forces(system, part.q, part.v, part.tau, external=external)
-            for n in found.keys() & forces.keys():
-                found[n][rows] = forces[n]
-        return found if name is None else found[name]
+        return forces_of_closures(self, name)
 
     def constraint_residual(self) -> tuple[Array, Array]:
         """By how much the closures are violated, (n, rows) in position and in velocity; see `lb.constraint_residual`.
 
         `closure_rows` has the columns of each closure.  Rows in which a closure is not active are nan.
         """
-        if not self.changes:
-            return constraint_residual(self.system, self.q, self.v)  # type: ignore[return-value]
-        columns = self.closure_rows
-        width = max((at.stop for at in columns.values()), default=0)
-        found = np.full((2, len(self), width), np.nan)
-        for system, rows, part in self.parts():
-            if system.closures:
-                off = constraint_residual(system, part.q, part.v)
-                for name, at in system.closure_rows.items():
-                    to = columns[name].start + np.arange(at.stop - at.start)
-                    for k in range(2):
-                        found[k][np.ix_(rows, to)] = off[k][:, at]
-        return found[0], found[1]
+        return residual_of_closures(self)
 
     # --- pictures ---------------------------------------------------------------------------------
 
@@ -482,41 +360,7 @@ class Result:
         a change of topology: those on both sides end at the states before and after it.  The time of a change belongs to
         the motion before it, as in the rows of a simulation.
         """
-        from scipy.interpolate import PchipInterpolator  # noqa: PLC0415
-
-        t = array("times", times, ("n",))
-        self._refuse_unordered("resample", 2)
-        if t.size and (t.min() < self.t[0] or t.max() > self.t[-1]):
-            raise ArgumentValueError(
-                f"times must lie within the result, {self.t[0]:g} to {self.t[-1]:g} s, got {t.min():g} to {t.max():g}."
-            )
-        q, v, stage = splines(self, t)
-        for _, at in dynamics.evaluate.quaternions(self.system):
-            q[:, at] /= np.linalg.norm(q[:, at], axis=1, keepdims=True)
-
-        def linear(x: Array) -> Array:
-            return np.array([np.interp(t, self.t, c) for c in x.T]).reshape(x.shape[1], len(t)).T
-
-        supplied = None if self.supplied is None else PchipInterpolator(self.t, self.supplied)(t)
-        external = {key: linear(x) for key, x in self.external.items()}
-        return replace(
-            self,
-            t=t,
-            q=q,
-            v=v,
-            tau=linear(self.tau),
-            external=external,
-            supplied=supplied,
-            stage=stage,
-        )
-
-    def _refuse_unordered(self, what: str, least: int) -> None:
-        """Refuse to do `what` with fewer than `least` rows, or with times that do not increase."""
-        if len(self) < least or (np.diff(self.t) <= 0.0).any():
-            raise ArgumentValueError(
-                f"{what} needs {least} rows at least, at times that increase; this result has {len(self)}"
-                + ("." if len(self) < least else ", and times that do not.")
-            )
+        return resampled(self, times)
 
     def save(self, path: str | PathLike) -> None:
         """Write an HDF5 file (.h5) with the model inside; `Result.load` gives the result back bit for bit.
@@ -544,46 +388,33 @@ class Result:
 
     def to_pandas(self) -> Any:
         """A DataFrame over t with columns q.<name>, v.<name>, tau.<name>."""
-        try:
-            import pandas as pd  # noqa: PLC0415
-        except ImportError as error:
-            raise MissingExtraError(
-                'to_pandas needs pandas: pip install "limber-dynamics[data]".'
-            ) from error
-        q, v = self.names()
-        columns = [*(f"q.{n}" for n in q), *(f"v.{n}" for n in v), *(f"tau.{n}" for n in v)]
-        index = pd.Index(self.t, name="t")
-        return pd.DataFrame(np.hstack([self.q, self.v, self.tau]), index=index, columns=columns)
+        return data_frame(self)
 
     def to_xarray(self) -> Any:
         """A Dataset with q over (t, coordinate) and v, tau over (t, speed)."""
-        try:
-            import xarray as xr  # noqa: PLC0415
-        except ImportError as error:
-            raise MissingExtraError(
-                'to_xarray needs xarray: pip install "limber-dynamics[data]".'
-            ) from error
-        q, v = self.names()
-        return xr.Dataset(
-            {
-                "q": (("t", "coordinate"), self.q),
-                "v": (("t", "speed"), self.v),
-                "tau": (("t", "speed"), self.tau),
-            },
-            coords={"t": self.t, "coordinate": q, "speed": v},
-        )
+        return dataset(self)
 
 
-def column_names(system: System) -> tuple[list[str], list[str]]:
-    """The names of the elements of q, and those of v and tau: body.joint0, body.mode0, ..."""
-    q, v = [""] * system.nq, [""] * system.nv
-    for body, where in system.layout.items():
-        for target, part, label in (
-            (q, where.q_modes, "mode"),
-            (q, where.q_joint, "joint"),
-            (v, where.v_modes, "mode"),
-            (v, where.v_joint, "joint"),
-        ):
-            for i in range(part.start, part.stop):
-                target[i] = f"{body}.{label}{i - part.start}"
-    return q, v
+def columns(system: System, y: Array, forces: Array, keys: Sequence[tuple]) -> dict[str, Any]:
+    """The arrays of a result, by name, of rows of the engine: `y` has [q, v, supplied energy], `forces` [tau, wrenches,
+    forces of the environment].
+
+    keys : where the wrenches act.
+    """
+    nq, nv = system.nq, system.nv
+    external = {key: forces[:, nv + 6 * i : nv + 6 * (i + 1)] for i, key in enumerate(keys)}
+    behind = forces[:, nv + 6 * len(keys) :]
+    return {
+        "q": y[:, :nq], "v": y[:, nq : nq + nv], "tau": forces[:, :nv], "external": external,
+        "supplied": y[:, nq + nv :], "environment": behind if behind.shape[1] else None,
+    }  # fmt: skip
+
+
+def drained(system: System, masses: Mapping[str, float]) -> System:
+    """The system with other masses of tanks, whose inertias are in proportion."""
+    given: dict[str, Any] = {}
+    for body, mass in masses.items():
+        tank: Any = system.bodies[body]
+        if mass != tank.mass:
+            given |= {f"{body}.mass": mass, f"{body}.inertia": tank.inertia * (mass / tank.mass)}
+    return system.with_parameters(given) if given else system

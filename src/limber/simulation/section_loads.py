@@ -80,7 +80,7 @@ def _carried(
     for closed, rows, part in result.parts():
         external: Any = dict(part.external) or None
         if closed.closures:
-            given = part.q, part.v, result.vdot[rows], part.tau
+            given = part.q, part.v, result.vdot[rows], part.forces
             external = loads_in_motion(closed, *given, external)
         tau[rows] = dynamics.inverse_dynamics(
             opened, q[rows], v[rows], vdot[rows], external=external

@@ -71,9 +71,17 @@ def _of_body(body: Body) -> OfBody:
 
 
 class Limits:
-    """The limits of the flexible bodies of a system, as arrays over the bodies."""
+    """The limits of the flexible bodies of a system, as arrays over the bodies.
+
+    truncated : the bodies whose second-order shapes are truncated.
+    beams, deep : those that loads along them soften or stiffen, and those that may tip over sideways.
+    structures : whether there are bodies with other loads that change their stiffness.
+    """
 
     def __init__(self, system: System):
+        self.truncated = [name for name, body in system.bodies.items() if body.truncated]
+        self.beams, self.deep = plain_beams(system), deep_beams(system)
+        self.structures = any(b.load_stiffness is not None for b in system.bodies.values())
         bodies = {n: b for n, b in system.bodies.items() if b.modes}
         own = [_of_body(body) for body in bodies.values()]
         self.names = list(bodies)
@@ -97,8 +105,20 @@ class Limits:
         """Bounds of the rotations of nodes, rad, (bodies,), given the largest of each coordinate."""
         return np.add.reduceat(q[self.columns] * self.steepest, self.starts)
 
+    @property
+    def loaded(self) -> bool:
+        """Whether there are bodies whose loads are looked at."""
+        return bool(self.beams.names or self.deep.names or self.structures)
+
 
 _limits: WeakKeyDictionary[System, Limits] = WeakKeyDictionary()
+
+
+def _limits_of(system: System) -> Limits:
+    found = _limits.get(system)
+    if found is None:
+        found = _limits[system] = Limits(system)
+    return found
 
 
 def refuse_indefinite(result: Result, stuck: SimulationError | None = None) -> None:
@@ -107,7 +127,7 @@ def refuse_indefinite(result: Result, stuck: SimulationError | None = None) -> N
     stuck : the error of a motion that got stuck, which is what it does where the mass matrix becomes singular.
     """
     s = result.system
-    truncated = [name for name, body in s.bodies.items() if body.truncated]
+    truncated = _limits_of(s).truncated
     if not truncated:
         return
     for row in range(0, len(result), -(-len(result) // ROWS)):
@@ -147,23 +167,24 @@ def warn_outside_theory(result: Result) -> None:
     The cost is O(bodies) for each of a few rows.
     """
     s = result.system
-    limits = _limits.get(s)
-    if limits is None:
-        limits = _limits[s] = Limits(s)
+    limits = _limits_of(s)
     if not limits.names or not len(result):
         return
     every = -(-len(result) // ROWS)
     rows_seen = slice((len(result) - 1) % every, None, every)  # the last one is among them
     t, q, v = result.t[rows_seen], result.q[rows_seen], result.v[rows_seen]
-    # by columns in memory, which is several times as fast as by rows
-    peaks = np.abs(np.concatenate([q, v], axis=1).T).max(axis=1)
+    sizes = np.empty((s.nq + s.nv, len(t)))  # by columns, along which maxima are found at once
+    np.abs(q.T, out=sizes[: s.nq])
+    np.abs(v.T, out=sizes[s.nq :])
+    peaks = sizes.max(axis=1)
     largest, fastest = peaks[: s.nq], peaks[s.nq :]
     if not peaks.max() < RUNAWAY:
         return  # the error of a motion that diverged says so
     told: dict[str, Outside] = {}
     rows = _few_rows(v)
-    for found in _loaded(result, np.arange(len(result))[rows_seen][rows]):
-        told[found.body] = found
+    if limits.loaded:
+        for found in _loaded(result, limits, rows_seen.start + every * rows):
+            told[found.body] = found
     if limits.turning @ fastest > SPIN * limits.lowest.min():
         at_rest = np.zeros_like(v[rows])
         spins, _, _ = evaluated(s, "motions", (q[rows], v[rows], at_rest), key="motions")
@@ -190,12 +211,9 @@ def cases_in_doubt(system: System, q: Array, v: Array, tau: Array) -> np.ndarray
     It is false only where `warn_outside_theory` and `refuse_indefinite` have nothing to say.  Loads are evaluated as they
     do it, spins and rotations bounded; all cases at once, at a cost of microseconds each.
     """
-    limits = _limits.get(system)
-    if limits is None:
-        limits = _limits[system] = Limits(system)
+    limits = _limits_of(system)
     count, n = q.shape[:2]
-    bodies = system.bodies.values()
-    if any(body.truncated or body.load_stiffness is not None for body in bodies):
+    if limits.truncated or limits.structures:
         return np.ones(count, dtype=bool)
     if not limits.names or not n:
         return np.zeros(count, dtype=bool)
@@ -207,16 +225,15 @@ def cases_in_doubt(system: System, q: Array, v: Array, tau: Array) -> np.ndarray
     turns = np.add.reduceat(largest[:, limits.columns] * limits.steepest, limits.starts, axis=1)
     doubt |= turns.max(axis=1) > ROTATION
     clear = np.flatnonzero(~doubt)
-    for part in np.array_split(clear, -(-len(clear) // CASES_AT_ONCE)) if len(clear) else ():
-        doubt[part] = _overloaded(system, q[part, seen], v[part, seen], tau[part])
+    if limits.loaded and len(clear):
+        for part in np.array_split(clear, -(-len(clear) // CASES_AT_ONCE)):
+            doubt[part] = _overloaded(system, limits, q[part, seen], v[part, seen], tau[part])
     return doubt
 
 
-def _overloaded(system: System, q: Array, v: Array, tau: Array) -> np.ndarray:
+def _overloaded(system: System, limits: Limits, q: Array, v: Array, tau: Array) -> np.ndarray:
     """(cases,): whether loads of beams are beyond their limits in the few rows that are looked at."""
-    beams, deep = plain_beams(system), deep_beams(system)
-    if not (beams.names or deep.names):
-        return np.zeros(len(q), dtype=bool)
+    beams, deep = limits.beams, limits.deep
     rows = _few_rows(v)
     case = np.arange(len(q))[:, None]
     given = q[case, rows], v[case, rows]
@@ -231,41 +248,42 @@ def _overloaded(system: System, q: Array, v: Array, tau: Array) -> np.ndarray:
 def _few_rows(v: Array) -> np.ndarray:
     """The rows (..., few) in which spins and loads are looked at: some spread over motions (..., n, nv), and the fastest."""
     fastest = np.einsum("...ij,...ij->...i", v, v).argmax(axis=-1)
-    n = v.shape[-2]
-    spread_out = np.arange(0, n, -(-n // SPIN_ROWS))
-    return np.concatenate(
-        [np.broadcast_to(spread_out, (*fastest.shape, len(spread_out))), fastest[..., None]],
-        axis=-1,
-    )
+    spread_out = np.arange(0, v.shape[-2], -(-v.shape[-2] // SPIN_ROWS))
+    rows = np.empty((*fastest.shape, len(spread_out) + 1), dtype=np.int64)
+    rows[..., :-1], rows[..., -1] = spread_out, fastest
+    return rows
 
 
-def _loaded(result: Result, rows: np.ndarray) -> Iterator[Outside]:
+def _loaded(result: Result, limits: Limits, rows: np.ndarray) -> Iterator[Outside]:
     """The plain beams and reduced structures with large loads in some of these rows."""
-    s = result.system
-    beams, deep = plain_beams(s), deep_beams(s)
-    structures = any(body.load_stiffness is not None for body in s.bodies.values())
-    if not (beams.names or deep.names or structures) or not len(rows):
-        return
-    stages = result.stage[rows]
-    for stage in np.unique(stages) if result.changes else stages[:1]:
-        system, chosen = result.systems[stage], rows[stages == stage]
-        t, tau = result.t[chosen], result.tau[chosen]
+    stages = result.stage[rows] if result.changes else None
+    for stage in (0,) if stages is None else np.unique(stages):
+        chosen = rows if stages is None else rows[stages == stage]
+        system, t, tau = result.systems[stage], result.t[chosen], result.forces[chosen]
         external: Any = {key: x[chosen] for key, x in result.external.items()} or None
         state = result.q[chosen], result.v[chosen]
         given = (*state, forward_dynamics(system, *state, tau, external=external))
         if system.closures:
             external = loads_in_motion(system, *given, tau, external)
-        for found in loaded_structures(system, *given, external):
-            yield loaded(found, f" at t = {t[found.row]:.6g} s")
-        if not (beams.names or deep.names):
-            continue
-        key = force_key("carried_wrenches", external)
-        _, wrenches = evaluated(system, "carried_wrenches", given, external=external, key=key)
+        if limits.structures:
+            for found in loaded_structures(system, *given, external):
+                yield loaded(found, f" at t = {t[found.row]:.6g} s")
+        if limits.beams.names or limits.deep.names:
+            key = force_key("carried_wrenches", external)
+            _, wrenches = evaluated(system, "carried_wrenches", given, external=external, key=key)
+            yield from _loaded_beams(limits, wrenches, t)
+
+
+def _loaded_beams(limits: Limits, wrenches: Array, t: Array) -> Iterator[Outside]:
+    """The beams with large loads, from `carried_wrenches` (rows, bodies, 6) at these times."""
+    beams, deep = limits.beams, limits.deep
+    if deep.names:
         parts = deep.parts(wrenches)  # (rows, beams, 2)
-        for i in np.flatnonzero(parts.max(axis=(0, 2), initial=0.0) > TIPPING):
+        for i in np.flatnonzero(parts.max(axis=(0, 2)) > TIPPING):
             worst, about = np.unravel_index(int(parts[:, i].argmax()), parts[:, i].shape)
             when = f" at t = {t[worst]:.6g} s"
             yield tipped(deep.names[i], parts[worst, i, about], deep.critical[i, about], when)
+    if beams.names:
         loads = beams.loads(wrenches)
         for i in np.flatnonzero(np.abs(loads).max(axis=0) > LOADED * beams.critical):
             row = int(np.argmax(np.abs(loads[:, i])))

@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import sympy as sp
 
 from limber.assembly import Assembly
-from limber.checks import integer, listed, number, shown, whole
+from limber.checks import listed, number, shown, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError, ModelError
 from limber.symbolic.closures import refuse_changing
-from limber.symbolic.compact import compact, with_numbers
+from limber.symbolic.configurations import Configurations
+from limber.symbolic.derivation import Derivation
 from limber.symbolic.exact import expression, matrix
 from limber.symbolic.functions import Functions
-from limber.symbolic.kinematics import configuration_matrix
 from limber.symbolic.model import Model
 from limber.symbolic.names import Naming, symbol_named
 from limber.symbolic.poincare import Poincare
+from limber.symbolic.printing import in_latex, in_text
 from limber.symbolic.reduced import Reduced, chosen_speeds
 
 
@@ -75,7 +75,7 @@ def equations(
         raise ArgumentTypeError(f"floats must be True, False or None, got {shown(floats)}.")
     naming = Naming(assembly, q, p)
     model = Model(assembly, naming, _chosen(assembly, named), order)
-    return Equations(_Derivation(assembly, naming, Poincare(model, order), floats))
+    return Equations(Derivation(assembly, naming, Poincare(model, order), floats))
 
 
 def _chosen(assembly: Assembly, named: bool | Iterable[str]) -> set[str]:
@@ -97,126 +97,6 @@ def _chosen(assembly: Assembly, named: bool | Iterable[str]) -> set[str]:
     return set(chosen)
 
 
-class _Derivation:
-    """Where the parts of the equations come from: polynomials, made short when asked for."""
-
-    def __init__(self, assembly: Assembly, naming: Naming, poincare: Poincare, floats: bool | None):
-        self.poincare, self.floats = poincare, floats
-        model = poincare.model
-        self.name = assembly.name
-        self.q, self.p = sp.Matrix(model.q_symbols), sp.Matrix(model.p_symbols)
-        self.values = model.values
-        self.known = frozenset({*naming.q, *naming.p, *naming.parameters, *model.values})
-        self.nodes = {item.name: item.body.node_set for item in model.items}
-
-    def part(self, name: str) -> Any:
-        """M, C, G, F, R or the potential."""
-        if name == "R":
-            return sp.Matrix([with_numbers(x, self.floats) for x in self.resistance])
-        if name in ("A", "a0", "residual"):
-            rows = self.poincare.rows
-            found = {"A": rows.A, "a0": rows.bias[:, None], "residual": rows.residual[:, None]}[
-                name
-            ]
-            return sp.Matrix(*found.shape, [compact(x, self.floats) for x in found.flat])
-        names = {"M": "mass", "C": "coriolis", "G": "gradient", "F": "force"}
-        value = getattr(self.poincare, names.get(name, name))
-        if name == "potential":
-            return compact(value, self.floats)
-        if name == "M":
-            n = len(value)
-            lower = {
-                (i, j): compact(value[i, j], self.floats) for i in range(n) for j in range(i + 1)
-            }
-            return sp.Matrix(n, n, lambda i, j: lower[max(i, j), min(i, j)])
-        rows = value.reshape(len(value), -1)
-        return sp.Matrix([[compact(x, self.floats) for x in row] for row in rows])
-
-    @cached_property
-    def framed(self) -> Poincare:
-        """The same derivation with the joints' frames as generators, for numbers."""
-        return Poincare(self.poincare.model, self.poincare.order, written_out=False)
-
-    @cached_property
-    def parameters(self) -> list[sp.Expr]:
-        """The symbols and functions of parameters in M, C, G, R, the potential and V."""
-        derived = self.framed
-        parts = [derived.mass, derived.coriolis, derived.gradient, np.array([derived.potential])]
-        parts += [derived.rows.A, derived.rows.residual]
-        used = {i for part in parts for x in part.flat for i in x.used()}
-        expressions = derived.model.ring.expressions
-        inner = {
-            i for k in used & set(derived.model.frames) for i in derived.model.frames[k].used()
-        }
-        shown_ones = sorted((used - set(derived.model.frames)) | inner)
-        outside = self.kinematic().free_symbols.union(*(x.free_symbols for x in self.resistance))
-        return [expressions[i] for i in shown_ones] + list(outside)
-
-    @cached_property
-    def resistance(self) -> list[sp.Expr]:
-        """R with exact numbers."""
-        return self.poincare.model.resistance()
-
-    def kinematic(self) -> sp.Matrix:
-        blocks = []
-        for item in self.poincare.model.items:
-            blocks += [sp.eye(item.body.modes), self.poincare.model.joints[item.name].Gamma]
-        return sp.diag(*blocks)
-
-    def joints(self) -> dict[str, sp.Matrix]:
-        return {name: joint.X for name, joint in self.poincare.model.joints.items()}
-
-    def pose(self, body: str, node: str | int | None) -> sp.Matrix:
-        if not isinstance(body, str) or body not in self.nodes:
-            raise ArgumentValueError(
-                f"body={shown(body)} is not in the assembly {self.name!r}; it has: {listed(self.nodes)}."
-            )
-        number = None if node is None else self.nodes[body].index("node", node, f"body {body!r}")
-        entries = self.poincare.pose(body, number)
-        return configuration_matrix(self.poincare.model.ring, entries, self.floats)
-
-
-class Configurations(Mapping):
-    """The joint configuration matrices by body name, or by number in the order of attachment."""
-
-    def __init__(self, matrices: dict[str, sp.Matrix]):
-        self._matrices = matrices
-
-    def __getitem__(self, key: str | int) -> sp.Matrix:
-        body = self._body(key)
-        if body is None:
-            raise ArgumentValueError(
-                f"X[{shown(key)}]: there is no such body. Give a name or a number, 0 to {len(self) - 1}, of: "
-                f"{listed(self)}."
-            )
-        return self._matrices[body]
-
-    def __contains__(self, key: object) -> bool:
-        return self._body(key) is not None
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """The matrix of a body, or `default` where there is no such body."""
-        body = self._body(key)
-        return default if body is None else self._matrices[body]
-
-    def _body(self, key: object) -> str | None:
-        if isinstance(key, str):
-            return key if key in self._matrices else None
-        number = integer(key)
-        if number is None or not -len(self) <= number < len(self):
-            return None
-        return list(self._matrices)[number]
-
-    def __iter__(self):
-        return iter(self._matrices)
-
-    def __len__(self):
-        return len(self._matrices)
-
-    def __repr__(self):
-        return f"Configurations({self._matrices})"
-
-
 class Equations:
     """M(q) pdot + C(q, p) p + G(q) + R(q, p) = Q_p with qdot = V(q) p; every part a SymPy object.
 
@@ -229,7 +109,7 @@ class Equations:
 
     def __init__(
         self,
-        source: Any,
+        source: Derivation,
         change: Callable[[Any], Any] = lambda x: x,
         known: frozenset[sp.Symbol] | None = None,
     ):
@@ -435,52 +315,13 @@ class Equations:
 
     def latex(self, **settings) -> str:
         """The equations in LaTeX; `settings` go to SymPy's `latex`."""
-        show = lambda x: sp.latex(x, **settings)  # noqa: E731
-        rate = r"\dot{p}"
-        resisting = not self.R.is_zero_matrix
-        closed = bool(self.row_names)
-        ends = rf" + A^T \lambda, \quad A {rate} + a_0 = 0" if closed else ""
-        lines = [
-            rf"M {rate} + C p + G{' + R' * resisting} = Q_p{ends}, \quad \dot{{q}} = V p",
-            rf"q = {show(self.q.T)}^T, \quad p = {show(self.p.T)}^T",
-            rf"M = {show(self.M)}",
-            rf"C p = {show(self.F)}",
-            rf"G = {show(self.G)}",
-            *([rf"R = {show(self.R)}"] if resisting else []),
-            rf"V = {show(self.V)}",
-        ]
-        if closed:
-            lines += [rf"A = {show(self.A)}", rf"a_0 = {show(self.a0)}"]
-            lines.append(rf"{show(self.residual)} = 0")
-        return "\\begin{gathered}\n" + " \\\\\n".join(lines) + "\n\\end{gathered}"
+        return in_latex(self, settings)
 
     def _repr_latex_(self) -> str:
         return f"${self.latex()}$"
 
     def __str__(self):
-        kind = "Lagrange's" if self.lagrange else "Poincare's"
-        resistance = "" if self.R.is_zero_matrix else " + R"
-        closed = " + A^T lambda, A pdot + a0 = 0" if self.row_names else ""
-        lines = [
-            f"{kind} equations of {self.name!r}: M pdot + C p + G{resistance} = Q_p{closed}, qdot = V p",
-            f"q = {list(self.q)}",
-            f"p = {list(self.p)}",
-        ]
-        if not self.integrable:
-            lines.append("(formulas only: a simple joint here has a map that is not integrable)")
-        for i in range(len(self.q)):
-            for j in range(i + 1):
-                if self.M[i, j] != 0:
-                    lines.append(f"M[{i}, {j}] = {self.M[i, j]}")
-        for letter, column in (("(C p)", self.F), ("G", self.G), ("R", self.R)):
-            lines += [f"{letter}[{i}] = {x}" for i, x in enumerate(column) if x != 0]
-        for i, name in enumerate(self.row_names):
-            row = [f"A[{i}, {j}] = {x}" for j, x in enumerate(self.A[i, :]) if x != 0]
-            lines += [f"0 = {self.residual[i]}  ({name})", *row]
-            lines += [f"a0[{i}] = {self.a0[i]}"] if self.a0[i] != 0 else []
-        if not self.lagrange:
-            lines += [f"V = {self.V.tolist()}"]
-        return "\n".join(lines)
+        return in_text(self)
 
     def __repr__(self):
         return f"Equations({self.name!r}, q={list(self.q)}, p={list(self.p)})"

@@ -32,7 +32,7 @@ from limber.control.attitude.filters import FilterBank, SecondOrder
 from limber.control.attitude.momentum import MomentumManager, Unloading
 from limber.control.attitude.rigid import free_hub, rigid_craft
 from limber.control.attitude.slew import AttitudeMotion
-from limber.control.controller import Controller, Measured
+from limber.control.controller import Controller, Measured, observed_feedback
 from limber.control.linear_model import LinearModel
 from limber.control.rotations import conjugate, matrix_of, product
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -253,13 +253,7 @@ class AttitudeController(Controller):
         law = self._law()
         if self._observer is None:
             return law
-        with_feedback = getattr(self._observer, "with_feedback", None)
-        if with_feedback is None:
-            raise ArgumentTypeError(
-                f"{type(self).__name__} has no linear model with the observer {type(self._observer).__name__}, which is part of the "
-                "loop: it would have to be a lb.control.AttitudeEstimator."
-            )
-        return with_feedback(law)
+        return observed_feedback(self, self._observer, "AttitudeEstimator")(law)
 
     def _law(self) -> LinearModel:
         """From small rotations and rates, as they are estimated, to commands."""

@@ -20,12 +20,12 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike
 
 from limber.checks import Array, numbers
 from limber.control.controller import Measured
 from limber.control.linear_model import LinearModel
+from limber.control.riccati import discrete_riccati
 from limber.control.rotations import (
     conjugate,
     matrix_of,
@@ -192,8 +192,8 @@ class AttitudeEstimator:
         try:
             # in units of the readings, so that small numbers do not look like zero
             scale = float(np.abs(R).max())
-            P = scipy.linalg.solve_discrete_are(Phi.T, H.T, Q / scale, R / scale)
-        except (np.linalg.LinAlgError, ValueError):
+            P = discrete_riccati(Phi.T, H.T, Q / scale, R / scale)
+        except np.linalg.LinAlgError:
             raise DynamicsError(
                 "AttitudeEstimator: the gains of the filter do not settle: give the gyro noise and a bias_walk about each axis."
             ) from None

@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from limber.checks import Array, number
 from limber.control.attitude.controller import AttitudeController
@@ -24,8 +23,9 @@ from limber.control.attitude.linear import attitude_model
 from limber.control.controller import Measured
 from limber.control.linear_model import LinearModel
 from limber.control.lqr import lqr_gain
+from limber.control.riccati import discrete_riccati
 from limber.dynamics import mass_matrix
-from limber.errors import ArgumentTypeError
+from limber.errors import ArgumentTypeError, DynamicsError
 
 
 class OptimalAttitude(AttitudeController):
@@ -85,7 +85,13 @@ class OptimalAttitude(AttitudeController):
         self._K = lqr_gain(plant, weights, 1.0 / self.torque**2)
         W = self.disturbance**2 * plant.B @ plant.B.T
         R = np.diag(np.repeat(np.square(self.noise), 3))
-        P = scipy.linalg.solve_discrete_are(plant.A.T, plant.C.T, W, R)
+        try:
+            P = discrete_riccati(plant.A.T, plant.C.T, W, R)
+        except np.linalg.LinAlgError:
+            raise DynamicsError(
+                f"OptimalAttitude: the gains of its filter do not settle: some motions of {system.name!r} do not decay, and neither show in "
+                f"the attitude of {self.hub!r} nor are moved by its torques. Give panels damping, or leave out their modes in other planes."
+            ) from None
         self._L = P @ plant.C.T @ np.linalg.inv(plant.C @ P @ plant.C.T + R)
         self._plant = plant
         T = self.sample_time

@@ -22,6 +22,7 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.control.joints import JointPlaces
 from limber.control.patent.desired import DesiredMotion, slopes
+from limber.control.riccati import discrete_riccati
 from limber.control.sampled import held
 from limber.dynamics import mass_matrix
 from limber.errors import ArgumentValueError
@@ -181,7 +182,7 @@ def one_each(name: str, given: OneEach, count: int) -> Array:
 
 def _riccati(A: Array, B: Array, Q: Array, R: Array, owner: str) -> Array:
     try:
-        return scipy.linalg.solve_discrete_are(A, B, Q, R)
+        return discrete_riccati(A, B, Q, R)
     except np.linalg.LinAlgError as error:
         raise ArgumentValueError(
             f"{owner}: the Riccati equation has no solution to working accuracy ({error}). Leave out of the model what the hinges "

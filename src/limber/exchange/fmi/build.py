@@ -18,7 +18,7 @@ from limber.version import __version__
 from limber.whole import replacing
 
 #: The files of C that every FMU has, and those of one version.
-_SHARED = ("instance.h", "course.h", "derivatives.h", "solver.h")
+_SHARED = ("instance.h", "course.h", "derivatives.h", "solver.h", "common.h")
 _OF_VERSION = {2: ("fmi2.c", "fmi2_types.h"), 3: ("fmi3.c", "fmi3_types.h")}
 #: Symbols that are not of FMI stay inside.
 _FLAGS = (

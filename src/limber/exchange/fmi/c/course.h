@@ -160,6 +160,14 @@ static int state_set(Instance *instance, const void *state)
     return OK;
 }
 
+static void state_freed(void **state)
+{
+    if (state) {
+        free(*state);
+        *state = NULL;
+    }
+}
+
 /* A serialized state: the token of the model, then the values. */
 enum { STATE_BYTES = sizeof TOKEN + sizeof(Values) };
 

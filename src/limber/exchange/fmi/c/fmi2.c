@@ -16,23 +16,19 @@
 #endif
 
 #ifdef FMI2_FUNCTION_PREFIX
-#define JOINED(prefix, name) prefix##name
-#define PREFIXED(prefix, name) JOINED(prefix, name)
-#define FMI2(name) PREFIXED(FMI2_FUNCTION_PREFIX, fmi2##name)
-#else
-#define FMI2(name) fmi2##name
+#define FUNCTION_PREFIX FMI2_FUNCTION_PREFIX
 #endif
+#define FMI(name) fmi2##name
+#define NAME(name) "fmi2" #name
+#define WRONG_TOKEN "the GUID is not that of this FMU."
 
-#if defined _WIN32 || defined __CYGWIN__
-#define EXPORT __declspec(dllexport)
-#elif defined __GNUC__
-#define EXPORT __attribute__((visibility("default")))
-#else
-#define EXPORT
-#endif
+typedef fmi2Component Component;
+typedef fmi2Status Status;
+typedef fmi2Real Real;
+typedef fmi2Boolean Boolean;
+typedef fmi2String String;
 
-#define API(name) EXPORT fmi2Status FMI2(name)
-#define IGNORED(x) (void)(x)
+#include "common.h"
 
 static void told(Instance *instance, int status, const char *category, const char *text)
 {
@@ -51,51 +47,26 @@ static void told(Instance *instance, int status, const char *category, const cha
     ((fmi2CallbackLogger)instance->callback)(instance->environment, instance->name, (fmi2Status)status, category, format);
 }
 
-/* --- common functions ------------------------------------------------------------------------------- */
+/* --- instances and values --------------------------------------------------------------------------- */
 
-EXPORT const char *FMI2(GetTypesPlatform)(void)
+EXPORT const char *FUNCTION(GetTypesPlatform)(void)
 {
     return "default";
 }
 
-EXPORT const char *FMI2(GetVersion)(void)
+EXPORT const char *FUNCTION(GetVersion)(void)
 {
     return "2.0";
 }
 
-API(SetDebugLogging)(fmi2Component instance, fmi2Boolean on, size_t count, const fmi2String categories[])
+EXPORT fmi2Component FUNCTION(Instantiate)(fmi2String name, fmi2Type type, fmi2String guid, fmi2String resources,
+                                           const fmi2CallbackFunctions *functions, fmi2Boolean visible, fmi2Boolean logging)
 {
-    IGNORED(instance);
-    IGNORED(on); /* there are warnings and errors only, and they are always told */
-    IGNORED(count);
-    IGNORED(categories);
-    return fmi2OK;
-}
-
-EXPORT fmi2Component FMI2(Instantiate)(fmi2String name, fmi2Type type, fmi2String guid, fmi2String resources,
-                                       const fmi2CallbackFunctions *functions, fmi2Boolean visible, fmi2Boolean logging)
-{
-    Instance *instance = made(name, type == fmi2CoSimulation ? CO_SIMULATION : MODEL_EXCHANGE, guid);
-    const fmi2CallbackLogger log = functions ? functions->logger : NULL;
     IGNORED(resources);
     IGNORED(visible);
     IGNORED(logging);
-    if (!instance) {
-        if (log) {
-            log(functions->componentEnvironment, name, fmi2Error, "logStatusError",
-                guid && strcmp(guid, TOKEN) == 0 ? "there is no memory for an instance." : "the GUID is not that of this FMU.");
-        }
-        return NULL;
-    }
-    instance->callback = (void (*)(void))log;
-    instance->environment = functions ? functions->componentEnvironment : NULL;
-    instance->tell = told;
-    return instance;
-}
-
-EXPORT void FMI2(FreeInstance)(fmi2Component instance)
-{
-    destroyed(instance);
+    return instantiated(name, type == fmi2CoSimulation ? CO_SIMULATION : MODEL_EXCHANGE, guid,
+                        functions ? functions->componentEnvironment : NULL, functions ? (void (*)(void))functions->logger : NULL);
 }
 
 API(SetupExperiment)(fmi2Component instance, fmi2Boolean has_tolerance, fmi2Real tolerance, fmi2Real start, fmi2Boolean has_stop,
@@ -123,27 +94,6 @@ API(EnterInitializationMode)(fmi2Component instance)
     return fmi2OK;
 }
 
-API(ExitInitializationMode)(fmi2Component instance)
-{
-    Instance *me = instance;
-    if (me->now.mode != INITIALIZING) {
-        return (fmi2Status)wrong_mode(me, "fmi2ExitInitializationMode");
-    }
-    return (fmi2Status)leave_initialization(me);
-}
-
-API(Terminate)(fmi2Component instance)
-{
-    ((Instance *)instance)->now.mode = TERMINATED;
-    return fmi2OK;
-}
-
-API(Reset)(fmi2Component instance)
-{
-    start_values(instance);
-    return fmi2OK;
-}
-
 API(GetReal)(fmi2Component instance, const fmi2ValueReference references[], size_t count, fmi2Real values[])
 {
     return (fmi2Status)get_values(instance, references, count, values);
@@ -155,11 +105,6 @@ API(SetReal)(fmi2Component instance, const fmi2ValueReference references[], size
 }
 
 /* All variables are of the type Real. */
-static fmi2Status no_variables(fmi2Component instance, size_t count, const char *type)
-{
-    return count ? (fmi2Status)say(instance, ERROR, "this FMU has no variables of the type %s.", type) : fmi2OK;
-}
-
 #define NO_VARIABLES(type)                                                                                                          \
     API(Get##type)(fmi2Component instance, const fmi2ValueReference references[], size_t count, fmi2##type values[])                \
     {                                                                                                                               \
@@ -191,10 +136,7 @@ API(SetFMUstate)(fmi2Component instance, fmi2FMUstate state)
 API(FreeFMUstate)(fmi2Component instance, fmi2FMUstate *state)
 {
     IGNORED(instance);
-    if (state) {
-        free(*state);
-        *state = NULL;
-    }
+    state_freed(state);
     return fmi2OK;
 }
 
@@ -247,57 +189,9 @@ API(NewDiscreteStates)(fmi2Component instance, fmi2EventInfo *info)
     return (fmi2Status)status;
 }
 
-API(EnterContinuousTimeMode)(fmi2Component instance)
-{
-    Instance *me = instance;
-    if (me->kind != MODEL_EXCHANGE || me->now.mode != AT_EVENT) {
-        return (fmi2Status)wrong_mode(me, "fmi2EnterContinuousTimeMode");
-    }
-    me->now.mode = CONTINUOUS;
-    return fmi2OK;
-}
-
-API(CompletedIntegratorStep)(fmi2Component instance, fmi2Boolean no_return, fmi2Boolean *event, fmi2Boolean *terminate)
-{
-    Instance *me = instance;
-    IGNORED(no_return);
-    *event = offness(me->now.x, me->now.p) > DRIFT;
-    *terminate = fmi2False;
-    return fmi2OK;
-}
-
-API(SetTime)(fmi2Component instance, fmi2Real time)
-{
-    ((Instance *)instance)->now.time = time; /* on which nothing depends */
-    return fmi2OK;
-}
-
-API(SetContinuousStates)(fmi2Component instance, const fmi2Real states[], size_t count)
-{
-    return (fmi2Status)set_states(instance, states, count);
-}
-
 API(GetDerivatives)(fmi2Component instance, fmi2Real derivatives[], size_t count)
 {
     return (fmi2Status)get_derivatives(instance, derivatives, count);
-}
-
-API(GetEventIndicators)(fmi2Component instance, fmi2Real indicators[], size_t count)
-{
-    IGNORED(indicators);
-    return count ? (fmi2Status)say(instance, ERROR, "this FMU has no event indicators.") : fmi2OK;
-}
-
-API(GetContinuousStates)(fmi2Component instance, fmi2Real states[], size_t count)
-{
-    return (fmi2Status)get_states(instance, states, count);
-}
-
-API(GetNominalsOfContinuousStates)(fmi2Component instance, fmi2Real nominals[], size_t count)
-{
-    IGNORED(instance);
-    for (size_t i = 0; i < count; ++i) nominals[i] = 1.0;
-    return fmi2OK;
 }
 
 /* --- co-simulation ---------------------------------------------------------------------------------------- */

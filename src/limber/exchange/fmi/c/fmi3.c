@@ -16,23 +16,19 @@
 #endif
 
 #ifdef FMI3_FUNCTION_PREFIX
-#define JOINED(prefix, name) prefix##name
-#define PREFIXED(prefix, name) JOINED(prefix, name)
-#define FMI3(name) PREFIXED(FMI3_FUNCTION_PREFIX, fmi3##name)
-#else
-#define FMI3(name) fmi3##name
+#define FUNCTION_PREFIX FMI3_FUNCTION_PREFIX
 #endif
+#define FMI(name) fmi3##name
+#define NAME(name) "fmi3" #name
+#define WRONG_TOKEN "the instantiation token is not that of this FMU."
 
-#if defined _WIN32 || defined __CYGWIN__
-#define EXPORT __declspec(dllexport)
-#elif defined __GNUC__
-#define EXPORT __attribute__((visibility("default")))
-#else
-#define EXPORT
-#endif
+typedef fmi3Instance Component;
+typedef fmi3Status Status;
+typedef fmi3Float64 Real;
+typedef fmi3Boolean Boolean;
+typedef fmi3String String;
 
-#define API(name) EXPORT fmi3Status FMI3(name)
-#define IGNORED(x) (void)(x)
+#include "common.h"
 
 static void told(Instance *instance, int status, const char *category, const char *text)
 {
@@ -41,55 +37,28 @@ static void told(Instance *instance, int status, const char *category, const cha
     }
 }
 
-static Instance *instantiated(fmi3String name, int kind, fmi3String token, fmi3InstanceEnvironment environment,
-                              fmi3LogMessageCallback log)
-{
-    Instance *instance = made(name, kind, token);
-    if (!instance) {
-        if (log) {
-            log(environment, fmi3Error, "logStatusError",
-                token && strcmp(token, TOKEN) == 0 ? "there is no memory for an instance."
-                                                   : "the instantiation token is not that of this FMU.");
-        }
-        return NULL;
-    }
-    instance->callback = (void (*)(void))log;
-    instance->environment = environment;
-    instance->tell = told;
-    return instance;
-}
+/* --- instances and values --------------------------------------------------------------------------- */
 
-/* --- common functions ------------------------------------------------------------------------------- */
-
-EXPORT const char *FMI3(GetVersion)(void)
+EXPORT const char *FUNCTION(GetVersion)(void)
 {
     return "3.0";
 }
 
-API(SetDebugLogging)(fmi3Instance instance, fmi3Boolean on, size_t count, const fmi3String categories[])
-{
-    IGNORED(instance);
-    IGNORED(on); /* there are warnings and errors only, and they are always told */
-    IGNORED(count);
-    IGNORED(categories);
-    return fmi3OK;
-}
-
-EXPORT fmi3Instance FMI3(InstantiateModelExchange)(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
-                                                   fmi3Boolean logging, fmi3InstanceEnvironment environment,
-                                                   fmi3LogMessageCallback log)
+EXPORT fmi3Instance FUNCTION(InstantiateModelExchange)(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
+                                                       fmi3Boolean logging, fmi3InstanceEnvironment environment,
+                                                       fmi3LogMessageCallback log)
 {
     IGNORED(resources);
     IGNORED(visible);
     IGNORED(logging);
-    return instantiated(name, MODEL_EXCHANGE, token, environment, log);
+    return instantiated(name, MODEL_EXCHANGE, token, environment, (void (*)(void))log);
 }
 
-EXPORT fmi3Instance FMI3(InstantiateCoSimulation)(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
-                                                  fmi3Boolean logging, fmi3Boolean events, fmi3Boolean early,
-                                                  const fmi3ValueReference intermediate[], size_t count,
-                                                  fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
-                                                  fmi3IntermediateUpdateCallback update)
+EXPORT fmi3Instance FUNCTION(InstantiateCoSimulation)(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
+                                                      fmi3Boolean logging, fmi3Boolean events, fmi3Boolean early,
+                                                      const fmi3ValueReference intermediate[], size_t count,
+                                                      fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
+                                                      fmi3IntermediateUpdateCallback update)
 {
     IGNORED(resources);
     IGNORED(visible);
@@ -99,13 +68,13 @@ EXPORT fmi3Instance FMI3(InstantiateCoSimulation)(fmi3String name, fmi3String to
     IGNORED(intermediate);
     IGNORED(count);
     IGNORED(update);
-    return instantiated(name, CO_SIMULATION, token, environment, log);
+    return instantiated(name, CO_SIMULATION, token, environment, (void (*)(void))log);
 }
 
-EXPORT fmi3Instance FMI3(InstantiateScheduledExecution)(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
-                                                        fmi3Boolean logging, fmi3InstanceEnvironment environment,
-                                                        fmi3LogMessageCallback log, fmi3ClockUpdateCallback update,
-                                                        fmi3LockPreemptionCallback lock, fmi3UnlockPreemptionCallback unlock)
+EXPORT fmi3Instance FUNCTION(InstantiateScheduledExecution)(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
+                                                            fmi3Boolean logging, fmi3InstanceEnvironment environment,
+                                                            fmi3LogMessageCallback log, fmi3ClockUpdateCallback update,
+                                                            fmi3LockPreemptionCallback lock, fmi3UnlockPreemptionCallback unlock)
 {
     IGNORED(name);
     IGNORED(token);
@@ -121,11 +90,6 @@ EXPORT fmi3Instance FMI3(InstantiateScheduledExecution)(fmi3String name, fmi3Str
     return NULL;
 }
 
-EXPORT void FMI3(FreeInstance)(fmi3Instance instance)
-{
-    destroyed(instance);
-}
-
 API(EnterInitializationMode)(fmi3Instance instance, fmi3Boolean has_tolerance, fmi3Float64 tolerance, fmi3Float64 start,
                              fmi3Boolean has_stop, fmi3Float64 stop)
 {
@@ -138,15 +102,6 @@ API(EnterInitializationMode)(fmi3Instance instance, fmi3Boolean has_tolerance, f
     return (fmi3Status)enter_initialization(me, has_tolerance, tolerance, start);
 }
 
-API(ExitInitializationMode)(fmi3Instance instance)
-{
-    Instance *me = instance;
-    if (me->now.mode != INITIALIZING) {
-        return (fmi3Status)wrong_mode(me, "fmi3ExitInitializationMode");
-    }
-    return (fmi3Status)leave_initialization(me);
-}
-
 API(EnterEventMode)(fmi3Instance instance)
 {
     Instance *me = instance;
@@ -154,18 +109,6 @@ API(EnterEventMode)(fmi3Instance instance)
         return (fmi3Status)wrong_mode(me, "fmi3EnterEventMode");
     }
     me->now.mode = AT_EVENT;
-    return fmi3OK;
-}
-
-API(Terminate)(fmi3Instance instance)
-{
-    ((Instance *)instance)->now.mode = TERMINATED;
-    return fmi3OK;
-}
-
-API(Reset)(fmi3Instance instance)
-{
-    start_values(instance);
     return fmi3OK;
 }
 
@@ -188,11 +131,6 @@ API(SetFloat64)(fmi3Instance instance, const fmi3ValueReference references[], si
 }
 
 /* All variables are of the type Float64. */
-static fmi3Status no_variables(fmi3Instance instance, size_t count, const char *type)
-{
-    return count ? (fmi3Status)say(instance, ERROR, "this FMU has no variables of the type %s.", type) : fmi3OK;
-}
-
 #define NO_VARIABLES(type)                                                                                                          \
     API(Get##type)(fmi3Instance instance, const fmi3ValueReference references[], size_t count, fmi3##type values[], size_t size)    \
     {                                                                                                                               \
@@ -287,10 +225,7 @@ API(SetFMUState)(fmi3Instance instance, fmi3FMUState state)
 API(FreeFMUState)(fmi3Instance instance, fmi3FMUState *state)
 {
     IGNORED(instance);
-    if (state) {
-        free(*state);
-        *state = NULL;
-    }
+    state_freed(state);
     return fmi3OK;
 }
 
@@ -441,57 +376,9 @@ API(UpdateDiscreteStates)(fmi3Instance instance, fmi3Boolean *again, fmi3Boolean
     return (fmi3Status)status;
 }
 
-API(EnterContinuousTimeMode)(fmi3Instance instance)
-{
-    Instance *me = instance;
-    if (me->kind != MODEL_EXCHANGE || me->now.mode != AT_EVENT) {
-        return (fmi3Status)wrong_mode(me, "fmi3EnterContinuousTimeMode");
-    }
-    me->now.mode = CONTINUOUS;
-    return fmi3OK;
-}
-
-API(CompletedIntegratorStep)(fmi3Instance instance, fmi3Boolean no_return, fmi3Boolean *event, fmi3Boolean *terminate)
-{
-    Instance *me = instance;
-    IGNORED(no_return);
-    *event = offness(me->now.x, me->now.p) > DRIFT;
-    *terminate = fmi3False;
-    return fmi3OK;
-}
-
-API(SetTime)(fmi3Instance instance, fmi3Float64 time)
-{
-    ((Instance *)instance)->now.time = time; /* on which nothing depends */
-    return fmi3OK;
-}
-
-API(SetContinuousStates)(fmi3Instance instance, const fmi3Float64 states[], size_t count)
-{
-    return (fmi3Status)set_states(instance, states, count);
-}
-
 API(GetContinuousStateDerivatives)(fmi3Instance instance, fmi3Float64 derivatives[], size_t count)
 {
     return (fmi3Status)get_derivatives(instance, derivatives, count);
-}
-
-API(GetEventIndicators)(fmi3Instance instance, fmi3Float64 indicators[], size_t count)
-{
-    IGNORED(indicators);
-    return count ? (fmi3Status)say(instance, ERROR, "this FMU has no event indicators.") : fmi3OK;
-}
-
-API(GetContinuousStates)(fmi3Instance instance, fmi3Float64 states[], size_t count)
-{
-    return (fmi3Status)get_states(instance, states, count);
-}
-
-API(GetNominalsOfContinuousStates)(fmi3Instance instance, fmi3Float64 nominals[], size_t count)
-{
-    IGNORED(instance);
-    for (size_t i = 0; i < count; ++i) nominals[i] = 1.0;
-    return fmi3OK;
 }
 
 API(GetNumberOfEventIndicators)(fmi3Instance instance, size_t *count)

@@ -1,0 +1,193 @@
+"""The environment of a system in orbit, for `lb.simulate(..., environment=...)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from limber.assembly.closures import Closure
+from limber.assembly.system import System
+from limber.checks import Array, array, number, rotation, shown
+from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.joints import Free
+from limber.orbit.air import Drag, listed_as
+from limber.orbit.burns import Burn, check_tanks
+from limber.orbit.field import Field
+from limber.orbit.orbits import Orbit
+from limber.orbit.reference import reference
+from limber.orbit.track import Motion, Track, centre_of_mass, node_motion
+
+GRAVITIES = ("point", "j2")
+
+
+class OrbitalFrame(NamedTuple):
+    """The orbital frame of the reference orbit, at one time or at n times.
+
+    Its x axis points away from the planet, its z axis along the angular momentum, and y completes them: in a circular orbit
+    it points along the velocity.
+
+    R : (3, 3) or (n, 3, 3), its axes in inertial ones; it turns orbital components into those of the world.
+    position, velocity : of its origin from the centre of the planet, inertial axes.
+    angular_velocity : of the frame, in its own axes.
+    """
+
+    R: Array
+    position: Array
+    velocity: Array
+    angular_velocity: Array
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What acts on a free-flying system in orbit.
+
+    The world frame of a simulation in this environment has the inertial axes of the orbit, z along the axis of the planet, and
+    its origin falls along the reference orbit under the same gravity.  So q and v of a Free base are its place, attitude and
+    speeds in a frame that does not turn and moves with the orbit: positions are metres, not thousands of kilometres.  A system
+    may be as far from the reference as it likes: no term is linearized in that distance.
+
+    Parameters
+    ----------
+    orbit : the reference orbit, `lb.orbit.circular(...)`, `elements(...)` or `state(...)`.
+    gravity : "point" for that of a point mass, "j2" with the second zonal harmonic.
+    drag : `lb.orbit.Drag(faces)`, or None.
+    burns : one or several `lb.orbit.Burn(...)`.
+    """
+
+    orbit: Orbit
+    gravity: str = "point"
+    drag: Drag | None = None
+    burns: Sequence[Burn] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.orbit, Orbit):
+            raise ArgumentTypeError(
+                "orbit must be an orbit, such as lb.orbit.circular(altitude=400e3) gives, got "
+                f"{shown(self.orbit)}."
+            )
+        if not isinstance(self.gravity, str) or self.gravity not in GRAVITIES:
+            raise ArgumentValueError(f'gravity={shown(self.gravity)} must be "point" or "j2".')
+        if self.drag is not None and not isinstance(self.drag, Drag):
+            raise ArgumentTypeError(
+                f"drag must be lb.orbit.Drag(...) or None, got {shown(self.drag)}."
+            )
+        object.__setattr__(self, "burns", listed_as(Burn, "burns", self.burns))
+
+    def bind(self, system: System, start: float, end: float) -> Field:
+        """The forces on a system between two times, for compiled code."""
+        self.check(system)
+        return Field(system, self.orbit, self.gravity, self.drag, self.burns, start, end)
+
+    def forces(self, system: System, t: float, q: ArrayLike, v: ArrayLike) -> Array:
+        """The generalized forces (nv,) of the environment on a system at one time and state."""
+        t = number("t", t)
+        q, v = array("q", q, (system.nq,)), array("v", v, (system.nv,))
+        return self.bind(system, t, t + 1.0).at(0.0, q, v)
+
+    def check(self, system: System) -> None:
+        """Refuse a system that the world holds, or that has a gravity of its own, and tanks that do not fit the burns."""
+        check_tanks(system, self.burns)
+        if np.any(system.gravity):
+            raise ArgumentValueError(
+                f"environment: {system.name!r} has gravity {system.gravity.tolist()} of its own, and in orbit gravity comes from the "
+                "planet: build the system with gravity=(0, 0, 0)."
+            )
+        for name, item in system.attachments.items():
+            if item.to == "world" and not isinstance(item.joint, Free):
+                raise ArgumentValueError(
+                    f"environment: body {name!r} is attached to the world by {item.joint!r}; the world falls around the planet, and "
+                    "what flies there is attached to it by lb.Free()."
+                )
+        for name, closure in system.closures.items():
+            if isinstance(closure, Closure) and "world" in (closure.a.body, closure.b.body):
+                raise ArgumentValueError(
+                    f"environment: closure {name!r} holds the system to the world, which falls around the planet: release it."
+                )
+
+    def frame(self, t: ArrayLike) -> OrbitalFrame:
+        """The orbital frame of the reference orbit at a time, or at times (n,)."""
+        times = np.atleast_1d(array("t", t, () if np.ndim(t) == 0 else ("n",)))
+        known = reference(self.orbit, self.gravity, float(times.min()), float(times.max()))
+        r, v, a = known.at(times)
+        far = np.linalg.norm(r, axis=1, keepdims=True)
+        h = np.cross(r, v)
+        size = np.linalg.norm(h, axis=1, keepdims=True)
+        x, z = r / far, h / size
+        R = np.stack([x, np.cross(z, x), z], axis=2)
+        # What pulls out of the plane turns it about x.
+        turn = (
+            far * np.sum(a * z, axis=1, keepdims=True) / size,
+            np.zeros((len(r), 1)),
+            size / far**2,
+        )
+        found = OrbitalFrame(R, r, v, np.hstack(turn))
+        return found if np.ndim(t) else OrbitalFrame(*(part[0] for part in found))
+
+    def start(
+        self,
+        system: System,
+        body: str | None = None,
+        *,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        attitude: ArrayLike | None = None,
+        rate: ArrayLike = (0.0, 0.0, 0.0),
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        t: float = 0.0,
+    ) -> tuple[Array, Array]:
+        """The state q, v of a system whose base has a given place and motion in the orbital frame.
+
+        Parameters
+        ----------
+        body : the base, attached to the world by a Free joint; None if there is only one.
+        position, velocity : of the frame of its joint in the orbital frame (`OrbitalFrame`), and its rate there, m and m/s.  It is
+            the frame that starts here, not the centre of mass.
+        attitude : (3, 3), the columns are the axes of that frame in orbital ones; None: along them.
+        rate : angular velocity relative to the orbital frame, in orbital axes, rad/s.
+        q, v : the other coordinates and speeds; by default the neutral configuration at rest.
+        t : the time.
+        """
+        from scipy.spatial.transform import Rotation  # noqa: PLC0415
+
+        self.check(system)
+        bases = [name for name, item in system.attachments.items() if item.to == "world"]
+        if body is None and len(bases) > 1:
+            raise ArgumentValueError(
+                f"body: {system.name!r} has several bases, {', '.join(bases)}: name one."
+            )
+        name = bases[0] if body is None else body
+        if name not in bases:
+            raise ArgumentValueError(
+                f"body={shown(body)} is not attached to the world; {', '.join(bases)} is."
+            )
+        q = system.neutral() if q is None else np.array(array("q", q, (system.nq,)))
+        v = np.zeros(system.nv) if v is None else np.array(array("v", v, (system.nv,)))
+        place, speed = array("position", position, (3,)), array("velocity", velocity, (3,))
+        turned = np.eye(3) if attitude is None else rotation("attitude", attitude)
+        turning = array("rate", rate, (3,))
+        frame = self.frame(number("t", t))
+        item, where = system.attachments[name], system.layout[name]
+        R = frame.R @ turned
+        p = frame.R @ place
+        p_rate = frame.R @ (speed + np.cross(frame.angular_velocity, place))
+        w = frame.R @ (turning + frame.angular_velocity)
+        x, y, z, s = Rotation.from_matrix(item.rotation.T @ R).as_quat()
+        q[where.q_joint] = [s, x, y, z, *(item.rotation.T @ (p - item.offset))]
+        v[where.v_joint] = [*(R.T @ w), *(R.T @ p_rate)]
+        return q, v
+
+    def track(
+        self, result: Motion, body: str | None = None, node: str | int | None = None
+    ) -> Track:
+        """The motion about the planet of a `Result` in this environment: of the centre of mass, or of a node of a body."""
+        place, speed = centre_of_mass(result) if body is None else node_motion(result, body, node)
+        frame = self.frame(result.t)
+        relative = np.einsum("nji,nj->ni", frame.R, place)
+        return Track(
+            result.t, frame.position + place, frame.velocity + speed, relative, self.orbit.planet
+        )

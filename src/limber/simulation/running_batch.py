@@ -1,0 +1,112 @@
+"""A batch that is running: what its cases have come to so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.errors import LimberError, collected_warnings, warn
+from limber.simulation.batch_result import BatchResult
+from limber.simulation.cases import Cases
+from limber.simulation.result import Result, Statistics
+
+
+class RunningBatch:
+    """A batch that is running: its results so far, its errors, and the first warning of each case."""
+
+    def __init__(self, system: System, cases: Cases, times: Array):
+        self.system, self.cases = system, cases
+        self._made = _not_run(system, times, cases)
+        self._told: dict[int, Warning] = {}
+        self._errors: list[Exception] = []
+
+    @property
+    def left(self) -> int:
+        """The number of cases that were not run yet."""
+        return int((self._made.status == "not run").sum())
+
+    def own_system(self, case: int) -> System:
+        """The system with the numbers of a case."""
+        given = self.cases.numbers(case)
+        return self.system.with_parameters(given) if given else self.system
+
+    def attempt(self, case: int, run: Callable[[int], Result | None]) -> None:
+        """Do something for a case: its result, if there is one, or its error becomes what the case came to."""
+        with collected_warnings() as found:
+            try:
+                result = run(case)
+                if result is not None:
+                    cut = result.message.startswith(("stopped", "interrupted"))
+                    self._put(case, result, "stopped" if cut else "finished", result.message)
+                    if result.message.startswith("interrupted"):  # Ctrl-C is for the batch
+                        found.clear()
+                        raise KeyboardInterrupt
+            except Exception as error:
+                self._errors.append(error)
+                kind = "" if isinstance(error, LimberError) else f"{type(error).__name__}: "
+                self._put(case, getattr(error, "result", None), "failed", f"{kind}{error}")
+        if found and case not in self._told:
+            self._told[case] = max(found, key=lambda warning: getattr(warning, "degree", np.inf))
+
+    def _put(self, case: int, result: Result | None, status: str, message: str) -> None:
+        """Note how a case ended, with what it came to; its rows are kept here and shared with its result."""
+        made = self._made
+        made.status[case], made.messages[case] = status, message
+        if result is None:
+            return
+        n = min(len(result), len(made.t))
+        differ = np.flatnonzero(result.t[:n] != made.t[:n])
+        rows = int(differ[0]) if differ.size else n
+        for name in ("q", "v", "tau"):
+            getattr(made, name)[case, :rows] = getattr(result, name)[:rows]
+        if rows == len(result):
+            own = {name: getattr(made, name)[case, :rows] for name in ("q", "v", "tau")}
+            result = replace(result, t=made.t[:rows], **own)
+        made.results[case] = result
+
+    def put_many(
+        self, cases: np.ndarray, q: Array, v: Array, tau: Array, statistics: Statistics
+    ) -> None:
+        """Note cases that reached their end: q and v at all times, and the torques that they had throughout."""
+        made = self._made
+        made.q[cases], made.v[cases], made.tau[cases] = q, v, tau[:, None]
+        made.status[cases] = "finished"
+        stage = np.zeros(len(made.t), dtype=int)
+        for case in cases.tolist():
+            made.messages[case] = "reached t_end"
+            made.results[case] = Result(
+                self.system, made.t, made.q[case], made.v[case], made.tau[case], (), statistics, "reached t_end",
+                stage=stage,
+            )  # fmt: skip
+
+    def finished(self) -> BatchResult:
+        """The result of the batch, once no case runs any more; an error that is not about a case is raised."""
+        made, told, count = self._made, self._told, self.cases.count
+        none = all(x is None for x in made.results)
+        if len(self._errors) == count > 0 and none and len(set(made.messages)) == 1:
+            raise self._errors[0]
+        for x in (made.t, made.q, made.v, made.tau, made.status, *made.parameters.values()):
+            x.setflags(write=False)
+        if told:
+            gravest = max(told, key=lambda case: (getattr(told[case], "degree", np.inf), -case))
+            warn(
+                f"{len(told)} of {count} cases of the batch gave a warning, that of case {gravest} is the gravest: "
+                f"{told[gravest]}",
+                type(told[gravest]),
+            )
+        return made
+
+
+def _not_run(system: System, t: Array, cases: Cases) -> BatchResult:
+    """The result of a batch of which no case was run yet."""
+    count = cases.count
+    q, v, tau = (
+        np.full((count, len(t), width), np.nan) for width in (system.nq, system.nv, system.nv)
+    )
+    status = np.full(count, "not run", dtype="<U8")
+    waiting = ["not run"] * count
+    return BatchResult(system, t, q, v, tau, status, waiting, cases.every(), [None] * count)

@@ -1,0 +1,105 @@
+"""Why a run got stuck, in words, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from limber.checks import listed
+from limber.dynamics.closing import NEARLY_MET, searched
+from limber.dynamics.evaluate import evaluated
+from limber.dynamics.following import driven_speeds
+from limber.dynamics.rows import worst
+from limber.integrators import context as R
+from limber.integrators.method_record import Method
+
+if TYPE_CHECKING:
+    from limber.simulation.run import Run
+
+#: Where a run with driven joints is stuck, the closures are looked at so far ahead, as parts of the time that is left.
+AHEAD = (1e-6, 1e-4, 1e-2)
+
+
+def why_stuck(run: Run, method: Method) -> str:
+    """Why a run got stuck with a method."""
+    s = run.system
+    if s.closures and run.forces.driven and (behind := _left_behind(run)):
+        return behind
+    gap, row = run.engine.shared[[R.GAP, R.GAP_ROW]]
+    if gap > 0.0:
+        return _open(run, method, float(gap), int(row))
+    return _no_longer_moving(run, method)
+
+
+def _left_behind(run: Run) -> str:
+    """Why a run is stuck if the closures cannot follow the motions of driven joints; empty if they can."""
+    s, y = run.system, run.state
+    moving = ~driven_speeds(s, run.forces.numbers)
+    for part in AHEAD:
+        t = run.t + part * (run.end - run.t)
+        q, v = y[: s.nq].copy(), y[s.nq :].copy()
+        for joint in run.forces.driven:
+            joint.put(t, q, v)
+        gap, q = searched(s, q, moving)
+        if gap > NEARLY_MET:
+            return (
+                f"the closures of {s.name!r} cannot follow the motion of {listed(run.forces.names)} after t = {run.t:.6g} s: at "
+                f"t = {t:.6g} s {worst(s, evaluated(s, 'violations', (q,)))} at least. Change the motion, or drive fewer "
+                "joints; the result so far is in error.result."
+            )
+    return ""
+
+
+def _open(run: Run, method: Method, gap: float, row: int) -> str:
+    """Why a run is stuck whose closures are off by a gap."""
+    s = run.system
+    name = next(n for n, rows in s.closure_rows.items() if rows.start <= row < rows.stop)
+    if method.adaptive:
+        what = "where the motion goes on, however short the step"
+        advice = (
+            "The mechanism is locked there, or its lengths do not fit together; look at the result so far "
+            "(error.result)."
+        )
+    else:
+        what = f"after the next fixed step of {run.clock[R.STEP]:.2g} s"
+        advice = 'Take a smaller step, or an adaptive method such as method="dop853".'
+    return (
+        f"the closures of {s.name!r} cannot be met any more after t = {run.t:.6g} s: {name!r} is off by {gap:.3g} (rad or m) "
+        f"{what}. {advice}"
+    )
+
+
+def _no_longer_moving(run: Run, method: Method) -> str:
+    """Why a run is stuck whose steps became too short, or whose state is no longer finite."""
+    s, y = run.system, run.state
+    step = run.clock[R.STEP]
+    bad = np.flatnonzero(~np.isfinite(run.engine.rate))
+    size = np.abs(np.where(np.isfinite(y), y, np.inf))
+    i = int(bad[0]) if bad.size else int(np.argmax(size))
+    part = f"q[{i}], {s.describe_q(i)}" if i < s.nq else f"v[{i - s.nq}], {s.describe_v(i - s.nq)}"
+    if method.adaptive:
+        what = f"the step fell to {step:.2g} s"
+        advice = (
+            "The motion diverges, or the torque jumps without end: look at the result so far "
+            "(error.result), at torques and at deformations beyond small; loosen rtol if the model is right."
+        )
+        if method.implicit and _next_to_singular(run):
+            advice = (
+                "The closures are next to a singular position, where rounding errors grow: implicit methods do not pass it "
+                'at this tolerance. Take method="dop853", or a larger rtol; the result so far is in error.result.'
+            )
+    else:
+        what = f"the state is no longer finite with the fixed step of {step:.2g} s"
+        advice = 'Take a smaller step, or an adaptive method such as method="dop853".'
+    return (
+        f"the simulation of {s.name!r} got stuck at t = {run.t:.6g} s: {what}; the largest part of the state is "
+        f"{part}, which is {y[i]:.3g}. {advice}"
+    )
+
+
+def _next_to_singular(run: Run) -> bool:
+    """Whether the rows of closures are nearly dependent where the run is, and were not before."""
+    from limber.integrators.projection import NEAR  # noqa: PLC0415 (Numba)
+
+    return bool(run.clock[R.CONDITION] > NEAR * run.clock[R.BEST_CONDITION] > 0.0)
