@@ -27,7 +27,7 @@ from limber.simulation.events import Event, Happened
 from limber.simulation.motions import AGREES, driven_joints, refuse_unsteady, start_on
 from limber.simulation.peers import PEERS, by_peer
 from limber.simulation.progress import Progress, interrupted
-from limber.simulation.result import Result, Statistics
+from limber.simulation.result import Result, Statistics, drained
 from limber.simulation.run import Forces, Outputs, Run, Settings
 from limber.simulation.signals import Failures, torque_signal, wrench_signal
 from limber.simulation.stepping import advance_to
@@ -433,7 +433,8 @@ def _acted(run: Run, event: Event) -> bool:
             f'{what} must return None, "stop" or (q, v), or a change of topology such as lb.attach(...), got {shown(answer)}.'
         )
     q, v = answer
-    before = energy_of(s, y[: s.nq], y[s.nq :])
+    now = drained(s, {body: float(x) for body, x in run.forces.masses(np.array(run.t)).items()})
+    before = energy_of(now, y[: s.nq], y[s.nq :])
     q, v = _coordinates(s, f"q of {what}", q), _speeds(s, f"v of {what}", v)
     for joint in run.forces.driven:
         for new, old, part in ((q, y[: s.nq], joint.q), (v, y[s.nq :], joint.v)):
@@ -446,13 +447,18 @@ def _acted(run: Run, event: Event) -> bool:
     returned = f"the state that {what} returns"
     on = closed_state(s, q, v, returned, f"v of {returned}", "q, v", run.forces.names)
     y[:] = np.concatenate(on)
-    run.y[len(y) + R.ACTION_WORK] += energy_of(s, y[: s.nq], y[s.nq :]) - before
+    run.y[len(y) + R.ACTION_WORK] += energy_of(now, y[: s.nq], y[s.nq :]) - before
     return False
 
 
 def _changed(run: Run, changes: Sequence[Change], event: Event) -> bool:
     """Carry out changes of topology, one after the other; they never ask to stop the run."""
     refuse_changes(changes, run.settings.engine, run.forces.names)
+    if run.forces.masses(np.array(run.t)):
+        raise ArgumentValueError(
+            f"event {event.name!r} changes the topology, and burns change the mass of a tank: a run does one or the other. End the run at "
+            "the event, and go on with a system of the masses that are left."
+        )
     for change in changes:
         s, y = run.system, run.state
         done = carried_out(change, s, y[: s.nq], y[s.nq :], run.known, run.t, event.name)
