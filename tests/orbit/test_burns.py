@@ -115,6 +115,31 @@ def test_a_reboost_raises_the_orbit():
     np.testing.assert_allclose(a[-1] - a[0], 2.0 * a[0] * gain / speed, rtol=0.02)
 
 
+def test_actions_of_events_are_accounted_with_the_mass_of_the_moment():
+    s = ship()
+    env = lb.orbit.Environment(FAR, burns=burn(duration=100.0))
+
+    def stop(t, q, v):
+        return q, 0.5 * v
+
+    r = lb.simulate(s, 120.0, environment=env, events=lb.Event(60.0, stop), every=20.0, **TIGHT)
+    assert r.power_audit().accuracy < 1e-8
+    assert r.power_audit().actions[-1] < -1e5
+
+
+def test_topology_and_masses_do_not_change_in_one_run():
+    a = lb.Assembly("pair")
+    for name in ("one", "two"):
+        a.attach(name, lb.RigidBody(10.0, inertia=np.eye(3)), lb.Free())
+    s = a.build()
+    env = lb.orbit.Environment(
+        FAR, burns=lb.orbit.Burn("one", (1.0, 0.0, 0.0), 0.0, 1.0, isp=100.0, tank="one")
+    )
+    grip = lb.attach((("one", None), ("two", None), lb.Fixed(), "grip"), in_place=True)
+    with pytest.raises(ArgumentValueError, match="a run does one or the other"):
+        lb.simulate(s, 2.0, environment=env, events=lb.Event(0.5, grip, name="dock"))
+
+
 def test_wrong_burns_are_refused():
     s = ship(flexible=True)
     with pytest.raises(ArgumentTypeError, match="isp and tank belong together"):

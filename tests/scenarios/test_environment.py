@@ -25,6 +25,7 @@ def test_the_reboost_raises_the_orbit():
     case = lb.io.load_scenario(FILE)
     env = case.environment
     r = lb.simulate(case.system, case.duration, **(case.settings | {"every": 20.0}))
+    assert str(env) == "orbit from 400 km, gravity j2, 3 faces, 1 burn"
     burn = env.burns[0]
     assert r.masses["propellant"][-1] == pytest.approx(
         r.masses["propellant"][0] - 120.0 * burn.flow

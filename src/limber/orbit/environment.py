@@ -77,6 +77,13 @@ class Environment:
             )
         object.__setattr__(self, "burns", listed_as(Burn, "burns", self.burns))
 
+    def __str__(self) -> str:
+        altitude = np.linalg.norm(self.orbit.position) - self.orbit.planet.radius
+        parts = [f"orbit from {altitude / 1e3:.6g} km", f"gravity {self.gravity}"]
+        counts = {"face": 0 if self.drag is None else len(self.drag.faces), "burn": len(self.burns)}
+        parts += [f"{n} {what}{'s' * (n > 1)}" for what, n in counts.items() if n]
+        return ", ".join(parts)
+
     def bind(self, system: System, start: float, end: float) -> Field:
         """The forces on a system between two times, for compiled code."""
         self.check(system)

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from limber import orbit
 from limber.assembly import Assembly, System
 from limber.checks import Array
 from limber.io.document import Where
 from limber.io.fields import Axis, Flag, Name, NodeName, Number, Vector, choice, number, numbers
 from limber.io.rotations import RotationSection
 from limber.io.section import Section
+from limber.orbit import (
+    EARTH_AIR,
+    Atmosphere,
+    Burn,
+    Drag,
+    Environment,
+    Face,
+    Orbit,
+    Slosh,
+    circular,
+    density_table,
+    elements,
+    exponential,
+    state,
+)
 from limber.scenarios.states import check_body
 
 Positive = Annotated[float, number(above=0.0)]
@@ -32,15 +46,15 @@ class OrbitSection(Section):
     anomaly: Number | None = None
     latitude: Number | None = None
 
-    def build(self, where: Where) -> orbit.Orbit:
+    def build(self, where: Where) -> Orbit:
         """The orbit, about the Earth."""
         kinds: dict[str, tuple[Any, tuple[str, ...]]] = {
-            "altitude": (orbit.circular, ("inclination", "node", "latitude")),
+            "altitude": (circular, ("inclination", "node", "latitude")),
             "semi_major": (
-                orbit.elements,
+                elements,
                 ("eccentricity", "inclination", "node", "argument", "anomaly"),
             ),
-            "position": (orbit.state, ("velocity",)),
+            "position": (state, ("velocity",)),
         }
         kind = next(key for key in kinds if getattr(self, key) is not None)
         make, others = kinds[kind]
@@ -73,18 +87,18 @@ class AirSection(Section):
         """`air: earth`."""
         return {"mean": data} if isinstance(data, str) else data
 
-    def build(self, where: Where) -> orbit.Atmosphere:
+    def build(self, where: Where) -> Atmosphere:
         """The atmosphere."""
         if self.mean is not None:
-            return orbit.EARTH_AIR
+            return EARTH_AIR
         with where.checked():
             if self.density is not None:
                 if self.altitude is None or self.scale_height is None:
                     raise where.error("goes with altitude and scale_height.", "density")
-                return orbit.exponential(self.density, self.altitude, self.scale_height)
-            if self.altitudes is None:
+                return exponential(self.density, self.altitude, self.scale_height)
+            if self.altitudes is None or self.densities is None:
                 raise where.error("goes with altitudes.", "densities")
-            return orbit.density_table(self.altitudes, self.densities)
+            return density_table(self.altitudes, self.densities)
 
 
 class FaceSection(Section):
@@ -125,24 +139,24 @@ class EnvironmentSection(Section):
     drag: DragSection | None = None
     burns: list[BurnSection] = []
 
-    def build(self, system: System, where: Where) -> orbit.Environment:
+    def build(self, system: System, where: Where) -> Environment:
         """The environment; bodies and nodes that it names are looked up in the system."""
         drag = None
         if self.drag is not None:
             here = where / "drag"
             faces = [
-                orbit.Face(**_load(system, face, here / "faces" / i))
+                Face(**_load(system, face, here / "faces" / i))
                 for i, face in enumerate(self.drag.faces)
             ]
-            drag = orbit.Drag(faces, self.drag.air.build(here / "air"))
+            drag = Drag(faces, self.drag.air.build(here / "air"))
         burns = []
         for i, section in enumerate(self.burns):
             here = where / "burns" / i
             with here.checked():
-                burns.append(orbit.Burn(**_load(system, section, here)))
+                burns.append(Burn(**_load(system, section, here)))
             if section.tank is not None:
                 check_body(system, section.tank, here / "tank")
-        made = orbit.Environment(self.orbit.build(where / "orbit"), self.gravity, drag, burns)
+        made = Environment(self.orbit.build(where / "orbit"), self.gravity, drag, burns)
         with where.checked():
             made.check(system)
         return made
@@ -168,7 +182,7 @@ class OrbitalStartSection(Section):
     def build(
         self,
         system: System,
-        environment: orbit.Environment | None,
+        environment: Environment | None,
         q: Array,
         v: Array,
         where: Where,
@@ -203,7 +217,7 @@ class SloshSection(Section):
         """Attach its two bodies."""
         with where.checked():
             R = None if self.rotation is None else self.rotation.build()
-            orbit.Slosh(self.radius, self.depth, self.mass).attach(
+            Slosh(self.radius, self.depth, self.mass).attach(
                 assembly, self.name, to=self.to, at=self.at, offset=self.offset, rotation=R,
                 acceleration=self.acceleration, damping=self.damping, kind=self.kind,
             )  # fmt: skip

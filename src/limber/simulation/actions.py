@@ -14,6 +14,7 @@ from limber.integrators import context as R
 from limber.simulation.closed_states import closed_state, warn_of_redundancy
 from limber.simulation.events import Event
 from limber.simulation.motions import AGREES
+from limber.simulation.result import drained
 from limber.simulation.run import Run
 from limber.simulation.states import coordinates, speeds
 from limber.simulation.topology import carried_out, changes_of, energy_of, refuse_changes
@@ -58,7 +59,8 @@ def _change_state(run: Run, answer: Any, what: str) -> None:
         raise ArgumentTypeError(
             f'{what} must return None, "stop" or (q, v), or a change of topology such as lb.attach(...), got {shown(answer)}.'
         )
-    before = energy_of(s, y[: s.nq], y[s.nq :])
+    now = drained(s, {body: float(x) for body, x in run.forces.masses(np.array(run.t)).items()})
+    before = energy_of(now, y[: s.nq], y[s.nq :])
     q, v = coordinates(s, f"q of {what}", answer[0]), speeds(s, f"v of {what}", answer[1])
     for joint in run.forces.driven:
         for new, old, part in ((q, y[: s.nq], joint.q), (v, y[s.nq :], joint.v)):
@@ -71,12 +73,17 @@ def _change_state(run: Run, answer: Any, what: str) -> None:
     returned = f"the state that {what} returns"
     on = closed_state(s, q, v, returned, f"v of {returned}", "q, v", run.forces.names)
     y[:] = np.concatenate(on)
-    run.y[len(y) + R.ACTION_WORK] += energy_of(s, y[: s.nq], y[s.nq :]) - before
+    run.y[len(y) + R.ACTION_WORK] += energy_of(now, y[: s.nq], y[s.nq :]) - before
 
 
 def _change_topology(run: Run, changes: Sequence[Change], event: Event) -> None:
     """Carry out changes of topology, one after the other."""
     refuse_changes(changes, run.settings.engine, run.forces.names)
+    if run.forces.masses(np.array(run.t)):
+        raise ArgumentValueError(
+            f"event {event.name!r} changes the topology, and burns change the mass of a tank: a run does one or the other. End the "
+            "run at the event, and go on with a system of the masses that are left."
+        )
     for change in changes:
         s, y = run.system, run.state
         done = carried_out(change, s, y[: s.nq], y[s.nq :], run.stages.known, run.t, event.name)
