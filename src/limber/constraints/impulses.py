@@ -63,7 +63,9 @@ def impulse(
             return Impulse(numbers("v", v, f"(..., {system.nv})").copy(), {})
     system = system.with_full_fidelity()
     rates = evaluated(system, "row_rates", (q, v))
-    after = allowed_speeds(system, q, v, restitution=e)
+    after = allowed_speeds(
+        system, np.asarray(q, dtype=float), np.asarray(v, dtype=float), restitution=e
+    )
     change = after - np.asarray(v, dtype=float)
     left = evaluated(system, "row_rates", (q, after)) + e * rates
     if np.abs(left).max(initial=0.0) > MET * max(1.0, np.abs(after).max(initial=0.0)):
