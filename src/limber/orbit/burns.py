@@ -25,7 +25,8 @@ class Burn:
     start, duration : s.
     isp : specific impulse, s; the mass flow is |thrust| / (isp g0).
     tank : the rigid body that loses this mass; None: the mass of the system stays.  All parts of the tank lose mass in
-        proportion, so that its centre of mass stays where it is in the body, and its inertia shrinks with the mass.
+        proportion, so that its centre of mass stays where it is in the body, and its inertia shrinks with the mass.  The system has
+        the mass before all burns, also in a run that starts after some of them.
     """
 
     body: str
