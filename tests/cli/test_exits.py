@@ -180,7 +180,7 @@ def test_place_that_cannot_be_written_ends_with_1_and_keeps_what_was_there(tmp_p
 
 
 def test_program_speaks_json_on_stdout_and_messages_on_stderr(tmp_path):
-    done = program("simulate", SLEW, "--rigid", "--duration", 11, "--json")
+    done = program("simulate", SLEW, "--duration", 11, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["reached"] == 11.0
     assert "held as they are" in done.stderr

@@ -17,8 +17,8 @@ from limber.comparison.planned import oscillations
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "comparison.md"
 SHORT = {
-    "canadarm": ("PD", 0.2),
-    "two-link": ("PD", 0.2),
+    "canadarm": ("PD", 0.4),
+    "two-link": ("PD", 0.4),
     "spacecraft": ("PD", 5.0),
     "two-arms": ("load sharing, held squeeze", 0.1),
 }

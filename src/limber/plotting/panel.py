@@ -68,9 +68,6 @@ class Panel:
 
 def draw(axes: Axes, panel: Panel, events: tuple[float, ...] = (), foreground: str = "k") -> float:
     """Draw a panel on axes, with its legend above; the height of the legend beyond one line, inches."""
-    from limber.plotting.ticks import plain_ticks  # noqa: PLC0415
-
-    plain_ticks(axes)
     above = 0.0
     lines, left_out = panel.shown()
     for t in events:

@@ -83,9 +83,9 @@ def library() -> Any:
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, inches, that lays itself out."""
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from limber.plotting.ticks import PlainFigure  # noqa: PLC0415
 
-    return Figure(figsize=(width, height), layout="constrained")
+    return PlainFigure(figsize=(width, height), layout="constrained")
 
 
 def plain(text: str) -> str:

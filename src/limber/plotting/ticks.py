@@ -1,14 +1,16 @@
-"""The numbers at the axes of figures."""
+"""Figures whose numbers at the axes are plain text."""
 
 from __future__ import annotations
 
-from matplotlib.axes import Axes
+from typing import Any
+
+from matplotlib.figure import Figure
 from matplotlib.ticker import ScalarFormatter
 
 _HEAD, _TAIL = r"$\mathdefault{", "}$"
 
 
-class Plain(ScalarFormatter):
+class PlainNumbers(ScalarFormatter):
     """Matplotlib's numbers as plain text, which looks the same and is laid out ten times as fast as mathematics.
 
     What all numbers of an axis have in common, as a power of ten, stays mathematics.
@@ -19,7 +21,13 @@ class Plain(ScalarFormatter):
         return super().__call__(x, pos).removeprefix(_HEAD).removesuffix(_TAIL)
 
 
-def plain_ticks(axes: Axes) -> None:
-    """Write the numbers at both axes, which must be linear, as plain text."""
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(Plain())
+class PlainFigure(Figure):
+    """A figure whose linear axes have `PlainNumbers`."""
+
+    def add_subplot(self, *args: Any, **options: Any) -> Any:
+        """As Matplotlib's."""
+        axes = super().add_subplot(*args, **options)
+        for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() == "linear":
+                axis.set_major_formatter(PlainNumbers())
+        return axes
