@@ -109,7 +109,7 @@ def test_noise_and_standard_errors():
     sigma = np.array([0.5, 0.2, 0.1])
     rng = np.random.default_rng(3)
     chi_squares = []
-    for _ in range(8):
+    for _ in range(4):
         found = regression(model, *at, clean + sigma * rng.standard_normal(clean.shape))
         assert np.allclose(found.noise, sigma, rtol=0.3)
         known = {one.name: x for one, x in zip(found._numbers, values_of(true, found._numbers))}
@@ -118,9 +118,9 @@ def test_noise_and_standard_errors():
             for name, weights in found.combinations.items()
         ]
         chi_squares.append(off @ np.linalg.solve(found.covariance, off) / len(off))
-    # chi squares of 22 base parameters in 8 trials: their mean has the standard deviation 0.11
+    # chi squares of 22 base parameters in 4 trials: their mean has the standard deviation 0.15
     assert len(found.names) == 22
-    assert np.mean(chi_squares) == pytest.approx(1.0, abs=0.35)
+    assert np.mean(chi_squares) == pytest.approx(1.0, abs=0.5)
 
 
 def test_consistent_bodies_are_possible():

@@ -106,6 +106,18 @@ def test_slopes_with_quaternions():
     check(problem(s, SENSORS[:5], PARAMETERS[1:4], torque=torque, **options))
 
 
+def test_slopes_of_one_freedom_and_of_none():
+    for gravity in (-9.81, 0.0):
+        a = lb.Assembly("pendulum", gravity=(0, gravity, 0))
+        rod = lb.RigidBody(2.0, (0.4, 0, 0), 0.1 * np.eye(3))
+        a.attach("rod", rod, lb.Revolute("z", damping=0.3))
+        encoder = [lb.control.Encoder(rate=50.0, noise=1e-3)]
+        p = problem(a.build(), encoder, ["rod.mass", "rod.com[0]", "rod.joint_damping"])
+        check(p)
+        # without gravity nothing moves, and the bias alone changes the readings
+        assert p.slopes(np.zeros(4))[1][0].any(axis=0).tolist() == [gravity != 0.0] * 3 + [True]
+
+
 def test_slopes_of_several_flexible_links():
     a = lb.models.canadarm(damping=0.005)
     a.attach("payload", lb.RigidBody(200.0, inertia=20.0 * np.eye(3)), lb.Fixed(), "link3", "tip")

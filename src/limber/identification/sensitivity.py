@@ -163,6 +163,8 @@ def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
         rows = at_stages.rows(np.arange(k * stages, (k + len(lengths)) * stages))
         C, E, B = _second_order(rows, numbers, stages)
         own = _reached(C, E, B, *U[k])
+        if not len(own):
+            continue
         C, E, B = C[..., own[:, None], own], E[..., own[:, None], own], B[..., own, :]
         for i, h in enumerate(lengths):
             U[k + i + 1][:, own] = _carried(h, C[i], E[i], B[i], *U[k + i][:, own])
@@ -325,7 +327,7 @@ def _carried(h: float, C: Array, E: Array, B: Array, u: Array, ud: Array) -> tup
     both = np.stack([h * h * C.transpose(0, 2, 1), h * E.transpose(0, 2, 1)], axis=1)
     left = points.slopes @ both.reshape(stages, 2, n * n)
     left = left.reshape(stages, stages, n, n).transpose(1, 2, 0, 3).reshape(stages * n, stages * n)
-    left.ravel()[:: stages * n + 1] += 1.0
+    left[np.diag_indices(stages * n)] += 1.0
     right = C @ (u + h * points.c[:, None, None] * ud) + E @ ud
     right[..., :d] += B
     *_, k, failed = dgesv(left.T, right.reshape(stages * n, -1), overwrite_a=True)
