@@ -83,7 +83,9 @@ def check(s, q, v, x, external=None, exact=True):
     for of, names in FUNCTIONS.items():
         d = lb.derivatives(s, q, v, x, of, external=external)
         # the same arithmetic, but compiled into another function, whose rounding depends on the processor
-        assert_slopes(d.value, getattr(lb, of)(s, q, v, x, external=external), 1e-13, f"{of} itself")
+        assert_slopes(
+            d.value, getattr(lb, of)(s, q, v, x, external=external), 1e-13, f"{of} itself"
+        )
         rough = by_differences(s, q, v, x, of, external)
         for name, y in zip(names, rough):
             assert_slopes(getattr(d, name), y, 1e-6, f"{of} by {name}, differences")
@@ -514,6 +516,7 @@ REFUSED = {
         {"of": "bias"},
         "of must be one of 'forward_dynamics', 'inverse_dynamics', 'constraint_forces', got 'bias'",
     ),
+    "of an array": ({"of": np.zeros(3)}, "of must be one of 'forward_dynamics'"),
     "input": ({"by": "qq"}, "by='qq' is no input of forward_dynamics, which has q, v, tau"),
     "other input": ({"by": ("q", "vdot")}, "by='vdot' is no input of forward_dynamics"),
     "external": ({"by": "external"}, 'by="external" needs the wrenches'),
