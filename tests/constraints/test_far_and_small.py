@@ -64,3 +64,16 @@ def test_a_small_linkage_that_cannot_be_closed():
     """The gap of 1e-10 m is a tenth of this linkage."""
     with pytest.raises(lb.LimberError, match="cannot be met from this guess"):
         lb.assemble(four_bar(1e-9, ground=5.4), [0.0, 0.1, 3.0], trials=2)
+
+
+def test_ends_of_a_small_system_that_are_apart_are_not_attached():
+    """A gap of 0.9 micrometres is a fifth of these rods."""
+    size, apart = 5e-6, 0.9e-6
+    inertia = [1e-25, 1e-24, 1e-24]
+    rod = lb.RigidBody(1e-12, (size / 2, 0, 0), inertia, {"tip": (size, 0, 0)})
+    a = lb.Assembly("micro")
+    a.attach("left", rod, lb.Revolute("z"))
+    a.attach("right", rod, lb.Revolute("z"), offset=(0, apart, 0))
+    grasp = (("left", "tip"), ("right", "tip"), lb.Spherical(), "grasp")
+    with pytest.raises(lb.LimberError, match="the ends are not together: 'grasp' is off by 9e-07"):
+        lb.attach(grasp)(a.build(), np.zeros(2), np.zeros(2))

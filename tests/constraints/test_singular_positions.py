@@ -84,3 +84,11 @@ def test_mechanisms_that_share_nothing_are_passed_each():
     expected = angle_and_rate(1, 10.0)
     for first in (0, 3):
         assert np.abs([r.q[-1, first], r.v[-1, first]] - expected).max() < 1e-6
+
+
+@pytest.mark.parametrize(("angle", "said"), [(0.0, "is singular"), (1.0, "is unique")])
+def test_a_start_in_a_singular_position_is_told(angle, said):
+    """A parallelogram in one line may go on as such or fold, and a spatial pin is redundant everywhere."""
+    s, up, speeds = windows(1, 1.0, 1.0, 1.0)
+    with pytest.warns(lb.ModelWarning, match=said):
+        lb.simulate(s, 0.1, q0=angle * np.sign(up), v0=speeds)

@@ -516,6 +516,7 @@ REFUSED = {
         {"of": "bias"},
         "of must be one of 'forward_dynamics', 'inverse_dynamics', 'constraint_forces', got 'bias'",
     ),
+    "of an array": ({"of": np.zeros(3)}, "of must be one of 'forward_dynamics'"),
     "input": ({"by": "qq"}, "by='qq' is no input of forward_dynamics, which has q, v, tau"),
     "other input": ({"by": ("q", "vdot")}, "by='vdot' is no input of forward_dynamics"),
     "external": ({"by": "external"}, 'by="external" needs the wrenches'),

@@ -65,7 +65,7 @@ def project(
 
 
 def allowed_speeds(
-    system: System, q: Array, v: ArrayLike, held: tuple[int, ...] = (), restitution: float = 0.0
+    system: System, q: ArrayLike, v: ArrayLike, held: tuple[int, ...] = (), restitution: float = 0.0
 ) -> Array:
     """v without what violates the closures, A v_new = -restitution A v; to rounding.
 
@@ -85,7 +85,7 @@ def allowed_speeds(
     return speeds
 
 
-def _correction(system: System, q: Array, rows: Array, held: tuple[int, ...]) -> Array:
+def _correction(system: System, q: ArrayLike, rows: Array, held: tuple[int, ...]) -> Array:
     return evaluated(system, "correction", (q, rows), driven=held)
 
 

@@ -19,13 +19,15 @@ from limber.checks import Array, listed, number, numbers, suggestion
 from limber.constraints.ends import end_pose, node_pose
 from limber.constraints.impulses import impulse
 from limber.constraints.projection import project
+from limber.dynamics.closing import gap
 from limber.dynamics.evaluate import check_system, evaluated
 from limber.dynamics.rows import worst
 from limber.errors import ArgumentValueError, DynamicsError
 from limber.joints import CompoundJoint, Fixed, Joint, Prismatic
 from limber.kernels import layout as L
 
-#: Closures whose ends are apart by more than this, in m or rad, are not attached unless in place.
+#: Closures whose ends are apart by more than this, in rad and m, or parts of the system's size if that is below 1 m, are not
+#: attached unless in place.
 APART = 1e-6
 #: The closures that lock a joint are called LOCK + the name of the body.
 LOCK = "lock of "
@@ -94,8 +96,8 @@ class Attach(Change):
             else:
                 closure = placed(closure, system, q)
         closed = system.closed_by([*system.closures.values(), closure])
-        off = np.zeros(1) if self.in_place else evaluated(closed, "violations", (q,))
-        if np.abs(off).max() > APART:
+        off = np.zeros(closed.rows) if self.in_place else evaluated(closed, "violations", (q,))
+        if gap(closed, off) > APART:
             raise DynamicsError(
                 f"attach: the ends are not together: {worst(closed, off)}. Bring them together first, or attach them where they "
                 "are with in_place=True."
@@ -175,7 +177,8 @@ def attach(closure, *, in_place: bool = False, restitution: float = 0.0) -> Atta
     ----------
     closure : the name of one that is known, or a new one: (end_a, end_b, joint, name) or a dict, as in `System.closed_by`.
     in_place : whether the closure takes the ends as they are: its frame b is placed anew, so that the joint is at its
-        neutral position.  Otherwise ends that are apart by more than 1e-6 (m or rad) are an error.
+        neutral position.  Otherwise ends that are apart by more than 1e-6 rad or m, or parts of
+        the system's size if that is below 1 m, are an error.
     restitution : from 0 to 1.  If it is not 0, the ends part again, and the closure stays inactive.
     """
     e = number("restitution", restitution, minimum=0.0)

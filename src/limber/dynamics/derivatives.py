@@ -153,12 +153,12 @@ def derivatives(
     are redundant, their forces are not unique, and a DynamicsError says so.
     """
     answer = None
-    if by is None and external is None and of in READY:
+    if by is None and external is None and isinstance(of, str) and of in READY:
         answer = ready_answer(system, READY[of], None, q, v, x)
     if answer is not None:
         return Derivatives(of, answer[0], slopes_by_rows(of, answer))
     check_system(system)
-    if of not in INPUTS:
+    if not isinstance(of, str) or of not in INPUTS:
         known = ", ".join(map(repr, INPUTS))
         raise ArgumentValueError(f"of must be one of {known}, got {shown(of)}.")
     if of == "constraint_forces" and not system.closures:

@@ -23,13 +23,17 @@ import numpy as np
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics import eigen
-from limber.dynamics.closure_loads import closure_stiffness
+from limber.dynamics.closure_loads import closure_forces
+from limber.dynamics.evaluate import evaluated
+from limber.dynamics.reach import reach
 from limber.dynamics.rows import closure_jacobian, row_space
 from limber.dynamics.statics import Statics
 from limber.errors import ArgumentValueError, ModelWarning, warn
 
 #: Freedoms that closures resist to second order by more than this part of their size are no motions.
 RESISTED = 1e-6
+#: How far from a configuration that is looked at, in radians and parts of the system's size.
+NEARBY = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +90,7 @@ def small_motions(problem: Statics, q: Array, M: Array, K: Array) -> SmallMotion
 def warn_if_singular(states: Iterable[tuple[Statics, Array]]) -> None:
     """Warn, once, if closures that depend on each other at one of the configurations do not do so nearby."""
     for problem, q in states:
-        freedoms = _freedoms_if_singular(problem, q) if problem.carried else 0
+        freedoms = freedoms_if_singular(problem.system, q, problem.free) if problem.carried else 0
         if freedoms:
             warn(
                 f"{problem.system.name!r} is in a singular position: its closures allow {freedoms} freedom(s) at q, but not all "
@@ -97,19 +101,28 @@ def warn_if_singular(states: Iterable[tuple[Statics, Array]]) -> None:
             return
 
 
-def _freedoms_if_singular(problem: Statics, q: Array) -> int:
+def freedoms_if_singular(system: System, q: Array, free: np.ndarray | None = None) -> int:
     """How many freedoms the closures allow at q, if not all of them nearby; else 0.
 
-    For multipliers n with A^T n = 0, T^T d(A^T n)/dq T is zero where the rank of A stays.  One combination of them tells.
+    For multipliers n with A^T n = 0, T^T d(A^T n)/dq T is zero where the rank of A stays.  One combination of them tells, along
+    one combination of the freedoms T.
+
+    free : indices of the speeds that may move, all by default.
     """
-    system, free = problem.system, problem.free
     space = row_space(system, q, free)
-    if not space.null.size:
+    if not space.null.size or not space.basis.size:
         return 0
     T = np.zeros((system.nv, space.basis.shape[1]))
-    T[free] = space.basis
-    n = space.null @ np.random.default_rng(0).normal(size=space.null.shape[1])
-    resisted = T.T @ closure_stiffness(system, q, n) @ T
+    T[slice(None) if free is None else free] = space.basis
+    rng = np.random.default_rng(0)
+    n = space.null @ rng.normal(size=space.null.shape[1])
+    along = T @ rng.normal(size=T.shape[1])
+    step = NEARBY / np.abs(along / reach(system)).max()
+    there, back = (
+        closure_forces(system, evaluated(system, "integrate", (q, along, np.array([h]))), n)
+        for h in (step, -step)
+    )
+    resisted = T.T @ (there - back) / (2.0 * step)
     A = closure_jacobian(system, q)
-    size = np.linalg.norm(n) * np.linalg.norm(A) * np.linalg.norm(T) ** 2
+    size = np.linalg.norm(n) * np.linalg.norm(A) * np.linalg.norm(T) * np.linalg.norm(along)
     return T.shape[1] if np.abs(resisted).max() > RESISTED * size else 0

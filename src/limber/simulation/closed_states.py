@@ -10,6 +10,7 @@ from limber.constraints import freedoms, project
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.following import follows, warn_of_loose_forces
 from limber.dynamics.rows import row_units, worst
+from limber.dynamics.small_motions import freedoms_if_singular
 from limber.errors import ArgumentValueError, DynamicsError, ModelWarning, warn
 
 #: Closures that are off by less than this, in rad and parts of the system's size, or whose speeds are by this part of the
@@ -90,10 +91,15 @@ def warn_of_redundancy(
         found = freedoms(system, q)
         if found.redundant:
             parts = ", ".join(f"{count} of {name!r}" for name, count in found.redundant.items())
+            motion = "The motion is unique nevertheless; not all of their forces are (lb.constraint_forces)."
+            if freedoms_if_singular(system, q):
+                motion = (
+                    "The position is singular: nearby the closures do not allow all of these freedoms. The motion goes on in one "
+                    "of the ways that they allow, and from rest it is not unique."
+                )
             warn(
                 f"the closures of {system.name!r} are redundant {when}: {found.rank} of {system.rows} rows "
-                f"are independent, and {found.number} freedom(s) remain. Superfluous where the others are kept: {parts}. The "
-                "motion is unique nevertheless; not all of their forces are (lb.constraint_forces).",
+                f"are independent, and {found.number} freedom(s) remain. Superfluous where the others are kept: {parts}. {motion}",
                 ModelWarning,
             )
         else:
