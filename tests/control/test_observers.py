@@ -112,7 +112,7 @@ def test_a_filter_knows_when_late_commands_took_effect(s, q, extended):
         c = LQR([1.0, 100.0, 1.0, 1.0], 0.05, about=q, observer=kalman, sample_time=0.01)
         sensors = [Encoder(rate=100.0, noise=1e-5)]
         late = Loop(s, c, sensors=sensors, seed=1, delay=delay, initial=[held(s, q)[1]])
-        r = lb.simulate(s, 0.6, q0=q + [0.0, 0.2], torque=late, every=0.1)
+        r = lb.simulate(s, 0.6, q0=q + np.array([0.0, 0.2]), torque=late, every=0.1)
         return nis(r.signals["innovation encoder"].y[10:]).mean()
 
     assert innovations(0.009) < 1.5 * innovations(0.01)
