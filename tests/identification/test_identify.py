@@ -199,3 +199,9 @@ def test_refused(arm, data, change, text):
         given["experiments"] = replace(data, **given["experiments"])
     with pytest.raises(lb.LimberError, match=text):
         lb.identify(arm, **given)
+
+
+def test_a_model_that_is_too_fast_for_slopes_is_refused_in_words(arm, data):
+    """Its slopes would fill the memory; the search goes back from such numbers, and says so where it starts with them."""
+    with pytest.raises(lb.LimberError, match="too fast for slopes"):
+        lb.identify(arm.with_parameters({"link.EI": 1e15}), NAMES, data, [ENCODER, GAUGE])

@@ -66,7 +66,7 @@ def lqr_gain(model: LinearModel, Q: ArrayLike, R: ArrayLike, sample_time: float 
             f"{', '.join(model.inputs)}, or cost nothing. Give bodies damping, leave out modes that the joints cannot reach "
             '(modes={"y": ...} of a beam in a plane), add inputs, or weight all states.'
         )
-    return np.asarray(K, dtype=float)
+    return np.array(K, dtype=np.float64)
 
 
 class LQR(Controller):

@@ -17,7 +17,7 @@ from limber.dynamics import integrate
 from limber.identification.experiment import Plan, still
 from limber.identification.least_squares import Channel, Other, Problem
 from limber.identification.readings import reading
-from limber.identification.sensitivity import Run, moving
+from limber.identification.sensitivity import Run, moving, refuse_too_fast
 from limber.identification.unknowns import Sought, with_numbers
 
 
@@ -76,7 +76,9 @@ class TimeProblem(Problem):
         found = []
         for p, plan in enumerate(self.plans):
             system = with_numbers(plan.system, self.unknowns, self.values(z))
-            motion = still(system, self._run(p, system, z))
+            run = self._run(p, system, z)
+            refuse_too_fast(system, run)
+            motion = still(system, run)
             clean = {one.name: reading(one, motion)[0] for one in self._read(plan)}
             for c in self._of(p):
                 found.append(clean[c.noise][c.there, c.column] + self._bias(c, z))

@@ -38,6 +38,8 @@ USUAL, EQUATIONS = 5, 130
 ROWS = 4000
 #: Static balance is found if the modes change by no more than this; Newton's method takes so many steps at most.
 BALANCED, NEWTON = 1e-13, 12
+#: Motions whose fastest oscillation turns by more than this in a run, rad, are refused: they would fill the memory.
+MOST = 5e4
 #: Times closer than this part of the run are one.
 SAME = 1e-12
 
@@ -233,6 +235,16 @@ def _parted(system: System, marks: Array, fastest: float) -> tuple[Array, int]:
         np.linspace(a, b, n, endpoint=False) for a, b, n in zip(marks, marks[1:], parts[stages])
     ]
     return np.concatenate([*pieces, marks[-1:]]), stages
+
+
+def refuse_too_fast(system: System, run: Run) -> None:
+    """Raise an error if a run has more oscillations than its slopes can be computed for."""
+    fastest, lasts = _fastest(system, run), float(run.t[-1]) - run.t0
+    if not fastest * lasts <= MOST:
+        raise DynamicsError(
+            f"{system.name!r} oscillates at up to {fastest:.3g} rad/s, which is too fast for slopes over {lasts:.3g} s. Give stiffnesses a "
+            "start and bounds that are nearer to the truth, leave out the fastest modes, or take a shorter part of the readings."
+        )
 
 
 def _fastest(system: System, run: Run) -> float:
