@@ -160,9 +160,9 @@ def verdict(slew: ControlledSlew) -> str:
 
 def figure(slew: ControlledSlew):
     """Tip deflections of the links, open loop and then locked, and controlled; below, the end alone."""
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from limber.plotting.style import new_figure  # noqa: PLC0415
 
-    drawn = Figure(figsize=(7.2, 4.4), layout="constrained")
+    drawn = new_figure(7.2, 4.4)
     axes = drawn.subplots(2, 3)
     for i, link in enumerate(LINKS):
         for row, first in ((0, 0.0), (1, SLEW)):

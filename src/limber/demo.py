@@ -232,9 +232,9 @@ def draw(study: Study, folder: Path) -> list[Path]:
 
 
 def _axes(rows: int, columns: int, height: float):
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from limber.plotting.style import new_figure  # noqa: PLC0415
 
-    figure = Figure(figsize=(7.2, height), layout="constrained")
+    figure = new_figure(7.2, height)
     return figure, figure.subplots(rows, columns, squeeze=False, sharex=True)
 
 

@@ -25,11 +25,11 @@ SHOWN = 2.0
 
 def figure(plant: Plant, outcomes: Sequence[Outcome]) -> Figure:
     """The deflection over time under each controller, and its error on a logarithmic scale, all to the same scales."""
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from limber.plotting.style import new_figure  # noqa: PLC0415
 
     done = [x for x in outcomes if x.result is not None]
     rows = max(1, math.ceil(len(done) / COLUMNS))
-    drawn = Figure(figsize=(7.2, 2.5 * rows + 0.3), layout="constrained")
+    drawn = new_figure(7.2, 2.5 * rows + 0.3)
     axes = drawn.subplots(2 * rows, COLUMNS, squeeze=False, sharex=True)
     peaks = [np.abs(plant.deflections(x.result)[:, 0]).max() for x in done if x.result is not None]
     top = 1e3 * min(max(peaks), SHOWN * float(np.median(peaks))) * 1.05

@@ -220,9 +220,9 @@ def _states(log: RunLog) -> dict[str, int]:
 
 
 def _figure(run: RealTimeRun) -> Any:
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from limber.plotting.style import new_figure  # noqa: PLC0415
 
-    figure = Figure(figsize=(7.2, 3.2), layout="constrained")
+    figure = new_figure(7.2, 3.2)
     left, right = figure.subplots(1, 2)
     values: dict[str, tuple[Array, Array]] = {}
     if run.plant is not None and len(run.plant) > 1:
