@@ -1,16 +1,14 @@
-"""Steps of Gymnasium environments, and gradients through JAX: `python benchmarks/learning.py [jax]`.
+"""Steps of Gymnasium environments, and gradients through JAX and PyTorch: `python benchmarks/learning.py [jax | torch]`.
 
-Times are of the processor, so that other programs on the machine do not count.
+Times are of the processor, so that other programs on the machine do not count; those of PyTorch are wall times on a GPU.
 """
 
 import sys
 import time
 
-import gymnasium
 import numpy as np
 
 import limber as lb
-import limber.exchange.gym
 
 NAMES = ("limber/FlexibleArm-v0", "limber/FlexibleSpacecraft-v0")
 REPEATS = 5
@@ -28,6 +26,10 @@ def seconds(run, count):
 
 
 def environments():
+    import gymnasium  # noqa: PLC0415
+
+    import limber.exchange.gym  # noqa: F401, PLC0415
+
     for name in NAMES:
         one, many = gymnasium.make(name), gymnasium.make_vec(name, num_envs=256)
         one.reset(seed=0)
@@ -48,8 +50,10 @@ def gradients():
     import jax  # noqa: PLC0415
     import jax.numpy as jnp  # noqa: PLC0415
 
+    from limber.exchange.gym import flexible_arm_task  # noqa: PLC0415
+
     jax.config.update("jax_enable_x64", True)
-    s = lb.exchange.gym.flexible_arm_task().system
+    s = flexible_arm_task().system
     step = lb.exchange.jax_function(s, "step")
     forward = lb.exchange.jax_function(s, "forward_dynamics")
     steps, states = 10_000, 4096
@@ -80,7 +84,32 @@ def gradients():
         print(f"JAX, {what}: {1e6 * time_of_one / count:.3g} us")
 
 
+def on_gpu():
+    """Forward dynamics of the flexible Canadarm, whose tensors stay on the GPU."""
+    import torch  # noqa: PLC0415
+
+    s = lb.models.canadarm().build()
+    forward = lb.exchange.torch_function(s, "forward_dynamics")
+    states = 100_000
+    given = [0.01 * torch.randn(states, n, dtype=torch.float64, device="cuda") for n in (s.nq, s.nv, s.nv)]  # fmt: skip
+    for x in given:
+        x.requires_grad_()
+
+    def best(run):
+        found = []
+        for _ in range(REPEATS + 1):  # the first one compiles
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            run()
+            torch.cuda.synchronize()
+            found.append(time.perf_counter() - start)
+        return 1e9 * min(found) / states
+
+    with torch.no_grad():
+        value = best(lambda: forward(*given))
+    gradient = best(lambda: forward(*given).sum().backward())
+    print(f"PyTorch on a GPU, Canadarm: {value:.3g} ns a state, with the gradient {gradient:.3g}")
+
+
 if __name__ == "__main__":
-    environments()
-    if "jax" in sys.argv[1:]:
-        gradients()
+    {"jax": gradients, "torch": on_gpu}.get("".join(sys.argv[1:]), environments)()
