@@ -58,4 +58,5 @@ def test_arm_of_table_one_of_the_canadarm_paper(axes):
     assert count.mul < 0.6 * 9874
     assert count.add < 0.6 * 7699
     if axes == "zy":
-        assert (count.mul, count.add) == (5129, 4300)
+        # constants that are equal to the last digit share products, and the last digit of the roots depends on the processor
+        assert 5090 <= count.mul <= 5135 and count.add == 4300

@@ -555,7 +555,7 @@ def test_the_result_of_a_plant_that_was_killed_is_that_of_its_log(tmp_path, monk
     (tmp_path / "controller.log").write_text("of an earlier run")
     settings = {"every": T, "method": "rk4", "step": T, "engine": "general"}
     run = rt.run(
-        lb.control.Loop(SYSTEM, Deadly()), 10.0, log=tmp_path, paced=False, watch=rt.Watch(), **settings
+        lb.control.Loop(SYSTEM, Deadly()), 10.0, log=tmp_path, paced=False, watch=rt.Watch(give_up=20.0), **settings
     )  # fmt: skip
     assert "the process of the plant has ended" in run.message and run.result.message
     assert run.result.t[-1] == run.plant.t[-1] > 0.04

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from limber.assembly.system import System
-from limber.bodies import RigidBody
 from limber.checks import Array, array, number
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
@@ -74,7 +73,7 @@ def check_tanks(system: System, burns: Sequence[Burn]) -> None:
     for tank in tanks_of(burns):
         system.number(tank, "burns: tank")
         body = system.bodies[tank]
-        if not isinstance(body, RigidBody):
+        if body.kind != "rigid":
             raise ArgumentTypeError(
                 f"burns: tank {tank!r} is a {body.kind} body; a tank that loses mass is a RigidBody. Attach one for the propellant."
             )
