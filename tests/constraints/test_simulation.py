@@ -252,15 +252,18 @@ def test_small_gaps_at_the_start_are_projected():
 
 @quiet
 def test_an_implicit_method_goes_past_singular_positions_or_says_that_it_does_not():
-    """A rigid scissor boom that closes: the energy stays, or the run ends with words, at every tolerance."""
+    """A rigid scissor boom that closes: the energy stays, or the run ends with words, at every tolerance.
+
+    Steps that end next to the singular position decide which of both, so that it differs from machine to machine.
+    """
     assembly, q, v = scissor_boom(4)
     s = assembly.build()
-    for rtol in (1e-6, 1e-8):
+    for rtol in (1e-4, 1e-6, 1e-8):
         options = {"method": "sdirk4", "rtol": rtol, "atol": 1e-2 * rtol}
         try:
             r = lb.simulate(s, 1.5, q0=q, v0=v, **options)
         except lb.SimulationError as error:
-            assert rtol < 1e-7
+            assert rtol < 1e-5
             assert "next to a singular position" in str(error) and 'method="dop853"' in str(error)
             r = error.result
         assert np.ptp(r.energy) < 100.0 * rtol * r.energy[0]

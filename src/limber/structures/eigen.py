@@ -25,6 +25,8 @@ from limber.errors import ModelError
 ACCURACY = 1e-8
 #: A vector of which less than this part is new is one of rounding errors.
 NEW = 1e-10
+#: So short is a vector that should have unit length only if rounding errors of a product had made it look new.
+SHRUNK = 1e-2
 #: A vector of unit length may have this negative mass by rounding.
 INDEFINITE = 1e-6
 #: Columns of the first block.
@@ -126,9 +128,8 @@ class BlockLanczos(ABC):
         """A basis, orthonormal in M and to V, of what is new in a block."""
         size = np.sqrt(np.abs(np.einsum("nk,nk->k", block, self.M @ block)))
         block = block[:, size > 0.0] / size[size > 0.0]
-        for _ in range(
-            3
-        ):  # twice is enough in exact scaling; the third time cleans what small parts amplify
+        # Twice is enough in exact scaling; the third time cleans what small parts amplify.
+        for least in (NEW, SHRUNK, SHRUNK):
             block = block - self.V @ (self.MV.T @ block)
             gram = block.T @ (self.M @ block)
             value, vector = np.linalg.eigh(0.5 * (gram + gram.T))
@@ -137,7 +138,7 @@ class BlockLanczos(ABC):
                     "M is not positive semidefinite: some motion of the structure has a negative mass. Entries may be "
                     "missing, or of the wrong sign."
                 )
-            keep = value > NEW**2
+            keep = value > least**2
             block = block @ (vector[:, keep] / np.sqrt(value[keep]))
         return block
 
