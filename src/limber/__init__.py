@@ -3,7 +3,7 @@
 import importlib
 import typing
 
-from limber import io, models, orbit, registry, shapes
+from limber import io, models, registry, shapes
 from limber.assembly import Assembly, System
 from limber.bodies import FlexibleBody, Material, RigidBody, Section, beam
 from limber.dynamics import (
@@ -69,6 +69,7 @@ if typing.TYPE_CHECKING:
         control,
         exchange,
         identification,
+        orbit,
         plotting,
         scenarios,
         structures,
@@ -110,7 +111,7 @@ if typing.TYPE_CHECKING:
 
 #: Packages that are imported when they are first used: `symbolic` needs SymPy, `scenarios` pydantic, `structures`
 #: sparse matrices, `plotting` and `viewer` draw, and most programs need neither `algebra`, `control`, `exchange`,
-#: `identification` nor `trajectories`.
+#: `identification`, `orbit` nor `trajectories`.
 _LATER = (
     "algebra",
     "campaigns",
@@ -118,6 +119,7 @@ _LATER = (
     "control",
     "exchange",
     "identification",
+    "orbit",
     "plotting",
     "scenarios",
     "structures",

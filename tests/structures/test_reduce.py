@@ -86,7 +86,9 @@ def test_the_body_of_a_fine_mesh_is_the_body_of_beam():
     ours, theirs = body.integrals, beam.integrals
     assert frequencies(body) == pytest.approx(np.sort(frequencies(beam)), rel=1e-4)
     order = np.argsort(frequencies(beam))
-    mine, other = (np.hstack([x.E0, x.F0]) for x in (ours, theirs))  # torsion has no E0 but rounding
+    mine, other = (
+        np.hstack([x.E0, x.F0]) for x in (ours, theirs)
+    )  # torsion has no E0 but rounding
     sign = np.sign(np.einsum("ki,ki->k", mine, other[order]))
     pair = np.outer(sign, sign)[..., None]
     assert ours.mass == pytest.approx(beam.mass)
@@ -469,7 +471,9 @@ def test_rotations_that_no_element_uses_may_have_rows_of_zeros():
     mine, other = np.abs(ours.nodes.rotation), np.abs(theirs.nodes.rotation)
     largest = other.max()
     assert largest > 0.0
-    assert mine == pytest.approx(other, rel=1e-6, abs=1e-9 * largest)  # zero by symmetry is rounding
+    assert mine == pytest.approx(
+        other, rel=1e-6, abs=1e-9 * largest
+    )  # zero by symmetry is rounding
 
 
 # --- stiffening -----------------------------------------------------------------------------------

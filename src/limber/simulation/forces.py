@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import node_pairs
 from limber.errors import ArgumentValueError
-from limber.orbit.field import Field
 from limber.simulation.motions import DrivenJoint, driven_joints
 from limber.simulation.samples import Samples
 from limber.simulation.signals import Failures, Signal, torque_signal, wrench_signal
+
+if TYPE_CHECKING:
+    from limber.orbit.field import Field
 
 #: Steps end this far from a jump of a signal, as a part of the length of the run.
 DISTANCE_FROM_JUMPS = 1e-10

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from limber.assembly.system import System
-from limber.checks import Array, array, number, numbers, shown, takes
+from limber.checks import Array, array, is_masked_array, number, numbers, shown, takes
 from limber.dynamics.evaluate import quaternions
 from limber.errors import ArgumentTypeError, ArgumentValueError, SimulationError
 from limber.integrators.context import CALLED, CONSTANT, RUNAWAY, SAMPLED, TABLE
@@ -194,7 +194,7 @@ def _checked(
 
     def checked(t, q, v):
         value = function(t, q, v)
-        if isinstance(value, np.ma.MaskedArray):
+        if is_masked_array(value):
             value = numbers(f"{name} at t = {t:.6g} s", value, f"({sizes[0]},)")
         value = np.asarray(value)
         if value.dtype.kind not in "iuf" or value.ndim != 1 or value.size not in sizes:

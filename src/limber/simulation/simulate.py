@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,6 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
 from limber.integrators.methods import method_named, method_names
-from limber.orbit.environment import Environment
 from limber.simulation.batch import simulate_cases
 from limber.simulation.cases import cases_of
 from limber.simulation.closed_states import closed_state, warn_of_redundancy
@@ -32,6 +31,9 @@ from limber.simulation.result import Result
 from limber.simulation.run import Run
 from limber.simulation.states import initial_state
 from limber.simulation.topology import changes_of, refuse_changes, refuse_impossible
+
+if TYPE_CHECKING:
+    from limber.orbit.environment import Environment
 
 #: The methods behind "auto", explicit and implicit.
 AUTOMATIC = ("dop853", "sdirk4")
@@ -160,6 +162,8 @@ def simulate(
     listed = _listed(events)
     forces = forces_of(system, torque, external, motion, start)
     if environment is not None:
+        from limber.orbit.environment import Environment  # noqa: PLC0415 (few programs need it)
+
         if not isinstance(environment, Environment):
             raise ArgumentTypeError(
                 f"environment must be a lb.orbit.Environment, got {shown(environment)}."
