@@ -317,6 +317,12 @@ class System(Frozen):
     def _repr_html_(self) -> str:
         return described(repr(self), self.attachments, self.closures)
 
+    def __copy__(self) -> System:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> System:
+        return self  # it does not change, so that copies of controllers share it
+
     def __reduce__(self):
         closures = tuple(self.closures.values())
         return System, (

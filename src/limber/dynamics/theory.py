@@ -27,7 +27,7 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.bodies import Body
-from limber.bodies.integrals import full
+from limber.bodies.integrals import full, tilde
 from limber.checks import Array
 from limber.dynamics.evaluate import External, evaluated
 from limber.dynamics.loads import LOADED, Loaded, described_load, loaded_structures
@@ -103,17 +103,13 @@ class DeepBeams:
 
     names: tuple[str, ...]
     numbers: np.ndarray  # of the bodies
-    place: Array  # (n, 3) of the root, body axes
-    axes: Array  # (n, 3, 3) of the beam as columns, body axes
     critical: Array  # (n, 2) moments about y and z at the root at which they tip over, N m
+    per_wrench: Array  # (n, 6, 2) the parts of these moments that units of a wrench at the body frame make up
 
     def parts(self, wrenches: Array) -> Array:
         """The moments at the roots over the critical ones, (..., n, 2), from `carried_wrenches` (..., bodies, 6)."""
-        if not self.names:
-            return np.zeros((*wrenches.shape[:-2], 0, 2))
-        moment, force = wrenches[..., self.numbers, :3], wrenches[..., self.numbers, 3:]
-        moment = moment - np.cross(self.place, force)
-        return np.abs(np.einsum("...bi,bij->...bj", moment, self.axes[:, :, 1:])) / self.critical
+        own = wrenches[..., self.numbers, :]
+        return np.abs(np.einsum("...bi,bij->...bj", own, self.per_wrench))
 
 
 _beams: WeakKeyDictionary[System, PlainBeams] = WeakKeyDictionary()
@@ -129,13 +125,14 @@ def deep_beams(system: System) -> DeepBeams:
             if tipping is not None:
                 found.append((name, system.number(name) - 1, *tipping))
         names, numbers, place, axes, critical = zip(*found) if found else ((), (), (), (), ())
-        _deep[system] = DeepBeams(
-            names,
-            np.array(numbers, dtype=np.int64),
-            np.array(place, dtype=float).reshape(-1, 3),
-            np.array(axes, dtype=float).reshape(-1, 3, 3),
-            np.array(critical, dtype=float).reshape(-1, 2),
-        )
+        moments = np.array(critical, dtype=float).reshape(-1, 2)
+        # the moment about the root is that about the body frame less place x force
+        across = [
+            np.vstack([R[:, 1:], tilde(l) @ R[:, 1:]]) / m for l, R, m in zip(place, axes, moments)
+        ]
+        per_wrench = np.array(across, dtype=float).reshape(-1, 6, 2)
+        numbered = np.array(numbers, dtype=np.int64)
+        _deep[system] = DeepBeams(names, numbered, moments, per_wrench)
     return _deep[system]
 
 

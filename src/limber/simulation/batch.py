@@ -84,9 +84,8 @@ def _in_lanes(
     states: dict[int, tuple[Array, Array]] = {}
 
     def prepare(case: int) -> None:
-        own = cases.arguments(case, given)
         systems[case] = running.own_system(case)
-        states[case] = initial_state(system, own["q0"], own["v0"])
+        states[case] = initial_state(system, **cases.start(case, given))
 
     plain = _plain_states(running, given)
     if plain is not None:

@@ -35,13 +35,17 @@ class Cases:
 
     def arguments(self, case: int, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of `simulate` for one case."""
-        own = dict(given)
-        for name, values in (("q0", self.q0), ("v0", self.v0), ("torque", self.torques)):
-            if values is not None:
-                own[name] = values[case]
+        own = {**given, **self.start(case, given)}
+        if self.torques is not None:
+            own["torque"] = self.torques[case]
         if _remembers(own["torque"]) and not self._alone(own["torque"]):
             own["torque"] = _copied(own["torque"])
         return own
+
+    def start(self, case: int, given: Mapping[str, Any]) -> dict[str, Any]:
+        """q0 and v0 of one case."""
+        own = {"q0": self.q0, "v0": self.v0}
+        return {name: given[name] if x is None else x[case] for name, x in own.items()}
 
     def _alone(self, torque: Any) -> bool:
         """Whether one case alone has a torque."""
@@ -117,10 +121,9 @@ def _remembers(torque: Any) -> bool:
 
 
 def _copied(torque: Any) -> Any:
-    """A controller for one case, as it is now; it shares the system that it was made for."""
-    owned = getattr(torque, "system", None)
+    """A controller for one case, as it is now."""
     try:
-        return copy.deepcopy(torque, {} if owned is None else {id(owned): owned})
+        return copy.deepcopy(torque)
     except Exception as error:
         raise ArgumentTypeError(
             f"torque: cases that run at once cannot share {shown(torque)}, which may remember what it measured, and it cannot "

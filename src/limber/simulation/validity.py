@@ -285,7 +285,8 @@ def _loaded_beams(limits: Limits, wrenches: Array, t: Array) -> Iterator[Outside
             yield tipped(deep.names[i], parts[worst, i, about], deep.critical[i, about], when)
     if beams.names:
         loads = beams.loads(wrenches)
-        for i in np.flatnonzero(np.abs(loads).max(axis=0) > LOADED * beams.critical):
-            row = int(np.argmax(np.abs(loads[:, i])))
-            when = f" at t = {t[row]:.6g} s"
-            yield pulled(beams.names[i], loads[row, i], beams.critical[i], when)
+        rows = np.abs(loads).argmax(axis=0)
+        largest = loads[rows, np.arange(len(rows))]
+        for i in np.flatnonzero(np.abs(largest) > LOADED * beams.critical):
+            when = f" at t = {t[rows[i]]:.6g} s"
+            yield pulled(beams.names[i], largest[i], beams.critical[i], when)
