@@ -29,6 +29,27 @@ def rigid(rng):
     )
 
 
+@pytest.mark.parametrize("closures", [1, 4])
+def test_ball_joints_at_the_centre_of_a_ball_joint_do_nothing(closures):
+    """Their levers are zero but for rounding, be they one, or so many that their body is a hub."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        a = lb.Assembly("pair", gravity=(0, 0, -9.81))
+        a.attach("a", rigid(rng), lb.Free())
+        place = {"offset": rng.normal(size=3), "rotation": random_rotation(rng)}
+        a.attach("b", rigid(rng), lb.Spherical(), to="a", **place)
+        a.attach("c", rigid(rng), lb.Revolute(rng.normal(size=3)), to="b", offset=rng.normal(size=3))
+        s = c = a.build()
+        q = lb.integrate(s, s.neutral(), rng.normal(size=s.nv), 1.0)
+        state = q, rng.normal(size=s.nv), rng.normal(size=s.nv)
+        for i in range(closures):
+            grip = (("b", None), ("a", None), lb.Spherical(), f"ball{i}")
+            c = lb.attach(grip, in_place=True)(c, *state[:2]).system
+        expected = lb.forward_dynamics(s, *state)
+        error = np.abs(lb.forward_dynamics(c, *state) - expected).max()
+        assert error < TOLERANCE * np.abs(expected).max(), seed
+
+
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kind", JOINTS)
 def test_a_joint_that_is_welded_moves_as_one_body(kind, seed):

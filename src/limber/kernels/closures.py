@@ -19,7 +19,7 @@ from .cut_joint import (
     row_of,
     store_rows,
 )
-from .fronts import add_wrench
+from .fronts import BLUR, add_wrench
 from .joints import along, general_joint_velocity
 from .layout import (
     A_B,
@@ -255,7 +255,9 @@ def push(topo, const, work, q, c, side, j, n, f):
             at = r * topo[front + F_ROWS] + row
             work[topo[front + W_UF] + at] += x
             work[topo[front + W_US] + at] += x * x
-        add_wrench(topo, work, front, row, n, f)
+        place = add(load3(work, b + PLACE + 9), mul(R, o))
+        blur = BLUR * dot(place, place) * dot(f, f)
+        add_wrench(topo, work, front, row, n, f, blur)
 
 
 @kernel

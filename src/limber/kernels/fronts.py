@@ -34,7 +34,9 @@ Rows may depend on each other.  Then a pivot is zero but for rounding, and c is 
 `inverse`, which goes to zero there, so that the multiplier of that row is zero.  What is rounding follows from the
 sizes S of the rows: what L_ii would be if nothing cancelled, and, once another row is eliminated, the error that it
 leaves, S_i <- S_i + (L_ij / L_jj)^2 S_j.  A row that moves nothing at all, as that of a second bearing on one shaft, has
-e = H U = 0 but for rounding; so the part ROUNDING of the squares of H and U counts for its size.
+e = H U = 0 but for rounding; so the part ROUNDING of the squares of H and U counts for its size.  The moment of a force
+whose place is known to rounding alone is no better known, which the part BLUR of the square of its distance from the
+origin stands for: a second ball joint at the centre of another one moves nothing.
 
 Cost      14 + n / 2 multiplications for each of n rows and each freedom, 30 more for each row and body; 100 + 16 n for each
           of n rows of a closure that is eliminated beside a rigid hub
@@ -109,6 +111,9 @@ DEPENDENT = 1e-12
 #: The part of the square of a wrench that is added to the square of what a joint feels of it: what a joint feels of a row
 #: counts as zero below the root of DEPENDENT * ROUNDING, 1e-12, of the wrench.
 ROUNDING = 1e-12
+#: The part of the square of the distance of an end from the origin that is added to the square of the lever of its forces,
+#: so that levers below 1e-14 of the distance count as zero.
+BLUR = 1e-4
 
 
 @kernel
@@ -136,12 +141,12 @@ def clear(topo, work):
 
 
 @kernel
-def add_wrench(topo, work, front, j, moment, force):
-    """Add a wrench to U of row j of a front."""
+def add_wrench(topo, work, front, j, moment, force, blur):
+    """Add a wrench to U of row j of a front; `blur` is added to the square of its moment where sizes are made of it."""
     at = topo[front + W_U] + 6 * j
     accumulate3(work, at, moment)
     accumulate3(work, at + 3, force)
-    turns, pulls = dot(moment, moment), dot(force, force)
+    turns, pulls = dot(moment, moment) + blur, dot(force, force)
     at = topo[front + W_PATH] + 2 * j
     work[at] += turns
     work[at + 1] += pulls
@@ -380,7 +385,7 @@ def rows_to_parent(topo, work, k):
             work[past] += turns
             work[past + 1] += pulls
         work[past] += dot(lever, lever)
-        add_wrench(topo, work, onto, t, moment, force)
+        add_wrench(topo, work, onto, t, moment, force, 0.0)
     if topo[onto + F_SHARED] != 0:
         for r in range(free):
             add_mobility(topo, work, front, e + r * n, work[pivots + r])
