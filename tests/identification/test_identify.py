@@ -1,5 +1,6 @@
 """lb.identify: starts, bounds, priors, noise, biases, several experiments, and what is told of doubtful results."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -152,6 +153,18 @@ def test_missing_readings_are_left_out(arm, data):
     assert len(found.residuals[0].t) == len(T) - 10
 
 
+@pytest.mark.parametrize("noise", [{}, {"encoder": None, "strain gauge": None}])
+def test_a_sensor_without_any_reading_is_left_out(arm, data, noise):
+    lost = {**data.readings, "encoder": np.full((len(T), 1), np.nan)}
+    one = {name: None for name in noise if name != "encoder"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = lb.identify(started(arm), NAMES, replace(data, readings=lost), [ENCODER, GAUGE], noise=noise)  # fmt: skip
+        alone = replace(data, readings={"strain gauge": data.readings["strain gauge"]})
+        assert found.values == lb.identify(started(arm), NAMES, alone, [GAUGE], noise=one).values
+        found.plot()
+
+
 def test_windows_give_the_same_answer(arm, data):
     whole = lb.identify(started(arm), NAMES, data, [ENCODER, GAUGE])
     parts = lb.identify(started(arm), NAMES, data, [ENCODER, GAUGE], windows=(0.4, 1.0))
@@ -189,6 +202,9 @@ def test_pictures(arm, data, tmp_path):
         ({"experiments": {"unknown_start": ["link.joint9"]}}, "'link.joint9' is none of link.mode0, link.joint0"),
         ({"experiments": {"settled": True, "unknown_start": ["link.mode0"]}}, "is known, because the experiment starts at rest"),
         ({"experiments": {"parameters": {"tool.mass": 1.0}}}, "'tool.mass' is unknown and given for experiment 1"),
+        ({"experiments": {"parameters": {"link.EIz": 60.0}}}, "given for experiment 1, do not go together: .*EI and EIz"),
+        ({"parameters": {"link.EI": Unknown(bounds=60.0)}}, r"bounds of 'link.EI' must be \(lowest, highest\)"),
+        ({"parameters": {"link.EI": Unknown(bounds=(1.0, 60.0, 70.0))}}, r"must be \(lowest, highest\)"),
         ({"experiments": {"t0": 0.1}}, "is later than its first reading"),
         ({"experiments": {"readings": {}}}, "0 readings cannot tell 2 unknowns"),
     ],
