@@ -121,3 +121,21 @@ def test_rank_correlations_of_few_cases_tell_nothing_and_do_not_warn(count):
     assert np.isnan(found.low["rank correlation"][1])
     if count == 3:
         assert (found.low["rank correlation"][0], found.high["rank correlation"][0]) == (-1, 1)
+
+
+def test_plots_of_infinite_numbers_have_the_median_of_the_table(tmp_path, monkeypatch):
+    from matplotlib.axes import Axes
+
+    marked, drawn = [], Axes.axvline
+
+    def axvline(self, x=0, *given, **options):
+        marked.append(float(x))
+        return drawn(self, x, *given, **options)
+
+    monkeypatch.setattr(Axes, "axvline", axvline)
+    done = lb.campaign(
+        lambda x: np.inf if x > 6 else x, vary={"x": list(range(10))}, method="grid", processes=1
+    )
+    done.report(tmp_path / "page.html")
+    found = done.statistics["value"]
+    assert marked[:3] == [found["median"], found["p95"], found["max"]]

@@ -124,9 +124,9 @@ def test_random_cases_stay_when_more_are_asked_for():
 
 def test_values_that_are_not_finite_are_refused():
     wide = {"x": distribution("x", {"uniform": [-1e308, 1e308]})}
-    with pytest.raises(LimberError, match=r"vary\['x'\].*not finite"):
-        with np.errstate(all="ignore"):
-            drawn(sample_of("monte_carlo", 3), wide, 0)
+    words = r"vary\['x'\].*not finite"
+    with np.errstate(all="ignore"), pytest.raises(LimberError, match=words):
+        drawn(sample_of("monte_carlo", 3), wide, 0)
 
 
 def test_distributions_without_arguments_are_told_apart():

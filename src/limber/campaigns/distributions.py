@@ -154,9 +154,7 @@ def _continuous(name: str, kind: str, given: Mapping[str, Any]) -> Distribution:
             f"vary[{name!r}].within = [{low:g}, {high:g}] leaves nothing of {kind} {numbers}."
         )
     quantile = frozen.isf if upper else frozen.ppf
-    return Distribution(
-        record, lambda u: np.clip(quantile(first + u * (last - first)), low, high)
-    )
+    return Distribution(record, lambda u: np.clip(quantile(first + u * (last - first)), low, high))
 
 
 def _wrong(kind: str, x: list[float]) -> str:

@@ -82,11 +82,10 @@ def measured(given: Mapping[str, Any]) -> dict[str, Array]:
     found = {}
     for name, value in given.items():
         try:
-            given = np.asarray(value)
-            real = given.dtype.kind in "biuf" or given.dtype == object and None not in given.flat
-            if not real:
+            x = np.asarray(value)
+            if x.dtype.kind not in "biufO" or (x.dtype == object and None in x.flat):
                 raise TypeError(f"got {shown(value)}")
-            found[name] = np.array(given, dtype=float)
+            found[name] = np.array(x, dtype=float)
         except (TypeError, ValueError) as error:
             raise type(error)(f"quantity {name!r} must be real numbers: {error}") from error
     return found

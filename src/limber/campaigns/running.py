@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
@@ -192,7 +192,9 @@ def _rows(
         yield from _run_units(study, waiting, processes, client)
 
 
-def _run_units(study: Study, units: list[workers.Unit], processes: int, client: Any) -> Iterator[UnitRows]:
+def _run_units(
+    study: Study, units: Sequence[workers.Unit], processes: int, client: Any
+) -> Iterator[UnitRows]:
     """The rows of units, from where they are to run; with several processes none runs here, where a case could end all."""
     if client is not None:
         return workers.on_dask(study.runs, units, client)

@@ -159,7 +159,12 @@ class Store:
     def _array(self, name: str) -> Any:
         try:
             return self._group[name]
-        except (KeyError, ValueError, TypeError, AttributeError) as error:  # what zarr.json may lead to
+        except (
+            KeyError,
+            ValueError,
+            TypeError,
+            AttributeError,
+        ) as error:  # what zarr.json may lead to
             raise _damaged(self.path, f"{name!r} cannot be opened") from error
 
     def write(self, done: UnitRows, table: Table) -> None:

@@ -72,7 +72,9 @@ class Problem:
         self.readings = sum(len(c.y) for c in self.channels)
         self.size = len(self.unknowns) + len(self.others)
         self.names = [*(one.name for one in self.unknowns), *(one.name for one in self.others)]
-        self.refused: tuple[Array, str] | None = None  # the last z with which the model cannot move, and why
+        self.refused: tuple[Array, str] | None = (
+            None  # the last z with which the model cannot move, and why
+        )
         self._kept: dict[Callable[[Array], Any], tuple[bytes, Any]] = {}
 
     def until(self, part: float) -> Problem:
