@@ -207,6 +207,34 @@ def test_a_process_that_is_killed_takes_nobody_along(tmp_path):
     assert done.quantities["value"][6] == 6.0 and done.finished.sum() == 11
 
 
+def test_the_first_case_may_end_its_process(tmp_path):
+    def dies(x):
+        if x in (0, 5):
+            os._exit(3)
+        return x
+
+    given = {"vary": {"x": list(range(6))}, "method": "listed", "unit": 1, "processes": 2}
+    done = lb.campaign(dies, **given)
+    assert list(done.failures) == [0, 5] and done.finished.sum() == 4
+    only = lb.campaign(dies, **given | {"vary": {"x": [0]}})
+    assert list(only.failures) == [0]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_quantity_that_ends_the_program_is_a_failed_case(processes):
+    def leaves(result):
+        if result.system.parameters["link.EI"].value > 210.0:
+            sys.exit("no")
+        return 1.0
+
+    for torque in ([1.0], lambda t, q, v: np.array([0.0, 1.0])):  # as a batch, and case by case
+        done = lb.campaign(
+            arm(), 0.1, torque=torque, vary={"link.EI": [190.0, 200.0, 220.0]}, method="grid", unit=1,
+            every=0.05, keep={"one": leaves}, processes=processes,
+        )  # fmt: skip
+        assert done.failures == {2: "SystemExit: no"} and done.finished.sum() == 2
+
+
 def test_the_dataset_has_variables_as_coordinates(tmp_path):
     data = lb.campaign(written(tmp_path), processes=1).dataset()
     assert set(data.data_vars) == {"swing", "angle"}

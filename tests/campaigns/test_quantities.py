@@ -89,3 +89,53 @@ def test_statistics_of_infinite_numbers_have_no_nan():
         found = done.statistics["value"]
     assert (found["median"], found["min"], found["max"], found["p99"]) == (3, 1, np.inf, np.inf)
     assert done.worst("value") == [1, 2, 0]
+
+
+@pytest.mark.parametrize("given", [None, [1.0, None], 1.0 + 2.0j, np.array([2j]), "3.5"])
+def test_what_is_no_real_number_is_a_failed_case(given):
+    done = lb.campaign(lambda x: given, vary={"x": [1, 2]}, method="grid", processes=1)
+    assert len(done.failures) == 2
+    assert "quantity 'value' must be real numbers" in done.failures[0]
+
+
+def test_infinite_numbers_have_ranks_and_no_sobol_indices():
+    def blows_up(x):
+        return np.inf if x > 0.9 else x
+
+    vary = {"x": {"uniform": [0.0, 1.0]}}
+    ranked = lb.campaign(blows_up, vary=vary, samples=50, processes=1).sensitivity("value")
+    assert ranked.cases == 50 and ranked.values["rank correlation"][0] > 0.99
+    spread = lb.campaign(blows_up, vary=vary, samples=64, method="saltelli", processes=1)
+    assert any("Sobol indices leave out" in text for text in spread.remarks)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_rank_correlations_of_few_cases_tell_nothing_and_do_not_warn(count):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        done = lb.campaign(
+            lambda x, y: x, vary={"x": list(range(count)), "y": [1] * count}, method="listed",
+            processes=1,
+        )  # fmt: skip
+        found = done.sensitivity("value")
+    assert np.isnan(found.low["rank correlation"][1])
+    if count == 3:
+        assert (found.low["rank correlation"][0], found.high["rank correlation"][0]) == (-1, 1)
+
+
+def test_plots_of_infinite_numbers_have_the_median_of_the_table(tmp_path, monkeypatch):
+    from matplotlib.axes import Axes
+
+    marked, drawn = [], Axes.axvline
+
+    def axvline(self, x=0, *given, **options):
+        marked.append(float(x))
+        return drawn(self, x, *given, **options)
+
+    monkeypatch.setattr(Axes, "axvline", axvline)
+    done = lb.campaign(
+        lambda x: np.inf if x > 6 else x, vary={"x": list(range(10))}, method="grid", processes=1
+    )
+    done.report(tmp_path / "page.html")
+    found = done.statistics["value"]
+    assert marked[:3] == [found["median"], found["p95"], found["max"]]

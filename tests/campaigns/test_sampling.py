@@ -24,6 +24,9 @@ U = np.linspace(0.01, 0.99, 25)
         ({"exponential": 2.0}, stats.expon(scale=2)),
         (stats.weibull_min(1.5), stats.weibull_min(1.5)),
         ({"normal": [0, 1], "within": [-1, 2]}, stats.truncnorm(-1, 2)),
+        ({"normal": [0, 1], "within": [8, 20]}, stats.truncnorm(8, 20)),
+        ({"normal": [0, 1], "within": [-20, -8]}, stats.truncnorm(-20, -8)),
+        ({"exponential": 1.0, "within": [50, 90]}, stats.truncexpon(40, loc=50)),
     ],
 )
 def test_distributions_are_those_of_scipy(given, expected):
@@ -52,6 +55,8 @@ def test_choices_come_as_often_as_their_weights_say():
         ({"choice": [1, 2], "weights": [1]}, "weights"),
         ({"steps": [0, 1, 1]}, "2 or more"),
         (3.0, "must be a distribution"),
+        (stats.norm(np.array([1.0, 2.0]), 1.0), "of one finite number"),
+        (stats.norm(0.0, -1.0), "of one finite number"),
     ],
 )
 def test_distributions_that_cannot_be_are_refused(given, words):
@@ -115,3 +120,18 @@ def test_random_cases_stay_when_more_are_asked_for():
     x = {name: distribution(name, {"normal": [0, 1]}) for name in "ab"}
     few, many = (drawn(sample_of("monte_carlo", n), x, 5) for n in (10, 30))
     assert few["b"] == many["b"][:10]
+
+
+def test_values_that_are_not_finite_are_refused():
+    wide = {"x": distribution("x", {"uniform": [-1e308, 1e308]})}
+    words = r"vary\['x'\].*not finite"
+    with np.errstate(all="ignore"), pytest.raises(LimberError, match=words):
+        drawn(sample_of("monte_carlo", 3), wide, 0)
+
+
+def test_distributions_without_arguments_are_told_apart():
+    first, second = (
+        distribution("x", stats.rv_histogram(np.histogram(x, bins=3)).freeze())
+        for x in ([0.0, 1.0, 3.0], [0.0, 2.0, 3.0])
+    )
+    assert first.record != second.record

@@ -361,3 +361,79 @@ def test_a_store_whose_arrays_are_damaged_is_refused(count, tmp_path, name):
     with pytest.raises(lb.FileError, match=f"'{name[:6].rstrip('/')}' cannot be opened"):
         run(count, tmp_path / "c.zarr")
     assert same(run(count, tmp_path / "c.zarr", restart=True), done)
+
+
+@pytest.mark.parametrize("name", ["t", "q", "v"])
+@pytest.mark.parametrize("spoil", [_flip, lambda chunk: chunk.write_bytes(b"")])
+def test_histories_that_are_damaged_are_computed_again(tmp_path, name, spoil):
+    study = written(tmp_path, STUDY + "histories: true\n")
+    store = tmp_path / "c.zarr"
+    whole = lb.campaign(study, store=store, processes=1).dataset().load()
+    (chunk,) = (x for x in (store / f"history_{name}" / "c" / "1").rglob("*") if x.is_file())
+    spoil(chunk)
+    with pytest.warns(UserWarning, match="the results of 1 work units are damaged"):
+        again = lb.campaign(study, store=store, processes=1)
+    assert again.dataset().load().identical(whole)
+
+
+@pytest.mark.parametrize("name", ["seed/c/1", "x/c/4", "kind/c/0"])
+@pytest.mark.parametrize(
+    "spoil", [_flip, lambda chunk: chunk.write_bytes(b"no"), lambda chunk: chunk.unlink()]
+)
+def test_seeds_and_variables_that_are_damaged_are_written_again(tmp_path, name, spoil):
+    xr = pytest.importorskip("xarray")
+    store = tmp_path / "c.zarr"
+
+    def square(x, kind):
+        return x * x
+
+    def again():
+        both = {"x": list(range(14)), "kind": ["a", "bc"] * 7}
+        run(square, store, vary=both)
+        return xr.open_zarr(str(store), chunks=None, consolidated=False).load()
+
+    whole = again()
+    spoil(store / name)
+    with pytest.warns(UserWarning, match="is damaged, and written again"):
+        assert again().identical(whole)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert again().identical(whole)
+
+
+def test_descriptions_of_arrays_that_are_damaged_are_told_in_words(count, tmp_path):
+    run(count, tmp_path / "c.zarr")
+    about = tmp_path / "c.zarr" / "square" / "zarr.json"
+    about.write_text(about.read_text().replace("chunk_shape", "ghunk_shape"))
+    with pytest.raises(lb.FileError, match="'square' cannot be opened"):
+        run(count, tmp_path / "c.zarr")
+
+
+def test_quantities_of_no_numbers_are_no_damage(tmp_path):
+    given = {"a": np.zeros(0), "b": np.ones((2, 0)), "c": 1.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            run(lambda x: given, tmp_path / "c.zarr")
+
+
+def test_messages_that_are_no_unicode_are_stored(tmp_path):
+    def fails(x):
+        raise OSError(f"no file {os.fsdecode(bytes([120, 255]))}")
+
+    for _ in range(2):
+        done = run(fails, tmp_path / "c.zarr")
+        assert done.messages[0] == "OSError: no file x\\udcff"
+
+
+def test_two_threads_do_not_write_one_store(count, tmp_path):
+    told = []
+
+    def meanwhile(x):
+        if x == 7 and not told:
+            with pytest.raises(lb.LimberError, match="another thread of this process") as refused:
+                run(meanwhile, tmp_path / "c.zarr")
+            told.append(refused)
+        return x
+
+    assert run(meanwhile, tmp_path / "c.zarr").finished.all() and told

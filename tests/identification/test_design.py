@@ -112,6 +112,25 @@ def test_excitation_tells_more_within_its_limits(arm):
         excitation(arm, NAMES, gauges()[:1], "link", duration=0.6, rate=50.0, limits={})
 
 
+@pytest.mark.parametrize("tight", ["position", "speed", "acceleration", "torque"])
+def test_limits_of_excitation_hold_between_readings(arm, tight):
+    limits = {"position": 9.0, "speed": 90.0, "acceleration": 900.0, "torque": 90.0}
+    limits |= {tight: {"position": 0.4, "speed": 2.0, "acceleration": 20.0, "torque": 4.0}[tight]}
+    found = excitation(arm, NAMES, gauges()[:1], "link", duration=0.6, rate=15.0, limits=limits, harmonics=4, iterations=2)  # fmt: skip
+    t = np.linspace(0.0, 0.6, 3001)
+    moved = lb.simulate(arm, 0.6, motion=found.motion, t_eval=t)
+    along = {
+        "position": moved.joint("link"),
+        "speed": moved.joint_speed("link"),
+        "acceleration": moved.vdot[:, arm.layout["link"].v_joint],
+        "torque": moved.tau[:, arm.layout["link"].v_joint],
+    }
+    for what, limit in limits.items():
+        largest = np.abs(along[what]).max()
+        assert largest <= limit * (1.0 + 1e-3)
+        assert found.largest["link"][what] == pytest.approx(largest, rel=1e-2)
+
+
 INPUTS, OUTPUTS = (
     ["link"],
     [("strain", "link", 0.1, 0.01, 0.0), ("acceleration", "tool", None, "y")],

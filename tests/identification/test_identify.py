@@ -1,5 +1,6 @@
 """lb.identify: starts, bounds, priors, noise, biases, several experiments, and what is told of doubtful results."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -152,6 +153,18 @@ def test_missing_readings_are_left_out(arm, data):
     assert len(found.residuals[0].t) == len(T) - 10
 
 
+@pytest.mark.parametrize("noise", [{}, {"encoder": None, "strain gauge": None}])
+def test_a_sensor_without_any_reading_is_left_out(arm, data, noise):
+    lost = {**data.readings, "encoder": np.full((len(T), 1), np.nan)}
+    one = {name: None for name in noise if name != "encoder"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = lb.identify(started(arm), NAMES, replace(data, readings=lost), [ENCODER, GAUGE], noise=noise)  # fmt: skip
+        alone = replace(data, readings={"strain gauge": data.readings["strain gauge"]})
+        assert found.values == lb.identify(started(arm), NAMES, alone, [GAUGE], noise=one).values
+        found.plot()
+
+
 def test_windows_give_the_same_answer(arm, data):
     whole = lb.identify(started(arm), NAMES, data, [ENCODER, GAUGE])
     parts = lb.identify(started(arm), NAMES, data, [ENCODER, GAUGE], windows=(0.4, 1.0))
@@ -189,6 +202,9 @@ def test_pictures(arm, data, tmp_path):
         ({"experiments": {"unknown_start": ["link.joint9"]}}, "'link.joint9' is none of link.mode0, link.joint0"),
         ({"experiments": {"settled": True, "unknown_start": ["link.mode0"]}}, "is known, because the experiment starts at rest"),
         ({"experiments": {"parameters": {"tool.mass": 1.0}}}, "'tool.mass' is unknown and given for experiment 1"),
+        ({"experiments": {"parameters": {"link.EIz": 60.0}}}, "given for experiment 1, do not go together: .*EI and EIz"),
+        ({"parameters": {"link.EI": Unknown(bounds=60.0)}}, r"bounds of 'link.EI' must be \(lowest, highest\)"),
+        ({"parameters": {"link.EI": Unknown(bounds=(1.0, 60.0, 70.0))}}, r"must be \(lowest, highest\)"),
         ({"experiments": {"t0": 0.1}}, "is later than its first reading"),
         ({"experiments": {"readings": {}}}, "0 readings cannot tell 2 unknowns"),
     ],
@@ -205,3 +221,38 @@ def test_a_model_that_is_too_fast_for_slopes_is_refused_in_words(arm, data):
     """Its slopes would fill the memory; the search goes back from such numbers, and says so where it starts with them."""
     with pytest.raises(lb.LimberError, match="too fast for slopes"):
         lb.identify(arm.with_parameters({"link.EI": 1e15}), NAMES, data, [ENCODER, GAUGE])
+
+
+def test_unknown_starts_are_found_before_parameters_go_astray():
+    """A body that tumbles: a search of everything at once ended at an inertia that no body can exceed, 300 times off the noise."""
+    a = lb.Assembly("satellite")
+    a.attach("bus", lb.RigidBody(10.0, inertia=np.diag([2.0, 3.0, 4.0])), lb.Free())
+    true = a.build()
+    gyro = lb.control.Gyro("bus", rate=20.0, noise=1e-3)
+    t = np.linspace(0.0, 4.0, 41)
+    torque = np.tile([0.0, 0.3, -0.2, 0.0, 0.0, 0.0], (21, 1))
+    torque[:, 0] = 0.5 * np.cos(3.0 * t[::2])
+    data = simulated_experiment(
+        true, gyro, t, seed=1, torque=lb.Table(t[::2], torque), v0=[0.3, -0.2, 0.5, 0.0, 0.0, 0.0]
+    )  # fmt: skip
+    rates = [f"bus.joint{i} rate" for i in range(3)]
+    start = true.with_parameters({"bus.inertia": np.diag([2.2, 2.9, 3.9])})
+    names = [f"bus.inertia[{i}, {i}]" for i in range(3)]
+    found = lb.identify(start, names, replace(data, v0=None, unknown_start=rates), gyro)
+    assert not found.warnings
+    for name, truth in zip(names, (2.0, 3.0, 4.0)):
+        assert abs(found.values[name] - truth) < 4.0 * found.standard_errors[name]
+
+
+def test_a_search_that_ends_beside_impossible_numbers_says_so():
+    def wheel(moment):
+        a = lb.Assembly("wheel")
+        a.attach("disc", lb.RigidBody(1.0, inertia=np.diag([2.0, 2.0, moment])), lb.Revolute("z"))
+        return a.build()
+
+    # twice the torque that acted is told, so that the moment should be twice what it is, and no body has that
+    data = simulated_experiment(wheel(3.9), ENCODER, T, seed=1, torque=[1.0])
+    with pytest.warns(ModelWarning):
+        found = lb.identify(wheel(3.0), ["disc.inertia[2, 2]"], replace(data, torque=[2.0]), ENCODER)  # fmt: skip
+    assert found.values["disc.inertia[2, 2]"] == pytest.approx(4.0, rel=1e-3)
+    assert any("beside numbers that the model cannot have" in text for text in found.warnings)

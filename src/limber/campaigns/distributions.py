@@ -6,13 +6,13 @@ function, so that all samples (random, Latin hypercube, Sobol) are made in the u
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from limber.campaigns.records import digest
 from limber.checks import did_you_mean, listed, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
@@ -29,6 +29,8 @@ CONTINUOUS: dict[str, tuple[str, ...]] = {
 DISCRETE = ("choice", "steps")
 #: Options that go with a distribution.
 OPTIONS = ("within", "weights")
+#: Where the quantiles of a distribution of SciPy are compared.
+PROBABILITIES = np.linspace(0.0005, 0.9995, 1000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +100,14 @@ def _of_scipy(name: str, given: Any) -> Distribution:
         raise ArgumentTypeError(
             f"vary[{name!r}] must be a frozen distribution such as scipy.stats.norm(1.0, 0.1), got {shown(given)}."
         )
-    record = {"scipy": kind, "args": list(given.args), "kwds": dict(given.kwds)}
-    return Distribution(json.loads(json.dumps(record, default=float)), given.ppf)
+    one = np.shape(given.ppf(0.5)) == ()
+    quantiles = np.asarray(given.ppf(PROBABILITIES)) if one else np.array([np.nan])
+    if not np.isfinite(quantiles).all():
+        raise ArgumentValueError(
+            f"vary[{name!r}] must be a distribution of one finite number, and scipy.stats.{kind} with these arguments is not."
+        )
+    # arguments do not tell all distributions apart, histograms for instance have none
+    return Distribution({"scipy": kind, "quantiles": digest(quantiles.tobytes())}, given.ppf)
 
 
 def _numbers(name: str, kind: str, given: Any, names: tuple[str, ...]) -> list[float]:
@@ -138,14 +146,15 @@ def _continuous(name: str, kind: str, given: Mapping[str, Any]) -> Distribution:
         return Distribution(record, frozen.ppf)
     low, high = _numbers(name, "within", given["within"], ("low", "high"))
     record["within"] = [low, high]
-    below, above = frozen.cdf(low), frozen.cdf(high)
-    if not above > below:
+    # beyond the median probabilities count from the other end, where they are small and have all of their digits
+    upper = frozen.cdf(low) > 0.5
+    first, last = (frozen.sf(x) if upper else frozen.cdf(x) for x in (low, high))
+    if first == last:
         raise ArgumentValueError(
             f"vary[{name!r}].within = [{low:g}, {high:g}] leaves nothing of {kind} {numbers}."
         )
-    return Distribution(
-        record, lambda u: np.clip(frozen.ppf(below + u * (above - below)), low, high)
-    )
+    quantile = frozen.isf if upper else frozen.ppf
+    return Distribution(record, lambda u: np.clip(quantile(first + u * (last - first)), low, high))
 
 
 def _wrong(kind: str, x: list[float]) -> str:

@@ -151,23 +151,24 @@ def _figure(
 
 def _distributions(c: Campaign) -> list[str]:
     """A histogram of each quantity, with its median, 95 % and worst case."""
-    labels = _labels(c)
+    labels, statistics = _labels(c), c.statistics
     found = []
     for number, (name, x) in enumerate(list(c.numbers.items())[:PANELS]):
         there = x[np.isfinite(x)]
         if not there.size:
             continue
-        worst = x[c.worst(name, 1)[0]]
+        marks = (
+            (statistics[name]["median"], "-", "median"),
+            (statistics[name]["p95"], "--", "95 %"),
+            (x[c.worst(name, 1)[0]], ":", "worst"),
+        )
+        infinite = int(np.isinf(x).sum())
+        label = labels[name] + (f", without {infinite} infinite ones" if infinite else "")
 
-        def draw(figure: Any, there: Array = there, worst: float = worst, name: str = name) -> None:
+        def draw(figure: Any, there: Array = there, marks: Any = marks, label: str = label) -> None:
             axes = figure.subplots()
             bins = int(np.clip(np.sqrt(there.size), 5, 60))
             axes.hist(there, bins=bins, color=COLOURS[0], alpha=0.75)
-            marks = (
-                (np.median(there), "-", "median"),
-                (np.percentile(there, 95), "--", "95 %"),
-                (worst, ":", "worst"),
-            )
             for value, line, text in marks:
                 axes.axvline(
                     value,
@@ -177,7 +178,7 @@ def _distributions(c: Campaign) -> list[str]:
                     linewidth=1.0,
                     label=f"{text} {value:.4g}",
                 )
-            axes.set_xlabel(plain(labels[name]))
+            axes.set_xlabel(plain(label))
             axes.set_ylabel("cases")
             axes.set_ylim(0.0, 1.35 * axes.get_ylim()[1])  # room for the legend
             axes.legend(loc="upper center", ncols=3)

@@ -85,6 +85,12 @@ class Campaign:
                     f"{name} is nan in {unknown.size} of {int(ran.sum())} cases that ran, in case {unknown[0]} for instance: "
                     "statistics, worst cases and sensitivities leave these out."
                 )
+            infinite = np.flatnonzero(np.isinf(x))
+            if infinite.size and self.study.sample.method == "saltelli":
+                found.append(
+                    f"{name} is infinite in {infinite.size} cases, in case {infinite[0]} for instance: Sobol indices leave out the "
+                    "base points of these."
+                )
         for name, x in self.quantities.items():
             if x.ndim > 1:
                 numbers = " x ".join(map(str, x.shape[1:]))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from limber.checks import Array
+from limber.checks import Array, shown
 from limber.errors import LimberError
 
 #: What a case may come to, by the numbers that are stored.
@@ -73,7 +73,8 @@ class Shapes:
 def failed(case: int, error: BaseException) -> Row:
     """The row of a case that ended with an error."""
     kind = "" if isinstance(error, LimberError) else f"{type(error).__name__}: "
-    return Row(case, "failed", f"{kind}{error}")
+    text = f"{kind}{error}".encode(errors="backslashreplace").decode()  # stores have text of UTF-8
+    return Row(case, "failed", text)
 
 
 def measured(given: Mapping[str, Any]) -> dict[str, Array]:
@@ -81,7 +82,10 @@ def measured(given: Mapping[str, Any]) -> dict[str, Array]:
     found = {}
     for name, value in given.items():
         try:
-            found[name] = np.array(value, dtype=float)
+            x = np.asarray(value)
+            if x.dtype.kind not in "biufO" or (x.dtype == object and None in x.flat):
+                raise TypeError(f"got {shown(value)}")
+            found[name] = np.array(x, dtype=float)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"quantity {name!r} must be numbers: {error}") from error
+            raise type(error)(f"quantity {name!r} must be real numbers: {error}") from error
     return found

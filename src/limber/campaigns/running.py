@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
@@ -183,24 +183,24 @@ def _rows(
     """The rows of units, as they come.
 
     The first ones run in turn until a case has given the shapes of the quantities, so that these do not depend on which
-    process is faster; in this process, so that code is compiled and loaded once and the others find it.
+    process is faster; code is compiled then, and the others find it.
     """
     waiting = [(n, list(study.cases(n))) for n in left]
     while waiting and table.shapes is None:
-        first = waiting.pop(0)
-        yield from (
-            workers.here(study.runs, [first])
-            if client is None
-            else workers.on_dask(study.runs, [first], client)
-        )
-    if not waiting:
-        return
+        yield from _run_units(study, [waiting.pop(0)], processes, client)
+    if waiting:
+        yield from _run_units(study, waiting, processes, client)
+
+
+def _run_units(
+    study: Study, units: Sequence[workers.Unit], processes: int, client: Any
+) -> Iterator[UnitRows]:
+    """The rows of units, from where they are to run; with several processes none runs here, where a case could end all."""
     if client is not None:
-        yield from workers.on_dask(study.runs, waiting, client)
-    elif processes == 1 or len(waiting) == 1:
-        yield from workers.here(study.runs, waiting)
-    else:
-        yield from workers.in_processes(study.runs, waiting, processes)
+        return workers.on_dask(study.runs, units, client)
+    if processes == 1:
+        return workers.here(study.runs, units)
+    return workers.in_processes(study.runs, units, processes)
 
 
 def _tell(study: Study, table: Table, told: list[Warning], interrupted: bool, store: Any) -> None:

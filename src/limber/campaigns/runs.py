@@ -163,14 +163,14 @@ class SimulationRuns:
     def _alone(self, case: int) -> Row:
         try:
             return self._row(case, self._simulated(case))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return failed(case, error)
 
     def _row(self, case: int, result: Result) -> Row:
         """What is kept of a result."""
         try:
             values = measured({q.name: q.measure(result) for q in self.keep})
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return failed(case, error)
         status = "stopped" if result.message.startswith("stopped") else "finished"
         history = self._history(result) if self.histories else None

@@ -68,7 +68,14 @@ def drawn(sample: Sample, variables: Mapping[str, Distribution], seed: int) -> d
     dimensions = len(variables)
     _refuse_too_many((sample.count or 0) * (dimensions + 2 if sample.method == "saltelli" else 1))
     u = _unit_cube(sample, dimensions, seed)
-    return {name: x.at(u[:, i]) for i, (name, x) in enumerate(variables.items())}
+    values = {name: x.at(u[:, i]) for i, (name, x) in enumerate(variables.items())}
+    for name, x in variables.items():
+        if not x.discrete and not np.isfinite(values[name]).all():
+            raise ArgumentValueError(
+                f"vary[{name!r}]: {x.record} gives values that are not finite: its numbers are too large or its tails too "
+                "long. Cut it by within, or take other numbers."
+            )
+    return values
 
 
 def _unit_cube(sample: Sample, dimensions: int, seed: int) -> np.ndarray:

@@ -90,7 +90,7 @@ def rank_correlations(quantity: str, x: Mapping[str, Array], y: Array) -> Sensit
     """Spearman's rank correlation of a quantity with each variable; intervals by Fisher's transformation."""
     from scipy.stats import rankdata  # noqa: PLC0415 (slow to import)
 
-    there = np.isfinite(y)
+    there = ~np.isnan(y)
     n = int(there.sum())
     ranks = rankdata(y[there])
     found = np.full(len(x), np.nan)
@@ -98,12 +98,13 @@ def rank_correlations(quantity: str, x: Mapping[str, Array], y: Array) -> Sensit
         own = rankdata(values[there])
         if n > 2 and np.ptp(own) > 0.0 and np.ptp(ranks) > 0.0:
             found[i] = np.corrcoef(own, ranks)[0, 1]
-    with np.errstate(divide="ignore"):
-        z = np.arctanh(found)
     # the standard error of Spearman's coefficient after the transformation (Fieller, Hartley & Pearson 1957)
-    width = 1.96 * np.sqrt(1.06 / (n - 3)) if n > 3 else np.inf
     key = "rank correlation"
-    low, high = np.tanh(z - width), np.tanh(z + width)
+    low, high = (np.where(np.isnan(found), np.nan, end) for end in (-1.0, 1.0))
+    if n > 3:
+        with np.errstate(divide="ignore"):
+            z, width = np.arctanh(found), 1.96 * np.sqrt(1.06 / (n - 3))
+        low, high = np.tanh(z - width), np.tanh(z + width)
     return Sensitivity(
         quantity, "rank correlations", tuple(x), {key: found}, {key: low}, {key: high}, n
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,7 +69,8 @@ class Store:
         if finished.any():
             self._shapes = self._stored_shapes()
             table.take_shapes(self._shapes)
-            lost |= self._missing(finished)
+            lost |= self._missing(finished) | self._unreadable_histories(finished)
+        self._restore_inputs()
         columns = {}
         for name in ("message", *table.values):
             columns[name], unreadable = self._readable(name)
@@ -108,25 +110,61 @@ class Store:
         return found, lost
 
     def _missing(self, finished: np.ndarray) -> set[int]:
-        """The work units with finished cases for which an array of results has no chunk."""
+        """The work units with finished cases for which an array of results has no chunk; arrays of nothing have none."""
         assert self._shapes is not None
         arrays: dict[str, tuple[int, ...]] = {"message": (), **self._shapes.values}
         arrays |= {f"history_{name}": shape for name, shape in self._shapes.history.items()}
         lost = set()
-        for unit in range(self.study.units):
-            cases = self.study.cases(unit)
-            if not finished[cases.start : cases.stop].any():
-                continue
+        for unit in self._units_with(finished):
             for name, shape in arrays.items():
                 chunk = self.path.joinpath(name, "c", str(unit), *("0" for _ in shape))
-                if not chunk.exists():
+                if 0 not in shape and not chunk.exists():
                     lost.add(unit)
         return lost
+
+    def _unreadable_histories(self, finished: np.ndarray) -> set[int]:
+        """The work units with finished cases whose histories are damaged; no more than one unit is in memory at once."""
+        assert self._shapes is not None
+        arrays = [self._array(f"history_{name}") for name in self._shapes.history]
+        lost = set()
+        for unit in self._units_with(finished):
+            cases = self.study.cases(unit)
+            try:
+                for array in arrays:
+                    array[cases.start : cases.stop]
+            except Exception:  # whatever the codecs find wrong
+                lost.add(unit)
+        return lost
+
+    def _units_with(self, finished: np.ndarray) -> list[int]:
+        """The work units with finished cases."""
+        units = range(self.study.units)
+        return [n for n in units if finished[n * self.study.unit : (n + 1) * self.study.unit].any()]
+
+    def _restore_inputs(self) -> None:
+        """Write seeds and variables again where they are damaged: they follow from the study."""
+        for name, x in _inputs(self.study).items():
+            array = self._array(name)
+            try:
+                same = np.array_equal(np.asarray(array[:], dtype=x.dtype), x, x.dtype != object)
+            except Exception:  # whatever the codecs find wrong
+                same = False
+            if not same:
+                warn(f"{self.path}: {name!r} is damaged, and written again.")
+                try:
+                    array[:] = x
+                except OSError as error:
+                    raise _unwritten(self.path, error) from error
 
     def _array(self, name: str) -> Any:
         try:
             return self._group[name]
-        except (KeyError, ValueError) as error:
+        except (
+            KeyError,
+            ValueError,
+            TypeError,
+            AttributeError,
+        ) as error:  # what zarr.json may lead to
             raise _damaged(self.path, f"{name!r} cannot be opened") from error
 
     def write(self, done: UnitRows, table: Table) -> None:
@@ -242,18 +280,22 @@ def opened(path: Path, study: Study, restart: bool) -> Iterator[Store]:
         yield Store(path, group, study)
 
 
+def _inputs(study: Study) -> dict[str, np.ndarray]:
+    """What a store has for every case before it runs: its seed, and the values of the variables."""
+    return {"seed": np.array(study.seeds, dtype=np.int64), **study.columns}
+
+
 def _make(zarr: Any, path: Path, study: Study) -> None:
     """Make an empty store; it appears whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         group = zarr.open_group(str(part), mode="w")
         group.attrs.update({"kind": KIND, "study": dict(study.record)})
-        seeds = np.array(study.seeds, dtype=np.int64)
-        _array(group, "seed", study, (), (), seeds)
-        for i, (name, x) in enumerate(study.columns.items()):
+        for i, (name, x) in enumerate(_inputs(study).items()):
             axes = (f"{name}_{k}" for k in range(x.ndim - 1))
-            _array(group, name, study, x.shape[1:], axes, x, {ROLE: "variable", "order": i})
+            marks = None if name == "seed" else {ROLE: "variable", "order": i - 1}
+            _array(group, name, study, x.shape[1:], axes, x, marks)
         empty = np.array([""] * len(study), dtype=object)
         _array(group, "message", study, (), (), empty)
         _array(group, "status", study, (), (), np.zeros(len(study), dtype=np.int8))
@@ -266,6 +308,8 @@ def _make(zarr: Any, path: Path, study: Study) -> None:
         part.rename(path)
     except OSError as error:
         shutil.rmtree(part, ignore_errors=True)
+        if path.exists():  # another campaign was faster to make it
+            return
         raise StoreError(f"{path}: cannot be made: {error.strerror or error}.") from error
 
 
@@ -287,9 +331,29 @@ def _refuse_strange(path: Path) -> None:
         raise FileError(f"{path}: this is not a campaign of Limber. Give another place.", str(path))
 
 
+#: The stores that campaigns of this process write, which its locks on files do not keep apart.
+_held: set[Path] = set()
+_holding = threading.Lock()
+
+
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Keep other processes from writing to a store; a process that is killed lets go of it."""
+    """Keep other campaigns from writing to a store; a process that is killed lets go of it."""
+    place = path.resolve()
+    with _holding:
+        if place in _held:
+            raise _written_by("another thread of this process", path)
+        _held.add(place)
+    try:
+        with _locked_file(path):
+            yield
+    finally:
+        _held.discard(place)
+
+
+@contextmanager
+def _locked_file(path: Path) -> Iterator[None]:
+    """Keep other processes from writing to a store."""
     try:
         import fcntl  # noqa: PLC0415
     except ImportError:  # not on Windows
@@ -300,14 +364,22 @@ def _locked(path: Path) -> Iterator[None]:
         (path / "seed").mkdir(exist_ok=True)
         lock = (path / "seed" / "lock").open("ab")
     except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error.strerror or error}.") from error
+        raise _unwritten(path, error) from error
     with lock as file:
         try:
             fcntl.lockf(
                 file, fcntl.LOCK_EX | fcntl.LOCK_NB
             )  # other than flock, forks do not share it
         except OSError:
-            raise ArgumentValueError(
-                f"{path}: another process is running this campaign. Wait for it, or give another place."
-            ) from None
+            raise _written_by("another process", path) from None
         yield
+
+
+def _written_by(whom: str, path: Path) -> ArgumentValueError:
+    return ArgumentValueError(
+        f"{path}: {whom} is running this campaign. Wait for it, or give another place."
+    )
+
+
+def _unwritten(path: Path, error: OSError) -> StoreError:
+    return StoreError(f"{path}: cannot be written: {error.strerror or error}.")

@@ -4,8 +4,8 @@ r"""Which motion tells most about parameters: finite Fourier series of joint coo
 
 with theta' = theta'' = 0 at the start (Swevers, Ganseman et al., 1997, who have no such start).
 Solves    max over a, b of log det F ("D") or -log trace F^-1 ("A"), F the exact Fisher information of the sensors' readings,
-          within limits of position, speed and acceleration, which hold at GRID points of each period of the highest harmonic,
-          and of torque, which hold at the times of the readings
+          within limits of position, speed and acceleration, which hold at all times, and of torque, which the search holds at
+          the times of the readings; motions that exceed it between them are made shorter
 How       SciPy's SLSQP; F is exact, and its slopes by the coefficients are differences
 Cost      an iteration takes one evaluation of the slopes of all readings for each coefficient
 """
@@ -36,8 +36,12 @@ from limber.trajectories import Trajectory
 from limber.trajectories.pieces import piece
 from limber.trajectories.quintic import quintic_coefficients
 
-#: Points of each period of the highest harmonic at which limits are checked.
-GRID = 12
+#: Points of each period of the highest harmonic at which limits are checked, and the part of the limits that series keep there if
+#: they keep all of them in between.
+GRID = 24
+HELD = float(np.cos(np.pi / GRID))
+#: Points for each reading, or each harmonic if these are more, at which torques are checked.
+BETWEEN = 10
 #: Pieces of a path in each period of the highest harmonic.
 PIECES = 24
 #: The step of differences, as a part of the coefficients that reach a limit.
@@ -193,6 +197,7 @@ class _Search:
         self.size = self.smooth.shape[1]
         grid = np.linspace(0.0, T, GRID * count + 1)
         self.rows = [part @ self.smooth for part in _basis(grid, count, T)]
+        self.between = np.linspace(0.0, T, BETWEEN * max(count, len(t)) + 1)
         self._known: dict[bytes, tuple[float, Array]] = {}
 
     def paths(self, x: Array) -> dict[str, FourierPath]:
@@ -221,33 +226,36 @@ class _Search:
             unknowns, rows, priors = self.slopes(x)
             J = np.vstack([*(slope for _, slope in rows), priors])
             n = len(unknowns)
-            self._known[key] = self.score(without(J[:, :n], J[:, n:])), self._torque_left(x)
+            self._known[key] = self.score(without(J[:, :n], J[:, n:])), self._torque_left(x, self.t)
         return self._known[key]
 
-    def _torques(self, x: Array) -> Array:
+    def _torques(self, x: Array, times: Array) -> Array:
         plan = prepared(self.system, [], self.experiment(x), 0, 1e-8, 1e-10)
         run = balanced(plan.system, plan.run)
-        result = simulated(plan.system, run, run.t)
+        result = simulated(plan.system, run, times)
         places = [self.system.layout[body].v_joint.start for body in self.bodies]
         return result.tau[:, places]
 
-    def _torque_left(self, x: Array) -> Array:
+    def _torque_left(self, x: Array, times: Array) -> Array:
         limited = [i for i, body in enumerate(self.bodies) if np.isfinite(self.bounds["torque"][body])]  # fmt: skip
         if not limited:
             return np.zeros(0)
-        torque = self._torques(x)
+        torque = self._torques(x, times)
         left = [1.0 - (torque[:, i] / self.bounds["torque"][self.bodies[i]]) ** 2 for i in limited]
         return np.concatenate(left)
 
     def linear(self) -> tuple[Array, Array]:
-        """C, d with |C x| <= d: limits of position, speed and acceleration at the points of the grid."""
+        """C, d with |C x| <= d: limits of position, speed and acceleration.
+
+        At the points of the grid they are less by the most that a series can have more between these (Ehlich & Zeller 1964).
+        """
         C, d = [np.zeros((0, self.size * len(self.bodies)))], [np.zeros(0)]
         for i, body in enumerate(self.bodies):
             for what, rows in zip(LIMITS, self.rows):
                 limit = self.bounds[what][body]
                 if np.isfinite(limit):
                     part = np.zeros((len(rows), self.size * len(self.bodies)))
-                    part[:, i * self.size : (i + 1) * self.size] = rows / limit
+                    part[:, i * self.size : (i + 1) * self.size] = rows / (limit * HELD)
                     C.append(part)
                     d.append(np.ones(len(rows)))
         return np.vstack(C), np.concatenate(d)
@@ -259,7 +267,7 @@ class _Search:
         if len(C):
             x *= FIRST / np.abs(C @ x).max()
         for _ in range(30):
-            left = self._torque_left(x)
+            left = self._torque_left(x, self.between)
             if not len(left) or left.min() > 0.0:
                 return x
             x *= 0.7
@@ -291,7 +299,7 @@ class _Search:
             """Keep the largest part of a motion that is within all limits: on its way, the search may leave them."""
             part = y / max(1.0, float(np.abs(C @ y).max(initial=0.0)))
             for _ in range(SHORTENED):
-                left = self._torque_left(part * unit)
+                left = self._torque_left(part * unit, self.between)
                 if left.min(initial=0.0) >= 0.0:
                     score, _ = whole(part)
                     allowed.append((score, part * unit))
@@ -313,11 +321,12 @@ class _Search:
         return best, (*scores, score)
 
     def largest(self, x: Array) -> dict[str, dict[str, float]]:
-        torque = self._torques(x)
+        torque = self._torques(x, self.between)
+        rows = [part @ self.smooth for part in _basis(self.between, self.count, self.T)]
         found = {}
         for i, body in enumerate(self.bodies):
             mine = x[i * self.size : (i + 1) * self.size]
-            sizes = [float(np.abs(rows @ mine).max()) for rows in self.rows]
+            sizes = [float(np.abs(part @ mine).max()) for part in rows]
             found[body] = dict(zip(LIMITS, [*sizes, float(np.abs(torque[:, i]).max())]))
         return found
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from limber.assembly import parameters as table
 from limber.assembly.system import System
 from limber.checks import Array, listed, number, numbers, shown, whole
 from limber.control.sensors.base import Sensor
@@ -21,7 +22,7 @@ from limber.identification.identified import Identified
 from limber.identification.problem import Bias, TimeProblem
 from limber.identification.readings import checked, deviations
 from limber.identification.solve import solved
-from limber.identification.unknowns import sought
+from limber.identification.unknowns import Sought, sought
 
 
 def identify(
@@ -74,7 +75,7 @@ def identify(
     rtol, atol = number("rtol", rtol, above=0.0), number("atol", atol, minimum=0.0)
     most = whole("max_evaluations", max_evaluations, 1)
     plans = [prepared(system, read, one, i, rtol, atol) for i, one in enumerate(given)]
-    _refuse_known(unknowns, plans)
+    _refuse_known(system, unknowns, plans)
     parts = _parts(windows)
     levels, estimated = noise_levels(system, read, noise)
     problem = TimeProblem(
@@ -98,13 +99,23 @@ def _parts(windows: Any) -> list[float]:
     return parts.tolist()
 
 
-def _refuse_known(unknowns: Sequence[Any], plans: Sequence[Any]) -> None:
+def _refuse_known(system: System, unknowns: Sequence[Sought], plans: Sequence[Plan]) -> None:
+    """Refuse parameters that are unknown and known, under one name or under two, such as EI and EIz."""
+    names = dict.fromkeys(one.number[0] for one in unknowns)
+    sought_values = {name: table.find(system, name).value for name in names}
     for plan in plans:
+        known = plan.experiment.parameters
         for one in unknowns:
-            if one.number[0] in plan.experiment.parameters:
+            if one.number[0] in known:
                 raise ArgumentValueError(
                     f"parameter {one.name!r} is unknown and given for {plan.name}: leave one of the two out."
                 )
+        try:
+            system.with_parameters({**known, **sought_values})
+        except ArgumentValueError as error:
+            raise ArgumentValueError(
+                f"parameters that are unknown, and those that are given for {plan.name}, do not go together: {error}"
+            ) from None
 
 
 def noise_levels(

@@ -72,6 +72,9 @@ class Problem:
         self.readings = sum(len(c.y) for c in self.channels)
         self.size = len(self.unknowns) + len(self.others)
         self.names = [*(one.name for one in self.unknowns), *(one.name for one in self.others)]
+        self.refused: tuple[Array, str] | None = (
+            None  # the last z with which the model cannot move, and why
+        )
         self._kept: dict[Callable[[Array], Any], tuple[bytes, Any]] = {}
 
     def until(self, part: float) -> Problem:
@@ -129,7 +132,8 @@ class Problem:
         priors = self._priors(z)[0]
         try:
             values = self.modelled(z)
-        except (LimberError, OverflowError):
+        except (LimberError, OverflowError) as error:
+            self.refused = z.copy(), str(error)
             return np.full(self.readings + len(priors), np.nan)
         parts = [(value - c.y) / self.sigma(c) for value, c in zip(values, self.channels)]
         return np.concatenate([*parts, priors])

@@ -137,6 +137,8 @@ def _channels(plans: Sequence[Plan], sensors: Sequence[Sensor]) -> Iterator[Chan
             reader = sensor.reader(plan.system)
             for column, label in enumerate(reader.labels):
                 there = np.flatnonzero(np.isfinite(y[:, column]))
+                if not len(there):
+                    continue
                 text = sensor.name if len(reader.labels) == 1 else f"{sensor.name} {label}"
                 yield Channel(
                     plan.name, text, reader.unit, "time (s)", sensor.name, column, p, there, plan.run.t[there],

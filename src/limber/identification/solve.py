@@ -29,6 +29,10 @@ DOUBT = 1e-4
 UNSEEN = 1e-2
 #: Numbers below this part of what they were at the start are near zero.
 SMALL = 1e-2
+#: The search for starts and biases alone, which comes first, ends if cost or unknowns change by no more than this part.
+ROUGH = 1e-3
+#: A search that ends so near to numbers that the model cannot have was stopped by them.
+BESIDE = 1e-4
 #: The search ends if cost or unknowns change by no more than this part.
 PRECISION = 1e-8
 
@@ -77,7 +81,7 @@ def _searched(
     """The best z from another one on, the last search, and the evaluations of the model."""
     for name in estimated:  # in the first search, each sensor counts by the size of its signal
         problem.noise[name] = _signal(problem, name)
-    evaluations = 0
+    z, evaluations = _others_first(problem, z, most)
     for _ in range(PASSES):
         _refuse_bad_start(problem, z)
         # the first step of the search may be as large as its variables, so these are 1 + z
@@ -97,6 +101,26 @@ def _searched(
         if changed <= SETTLED:
             break
     return z, search, evaluations
+
+
+def _others_first(problem: Problem, z: Array, most: int) -> tuple[Array, int]:
+    """z with the best starts and biases for the parameters that it has, and the evaluations of the model.
+
+    Nothing is known of these, so that a search of everything at once would move the parameters far to make up for them.
+    """
+    n = len(problem.unknowns)
+    if not problem.others:
+        return z, 0
+    _refuse_bad_start(problem, z)
+
+    def whole(x: Array) -> Array:
+        return np.concatenate([z[:n], x - 1.0])
+
+    search = least_squares(
+        lambda x: problem.residuals(whole(x)), 1.0 + z[n:], lambda x: problem.jacobian(whole(x))[:, n:],
+        x_scale="jac", ftol=ROUGH, xtol=ROUGH, gtol=ROUGH, max_nfev=most,
+    )  # fmt: skip
+    return whole(search.x), search.nfev + search.njev
 
 
 def _refuse_bad_start(problem: Problem, z: Array) -> None:
@@ -227,6 +251,13 @@ def _doubts(
             f"the search did not end within {search.nfev} evaluations: the values are not the best ones. Give better starts or a "
             "larger max_evaluations."
         )
+    if problem.refused is not None:
+        z, why = problem.refused
+        if np.abs(search.x - 1.0 - z).max() < BESIDE:
+            found.append(
+                f"the search ended beside numbers that the model cannot have, and the values may not be the best ones: {why} Give "
+                "other starts, or fix some of the parameters."
+            )
     for one in told:
         if not one.known:
             size = "at all" if not np.isfinite(one.standard_error) else f"better than to {100.0 * one.standard_error:.2g} %"  # fmt: skip

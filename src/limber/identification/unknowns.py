@@ -168,7 +168,7 @@ def _sought(
     start = value if how.start is None else number(f"start of {name!r}", how.start)
     prior = None
     if how.prior is not None:
-        if not isinstance(how.prior, Sequence) or len(how.prior) != 2:
+        if not isinstance(how.prior, Sequence | np.ndarray) or len(how.prior) != 2:
             raise ArgumentTypeError(
                 f"prior of {name!r} must be (mean, standard deviation), got {shown(how.prior)}."
             )
@@ -182,6 +182,10 @@ def _sought(
         )
     log = how.scale == "log" or (how.scale is None and quantity in POSITIVE)
     least = 0.0 if quantity in (*POSITIVE, *NOT_NEGATIVE) or log else -math.inf
+    if not isinstance(how.bounds, Sequence | np.ndarray) or len(how.bounds) != 2:
+        raise ArgumentTypeError(
+            f"bounds of {name!r} must be (lowest, highest), None for none, got {shown(how.bounds)}."
+        )
     low, high = (
         default if x is None else number(f"bounds of {name!r}", x)
         for x, default in zip(how.bounds, (least, math.inf))
