@@ -92,7 +92,8 @@ def modes(
             from limber.plotting import mode_shapes  # noqa: PLC0415 (Matplotlib)
 
             shown = min(count or 4, 12)
-            mode_shapes(s, q, v=v, external=external, locked=held, count=shown, path=plot)
+            page = {} if shown <= 4 else {"columns": 2 if shown <= 6 else 3, "width": 7.2}
+            mode_shapes(s, q, v=v, external=external, locked=held, count=shown, path=plot, **page)
         n = len(found.omega) if count is None else min(count, len(found.omega))
         if json:
             listed = {
