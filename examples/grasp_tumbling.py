@@ -59,7 +59,7 @@ def figure(made: Grasp) -> Figure:
             axes["bend"].plot(t, 1e3 * bend, color=colour, lw=0.7, label=name)
         axes["bend"].set(xlabel="time (s)", ylabel="tip deflection (mm)")
         axes["bend"].legend(loc="upper right")
-        for k, (name, colour) in enumerate((("angular", "C4"), ("linear", "C5"))):
+        for k, (name, colour) in enumerate((("angular", "C4"), ("linear", "k"))):
             axes["momentum"].semilogy(t[1:], made.drift[1:, k], color=colour, lw=0.7, label=name)
         axes["momentum"].set(xlabel="time (s)", ylabel="drift of momentum, relative")
         axes["momentum"].legend(loc="lower right")

@@ -18,13 +18,14 @@ assert modes.omega[modes.omega > 1e-6][0] > wall.omega[0]
 
 rest = craft.neutral()
 panels = ("long panel", "short panel")
+nodes = craft.bodies["long panel"].nodes.names
 
 
 def lines(k, amplitude):
     """The panels (y, z) in mode k, the hub and all else moving with them."""
     q = lb.integrate(craft, rest, amplitude * modes.shapes[:, k].real, 1.0)
-    points = lb.viewer.geometry(craft, q).points
-    return [points[name][:, 1:].T for name in panels]
+    places = [[lb.pose(craft, q, name, node)[1] for node in nodes] for name in panels]
+    return [np.transpose(points)[1:] for points in places]
 
 
 def height(k):

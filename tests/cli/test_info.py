@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from matplotlib import image
 
 import limber as lb
 from helpers.closed import four_bar
@@ -229,6 +230,8 @@ def test_modes_about_the_state_of_a_scenario_and_their_picture(tmp_path):
     case = lb.io.load_scenario(file)
     assert np.allclose(found["frequencies"], lb.modes(case.system, case.q0).frequencies[:14])
     assert (tmp_path / "modes.png").read_bytes().startswith(b"\x89PNG")
+    height, width = image.imread(tmp_path / "modes.png").shape[:2]
+    assert height < 2 * width  # twelve modes fit on a page
 
 
 @pytest.mark.parametrize("kind", ["model", "scenario", "side"])

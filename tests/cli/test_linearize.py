@@ -53,6 +53,10 @@ def test_closed_models_and_equilibria(tmp_path):
         (["--input", "[force, link1"], "not a list as YAML has it"),
         (["--output", "[place, link1]"], "no kind of output"),
         (["--out", "model.txt"], "must end in .npz"),
+        (
+            ["--bode", "bode.png"],
+            "450 pairs, too many to draw, 24 at most: choose some with --input and --output",
+        ),
     ],
 )
 def test_wrong_options_are_refused(given, text):

@@ -53,3 +53,8 @@ def test_a_low_bandwidth_without_rotor_inertia_is_explained(tmp_path):
         lb.save(a, tmp_path / "arm.yaml")
         done = limber("tune", tmp_path / "arm.yaml", "--delay", "0.001")
         assert ("no rotor inertia: add an armature" in done.stderr) is said
+
+
+def test_a_bandwidth_of_nothing_is_refused_in_hertz():
+    words = limber("tune", EXAMPLES / "canadarm.yaml", "--bandwidth", "-1", code=2).stderr
+    assert "'--bandwidth': must be a finite number above zero, got -1." in words

@@ -42,6 +42,24 @@ def test_script_makes_one_picture_with_labels(path, monkeypatch):
         plt.close("all")
 
 
+def test_modes_of_a_spacecraft_are_lines_along_its_panels(monkeypatch):
+    monkeypatch.setattr(plt, "show", lambda: None)
+    plt.close("all")
+    try:
+        runpy.run_path(str(EXAMPLES / "gallery" / "spacecraft_modes.py"))
+        for axes in plt.gcf().axes:
+            largest = []
+            for line in axes.lines:
+                y, z = line.get_data()
+                assert (
+                    np.diff(np.abs(y)) > 0
+                ).all()  # from the root to the tip, without a step back
+                largest.append(np.abs(z).max())
+            assert max(largest) == pytest.approx(1.0, rel=0.01)  # it bends visibly
+    finally:
+        plt.close("all")
+
+
 def test_there_are_enough_scripts_and_all_are_short():
     assert len(SCRIPTS) >= 20
     assert {path.stem for path in SCRIPTS} >= LONG

@@ -207,6 +207,38 @@ def test_equalities_close_loops_where_the_file_has_them(tmp_path):
     assert weld.b.body == "world"
 
 
+PAIR = f"""<body name="a" pos="1 0 0" euler="0 30 0"><freejoint/>{BALL}</body>
+<body name="b" pos="0 1 0" euler="10 0 0"><freejoint/>{BALL}</body>"""
+
+
+def weld(folder, attributes):
+    path = write(folder, PAIR, f"<equality><weld body1='a' body2='b' {attributes}/></equality>")
+    return lb.io.read_mjcf(path).closures["closure1"]
+
+
+def test_a_weld_ties_its_anchor_to_the_place_that_relpose_has(tmp_path):
+    """The point `anchor` of the second body is at the position of `relpose` in the first one, as MuJoCo has it."""
+    there = weld(tmp_path, 'relpose="0.3 0.1 0 1 0 0 0" anchor="0.5 0.6 0"')
+    assert there.a.offset == pytest.approx([0.3, 0.1, 0])
+    assert there.b.offset == pytest.approx([0.5, 0.6, 0])
+    assert isinstance(there.joint, lb.Fixed)
+
+
+@pytest.mark.parametrize("scale, kind", [("0", lb.Spherical), ("0.2", lb.Fixed)])
+def test_a_weld_without_torques_lets_its_bodies_turn(scale, kind, tmp_path):
+    made = weld(tmp_path, f'torquescale="{scale}" anchor="0.3 0 0"')
+    assert isinstance(made.joint, kind)
+    assert made.b.offset == pytest.approx([0.3, 0, 0])
+    system = lb.io.read_mjcf(tmp_path / "model.xml").build()
+    assert np.abs(lb.constraint_residual(system, system.neutral())).max() < 1e-12
+
+
+def test_bodies_without_a_name_get_one_that_no_other_has(tmp_path):
+    bodies = f"<body name='body2'><joint/>{BALL}</body><body><joint/>{BALL}</body><body name='body2_'><joint/>{BALL}</body>"
+    made = lb.io.read_mjcf(write(tmp_path, bodies))
+    assert list(made.attachments) == ["body2", "body2__", "body2_"]
+
+
 def test_sites_are_nodes_and_ends_of_closures(tmp_path):
     path = closed(tmp_path, '<connect site1="end" site2="tip"/>')
     made = lb.io.read_mjcf(path)
@@ -314,6 +346,13 @@ def test_files_are_found_by_their_first_tag(tmp_path):
     path.write_text("<page/>")
     with pytest.raises(lb.FileError, match="starts with <page>: expected <mujoco>"):
         lb.load(path)
+
+
+def test_an_orientation_of_an_inner_class_replaces_that_of_the_outer_one(tmp_path):
+    default = "<default><geom euler='0 90 0'/><default class='up'><geom quat='1 0 0 1'/></default></default>"
+    body = "<body><joint/><geom class='up' type='box' size='0.1 0.2 0.3' mass='3'/></body>"
+    made = lb.io.read_mjcf(write(tmp_path, body, default)).attachments["body1"].body
+    assert np.diag(made.inertia) == pytest.approx([0.10, 0.13, 0.05])
 
 
 def test_the_outermost_default_class_is_for_all_whatever_its_name(tmp_path):

@@ -437,6 +437,13 @@ def test_missing_files_are_named(tmp_path):
     (tmp_path / "a.asm").write_text("GRID,1\n")
     with pytest.raises(lb.FileError, match=r"no .op4, .op2 or .pch with its matrices beside it"):
         lb.io.read_nastran(tmp_path / "a.asm")
+    with pytest.raises(lb.FileError, match=r"nowhere.op4: there is no such file"):
+        lb.io.read_nastran(tmp_path / "nowhere.op4")
+    (tmp_path / "b.op4").write_bytes(b"")
+    with pytest.raises(
+        lb.FileError, match=r"b.op4: b.asm, which says where the grids .* is not beside it"
+    ):
+        lb.io.read_nastran(tmp_path / "b.op4")
 
 
 def test_without_pyyeti_the_error_names_the_extra(model, monkeypatch):

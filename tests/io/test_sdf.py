@@ -262,6 +262,25 @@ def test_worlds_nested_and_static_models(tmp_path):
     assert quiet(write(tmp_path, arm), gravity=(0, 0, 1)).gravity.tolist() == [0, 0, 1]
 
 
+def test_models_of_a_world_are_placed_in_the_frames_that_they_name(tmp_path):
+    turned = "<pose relative_to='dock'>1 0 0 0 0 1.5707963267948966</pose>"
+    world = "".join(
+        [
+            "<world name='w'><frame name='dock'><pose>0 0 2 0 0 0</pose></frame>",
+            model("<pose relative_to='arm::a'>0 1 0 0 0 0</pose>", link("b"), name="first"),
+            model(turned, link("a", "<pose>0.5 0 0 0 0 0</pose>"), name="arm"),
+            model("<pose relative_to='arm'>0 0 1 0 0 0</pose>", link("b"), name="last"),
+            "</world>",
+        ]
+    )
+    system = quiet(write(tmp_path, world)).build()
+    places = {name: lb.pose(system, system.neutral(), name)[1] for name in system.bodies}
+    expected = {"first::b": [0, 0.5, 2], "arm::a": [1, 0.5, 2], "last::b": [1, 0, 3]}
+    assert places == {name: pytest.approx(place, abs=1e-12) for name, place in expected.items()}
+    with pytest.raises(lb.FileError, match="there is no frame 'dok' in this model"):
+        quiet(write(tmp_path, world.replace("relative_to='dock'", "relative_to='dok'")))
+
+
 def test_poses_in_degrees_and_quaternions(tmp_path):
     quarter = float(np.sqrt(0.5))
     poses = (

@@ -88,6 +88,12 @@ def test_mode_shapes(make, columns):
     )
 
 
+def test_titles_of_modes_have_room_above_narrow_pictures():
+    """In a spacecraft seen in space, the picture is narrower than its place, and the title is not."""
+    system = lb.models.spacecraft(modes=3).build()
+    check_room(lb.plotting.mode_shapes(system, count=12, columns=3, width=7.2))
+
+
 def test_texts_are_shortened_in_their_middle_and_wrapped_at_spaces():
     text = LONG.format(17)
     short = fitted(text, 1.2, 7.0)

@@ -81,6 +81,7 @@ def linearize(
         if lacking:
             note(lacking)
         if bode is not None:
+            _refuse_many(len(model.inputs), len(model.outputs))
             model.bode(path=bode, title=subject.name)
         if out is not None:
             model.save(out)
@@ -195,6 +196,17 @@ def _simulated(subject: Subject, time: float) -> State:
     external = {key: x[0] for key, x in row.external.items()} or None
     motion = {body: row.vdot[0, row.system.layout[body].v_joint] for body in row.driven} or None
     return State(row.system, row.q[0], row.v[0], row.forces[0], external, motion)
+
+
+def _refuse_many(inputs: int, outputs: int) -> None:
+    """Refuse a Bode plot of more pairs than it can show, in the words of the command line."""
+    from limber.control.linear_plots import DRAWN  # noqa: PLC0415 (SciPy)
+
+    if inputs * outputs > DRAWN:
+        raise ArgumentValueError(
+            f"--bode: {inputs} inputs and {outputs} outputs are {inputs * outputs} pairs, too many to draw, {DRAWN} at most: choose some with "
+            '--input and --output. A list selects one component of a body: --input "[torque, BODY, 0]" --output "[position, BODY, NODE, x]".'
+        )
 
 
 def _seconds(at: str) -> float:

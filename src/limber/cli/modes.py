@@ -16,6 +16,9 @@ from limber.cli.subject import File, Lenient, Subject, read
 from limber.cli.write import refuse_inputs
 from limber.errors import ArgumentValueError
 
+#: The width of a picture with several columns, inches.
+PAGE = 7.2
+
 
 def modes(
     file: File,
@@ -90,9 +93,14 @@ def modes(
             note(found.note.replace("lb.equilibrium finds one", "--equilibrium finds one"))
         if plot is not None:
             from limber.plotting import mode_shapes  # noqa: PLC0415 (Matplotlib)
+            from limber.plotting.style import COLUMN  # noqa: PLC0415
 
             shown = min(count or 4, 12)
-            mode_shapes(s, q, v=v, external=external, locked=held, count=shown, path=plot)
+            columns = 1 if shown <= 4 else 2 if shown <= 6 else 3
+            width = COLUMN if columns == 1 else PAGE
+            mode_shapes(
+                s, q, v=v, external=external, locked=held, count=shown, columns=columns, width=width, path=plot
+            )  # fmt: skip
         n = len(found.omega) if count is None else min(count, len(found.omega))
         if json:
             listed = {

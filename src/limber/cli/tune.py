@@ -10,6 +10,7 @@ import typer
 
 from limber.cli.exits import guarded
 from limber.cli.output import Debug, Json, escape, note, print_json, show, table
+from limber.cli.positive import positive
 from limber.cli.subject import File, read
 from limber.cli.write import refuse_inputs
 from limber.whole import replacing
@@ -20,7 +21,7 @@ def tune(
     method: Annotated[str, typer.Option(metavar="METHOD", help="pd or lqr.")] = "pd",
     bandwidth: Annotated[
         float | None,
-        typer.Option(metavar="HZ", help="Natural frequency of a rigid joint under control; chosen unless given."),
+        positive("Natural frequency of a rigid joint under control; chosen unless given.", "HZ"),
     ] = None,
     sample_time: Annotated[
         float, typer.Option(metavar="S", help="Sample time of the controller.")

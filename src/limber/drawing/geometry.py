@@ -48,7 +48,7 @@ class JointPlace:
 class Geometry:
     """Points and segments of a system, world axes, with the batch dimensions of q in front.
 
-    points : body name to (..., p, 3).
+    points : body name to (..., p, 3): along the line of a body, or the corners of its shapes or surface where it has any.
     joints : body name to the `JointPlace` of its joint; bodies with fixed joints included.
     skeletons : what the points are and which are connected.
     ribs : body name to (..., r, 2, 3), bars across it that turn as the body does there; none (r = 0) across

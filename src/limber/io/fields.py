@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic_core import PydanticCustomError, core_schema
 
-from limber.checks import AXES, did_you_mean, shown, text
+from limber.checks import AXES, shown, suggestion, text
 
 
 def problem(message: str, *at: int | str) -> PydanticCustomError:
@@ -209,8 +209,8 @@ def choice(*words: str) -> Check:
         if not isinstance(value, str):
             raise problem(f"must be one of {', '.join(words)}; got {named(value)}.")
         if value not in words:
-            hint = did_you_mean(value, words)
-            raise problem(f"must be one of {', '.join(words)}; got {shown(value)}. {hint}")
+            hint = suggestion(value, words)
+            raise problem(f"must be one of {', '.join(words)}; got {shown(value)}.{hint}")
         return value
 
     return Check(check, {"type": "string", "enum": list(words)})

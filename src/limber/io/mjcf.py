@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -70,7 +70,8 @@ def parse_mjcf(path: Path, left_out: LeftOut, notes: Notes, stops: bool = True) 
         JointReader(compiler, left_out, notes, stops),
         GeomShapes(root, defaults, compiler),
     )
-    reader = _Reader(compiler, defaults, left_out, joints, pictures)
+    given = frozenset(_body_names(root))
+    reader = _Reader(compiler, defaults, left_out, joints, pictures, given)
     for world in root.all("worldbody"):
         reader.inside(world, None, Pose.here(), None)
     if reader.colliding > 1:
@@ -102,6 +103,14 @@ def _included(element: Element, path: Path, inside: tuple[Path, ...]) -> Element
     return replace(element, children=children)
 
 
+def _body_names(element: Element) -> Iterator[str]:
+    """The names that the file gives to its bodies."""
+    for child in element.children:
+        if child.tag == "body" and "name" in child.attributes:
+            yield child.get("name")
+        yield from _body_names(child)
+
+
 def _gravity(root: Element, left_out: LeftOut) -> Array:
     gravity = np.array([0.0, 0.0, -9.81])
     for option in root.all("option"):
@@ -122,6 +131,7 @@ class _Reader:
     left_out: LeftOut
     joints: JointReader
     pictures: GeomShapes
+    given: frozenset[str]
     bodies: list[MjcfBody] = field(default_factory=list)
     world_sites: dict[str, Pose] = field(default_factory=dict)
     colliding: int = 0
@@ -153,8 +163,7 @@ class _Reader:
                 body.inertial = self._inertial(child)
 
     def _body(self, element: Element, parent: str, frame: Pose, child_class: str | None) -> None:
-        number = len(self.bodies) + 1
-        name = element.attributes.get("name") or f"body{number}"
+        name = element.attributes.get("name") or self._free_name()
         if name == "world" or any(name == body.name for body in self.bodies):
             raise element.error(f"a second body {name!r}: names must differ.")
         known = PLACE | {"user"}
@@ -171,6 +180,13 @@ class _Reader:
             raise free[0].element.error(
                 f"body {name!r}: a free joint is alone, and in a body of the world."
             )
+
+    def _free_name(self) -> str:
+        """A name for a body without one: its number, with an underscore for each name of the file that is the same."""
+        name = f"body{len(self.bodies) + 1}"
+        while name in self.given:
+            name += "_"
+        return name
 
     def _part(self, element: Element, body: MjcfBody | None, frame: Pose) -> None:
         if element.tag == "site":

@@ -176,7 +176,7 @@ class Defaults:
         own = {tag: dict(attributes) for tag, attributes in inherited.items()}
         for child in element.children:
             if child.tag != "default":
-                own[child.tag] = own.get(child.tag, {}) | child.attributes
+                own[child.tag] = _merged(own.get(child.tag, {}), child.attributes)
         self.classes[name] = own
         for child in element.all("default"):
             self._read(child, child.get("class"), name)

@@ -62,7 +62,8 @@ def _close(assembly: Assembly, model: Mjcf, element: Element, poses: Mapping[str
     else:
         ends = _body_ends(model, element, poses)
     (first, a), (second, b) = ends
-    joint = Spherical() if element.tag == "connect" else Fixed()
+    turns = element.tag == "connect" or element.number("torquescale", "1") == 0.0
+    joint = Spherical() if turns else Fixed()
     assembly.close(
         _end(first),
         _end(second),
@@ -87,10 +88,13 @@ def _body_ends(model: Mjcf, element: Element, poses: Mapping[str, Pose]) -> list
     if element.tag == "connect":
         here = Pose(np.eye(3), element.numbers("anchor", 3))
         return [(first, here), (second, between.inverse().then(here))]
+    there = Pose(
+        np.eye(3), element.numbers("anchor", 3, "0 0 0")
+    )  # a weld has it in the second body
     relative = element.numbers("relpose", 7, "0 0 0 0 0 0 0")
-    if relative[3:].any():
-        between = Pose(quaternion_matrix(relative[3:]), relative[:3])
-    return [(first, between), (second, Pose.here())]
+    if relative[3:].any():  # the anchor is at this place of the first body
+        return [(first, Pose(quaternion_matrix(relative[3:]), relative[:3])), (second, there)]
+    return [(first, between.then(there)), (second, there)]
 
 
 def _site(model: Mjcf, element: Element, key: str) -> tuple[str, Pose]:

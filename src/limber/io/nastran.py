@@ -54,7 +54,12 @@ def read_nastran(
     factors, source = scales(units), Source(path)
     assembly = source.path.suffix.lower() in (".asm", ".op4", ".op2")
     geometry = source.beside(".asm") if assembly else source
-    bulk = read_bulk(geometry)
+    if geometry is not source and source.exists() and not geometry.exists():
+        raise source.error(
+            f"{geometry.path.name}, which says where the grids of these matrices are, is not beside it. Put it there, or "
+            f'give the bulk data first: read_nastran("model.bdf", matrices="{source.path.name}"), limber body model.bdf --matrices.'
+        )
+    bulk = read_bulk(geometry if source.exists() else source)
     punch = geometry.beside(".pch") if assembly else geometry
     if assembly and punch.exists():
         bulk.order = read_order(punch)

@@ -20,7 +20,7 @@ MODEL = "__model__"
 #: What is read of a model and of a link, and what says nothing about the dynamics.
 IN_MODEL = {"link", "joint", "frame", "model", "pose", "static", "self_collide", "allow_auto_disable", "enable_wind", "include"}  # fmt: skip
 IN_LINK = {"inertial", "pose", "visual", "collision", "self_collide", "must_be_base_link", "enable_wind", "light", "gravity", "kinematic"}  # fmt: skip
-IN_WORLD = {"model", "gravity", "light", "gui", "scene", "physics", "spherical_coordinates", "magnetic_field", "include", "audio", "atmosphere"}  # fmt: skip
+IN_WORLD = {"model", "frame", "gravity", "light", "gui", "scene", "physics", "spherical_coordinates", "magnetic_field", "include", "audio", "atmosphere"}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +85,10 @@ def parse_sdf(path: Path, left_out: LeftOut) -> Sdf:
             raise models[1].error("a second <model>: put several models into a <world>.")
     if not models:
         raise root.error("the file has no <model>.")
+    around = _Frames(worlds[0], Pose.here()) if worlds else None
     for model, prefix in zip(models, prefixes):
-        reader.model(model, prefix, pose(model.one("pose")), False)
+        place = around.pose(model.get("name"), model) if around else pose(model.one("pose"))
+        reader.model(model, prefix, place, False)
     name = (worlds or models)[0].attributes.get("name") or path.stem
     if not reader.links:
         raise root.error("the model has no links.")
@@ -117,8 +119,8 @@ class _Reader:
     links: dict[str, SdfLink] = field(default_factory=dict)
     joints: list[SdfJoint] = field(default_factory=list)
 
-    def model(self, element: Element, prefix: str, place: Pose, static: bool) -> _Frames:
-        """Read a model that is at a place in the world; names in it get the prefix.  Returns its frames."""
+    def model(self, element: Element, prefix: str, place: Pose, static: bool) -> None:
+        """Read a model that is at a place in the world; names in it get the prefix."""
         _refuse_includes(element)
         self.left_out.tags(element, IN_MODEL)
         if "placement_frame" in element.attributes:
@@ -127,8 +129,7 @@ class _Reader:
         frames = _Frames(element, place)
         for nested in element.all("model"):
             name = nested.get("name")
-            inner = self.model(nested, f"{prefix}{name}::", frames.pose(name, nested), static)
-            frames.nested[name] = inner
+            self.model(nested, f"{prefix}{name}::", frames.pose(name, nested), static)
         for link in element.all("link"):
             name = prefix + link.get("name")
             if name in self.links:
@@ -136,7 +137,6 @@ class _Reader:
             self.links[name] = self._link(link, name, frames, static)
         for joint in element.all("joint"):
             self._joint(joint, prefix, frames)
-        return frames
 
     def _link(self, element: Element, name: str, frames: _Frames, static: bool) -> SdfLink:
         self.left_out.tags(element, IN_LINK)
@@ -238,7 +238,9 @@ class _Frames:
         if name in self._known:
             return self._known[name]
         outer, _, inner = name.partition("::")
-        if inner and outer in self.nested:
+        if inner and outer in self._elements and self._elements[outer].tag == "model":
+            if outer not in self.nested:
+                self.nested[outer] = _Frames(self._elements[outer], self.pose(outer, asker))
             return self.nested[outer].pose(inner, asker)
         if name not in self._elements:
             hint = did_you_mean(name, self._elements)

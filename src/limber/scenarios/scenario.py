@@ -14,7 +14,7 @@ import numpy as np
 from limber import models
 from limber.assembly import Assembly, System
 from limber.bodies.flexible import MOST_MODES
-from limber.checks import Array
+from limber.checks import Array, did_you_mean
 from limber.control import Loop
 from limber.control.actuators import Actuator, MomentGyro, SeriesElastic
 from limber.integrators.methods import method_names
@@ -27,7 +27,6 @@ from limber.io.fields import (
     Name,
     Text,
     choice,
-    did_you_mean,
     named,
     number,
     numbers,
