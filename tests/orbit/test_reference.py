@@ -5,11 +5,11 @@ import pytest
 
 import limber as lb
 from helpers.flyers import bus, kepler
-from limber.errors import ArgumentValueError
+from limber.errors import ArgumentValueError, ModelWarning
 from limber.orbit import reference
 
-#: Of positions on an orbit of 7000 km, m.
-CLOSE = 1e-5
+#: Of positions, as a part of the distance from the planet.
+CLOSE = 1e-12
 
 
 def test_frames_are_the_same_in_whichever_order_they_are_asked_for():
@@ -43,18 +43,18 @@ def test_many_frames_follow_the_orbit_once(monkeypatch):
 
 def test_a_fall_from_far_away_is_followed_where_it_is_flown():
     # Perigee is 80 km from the centre of the planet, and the run ends before it is near.
-    orbit = lb.orbit.elements(4e6, 0.98, 0.4, anomaly=np.pi)
+    orbit = lb.orbit.elements(4e7, 0.998, 0.4, anomaly=np.pi)
     env = lb.orbit.Environment(orbit)
     end = 0.4 * orbit.period
     position, _ = kepler(orbit, end)
     frame = env.frame(end)
-    assert np.abs(frame.position - position).max() < CLOSE
+    assert np.abs(frame.position - position).max() < CLOSE * np.linalg.norm(position)
     pieces, length = reference.reference(orbit, "point").pieces(0.0, end)
     assert len(pieces) < 2000
     x = 0.5 ** np.arange(6)
     middle = pieces.reshape(-1, 3, 6) @ x
     times = (np.arange(len(pieces)) + 0.5) * length
-    assert np.abs(middle - env.frame(times).position).max() < CLOSE
+    assert np.abs(middle - env.frame(times).position).max() < CLOSE * np.linalg.norm(position)
     s = bus()
     q, v = env.start(s, position=(50.0, 0.0, 0.0))
     r = lb.simulate(s, end, q0=q, v0=v, environment=env, rtol=1e-12, atol=1e-10, t_eval=[0.0, end])
@@ -73,6 +73,17 @@ def test_orbits_that_cannot_be_followed_are_refused():
     falling = lb.orbit.Environment(lb.orbit.state((7e6, 0.0, 0.0), (0.0, 1.0, 0.0)))
     with pytest.raises(ArgumentValueError, match="come so near to the centre of the planet"):
         lb.simulate(s, 8000.0, environment=falling)
+
+
+def test_a_reference_below_the_surface_is_told():
+    # A semi-major axis in kilometres, and an altitude for a semi-major axis.
+    s = bus()
+    for wrong in (6778.0, 400e3):
+        env = lb.orbit.Environment(lb.orbit.elements(wrong))
+        with pytest.warns(ModelWarning, match=r"the reference orbit is \d+ km below the surface"):
+            lb.simulate(s, 1e-3, environment=env)
+    sounding = lb.orbit.Environment(lb.orbit.state((6.6e6, 0.0, 0.0), (800.0, 300.0, 0.0)))
+    lb.simulate(s, 200.0, environment=sounding, every=50.0)  # a warning would be an error here
 
 
 def test_the_axis_of_a_parabola_is_infinite():

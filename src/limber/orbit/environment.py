@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, array, number, rotation, shown
 from limber.dynamics.evaluate import check_system
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 from limber.joints import Free
 from limber.orbit.air import Drag, listed_as
 from limber.orbit.burns import Burn, check_tanks
@@ -22,6 +22,8 @@ from limber.orbit.reference import reference
 from limber.orbit.track import Motion, Track, centre_of_mass, node_motion
 
 GRAVITIES = ("point", "j2")
+#: The poles of a planet are below its equatorial radius by this part of it at most; those of the Earth are by 0.3 %, of Saturn by 10 %.
+FLAT = 0.1
 
 
 class OrbitalFrame(NamedTuple):
@@ -87,7 +89,15 @@ class Environment:
     def bind(self, system: System, start: float, end: float) -> Field:
         """The forces on a system between two times, for compiled code."""
         self.check(system)
-        return Field(system, self.orbit, self.gravity, self.drag, self.burns, start, end)
+        field = Field(system, self.orbit, self.gravity, self.drag, self.burns, start, end)
+        if field.lowest < -FLAT * self.orbit.planet.radius:
+            warn(
+                f"environment: between t = {start:g} and {end:g} s the reference orbit is {-field.lowest / 1e3:.4g} km below the surface of "
+                "the planet, where neither its gravity nor its air is right. Lengths of orbits are in metres, from the centre of the planet; "
+                "altitudes are above its equatorial radius.",
+                ModelWarning,
+            )
+        return field
 
     def forces(self, system: System, t: float, q: ArrayLike, v: ArrayLike) -> Array:
         """The generalized forces (nv,) of the environment on a system at one time and state."""

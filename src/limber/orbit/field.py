@@ -46,6 +46,8 @@ class Field:
             R.N_PIECE: length, R.N_MU: planet.mu, R.N_OBLATE: planet.oblateness(kind), R.N_RADIUS: planet.radius,
             R.N_SPIN: planet.spin,
         }  # fmt: skip
+        #: the least height of the reference orbit above the equatorial radius of the planet, m
+        self.lowest = float(np.linalg.norm(pieces[:, [0, 6, 12]], axis=1).min()) - planet.radius
         tanks = tanks_of(burns)
         at = [
             *((face.body, face.node) for face in faces),
