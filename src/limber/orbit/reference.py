@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from limber import forks
 from limber.checks import Array
 from limber.errors import ArgumentValueError, SimulationError
 from limber.integrators.context import PIECE
@@ -22,6 +22,8 @@ RTOL, STEP = 1e-13, 0.2
 MOST_REVOLUTIONS = 10_000
 #: A run has so many pieces of the orbit at most, about half a gigabyte.
 MOST_PIECES = 4_000_000
+
+_extending = forks.lock()
 
 
 def gravity(mu: float, oblate: float, r: Array) -> Array:
@@ -48,7 +50,6 @@ class Way:
         self._solver = DOP853(
             self._rates, epoch, y, far, rtol=RTOL, atol=RTOL * np.array(sizes), first_step=first
         )
-        self._lock = Lock()
         #: the ends of the steps, the states there, and the polynomials between them
         self._times: list[float] = [epoch]
         self._states: list[Array] = [y]
@@ -65,7 +66,7 @@ class Way:
     def until(self, t: float) -> Any:
         """The solution, which goes to the time t at least."""
         epoch, solver = self._times[0], self._solver
-        with self._lock:
+        with _extending:
             while not self._parts or abs(self._times[-1] - epoch) < abs(t - epoch):
                 solver.max_step = STEP / self.rate(solver.y)
                 message = solver.step()
