@@ -38,6 +38,50 @@ def test_a_scenario_is_linearized_at_its_start_and_at_a_time():
     assert not np.allclose(start["A"], later["A"])
 
 
+def test_a_scenario_is_linearized_as_it_is_closed_at_the_time(tmp_path):
+    file = tmp_path / "grasp.yaml"
+    file.write_text(
+        """
+limber: 1
+model:
+  bodies:
+    one: {rigid: {mass: 2, inertia: [1, 1, 1]}, joint: free}
+    two: {rigid: {mass: 3, inertia: [1, 2, 2]}, joint: {prismatic: x}, to: one}
+closures:
+  - {name: grip, a: {body: one}, b: {body: two}, joint: fixed}
+events:
+  - {at: 0.5, do: [{attach: grip, in_place: true}]}
+duration: 1
+"""
+    )
+    before, after = (limber_json("linearize", file, "--at", at) for at in ("0.25", "0.75"))
+    assert len(before["poles"]) == 14
+    assert len(after["poles"]) == 12
+
+
+def test_a_scenario_is_linearized_with_the_propellant_that_is_left(tmp_path):
+    file = tmp_path / "burn.yaml"
+    file.write_text(
+        """
+limber: 1
+model:
+  bodies:
+    bus: {rigid: {mass: 20, inertia: [5, 5, 5]}, joint: free}
+    tank: {rigid: {mass: 80, inertia: [4, 4, 4]}, joint: {prismatic: x, stiffness: 500}, to: bus}
+environment:
+  orbit: {altitude: 4.0e5}
+  burns: [{body: bus, thrust: [0, 0, 10], start: 0, duration: 50, isp: 1, tank: tank}]
+duration: 60
+"""
+    )
+    found = limber_json("linearize", file, "--at", "55")
+    left = 80.0 - 50.0 * 10.0 / lb.orbit.G0
+    reduced = 20.0 * left / (20.0 + left)
+    assert max(found["frequencies"]) == pytest.approx(
+        np.sqrt(500.0 / reduced) / (2 * np.pi), rel=1e-5
+    )
+
+
 def test_closed_models_and_equilibria(tmp_path):
     lb.save(four_bar(), tmp_path / "bar.yaml")
     found = limber_json("linearize", tmp_path / "bar.yaml", "--at", "equilibrium")

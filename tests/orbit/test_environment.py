@@ -142,6 +142,17 @@ def test_what_the_world_holds_is_refused():
         lb.simulate(a.build(), 1.0, environment=env)
 
 
+def test_events_do_not_hold_a_flyer_to_the_world():
+    s, env = bus(), lb.orbit.Environment(LOW)
+    held = (("bus", None), ("world", None), lb.Fixed(), "pin")
+    for change, name in ((lb.attach(held, in_place=True), "pin"), (lb.lock("bus"), "lock of bus")):
+        with pytest.raises(
+            ArgumentValueError,
+            match=rf"event 'dock' at t = 0.5 s: closure '{name}' holds the system to the world",
+        ):
+            lb.simulate(s, 1.0, environment=env, events=lb.Event(0.5, change, name="dock"))
+
+
 def test_wrong_arguments_are_refused():
     s = bus()
     with pytest.raises(
@@ -162,3 +173,19 @@ def test_wrong_arguments_are_refused():
         lb.orbit.state((7e6, 0.0, 0.0), (1.0, 0.0, 0.0))
     with pytest.raises(ArgumentTypeError, match=r"planet must be a lb\.orbit\.Planet"):
         lb.orbit.Orbit((7e6, 0.0, 0.0), (0.0, 1.0, 0.0), planet="earth")
+    for orbit in (lb.orbit.circular, lb.orbit.elements):
+        with pytest.raises(ArgumentTypeError, match=r"planet must be a lb\.orbit\.Planet.*'mars'"):
+            orbit(7e6, planet="mars")
+    env = lb.orbit.Environment(LOW)
+    with pytest.raises(ArgumentTypeError, match="system must be a limber System, got NoneType"):
+        env.start(None)
+    with pytest.raises(ArgumentTypeError, match="system must be a limber System, got NoneType"):
+        env.forces(None, 0.0, [], [])
+    with pytest.raises(ArgumentTypeError, match=r"result must be one Result of lb\.simulate"):
+        env.track(None)
+    batch = lb.simulate(s, 1.0, q0=np.tile(s.neutral(), (2, 1)), environment=env, every=1.0)
+    with pytest.raises(ArgumentTypeError, match="Those of a batch are in its `results`"):
+        env.track(batch)
+    with pytest.raises(ArgumentTypeError, match="node='tip' is of no body"):
+        env.track(batch.results[0], node="tip")
+    assert env.frame([]).R.shape == (0, 3, 3)

@@ -75,6 +75,14 @@ def test_air_is_given_in_three_ways(tmp_path, air, density):
 @pytest.mark.parametrize(
     ("sections", "words"),
     [
+        (
+            {"initial": {"q": {"station": [1, 0, 0, 0, 9, 0, 0]}, "orbital": {}}},
+            r"initial\.q\.station: the joint of 'station' starts where `orbital` has it",
+        ),
+        (
+            {"initial": {"v": {"station": [0, 0, 1, 0, 0, 0]}, "orbital": {"body": "station"}}},
+            r"initial\.v\.station: the joint of 'station' starts where `orbital` has it",
+        ),
         ({"environment": None}, r"initial\.orbital: a start in the orbital frame needs an `environment`"),
         ({"environment": {"orbit": {"altitude": 4e5, "argument": 1.0}}}, r"environment\.orbit\.argument: does not go with altitude"),
         ({"environment": {"orbit": {"position": [7e6, 0, 0]}}}, "a state needs a velocity as well"),

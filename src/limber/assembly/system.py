@@ -51,6 +51,7 @@ class System(Frozen):
         full = tree if fidelity == "full" else pack(list(items), gravity, False)
         self._describe(name, items, gravity, fidelity, (tree, full))
         self._close(closures)
+        self._regular = regular
         if regular:  # forward dynamics needs it, inverse dynamics does not
             refuse_singular(self)
         self._freeze()
@@ -73,6 +74,8 @@ class System(Frozen):
         self._parameters: dict[str, Parameter] = {}
         #: and the neutral configuration and one away from special positions, once they are needed
         self._shared: dict[str, Array] = {}
+        #: whether the mass matrix must be regular, also with other numbers
+        self._regular = True
         self.fidelity = fidelity
         self.gravity = gravity
         self.attachments: Mapping[str, Attachment] = MappingProxyType({i.name: i for i in items})
@@ -207,7 +210,7 @@ class System(Frozen):
         }
         copy._trees = found[id(self._trees[0])], found[id(self._trees[1])]
         copy.dynamics, copy.geometry = found[id(self.dynamics)], found[id(self.geometry)]
-        if not change.harmless and not pivots_large(copy, self._generic):
+        if self._regular and not change.harmless and not pivots_large(copy, self._generic):
             refuse_singular(copy)
         vars(copy)["_frozen"] = True
         return copy

@@ -195,7 +195,8 @@ def _simulated(subject: Subject, time: float) -> State:
     row = result[-1:] if time else result[:1]
     external = {key: x[0] for key, x in row.external.items()} or None
     motion = {body: row.vdot[0, row.system.layout[body].v_joint] for body in row.driven} or None
-    return State(row.system, row.q[0], row.v[0], row.forces[0], external, motion)
+    ((system, _, _),) = row.parts()  # as it is closed then, and with the propellant that is left
+    return State(system, row.q[0], row.v[0], row.forces[0], external, motion)
 
 
 def _refuse_many(inputs: int, outputs: int) -> None:

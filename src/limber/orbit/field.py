@@ -8,22 +8,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from limber import integrators
+from limber.assembly.closures import Closure
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import node_pair
+from limber.errors import ArgumentValueError
 from limber.integrators import context as R
 from limber.kernels import layout as L
 from limber.orbit.air import Drag, Face
 from limber.orbit.burns import Burn, masses, tanks_of
 from limber.orbit.orbits import Orbit
-from limber.orbit.reference import reference
+from limber.orbit.reference import gravity, reference
 
 #: void forces(const long long *context, double t, const double *y, double *out)
 _FORCES = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Field:
-    """The forces of an environment on a system from a time on; times inside count from that time.
+    """The forces of an environment on a system from a time `start` on; times in the record count from that time.
 
     address : of the compiled function (`integrators.environment.forces`).
     record : what it reads, see `integrators.context`.
@@ -31,18 +33,21 @@ class Field:
     """
 
     def __init__(
-        self, system: System, orbit: Orbit, gravity: str, drag: Drag | None, burns: Sequence[Burn],
+        self, system: System, orbit: Orbit, kind: str, drag: Drag | None, burns: Sequence[Burn],
         start: float, end: float,
     ):  # fmt: skip
-        self.system, self.burns = system, tuple(burns)
+        self.system, self.burns, self.start = system, tuple(burns), start
+        self._given = orbit, kind, drag, self.burns, start, end
+        self._elsewhere: dict[System, Field] = {}
         planet = orbit.planet
         faces: Sequence[Face] = () if drag is None else drag.faces
-        known = reference(orbit, gravity, start, end)
-        pieces, length = known.pieces(start, end, orbit.perigee_rate)
+        pieces, length = reference(orbit, kind).pieces(start, end)
         numbers = {
-            R.N_PIECE: length, R.N_MU: planet.mu, R.N_OBLATE: planet.oblateness(gravity), R.N_RADIUS: planet.radius,
+            R.N_PIECE: length, R.N_MU: planet.mu, R.N_OBLATE: planet.oblateness(kind), R.N_RADIUS: planet.radius,
             R.N_SPIN: planet.spin,
         }  # fmt: skip
+        #: the least height of the reference orbit above the equatorial radius of the planet, m
+        self.lowest = float(np.linalg.norm(pieces[:, [0, 6, 12]], axis=1).min()) - planet.radius
         tanks = tanks_of(burns)
         at = [
             *((face.body, face.node) for face in faces),
@@ -81,8 +86,24 @@ class Field:
         """The masses of the tanks at times of the simulation, kg."""
         return masses(self.system, self.burns, t)
 
+    def on(self, system: System) -> Field:
+        """The same environment on another system with the same bodies, such as one that is cut open at a joint."""
+        if system not in self._elsewhere:
+            self._elsewhere[system] = Field(system, *self._given)
+        return self._elsewhere[system]
+
+    def falling(self, t: float, place: Array) -> Array:
+        """The acceleration (3,) with which a point falls freely at a place (3,) of the world, at a time of the simulation."""
+        orbit, kind = self._given[:2]
+        s, _, g = reference(orbit, kind).at(np.array([t]))
+        return gravity(orbit.planet.mu, orbit.planet.oblateness(kind), s[0] + place) - g[0]
+
+    def refuse_held(self, system: System, by: str) -> None:
+        """Refuse a system that something has closed to the world; see the function of this name."""
+        refuse_held(system, by)
+
     def at(self, t: float, q: Array, v: Array) -> Array:
-        """The generalized forces at one time, from the start, and state."""
+        """The generalized forces at one time of the simulation and one state."""
         packed = self.system.dynamics
         const, work = np.array(packed.const), np.empty(int(packed.topo[L.WORK_SIZE]))
         shared = np.zeros(R.SHARED_SIZE)
@@ -92,8 +113,17 @@ class Field:
         }  # fmt: skip
         context = np.array([known.get(i, 0) for i in range(R.CONTEXT)], dtype=np.int64)
         y, out = np.concatenate([q, v]), np.zeros(self.system.nv)
-        _FORCES(self.address)(context.ctypes.data, t, y.ctypes.data, out.ctypes.data)
+        _FORCES(self.address)(context.ctypes.data, t - self.start, y.ctypes.data, out.ctypes.data)
         return out
+
+
+def refuse_held(system: System, by: str = "environment") -> None:
+    """Refuse closures that hold a system to the world; `by` is what made them, for the message."""
+    for name, closure in system.closures.items():
+        if isinstance(closure, Closure) and "world" in (closure.a.body, closure.b.body):
+            raise ArgumentValueError(
+                f"{by}: closure {name!r} holds the system to the world, which falls around the planet: release it."
+            )
 
 
 def _face(face: Face) -> list[float]:

@@ -29,10 +29,7 @@ class Orbit:
         for name in ("position", "velocity"):
             given = array(name, getattr(self, name), (3,), "Inertial axes.")
             object.__setattr__(self, name, tuple(given.tolist()))
-        if not isinstance(self.planet, Planet):
-            raise ArgumentTypeError(
-                f"planet must be a lb.orbit.Planet, such as lb.orbit.EARTH, got {shown(self.planet)}."
-            )
+        _check_planet(self.planet)
         object.__setattr__(self, "epoch", number("epoch", self.epoch))
         if np.linalg.norm(np.cross(self.position, self.velocity)) == 0.0:
             raise ArgumentValueError(
@@ -49,13 +46,6 @@ class Orbit:
         """The period of the two-body orbit, s; infinite for one that does not close."""
         a = float(self.osculating.semi_major)
         return 2.0 * np.pi * np.sqrt(a**3 / self.planet.mu) if a > 0.0 else np.inf
-
-    @property
-    def perigee_rate(self) -> float:
-        """The angular rate of the two-body orbit where it is nearest to the planet, rad/s."""
-        h = float(np.linalg.norm(np.cross(self.position, self.velocity)))
-        nearest = h**2 / self.planet.mu / (1.0 + float(self.osculating.eccentricity))
-        return h / nearest**2
 
 
 @dataclass(frozen=True)
@@ -96,6 +86,7 @@ def circular(
     epoch: float = 0.0,
 ) -> Orbit:
     """A circular orbit: altitude in m above the equator, angles in rad, `latitude` the angle from the ascending node."""
+    _check_planet(planet)
     height = number("altitude", altitude, above=-planet.radius)
     return elements(
         planet.radius + height,
@@ -129,6 +120,7 @@ def elements(
     argument : from the node to perigee, along the orbit.
     anomaly : the true anomaly at the epoch, from perigee along the orbit.
     """
+    _check_planet(planet)
     a, e = number("semi_major", semi_major), number("eccentricity", eccentricity, minimum=0.0)
     if not a * (1.0 - e) > 0.0:
         raise ArgumentValueError(
@@ -146,6 +138,14 @@ def elements(
     return Orbit(R @ flat, R @ rate, planet, epoch)  # type: ignore[arg-type]
 
 
+def _check_planet(planet: object) -> None:
+    """Refuse what is not a planet."""
+    if not isinstance(planet, Planet):
+        raise ArgumentTypeError(
+            f"planet must be a lb.orbit.Planet, such as lb.orbit.EARTH, got {shown(planet)}."
+        )
+
+
 def _about(axis: int, angle: float) -> Array:
     """The rotation by an angle about a coordinate axis."""
     c, s = np.cos(angle), np.sin(angle)
@@ -159,7 +159,8 @@ def osculating(position: Array, velocity: Array, planet: Planet) -> Elements:
     """The elements of the two-body orbits through states (..., 3)."""
     r = np.linalg.norm(position, axis=-1)
     h = np.cross(position, velocity)
-    semi_major = 1.0 / (2.0 / r - np.sum(velocity**2, axis=-1) / planet.mu)
+    with np.errstate(divide="ignore"):  # that of a parabola is infinite
+        semi_major = 1.0 / (2.0 / r - np.sum(velocity**2, axis=-1) / planet.mu)
     pointing = (
         np.cross(velocity, h) / planet.mu - position / r[..., None]
     )  # to perigee, as long as e

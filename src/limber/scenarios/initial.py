@@ -106,6 +106,19 @@ class InitialSection(Section):
             return self.assemble.build(system, q0, v0, where / "assemble")
         return q0, v0
 
+    def refuse_two_starts(self, system: System, where: Where) -> None:
+        """Refuse a joint that `q` or `v` gives by its body, and `orbital` too; the place of it in a whole list is not used."""
+        assert self.orbital is not None
+        bases = [name for name, parent in system.parents.items() if parent == "world"]
+        base = self.orbital.body or bases[0]
+        for key, section in (("q", self.q), ("v", self.v)):
+            part = (section.bodies or {}).get(base) if section is not None else None
+            if part is not None and part.joint is not None:
+                raise (where / key).error(
+                    f"the joint of {base!r} starts where `orbital` has it: leave it out here, or leave out `orbital`.",
+                    base,
+                )
+
     def following(
         self, system: System, q0: Array, v0: Array, driven: list[str], where: Where
     ) -> Array:

@@ -277,6 +277,7 @@ class ScenarioSection(Section):
                     "method",
                 )
         if initial.orbital is not None:
+            initial.refuse_two_starts(system, here)
             q0, v0 = initial.orbital.build(system, environment, q0, v0, here / "orbital")
         external = external_forces(system, self.external, where / "external")
         for actuator in actuators:

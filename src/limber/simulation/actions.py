@@ -14,9 +14,9 @@ from limber.integrators import context as R
 from limber.simulation.closed_states import closed_state, warn_of_redundancy
 from limber.simulation.events import Event
 from limber.simulation.motions import AGREES
-from limber.simulation.result import drained
 from limber.simulation.run import Run
 from limber.simulation.states import coordinates, speeds
+from limber.simulation.tanks import drained
 from limber.simulation.topology import carried_out, changes_of, energy_of, refuse_changes
 
 
@@ -87,6 +87,8 @@ def _change_topology(run: Run, changes: Sequence[Change], event: Event) -> None:
     for change in changes:
         s, y = run.system, run.state
         done = carried_out(change, s, y[: s.nq], y[s.nq :], run.stages.known, run.t, event.name)
+        if run.forces.field is not None:
+            run.forces.field.refuse_held(done.system, f"event {event.name!r} at t = {run.t:.6g} s")
         y[: s.nq], y[s.nq :] = done.q_after, done.v_after
         if done.system is not s:
             run.reclose(done.system)

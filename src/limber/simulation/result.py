@@ -33,6 +33,7 @@ from limber.simulation.node_motion import NodeMotion, node_motion
 from limber.simulation.power_audit import PowerAudit, audited
 from limber.simulation.samples import Samples
 from limber.simulation.section_loads import completed
+from limber.simulation.tanks import drained
 from limber.simulation.topology import Interval, TopologyChange, intervals
 
 if TYPE_CHECKING:
@@ -408,13 +409,3 @@ def columns(system: System, y: Array, forces: Array, keys: Sequence[tuple]) -> d
         "q": y[:, :nq], "v": y[:, nq : nq + nv], "tau": forces[:, :nv], "external": external,
         "supplied": y[:, nq + nv :], "environment": behind if behind.shape[1] else None,
     }  # fmt: skip
-
-
-def drained(system: System, masses: Mapping[str, float]) -> System:
-    """The system with other masses of tanks, whose inertias are in proportion."""
-    given: dict[str, Any] = {}
-    for body, mass in masses.items():
-        tank: Any = system.bodies[body]
-        if mass != tank.mass:
-            given |= {f"{body}.mass": mass, f"{body}.inertia": tank.inertia * (mass / tank.mass)}
-    return system.with_parameters(given) if given else system

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from limber.simulation.forces import Forces
 from limber.simulation.signals import SIGNATURE, callback
 from limber.simulation.stages import Stages
 from limber.simulation.stuck import why_stuck
+
+if TYPE_CHECKING:
+    from limber.orbit.field import Field
 
 #: What an evaluation costs in an implicit method compared with an explicit one, by the engine of the latter (`make
 #: bench`), and what a torque in Python costs, as the number of speeds whose dynamics take as long.
@@ -69,6 +73,11 @@ class Run:
     def rows(self) -> int:
         """The number of rows that were written."""
         return int(self.clock[R.OUTPUT])
+
+    @property
+    def field(self) -> Field | None:
+        """The forces of the environment, or None if there is none."""
+        return self.forces.field
 
     def torque(self) -> Array:
         """The generalized forces of torques that were last evaluated, those of driven joints too."""

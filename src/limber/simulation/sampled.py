@@ -15,7 +15,7 @@ one run:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -24,14 +24,22 @@ from limber.checks import Array
 from limber.integrators.context import P_NEXT, PLAN_HEAD
 from limber.simulation.samples import Samples
 
+if TYPE_CHECKING:
+    from limber.orbit.field import Field
+
 
 class Plant(Protocol):
     """What a session may ask of the run that it is part of.
 
     system : the one that runs, closed as it is now.
+    field : the environment that it runs in, or None.
     """
 
     system: System
+
+    @property
+    def field(self) -> Field | None:
+        """The forces of the environment, or None if there is none."""
 
     def rates(self, t: float, y: Array) -> Array:
         """The rates of [q; v] under the torques and wrenches of this time."""

@@ -22,6 +22,7 @@ from limber.bodies.stations import along_beam
 from limber.checks import Array
 from limber.dynamics.closure_loads import loads_in_motion
 from limber.errors import ModelWarning, warn
+from limber.simulation.tanks import drained
 
 if TYPE_CHECKING:
     from limber.simulation.result import Result
@@ -46,6 +47,14 @@ def completed(result: Result, body: str, at: Any, forces: SectionForces) -> Sect
             ModelWarning,
         )
         return forces
+    if result.environment is not None:
+        missing = ", ".join(COMPONENTS[i] for i in np.flatnonzero(absent.any(axis=0)))
+        warn(
+            f"no mode of body {body!r} has these section forces: {missing}. They are those of the inertia, the torques and the external "
+            "forces of all that is outboard, and leave out what the environment does there: gravity, drag and burns. Give the beam "
+            "modes for them, such as stretch and torsion, if that matters.",
+            ModelWarning,
+        )
     x, _ = along_beam(of.node_set.names, recipe.length, at, f"body {body!r}")
     components = np.flatnonzero(absent.any(axis=0)).tolist()
     carried = np.zeros(forces.forces.shape)
@@ -82,8 +91,9 @@ def _carried(
         if closed.closures:
             given = part.q, part.v, result.vdot[rows], part.forces
             external = loads_in_motion(closed, *given, external)
+        masses = {tank: float(x[0]) for tank, x in part.masses.items()}
         tau[rows] = dynamics.inverse_dynamics(
-            opened, q[rows], v[rows], vdot[rows], external=external
+            drained(opened, masses), q[rows], v[rows], vdot[rows], external=external
         )
     end = opened.layout[body].v_modes.stop
     return -tau[:, end - count : end].reshape(-1, x.size, len(components))

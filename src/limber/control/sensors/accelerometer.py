@@ -13,7 +13,7 @@ from limber.dynamics import acceleration, pose
 class Accelerometer(MountedSensor):
     """The specific force at a node, acceleration less gravity, in axes of the sensor, m/s^2.
 
-    Where the torque jumps at the sample, the acceleration is that just before it.  See `MountedSensor` and `Sensor` for
+    In orbit, gravity is that of the planet at the node.  Where the torque jumps at the sample, the acceleration is that just before it.  See `MountedSensor` and `Sensor` for
     the options.
     """
 
@@ -33,8 +33,9 @@ class Accelerometer(MountedSensor):
         body, node = self.place(system)
 
         def read(now: Instant):
-            R, _ = pose(system, now.q, body, node)
+            R, p = pose(system, now.q, body, node)
             moving = acceleration(system, now.q, now.v, now.vdot, body, node)[3:]
-            return self.rotation.T @ (R.T @ (moving - system.gravity))
+            free = system.gravity if now.field is None else now.field.falling(now.t, p)
+            return self.rotation.T @ (R.T @ (moving - free))
 
         return Reader(read, AXES, "m/s^2", 3)

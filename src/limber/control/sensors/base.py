@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,9 @@ from limber.control.noise import NormalNumbers
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.frozen import Frozen
 from limber.simulation.sampled import Plant
+
+if TYPE_CHECKING:
+    from limber.orbit.field import Field
 
 
 class Instant:
@@ -39,6 +42,12 @@ class Instant:
         """The system, closed as it is now."""
         assert self._plant is not None
         return self._plant.system
+
+    @property
+    def field(self) -> Field | None:
+        """The forces of the environment, or None if there is none."""
+        assert self._plant is not None
+        return self._plant.field
 
     @cached_property
     def tau(self) -> Array:

@@ -16,7 +16,7 @@ class ForceTorque(Sensor):
     """The wrench [moment, force] that a body gets through its joint from inboard, N m and N.
 
     It is in axes of the joint's inboard frame and about its origin: the sensor sits between the parent's node and the
-    joint.  Weight, inertia and external forces of all that is outboard are in it, and the forces of closures there.  Where these
+    joint.  Weight, inertia and external forces of all that is outboard, those of an environment too, are in it, and the forces of closures there.  Where these
     are redundant and the reading is not unique, forces of least norm are taken, and a ModelWarning says so once.
 
     Parameters
@@ -41,7 +41,8 @@ class ForceTorque(Sensor):
             if joint is None:
                 joint = joints[now.system] = OpenedJoint(now.system, self.body)
             external: Any = now.wrenches or None
-            found, unique = joint.wrench(now.q, now.v, now.vdot, now.tau, external)
+            around = None if now.field is None else (now.field, now.t)
+            found, unique = joint.wrench(now.q, now.v, now.vdot, now.tau, external, around)
             if not unique and not told:
                 told.append(self.name)
                 warn(

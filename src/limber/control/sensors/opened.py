@@ -4,13 +4,13 @@ A joint of six freedoms that stands still takes the wrench.  With the rows A of 
 
     wrench = (M vdot + bias - J^T external)_c - A_c^T lambda,      A^T lambda = M vdot + bias - J^T external - tau
 
-in the joints of the system itself.
+in the joints of the system itself.  The forces of an environment are among the external ones, and tanks have the mass of the moment.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,13 @@ from limber.checks import Array
 from limber.dynamics import inverse_dynamics
 from limber.dynamics.rows import closure_jacobian
 from limber.joints import Free
+from limber.simulation.tanks import drained
 
+if TYPE_CHECKING:
+    from limber.orbit.field import Field
+
+#: The forces of an environment, and the time.
+Around = tuple["Field", float]
 #: Singular values of the rows of closures below this part of the largest count as zero; a reading depends on what is not
 #: unique if it does so by more than the second one.
 DEPENDENT, MATTERS = 1e-9, 1e-6
@@ -37,13 +43,15 @@ class OpenedJoint:
         self._still = self._opened.neutral()
         self._taken = self._opened.layout[cut].v_joint
 
-    def of_motion(self, q: Array, v: Array, vdot: Array, external: Any = None) -> Array:
+    def of_motion(
+        self, q: Array, v: Array, vdot: Array, external: Any = None, around: Around | None = None
+    ) -> Array:
         """The wrench (6,) without that of closures, in axes of the joint's inboard frame and about its origin."""
         # arrays of its own: loops of several runs may share this
         n = self._opened.nv
         there, speeds, rates = self._still.copy(), np.zeros(n), np.zeros(n)
         there[self._q], speeds[self._v], rates[self._v] = q, v, vdot
-        return inverse_dynamics(self._opened, there, speeds, rates, external=external)[self._taken]
+        return needed(self._opened, there, speeds, rates, external, around)[self._taken]
 
     def rows(self, q: Array) -> Array:
         """A_c (rows, 6)."""
@@ -52,20 +60,38 @@ class OpenedJoint:
         return closure_jacobian(self._opened, there)[:, self._taken]
 
     def wrench(
-        self, q: Array, v: Array, vdot: Array, tau: Array, external: Any = None
+        self,
+        q: Array,
+        v: Array,
+        vdot: Array,
+        tau: Array,
+        external: Any = None,
+        around: Around | None = None,
     ) -> tuple[Array, bool]:
         """The wrench (6,), and whether it is unique; of closures that are redundant, forces of least norm are taken."""
-        found = self.of_motion(q, v, vdot, external)
+        found = self.of_motion(q, v, vdot, external, around)
         s = self.system
         if not s.closures:
             return found, True
-        force = inverse_dynamics(s, q, v, vdot, external=external) - tau
+        force = needed(s, q, v, vdot, external, around) - tau
         U, size, Vt = np.linalg.svd(closure_jacobian(s, q).T)
         rank = int((size > DEPENDENT * size.max(initial=0.0)).sum())
         lam = Vt[:rank].T @ ((U[:, :rank].T @ force) / size[:rank])
         A_c = self.rows(q)
         unique = np.abs(Vt[rank:] @ A_c).max(initial=0.0) <= MATTERS * np.abs(A_c).max(initial=0.0)
         return found - A_c.T @ lam, bool(unique)
+
+
+def needed(
+    system: System, q: Array, v: Array, vdot: Array, external: Any, around: Around | None
+) -> Array:
+    """The generalized forces (nv,) that a motion takes besides those from outside."""
+    if around is None:
+        return inverse_dynamics(system, q, v, vdot, external=external)
+    field, t = around
+    masses = {tank: float(mass) for tank, mass in field.masses(np.array(t)).items()}
+    found = inverse_dynamics(drained(system, masses), q, v, vdot, external=external)
+    return found - field.on(system).at(t, q, v)
 
 
 def opened_at(system: System, body: str) -> tuple[System, str]:
