@@ -130,7 +130,9 @@ def restored(system: System, q: Array, moving: np.ndarray) -> Array:
             return q
         step = np.zeros(system.nv)
         A = closure_jacobian(system, q)[:, moving] * lengths
-        step[moving] = -lengths * np.linalg.lstsq(A, off, rcond=DEPENDENT)[0]
+        rows = np.linalg.norm(A, axis=1)  # radians and metres: rank is that of rows of unit size
+        unit = 1.0 / np.where(rows > 0.0, rows, 1.0)
+        step[moving] = -lengths * np.linalg.lstsq(unit[:, None] * A, unit * off, rcond=DEPENDENT)[0]
         q_next = evaluated(system, "integrate", (q, step, np.ones(1)))
         off_next = evaluated(system, "violations", (q_next,))
         size_next = gap(system, off_next)
