@@ -65,6 +65,49 @@ def test_a_body_held_by_a_cut_joint_moves_as_one_on_that_joint(name, length):
         assert np.allclose(found, wanted, rtol=1e-7, atol=1e-7 * np.abs(wanted).max())
 
 
+def turned_about(axis, place):
+    """A hinge about an axis through a place, in the axes of the frame before it."""
+    axis = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+    return lb.SimpleJoint(np.concatenate([axis, np.cross(place, axis)])[:, None])
+
+
+RODS = {
+    "two hinges": [lb.Revolute("z"), turned_about([0, 0, 1], (0.5, 0, 0))],
+    "a long rod": [lb.Revolute("z"), turned_about([0, 0, 1], (20.0, 0, 0))],
+    "hinges that are not quite parallel": [
+        lb.Revolute("z"),
+        turned_about([0, 0.2, 1], (0.5, 0.1, 0.3)),
+    ],
+    "a hinge and a cross": [
+        lb.Revolute("z"),
+        turned_about([0, 0, 1], (0.5, 0, 0)),
+        turned_about([0, 1, 0], (0.5, 0, 0)),
+    ],
+    "almost parallel hinges and a slider": [
+        lb.Revolute("z"),
+        lb.Revolute([0, 0.1, 1]),
+        lb.Prismatic("x"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", RODS)
+def test_rods_without_mass_are_found_in_all_positions(name):
+    """A closure by two hinges of a rod is met wherever these turn, all the way round."""
+    joint = lb.CompoundJoint(RODS[name])
+    a = lb.Assembly("held").attach("body", lb.RigidBody(2.0, inertia=(1, 1, 1)), lb.Free())
+    held = a.close(("world", (0, 0, 0)), ("body", None), joint, name="rod").build()
+    angles = np.linspace(-3.1, 3.1, 32)
+    q = []
+    for first in angles:
+        for second in angles:
+            R, p = joint.configuration([first, second, 0.7][: joint.nq])
+            q.append(np.concatenate([quaternion(R), p]))
+    q = np.array(q)
+    off = np.abs(lb.constraint_residual(held, q)).max(axis=1)
+    assert (off < 1e-12 * np.maximum(1.0, np.abs(q[:, 4:]).max(axis=1))).all()
+
+
 def hinge_then_slider(seed):
     """A flexible arm whose tip is held by a hinge and a slider in general directions, and a state that meets them."""
     rng = np.random.default_rng(seed)

@@ -77,3 +77,28 @@ def test_ends_of_a_small_system_that_are_apart_are_not_attached():
     grasp = (("left", "tip"), ("right", "tip"), lb.Spherical(), "grasp")
     with pytest.raises(lb.LimberError, match="the ends are not together: 'grasp' is off by 9e-07"):
         lb.attach(grasp)(a.build(), np.zeros(2), np.zeros(2))
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e3])
+def test_a_flexible_linkage_of_any_size_has_the_equilibrium_of_the_same_shape(size):
+    """Lengths scaled by `size`, EI and the spring by its third power and square, weights by `size`: angles stay."""
+
+    def settled(size):
+        def rod(length):
+            inertia = np.array([0.01, length**2 / 12, length**2 / 12]) * size**2
+            nodes = {"tip": (length * size, 0, 0)}
+            return lb.RigidBody(1.0, (length * size / 2, 0, 0), inertia, nodes)
+
+        a = lb.Assembly("bar", gravity=(0, -9.81 * size, 0))
+        a.attach("crank", rod(1.0), lb.Revolute("z", stiffness=2.0 * size**2))
+        beam = lb.beam(2.5 * size, 1.0, EI=50.0 * size**3, modes=2)
+        a.attach("coupler", beam, lb.Revolute("z"), to="crank", at="tip")
+        a.attach("rocker", rod(1.8), lb.Revolute("z"), offset=(2.2 * size, 0, 0))
+        s = a.close(("coupler", "tip"), ("rocker", "tip"), lb.Revolute("z"), name="pin").build()
+        guess = s.neutral()
+        for name, angle in (("crank", 1.0), ("coupler", -0.5), ("rocker", 1.5)):
+            guess[s.layout[name].q_joint] = angle
+        q = lb.equilibrium(s, guess)
+        return [q[s.layout[name].q_joint][0] for name in ("crank", "coupler", "rocker")]
+
+    np.testing.assert_allclose(settled(size), settled(1.0), atol=1e-8)

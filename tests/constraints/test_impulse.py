@@ -95,6 +95,9 @@ def test_some_closures_and_batches():
     assert np.abs(lb.constraint_residual(s, q, one.v)[1][s.closure_rows["left"]]).max() < 1e-12
     assert np.abs(lb.constraint_residual(s, q, one.v)[1]).max() > 1e-3
     assert np.array_equal(lb.impulse(s, q, v, closures=[]).v, v)
+    assert lb.impulse(s, np.stack([q, q]), v, closures=[]).v.shape == (2, s.nv)
+    with pytest.raises(lb.LimberError, match="q"):
+        lb.impulse(s, q[:-1], v, closures=[])
     many = lb.impulse(s, q, np.stack([v, 2.0 * v]))
     np.testing.assert_allclose(
         many.wrenches["right"][1], 2.0 * many.wrenches["right"][0], rtol=1e-9

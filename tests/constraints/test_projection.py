@@ -141,3 +141,16 @@ def test_accelerations_of_rows_are_those_of_the_reference(seed):
     change = np.random.default_rng(seed).normal(size=(3, s.nv))
     _, _, off = lb.constraint_residual(s, q, v, expected.vdot + change)
     assert_close(off, change @ lb.freedoms(s, q).jacobian.T, 1e-7)
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1e-9, 1e9])
+def test_relations_are_met_in_whatever_units_they_are_written(factor):
+    """A relation times any factor is the same one: two rods in gear, whose angles are off by 0.3 rad."""
+    a = lb.Assembly("gears")
+    a.attach("wheel", rod(1.0, 1.0), lb.Revolute("z"))
+    a.attach("pinion", rod(0.5, 1.0), lb.Revolute("z"), offset=(2, 0, 0))
+    s = a.relate({"wheel": factor, "pinion": -2.0 * factor}, value=0.3 * factor).build()
+    for q in (lb.assemble(s, [0.1, 0.05]), lb.project(s, [0.1, 0.05])):
+        assert abs(q[0] - 2.0 * q[1] - 0.3) < MET
+    with pytest.raises(lb.LimberError, match="q0 does not meet the closures"):
+        lb.simulate(s, 0.1, q0=[0.1, 0.05])

@@ -316,6 +316,21 @@ def test_an_elastic_impact_keeps_energy_and_leaves_the_closure_inactive():
         assert (np.abs(r.power_audit().impacts).max() < 1e-11) == (e == 1.0)
 
 
+def test_ends_that_have_parted_again_are_attached_by_name():
+    a = lb.Assembly("ball", gravity=(0, 0, -9.81))
+    a.attach("ball", lb.RigidBody(2.0), lb.Prismatic("z"))
+    floor = (("world", (0, 0, 0)), ("ball", None), lb.FrictionlessPoint(), "floor")
+    hits = []
+
+    def hit(t, q, v):
+        hits.append(t)
+        return lb.attach(floor, restitution=0.5) if len(hits) == 1 else lb.attach("floor")
+
+    r = lb.simulate(a.build(), 2.0, q0=[1.0], events=lb.Event(lambda t, q, v: q[0], hit, -1))
+    assert [i.closures for i in r.topology] == [(), ("floor",)]
+    assert abs(r.q[-1, 0]) < 1e-12
+
+
 def test_functions_may_ask_for_changes_and_forces_go_on_acting():
     s, q, v = flyer()
     seen = []

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
-from limber.checks import Array, listed, number, numbers, shown, suggestion
+from limber.checks import Array, listed, number, shown, suggestion
 from limber.constraints.forces import closure_wrenches
 from limber.constraints.projection import allowed_speeds
 from limber.constraints.residual import check_closed
@@ -58,9 +58,12 @@ def impulse(
     if e > 1.0:
         raise ArgumentValueError(f"restitution must lie between 0 and 1, got {e:g}.")
     if closures is not None:
-        system = system.closed_by([system.closures[name] for name in _names(system, closures)])
-        if not system.closures:
-            return Impulse(numbers("v", v, f"(..., {system.nv})").copy(), {})
+        active = [system.closures[name] for name in _names(system, closures)]
+        if not active:  # no jump, but the same checks and the same shape
+            batch = evaluated(system, "row_rates", (q, v)).shape[:-1]
+            speeds = np.asarray(v, dtype=float)
+            return Impulse(np.broadcast_to(speeds, (*batch, system.nv)).copy(), {})
+        system = system.closed_by(active)
     system = system.with_full_fidelity()
     rates = evaluated(system, "row_rates", (q, v))
     after = allowed_speeds(

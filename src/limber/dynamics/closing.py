@@ -10,7 +10,7 @@ from limber.checks import Array
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.freedoms import modal_speeds
 from limber.dynamics.reach import reach
-from limber.dynamics.rows import DEPENDENT, closure_jacobian, row_units, worst
+from limber.dynamics.rows import DEPENDENT, closure_jacobian, fine_units, row_units, worst
 from limber.errors import ArgumentValueError, DynamicsError
 
 #: Violations below this are met, in rad and m, or parts of the system's size if that is below 1 m.
@@ -29,13 +29,13 @@ TRIALS = 20
 
 def gap(system: System, off: Array) -> float:
     """The largest of the violations `off`, in rad and m, or parts of the system's size if that is below 1 m."""
-    return float(np.abs(off / np.minimum(1.0, row_units(system))).max(initial=0.0))
+    return float(np.abs(off / fine_units(system)).max(initial=0.0))
 
 
 def nearly_met(system: System, q: Array, off: Array) -> bool:
     """Whether violations `off` are as small as rounding lets them become near q, or near a batch of q."""
     digits = ROUNDED * max(extent(system), float(np.abs(q).max(initial=0.0)))
-    limits = np.maximum(NEARLY_MET * np.minimum(1.0, row_units(system)), digits)
+    limits = np.maximum(NEARLY_MET * fine_units(system), digits)
     return bool((np.abs(off) <= limits).all())
 
 
@@ -68,13 +68,14 @@ def assembled(system: System, guess: Array, held: np.ndarray, trials: int, funct
 
 def searched(system: System, q: Array, moving: np.ndarray) -> Array:
     """q after steps of the `moving` speeds, in radians and parts of the system's size, toward where the closures are met."""
-    start, off = q, evaluated(system, "violations", (q,))
+    start, units = q, fine_units(system)
+    off = evaluated(system, "violations", (q,)) / units
     lengths = reach(system)[moving]
     damping = 1e-3
     for _ in range(STEPS):
-        if gap(system, off) <= MET:
+        if np.abs(off).max(initial=0.0) <= MET:
             break
-        A = closure_jacobian(system, q)[:, moving] * lengths
+        A = closure_jacobian(system, q)[:, moving] * lengths / units[:, None]
         square = A @ A.T
         scale = max(float(np.trace(square)) / len(square), 1e-30)
         level = damping * scale * min(1.0, float(off @ off))
@@ -82,10 +83,10 @@ def searched(system: System, q: Array, moving: np.ndarray) -> Array:
         step = np.zeros(system.nv)
         step[moving] = lengths * change / max(1.0, float(np.abs(change).max(initial=0.0)))
         q_next = evaluated(system, "integrate", (q, step, np.ones(1)))
-        off_next = evaluated(system, "violations", (q_next,))
+        off_next = evaluated(system, "violations", (q_next,)) / units
         if off_next @ off_next < off @ off:
             q, off, damping = q_next, off_next, max(damping / 5.0, 1e-12)
-        elif damping > 1e6 or nearly_met(system, start, off):
+        elif damping > 1e6 or nearly_met(system, start, units * off):
             break
         else:
             damping *= 10.0
@@ -130,7 +131,9 @@ def restored(system: System, q: Array, moving: np.ndarray) -> Array:
             return q
         step = np.zeros(system.nv)
         A = closure_jacobian(system, q)[:, moving] * lengths
-        step[moving] = -lengths * np.linalg.lstsq(A, off, rcond=DEPENDENT)[0]
+        rows = np.linalg.norm(A, axis=1)  # radians and metres: rank is that of rows of unit size
+        unit = 1.0 / np.where(rows > 0.0, rows, 1.0)
+        step[moving] = -lengths * np.linalg.lstsq(unit[:, None] * A, unit * off, rcond=DEPENDENT)[0]
         q_next = evaluated(system, "integrate", (q, step, np.ones(1)))
         off_next = evaluated(system, "violations", (q_next,))
         size_next = gap(system, off_next)

@@ -9,6 +9,7 @@ import numpy as np
 from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.joints import Joint
 
 
 def reach(system: System) -> Array:
@@ -25,11 +26,16 @@ def _reached(system: System) -> Array:
     length = extent(system)
     result = np.ones(system.nv)
     for name, where in system.layout.items():
-        columns = [column for group in system.joints[name].groups for column in group.H.T]
-        for i, h in zip(range(where.v_joint.start, where.v_joint.stop), columns):
-            result[i] = 1.0 / max(np.linalg.norm(h[:3]), np.linalg.norm(h[3:]) / length)
+        result[where.v_joint] = joint_reach(system.joints[name], length)
         turn, move = system.bodies[name].largest_motion()
         largest = np.maximum(turn, move / length)
         result[where.v_modes] = 1.0 / np.where(largest > 0.0, largest, 1.0)
     result.setflags(write=False)
     return result
+
+
+def joint_reach(joint: Joint, length: float) -> Array:
+    """The change of each coordinate of a joint that turns its body by a radian or moves it by a length."""
+    columns = [column for group in joint.groups for column in group.H.T]
+    sizes = [max(np.linalg.norm(h[:3]), np.linalg.norm(h[3:]) / length) for h in columns]
+    return 1.0 / np.array(sizes, dtype=float)

@@ -13,7 +13,7 @@ from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array, listed
 from limber.dynamics.evaluate import evaluated
-from limber.dynamics.reach import reach
+from limber.dynamics.reach import joint_reach, reach
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import DynamicsError
 
@@ -50,18 +50,29 @@ def undeformed(system: System, q: Array) -> Array:
 def row_units(system: System) -> Array:
     """The unit (rows,) of the violation of each closure row: the system's size for displacements, a radian for rotations.
 
-    Rows that may be either, those of relations and of cut joints with coordinates of their own, have the smaller of the two.
+    A relation has the change of it that the coordinate makes which changes it most, by a radian or by that size.  Rows of cut
+    joints with coordinates of their own, which may be displacements or rotations, have the smaller of the two.
     """
-    if system not in _units:
-        _units[system] = _units_of_rows(system)
-    return _units[system]
+    return _kept(_units, system, extent(system))
 
 
-_units: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
+def fine_units(system: System) -> Array:
+    """The units of the rows as `row_units` has them, with no more than a metre for the system's size."""
+    return _kept(_fine, system, min(1.0, extent(system)))
 
 
-def _units_of_rows(system: System) -> Array:
-    length = extent(system)
+Kept = WeakKeyDictionary[System, Array]
+_units: Kept = WeakKeyDictionary()
+_fine: Kept = WeakKeyDictionary()
+
+
+def _kept(where: Kept, system: System, length: float) -> Array:
+    if system not in where:
+        where[system] = _units_of_rows(system, length)
+    return where[system]
+
+
+def _units_of_rows(system: System, length: float) -> Array:
     units = np.full(system.rows, min(1.0, length))
     for name, rows in system.closure_rows.items():
         closure = system.closures[name]
@@ -69,6 +80,11 @@ def _units_of_rows(system: System) -> Array:
             cut = cut_joint_rows(closure.joint).without(closure.left_out)
             shifts, turns = (cut.rows[:, part].any(axis=1) for part in (slice(3, 6), slice(0, 3)))
             units[rows] = np.where(shifts, length, np.where(turns, 1.0, units[rows]))
+        else:
+            units[rows] = max(
+                abs(x) * joint_reach(system.joints[body], length)[i]
+                for (body, i), x in closure.terms.items()
+            )
     units.setflags(write=False)
     return units
 

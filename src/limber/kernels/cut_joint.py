@@ -1,9 +1,9 @@
 """Cut joints whose motions form no group: their map changes with coordinates that are not part of q.
 
 The coordinates are recovered from the pose of O_b relative to O_a by STEPS steps of Marquardt's method, from the
-start that the model gives; its damping, the square of the error, goes to zero at the solution.  Rotations weigh more
-than lengths, and are met first, however far the ends are apart.  The number of steps is fixed, so that this runs on any
-scalar type.  The rows are an orthonormal basis of the complement of the joint map, in
+start that the model gives; its damping is the square of the error where that is large, and its fourth power near the
+solution.  Rotations weigh more than lengths, and are met first, however far the ends are apart.  The number of steps is
+fixed, so that this runs on any scalar type.  The rows are an orthonormal basis of the complement of the joint map, in
 the axes of O_b, by Householder's reflections.
 
 Given     the relative pose and velocity
@@ -50,6 +50,10 @@ TINY = 1e-15
 #: Weight of squared lengths, which are measured in the distance of the ends, beside those of angles.  Were it not small,
 #: positions could be met by the wrong rotations: a hinge that is followed by a slider has two angles for each of them.
 LENGTHS = 1e-4
+#: The square of an error, in radians, above which steps are damped strongly.  Below it damping must fall fast: what turns about
+#: axes that are almost parallel, such as the two hinges of a rod, take out of an error by their difference is little, and
+#: damping of the same size would stop them.
+FAR = 2.0
 #: Half a turn within the root of this is treated as half a turn.
 HALF_TURN = 1e-14
 
@@ -143,8 +147,8 @@ def recover_coordinates(topo, const, work, c, R, p):
     for _ in range(STEPS):
         w = scale(chord(turn_cosine(Rj, R)), skew_part(Rj, R))
         u = mul_t(Rj, sub(p, pj))
-        square = weight * dot(u, u)
-        factorize_map(topo, work, joint, weight, dot(w, w) + square / (1.0 + square))
+        square = dot(w, w) + weight * dot(u, u)
+        factorize_map(topo, work, joint, weight, square * square / (FAR + square))
         solve_map(topo, work, joint, weight, w, u)
         move(topo, const, work, joint)
         Rj, pj = general_joint_pose(topo, const, work, work, joint)

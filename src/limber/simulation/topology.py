@@ -177,7 +177,8 @@ def carried_out(
 ) -> TopologyChange:
     """What a change makes of a system and a state of a run.
 
-    known : the closures that may be attached by name; those that are active afterwards are added.
+    known : the closures that may be attached by name; those that are active afterwards, or that were met with restitution,
+        are added.
     """
     q, v = q.copy(), v.copy()
     try:
@@ -186,6 +187,9 @@ def carried_out(
         _refuse_other_kind(changed.system, known)
     except LimberError as error:
         raise SimulationError(f"the action of event {event!r} at t = {t:.6g} s: {error}") from error
+    if isinstance(change, Attach) and name not in known and name not in changed.system.closures:
+        # ends that part again leave the closure inactive, and a later change may name it
+        known[name] = given_closure(change.closure, system.attachments, {*known, *system.closures})
     known.update(changed.system.closures)
     gained, full = 0.0, system.with_full_fidelity()
     if changed.wrenches:
