@@ -405,3 +405,19 @@ def test_a_run_of_endless_samples_is_refused():
     loop = lb.control.Loop(s, lb.control.PD(1.0, 1.0, sample_time=0.01), sensors=sensors)
     with pytest.raises(lb.LimberError, match=r"1\.0e\+12 samples.* rate of the sensors"):
         lb.simulate(s, 1.0, torque=loop)
+
+
+@pytest.mark.parametrize("t0", [1e4, 1.7e9])
+def test_loops_run_at_times_that_count_from_an_epoch(t0):
+    """The last digit of such times is longer than what samples may differ by; the motion is that from time 0."""
+    s = arm(flexible=False)
+    found = []
+    for start in (0.0, t0):
+        loop = lb.control.Loop(
+            s, pd(reference=[0.1, 0.2]), delay=0.0043, seed=1,
+            sensors=[lb.control.Encoder(rate=300.0, noise=1e-5), lb.control.Tachometer(rate=100.0)],
+            actuators=[lb.control.Servo(f"link{i}", current_time=0.003) for i in (1, 2)],
+        )  # fmt: skip
+        found.append(lb.simulate(s, start + 0.2, t0=start, torque=loop, **OPTIONS))
+    assert np.allclose(found[1].v[-1], found[0].v[-1], atol=100 * np.spacing(t0))
+    assert np.allclose(found[1].signals["command"].y[:20], found[0].signals["command"].y[:20])

@@ -83,6 +83,21 @@ def test_gains_at_the_margins_put_poles_on_the_border(arm, sample_time, delay):
     assert found.disk <= min(loop.disk for loop in found.loops) * (1.0 + 1e-9)
 
 
+@pytest.mark.parametrize("sample_time", [None, 0.01, 0.1])
+@pytest.mark.parametrize("gain", [0.1, 4.0])
+def test_a_loop_that_integrates_has_no_gain_margin_at_rest(sample_time, gain):
+    """k / (s (s + 1)) has a real part of -k at frequency zero, beside an endless imaginary one: any small gain is stable."""
+    a = lb.Assembly("damped")
+    a.attach("link", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Revolute("z", damping=1.0))
+    plant = lb.linearize(a.build(), inputs=["link"], outputs=["link"])
+    found = margins(plant, [[gain]], sample_time=sample_time)
+    (loop,) = found.loops
+    assert loop.gain_down == 0.0
+    for factor in (1e-3, 0.5, 2.0, 0.999 * min(loop.gain_up, 1e4)):
+        assert found.loop.growth(factor) < 0.0
+    assert np.isinf(loop.gain_up) if sample_time is None else found.loop.growth(1.001 * loop.gain_up) > 0.0  # fmt: skip
+
+
 def test_delay_margin_is_the_delay_that_the_loop_bears(panel):
     K, T = [[80.0, 60.0]], 0.002
     found = margins(panel, K, sample_time=T)

@@ -168,7 +168,7 @@ def _controller(controller: Any, plant: LinearModel) -> LinearModel:
     m, p = len(plant.inputs), len(plant.outputs)
     linear = getattr(controller, "linear", None)
     if callable(linear):
-        observed = hasattr(getattr(controller, "observer", None), "with_feedback")
+        observed = hasattr(getattr(controller, "observer", None), "seen")
         controller = linear()
         if observed and controller.inputs != plant.outputs:
             raise ArgumentValueError(

@@ -23,8 +23,11 @@ SHORTER, LONGER, TRIED = 1e-4, 1e3, 70
 FURTHER = 1e-12
 #: Sample times so short that more commands than this are on their way at once are not tried.
 ON_THEIR_WAY = 20.0
-#: A loop that integrates has an endless gain at frequency zero, where it is real; rounding leaves such a number.
+#: A loop that integrates has an endless gain at frequency zero; rounding leaves such a number where it is real.
 ENDLESS = 1e12
+#: L counts as real at an end of the frequencies if its imaginary part is below this part of it: that of a loop that integrates is
+#: endless at frequency zero, while its real part tells nothing.
+REAL = 1e-3
 #: Halvings of the interval in which a crossing lies, and refinements of the grid about a peak by the factor 20.
 BISECTIONS, REFINEMENTS = 44, 5
 
@@ -218,16 +221,12 @@ def unit_gains(loop: Feedback, i: int) -> list[tuple[float, float]]:
 
 
 def _ends(loop: Feedback, L: LinearModel, responder: Responder) -> list[tuple[float, float]]:
-    """The ends of the frequencies and L there: zero, and half the sample rate or infinity."""
+    """The ends of the frequencies at which L is real, and L there: zero, and half the sample rate or infinity."""
+    nyquist = np.pi / loop.dt if loop.dt else np.inf
     with np.errstate(divide="ignore", invalid="ignore"):
-        low = responder.along(np.array([1e-12]))[0, 0, 0].real
-        if not loop.dt:
-            return [(0.0, float(low)), (np.inf, float(L.D[0, 0]))]
-        nyquist = np.pi / loop.dt
-        return [
-            (0.0, float(low)),
-            (nyquist, float(responder.along(np.array([nyquist]))[0, 0, 0].real)),
-        ]
+        low = responder.along(np.array([1e-12]))[0, 0, 0]
+        high = responder.along(np.array([nyquist]))[0, 0, 0] if loop.dt else L.D[0, 0]
+    return [(w, float(x.real)) for w, x in ((0.0, low), (nyquist, high)) if abs(x.imag) < REAL * abs(x)]  # fmt: skip
 
 
 def _crossings(f: Callable[[Array], Array], omega: Array, values: Array) -> Array:
