@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from limber.checks import Array
+from limber.control.delay_margin import delay_margin
 from limber.control.feedback import Feedback, feedback_of, frequencies_of
 from limber.control.frequency import Responder
 from limber.control.linear_model import LinearModel
@@ -39,7 +40,8 @@ class LoopMargins:
     input : the plant's input at which the loop is opened.
     gain_up, gain_down : factors of the loop's gain, above and below 1, at which a pole reaches the border of stability.
     phase : rad, by which the loop may lag or lead.
-    delay : further delay that it bears, s.
+    delay : further delay that it bears, s.  Beyond 40 samples, and for a plant that was given sampled, it is what the phase tells, which is
+        exact at whole samples.
     disk : size a of the disk margin: gain and phase may change together within it.  See `disk_gain` and `disk_phase`.
     gain_up_at, gain_down_at, phase_at, delay_at, disk_at : the frequencies, rad/s, at which they are found.
     """
@@ -200,6 +202,7 @@ def _loop_margins(loop: Feedback, i: int) -> LoopMargins:
     turns = unit_gains(loop, i)
     phase = min(((abs(a), w) for a, w in turns), default=(np.inf, np.nan))
     delay = min((((a % (2.0 * np.pi)) / w, w) for a, w in turns), default=(np.inf, np.nan))
+    delay = delay_margin(loop, i, delay)
     peak, peak_at = _peak(lambda w: np.abs(1.0 / (1.0 + at(w)) - 0.5), omega)
     return LoopMargins(
         loop.plant.inputs[i], up[0], down[0], phase[0], delay[0], 1.0 / peak,
