@@ -130,6 +130,21 @@ def test_a_stuck_servo_keeps_its_torque_and_a_dead_one_gives_none():
     assert between(0.405, 0.5) == [2.0]
 
 
+@pytest.mark.parametrize("t0", [10.0, 1.7e9])
+def test_failures_have_times_of_the_simulation_as_those_of_sensors(t0):
+    """Times that count from an epoch have seven digits behind the point; the run must come to its end all the same."""
+    s = rotor(lb.Revolute("z")).build()
+    servo = lb.control.Servo("wheel", dead=[(t0 + 0.055, t0 + 0.105)], stuck=[(t0 + 0.2, t0 + 0.3)])
+    sensor = lb.control.Encoder(rate=100.0, failures=[(t0 + 0.05, t0 + 0.1)])
+    controller = Commands(lambda t: 1.0 if t < t0 + 0.195 else 3.0, 0.01)
+    guard = lb.control.Guard(controller, uses=())
+    loop = lb.control.Loop(s, guard, actuators=[servo], sensors=[sensor])
+    r = lb.simulate(s, t0 + 0.4, t0=t0, torque=loop, **OPTIONS)
+    # torque 1 but for 0.05 s without any, and 3 for the last 0.1 s
+    assert r.v[-1, 0] == pytest.approx((0.3 - 0.05 + 3.0 * 0.1) / 2.0, abs=8 * np.spacing(t0))
+    assert np.isnan(r.signals["encoder"].y).sum() == 5
+
+
 def test_two_servos_on_one_joint_are_refused():
     s = rotor(lb.Revolute("z")).build()
     with pytest.raises(lb.LimberError, match=r"two of them drive v\[0\]"):
@@ -244,6 +259,12 @@ def test_pulses_shorter_than_the_minimum_are_saved_up():
     resolved = thruster(resolution=0.02)
     r = run(s, [resolved], lambda t: 0.5, 1.0, sample_time=0.1, every=0.0005)
     assert (np.abs(r.tau[:, 2]) > 0).mean() == pytest.approx(0.25, abs=0.021)
+
+
+def test_a_thruster_whose_period_is_not_the_sample_time_is_refused():
+    """Its impulse would be another one than its commands ask for."""
+    with pytest.raises(lb.LimberError, match=r"2 times what is asked for\. Give period=0\.05"):
+        run(craft(), [thruster()], lambda t: 0.5, 0.5, sample_time=0.05)
 
 
 def test_misalignment_and_failure_of_thrusters():

@@ -249,6 +249,25 @@ def test_margins_count_the_estimator(flexible):
         c.linear()
 
 
+def test_margins_take_an_estimator_that_is_given_as_the_one_by_default(flexible):
+    plant = control.attitude_model(flexible, "hub", NAMES)
+    sensors = [
+        control.StarTracker("hub", rate=2.0, delay=0.2, noise=1e-5),
+        control.Gyro("hub", rate=10.0, noise_density=1e-6),
+    ]
+    for make in (
+        lambda **options: control.AttitudeController("hub", 0.1, sample_time=0.1, **options),
+        lambda **options: control.OptimalAttitude("hub", sample_time=0.1, **options),
+    ):
+        found = []
+        for options in ({}, {"observer": control.AttitudeEstimator()}):
+            c = make(**options)
+            control.Loop(flexible, c, actuators=WHEELS, sensors=sensors, seed=1)
+            assert c.linear().inputs == plant.outputs
+            found.append(control.margins(plant, c, delay=0.05).disk)
+        assert found[0] == pytest.approx(found[1])
+
+
 def test_a_shaped_slew_leaves_the_panels_quieter(flexible):
     end = quaternion_of_vector(0.25 * TURN)
     profile = lb.trajectories.Trapezoid(0.0, 1.0, 1.0, 0.004)  # turned on and off at once

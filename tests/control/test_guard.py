@@ -48,6 +48,13 @@ def test_the_controller_waits_for_the_first_readings(s):
     assert torque[:5].tolist() == [0, 0, 0, 1, 2]
 
 
+def test_a_controller_that_uses_no_sensor_does_not_wait_for_one(s):
+    guard = lb.control.Guard(Counter(), uses=())
+    state, torque, _ = run(s, guard, sensor=encoder(failures=[(0.0, 1.0)]))
+    assert (state == OK).all()
+    assert torque[:3].tolist() == [1, 2, 3]
+
+
 def test_the_last_command_is_held_while_readings_are_nan(s):
     state, torque, r = run(s, Counter(), sensor=encoder(failures=[(0.095, 0.145)]))
     assert state[9:16].tolist() == [OK] + [HOLD] * 5 + [OK]

@@ -1,6 +1,7 @@
 """Loops in simulations: sample times, held commands, delays, several rates, repeatability, records, files."""
 
 import copy
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -405,3 +406,50 @@ def test_a_run_of_endless_samples_is_refused():
     loop = lb.control.Loop(s, lb.control.PD(1.0, 1.0, sample_time=0.01), sensors=sensors)
     with pytest.raises(lb.LimberError, match=r"1\.0e\+12 samples.* rate of the sensors"):
         lb.simulate(s, 1.0, torque=loop)
+
+
+@pytest.mark.parametrize("t0", [1e4, 1.7e9])
+def test_loops_run_at_times_that_count_from_an_epoch(t0):
+    """The last digit of such times is longer than what samples may differ by; the motion is that from time 0."""
+    s = arm(flexible=False)
+    found = []
+    for start in (0.0, t0):
+        loop = lb.control.Loop(
+            s, pd(reference=[0.1, 0.2]), delay=0.0043, seed=1,
+            sensors=[lb.control.Encoder(rate=300.0, noise=1e-5), lb.control.Tachometer(rate=100.0)],
+            actuators=[lb.control.Servo(f"link{i}", current_time=0.003) for i in (1, 2)],
+        )  # fmt: skip
+        found.append(lb.simulate(s, start + 0.2, t0=start, torque=loop, **OPTIONS))
+    assert np.allclose(found[1].v[-1], found[0].v[-1], atol=100 * np.spacing(t0))
+    assert np.allclose(found[1].signals["command"].y[:20], found[0].signals["command"].y[:20])
+
+
+def controllers():
+    """Controllers with references of every kind, and with observers."""
+    path = lb.trajectories.Quintic([0.0, 0.0], [0.1, 0.2], 0.3)
+    one = lb.trajectories.Quintic(0.0, 0.1, 0.3)
+    kalman = {"observer": lb.control.Kalman(0.02)}
+    gains = {"kp": 60.0, "kd": 12.0, "sample_time": 0.01}
+    return {
+        "trajectory": pd(reference=path),
+        "positions": pd(reference=[0.1, 0.2]),
+        "names": lb.control.PID(60.0, 10.0, 12.0, sample_time=0.01, reference={"link1": one}),
+        "function": pd(reference=np.cos),
+        "computed torque": lb.control.ComputedTorque(50.0, 14.0, sample_time=0.01, reference=path),
+        "active damping": lb.control.ActiveDamping(**gains, damping=0.5, **kalman),
+    }
+
+
+@pytest.mark.parametrize("name", controllers())
+def test_a_loop_that_ran_can_be_pickled_and_runs_alike(name):
+    """Other processes get loops in this way where they are not forks."""
+    a = lb.Assembly("arm")
+    body = lb.beam(1.0, 1.0, EI=80.0, modes={"y": 1}, damping=0.02)
+    a.attach("link1", body, lb.Revolute("z", armature=0.1))
+    a.attach("link2", body, lb.Revolute("z", armature=0.1), "link1", "tip")
+    s = a.build()
+    sensors = [lb.control.Encoder(rate=100.0, noise=1e-5), lb.control.Tachometer(rate=100.0, noise=1e-4)]  # fmt: skip
+    loop = lb.control.Loop(s, controllers()[name], sensors=sensors, delay=0.003, seed=1)
+    first = lb.simulate(s, 0.1, torque=loop)
+    for other in (pickle.loads(pickle.dumps(loop)), copy.deepcopy(loop)):
+        assert np.array_equal(lb.simulate(s, 0.1, torque=other).q, first.q)

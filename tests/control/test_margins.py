@@ -83,6 +83,21 @@ def test_gains_at_the_margins_put_poles_on_the_border(arm, sample_time, delay):
     assert found.disk <= min(loop.disk for loop in found.loops) * (1.0 + 1e-9)
 
 
+@pytest.mark.parametrize("sample_time", [None, 0.01, 0.1])
+@pytest.mark.parametrize("gain", [0.1, 4.0])
+def test_a_loop_that_integrates_has_no_gain_margin_at_rest(sample_time, gain):
+    """k / (s (s + 1)) has a real part of -k at frequency zero, beside an endless imaginary one: any small gain is stable."""
+    a = lb.Assembly("damped")
+    a.attach("link", lb.RigidBody(1.0, inertia=np.eye(3)), lb.Revolute("z", damping=1.0))
+    plant = lb.linearize(a.build(), inputs=["link"], outputs=["link"])
+    found = margins(plant, [[gain]], sample_time=sample_time)
+    (loop,) = found.loops
+    assert loop.gain_down == 0.0
+    for factor in (1e-3, 0.5, 2.0, 0.999 * min(loop.gain_up, 1e4)):
+        assert found.loop.growth(factor) < 0.0
+    assert np.isinf(loop.gain_up) if sample_time is None else found.loop.growth(1.001 * loop.gain_up) > 0.0  # fmt: skip
+
+
 def test_delay_margin_is_the_delay_that_the_loop_bears(panel):
     K, T = [[80.0, 60.0]], 0.002
     found = margins(panel, K, sample_time=T)
@@ -90,6 +105,33 @@ def test_delay_margin_is_the_delay_that_the_loop_bears(panel):
     whole = int(found.loops[0].delay / T)
     assert margins(panel, K, sample_time=T, delay=whole * T).stable
     assert not margins(panel, K, sample_time=T, delay=(whole + 1) * T).stable
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.5])
+@pytest.mark.parametrize("sample_time", [0.004, 0.015, 0.02])
+def test_the_delay_margin_counts_parts_of_samples(arm, sample_time, delay):
+    """Commands that come late by a part of a sample change the gain of the loop, not its phase alone."""
+    found = margins(arm, ARM_GAINS, sample_time=sample_time, delay=delay * sample_time)
+    for i, loop in enumerate(found.loops):
+        for part in (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.999):
+            assert found.loop.later(i, part * loop.delay).growth() < 0.0
+        assert abs(found.loop.later(i, loop.delay).growth()) < 1e-7
+        assert found.loop.later(i, 1.001 * loop.delay).growth() > 0.0
+
+
+def test_each_input_may_have_a_delay_of_its_own(arm):
+    """The response of an input is that of the model in which all have its delay."""
+    delays, z = np.array([0.013, 0.005]), np.exp(0.3j)
+    both = arm.sampled(0.01, delays)
+
+    def response(model):
+        return model.C @ np.linalg.solve(z * np.eye(model.order) - model.A, model.B) + model.D
+
+    for k, delay in enumerate(delays):
+        np.testing.assert_allclose(response(both)[:, k], response(arm.sampled(0.01, delay))[:, k])
+    assert both.states[-3:] == ("torque upper 1 ago", "torque lower 1 ago", "torque upper 2 ago")
+    with pytest.raises(ArgumentValueError, match="one for each of 2 inputs"):
+        arm.sampled(0.01, [0.1, 0.1, 0.1])
 
 
 def test_dynamic_controllers_and_objects_with_linear(link):

@@ -33,12 +33,14 @@ class Feedback:
     given : the plant and the controller as they were given, from which the loop of another sample time can be made; None if
         the controller knows one sample time only.
     delay : of commands, s.
+    continuous : the plant before it was sampled; None if it was given as a sampled one.
     """
 
     plant: LinearModel
     controller: LinearModel
     given: tuple[LinearModel, LinearModel] | None
     delay: float = 0.0
+    continuous: LinearModel | None = None
 
     @property
     def dt(self) -> float:
@@ -89,6 +91,13 @@ class Feedback:
         """The same loop with another sample time."""
         assert self.given is not None
         return _made(*self.given, sample_time, self.delay)
+
+    def later(self, i: int, further: float) -> Feedback:
+        """The same sampled loop whose commands to input i take a further delay, s."""
+        assert self.continuous is not None
+        delay = np.full(len(self.plant.inputs), self.delay)
+        delay[i] += further
+        return replace(self, plant=self.continuous.sampled(self.dt, delay), given=None)
 
     def growth(self, factors: ArrayLike = 1.0) -> float:
         """The growth rate of the slowest or fastest growing pole: max of |z| - 1, or of the real part."""
@@ -155,12 +164,13 @@ def _made(plant: LinearModel, K: LinearModel, sample_time: float, delay: float) 
     if not K.order:  # gains are the same at any sample time
         K = replace(K, dt=0.0)
     given = None if plant.dt or K.dt else (plant, K)
+    continuous = None if plant.dt else plant
     if sample_time:
         if not K.dt:
             K = bilinear(K, sample_time)
         if not plant.dt:
             plant = plant.sampled(sample_time, delay)
-    return Feedback(plant, K, given, delay)
+    return Feedback(plant, K, given, delay, continuous)
 
 
 def _controller(controller: Any, plant: LinearModel) -> LinearModel:
@@ -168,7 +178,7 @@ def _controller(controller: Any, plant: LinearModel) -> LinearModel:
     m, p = len(plant.inputs), len(plant.outputs)
     linear = getattr(controller, "linear", None)
     if callable(linear):
-        observed = hasattr(getattr(controller, "observer", None), "with_feedback")
+        observed = hasattr(getattr(controller, "observer", None), "seen")
         controller = linear()
         if observed and controller.inputs != plant.outputs:
             raise ArgumentValueError(

@@ -187,7 +187,7 @@ class Guard(Controller):
     def _sound(self, t: float, measured: Measured) -> bool:
         """Whether all readings that matter are finite and recent."""
         names = measured.names if self.uses is None else self.uses
-        if not names:
+        if not measured.names:
             return math.isfinite(measured.q.sum()) and math.isfinite(measured.v.sum())
         for name in names:
             if not math.isfinite(measured[name].sum()):

@@ -145,6 +145,20 @@ class Kalman:
         if self.about is not None:
             self._settle(self.about)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What reads a sensor is a function of the system, which is made anew.
+        state = dict(vars(self))
+        if "_sensors" in state:
+            state["_sensors"] = [(sensor, None, noise) for sensor, _, noise in self._sensors]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if "_sensors" in state:
+            self._sensors = [
+                (sensor, sensor.reader(self._system), noise) for sensor, _, noise in self._sensors
+            ]
+
     def work_about(self, q: Array) -> None:
         """Take the configuration (nq,) that the controller works about, unless the filter has a q of its own."""
         if self.about is None:

@@ -196,8 +196,8 @@ class LinearModel:
 
         return response(self.single("response"), omega)
 
-    def sampled(self, sample_time: float, delay: float = 0.0) -> LinearModel:
-        """The exact model at sample times, with inputs that are held in between and arrive `delay` s late."""
+    def sampled(self, sample_time: float, delay: ArrayLike = 0.0) -> LinearModel:
+        """The exact model at sample times, with inputs that are held in between and arrive `delay` s late, one for all or each."""
         from limber.control.sampled import sampled  # noqa: PLC0415
 
         return sampled(self.single("sampled"), sample_time, delay)

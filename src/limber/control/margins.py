@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from limber.checks import Array
+from limber.control.delay_margin import delay_margin
 from limber.control.feedback import Feedback, feedback_of, frequencies_of
 from limber.control.frequency import Responder
 from limber.control.linear_model import LinearModel
@@ -23,8 +24,11 @@ SHORTER, LONGER, TRIED = 1e-4, 1e3, 70
 FURTHER = 1e-12
 #: Sample times so short that more commands than this are on their way at once are not tried.
 ON_THEIR_WAY = 20.0
-#: A loop that integrates has an endless gain at frequency zero, where it is real; rounding leaves such a number.
+#: A loop that integrates has an endless gain at frequency zero; rounding leaves such a number where it is real.
 ENDLESS = 1e12
+#: L counts as real at an end of the frequencies if its imaginary part is below this part of it: that of a loop that integrates is
+#: endless at frequency zero, while its real part tells nothing.
+REAL = 1e-3
 #: Halvings of the interval in which a crossing lies, and refinements of the grid about a peak by the factor 20.
 BISECTIONS, REFINEMENTS = 44, 5
 
@@ -36,7 +40,8 @@ class LoopMargins:
     input : the plant's input at which the loop is opened.
     gain_up, gain_down : factors of the loop's gain, above and below 1, at which a pole reaches the border of stability.
     phase : rad, by which the loop may lag or lead.
-    delay : further delay that it bears, s.
+    delay : further delay that it bears, s.  Beyond 40 samples, and for a plant that was given sampled, it is what the phase tells, which is
+        exact at whole samples.
     disk : size a of the disk margin: gain and phase may change together within it.  See `disk_gain` and `disk_phase`.
     gain_up_at, gain_down_at, phase_at, delay_at, disk_at : the frequencies, rad/s, at which they are found.
     """
@@ -197,6 +202,7 @@ def _loop_margins(loop: Feedback, i: int) -> LoopMargins:
     turns = unit_gains(loop, i)
     phase = min(((abs(a), w) for a, w in turns), default=(np.inf, np.nan))
     delay = min((((a % (2.0 * np.pi)) / w, w) for a, w in turns), default=(np.inf, np.nan))
+    delay = delay_margin(loop, i, delay)
     peak, peak_at = _peak(lambda w: np.abs(1.0 / (1.0 + at(w)) - 0.5), omega)
     return LoopMargins(
         loop.plant.inputs[i], up[0], down[0], phase[0], delay[0], 1.0 / peak,
@@ -218,16 +224,12 @@ def unit_gains(loop: Feedback, i: int) -> list[tuple[float, float]]:
 
 
 def _ends(loop: Feedback, L: LinearModel, responder: Responder) -> list[tuple[float, float]]:
-    """The ends of the frequencies and L there: zero, and half the sample rate or infinity."""
+    """The ends of the frequencies at which L is real, and L there: zero, and half the sample rate or infinity."""
+    nyquist = np.pi / loop.dt if loop.dt else np.inf
     with np.errstate(divide="ignore", invalid="ignore"):
-        low = responder.along(np.array([1e-12]))[0, 0, 0].real
-        if not loop.dt:
-            return [(0.0, float(low)), (np.inf, float(L.D[0, 0]))]
-        nyquist = np.pi / loop.dt
-        return [
-            (0.0, float(low)),
-            (nyquist, float(responder.along(np.array([nyquist]))[0, 0, 0].real)),
-        ]
+        low = responder.along(np.array([1e-12]))[0, 0, 0]
+        high = responder.along(np.array([nyquist]))[0, 0, 0] if loop.dt else L.D[0, 0]
+    return [(w, float(x.real)) for w, x in ((0.0, low), (nyquist, high)) if abs(x.imag) < REAL * abs(x)]  # fmt: skip
 
 
 def _crossings(f: Callable[[Array], Array], omega: Array, values: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,17 +36,67 @@ def reference_of(given: Any, places: JointPlaces) -> Reference | None:
             raise ArgumentValueError(
                 f"reference: the trajectory moves {size} joints, and the controller has {n}: {', '.join(places.labels)}."
             )
-        return lambda t, start: tuple(np.reshape(x, (n,)) for x in given(float(t)))  # type: ignore[return-value]
+        return _Followed(given, n)
     if callable(given):
-        return lambda t, start: _checked(given(t), t, n)
+        return _Called(given, n)
     values = given_numbers("reference", given, f"({n},)")
     if values.shape not in ((), (n,)):
         raise ArgumentValueError(
             f"reference must be one number, or {n} of them, one for each of {', '.join(places.labels)}; got {shown(given)}."
         )
-    held = np.full(n, values) if values.ndim == 0 else values
-    rest = np.zeros(n)
-    return lambda t, start: (held, rest, rest)
+    return _Held(np.full(n, values) if values.ndim == 0 else values, np.zeros(n))
+
+
+# References are objects, not functions within functions, so that loops can be sent to other processes.
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Positions to hold."""
+
+    position: Array
+    rest: Array
+
+    def __call__(self, t: float, start: Array) -> tuple[Array, Array, Array]:
+        return self.position, self.rest, self.rest
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """A trajectory of n joints."""
+
+    trajectory: Trajectory
+    n: int
+
+    def __call__(self, t: float, start: Array) -> tuple[Array, Array, Array]:
+        return tuple(np.reshape(x, (self.n,)) for x in self.trajectory(float(t)))  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class _Called:
+    """A function of time, of n joints."""
+
+    function: Callable[[float], Any]
+    n: int
+
+    def __call__(self, t: float, start: Array) -> tuple[Array, Array, Array]:
+        return _checked(self.function(t), t, self.n)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """References of some of n joints, by number; the others hold their position at the start."""
+
+    parts: tuple[tuple[int, Reference], ...]
+    n: int
+
+    def __call__(self, t: float, start: Array) -> tuple[Array, Array, Array]:
+        rows = np.zeros((3, self.n))
+        rows[0] = start
+        for i, part in self.parts:
+            for row, value in zip(rows, part(t, start[i : i + 1])):
+                row[i] = value[0]
+        return rows[0], rows[1], rows[2]
 
 
 def _checked(given: Any, t: float, n: int) -> tuple[Array, Array, Array]:
@@ -80,13 +131,4 @@ def _by_name(given: Mapping[str, Any], places: JointPlaces) -> Reference:
             made = reference_of(given[label], one)
             if made is not None:
                 parts.append((i, made))
-
-    def reference(t: float, start: Array) -> tuple[Array, Array, Array]:
-        rows = np.zeros((3, len(places)))
-        rows[0] = start
-        for i, part in parts:
-            for row, value in zip(rows, part(t, start[i : i + 1])):
-                row[i] = value[0]
-        return rows[0], rows[1], rows[2]
-
-    return reference
+    return _Named(tuple(parts), len(places))

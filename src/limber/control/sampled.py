@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import ArrayLike
 
-from limber.checks import Array, number
+from limber.checks import Array, finite_numbers, number, shown
 from limber.errors import ArgumentValueError
 
 if TYPE_CHECKING:
@@ -35,53 +36,58 @@ def held(A: Array, B: Array, h: float) -> tuple[Array, Array]:
     return found[:n, :n], found[:n, n:]
 
 
-def sampled(model: LinearModel, sample_time: float, delay: float = 0.0) -> LinearModel:
+def sampled(model: LinearModel, sample_time: float, delay: ArrayLike = 0.0) -> LinearModel:
     """The exact model of a continuous one at sample times, its inputs held; commands take `delay` s to arrive.
 
-    Commands that are on their way, and the one that is held if outputs show it (D), are further states.
+    One delay counts for all inputs, or there is one for each.  Commands that are on their way, and the one that is held if outputs
+    show it (D), are further states.
     """
     T = number("sample_time", sample_time, above=0.0)
-    delay = number("delay", delay, minimum=0.0)
     if model.dt:
         raise ArgumentValueError(
             f"{model.name!r} is sampled already, every {model.dt:g} s: only a continuous model can be."
         )
     n, m = model.B.shape
-    whole = int(np.floor(delay / T + WHOLE))
-    part = max(0.0, delay / T - whole)
-    part = 0.0 if part < WHOLE else part
+    given = finite_numbers("delay", delay, f"() or ({m},)")
+    if given.shape not in ((), (m,)) or given.min(initial=0.0) < 0.0:
+        raise ArgumentValueError(
+            f"delay must be one number from 0 on, in s, or one for each of {m} inputs, got {shown(delay)}."
+        )
+    samples = np.broadcast_to(given, (m,)) / T
+    whole = np.floor(samples + WHOLE).astype(int)
+    part = np.maximum(0.0, samples - whole)
+    part[part < WHOLE] = 0.0
     Phi, Gamma = held(model.A, model.B, T)
     late = np.zeros_like(Gamma)
-    if part:
-        rest, Gamma = held(model.A, model.B, (1.0 - part) * T)
-        late = rest @ held(model.A, model.B, part * T)[1]
+    for f in np.unique(part[part > 0.0]):
+        some = np.flatnonzero(part == f)
+        rest, Gamma[:, some] = held(model.A, model.B[:, some], (1.0 - f) * T)
+        late[:, some] = rest @ held(model.A, model.B[:, some], f * T)[1]
     # past commands u[k - 1], u[k - 2], ... that are still needed
-    past = whole + (1 if part or model.D.any() else 0)
-    A = np.zeros((n + past * m, n + past * m))
-    B = np.zeros((n + past * m, m))
-    C = np.zeros((len(model.C), n + past * m))
-
-    def of(i: int) -> slice:
-        """The columns of u[k - i]."""
-        return slice(n + (i - 1) * m, n + i * m)
-
+    past = whole + ((part > 0.0) | model.D.any(axis=0))
+    states = [(i, k) for i in range(1, past.max(initial=0) + 1) for k in range(m) if past[k] >= i]
+    place = {state: n + at for at, state in enumerate(states)}
+    size = n + len(states)
+    A, B, C = np.zeros((size, size)), np.zeros((size, m)), np.zeros((len(model.C), size))
     A[:n, :n], C[:, :n] = Phi, model.C
-    if whole:
-        A[:n, of(whole)] += Gamma
-    else:
-        B[:n] += Gamma
-    if part:
-        A[:n, of(whole + 1)] += late
-    if model.D.any():
-        C[:, of(whole + 1)] += model.D
-    if past:
-        B[of(1)] = np.eye(m)
-        for i in range(2, past + 1):
-            A[of(i), of(i - 1)] = np.eye(m)
-    names = tuple(f"{name} {i} ago" for i in range(1, past + 1) for name in model.inputs)
+    for k in range(m):
+        if whole[k]:
+            A[:n, place[whole[k], k]] += Gamma[:, k]
+        else:
+            B[:n, k] += Gamma[:, k]
+        if part[k]:
+            A[:n, place[whole[k] + 1, k]] += late[:, k]
+        if model.D[:, k].any():
+            C[:, place[whole[k] + 1, k]] += model.D[:, k]
+        for i in range(1, past[k] + 1):
+            if i == 1:
+                B[place[1, k], k] = 1.0
+            else:
+                A[place[i, k], place[i - 1, k]] = 1.0
+    names = tuple(f"{model.inputs[k]} {i} ago" for i, k in states)
     T_ = model.T
     if T_ is not None:
-        T_ = np.hstack([T_, np.zeros((len(T_), past * m))])
+        T_ = np.hstack([T_, np.zeros((len(T_), len(states)))])
     return replace(
         model, A=A, B=B, C=C, D=np.zeros_like(model.D), states=model.states + names, dt=T, T=T_,
         hankel=None, error_bound=None,

@@ -41,6 +41,10 @@ from limber.simulation.table import joint_speeds
 if TYPE_CHECKING:
     from limber.control.loop import Loop
 
+#: Times of the simulation are those of samples if they are off by no more than so many units of their last digit, which is coarse
+#: where they count from an epoch.
+ROUNDING = 4.0
+
 
 class LoopSession:
     """A `Loop` during one run; `limber.simulation.sampled` tells what `simulate` asks of it.
@@ -64,6 +68,7 @@ class LoopSession:
         periods = [ticks.period for ticks in (*self._sensor_ticks, self._control_ticks)]
         self.period = min(periods)
         self._same = SAME * self.period
+        self._scheduled = 0.0  # the time of the next sample, from the start of the loop
         self._readings_under_way, self._commands_under_way = Pending(), Pending()
         if loop.initial is not None:
             self._commands_under_way.send(0.0, loop.initial)
@@ -89,6 +94,8 @@ class LoopSession:
         """Set the torques to zero, and make room for those that change between samples."""
         s = self._system
         self._drives = [actuator.drive(s) for actuator in self._loop.actuators]
+        for drive in self._drives:
+            drive.origin = self._origin
         self._joints = joint_speeds(s)
         self._tau = np.zeros(s.nv)
         speeds = [i for drive in self._drives for i in drive.speeds]
@@ -157,7 +164,7 @@ class LoopSession:
                 "torque: this loop is in two runs at once, and its controller is one object with one state. Give each run its own, "
                 "such as copy.deepcopy(loop)."
             )
-        now = t - self._origin
+        now = self._since_start(t)
         due = now + self._same
         self._read_sensors(t, due, q, v)
         if self._control_ticks.next <= due:
@@ -170,6 +177,12 @@ class LoopSession:
         return self._torques(now, v)
 
     # --- parts of a sample ------------------------------------------------------------------------------
+
+    def _since_start(self, t: float) -> float:
+        """The time from the start of the loop; that of the sample which is due, to the bit, where t is as good as it."""
+        now = t - self._origin
+        close = max(self._same, ROUNDING * math.ulp(t))
+        return self._scheduled if abs(now - self._scheduled) <= close else now
 
     def _read_sensors(self, t: float, due: float, q: Array, v: Array) -> None:
         """Read the sensors that are due, and let readings arrive."""
@@ -262,7 +275,8 @@ class LoopSession:
     def _torques(self, now: float, v: Array) -> Array:
         """The torques from now on, as the integrator takes them."""
         shift = self._run_start - self._origin
-        self.plan[P_NEXT], self.plan[P_START] = self._next() - shift, now - shift
+        self._scheduled = self._next()
+        self.plan[P_NEXT], self.plan[P_START] = self._scheduled - shift, now - shift
         if not self._drives:
             return self._tau
         tau = np.zeros(self._system.nv)

@@ -1,16 +1,22 @@
 """What all actuators have in common: they turn commands into generalized forces.
 
 An actuator is a description.  `drive(system)` makes what it is during one run, a `Drive`.  Times of drives count from the
-start of the run.
+start of the run, those at which actuators fail are times of the simulation, as those of sensors are.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.frozen import Frozen
+
+#: Times (from, until) of failures, s.
+Spans = Sequence[tuple[float, float]]
+#: Times are equal if they differ by no more than this, s, or by so many units of their last digit.
+SAME_TIME, ROUNDING = 1e-12, 8.0
 
 
 class Drive:
@@ -21,6 +27,7 @@ class Drive:
     speeds : the places in v of the torques that follow a closed form between samples (`integrators.sampled`).
     stateful : whether those depend on the speeds.
     next : the time at which the actuator itself changes its forces, such as the end of a pulse; infinite if it does not.
+    origin : the time of the simulation at the start of the run.
     """
 
     labels: tuple[str, ...] = ()
@@ -29,6 +36,21 @@ class Drive:
     speeds: tuple[int, ...] = ()
     stateful: bool = False
     next: float = math.inf
+    origin: float = 0.0
+
+    def fails(self, spans: Spans, t: float) -> bool:
+        """Whether a time is within spans of the simulation, from their begin until just before their end."""
+        at, close = self.origin + t, self._close(t)
+        return any(first - close <= at < last - close for first, last in spans)
+
+    def next_failure(self, spans: Spans, t: float) -> float:
+        """The next time at which a span of the simulation begins or ends; infinite after the last one."""
+        after = self.origin + t + self._close(t)
+        return min((x - self.origin for span in spans for x in span if x > after), default=math.inf)
+
+    def _close(self, t: float) -> float:
+        """Times so close together are one."""
+        return max(SAME_TIME, ROUNDING * math.ulp(self.origin + t))
 
     def advance(self, t: float) -> None:
         """Bring what changes between samples up to a time."""
@@ -55,6 +77,9 @@ class Actuator(Frozen):
     def drive(self, system: System) -> Drive:
         """The actuator on a system, for one run; names are checked here."""
         raise NotImplementedError
+
+    def check_sample_time(self, sample_time: float) -> None:
+        """Refuse a controller whose sample time, s, does not suit the actuator; any does here."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"

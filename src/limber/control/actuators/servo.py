@@ -16,12 +16,11 @@ joint with armature = N^2 J, damping and friction, and a servo with a rotor is r
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from limber.assembly.system import System
 from limber.checks import Array, number, shown
-from limber.control.actuators.base import Actuator, Drive
+from limber.control.actuators.base import Actuator, Drive, Spans
 from limber.control.joints import joint_places, joint_unit
 from limber.control.sensors.base import intervals
 from limber.errors import ArgumentTypeError, ArgumentValueError
@@ -49,8 +48,8 @@ class Servo(Actuator):
         constant of the back-EMF in V s/rad is the torque constant.
     efficiency : of the gear.
     power : the largest mechanical power at the joint, W.
-    stuck : ((from, until), ...), times in s during which the servo keeps the command that it has.
-    dead : ((from, until), ...), times in s during which the servo gives no torque.
+    stuck : ((from, until), ...), times of the simulation, s, during which the servo keeps the command that it has.
+    dead : ((from, until), ...), times of the simulation, s, during which the servo gives no torque.
     """
 
     def __init__(
@@ -70,8 +69,8 @@ class Servo(Actuator):
         voltage: float | None = None,
         efficiency: float = 1.0,
         power: float = math.inf,
-        stuck: Sequence[tuple[float, float]] = (),
-        dead: Sequence[tuple[float, float]] = (),
+        stuck: Spans = (),
+        dead: Spans = (),
     ):
         if not isinstance(body, str):
             raise ArgumentTypeError(f"body must be the name of a body, got {shown(body)}.")
@@ -190,7 +189,7 @@ class ServoDrive(Drive):
         servo, asked = self.servo, command[0]
         since = 0.0 if self._commanded_at is None else t - self._commanded_at
         self._commanded_at = t
-        if any(first <= t < last for first, last in servo.stuck):
+        if self.fails(servo.stuck, t):
             return [self._target]
         asked = max(-servo.limit, min(servo.limit, asked))
         if math.isfinite(servo.torque_rate):
@@ -210,15 +209,10 @@ class ServoDrive(Drive):
     def write_laws(self, laws: Array) -> None:
         """The torque from now on."""
         dead = self.servo.dead
-        alive = not dead or not any(first <= self._time < last for first, last in dead)
+        alive = not self.fails(dead, self._time)
         laws[0, L_HELD] = self._target if alive else 0.0
         laws[0, L_FADING] = self._torque - self._target if alive else 0.0
-        self.next = _next_change(dead, self._time) if dead else math.inf
-
-
-def _next_change(spans: Sequence[tuple[float, float]], t: float) -> float:
-    """The next time after t at which a span begins or ends."""
-    return min((x for span in spans for x in span if x > t), default=math.inf)
+        self.next = self.next_failure(dead, self._time)
 
 
 def _limit(name: str, given: Any) -> float:

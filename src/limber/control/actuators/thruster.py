@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,11 +10,14 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, array, number, numbers
 from limber.checks import axis as unit_axis
-from limber.control.actuators.base import Actuator, Drive
+from limber.control.actuators.base import Actuator, Drive, Spans
 from limber.control.rotations import quaternion_of_vector
 from limber.control.sensors.base import intervals
 from limber.errors import ArgumentValueError
 from limber.joints import Free
+
+#: The period may differ from the sample time of the controller by this part.
+PERIOD_AGREES = 1e-9
 
 
 class Thruster(Actuator):
@@ -31,11 +33,11 @@ class Thruster(Actuator):
     body : the body it sits on.
     position, direction : in axes of the body: where it sits, m, and the direction of the force on the body.
     force : N.
-    period : s; that of the controller.
+    period : s; it must be the sample time of the controller.
     minimum_pulse : the shortest time for which it fires, s.
     resolution : pulses last a whole number of these times, s; 0 for any length.
     misalignment : a small rotation vector in axes of the body, rad, by which the force is off its direction.
-    stuck_off : ((from, until), ...), times in s during which it does not fire.
+    stuck_off : ((from, until), ...), times of the simulation, s, during which it does not fire.
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class Thruster(Actuator):
         minimum_pulse: float = 0.0,
         resolution: float = 0.0,
         misalignment: ArrayLike = (0.0, 0.0, 0.0),
-        stuck_off: Sequence[tuple[float, float]] = (),
+        stuck_off: Spans = (),
     ):
         self.name, self.body = name, body
         who = f"of thruster {name!r}"
@@ -80,6 +82,14 @@ class Thruster(Actuator):
         )
         force = self.force * turned
         return np.concatenate([np.cross(self.position, force), force])
+
+    def check_sample_time(self, sample_time: float) -> None:
+        """Refuse commands that stand for another time than they last."""
+        if abs(self.period - sample_time) > PERIOD_AGREES * sample_time:
+            raise ArgumentValueError(
+                f"thruster {self.name!r} has period={self.period:g} s, and the controller a sample every {sample_time:g} s: its impulse would "
+                f"be {self.period / sample_time:.3g} times what is asked for. Give period={sample_time:g}."
+            )
 
     def drive(self, system: System) -> Drive:
         """The thruster in a system."""
@@ -123,7 +133,7 @@ class ThrusterDrive(Drive):
         if time < thruster.minimum_pulse:
             time = 0.0
         self._kept = min(max(wanted - time, -thruster.period), thruster.period)
-        if any(first <= t < last for first, last in thruster.stuck_off):
+        if self.fails(thruster.stuck_off, t):
             time = 0.0
         self._until = self.next = t + time if time > 0.0 else math.inf
         return [thruster.force * time / thruster.period]

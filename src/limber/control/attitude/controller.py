@@ -246,7 +246,7 @@ class AttitudeController(Controller):
     def linear(self) -> LinearModel:
         """The controller at rest as a discrete linear model, from small rotations and rates of the hub to its commands.
 
-        Inputs are "rotation x" to "angular_velocity z" of the hub, as `lb.linearize` has them among its outputs; outputs are
+        Inputs are "rotation <hub> x" to "angular_velocity <hub> z", as `lb.linearize` names them among its outputs; outputs are
         the torques of the wheels, or of the hub.  Thrusters and moment gyros have no linear model.  With sensors in the loop, the
         observer is part of it.
         """
@@ -293,7 +293,8 @@ class AttitudeController(Controller):
         return spread, tuple(f"torque {name}" for name in names)
 
     def _inputs(self) -> tuple[str, ...]:
-        return tuple(f"{what} {axis}" for what in ("rotation", "angular_velocity") for axis in AXES)
+        kinds = ("rotation", "angular_velocity")
+        return tuple(f"{kind} {self.hub} {axis}" for kind in kinds for axis in AXES)
 
 
 def _checked_reference(given: Any) -> Any:

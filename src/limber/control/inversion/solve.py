@@ -179,13 +179,22 @@ def _resting(path: Any, m: int) -> Any:
             raise ArgumentValueError(
                 f"path {name} with the velocity {shown(path(t).velocity)}: stable inversion needs paths from rest to rest."
             )
+    return _Resting(path, m)
 
-    def motion(t: Array) -> tuple[Array, Array, Array]:
-        y, rate, second = (np.reshape(x, (len(t), m)) for x in path(np.clip(t, 0.0, path.duration)))
-        inside = ((t > 0.0) & (t < path.duration))[:, None]
+
+@dataclass(frozen=True)
+class _Resting:
+    """A path of m components as a function of times (n,), at rest before and after; an object, so that it can be pickled."""
+
+    path: Trajectory
+    m: int
+
+    def __call__(self, t: Array) -> tuple[Array, Array, Array]:
+        last = self.path.duration
+        at = self.path(np.clip(t, 0.0, last))
+        y, rate, second = (np.reshape(x, (len(t), self.m)) for x in at)
+        inside = ((t > 0.0) & (t < last))[:, None]
         return y, np.where(inside, rate, 0.0), np.where(inside, second, 0.0)
-
-    return motion
 
 
 def _balanced(
