@@ -176,7 +176,7 @@ def test_what_cannot_work_is_refused(forward):
     with pytest.raises(ArgumentTypeError, match="q must be a tensor of real numbers"):
         forward(q + 1j, v, tau, mass)
     for wrong in (None, "one", object()):
-        with pytest.raises(ArgumentTypeError, match="tau must be an? tensor of real numbers, got"):
+        with pytest.raises(ArgumentTypeError, match=r"tau must be an? tensor of real numbers, got"):
             forward(q, v, wrong, mass)
     with pytest.raises(ArgumentValueError, match="v is on the device 'meta'"):
         forward(q, v.to("meta"), tau, mass)
