@@ -49,7 +49,7 @@ def test_modal_matrices_count_by_their_upper_triangle(name):
     rows = [evaluated(f.adjoint.program, [*given, value, w])[-1] for w in np.eye(s.nv)]
     right = lb.derivatives(s, *given, by=name).parameters[name]
     assert_close(np.stack(rows), right, TOLERANCE)
-    below = value + [[0.0, 0.0], [5.0, 0.0]]
+    below = value + np.array([[0.0, 0.0], [5.0, 0.0]])
     (found,) = evaluated(f.program, [*given, below])
     assert_close(found, lb.forward_dynamics(s, *given), TOLERANCE)
 
