@@ -202,7 +202,11 @@ def whole(name: str, value: object, minimum: int, *, optional: bool = False, hin
 
 
 def takes(name: str, function: Callable, *arguments: str) -> None:
-    """Refuse a function that cannot be called with these arguments, where Python knows what it takes."""
+    """Refuse what is no function, or cannot be called with these arguments, where Python knows what it takes."""
+    if not callable(function):
+        raise ArgumentTypeError(
+            f"{name} must be a function of ({', '.join(arguments)}), got {shown(function)}."
+        )
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions written in C do not say

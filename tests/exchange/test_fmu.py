@@ -365,6 +365,26 @@ def test_starts_off_the_closures_are_mended_or_refused(linkages):
     assert "do not meet the closures" in one.said[0]
 
 
+def test_states_that_are_not_finite_are_an_error_at_the_event(linkages):
+    from ctypes import c_double
+
+    s, q0, path, folder = linkages
+    x = np.concatenate([q0, np.zeros(s.nv)])
+    for i in range(len(x)):
+        with instance(path, folder, "ModelExchange") as one:
+            one.start()
+            one.fmu.enterContinuousTimeMode()
+            block = (c_double * len(x))(*np.where(np.arange(len(x)) == i, np.nan, x))
+            one.fmu.setContinuousStates(block, len(x))
+            assert one.fmu.completedIntegratorStep()[0]
+            one.fmu.enterEventMode()
+            with pytest.raises(Exception, match="error"):
+                one.fmu.updateDiscreteStates()
+            assert one.said == [
+                "quaternions and closures cannot be met at time 0: they are off by inf."
+            ]
+
+
 # --- failures -------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from helpers.gradients import (
     right_slopes,
     state,
 )
+from helpers.random_systems import random_assembly, random_state
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 from limber.exchange.gradients.smooth import smooth_function
 
@@ -35,6 +36,22 @@ def test_adjoints_are_the_slopes_of_derivatives(of):
     found[0] = found[0] @ by_speeds(s, given[0])
     for mine, right in zip(found, right_slopes(of, *given)):
         assert_close(mine, right, TOLERANCE)
+
+
+@pytest.mark.parametrize("name", ["b1.stiffness", "b1.damping"])
+def test_modal_matrices_count_by_their_upper_triangle(name):
+    rng = np.random.default_rng(2)
+    s = random_assembly(rng, 3).build()
+    given = random_state(rng, s)
+    value = s.parameters[name].value
+    assert value.shape == (2, 2)
+    _, f = smooth_function(s, "forward_dynamics", {"parameters": [name]})
+    rows = [evaluated(f.adjoint.program, [*given, value, w])[-1] for w in np.eye(s.nv)]
+    right = lb.derivatives(s, *given, by=name).parameters[name]
+    assert_close(np.stack(rows), right, TOLERANCE)
+    below = value + np.array([[0.0, 0.0], [5.0, 0.0]])
+    (found,) = evaluated(f.program, [*given, below])
+    assert_close(found, lb.forward_dynamics(s, *given), TOLERANCE)
 
 
 def test_slopes_by_a_quaternion_have_no_part_along_it():

@@ -1,5 +1,6 @@
 """Environments of Gymnasium: the checker, seeds, batches against single ones, domain randomization."""
 
+import copy
 import subprocess
 import sys
 
@@ -231,6 +232,48 @@ def test_closed_systems_start_on_their_closures():
     apart = lb.exchange.Task(s, 5.0, start=lambda rng: (np.ones(3), np.zeros(3)), step=0.005)
     with pytest.raises(ArgumentValueError, match="q of start does not meet the closures"):
         lb.exchange.Environment(apart)
+
+
+@pytest.mark.parametrize("count", [None, 2, 9])
+def test_copies_go_on_as_the_original_and_share_nothing(count):
+    t = lb.exchange.gym.flexible_arm_task(randomize={"payload.mass": (0.2, 1.0)})
+    e = lb.exchange.Environment(t) if count is None else lb.exchange.VectorEnvironment(t, count)
+    e.reset(seed=0)
+    action = np.full(e.action_space.shape, 0.5)
+    for _ in range(3):  # an odd number: states have changed places
+        e.step(action)
+    kept = copy.deepcopy(e)
+    first = [e.step(action)[0] for _ in range(3)]
+    again = [kept.step(action)[0] for _ in range(3)]
+    assert np.array_equal(first, again)
+    assert np.array_equal(e.reset()[0], kept.reset()[0])
+
+
+def test_all_goals_have_one_size():
+    sizes = iter([*[1] * 17, 1, 1, 2])
+    many = lb.exchange.VectorEnvironment(
+        task(start=lambda rng: ([0.0], [0.0], np.ones(next(sizes)))), 3
+    )
+    with pytest.raises(ArgumentValueError, match="goal of 2 numbers, and one of 1 before"):
+        many.reset(seed=0)
+    with pytest.raises(ArgumentValueError, match="goal of start must be a number or a list"):
+        task(start=lambda rng: ([0.0], [0.0], np.ones((2, 2))))
+
+
+def test_shapes_and_seeds_that_are_wrong_are_told_as_they_were_given():
+    e = lb.exchange.Environment(task())
+    e.reset(seed=0)
+    with pytest.raises(ArgumentValueError, match=r"action must have shape \(1,\), got \(\)"):
+        e.step(0.5)
+    many = lb.exchange.VectorEnvironment(task(), 2)
+    for seed in (1.5, [1, 2.5], "ab"):
+        with pytest.raises(ArgumentTypeError, match="seed must be a whole number or a list of 2"):
+            many.reset(seed=seed)
+    assert np.array_equal(many.reset(seed=np.array([3, 4]))[0], many.reset(seed=3)[0])
+
+
+def test_slow_samples_have_a_frame_a_second():
+    assert lb.exchange.Environment(task(sample_time=5.0)).metadata["render_fps"] == 1
 
 
 def test_without_gymnasium_the_names_are_there_and_construction_says_what_to_install():

@@ -202,6 +202,9 @@ def test_what_cannot_work_is_refused(forward):
         forward(q, v, np.zeros(4), 3.0)
     with pytest.raises(ArgumentTypeError, match="q must be an array of real numbers, got complex"):
         forward(q + 1j, v, tau, 3.0)
+    for wrong in (None, "one", object()):
+        with pytest.raises(ArgumentTypeError, match=r"tau must be an? array of real numbers, got"):
+            forward(q, v, wrong, 3.0)
     with pytest.raises(ArgumentTypeError, match="takes q, v, tau, hub_mass; got 3 in order"):
         forward(q, v, tau)
     jax.config.update("jax_enable_x64", False)

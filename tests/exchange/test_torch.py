@@ -112,6 +112,19 @@ def test_single_precision_is_converted_and_its_gradient_too(forward):
     assert half.grad.dtype == torch.float32
 
 
+def test_views_of_all_kinds_are_read_as_they_are(forward):
+    q, v, tau, mass = tensors(*state(), 3.0, grad=False)
+    right = forward(q, v, -tau, mass)
+    negative = torch.complex(torch.zeros_like(tau), tau).conj().imag
+    assert negative.is_neg()
+    assert torch.equal(forward(q, v, negative, mass), right)
+    strided = torch.stack([-tau, tau], dim=1)[:, 0]
+    assert torch.equal(forward(q, v, strided, mass), right)
+    fixed = -tau.numpy()
+    fixed.setflags(write=False)
+    assert torch.equal(forward(q, v, fixed, mass), right)
+
+
 @pytest.mark.parametrize("batch", [(), (9,), (3, 2)])
 def test_kernels_have_the_states_last(batch):
     """What runs on the GPU, with generated C in the place of the kernel."""
@@ -162,5 +175,8 @@ def test_what_cannot_work_is_refused(forward):
         forward(q, v, tau[:4], mass)
     with pytest.raises(ArgumentTypeError, match="q must be a tensor of real numbers"):
         forward(q + 1j, v, tau, mass)
+    for wrong in (None, "one", object()):
+        with pytest.raises(ArgumentTypeError, match=r"tau must be an? tensor of real numbers, got"):
+            forward(q, v, wrong, mass)
     with pytest.raises(ArgumentValueError, match="v is on the device 'meta'"):
         forward(q, v.to("meta"), tau, mass)

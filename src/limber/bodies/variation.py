@@ -143,11 +143,11 @@ def varied_by(body: FlexibleBody, given: Mapping[str, Any]) -> Variation:
         elif name in ("mass_scale", "stiffness_scale", "damping_scale"):
             factors[name.removesuffix("_scale")] = flat[0]
         elif name == "stiffness":
-            stiffness = flat.reshape(body.modes, -1)
+            stiffness = _mirrored(flat, body.modes)
             factors = {k: x for k, x in factors.items() if k == "mass"}
             damping, ratios = (body.damping if damping is None else damping), None
         elif name == "damping":
-            damping, ratios = flat.reshape(body.modes, -1), None
+            damping, ratios = _mirrored(flat, body.modes), None
             factors.pop("damping", None)
         elif name == "damping_ratio" and _ratios(body.nominal, old) is not None:
             ratios = flat if flat.size == body.modes else np.repeat(flat, body.modes)
@@ -159,6 +159,13 @@ def varied_by(body: FlexibleBody, given: Mapping[str, Any]) -> Variation:
         else:
             raise ArgumentValueError(_unknown(body, name))
     return Variation(factors, ratios, stiffness, damping)
+
+
+def _mirrored(flat: np.ndarray, modes: int) -> np.ndarray:
+    """The symmetric matrix (modes, modes) with the upper triangle of the numbers of a matrix."""
+    square = flat.reshape(modes, modes)
+    upper = np.arange(modes)[:, None] <= np.arange(modes)
+    return np.where(upper, square, square.T)
 
 
 def _unknown(body: FlexibleBody, name: str) -> str:

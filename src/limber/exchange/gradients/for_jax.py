@@ -22,6 +22,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from limber.assembly.system import System
+from limber.checks import shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.exchange.gradients import xla
 from limber.exchange.gradients.smooth import Smooth, smooth_function
@@ -56,7 +57,12 @@ def made(system: System, function: str, options: dict[str, Any]) -> Callable[...
 
 
 def _array(name: str, value: Any) -> Any:
-    array = jnp.asarray(value)
+    try:
+        array = jnp.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(
+            f"{name} must be an array of real numbers, got {shown(value)}."
+        ) from error
     if not jnp.issubdtype(array.dtype, jnp.floating) and not jnp.issubdtype(
         array.dtype, jnp.integer
     ):

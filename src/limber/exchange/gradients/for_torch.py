@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from limber.assembly.system import System
+from limber.checks import shown
 from limber.codegen.program import Program
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.exchange.gradients.smooth import Signature, Smooth, smooth_function
@@ -51,11 +52,22 @@ def _tensors(signature: Signature, values: list[Any]) -> list[torch.Tensor]:
             raise ArgumentValueError(
                 f"{name} is on the device {str(x.device)!r} and {given[0][0]} on {str(device)!r}: move them to one device."
             )
-    tensors = [torch.as_tensor(x, device=device) for x in values]
+    tensors = [_tensor(a.name, x, device) for a, x in zip(signature.inputs, values)]
     for a, x in zip(signature.inputs, tensors):
         if x.is_complex() or x.dtype == torch.bool:
             raise ArgumentTypeError(f"{a.name} must be a tensor of real numbers, got {x.dtype}.")
     return [x.to(torch.float64) for x in tensors]
+
+
+def _tensor(name: str, value: Any, device: torch.device) -> torch.Tensor:
+    if isinstance(value, np.ndarray) and not value.flags.writeable:
+        value = value.copy()  # PyTorch warns of arrays that cannot be written to
+    try:
+        return torch.as_tensor(value, device=device)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ArgumentTypeError(
+            f"{name} must be a tensor of real numbers, got {shown(value)}."
+        ) from error
 
 
 def _by_kernel(
@@ -84,7 +96,7 @@ class Evaluation(torch.autograd.Function):
     def forward(smooth: Smooth, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The outputs."""
         batch = smooth.batch([tuple(x.shape) for x in inputs])
-        plain = [x.detach() for x in inputs]
+        plain = [x.detach().resolve_neg() for x in inputs]
         if plain[0].is_cuda:
             with torch.cuda.device(plain[0].device):
                 return _by_kernel(smooth.kernel, smooth.program, batch, plain)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from limber.checks import Array, shown, whole
+from limber.checks import Array, finite_numbers, shown, text, whole
 from limber.errors import ArgumentTypeError, ArgumentValueError, MissingExtraError
 from limber.exchange.learning.episodes import Episodes
 from limber.exchange.learning.frames import Frames
@@ -54,6 +55,10 @@ def _spaces(episodes: Episodes) -> tuple[Any, Any]:
     )
 
 
+def _frames_a_second(task: Task) -> int:
+    return max(1, round(1.0 / task.sample_time))
+
+
 def _refuse_unstarted(started: bool) -> None:
     if not started:
         raise ArgumentValueError("the environment has not been started: call reset() first.")
@@ -68,7 +73,7 @@ class Environment(Env):
 
     def __init__(self, task: Task, *, render_mode: str | None = None):
         _checked(task, render_mode)
-        self.metadata = {"render_modes": RENDER_MODES, "render_fps": round(1.0 / task.sample_time)}
+        self.metadata = {"render_modes": RENDER_MODES, "render_fps": _frames_a_second(task)}
         self.task, self.render_mode = task, render_mode
         self._episodes = Episodes(task, 1)
         self.observation_space, self.action_space = _spaces(self._episodes)
@@ -87,7 +92,13 @@ class Environment(Env):
         """Hold the torques of an action for one sample."""
         _refuse_unstarted(self._started)
         e = self._episodes
-        e.step(np.asarray(action)[None])
+        wanted = e.action.shape[1:]
+        given = finite_numbers("action", action, text(wanted))
+        if given.shape != wanted:
+            raise ArgumentValueError(
+                f"action must have shape {text(wanted)}, got {text(given.shape)}."
+            )
+        e.step(given[None])
         now = e.moment()
         return (
             e.observed(now)[0],
@@ -122,7 +133,7 @@ class VectorEnvironment(VectorEnv):
         _checked(task, render_mode)
         self.metadata = {
             "render_modes": RENDER_MODES,
-            "render_fps": round(1.0 / task.sample_time),
+            "render_fps": _frames_a_second(task),
             "autoreset_mode": AutoresetMode.NEXT_STEP,
         }
         self.task, self.render_mode = task, render_mode
@@ -170,11 +181,17 @@ class VectorEnvironment(VectorEnv):
             return [None] * self.num_envs
         if isinstance(seed, int | np.integer):
             return [int(seed) + i for i in range(self.num_envs)]
-        if len(seed) != self.num_envs:
+        try:
+            found = [None if x is None else index(x) for x in seed]
+        except TypeError:
+            raise ArgumentTypeError(
+                f"seed must be a whole number or a list of {self.num_envs}, got {shown(seed)}."
+            ) from None
+        if len(found) != self.num_envs:
             raise ArgumentValueError(
-                f"seed must be a number or a list of {self.num_envs}, got {len(seed)} of them."
+                f"seed must be a whole number or a list of {self.num_envs}, got {len(found)} of them."
             )
-        return list(seed)
+        return found
 
     def _info(self, now: Any) -> dict[str, Any]:
         """Arrays by name, and for each whose it is, as Gymnasium has them."""

@@ -38,21 +38,39 @@ class Episodes:
         # states go to and fro between two places
         self.q, self.v = np.tile(s.neutral(), (count, 1)), np.zeros((count, s.nv))
         self._next = np.empty_like(self.q), np.empty_like(self.v)
-        program = programmed(s, "step", None, None, None, (), self._names)
-        code = loaded(program, LANES if count >= LANES else 1)
-        held = (self.tau, np.array(task.step), *self.parameters.values())
+        self._steps = round(task.sample_time / task.step)  # type: ignore[operator]
+        self._sized = False  # whether the size of goals is known
+        self._bind()
+
+    def _bind(self) -> None:
+        """Make the functions that step from one place of the states to the other."""
+        program = programmed(self.task.system, "step", None, None, None, (), self._names)
+        code = loaded(program, LANES if self.count >= LANES else 1)
+        held = (self.tau, np.array(self.task.step), *self.parameters.values())
         here, there = (self.q, self.v), self._next
         self._to, self._fro = (
             code.bound((*here, *held), there),
             code.bound((*there, *held), here),
         )
-        self._steps = round(task.sample_time / task.step)  # type: ignore[operator]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and pickled: all but compiled functions, which know where the arrays lie."""
+        return {k: x for k, x in vars(self).items() if k not in ("_to", "_fro")} | {"_nodes": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy, which steps arrays of its own."""
+        vars(self).update(state)
+        self._bind()
 
     def start(self, which: int | slice, rng: np.random.Generator) -> None:
         """Start an episode afresh, or several as one."""
         q, v, goal, parameters = self.task.drawn(rng)
+        if not self._sized:
+            self.goal, self._sized = np.zeros((self.count, goal.size)), True
         if self.goal.shape[1] != goal.size:
-            self.goal = np.zeros((self.count, goal.size))
+            raise ArgumentValueError(
+                f"start gave a goal of {goal.size} numbers, and one of {self.goal.shape[1]} before: all goals must have one size."
+            )
         self.q[which], self.v[which], self.goal[which] = q, v, goal
         self.action[which], self.samples[which] = 0.0, 0
         for name, x in parameters.items():

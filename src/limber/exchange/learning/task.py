@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -11,15 +13,16 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.parameters import find
 from limber.assembly.system import System
-from limber.checks import Array, array, number, shown, takes, unit_quaternion
+from limber.checks import Array, array, number, numbers, shown, takes, unit_quaternion
+from limber.constraints import assemble, project
 from limber.dynamics.evaluate import check_system, quaternions
-from limber.dynamics.modes import modes
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError, LimberError
+from limber.exchange.learning.steps import even_steps, fastest
 from limber.simulation.closed_states import closed_state
 from limber.simulation.table import joint_speeds
 
-#: The longest step, times the fastest frequency of the system, unless a step is given.
-PHASE = 0.5
+#: How many plants are drawn to find how long a step may be.
+TRIED = 16
 
 #: A range (low, high) or a function of a random generator.
 Spread = Any
@@ -58,14 +61,15 @@ class Task:
         them.  None end before their duration unless it is given.
     information : a function of a `Moment` that gives arrays (episodes, ...) by name, for `info`.
     start : a function of a random generator that gives q and v of one episode and, if there is one, a goal, an array of
-        the task's own meaning.  The neutral configuration at rest unless given.
+        the task's own meaning.  The neutral configuration (of a closed system, one from `lb.assemble`) at rest unless given.
     inputs : the indices in v of the speeds that actions drive; those of all joints unless given.
     sample_time : of actions, s; torques are held in between.
-    step : the longest step of the integrator (the classical Runge-Kutta method), s; half a radian of the fastest mode of
-        the system at rest unless given.
+    step : the longest step of the integrator (the classical Runge-Kutta method), s.  Unless given, it is short enough for the
+        modes, dampers, friction and stops of the system, of the ends of all ranges in `randomize` and of a few episodes that
+        are drawn for it.
     duration : after which an episode is cut off (truncated), s.
     randomize : {parameter: (low, high)}, or a function of a random generator for each; names are those of
-        `System.parameters`.  Each episode draws its own numbers.
+        `System.parameters`.  Each episode draws its own numbers.  Where they move closures, the start is projected to these.
 
     All functions get the states of all episodes at once; the same task serves a single environment and a batch.
     """
@@ -107,19 +111,43 @@ class Task:
                 takes(name, getattr(self, name), *arguments)
         put("sample_time", number("sample_time", self.sample_time, above=0.0))
         put("duration", number("duration", self.duration, above=0.0))
+        if not isinstance(self.randomize, Mapping):
+            raise ArgumentTypeError(
+                f'randomize must map parameters to ranges, as in {{"link.mass": (1.0, 2.0)}}, got {shown(self.randomize)}.'
+            )
+        ranges = {
+            name: _bounds(self.system, name, x)
+            for name, x in self.randomize.items()
+            if not callable(x)
+        }
         put(
-            "randomize", {name: _spread(self.system, name, x) for name, x in self.randomize.items()}
+            "randomize",
+            {
+                name: partial(_uniform, ranges[name]) if name in ranges else given
+                for name, given in self.randomize.items()
+            },
         )
-        longest = _longest_step(self.system, self.sample_time) if self.step is None else self.step
-        longest = number("step", longest, above=0.0)
-        put(
-            "step", self.sample_time / max(1, int(np.ceil(self.sample_time / longest * (1 - 1e-9))))
+        for name in self.randomize:
+            find(self.system, name)  # says what is wrong with the name
+        longest = number(
+            "step", self._longest_step(ranges) if self.step is None else self.step, above=0.0
         )
+        put("step", self.sample_time / even_steps(self.system, self.sample_time, longest))
 
     @property
     def last(self) -> int:
         """The number of samples after which an episode is cut off."""
         return max(1, round(self.duration / self.sample_time))
+
+    def plant(self, parameters: Mapping[str, Array]) -> System:
+        """The system with parameters that were drawn."""
+        try:
+            return self.system.with_parameters(parameters)
+        except LimberError as error:
+            drawn = ", ".join(f"{name}={shown(x.tolist())}" for name, x in parameters.items())
+            raise ArgumentValueError(
+                f"randomize gave a system that cannot be, with {drawn}: {error}"
+            ) from error
 
     def drawn(self, rng: np.random.Generator) -> tuple[Array, Array, Array, dict[str, Array]]:
         """q, v, the goal and the parameters of a new episode, in this order of draws: parameters, then the start."""
@@ -132,22 +160,56 @@ class Task:
                 raise ArgumentValueError(
                     f"randomize[{name!r}] gave an array of shape {x.shape}; the parameter has shape {shape}."
                 )
-        found = (
-            (self.system.neutral(), np.zeros(self.system.nv))
-            if self.start is None
-            else self.start(rng)
-        )
+        found = self._rest() if self.start is None else self.start(rng)
         if not isinstance(found, tuple) or len(found) not in (2, 3):
             raise ArgumentTypeError(
                 f"start must return (q, v) or (q, v, goal), got {shown(found)}."
             )
         q = array("q of start", found[0], (self.system.nq,))
         v = array("v of start", found[1], (self.system.nv,))
-        goal = np.atleast_1d(np.asarray(found[2], dtype=float)) if len(found) == 3 else np.zeros(0)
+        goal = (
+            np.atleast_1d(numbers("goal of start", found[2], "(n,)"))
+            if len(found) == 3
+            else np.zeros(0)
+        )
+        if goal.ndim > 1:
+            raise ArgumentValueError(
+                f"the goal of start must be a number or a list of them, got shape {goal.shape}."
+            )
         for body, at in quaternions(self.system):
             unit_quaternion(f"the quaternion of {body!r} in q of start", q[at])
         q, v = closed_state(self.system, q, v, "q of start", "v of start", "q, v")
+        if parameters:
+            plant = self.plant(parameters)
+            if plant.closures:
+                q, v = project(plant, q, v)  # start does not know what was drawn
         return q, v, goal, parameters
+
+    def _rest(self) -> tuple[Array, Array]:
+        """Where episodes start unless the task says otherwise."""
+        q = self.system.neutral()
+        return assemble(self.system, q) if self.system.closures else q, np.zeros(self.system.nv)
+
+    def _longest_step(self, ranges: Mapping[str, Array]) -> float:
+        """The longest step at which all plants are followed well, at most a sample."""
+        rng = np.random.default_rng(0)
+        most, q = 1.0 / self.sample_time, self.system.neutral()
+        for _ in range(TRIED if self.randomize or self.start is not None else 1):
+            q, _, _, parameters = self.drawn(rng)
+            most = max(most, fastest(self.plant(parameters), q))
+        # ranges: both ends of each alone, and then of all together those that are faster
+        ends: dict[str, Array] = {}
+        for name, bounds in ranges.items():
+            rates = [self._rate_with({name: x}, q) for x in bounds]
+            ends[name] = bounds[int(np.argmax(rates))]
+        return 1.0 / max(most, self._rate_with(ends, q))
+
+    def _rate_with(self, parameters: Mapping[str, Array], q: Array) -> float:
+        """The inverse of the longest step at q, or near it, with these parameters."""
+        plant = self.plant(parameters)
+        if parameters and plant.closures:
+            q, _ = project(plant, q, np.zeros(plant.nv))
+        return fastest(plant, q)
 
 
 def _inputs(system: System, given: Sequence[int] | None) -> list[int]:
@@ -155,7 +217,12 @@ def _inputs(system: System, given: Sequence[int] | None) -> list[int]:
     if given is None:
         found = [int(i) for i in joint_speeds(system)]
     else:
-        found = [int(i) for i in given]
+        try:
+            found = [index(i) for i in given]
+        except TypeError:
+            raise ArgumentTypeError(
+                f"inputs must be a list of places in v, such as those of layout[...].v_joint, got {shown(given)}."
+            ) from None
     if not found:
         raise ArgumentValueError(f"the system {system.name!r} has no joint speeds to drive.")
     for i in found:
@@ -166,21 +233,16 @@ def _inputs(system: System, given: Sequence[int] | None) -> list[int]:
     return found
 
 
-def _spread(system: System, name: str, given: Spread) -> Callable[[np.random.Generator], Any]:
-    """A function that draws a parameter."""
+def _bounds(system: System, name: str, given: Spread) -> Array:
+    """The range of a parameter."""
     find(system, name)  # says what is wrong with the name
-    if callable(given):
-        return given
     bounds = array(f"randomize[{name!r}]", given, (2,))
     if not bounds[0] <= bounds[1]:
         raise ArgumentValueError(
             f"randomize[{name!r}]={shown(given)} must be (low, high), or a function of a random generator."
         )
-    return lambda rng: rng.uniform(*bounds)
+    return bounds
 
 
-def _longest_step(system: System, sample_time: float) -> float:
-    """The longest step at which the fastest mode of the system is followed well, at most a sample."""
-    omega = modes(system, system.neutral()).omega
-    fastest = float(np.max(omega, initial=0.0))
-    return PHASE / max(fastest, PHASE / sample_time)
+def _uniform(bounds: Array, rng: np.random.Generator) -> float:
+    return rng.uniform(*bounds)

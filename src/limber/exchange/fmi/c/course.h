@@ -2,7 +2,7 @@
 
 /* --- quaternions and closures -------------------------------------------------------------------- */
 
-/* How far quaternions are from unit and closures from being met; 0 if there are none. */
+/* How far quaternions are from unit and closures from being met; 0 if there are none, infinite if one is not a number. */
 static double offness(const double *x, const double *p)
 {
     double worst = 0.0;
@@ -11,7 +11,10 @@ static double offness(const double *x, const double *p)
     residuals(x, p, off);
     for (int i = 0; i < NOFF; ++i) {
         const double size = fabs(off[i]);
-        if (!(size <= worst)) {
+        if (!isfinite(size)) {
+            return HUGE_VAL;
+        }
+        if (size > worst) {
             worst = size;
         }
     }
