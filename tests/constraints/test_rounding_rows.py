@@ -38,7 +38,9 @@ def test_ball_joints_at_the_centre_of_a_ball_joint_do_nothing(closures):
         a.attach("a", rigid(rng), lb.Free())
         place = {"offset": rng.normal(size=3), "rotation": random_rotation(rng)}
         a.attach("b", rigid(rng), lb.Spherical(), to="a", **place)
-        a.attach("c", rigid(rng), lb.Revolute(rng.normal(size=3)), to="b", offset=rng.normal(size=3))
+        a.attach(
+            "c", rigid(rng), lb.Revolute(rng.normal(size=3)), to="b", offset=rng.normal(size=3)
+        )
         s = c = a.build()
         q = lb.integrate(s, s.neutral(), rng.normal(size=s.nv), 1.0)
         state = q, rng.normal(size=s.nv), rng.normal(size=s.nv)
