@@ -46,8 +46,7 @@ class Instant:
     @property
     def field(self) -> Field | None:
         """The forces of the environment, or None if there is none."""
-        assert self._plant is not None
-        return self._plant.field
+        return None if self._plant is None else self._plant.field
 
     @cached_property
     def tau(self) -> Array:
