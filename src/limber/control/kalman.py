@@ -249,7 +249,8 @@ class Kalman:
         """What is recorded at a sample."""
         return {
             "estimate": np.concatenate([self.q, self.v]),
-            "deviation": np.sqrt(np.diag(self.covariance)),
+            # of a filter that goes astray, rounding may make variances negative
+            "deviation": np.sqrt(np.maximum(np.diag(self.covariance), 0.0)),
             **{f"innovation {name}": x for name, x in self._innovations.items()},
         }
 
