@@ -153,3 +153,21 @@ def test_the_stiffness_of_closure_forces_is_that_of_the_reference(seed):
     expected = T.T @ np.array(slopes).T
     found = T.T @ closure_stiffness(s, q, lam) @ T
     assert np.allclose(found, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_a_closure_whose_angles_are_not_found_is_told():
+    """So is one that q does not meet; where it is met, nothing is said."""
+    joint = lb.CompoundJoint([lb.Revolute("z"), turned_about([0, 0, 1], (0.5, 0, 0))])
+    a = lb.Assembly("held").attach("body", lb.RigidBody(2.0, inertia=(1, 1, 1)), lb.Free())
+    held = a.close(("world", (0, 0, 0)), ("body", None), joint, name="rod").build()
+    R, p = joint.configuration([0.4, 0.3])
+    met = np.concatenate([quaternion(R), p])
+    off = met + np.array([0, 0, 0, 0, 0.1, 0.0, 0.0])
+    zero = np.zeros(6)
+    for _ in range(2):
+        lb.forward_dynamics(held, met, zero, zero)
+        for function in (lb.forward_dynamics, lb.constraint_forces, lb.derivatives):
+            with pytest.warns(lb.ModelWarning, match="closure 'rod' is off by .* not found"):
+                function(held, off, zero, zero)
+    with pytest.warns(lb.ModelWarning, match="of state 1, so that"):
+        lb.forward_dynamics(held, [met, off], np.zeros((2, 6)), zero)

@@ -155,6 +155,8 @@ def two_arms(joint):
     return a.close(("c0", "tip"), ("c1", "tip"), joint, name="tips")
 
 
+# slopes are there at states that do not meet the closures too
+@pytest.mark.filterwarnings("ignore:the closure 'tips' is off:limber.errors.ModelWarning")
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
 @pytest.mark.parametrize("joint", CLOSING)
 def test_closed_systems(joint, fidelity):
@@ -420,6 +422,8 @@ def all_forces(found):
     return np.concatenate([np.atleast_1d(x) for x in found.values()])
 
 
+# slopes are there at states that do not meet the closures too
+@pytest.mark.filterwarnings("ignore:the closure 'tips' is off:limber.errors.ModelWarning")
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
 @pytest.mark.parametrize("joint", ["universal", "compound", "spherical"])
 def test_closure_forces(joint, fidelity):

@@ -23,6 +23,7 @@ from limber.dynamics.slopes import (
     slopes_at,
     slopes_by_rows,
 )
+from limber.dynamics.sought import warn_where_missed
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: An array, or one for each closure.
@@ -168,6 +169,8 @@ def derivatives(
         )
     names = _checked(system, of, external, by)
     at = State(system, of, q, v, x, external)
+    if system.closures and of != "inverse_dynamics":
+        warn_where_missed(system, q)
     found = slopes_at(at)
     slopes: dict[str, Slope] = {name: found.slopes[name] for name in names if name in INPUTS[of]}
     wrenches: Any = by_wrenches(at, found) if "external" in names else None
