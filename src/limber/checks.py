@@ -47,10 +47,10 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The closest known word as a question, or the known words."""
     known = list(known)
-    return suggestion(word, known).strip() or f"Known here: {_listed(known)}."
+    return suggestion(word, known).strip() or f"Known here: {_first_ones(known)}."
 
 
-def _listed(known: list[str], most: int = 30) -> str:
+def _first_ones(known: list[str], most: int = 30) -> str:
     """Words with commas between them, in quotes if one of them has commas; how many there are beyond the first ones."""
     quoted = any("," in name for name in known)
     words = ", ".join(repr(name) if quoted else name for name in known[:most])

@@ -171,3 +171,16 @@ def test_a_closure_whose_angles_are_not_found_is_told():
                 function(held, off, zero, zero)
     with pytest.warns(lb.ModelWarning, match="of state 1, so that"):
         lb.forward_dynamics(held, [met, off], np.zeros((2, 6)), zero)
+
+
+def test_a_closure_that_is_missed_beside_a_driven_joint_is_told():
+    joint = lb.CompoundJoint([lb.Revolute("z"), turned_about([0, 0, 1], (0.5, 0, 0))])
+    body = lb.RigidBody(2.0, inertia=(1, 1, 1))
+    a = lb.Assembly("held").attach("body", body, lb.Planar("z"))
+    a.attach("drum", body, lb.Revolute("z"))
+    held = a.close(("world", (0, 0, 0)), ("body", None), joint, name="rod").build()
+    for _ in range(2):
+        with pytest.warns(lb.ModelWarning, match="closure 'rod' is off by"):
+            lb.forward_dynamics(
+                held, [0.9, 0, 0, 0], np.zeros(4), np.zeros(4), motion={"drum": 0.5}
+            )

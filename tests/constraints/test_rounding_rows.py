@@ -29,9 +29,10 @@ def rigid(rng):
     )
 
 
+@pytest.mark.parametrize("at_origin", [False, True])
 @pytest.mark.parametrize("closures", [1, 4])
-def test_ball_joints_at_the_centre_of_a_ball_joint_do_nothing(closures):
-    """Their levers are zero but for rounding, be they one, or so many that their body is a hub."""
+def test_ball_joints_at_the_centre_of_a_ball_joint_do_nothing(closures, at_origin):
+    """Their levers are zero but for rounding, be they one or many, and wherever in the world they are."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
         a = lb.Assembly("pair", gravity=(0, 0, -9.81))
@@ -43,6 +44,8 @@ def test_ball_joints_at_the_centre_of_a_ball_joint_do_nothing(closures):
         )
         s = c = a.build()
         q = lb.integrate(s, s.neutral(), rng.normal(size=s.nv), 1.0)
+        if at_origin:
+            q[4:7] = -lb.pose(s, q, "a")[0] @ place["offset"]
         state = q, rng.normal(size=s.nv), rng.normal(size=s.nv)
         for i in range(closures):
             grip = (("b", None), ("a", None), lb.Spherical(), f"ball{i}")

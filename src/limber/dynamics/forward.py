@@ -21,7 +21,7 @@ from limber.dynamics.evaluate import (
 from limber.dynamics.following import check_motion
 from limber.dynamics.hybrid import Motion, prescribed, with_motion
 from limber.dynamics.rows import row_space
-from limber.dynamics.sought import sought_rows, warn_where_missed
+from limber.dynamics.sought import evaluated_or_told
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import ArgumentValueError, ModelWarning, warn
 from limber.registry import registered
@@ -100,14 +100,10 @@ def _more_methods() -> dict[str, Method]:
 def _swept(system: System, q, v, tau, external: External | None, method: str) -> Array:
     """Evaluate one of the compiled METHODS in the careful way."""
     sweep = fastest_sweep(system) if method == "articulated" else method
-    sought = system.closures and sought_rows(system).size
-    key = None if sought else force_key(method, external)  # every state is looked at then
-    vdot = evaluated(
+    key = force_key(method, external)
+    return evaluated_or_told(
         system, "forward_dynamics", (q, v, tau), external=external, row=f"{sweep}_sweep", key=key
     )
-    if sought:
-        warn_where_missed(system, q)
-    return vdot
 
 
 def _compared(system: System, q, v, tau, external: External | None, method: str) -> Array:

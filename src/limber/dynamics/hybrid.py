@@ -14,12 +14,12 @@ from limber.dynamics.evaluate import (
     NOT_READY,
     External,
     check_system,
-    evaluated,
     force_key,
     of_batch,
     vectors,
 )
 from limber.dynamics.following import check_motion
+from limber.dynamics.sought import evaluated_or_told
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 #: {"body": (..., r)}: vdot of the joints whose motion is prescribed.
@@ -81,7 +81,9 @@ def with_motion(
                 answer = None
             if answer is not None:
                 return answer
-    return evaluated(system, name, (q, v, x), external=external, row=row, key=key, driven=driven)
+    return evaluated_or_told(
+        system, name, (q, v, x), external=external, row=row, key=key, driven=driven
+    )
 
 
 def driven_bodies(

@@ -5,6 +5,8 @@ Where the search misses them, the rows of such a closure are those of another po
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,13 +15,11 @@ from numpy.typing import ArrayLike
 from limber.assembly.closures import Closure
 from limber.assembly.cut_joints import cut_joint_rows
 from limber.assembly.system import System
+from limber.dynamics.closing import SLIGHT
 from limber.dynamics.evaluate import evaluated
 from limber.dynamics.rows import fine_units, undeformed, worst
 from limber.errors import ModelWarning, warn
 from limber.kernels.layout import COMPOUND
-
-#: A violation above this part of a radian or of the system's size, of a metre if that is more, is told.
-MISSED = 1e-6
 
 _rows: WeakKeyDictionary[System, np.ndarray] = WeakKeyDictionary()
 
@@ -37,6 +37,18 @@ def sought_rows(system: System) -> np.ndarray:
     return _rows[system]
 
 
+def evaluated_or_told(
+    system: System, name: str, given: tuple, *, key: Hashable, **options: Any
+) -> Any:
+    """What `evaluated` gives, q being the first of the inputs; where coordinates are sought, no state takes the short way past
+    `warn_where_missed`."""
+    sought = bool(system.closures) and sought_rows(system).size > 0
+    found = evaluated(system, name, given, key=None if sought else key, **options)
+    if sought:
+        warn_where_missed(system, given[0])
+    return found
+
+
 def warn_where_missed(system: System, q: ArrayLike) -> None:
     """Warn of closures whose coordinates are sought, and which are not met at q, (..., nq)."""
     rows = sought_rows(system)
@@ -48,7 +60,7 @@ def warn_where_missed(system: System, q: ArrayLike) -> None:
     off[..., rows] = evaluated(system, "violations", (q,))[..., rows]
     off = off.reshape(-1, system.rows)
     parts = np.abs(off / fine_units(system)).max(axis=1, initial=0.0)
-    if parts.max(initial=0.0) > MISSED:
+    if parts.max(initial=0.0) > SLIGHT:
         state = int(parts.argmax())
         which = f" of state {state}" if len(off) > 1 else ""
         warn(

@@ -228,9 +228,9 @@ def modal_wrench(topo, const, work, q, k, node, n, f):
 
 
 @kernel
-def push(topo, const, work, q, c, side, j, n, f):
+def push(topo, const, work, q, c, side, j, n, f, far):
     """Add the wrench [n; f] at the frame of an end, world axes, to row j of closure c: at the front of its body, or as
-    what the row does to the motions of a hub."""
+    what the row does to the motions of a hub; `far` is what `squared_distances` gives."""
     k = topo[c + K_BODY[side]]
     b = topo[k + WORK]
     m = topo[k + MODES]
@@ -255,16 +255,22 @@ def push(topo, const, work, q, c, side, j, n, f):
             at = r * topo[front + F_ROWS] + row
             work[topo[front + W_UF] + at] += x
             work[topo[front + W_US] + at] += x * x
-        place = add(load3(work, b + PLACE + 9), mul(R, o))
-        blur = BLUR * dot(place, place) * dot(f, f)
-        add_wrench(topo, work, front, row, n, f, blur)
+        add_wrench(topo, work, front, row, n, f, BLUR * far * dot(f, f))
 
 
 @kernel
-def add_row(topo, const, work, q, c, j, n, f, r):
+def squared_distances(topo, work, c, side, p):
+    """The square of what the place p of an end is the sum of: that of its body in the world, and from there to the end."""
+    body = load3(work, topo[topo[c + K_BODY[side]] + WORK] + PLACE + 9)
+    arm = sub(p, body)
+    return dot(body, body) + dot(arm, arm)
+
+
+@kernel
+def add_row(topo, const, work, q, c, j, n, f, r, far):
     """Row j of closure c: the wrench [n; f] at O_b, world axes, on b, and its reaction on a; r is from O_a to O_b."""
-    push(topo, const, work, q, c, 1, j, n, f)
-    push(topo, const, work, q, c, 0, j, neg(add(n, cross(r, f))), neg(f))
+    push(topo, const, work, q, c, 1, j, n, f, far)
+    push(topo, const, work, q, c, 0, j, neg(add(n, cross(r, f))), neg(f), far)
 
 
 @kernel
@@ -315,6 +321,8 @@ def add_spatial(topo, const, work, q, v, c):
     wa, ua, alpha_a, acc_a = end_motion(topo, const, work, q, v, c, 0)
     wb, ub, alpha_b, acc_b = end_motion(topo, const, work, q, v, c, 1)
     r = sub(pb, pa)
+    # each part has the rounding of its own size, also where the ends are at the origin
+    far = squared_distances(topo, work, c, 0, pa) + squared_distances(topo, work, c, 1, pb)
     w, u = relative_velocity(r, wa, ua, wb, ub)
     alpha, acc = relative_acceleration(r, w, u, wa, alpha_a, acc_a, alpha_b, acc_b)
     at = topo[c + K_C]
@@ -323,7 +331,7 @@ def add_spatial(topo, const, work, q, v, c):
         a1, a2 = crossed(topo, const, c, Ra, Rb)
         n = cross(a1, a2)
         work[at] += crossed_acceleration(a1, a2, n, w, alpha)
-        add_row(topo, const, work, q, c, 0, n, (0.0, 0.0, 0.0), r)
+        add_row(topo, const, work, q, c, 0, n, (0.0, 0.0, 0.0), r, far)
         first = 1
     elif topo[c + K_KIND] == COMPOUND:
         R, p = relative_pose(Ra, pa, Rb, pb)
@@ -336,7 +344,7 @@ def add_spatial(topo, const, work, q, v, c):
         n = mul(Rb, n)
         f = mul(Rb, f)
         work[at + j] += dot(n, alpha) + dot(f, acc)
-        add_row(topo, const, work, q, c, j, n, f, r)
+        add_row(topo, const, work, q, c, j, n, f, r, far)
 
 
 @kernel

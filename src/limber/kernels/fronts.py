@@ -35,8 +35,8 @@ Rows may depend on each other.  Then a pivot is zero but for rounding, and c is 
 sizes S of the rows: what L_ii would be if nothing cancelled, and, once another row is eliminated, the error that it
 leaves, S_i <- S_i + (L_ij / L_jj)^2 S_j.  A row that moves nothing at all, as that of a second bearing on one shaft, has
 e = H U = 0 but for rounding; so the part ROUNDING of the squares of H and U counts for its size.  The moment of a force
-whose place is known to rounding alone is no better known, which the part BLUR of the square of its distance from the
-origin stands for: a second ball joint at the centre of another one moves nothing.
+whose place is known to rounding alone is no better known, which the part BLUR of the squares of the distances that make up
+the place stands for: a second ball joint at the centre of another one moves nothing.
 
 Cost      14 + n / 2 multiplications for each of n rows and each freedom, 30 more for each row and body; 100 + 16 n for each
           of n rows of a closure that is eliminated beside a rigid hub
@@ -111,8 +111,8 @@ DEPENDENT = 1e-12
 #: The part of the square of a wrench that is added to the square of what a joint feels of it: what a joint feels of a row
 #: counts as zero below the root of DEPENDENT * ROUNDING, 1e-12, of the wrench.
 ROUNDING = 1e-12
-#: The part of the square of the distance of an end from the origin that is added to the square of the lever of its forces,
-#: so that levers below 1e-14 of the distance count as zero.
+#: The part of the squares of the distances, from the origin to the bodies of a closure and from these to its ends, that is added
+#: to the square of the lever of its forces, so that levers below 1e-14 of these distances count as zero.
 BLUR = 1e-4
 
 

@@ -69,8 +69,8 @@ def add_probe(topo, const, work, q, v, c):
         axis = (unit(j, 0), unit(j, 1), unit(j, 2))
         work[at + j] += dot(axis, alpha)
         work[at + 3 + j] += dot(axis, acc)
-        push(topo, const, work, q, c, 1, j, axis, (0.0, 0.0, 0.0))
-        push(topo, const, work, q, c, 1, 3 + j, (0.0, 0.0, 0.0), axis)
+        push(topo, const, work, q, c, 1, j, axis, (0.0, 0.0, 0.0), 0.0)
+        push(topo, const, work, q, c, 1, 3 + j, (0.0, 0.0, 0.0), axis, 0.0)
 
 
 @kernel

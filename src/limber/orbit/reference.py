@@ -83,7 +83,7 @@ class Way:
             return self._whole
 
     def fastest(self, start: float, end: float) -> float:
-        """The largest rate between two times of this way, rad/s; zero if it has none of them."""
+        """The largest rate between two times of this way, rad/s; `until` must have gone as far."""
         times = np.abs(np.array(self._times) - self._times[0])
         near, far = sorted(abs(t - self._times[0]) for t in (start, end))
         # with a step more on both sides, as the largest rate may be between two steps

@@ -13,8 +13,8 @@ from limber.dynamics import acceleration, pose
 class Accelerometer(MountedSensor):
     """The specific force at a node, acceleration less gravity, in axes of the sensor, m/s^2.
 
-    In orbit, gravity is that of the planet at the node.  Where the torque jumps at the sample, the acceleration is that just before it.  See `MountedSensor` and `Sensor` for
-    the options.
+    In orbit, gravity is that of the planet at the node.  Where the torque jumps at the sample, the acceleration is that just
+    before it.  See `MountedSensor` and `Sensor` for the options.
     """
 
     def __init__(

@@ -115,11 +115,9 @@ class Task:
             raise ArgumentTypeError(
                 f'randomize must map parameters to ranges, as in {{"link.mass": (1.0, 2.0)}}, got {shown(self.randomize)}.'
             )
-        ranges = {
-            name: _bounds(self.system, name, x)
-            for name, x in self.randomize.items()
-            if not callable(x)
-        }
+        for name in self.randomize:
+            find(self.system, name)  # says what is wrong with the name
+        ranges = {name: _bounds(name, x) for name, x in self.randomize.items() if not callable(x)}
         put(
             "randomize",
             {
@@ -127,8 +125,6 @@ class Task:
                 for name, given in self.randomize.items()
             },
         )
-        for name in self.randomize:
-            find(self.system, name)  # says what is wrong with the name
         longest = number(
             "step", self._longest_step(ranges) if self.step is None else self.step, above=0.0
         )
@@ -233,9 +229,8 @@ def _inputs(system: System, given: Sequence[int] | None) -> list[int]:
     return found
 
 
-def _bounds(system: System, name: str, given: Spread) -> Array:
+def _bounds(name: str, given: Spread) -> Array:
     """The range of a parameter."""
-    find(system, name)  # says what is wrong with the name
     bounds = array(f"randomize[{name!r}]", given, (2,))
     if not bounds[0] <= bounds[1]:
         raise ArgumentValueError(
