@@ -516,7 +516,7 @@ def test_entries_refuse_wrong_sizes(name, sizes, size):
 
 def test_every_row_has_an_entry():
     # called by other parts of Limber alone
-    elsewhere = {"motions", "wrench_sweep", "carried_wrenches"}
+    elsewhere = {"motions", "wrench_sweep", "carried_wrenches", "cut_coordinates"}
     # of ends, which these systems have not
     elsewhere |= {"operational_motion", "operational_responses"}
     # with scratch of their own

@@ -25,7 +25,7 @@ from limber.dynamics.evaluate import (
     vectors,
     workspaces,
 )
-from limber.dynamics.rows import undeformed
+from limber.dynamics.freedoms import undeformed
 from limber.errors import ArgumentValueError
 from limber.frozen import Frozen
 from limber.kernels import layout as L
@@ -115,7 +115,7 @@ class Operators(Frozen):
         )
         pool.give_back(work)
         if status != OK:
-            refuse(system, status % STATES, 0, 1, {"q": self.q[None], "v": self.v[None]})
+            refuse(system, status % STATES, 0, "", {"q": self.q[None], "v": self.v[None]})
         cuts = np.cumsum(sizes.sum(axis=1))[:-1]
         delta, H, M, a, b, V = (x.copy() for x in np.split(out, cuts))
         base = starts.reshape(6, n) - starts.reshape(6, n)[:, :1]

@@ -42,6 +42,7 @@ class Closure:
 
     left_out : rows that it does not constrain, by their numbers in `cut_joints.CutJoint`; generated code leaves out
         superfluous ones.  Of a joint whose rows change, they are numbers of unit twists in the axes of end b.
+    start : coordinates from which those of a joint whose rows change are sought; () means near its neutral position.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Closure:
     b: End
     joint: Joint
     left_out: tuple[int, ...] = ()
+    start: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -134,10 +134,10 @@ def _stacked(turns: Array, slides: Array) -> Array:
     )
 
 
-def random_position(joint: Joint, size: float, seed: int = 0) -> Array:
-    """A position of a joint at a random distance of about `size` from its neutral one."""
+def random_position(joint: Joint, size: float, seed: int = 0, about: Array | None = None) -> Array:
+    """A position of a joint at a random distance of about `size` from another one, or from its neutral one."""
     random = np.random.default_rng(seed)
-    theta = joint.neutral() + size * random.normal(size=joint.nq)
+    theta = (joint.neutral() if about is None else about) + size * random.normal(size=joint.nq)
     for part in joint.quaternions():
         theta[part] /= np.linalg.norm(theta[part])
     return theta

@@ -298,8 +298,7 @@ def _pack_loops(topo, const: Constants, loops: Loops, at: int, lists: list[int],
                 row[L.K_SPANNED] = loop.cut.joint.dofs + len(loop.cut.free)
                 row[L.K_FREED] = const.add(loop.cut.free)
                 row[L.K_JOINT] = spare * L.COLUMNS
-                # a start at which no symmetry holds the recovery of coordinates
-                start = random_position(loop.cut.joint, 0.1)
+                start = _start(loop)
                 row[L.K_SIGNS] = const.add(mirror_signs(loop.cut, start))
                 spare = _pack_compound(topo, const, spare, loop.cut.joint, start)
     topo[0, L.W_LAMBDA] = work
@@ -427,6 +426,14 @@ def _pack_cut(row, const: Constants, loop: Loop, loops: Loops, records) -> None:
     row[L.K_BACK] = const.add(-cut.shift)
     if cut.pitch is not None:
         row[L.K_SCREW], row[L.K_PITCH] = 1, const.add(cut.pitch)
+
+
+def _start(loop: Loop) -> np.ndarray:
+    """The coordinates from which those of a COMPOUND joint are sought."""
+    assert isinstance(loop.closure, Closure) and loop.cut is not None and loop.cut.joint is not None
+    if loop.closure.start:
+        return np.array(loop.closure.start)
+    return random_position(loop.cut.joint, 0.1)  # no symmetry must hold the search
 
 
 def _pack_compound(topo, const: Constants, at: int, joint: Joint, start: np.ndarray) -> int:

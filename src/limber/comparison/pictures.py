@@ -55,6 +55,8 @@ def figure(plant: Plant, outcomes: Sequence[Outcome]) -> Figure:
             ax.axvline(plant.path.duration, color="0.7", linewidth=0.6)
             if i % COLUMNS:
                 ax.tick_params(labelleft=False)
+        if i + COLUMNS >= len(done):  # nothing is below it
+            below.tick_params(labelbottom=True)
         if not i % COLUMNS:
             above.set_ylabel("deflection, mm")
             below.set_ylabel(f"error, {plant.error_unit}")

@@ -14,8 +14,9 @@ from limber.constraints.mobility import loose_components
 from limber.constraints.residual import check_closed
 from limber.dynamics.evaluate import External, evaluated
 from limber.dynamics.forward import forward_dynamics
+from limber.dynamics.freedoms import undeformed
 from limber.dynamics.inverse import inverse_dynamics
-from limber.dynamics.rows import row_space, undeformed
+from limber.dynamics.rows import row_space
 from limber.errors import ModelWarning, warn
 
 #: Rows are independent if corrections meet unit demands on them to this part.

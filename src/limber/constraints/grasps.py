@@ -14,7 +14,7 @@ from limber.checks import Array, array, listed, number, numbers, shown
 from limber.constraints.ends import end_pose
 from limber.constraints.residual import check_closed
 from limber.dynamics.evaluate import evaluated
-from limber.dynamics.rows import undeformed
+from limber.dynamics.freedoms import undeformed
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import Grasp
 from limber.notebook import as_text

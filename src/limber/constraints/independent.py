@@ -13,9 +13,9 @@ from limber.assembly.cut_joints import cut_joint_rows
 from limber.assembly.system import System
 from limber.checks import Array, listed
 from limber.constraints.projection import assemble
-from limber.dynamics.evaluate import evaluated
-from limber.dynamics.freedoms import locked_speeds
-from limber.dynamics.rows import DEPENDENT, closure_jacobian, row_space, undeformed
+from limber.dynamics.evaluate import evaluated, with_starts_at
+from limber.dynamics.freedoms import locked_speeds, undeformed
+from limber.dynamics.rows import DEPENDENT, closure_jacobian, row_space
 from limber.errors import DynamicsError
 from limber.joints import Fixed
 from limber.kernels import layout as L
@@ -109,7 +109,13 @@ def independent_rows(
         else:
             closures.append(closure)
     lost = {name: len(out[name]) for name in system.closures if name in out}
-    return Independent(system.closed_by(closures) if lost else system, lost)
+    left = with_starts_at(system, places[0], "compile")
+    if lost:
+        starts = {c.name: c.start for c in left.closures.values() if isinstance(c, Closure)}
+        left = system.closed_by(
+            [replace(c, start=starts[c.name]) if isinstance(c, Closure) else c for c in closures]
+        )
+    return Independent(left, lost)
 
 
 def configurations(system: System, q: Array | None = None) -> list[Array]:

@@ -16,8 +16,8 @@ from limber.checks import Array, integer, numbers, shown
 from limber.dynamics.ends import Ends, checked_ends
 from limber.dynamics.evaluate import External, check_system, evaluated
 from limber.dynamics.forward import force_key, ready_answer
+from limber.dynamics.freedoms import undeformed
 from limber.dynamics.kinematics import jacobian
-from limber.dynamics.rows import undeformed
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import Fixed
 

@@ -21,8 +21,9 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.control.kernel_slopes import Moving, along_tangent, slopes_of
 from limber.dynamics.evaluate import evaluated, of_batch
+from limber.dynamics.freedoms import undeformed
 from limber.dynamics.kinematics import jacobian, pose
-from limber.dynamics.rows import row_space, undeformed
+from limber.dynamics.rows import row_space
 from limber.errors import ArgumentValueError
 
 #: A closure row that is off by more than this, in m or rad, or moves by more than this part of its terms, is broken.

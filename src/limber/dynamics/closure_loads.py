@@ -8,9 +8,10 @@ from limber.assembly.closures import Closure, End, Relation
 from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import External, evaluated
+from limber.dynamics.freedoms import undeformed
 from limber.dynamics.inverse import inverse_dynamics
 from limber.dynamics.kinematics import pose
-from limber.dynamics.rows import row_space, undeformed
+from limber.dynamics.rows import row_space
 from limber.dynamics.stiffness import slope_by_q
 
 

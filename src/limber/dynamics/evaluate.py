@@ -8,16 +8,19 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber.assembly.closures import Closure
 from limber.assembly.pack import Packed
 from limber.assembly.singular import judge, regular
 from limber.assembly.system import System
 from limber.checks import Array, numbers, shown, unit_quaternion
+from limber.dynamics.charts import View, chosen_starts, sought, starting, starts_near, usual_starts
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.kernels import layout as L
 from limber.kernels.functions import ROWS
@@ -201,6 +204,10 @@ def evaluated(
     check_system(system)
     row = row or name
     function = ROWS[row]
+    charted = (
+        function.closing and row != "cut_coordinates" and bool(system.closures and sought(system))
+    )
+    key = None if charted else key
     packed = system.dynamics if function.view == "dynamics" else system.geometry
     packed = packed.with_driven(driven)
     ready = system._ready.get(key)
@@ -222,7 +229,10 @@ def evaluated(
     truncated = function.inertial and bool(truncated_bodies(system))
     if truncated and not anyhow:
         _refuse_indefinite(system, inputs["q"])
-    out = _run(system, name, row, call, inputs, workspace, driven)
+    if charted:
+        out = _run_on_charts(system, name, row, call, inputs, workspace, driven)
+    else:
+        out = _run(system, name, row, call, inputs, workspace, driven)
     if key is not None and ready is None and not truncated:
         system._ready[key] = call.single(workspace.free, workspace.size)
     return call.parts(out, batch)
@@ -236,8 +246,12 @@ def _run(
     inputs: dict[str, Array],
     workspace,
     driven: tuple[int, ...],
+    which: Callable[[int], str] | None = None,
 ) -> Array:
-    """The outputs of a call for all states, one after the other; raises the error that its status stands for."""
+    """The outputs of a call for all states, one after the other; raises the error that its status stands for.
+
+    which : says which state of its batch a state is, for messages, if these are a part of a batch.
+    """
     sweep = row if row.endswith("_sweep") else "articulated_sweep"
     given = [a.ravel() for a in inputs.values()]
     states = len(inputs["q"])
@@ -259,8 +273,78 @@ def _run(
     for status in split(part, states) if system.nq else [part(0, states)]:
         if status != OK:
             state, why = divmod(int(status), STATES)
-            refuse(system, why, state, states, inputs, name, driven)
+            said = of_batch(state, states) if which is None else which(state)
+            refuse(system, why, state, said, inputs, name, driven)
     return out
+
+
+def _run_on_charts(
+    system: System,
+    name: str,
+    row: str,
+    call: Call,
+    inputs: dict[str, Array],
+    workspace,
+    driven: tuple[int, ...],
+) -> Array:
+    """`_run` with starts from which the coordinates of all cut joints are found (`charts`)."""
+    view = ROWS[row].view
+    q = inputs["q"]
+    same = len(q) > 1 and bool(
+        (q == q[0]).all()
+    )  # one configuration in many states, as for a Jacobian
+    chosen = chosen_starts(system, q[:1] if same else q, view, _cut_coordinates(system, name))
+    chosen = np.broadcast_to(chosen, (len(q), chosen.shape[1]))
+    usual = usual_starts(system)
+    kinds, kind = np.unique(chosen, axis=0, return_inverse=True)
+    out = np.empty((len(chosen), call.size))
+    for number, starts in enumerate(kinds):
+        states = np.flatnonzero(kind.reshape(-1) == number)
+
+        def which(state: int, states: np.ndarray = states) -> str:
+            return of_batch(int(states[state]), len(chosen))
+
+        there = call
+        if not np.array_equal(starts, usual):
+            there = call.with_constants(starting(call.const, system, view, starts))
+        given = {part: x[states] for part, x in inputs.items()}
+        found = _run(system, name, row, there, given, workspace, driven, which)
+        out[states] = found.reshape(-1, call.size)
+    return out.reshape(-1)
+
+
+def _cut_coordinates(system: System, name: str) -> Callable[[Array, Array], Array]:
+    """What `charts.chosen_starts` evaluates, for a function with a name."""
+    return lambda q, starts: evaluated(system, name, (q, starts), row="cut_coordinates")
+
+
+def constants_at(system: System, q: Array, view: View, name: str) -> Array:
+    """The constants of a view with which the coordinates of cut joints at q, (nq,), are found.
+
+    name : that of the function in messages.
+    """
+    const = (system.dynamics if view == "dynamics" else system.geometry).const.copy()
+    near = starts_near(system, q, view, _cut_coordinates(system, name))
+    for closure in sought(system):
+        const[closure.places[view]] = near[closure.name]
+    return const
+
+
+def with_starts_at(system: System, q: Array, name: str) -> System:
+    """The same system, whose cut joints have starts from which their coordinates are found about q, (nq,).
+
+    name : that of the function in messages.
+    """
+    if not sought(system):
+        return system
+    near = starts_near(system, q, "geometry", _cut_coordinates(system, name))
+    closures = [
+        replace(c, start=tuple(near[c.name].tolist()))
+        if isinstance(c, Closure) and c.name in near
+        else c
+        for c in system.closures.values()
+    ]
+    return system._with(tuple(closures))
 
 
 _truncated: WeakKeyDictionary[System, tuple[str, ...]] = WeakKeyDictionary()
@@ -338,13 +422,12 @@ def refuse(
     system: System,
     status: int,
     state: int,
-    states: int,
+    which: str,
     inputs: dict[str, Array],
     entry: str = "the dynamics",
     driven: tuple[int, ...] = (),
 ) -> None:
-    """Raise the error that a status stands for, with the argument, the element and the body."""
-    which = of_batch(state, states)
+    """Raise the error that a status stands for, with the argument, the element and the body; `which` is from `of_batch`."""
     if status == NOT_FINITE:
         for name, a in inputs.items():
             x = a[state]

@@ -15,8 +15,9 @@ from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array, listed
 from limber.dynamics.evaluate import evaluated, of_batch, vectors
+from limber.dynamics.freedoms import undeformed
 from limber.dynamics.reach import reach
-from limber.dynamics.rows import DEPENDENT, NOTHING, closure_jacobian, undeformed, worst
+from limber.dynamics.rows import DEPENDENT, NOTHING, closure_jacobian, worst
 from limber.errors import ArgumentValueError, ModelWarning, warn
 
 #: Free joints follow driven ones if they meet a random demand to this part.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from limber.assembly.system import System
-from limber.checks import shown
+from limber.checks import Array, shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
@@ -59,3 +59,11 @@ def free_speeds(system: System, locked: Iterable[str]) -> np.ndarray:
             "fewer joints."
         )
     return np.flatnonzero(keep)
+
+
+def undeformed(system: System, q: Array) -> Array:
+    """The same configuration with all modal coordinates zero."""
+    q = np.array(q, dtype=float)
+    for where in system.layout.values():
+        q[..., where.q_modes] = 0.0
+    return q

@@ -13,6 +13,7 @@ from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array, listed
 from limber.dynamics.evaluate import evaluated
+from limber.dynamics.freedoms import undeformed
 from limber.dynamics.reach import joint_reach, reach
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import DynamicsError
@@ -37,14 +38,6 @@ def closure_jacobian(system: System, q: Array) -> Array:
     moved = np.abs(A * reach(system)).max(axis=1, initial=0.0)
     A[moved <= NOTHING * max(min(1.0, extent(system)), moved.max(initial=0.0))] = 0.0
     return A
-
-
-def undeformed(system: System, q: Array) -> Array:
-    """The same configuration with all modal coordinates zero."""
-    q = np.array(q, dtype=float)
-    for where in system.layout.values():
-        q[..., where.q_modes] = 0.0
-    return q
 
 
 def row_units(system: System) -> Array:

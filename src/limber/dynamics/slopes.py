@@ -17,8 +17,9 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.evaluate import External, evaluated, force_key
 from limber.dynamics.forward import forward_dynamics
+from limber.dynamics.freedoms import undeformed
 from limber.dynamics.inverse import inverse_dynamics
-from limber.dynamics.rows import row_space, undeformed
+from limber.dynamics.rows import row_space
 from limber.dynamics.sweep import fastest_sweep
 from limber.errors import DynamicsError
 from limber.kernels.functions import STEP

@@ -174,7 +174,7 @@ def stated(
         )
     for name, a in zip(named, arrays):
         if not np.isfinite(a).all():
-            refuse(system, NOT_FINITE, 0, 1, {name: a})
+            refuse(system, NOT_FINITE, 0, "", {name: a})
     q_, v_, tau_ = (a[0] for a in arrays[:3])
     if external:
         refuse_infinite(np.hstack(arrays[3:]), list(named_wrenches(external)))
@@ -194,7 +194,8 @@ def refuse_broken(problem: Statics, q: Array) -> None:
     A = closure_jacobian(s, q)
     rates = A @ problem.v
     times = instants(s, problem.v)
-    if np.abs(rates).max() <= STEADY * (np.abs(A) @ np.abs(problem.v)).max():
+    # what a hub moves cancels in the rows of a loop that it carries, so rounding is that of their other entries
+    if np.abs(rates).max() <= STEADY * np.abs(A).max() * np.abs(problem.v).max():
         off = evaluated(s, "violations", ([integrate(s, q, problem.v, t) for t in times],))
         at = int(np.abs(off).max(axis=1).argmax())
         if np.abs(off[at]).max() <= STEADY * extent(s):

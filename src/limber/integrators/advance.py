@@ -106,6 +106,7 @@ from .projection import (
     avoidable,
     condition,
     follow_condition,
+    follow_cut_joints,
     rounding,
 )
 from .rates import call_signal, evaluate
@@ -328,6 +329,7 @@ def advance(
             for i in range(n):
                 y[i] = point[i]
             normalize(topo, y)
+            follow_cut_joints(context, y)
             clock[EVENT_NUMBER], clock[EVENT_STEP] = event, h
             clock[NEEDS_RATE] = 1.0
             return EVENT
@@ -335,6 +337,7 @@ def advance(
             y[i] = y_new[i]
             k[i] = k[s * n + i]
         normalize(topo, y)
+        follow_cut_joints(context, y)
         if stiff:
             return STIFF
     return PAUSED

@@ -45,7 +45,8 @@ GEOMETRY_TOPO, GEOMETRY_CONST, GEOMETRY_WORK = range(28, 31)
 VIOLATIONS, ROW_RATES, CORRECTION_SWEEP, PROJECTION = range(31, 35)
 # An environment: the function that gives its generalized forces, or 0; its record; where the forces are.
 FIELD, FIELD_RECORD, FIELD_FORCES = range(35, 38)
-CONTEXT = 38
+SOUGHT = 38  # 1: there are cut joints whose coordinates are sought
+CONTEXT = 39
 
 # The record of an environment in orbit (`environment`): integers, most of them addresses.
 E_NUMBERS = 0  # the numbers below

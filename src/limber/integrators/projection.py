@@ -21,16 +21,24 @@ Compiled only.
 """
 
 from limber.kernels.layout import (
+    CLOSURES,
+    CLOSURES_END,
     COLUMNS,
+    COMPOUND,
     END,
     F_DONE,
     F_ROW,
     FRONT,
+    K_JOINT,
+    K_KIND,
     NQ,
     NV,
+    Q_JOINT,
     R_END,
     R_OWN,
     ROW_RECORD,
+    START,
+    START_SIZE,
     W_SIZE,
 )
 from limber.kernels.manifold import integrate
@@ -60,6 +68,7 @@ from .context import (
     PROJECTION,
     ROW_RATES,
     SHARED,
+    SOUGHT,
     STIFFENED_FREE,
     TOPO,
     VIOLATIONS,
@@ -183,6 +192,28 @@ def project(context, metric, y):
     shared[GAP] = 0.0
     moved += project_speeds(context, metric, y, shifted(y, topo[NQ]), off, dv, there)
     return 1 if moved > 0 else 0
+
+
+@kernel
+def follow_cut_joints(context, y):
+    """Let the search for coordinates of cut joints (`kernels.cut_joint`) begin where these are at y, the state reached.
+
+    From there it finds those of all states that a step comes by.
+    """
+    if context[SOUGHT] == 0:
+        return
+    violations(context, y, numbers_at(context[CLOSURE_SCRATCH]))  # this leaves them in `work`
+    topo, here = words_at(context[TOPO]), words_at(context[GEOMETRY_TOPO])
+    const, deformed = numbers_at(context[CONST]), numbers_at(context[GEOMETRY_CONST])
+    work = numbers_at(context[GEOMETRY_WORK])
+    shift = topo[CLOSURES] - here[CLOSURES]
+    for c in range(here[CLOSURES], here[CLOSURES_END], COLUMNS):
+        if here[c + K_KIND] == COMPOUND:
+            joint, other = here[c + K_JOINT], topo[c + shift + K_JOINT]
+            for i in range(here[joint + START_SIZE]):
+                found = work[here[joint + Q_JOINT] + i]
+                deformed[here[joint + START] + i] = found
+                const[topo[other + START] + i] = found
 
 
 @kernel

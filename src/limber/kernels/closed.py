@@ -27,6 +27,7 @@ from .layout import (
     CLOSURES,
     CLOSURES_END,
     COLUMNS,
+    COMPOUND,
     END,
     F_DONE,
     F_ON,
@@ -56,7 +57,13 @@ from .placement import place
 from .responses import forget_forces
 from .scalar import kernel
 from .vec import load3, zero
-from .violations import store_accelerations, store_rates, store_violations, store_wrench
+from .violations import (
+    store_accelerations,
+    store_coordinates,
+    store_rates,
+    store_violations,
+    store_wrench,
+)
 
 
 @kernel
@@ -228,6 +235,18 @@ def violations(topo, const, work, q, out):
             out[topo[c + K_FIRST]] = x
         else:
             store_violations(topo, const, work, q, c, out)
+
+
+@kernel
+def cut_coordinates(topo, const, work, q, starts, out):
+    """out (12 each) = the coordinates of COMPOUND closures, sought from `starts` (6 each), and by how much they are off."""
+    place_ends(topo, const, work, q)
+    at = 0
+    for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
+        zero(out, 2 * at, 12)
+        if topo[c + K_KIND] == COMPOUND:
+            store_coordinates(topo, const, work, q, c, starts, at, out, 2 * at)
+        at += 6
 
 
 @kernel

@@ -142,6 +142,12 @@ def recover_coordinates(topo, const, work, c, R, p):
     at = topo[joint + Q_JOINT]
     for i in range(topo[joint + START_SIZE]):
         work[at + i] = const[topo[joint + START] + i]
+    return search_coordinates(topo, const, work, joint, R, p)
+
+
+@kernel
+def search_coordinates(topo, const, work, joint, R, p):
+    """`recover_coordinates` of a cut joint from the coordinates at Q_JOINT on."""
     Rj, pj = general_joint_pose(topo, const, work, work, joint)
     weight = LENGTHS / (1.0 + dot(p, p))
     for _ in range(STEPS):

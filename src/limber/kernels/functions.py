@@ -79,6 +79,11 @@ class Function:
         return tuple(name for name in self.takes if name in INPUTS and name not in self.zero)
 
     @property
+    def closing(self) -> bool:
+        """Whether it depends on the closures of the system."""
+        return "closed" in self.kernel or self.kernel.startswith("operational")
+
+    @property
     def of_node(self) -> bool:
         """Whether it is about a node."""
         return "node" in self.takes
@@ -112,6 +117,9 @@ INPUTS = {
         Quantity("vdot", ("nv",), "rates of the speeds"),
         Quantity("dt", (), "time step, s"),
         Quantity("rows", ("rows",), "one number for each closure row"),
+        Quantity(
+            "starts", ("closures", 6), "coordinates of cut joints from which these are sought"
+        ),
     )
 }
 
@@ -285,6 +293,16 @@ INTERNAL: dict[str, Function] = {
         "closed.violations",
         ("q",),
         (Quantity("violations", ("rows",), "by how much the closure rows are off"),),
+        "geometry",
+    ),
+    "cut_coordinates": Function(
+        "closed.cut_coordinates",
+        ("q", "starts"),
+        (
+            Quantity(
+                "found", ("closures", 12), "coordinates of cut joints, and how far off they are"
+            ),
+        ),
         "geometry",
     ),
     "row_rates": Function(

@@ -21,6 +21,7 @@ from .cut_joint import (
     chord,
     left_cosine,
     recover_coordinates,
+    search_coordinates,
     skew_part,
     store_rows,
     turn_cosine,
@@ -35,6 +36,7 @@ from .layout import (
     K_BACK,
     K_BODY,
     K_FIRST,
+    K_JOINT,
     K_KIND,
     K_MAP,
     K_NODE,
@@ -44,7 +46,9 @@ from .layout import (
     LOCKED,
     MODES,
     PLACE,
+    Q_JOINT,
     RUTHLESS,
+    START_SIZE,
     V_MODES,
     WORK,
 )
@@ -64,6 +68,9 @@ from .vec import (
     store3,
     sub,
 )
+
+#: The error of a search that went astray, beyond which coordinates are of no use.
+ASTRAY = 1e30
 
 
 @kernel
@@ -132,6 +139,36 @@ def store_violations(topo, const, work, q, c, out):
         off = cos(s) * cosine + sin(s) * sine
         sine = sin(s) * cosine - cos(s) * sine
         out[at + last] = size * h * (chord(off) * sine + half_turn(off))
+
+
+@kernel
+def store_coordinates(topo, const, work, q, c, starts, at, out, into):
+    """The coordinates of the joint of a COMPOUND closure, sought from those at starts[at:], and the error that is left.
+
+    The error is the rotation, as in `store_violations`, and the displacement, behind room for 6 coordinates.  A search that
+    went astray leaves ASTRAY and no coordinates.
+    """
+    Ra, pa = end_pose(topo, const, work, q, c, 0)
+    Rb, pb = end_pose(topo, const, work, q, c, 1)
+    R, p = relative_pose(Ra, pa, Rb, pb)
+    joint = topo[c + K_JOINT]
+    coordinates = topo[joint + Q_JOINT]
+    for i in range(topo[joint + START_SIZE]):
+        work[coordinates + i] = starts[at + i]
+    e, p = search_coordinates(topo, const, work, joint, R, p)
+    cosine = left_cosine(topo, const, work, c, R)
+    e = scale(chord(cosine), e)
+    size = dot(e, e) + dot(p, p)
+    for i in range(topo[joint + START_SIZE]):
+        size += work[coordinates + i] * work[coordinates + i]
+    if not size < ASTRAY * ASTRAY:
+        out[into + 6] = ASTRAY
+        return
+    for i in range(topo[joint + START_SIZE]):
+        out[into + i] = work[coordinates + i]
+    store3(out, into + 6, e)
+    out[into + 6] += half_turn(cosine)
+    store3(out, into + 9, p)
 
 
 @kernel

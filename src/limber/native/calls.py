@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from math import prod
 from typing import Any
 
@@ -15,7 +16,15 @@ from limber.native.dispatcher import dispatcher
 from limber.native.status import OK, OVERFLOW, SINGULAR
 
 #: Where the compiled functions take each input.
-_PLACES = {"q": 0, "v": 1, "tau": 2, "vdot": 2, "dt": 2, "rows": 2}  # 3 are the wrenches
+_PLACES = {
+    "q": 0,
+    "v": 1,
+    "tau": 2,
+    "vdot": 2,
+    "dt": 2,
+    "rows": 2,
+    "starts": 2,
+}  # 3 are the wrenches
 _NO_NODES = np.empty(0, dtype=np.int64)
 _NO_WRENCHES = np.empty(0)
 #: Other threads run during calls with more scratch than this, of some 30 us and more.
@@ -69,6 +78,20 @@ class Call:
         vectors = iter(given)
         inputs = [next(vectors) if isinstance(x, tuple) else x for x in self._inputs]
         return self._states(self.record, *inputs, work, out, start, stop)
+
+    @property
+    def const(self) -> np.ndarray:
+        """The constants of the system."""
+        return self._arrays[1]
+
+    def with_constants(self, const: np.ndarray) -> Call:
+        """The same with other constants, of which there are as many."""
+        other = copy(self)
+        topo, _, nodes = self._arrays
+        other._arrays = (topo, const, nodes)
+        other.record = self.record.copy()
+        other.record[R.CONST] = const.ctypes.data
+        return other
 
     def parts(self, out: np.ndarray, batch: tuple[int, ...] = ()) -> Any:
         """The outputs for a batch of states from the vector that `run` filled."""

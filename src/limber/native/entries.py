@@ -142,6 +142,7 @@ _WITH_SIGNATURE = {
     ("q",): _of_position,
     ("q", "v"): _of_motion,
     ("q", "rows"): _of_position_and_rows,
+    ("q", "starts"): _of_position_and_rows,
     ("q", "v", "vdot"): _of_accelerated_motion,
     ("q", "v", "dt"): _of_motion_and_time,
     ("q", "node"): _of_node,

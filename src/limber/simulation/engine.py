@@ -12,6 +12,8 @@ from limber import integrators, native
 from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.dynamics.charts import sought
+from limber.dynamics.evaluate import constants_at
 from limber.dynamics.sweep import fastest_sweep
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
@@ -159,7 +161,7 @@ class Engine:
             len(packed.const) + len(numbers), int(packed.topo[L.WORK_SIZE]), *closure_sizes(system),
             *(implicit_sizes(system, self._stateful) if implicit else ()),
         )  # fmt: skip
-        self._const, self._work, _closures, _geometry, *memory = arrays
+        self._const, self._work, _closures, _geometry, geometry_const, *memory = arrays
         self._const[: len(packed.const)] = packed.const
         self._const[len(packed.const) :] = numbers
         self._memory = addresses[len(arrays) - len(memory) :]
@@ -171,13 +173,21 @@ class Engine:
             R.TOPO: packed.topo.ctypes.data, R.CONST: const_at, R.CONST_SIZE: len(packed.const), R.WORK: work_at,
             R.RATES: rates, R.SWEEP: sweep, R.MEMORY: self._memory.ctypes.data,
             R.IMPLICIT: 0, R.IMPLICIT_SWEEP: 0,  # `prepare` finds them
-            R.CLOSURE_ROWS: system.rows,
+            R.CLOSURE_ROWS: system.rows, R.SOUGHT: int(bool(system.closures and sought(system))),
         }  # fmt: skip
         if system.closures:  # see `integrators.projection`
             geometry = system.geometry
+            geometry_const_at = geometry.const.ctypes.data
+            if sought(
+                system
+            ):  # the compiled code follows their coordinates from where they are now
+                q = np.array(self.y[: system.nq])
+                geometry_const[:] = constants_at(system, q, "geometry", "simulate")
+                geometry_const_at = geometry_const.ctypes.data
+                self._const[: len(packed.const)] = constants_at(system, q, "dynamics", "simulate")
             found |= {
                 R.CLOSURE_SCRATCH: closures_at, R.GEOMETRY_TOPO: geometry.topo.ctypes.data,
-                R.GEOMETRY_CONST: geometry.const.ctypes.data, R.GEOMETRY_WORK: geometry_at,
+                R.GEOMETRY_CONST: geometry_const_at, R.GEOMETRY_WORK: geometry_at,
                 R.VIOLATIONS: native.address("violations"), R.ROW_RATES: native.address("row_rates"),
                 R.CORRECTION_SWEEP: native.address("correction"),
                 R.PROJECTION: integrators.address("engine_projection"),

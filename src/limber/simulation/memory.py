@@ -9,6 +9,7 @@ import numpy as np
 
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.dynamics.charts import sought
 from limber.integrators import context as R
 from limber.kernels import layout as L
 
@@ -38,12 +39,14 @@ def side_by_side(*sizes: int) -> tuple[list[Array], np.ndarray]:
     return [block[place] for place in slices], address + NUMBER_BYTES * first + offsets
 
 
-def closure_sizes(system: System) -> tuple[int, int]:
-    """The sizes of the memory of `integrators.projection`: its scratch, and that of functions of the deformed bodies."""
+def closure_sizes(system: System) -> tuple[int, int, int]:
+    """The sizes of the memory of `integrators.projection`: its scratch, that of functions of the deformed bodies, and their
+    constants if a run changes them."""
     if not system.closures:
-        return 0, 0
+        return 0, 0, 0
     scratch = system.rows + system.nv + max(system.nq, system.nv)
-    return scratch, int(system.geometry.topo[L.WORK_SIZE])
+    own = len(system.geometry.const) if sought(system) else 0
+    return scratch, int(system.geometry.topo[L.WORK_SIZE]), own
 
 
 def implicit_sizes(system: System, stateful: bool) -> list[int]:

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from limber.assembly.system import System
 from limber.checks import number, shown
+from limber.dynamics.charts import sought
 from limber.dynamics.evaluate import check_system
 from limber.dynamics.limits import warn_outside_limits
-from limber.errors import ArgumentTypeError, ArgumentValueError
+from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, warn
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
 from limber.integrators.methods import method_named, method_names
@@ -214,6 +215,13 @@ def simulate(
         raise ArgumentValueError(
             f'engine={shown(engine)} must be "general" or "generated"; "cuda" is for batches with fixed steps.'
         )
+    if engine == "generated" and system.closures and sought(system):
+        warn(
+            f"the closure {sought(system)[0].name!r} has coordinates of its own, which generated code seeks from one position: "
+            'the run takes engine="general", which follows them.',
+            ModelWarning,
+        )
+        engine = "general"
     actions = [e.action for e in listed]
     refuse_impossible(system, actions)
     asked = [change for action in actions for change in changes_of(action) or ()]

@@ -26,6 +26,7 @@ from limber.control.realtime.plant import PlantSide, Watch
 from limber.control.realtime.replay import replayed
 from limber.control.realtime.report import RealTimeRun
 from limber.control.realtime.wire import WireError
+from limber.dynamics.charts import sought
 from limber.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -58,7 +59,8 @@ def plant_side(
         if name in given:
             raise ArgumentValueError(f"settings: {name} has no place in a real-time run.")
     if "engine" not in given:
-        given["engine"] = "generated" if _has_compiler() else "general"
+        generated = _has_compiler() and not sought(loop.system)
+        given["engine"] = "generated" if generated else "general"
     stop = None
     if safe is not None:
         width = len(loop.channels) if loop.actuators else loop.system.nv

@@ -1,0 +1,274 @@
+"""Where the search for the coordinates of cut joints begins, so that it finds them.
+
+Cut joints whose motions form no group have coordinates that are not part of q.  The kernels seek them from a start
+(`kernels.cut_joint`): next to it they find them for sure, farther away in some positions and not in others.  What is asked
+for depends on the position of the ends alone, whichever of several coordinates of one position are found.  So where
+the usual start misses, others are tried, all seeds fixed, and a state is evaluated with the first that finds its coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from limber.assembly.closures import Closure
+from limber.assembly.cut_joints import cut_joint_rows, random_position
+from limber.assembly.extent import extent
+from limber.assembly.packed import Packed
+from limber.assembly.system import System
+from limber.checks import Array
+from limber.dynamics.freedoms import undeformed
+from limber.joints import Joint
+from limber.kernels import layout as L
+
+#: How many other starts are tried at a time, until all coordinates are found.
+TRIED = (8, 24, 96, 384)
+#: Coordinates whose error is below this are found, in rad and in parts of the size of the system or of the distance of the
+#: ends.  Where none are, another start replaces the usual one if it leaves less than this part of its error.
+FOUND, BETTER = 1e-9, 0.5
+#: The joint map is singular if one of its singular values is below this part of another; `starts_near` are so far from there,
+#: in rad and m.
+SINGULAR, NEAR = 1e-6, 0.05
+#: A hinge that advances by more than this part of the length of its twist is a screw.
+ADVANCE = 1e-9
+#: How many numbers `cut_coordinates` takes and gives for each closure, coordinates first.
+TAKES, GIVES = 6, 12
+
+View = Literal["dynamics", "geometry"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sought:
+    """A closure whose coordinates are sought.
+
+    number : that of the closure in the order of the kernels.
+    rows : its closure rows.
+    usual : (nq,) the coordinates from which the kernels seek its own.
+    others : (n, nq) coordinates anywhere.
+    places : where the kernels read the start, in the constants of each view.
+    part : where its coordinates are among those of all closures that are sought.
+    """
+
+    name: str
+    joint: Joint
+    number: int
+    rows: slice
+    usual: Array
+    others: Array
+    places: dict[View, slice]
+    part: slice
+
+
+_sought: WeakKeyDictionary[System, tuple[Sought, ...]] = WeakKeyDictionary()
+
+
+def sought(system: System) -> tuple[Sought, ...]:
+    """The closures of a system whose coordinates are sought."""
+    found = _sought.get(system)
+    if found is None:
+        found = _sought[system] = tuple(_look(system))
+    return found
+
+
+def _look(system: System):
+    at = 0
+    for number, (name, rows) in enumerate(system.closure_rows.items()):
+        closure = system.closures[name]
+        if isinstance(closure, Closure) and cut_joint_rows(closure.joint).kind == L.COMPOUND:
+            joint = closure.joint
+            places: dict[View, slice] = {
+                "dynamics": _start_place(system.dynamics, number),
+                "geometry": _start_place(system.geometry, number),
+            }
+            usual = system.dynamics.const[places["dynamics"]]
+            part = slice(at, at + joint.nq)
+            yield Sought(name, joint, number, rows, usual, _other_starts(joint), places, part)
+            at += joint.nq
+
+
+def _start_place(packed: Packed, number: int) -> slice:
+    """Where the start of a closure is in the constants."""
+    topo = packed.topo
+    joint = topo[topo[L.CLOSURES] + number * L.COLUMNS + L.K_JOINT]
+    return slice(topo[joint + L.START], topo[joint + L.START] + topo[joint + L.START_SIZE])
+
+
+def _other_starts(joint: Joint) -> Array:
+    """Coordinates anywhere, (n, nq): any angles and quaternions; sliders, which are found by themselves, where they are."""
+    random = np.random.default_rng(0)
+    starts = np.zeros((sum(TRIED), joint.nq))
+    at = 0
+    for group in joint.groups:
+        part = starts[:, at : at + group.nq]
+        if group.kind == L.SCREWS:
+            for i, h in enumerate(group.H.T):
+                if h[:3].any():
+                    part[:, i] = random.uniform(-np.pi, np.pi, len(starts)) / np.linalg.norm(h[:3])
+        else:
+            quaternions = random.normal(size=(len(starts), 4))
+            part[:, :4] = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
+        at += group.nq
+    return starts
+
+
+#: (q, starts) -> coordinates and errors (states, closures, GIVES)
+Evaluate = Callable[[Array, Array], Array]
+
+
+_last: WeakKeyDictionary[System, tuple[Array, Array]] = WeakKeyDictionary()
+
+
+def chosen_starts(system: System, q: Array, view: View, evaluate: Evaluate) -> Array:
+    """For each of the configurations q, (states, nq), the starts of all closures that are sought, one after the other.
+
+    evaluate : `cut_coordinates`, with which the usual starts are checked and others tried.
+    """
+    if (
+        view == "dynamics" and system.fidelity == "ruthless"
+    ):  # its rows are those of the undeformed geometry
+        q = undeformed(system, q)
+    # functions of closed systems are evaluated several times in a row at the same configurations
+    last = _last.get(system)
+    if last is None or not np.array_equal(last[0], q):
+        last = _last[system] = q.copy(), _choose(system, q, evaluate)
+    return last[1]
+
+
+def _choose(system: System, q: Array, evaluate: Evaluate) -> Array:
+    """`chosen_starts` at configurations as the rows have them."""
+    closures = sought(system)
+    chosen = np.tile(usual_starts(system), (len(q), 1))
+    found = evaluate(q, _given(system, chosen[:1]))
+    for closure in closures:
+        least = _error(system, q, found, closure)
+        missed = np.flatnonzero(~(least <= FOUND))
+        if missed.size:
+            _seek(system, q, closure, missed, least, chosen, evaluate)
+    return chosen
+
+
+def usual_starts(system: System) -> Array:
+    """The coordinates from which the kernels seek those of all closures."""
+    return np.concatenate([closure.usual for closure in sought(system)])
+
+
+def _seek(
+    system: System, q: Array, closure: Sought, missed: np.ndarray, least: Array, chosen: Array, evaluate: Evaluate
+) -> None:  # fmt: skip
+    """Replace the starts of a closure in `chosen` where it was missed, if others serve better.
+
+    least : the errors of the usual ones, (states,).
+    """
+    least = BETTER * least
+
+    def tried(left: np.ndarray, starts: Array) -> Array:
+        """What is found from starts (left, n, nq), (left, n, GIVES); the best are chosen."""
+        n = starts.shape[1]
+        there = np.repeat(q[left], n, axis=0)
+        every = np.zeros((len(there), chosen.shape[1]))
+        every[:, closure.part] = starts.reshape(len(there), -1)
+        found = evaluate(there, _given(system, every))
+        errors = _error(system, there, found, closure).reshape(len(left), n)
+        best = errors.argmin(axis=1)
+        every_state = np.arange(len(left))
+        error = errors[every_state, best]
+        better = error < least[left]
+        chosen[left[better], closure.part] = starts[every_state, best][better]
+        least[left[better]] = error[better]
+        return found[:, closure.number].reshape(len(left), n, GIVES)
+
+    first = 0
+    for count in TRIED:
+        starts = closure.others[first : first + count]
+        found = tried(missed, np.broadcast_to(starts, (len(missed), *starts.shape)))
+        missed, found = missed[least[missed] > FOUND], found[least[missed] > FOUND]
+        if missed.size and _advancing(closure.joint):
+            tried(missed, _other_turns(closure.joint, found))
+            missed = missed[least[missed] > FOUND]
+        if not missed.size:
+            break
+        first += count
+
+
+def _advancing(joint: Joint) -> list[tuple[int, int]]:
+    """The screws of a joint: the numbers of their coordinates and speeds."""
+    found, q, v = [], 0, 0
+    for group in joint.groups:
+        if group.has_rates:
+            for i, h in enumerate(group.H.T):
+                if abs(h[:3] @ h[3:]) > ADVANCE * (h @ h):
+                    found.append((q + i, v + i))
+        q, v = q + group.nq, v + group.dofs
+    return found
+
+
+def _other_turns(joint: Joint, found: Array) -> Array:
+    """Coordinates that differ from those found, (..., GIVES), by whole turns of screws, which take the displacement off that is left.
+
+    A turn leaves rotations as they are, so wherever a search ends it has met these, and is off by some turns.
+    """
+    screws = _advancing(joint)
+    starts = found[..., : joint.nq].copy()
+    for place in np.ndindex(found.shape[:-1]):
+        theta, left = starts[place], found[place][TAKES + 3 :]
+        if not theta.any():  # it went astray
+            continue
+        H = joint.H(theta)
+        rates = np.array([np.linalg.norm(H[:3, v]) for _, v in screws])
+        axes = np.array([H[:3, v] for _, v in screws]).T / rates
+        ways = (
+            axes * [axis @ H[3:, v] for axis, (_, v) in zip(axes.T, screws)] * (2 * np.pi / rates)
+        )
+        slides = H[3:, ~H[:3].any(axis=0)]
+        turns = np.linalg.lstsq(np.hstack([ways, slides]), left, rcond=1e-9)[0][: len(screws)]
+        for (i, _), turn, rate in zip(screws, np.round(turns), rates):
+            theta[i] += 2 * np.pi * turn / rate
+    return starts
+
+
+def _given(system: System, starts: Array) -> Array:
+    """Starts of all closures that are sought as `cut_coordinates` takes them."""
+    given = np.zeros((len(starts), len(system.closures) * TAKES))
+    for closure in sought(system):
+        first = closure.number * TAKES
+        given[:, first : first + closure.joint.nq] = starts[:, closure.part]
+    return given
+
+
+def _error(system: System, q: Array, found: Array, closure: Sought) -> Array:
+    """How far the ends are from where the coordinates that were found have them, (states,)."""
+    off = np.abs(found[:, closure.number, TAKES:])
+    size = np.maximum(extent(system), np.abs(q).max(axis=1, initial=0.0))
+    return np.maximum(off[:, :3].max(axis=1), off[:, 3:].max(axis=1) / size)
+
+
+def starts_near(system: System, q: Array, view: View, evaluate: Evaluate) -> dict[str, Array]:
+    """Starts from which the coordinates of the cut joints are found about q, (nq,), by the names of the closures.
+
+    They are the coordinates at q or, where the joint map is singular, some next to them: a symmetry might hold the search.
+    """
+    starts = chosen_starts(system, q[None], view, evaluate)
+    if view == "dynamics" and system.fidelity == "ruthless":
+        q = undeformed(system, q)
+    (found,) = evaluate(q[None], _given(system, starts))
+    near = {}
+    for closure in sought(system):
+        joint = closure.joint
+        theta = found[closure.number, : joint.nq]
+        size = np.linalg.svd(joint.H(theta), compute_uv=False)
+        if size[-1] < SINGULAR * size[0]:
+            theta = random_position(joint, NEAR, about=theta)
+        near[closure.name] = theta
+    return near
+
+
+def starting(const: Array, system: System, view: View, starts: Array) -> Array:
+    """The constants of a view with these starts of all closures that are sought."""
+    const = const.copy()
+    for closure in sought(system):
+        const[closure.places[view]] = starts[closure.part]
+    return const
