@@ -102,3 +102,20 @@ def test_a_flexible_linkage_of_any_size_has_the_equilibrium_of_the_same_shape(si
         return [q[s.layout[name].q_joint][0] for name in ("crank", "coupler", "rocker")]
 
     np.testing.assert_allclose(settled(size), settled(1.0), atol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["dop853", "sdirk4"])
+@pytest.mark.parametrize("factor", [1e-9, 1e6, 1e9])
+def test_a_relation_holds_in_a_run_whatever_its_coefficients(factor, method):
+    """Multiplied by any number, a relation says the same."""
+
+    def run(factor):
+        a = lb.Assembly("geared", gravity=(0, -9.81, 0))
+        rod = lb.RigidBody(1.0, (0.5, 0, 0), (0.01, 0.1, 0.1))
+        a.attach("pinion", rod, lb.Revolute("z")).attach("wheel", rod, lb.Revolute("z"))
+        s = a.relate({"pinion": factor, "wheel": -2.0 * factor}, name="gear").build()
+        return lb.simulate(s, 2.0, q0=[0.6, 0.3], every=0.1, method=method, rtol=1e-8).q
+
+    q = run(factor)
+    assert np.abs(q @ [1.0, -2.0]).max() < 1e-14
+    np.testing.assert_allclose(q, run(1.0), atol=1e-6)

@@ -319,6 +319,20 @@ class _Kernel:
             kernel.max_dynamic_shared_size_bytes = self._block * self._near
         return kernel
 
+    def handles(self) -> tuple[list[int], int, int]:
+        """The driver's handle of the kernel on each GPU, and the threads and bytes of shared memory of a block.
+
+        For code that launches it by itself, on GPUs of one kind.
+        """
+        cupy, found = needed_cupy(), []
+        for number in range(cupy.cuda.runtime.getDeviceCount()):
+            with cupy.cuda.Device(number):
+                kernel = self._kernel
+                if self._near:  # an attribute of the kernel on this GPU
+                    kernel.max_dynamic_shared_size_bytes = self._block * self._near
+                found.append(int(kernel.kernel.ptr))
+        return found, self._block, self._block * self._near
+
     def _array(self, name: str, value: Any, shapes: tuple[tuple, ...]) -> Any:
         """A device array, in place, which must have one of `shapes`; None stands for the number of states."""
         cupy = needed_cupy()

@@ -54,6 +54,15 @@ def fine_units(system: System) -> Array:
     return _kept(_fine, system, min(1.0, extent(system)))
 
 
+def relation_units(system: System) -> Array:
+    """The units of the rows of relations as `fine_units` has them, and 1 for all others."""
+    units = np.ones(system.rows)
+    for name, rows in system.closure_rows.items():
+        if not isinstance(system.closures[name], Closure):
+            units[rows] = fine_units(system)[rows]
+    return units
+
+
 Kept = WeakKeyDictionary[System, Array]
 _units: Kept = WeakKeyDictionary()
 _fine: Kept = WeakKeyDictionary()

@@ -46,7 +46,8 @@ VIOLATIONS, ROW_RATES, CORRECTION_SWEEP, PROJECTION = range(31, 35)
 # An environment: the function that gives its generalized forces, or 0; its record; where the forces are.
 FIELD, FIELD_RECORD, FIELD_FORCES = range(35, 38)
 SOUGHT = 38  # 1: there are cut joints whose coordinates are sought
-CONTEXT = 39
+ROW_UNITS = 39  # the unit of each closure row: 1 rad or m, or what a relation changes by in one
+CONTEXT = 40
 
 # The record of an environment in orbit (`environment`): integers, most of them addresses.
 E_NUMBERS = 0  # the numbers below

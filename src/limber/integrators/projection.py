@@ -67,6 +67,7 @@ from .context import (
     PROJECTED_STEPS,
     PROJECTION,
     ROW_RATES,
+    ROW_UNITS,
     SHARED,
     SOUGHT,
     STIFFENED_FREE,
@@ -79,7 +80,7 @@ from .method_record import IS_IMPLICIT
 from .motions import prescribe
 from .rates import tolerance
 
-#: Rows are met if they are off by less than MET, in rad, m and the units of relations, and less than this part of the
+#: Rows are met if they are off by less than MET, in rad, m or, of a relation, what a coordinate changes it by in one, and less than this part of the
 #: system's size if that is below 1 m; their speeds are compared with this times the largest speed, or times 1.  Corrections
 #: are made until then or as long as they help.
 MET, STEPS = 1e-15, 20
@@ -111,21 +112,32 @@ def largest(x, n):
 
 
 @kernel
+def largest_row(context, x):
+    """The largest of the closure rows x in their units, as `largest`."""
+    units, size = numbers_at(context[ROW_UNITS]), 0.0
+    for i in range(context[CLOSURE_ROWS]):
+        part = abs(x[i]) / units[i]
+        if not part <= size:
+            size = part
+    return size
+
+
+@kernel
 def violations(context, q, out):
-    """By how much the closure rows are off at q, in `out`; returns the largest."""
+    """By how much the closure rows are off at q, in `out`; returns the largest in its unit."""
     topo, const = words_at(context[GEOMETRY_TOPO]), numbers_at(context[GEOMETRY_CONST])
     work = numbers_at(context[GEOMETRY_WORK])
     call_sweep(context[VIOLATIONS], topo, const, work, q, q, q, 0, topo, const, out)
-    return largest(out, context[CLOSURE_ROWS])
+    return largest_row(context, out)
 
 
 @kernel
 def row_rates(context, q, v, out):
-    """The velocities of the closure rows, in `out`; returns the largest."""
+    """The velocities of the closure rows, in `out`; returns the largest in its unit."""
     topo, const = words_at(context[GEOMETRY_TOPO]), numbers_at(context[GEOMETRY_CONST])
     work = numbers_at(context[GEOMETRY_WORK])
     call_sweep(context[ROW_RATES], topo, const, work, q, v, q, 0, topo, const, out)
-    return largest(out, context[CLOSURE_ROWS])
+    return largest_row(context, out)
 
 
 @kernel
@@ -184,10 +196,11 @@ def project(context, metric, y):
     digits = ROUNDED * max(shared[EXTENT], largest(y, topo[NQ]))
     gap, moved = project_coordinates(context, metric, y, off, dv, there)
     if not gap <= max(NEARLY_MET, digits):
-        shared[GAP] = violations(context, y, off)
+        gap = violations(context, y, off)
+        units = numbers_at(context[ROW_UNITS])
         for i in range(rows):
-            if abs(off[i]) == shared[GAP]:
-                shared[GAP_ROW] = i
+            if abs(off[i]) / units[i] == gap:
+                shared[GAP], shared[GAP_ROW] = abs(off[i]), i
         return -1
     shared[GAP] = 0.0
     moved += project_speeds(context, metric, y, shifted(y, topo[NQ]), off, dv, there)

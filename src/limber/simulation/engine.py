@@ -14,6 +14,7 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics.charts import sought
 from limber.dynamics.evaluate import constants_at
+from limber.dynamics.rows import relation_units
 from limber.dynamics.sweep import fastest_sweep
 from limber.integrators import context as R
 from limber.integrators.method_record import Method
@@ -177,6 +178,7 @@ class Engine:
         }  # fmt: skip
         if system.closures:  # see `integrators.projection`
             geometry = system.geometry
+            self._units = relation_units(system)
             geometry_const_at = geometry.const.ctypes.data
             if sought(
                 system
@@ -190,7 +192,7 @@ class Engine:
                 R.GEOMETRY_CONST: geometry_const_at, R.GEOMETRY_WORK: geometry_at,
                 R.VIOLATIONS: native.address("violations"), R.ROW_RATES: native.address("row_rates"),
                 R.CORRECTION_SWEEP: native.address("correction"),
-                R.PROJECTION: integrators.address("engine_projection"),
+                R.PROJECTION: integrators.address("engine_projection"), R.ROW_UNITS: self._units.ctypes.data,
             }  # fmt: skip
             if self.shared[R.EXTENT] == 0.0:  # the same for all closures of these bodies
                 self.shared[R.EXTENT] = extent(system)

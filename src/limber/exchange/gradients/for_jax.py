@@ -5,7 +5,7 @@ One primitive of JAX evaluates a `Smooth` function.  Its rules are
     jvp         the same primitive, of the directional derivative
     transpose   of a directional derivative: the same primitive, of the adjoint of what it is the derivative of
     batching    batch dimensions, which generated code has anyway
-    lowering    a custom call of the generated code on the CPU, a callback to it elsewhere
+    lowering    a custom call of the generated code on the CPU, and of its kernel on NVIDIA GPUs; a callback elsewhere
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jax.interpreters import ad, batching, mlir
 from limber.assembly.system import System
 from limber.checks import shown
 from limber.errors import ArgumentTypeError, ArgumentValueError
-from limber.exchange.gradients import xla
+from limber.exchange.gradients import xla, xla_cuda
 from limber.exchange.gradients.smooth import Smooth, smooth_function
 
 evaluation = Primitive("limber")
@@ -102,8 +102,17 @@ def _on_cpu(*inputs, smooth):
     return xla.called(smooth, _batch(smooth, inputs), *inputs)
 
 
+def _on_gpu(*inputs, smooth):
+    """By a kernel: arrays stay on the GPU."""
+    if not xla_cuda.available():
+        return _on_host(*inputs, smooth=smooth)
+    batch = _batch(smooth, inputs)
+    return xla_cuda.called(smooth, batch, prod(batch), *inputs)
+
+
 mlir.register_lowering(evaluation, mlir.lower_fun(_on_host, multiple_results=True))
 mlir.register_lowering(evaluation, mlir.lower_fun(_on_cpu, multiple_results=True), platform="cpu")
+mlir.register_lowering(evaluation, mlir.lower_fun(_on_gpu, multiple_results=True), platform="cuda")
 
 
 def _jvp(primals, tangents, *, smooth):

@@ -3,14 +3,7 @@
 
 XLA_FFI_Error *limber_xla(XLA_FFI_CallFrame *frame)
 {
-    const XLA_FFI_Extension_Base *more = frame->extension_start;
-    if (more != NULL && more->type == XLA_FFI_Extension_Metadata) {  /* XLA asks which interface this is */
-        XLA_FFI_Metadata *about = ((const XLA_FFI_Metadata_Extension *)more)->metadata;
-        about->api_version.major_version = XLA_FFI_API_MAJOR;
-        about->api_version.minor_version = XLA_FFI_API_MINOR;
-        about->traits = 0;
-        return NULL;
-    }
+    if (asked_for_interface(frame)) return NULL;
     const number *in[INPUTS];
     number *out[OUTPUTS];
     ptrdiff_t stride[INPUTS], count = 1;

@@ -32,13 +32,23 @@ def target(smooth: Smooth, count: int) -> str:
 
 
 def _source(program: Program, lanes: int) -> str:
+    return "\n".join([c.library(program, lanes, False), interface(program), part("xla.c")])
+
+
+def part(name: str) -> str:
+    """A file of C beside this one."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def interface(program: Program) -> str:
+    """XLA's header, what all entries share, and the number, ranks and sizes of the arguments of a program, in C."""
+
     def numbers(values: list[int]) -> str:
         return f"{{{', '.join(map(str, values))}}}"
 
     inputs, outputs = program.inputs, program.outputs
     header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
     return f"""\
-{c.library(program, lanes, False)}
 /* jaxlib {jaxlib.__version__} */
 #include "{header.as_posix()}"
 
@@ -46,7 +56,7 @@ enum {{ INPUTS = {len(inputs)}, OUTPUTS = {len(outputs)}, FIRST_RANK = {len(outp
 static const int64_t input_ranks[] = {numbers([len(a.shape) for a in inputs])};
 static const int64_t input_sizes[] = {numbers([a.size for a in inputs])};
 
-{files(__package__).joinpath("xla.c").read_text(encoding="utf-8")}"""
+{part("xla.h")}"""
 
 
 def called(smooth: Smooth, batch: tuple[int, ...], *inputs: Any) -> Any:

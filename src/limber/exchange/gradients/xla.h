@@ -1,0 +1,13 @@
+/* What all entries for XLA share. */
+
+/* Whether XLA only asks which interface an entry has, which is answered then. */
+static int asked_for_interface(const XLA_FFI_CallFrame *frame)
+{
+    const XLA_FFI_Extension_Base *more = frame->extension_start;
+    if (more == NULL || more->type != XLA_FFI_Extension_Metadata) return 0;
+    XLA_FFI_Metadata *about = ((const XLA_FFI_Metadata_Extension *)more)->metadata;
+    about->api_version.major_version = XLA_FFI_API_MAJOR;
+    about->api_version.minor_version = XLA_FFI_API_MINOR;
+    about->traits = 0;
+    return 1;
+}
