@@ -336,3 +336,14 @@ def test_force_torque_sensors_feel_the_forces_of_closures():
     moments = [found[body][2] for body in found]
     assert np.allclose(moments, [-0.4 * v[0], 0.0, 0.0], atol=1e-9)
     assert np.abs(found["three"][3:5]).min() > 0.1
+
+
+def test_counts_in_a_turn_are_refused_for_joints_that_slide():
+    body = lb.RigidBody(1.0, inertia=(1, 1, 1))
+    a = lb.Assembly("gantry").attach("arm", body, lb.Revolute("z"))
+    s = a.attach("slide", body, lb.Prismatic("x"), "arm").build()
+    for bodies in (None, "slide"):
+        with pytest.raises(lb.LimberError, match=r"counts=1000 are counts in a turn.*quantization"):
+            lb.control.Encoder(bodies, rate=100.0, counts=1000).reader(s)
+    lb.control.Encoder("arm", rate=100.0, counts=1000).reader(s)
+    lb.control.Encoder("slide", rate=100.0, quantization=1e-6).reader(s)

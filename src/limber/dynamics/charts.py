@@ -27,6 +27,8 @@ from limber.kernels import layout as L
 
 #: How many other starts are tried at a time, until all coordinates are found.
 TRIED = (8, 24, 96, 384)
+#: How many states are tried at a time, which bounds the memory.
+TOGETHER = 500
 #: Coordinates whose error is below this are found, in rad and in parts of the size of the system or of the distance of the
 #: ends.  Where none are, another start replaces the usual one if it leaves less than this part of its error.
 FOUND, BETTER = 1e-9, 0.5
@@ -127,9 +129,8 @@ def chosen_starts(system: System, q: Array, view: View, evaluate: Evaluate) -> A
 
     evaluate : `cut_coordinates`, with which the usual starts are checked and others tried.
     """
-    if (
-        view == "dynamics" and system.fidelity == "ruthless"
-    ):  # its rows are those of the undeformed geometry
+    # the rows of a ruthless system are those of its undeformed geometry
+    if view == "dynamics" and system.fidelity == "ruthless":
         q = undeformed(system, q)
     # functions of closed systems are evaluated several times in a row at the same configurations
     last = _last.get(system)
@@ -146,8 +147,8 @@ def _choose(system: System, q: Array, evaluate: Evaluate) -> Array:
     for closure in closures:
         least = _error(system, q, found, closure)
         missed = np.flatnonzero(~(least <= FOUND))
-        if missed.size:
-            _seek(system, q, closure, missed, least, chosen, evaluate)
+        for part in np.array_split(missed, range(TOGETHER, len(missed), TOGETHER)):
+            _seek(system, q, closure, part, least, chosen, evaluate)
     return chosen
 
 
@@ -182,7 +183,7 @@ def _seek(
         return found[:, closure.number].reshape(len(left), n, GIVES)
 
     first = 0
-    for count in TRIED:
+    for count in TRIED if missed.size else ():
         starts = closure.others[first : first + count]
         found = tried(missed, np.broadcast_to(starts, (len(missed), *starts.shape)))
         missed, found = missed[least[missed] > FOUND], found[least[missed] > FOUND]

@@ -18,7 +18,7 @@ class Encoder(Sensor):
     Parameters
     ----------
     bodies : the bodies whose joints are read; None for all that have plain coordinates.
-    counts : counts in a turn, instead of `quantization`: the step is 2 pi / counts rad.
+    counts : counts in a turn, instead of `quantization`: the step is 2 pi / counts rad; for joints that turn.
     options : those of `Sensor`.
     """
 
@@ -36,6 +36,7 @@ class Encoder(Sensor):
                 raise ArgumentValueError(f"sensor {name!r}: give counts or quantization, not both.")
             options["quantization"] = 2.0 * math.pi / number("counts", counts, above=0.0)
         super().__init__(name, rate=rate, **options)
+        self.counts = counts
         self.bodies = bodies if bodies is None or isinstance(bodies, str) else tuple(bodies)
         self._freeze()
 
@@ -44,4 +45,9 @@ class Encoder(Sensor):
         places = joint_places(system, self.bodies, f"sensor {self.name!r}")
         q = places.q
         unit = joint_unit(system, places.v.tolist(), "rad", "m")
+        if self.counts is not None and unit != "rad":
+            raise ArgumentValueError(
+                f"sensor {self.name!r}: counts={self.counts:g} are counts in a turn, but it reads joints that slide. Give "
+                "quantization=..., in m, for these, and name the bodies of each encoder where joints of both kinds are read."
+            )
         return Reader(lambda now: now.q[q], places.labels, unit, len(q), q=q)
