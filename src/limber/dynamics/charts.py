@@ -25,8 +25,8 @@ from limber.dynamics.freedoms import undeformed
 from limber.joints import Joint
 from limber.kernels import layout as L
 
-#: How many other starts are tried at a time, until all coordinates are found.
-TRIED = (8, 24, 96, 384)
+#: How many other starts are tried at a time, until all coordinates are found, and for how many states at a time.
+TRIED, STATES = (8, 24, 96, 384), 64
 #: Coordinates whose error is below this are found, in rad and in parts of the size of the system or of the distance of the
 #: ends.  Where none are, another start replaces the usual one if it leaves less than this part of its error.
 FOUND, BETTER = 1e-9, 0.5
@@ -119,7 +119,21 @@ def _other_starts(joint: Joint) -> Array:
 Evaluate = Callable[[Array, Array], Array]
 
 
-_last: WeakKeyDictionary[System, tuple[Array, Array]] = WeakKeyDictionary()
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """Configurations (states, nq) and the starts that were chosen for them.
+
+    straight : the same of a ruthless system without deformations, or None.  Its rows are those of the undeformed geometry,
+        which does not meet the closures.  The coordinates of the deformed one, which does, are next to those that fit it
+        best, and are its starts.
+    """
+
+    q: Array
+    starts: Array
+    straight: _Chosen | None = None
+
+
+_last: WeakKeyDictionary[System, _Chosen] = WeakKeyDictionary()
 
 
 def chosen_starts(system: System, q: Array, view: View, evaluate: Evaluate) -> Array:
@@ -127,15 +141,27 @@ def chosen_starts(system: System, q: Array, view: View, evaluate: Evaluate) -> A
 
     evaluate : `cut_coordinates`, with which the usual starts are checked and others tried.
     """
-    if (
-        view == "dynamics" and system.fidelity == "ruthless"
-    ):  # its rows are those of the undeformed geometry
-        q = undeformed(system, q)
     # functions of closed systems are evaluated several times in a row at the same configurations
     last = _last.get(system)
-    if last is None or not np.array_equal(last[0], q):
-        last = _last[system] = q.copy(), _choose(system, q, evaluate)
-    return last[1]
+    straight = last.straight if last is not None and view == "geometry" else None
+    if straight is not None and np.array_equal(straight.q, q):
+        return straight.starts
+    if last is None or not np.array_equal(last.q, q):
+        last = _last[system] = _chosen(system, q.copy(), evaluate)
+    return last.straight.starts if view == "dynamics" and last.straight else last.starts
+
+
+def _chosen(system: System, q: Array, evaluate: Evaluate) -> _Chosen:
+    starts = _choose(system, q, evaluate)
+    if system.fidelity != "ruthless":
+        return _Chosen(q, starts)
+    found = evaluate(q, _given(system, starts))
+    near = starts.copy()
+    for closure in sought(system):
+        theta = found[:, closure.number, : closure.joint.nq]
+        well = theta.any(axis=1)  # it did not go astray
+        near[well, closure.part] = theta[well]
+    return _Chosen(q, starts, _Chosen(undeformed(system, q), near))
 
 
 def _choose(system: System, q: Array, evaluate: Evaluate) -> Array:
@@ -146,8 +172,9 @@ def _choose(system: System, q: Array, evaluate: Evaluate) -> Array:
     for closure in closures:
         least = _error(system, q, found, closure)
         missed = np.flatnonzero(~(least <= FOUND))
-        if missed.size:
-            _seek(system, q, closure, missed, least, chosen, evaluate)
+        for first in range(0, len(missed), STATES):
+            some = missed[first : first + STATES]
+            _seek(system, q, closure, some, least, chosen, evaluate)
     return chosen
 
 

@@ -12,7 +12,6 @@ from limber.assembly.system import System
 from limber.dynamics.charts import sought
 from limber.dynamics.closing import SLIGHT
 from limber.dynamics.evaluate import evaluated
-from limber.dynamics.freedoms import undeformed
 from limber.dynamics.rows import fine_units, worst
 from limber.errors import ModelWarning, warn
 
@@ -31,8 +30,6 @@ def warn_where_missed(system: System, q: ArrayLike) -> None:
     """Warn of closures whose coordinates are sought, and which are not met at q, (..., nq)."""
     if not sought(system):
         return
-    if system.fidelity == "ruthless":  # its rows are those of the undeformed geometry
-        q = undeformed(system, np.asarray(q))
     violations = evaluated(system, "violations", (q,)).reshape(-1, system.rows)
     off = np.zeros_like(violations)
     for closure in sought(system):
