@@ -52,11 +52,12 @@ def test_a_body_held_by_a_cut_joint_moves_as_one_on_that_joint(name, length):
         assert_alike(on, held, at, 0.1 * rng.standard_normal(on.nv), max(1.0, length))
 
 
-def on_and_held(joint):
-    """A body on a joint, and a free one that the same joint, cut, holds."""
-    body = lb.RigidBody(2.0, (0.1, -0.2, 0.3), (0.5, 0.6, 0.7))
-    on = lb.Assembly("on", gravity=(1.0, -9.0, 3.0)).attach("body", body, joint).build()
-    held = lb.Assembly("held", gravity=(1.0, -9.0, 3.0)).attach("body", body, lb.Free())
+def on_and_held(joint, length=1.0):
+    """A body on a joint, and a free one that the same joint, cut, holds; sizes are in units of length."""
+    center, gravity = length * np.array([0.1, -0.2, 0.3]), length * np.array([1.0, -9.0, 3.0])
+    body = lb.RigidBody(2.0, center, length**2 * np.array([0.5, 0.6, 0.7]))
+    on = lb.Assembly("on", gravity=gravity).attach("body", body, joint).build()
+    held = lb.Assembly("held", gravity=gravity).attach("body", body, lb.Free())
     return on, held.close(("world", (0, 0, 0)), ("body", None), joint, name="cut").build()
 
 
@@ -175,6 +176,43 @@ def test_coordinates_of_any_joint_are_found_all_the_way_round(name):
     for theta in at[:10]:
         if np.linalg.svd(joint.H(theta), compute_uv=False)[-1] > 0.05:
             assert_alike(on, held, theta, rng.standard_normal(on.nv))
+
+
+@pytest.mark.parametrize("length", [1e-6, 1e-3, 1.0, 1e5])
+@pytest.mark.parametrize("name", ["two hinges", "rod of crosses", "three hinges"])
+def test_a_joint_of_any_size_holds_alike(name, length):
+    """From a micrometre to 100 km: neither the search nor the rows depend on the unit of length."""
+    parts = {**FAR, **RODS}[name]
+    joint = lb.CompoundJoint([in_units(part, length) for part in parts])
+    on, held = on_and_held(joint, length)
+    unit = np.array([1.0, 1.0, 1.0, length, length, length])
+    rng = np.random.default_rng(5)
+    at = [t for t in (anywhere(joint, rng) for _ in range(30)) if width(joint, t, length) > 0.1]
+    assert len(at) > 10
+    speed, none = np.ones(on.nv), np.zeros(on.nv)
+    for theta in at:
+        q, v = as_held(on, held, theta, speed)
+        assert np.abs(lb.constraint_residual(held, q)).max() < 1e-12 * length
+        rates = lb.forward_dynamics(on, theta, speed, none)
+        wanted = lb.acceleration(on, theta, speed, rates, "body") / unit
+        rates = lb.forward_dynamics(held, q, v, np.zeros(6))
+        found = lb.acceleration(held, q, v, rates, "body") / unit
+        np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-10 * np.abs(wanted).max())
+
+
+def width(joint, theta, length=1.0):
+    """The least singular value of the joint map in units of length, which is small next to a singular position."""
+    H = np.array(joint.H(theta))
+    H[3:] /= length
+    return np.linalg.svd(H, compute_uv=False)[-1]
+
+
+def in_units(part, length):
+    """A part of a joint whose lengths are so many times those of another."""
+    if isinstance(part, lb.Universal):  # its axes meet
+        return part
+    twists = np.array(part.H(part.neutral()))
+    return lb.SimpleJoint(np.vstack([twists[:3], length * twists[3:]]))
 
 
 def test_a_batch_has_what_each_of_its_states_has():
@@ -338,11 +376,6 @@ def test_a_run_goes_on_where_an_action_puts_it():
             run = lb.simulate(held, 0.3, q0=q, v0=v, events=[jump], every=0.1, rtol=1e-9)
             wanted = lb.simulate(held, 0.2, q0=there[0], v0=there[1], every=0.1, rtol=1e-9)
             np.testing.assert_allclose(run.q[-1], wanted.q[-1], atol=1e-6)
-
-
-def width(joint, theta):
-    """The least singular value of the joint map, which is small next to a singular position."""
-    return np.linalg.svd(joint.H(theta), compute_uv=False)[-1]
 
 
 def test_slopes_of_linear_models_are_those_of_derivatives():

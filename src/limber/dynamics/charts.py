@@ -266,10 +266,29 @@ def _given(system: System, starts: Array) -> Array:
     return given
 
 
+_displacements: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
+
+
+def displacements(system: System) -> Array:
+    """Which of the coordinates q are displacements of joints, (nq,)."""
+    if system not in _displacements:
+        found = np.zeros(system.nq, dtype=bool)
+        for name, where in system.layout.items():
+            at = where.q_joint.start
+            for group in system.joints[name].groups:
+                if group.kind == L.SCREWS:
+                    found[at : at + group.nq] = ~group.H[:3].any(axis=0)
+                elif group.kind == L.FREE:
+                    found[at + 4 : at + group.nq] = True
+                at += group.nq
+        _displacements[system] = found
+    return _displacements[system]
+
+
 def _error(system: System, q: Array, found: Array, closure: Sought) -> Array:
     """How far the ends are from where the coordinates that were found have them, (states,)."""
     off = np.abs(found[:, closure.number, TAKES:])
-    size = np.maximum(extent(system), np.abs(q).max(axis=1, initial=0.0))
+    size = np.maximum(extent(system), np.abs(q[:, displacements(system)]).max(axis=1, initial=0.0))
     return np.maximum(off[:, :3].max(axis=1), off[:, 3:].max(axis=1) / size)
 
 
