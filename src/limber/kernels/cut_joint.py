@@ -240,9 +240,29 @@ def store_rows(topo, const, work, c, w, u):
         unit = 1.0 / sqrt(dot(turn, turn) + dot(shift, shift))
         store3(work, row, scale(unit, turn))
         store3(work, row + 3, scale(unit, shift))
-    factorize_map(topo, work, joint, 1.0 / square, 0.0)
-    solve_map(topo, work, joint, 1.0 / square, w, u)
+    fit_speeds(topo, work, joint, mirrors, 1.0 / square, w, u)
     return general_joint_bias(topo, work, work, joint)
+
+
+@kernel
+def fit_speeds(topo, work, joint, spare, weight, w, u):
+    """The speeds that fit the twist [w; u] best, at V_JOINT; lengths count as angles do.
+
+    The weight of lengths that suits the joint gives all digits of speeds that it allows.  What they leave of the twist, which it
+    does not allow, is fitted afterwards.  There is room for the speeds at work[spare:].
+    """
+    at = topo[joint + V_JOINT]
+    factorize_map(topo, work, joint, weight, 0.0)
+    solve_map(topo, work, joint, weight, w, u)
+    for i in range(topo[joint + DOFS]):
+        hw, hu = column(topo, work, joint, i)
+        w = sub(w, scale(work[at + i], hw))
+        u = sub(u, scale(work[at + i], hu))
+        work[spare + i] = work[at + i]
+    factorize_map(topo, work, joint, 1.0, 0.0)
+    solve_map(topo, work, joint, 1.0, w, u)
+    for i in range(topo[joint + DOFS]):
+        work[at + i] += work[spare + i]
 
 
 @kernel
