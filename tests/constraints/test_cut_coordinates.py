@@ -7,7 +7,10 @@ import limber as lb
 from constraints.placing import close_here
 from constraints.reference import derivative, end_pose, rows
 from helpers.random_systems import random_state
+from limber.control.kernel_slopes import along_tangent, slopes_of
+from limber.dynamics import charts
 from limber.dynamics.closure_loads import closure_stiffness
+from limber.dynamics.evaluate import evaluated
 from limber.dynamics.rows import row_space
 
 JOINTS = {
@@ -49,11 +52,12 @@ def test_a_body_held_by_a_cut_joint_moves_as_one_on_that_joint(name, length):
         assert_alike(on, held, at, 0.1 * rng.standard_normal(on.nv), max(1.0, length))
 
 
-def on_and_held(joint):
-    """A body on a joint, and a free one that the same joint, cut, holds."""
-    body = lb.RigidBody(2.0, (0.1, -0.2, 0.3), (0.5, 0.6, 0.7))
-    on = lb.Assembly("on", gravity=(1.0, -9.0, 3.0)).attach("body", body, joint).build()
-    held = lb.Assembly("held", gravity=(1.0, -9.0, 3.0)).attach("body", body, lb.Free())
+def on_and_held(joint, length=1.0):
+    """A body on a joint, and a free one that the same joint, cut, holds; sizes are in units of length."""
+    center, gravity = length * np.array([0.1, -0.2, 0.3]), length * np.array([1.0, -9.0, 3.0])
+    body = lb.RigidBody(2.0, center, length**2 * np.array([0.5, 0.6, 0.7]))
+    on = lb.Assembly("on", gravity=gravity).attach("body", body, joint).build()
+    held = lb.Assembly("held", gravity=gravity).attach("body", body, lb.Free())
     return on, held.close(("world", (0, 0, 0)), ("body", None), joint, name="cut").build()
 
 
@@ -174,6 +178,43 @@ def test_coordinates_of_any_joint_are_found_all_the_way_round(name):
             assert_alike(on, held, theta, rng.standard_normal(on.nv))
 
 
+@pytest.mark.parametrize("length", [1e-6, 1e-3, 1.0, 1e5])
+@pytest.mark.parametrize("name", ["two hinges", "rod of crosses", "three hinges"])
+def test_a_joint_of_any_size_holds_alike(name, length):
+    """From a micrometre to 100 km: neither the search nor the rows depend on the unit of length."""
+    parts = {**FAR, **RODS}[name]
+    joint = lb.CompoundJoint([in_units(part, length) for part in parts])
+    on, held = on_and_held(joint, length)
+    unit = np.array([1.0, 1.0, 1.0, length, length, length])
+    rng = np.random.default_rng(5)
+    at = [t for t in (anywhere(joint, rng) for _ in range(30)) if width(joint, t, length) > 0.1]
+    assert len(at) > 10
+    speed, none = np.ones(on.nv), np.zeros(on.nv)
+    for theta in at:
+        q, v = as_held(on, held, theta, speed)
+        assert np.abs(lb.constraint_residual(held, q)).max() < 1e-12 * length
+        rates = lb.forward_dynamics(on, theta, speed, none)
+        wanted = lb.acceleration(on, theta, speed, rates, "body") / unit
+        rates = lb.forward_dynamics(held, q, v, np.zeros(6))
+        found = lb.acceleration(held, q, v, rates, "body") / unit
+        np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-10 * np.abs(wanted).max())
+
+
+def width(joint, theta, length=1.0):
+    """The least singular value of the joint map in units of length, which is small next to a singular position."""
+    H = np.array(joint.H(theta))
+    H[3:] /= length
+    return np.linalg.svd(H, compute_uv=False)[-1]
+
+
+def in_units(part, length):
+    """A part of a joint whose lengths are so many times those of another."""
+    if isinstance(part, lb.Universal):  # its axes meet
+        return part
+    twists = np.array(part.H(part.neutral()))
+    return lb.SimpleJoint(np.vstack([twists[:3], length * twists[3:]]))
+
+
 def test_a_batch_has_what_each_of_its_states_has():
     """States whose coordinates are found from different starts, beside one that is wrong."""
     joint = lb.CompoundJoint(FAR["rod of crosses"])
@@ -244,7 +285,7 @@ def test_a_rod_is_attached_where_it_is_in_a_run():
     np.testing.assert_allclose(run.q[-1], wanted.q[-1], atol=1e-7)
 
 
-def hinge_then_slider(seed):
+def hinge_then_slider(seed, fidelity="full"):
     """A flexible arm whose tip is held by a hinge and a slider in general directions, and a state that meets them."""
     rng = np.random.default_rng(seed)
     a = lb.Assembly("arm", gravity=(1.0, -2.0, -9.0))
@@ -257,7 +298,7 @@ def hinge_then_slider(seed):
     joint = lb.CompoundJoint([lb.Revolute(axes[0]), lb.Prismatic(axes[1])])
     theta = rng.uniform(-0.8, 0.8, 2)
     close_here(a, tree, q, ("world", (0, 0, 0)), ("upper", "tip"), joint, theta, "cut")
-    return a.build(), q, theta
+    return a.build(fidelity), q, theta
 
 
 def along(system, q, direction, step=0.01):
@@ -320,3 +361,83 @@ def test_a_closure_that_is_missed_beside_a_driven_joint_is_told():
             lb.forward_dynamics(
                 held, [0.9, 0, 0, 0], np.zeros(4), np.zeros(4), motion={"drum": 0.5}
             )
+
+
+def test_a_run_goes_on_where_an_action_puts_it():
+    """The state that an action returns meets the closures elsewhere: the coordinates are sought there anew."""
+    for name in ("rod of crosses", "three screws"):
+        joint = lb.CompoundJoint(FAR[name])
+        on, held = on_and_held(joint)
+        rng = np.random.default_rng(11)
+        for _ in range(4):
+            q, v = as_held(on, held, anywhere(joint, rng), rng.standard_normal(joint.dofs))
+            there = as_held(on, held, anywhere(joint, rng), rng.standard_normal(joint.dofs))
+            jump = lb.Event(0.1, lambda t, q, v, there=there: there)
+            run = lb.simulate(held, 0.3, q0=q, v0=v, events=[jump], every=0.1, rtol=1e-9)
+            wanted = lb.simulate(held, 0.2, q0=there[0], v0=there[1], every=0.1, rtol=1e-9)
+            np.testing.assert_allclose(run.q[-1], wanted.q[-1], atol=1e-6)
+
+
+def test_slopes_of_linear_models_are_those_of_derivatives():
+    """Also where the coordinates are not found from the usual start, and for several states at once."""
+    joint = lb.CompoundJoint(FAR["rod of crosses"])
+    on, held = on_and_held(joint)
+    rng = np.random.default_rng(7)
+    at = [theta for theta in (anywhere(joint, rng) for _ in range(20)) if width(joint, theta) > 0.2]
+    q, v = map(np.array, zip(*(as_held(on, held, t, rng.standard_normal(4)) for t in at)))
+    tau = rng.standard_normal(v.shape)
+    every = np.tile(np.eye(6), (len(q), 1, 1))
+    given = {"v": (v, 0.0 * every), "tau": (tau, 0.0 * every)}
+    given["q"] = along_tangent(held, q, every)
+    value, slopes = slopes_of(held, "closed_sweep", given)["vdot"]
+    wanted = lb.derivatives(held, q, v, tau)
+    assert len(q) > 15
+    np.testing.assert_allclose(value, wanted.value, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(slopes, wanted.q, rtol=0.0, atol=1e-9 * np.abs(wanted.q).max())
+
+
+def test_a_linear_model_far_from_the_neutral_position_is_that_of_differences():
+    joint = lb.CompoundJoint(FAR["rod of crosses"])
+    on, held = on_and_held(joint)
+    rng = np.random.default_rng(8)
+    step, speeds = 1e-4, np.zeros(6)
+    for theta in [t for t in (anywhere(joint, rng) for _ in range(9)) if width(joint, t) > 0.2]:
+        q, v = as_held(on, held, theta, np.zeros(4))
+        tau = lb.inverse_dynamics(held, q, v, speeds)
+        model = lb.linearize(held, q, v, tau)
+        T = model.T[:6, :4]
+        for i, way in enumerate(T.T):
+            aside = [lb.integrate(held, q, way, x) for x in (step, -step)]
+            there = [lb.project(held, p, v)[0] for p in aside]
+            ahead, back = (lb.forward_dynamics(held, p, v, tau) for p in there)
+            slope = np.linalg.lstsq(T, (ahead - back) / (2.0 * step), rcond=None)[0]
+            np.testing.assert_allclose(model.A[4:, i], slope, rtol=0.0, atol=1e-4)
+
+
+def test_a_ruthless_system_that_bends_is_not_told_that_it_misses_its_closures():
+    """Its rows are those of the undeformed geometry, which meets no closure; the deformed one does."""
+    for seed in range(4):
+        s, q, _ = hinge_then_slider(seed, "ruthless")
+        lb.forward_dynamics(s, q, np.zeros(s.nv), np.zeros(s.nv))
+        lb.constraint_forces(s, q, np.zeros(s.nv), np.zeros(s.nv))
+        off = q.copy()
+        off[0] += 0.1
+        with pytest.warns(lb.ModelWarning, match="closure 'cut' is off by"):
+            lb.forward_dynamics(s, off, np.zeros(s.nv), np.zeros(s.nv))
+
+
+def test_many_states_that_miss_a_closure_take_little_memory(monkeypatch):
+    joint = lb.CompoundJoint(FAR["rod of crosses"])
+    on, held = on_and_held(joint)
+    rng = np.random.default_rng(0)
+    q = np.array([as_held(on, held, anywhere(joint, rng), np.zeros(4))[0] for _ in range(200)])
+    q[:, 4] += 0.01
+    monkeypatch.setattr(charts, "TRIED", (2, 6))
+    sizes = []
+
+    def evaluate(states, starts):
+        sizes.append(len(states))
+        return evaluated(held, "forward_dynamics", (states, starts), row="cut_coordinates")
+
+    charts.chosen_starts(held, q, "geometry", evaluate)
+    assert len(sizes) > 5 and max(sizes) <= max(len(q), 6 * charts.STATES)

@@ -134,6 +134,13 @@ def _stacked(turns: Array, slides: Array) -> Array:
     )
 
 
+def typical_length(joint: Joint) -> float:
+    """How far the axes of its hinges are from the frames of a joint, or they advance by a radian, at most; 1 m if not at all."""
+    columns = [h for group in joint.groups for h in group.H.T if h[:3].any()]
+    lengths = [float(np.linalg.norm(h[3:]) / np.linalg.norm(h[:3])) for h in columns]
+    return max(lengths, default=0.0) or 1.0
+
+
 def random_position(joint: Joint, size: float, seed: int = 0, about: Array | None = None) -> Array:
     """A position of a joint at a random distance of about `size` from another one, or from its neutral one."""
     random = np.random.default_rng(seed)
@@ -150,6 +157,7 @@ def mirror_signs(cut: CutJoint, theta: Array) -> Array:
     """
     assert cut.joint is not None
     twists = np.hstack([cut.joint.H(theta), cut.free.T])
+    twists[3:] /= typical_length(cut.joint)
     signs = np.ones(twists.shape[1])
     for i, x in enumerate(twists.T):
         signs[i] = -1.0 if x[i] < 0.0 else 1.0

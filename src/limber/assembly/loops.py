@@ -10,7 +10,13 @@ from itertools import groupby
 import numpy as np
 
 from limber.assembly.closures import Closure, End, Probe, Relation
-from limber.assembly.cut_joints import CutJoint, cut_joint_rows, mirror_signs, random_position
+from limber.assembly.cut_joints import (
+    CutJoint,
+    cut_joint_rows,
+    mirror_signs,
+    random_position,
+    typical_length,
+)
 from limber.assembly.packed import Packed, whole_rows
 from limber.joints import Joint
 from limber.joints.packing import Constants, lay_out_joint, pack_groups, place_blocks
@@ -441,7 +447,7 @@ def _pack_compound(topo, const: Constants, at: int, joint: Joint, start: np.ndar
     row = topo[at]
     row[L.DOFS], row[L.JOINT] = joint.dofs, L.GENERAL
     row[L.GROUP], row[L.GROUPS] = at + 1, len(joint.groups)
-    row[L.START], row[L.START_SIZE] = const.add(start), joint.nq
+    row[L.START], row[L.START_SIZE] = const.add(start, typical_length(joint) ** 2), joint.nq
     return pack_groups(topo, const, at, joint, at + 1)
 
 

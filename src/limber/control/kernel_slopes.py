@@ -21,7 +21,7 @@ from limber.assembly.packed import Packed
 from limber.assembly.parameters import Parameter
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import evaluated, node_pair
+from limber.dynamics.evaluate import evaluated, node_pair, starts_at
 from limber.kernels import layout as L
 from limber.kernels import plain
 from limber.kernels.functions import INPUTS, ROWS
@@ -81,9 +81,12 @@ def slopes_of(
     const = packed.const
     if stepped is not None:
         const = parameter_constants.stepped(system, packed, *stepped, STEP * 1j)
+    numbers = const.tolist()
+    for place, start in starts_at(system, row, given["q"][0]).items():
+        numbers[place] = start[..., None].view(_Scalar)
     moving = {name: _scalars(*pair) for name, pair in given.items()}
     wrenches = {end: _scalars(*pair) for end, pair in (external or {}).items()}
-    out = outputs_of(system, row, packed, const, moving, node, wrenches)
+    out = outputs_of(system, row, packed, numbers, moving, node, wrenches)
     shape = (*batch, count)
     result = {}
     for name, part in out.items():
@@ -101,7 +104,7 @@ def outputs_of(
     system: System,
     row: str,
     packed: Packed,
-    const: np.ndarray,
+    const: list,
     given: Mapping[str, list],
     node: tuple[str, int | None] | None = None,
     external: Mapping[tuple[str, int | None], list] | None = None,
@@ -126,7 +129,7 @@ def outputs_of(
     out: list = [0.0] * function.size_in(system)
     module, _, kernel = function.kernel.partition(".")
     run = getattr(getattr(_kernels(), module), kernel)
-    run(topo, const.tolist(), work, *arguments, out)
+    run(topo, const, work, *arguments, out)
     result, at = {}, 0
     for part in function.outputs:
         size = prod(part.shape_in(system))

@@ -25,10 +25,8 @@ from limber.dynamics.freedoms import undeformed
 from limber.joints import Joint
 from limber.kernels import layout as L
 
-#: How many other starts are tried at a time, until all coordinates are found.
-TRIED = (8, 24, 96, 384)
-#: How many states are tried at a time, which bounds the memory.
-TOGETHER = 500
+#: How many other starts are tried at a time, until all coordinates are found, and for how many states at a time.
+TRIED, STATES = (8, 24, 96, 384), 64
 #: Coordinates whose error is below this are found, in rad and in parts of the size of the system or of the distance of the
 #: ends.  Where none are, another start replaces the usual one if it leaves less than this part of its error.
 FOUND, BETTER = 1e-9, 0.5
@@ -121,7 +119,23 @@ def _other_starts(joint: Joint) -> Array:
 Evaluate = Callable[[Array, Array], Array]
 
 
-_last: WeakKeyDictionary[System, tuple[Array, Array]] = WeakKeyDictionary()
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """Configurations (states, nq) and the starts that were chosen for them.
+
+    straight : the same of a ruthless system without deformations, or None.  Its rows are those of the undeformed geometry,
+        which does not meet the closures.  The coordinates of the deformed one, which does, are next to those that fit it
+        best, and are its starts.
+    met : whether the usual starts find all coordinates, with errors far below a millionth; False means that it is not known.
+    """
+
+    q: Array
+    starts: Array
+    straight: _Chosen | None = None
+    met: bool = False
+
+
+_last: WeakKeyDictionary[System, _Chosen] = WeakKeyDictionary()
 
 
 def chosen_starts(system: System, q: Array, view: View, evaluate: Evaluate) -> Array:
@@ -129,27 +143,50 @@ def chosen_starts(system: System, q: Array, view: View, evaluate: Evaluate) -> A
 
     evaluate : `cut_coordinates`, with which the usual starts are checked and others tried.
     """
-    # the rows of a ruthless system are those of its undeformed geometry
-    if view == "dynamics" and system.fidelity == "ruthless":
-        q = undeformed(system, q)
     # functions of closed systems are evaluated several times in a row at the same configurations
     last = _last.get(system)
-    if last is None or not np.array_equal(last[0], q):
-        last = _last[system] = q.copy(), _choose(system, q, evaluate)
-    return last[1]
+    straight = last.straight if last is not None and view == "geometry" else None
+    if straight is not None and np.array_equal(straight.q, q):
+        return straight.starts
+    if last is None or not np.array_equal(last.q, q):
+        last = _last[system] = _chosen(system, q.copy(), evaluate)
+    return last.straight.starts if view == "dynamics" and last.straight else last.starts
 
 
-def _choose(system: System, q: Array, evaluate: Evaluate) -> Array:
-    """`chosen_starts` at configurations as the rows have them."""
+def _chosen(system: System, q: Array, evaluate: Evaluate) -> _Chosen:
+    starts, met = _choose(system, q, evaluate)
+    if system.fidelity != "ruthless":
+        return _Chosen(q, starts, met=met)
+    found = evaluate(q, _given(system, starts))
+    near = starts.copy()
+    for closure in sought(system):
+        theta = found[:, closure.number, : closure.joint.nq]
+        well = theta.any(axis=1)  # it did not go astray
+        near[well, closure.part] = theta[well]
+    return _Chosen(q, starts, _Chosen(undeformed(system, q), near))
+
+
+def known_to_be_met(system: System, q: Array) -> bool:
+    """Whether it is known from the last call that closures whose coordinates are sought are met at q, (..., nq)."""
+    last = _last.get(system)
+    return last is not None and last.met and np.array_equal(last.q, np.reshape(q, (-1, system.nq)))
+
+
+def _choose(system: System, q: Array, evaluate: Evaluate) -> tuple[Array, bool]:
+    """`chosen_starts` at configurations as the rows have them, and whether the usual ones are known to serve."""
     closures = sought(system)
+    met = True
     chosen = np.tile(usual_starts(system), (len(q), 1))
     found = evaluate(q, _given(system, chosen[:1]))
     for closure in closures:
         least = _error(system, q, found, closure)
+        off = np.abs(found[:, closure.number, TAKES:]).max(initial=0.0)
+        met = met and bool(off <= FOUND * min(1.0, extent(system)))
         missed = np.flatnonzero(~(least <= FOUND))
-        for part in np.array_split(missed, range(TOGETHER, len(missed), TOGETHER)):
-            _seek(system, q, closure, part, least, chosen, evaluate)
-    return chosen
+        for first in range(0, len(missed), STATES):
+            some = missed[first : first + STATES]
+            _seek(system, q, closure, some, least, chosen, evaluate)
+    return chosen, met
 
 
 def usual_starts(system: System) -> Array:
@@ -183,7 +220,7 @@ def _seek(
         return found[:, closure.number].reshape(len(left), n, GIVES)
 
     first = 0
-    for count in TRIED if missed.size else ():
+    for count in TRIED:
         starts = closure.others[first : first + count]
         found = tried(missed, np.broadcast_to(starts, (len(missed), *starts.shape)))
         missed, found = missed[least[missed] > FOUND], found[least[missed] > FOUND]
@@ -240,10 +277,29 @@ def _given(system: System, starts: Array) -> Array:
     return given
 
 
+_displacements: WeakKeyDictionary[System, Array] = WeakKeyDictionary()
+
+
+def displacements(system: System) -> Array:
+    """Which of the coordinates q are displacements of joints, (nq,)."""
+    if system not in _displacements:
+        found = np.zeros(system.nq, dtype=bool)
+        for name, where in system.layout.items():
+            at = where.q_joint.start
+            for group in system.joints[name].groups:
+                if group.kind == L.SCREWS:
+                    found[at : at + group.nq] = ~group.H[:3].any(axis=0)
+                elif group.kind == L.FREE:
+                    found[at + 4 : at + group.nq] = True
+                at += group.nq
+        _displacements[system] = found
+    return _displacements[system]
+
+
 def _error(system: System, q: Array, found: Array, closure: Sought) -> Array:
     """How far the ends are from where the coordinates that were found have them, (states,)."""
     off = np.abs(found[:, closure.number, TAKES:])
-    size = np.maximum(extent(system), np.abs(q).max(axis=1, initial=0.0))
+    size = np.maximum(extent(system), np.abs(q[:, displacements(system)]).max(axis=1, initial=0.0))
     return np.maximum(off[:, :3].max(axis=1), off[:, 3:].max(axis=1) / size)
 
 

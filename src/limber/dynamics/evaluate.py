@@ -318,6 +318,20 @@ def _cut_coordinates(system: System, name: str) -> Callable[[Array, Array], Arra
     return lambda q, starts: evaluated(system, name, (q, starts), row="cut_coordinates")
 
 
+def starts_at(system: System, row: str, q: Array) -> dict[int, Array]:
+    """Where a row of the table that depends on q, (..., nq), reads starts of cut joints, and those that serve there, (...).
+
+    It is empty if there are no cut joints whose coordinates are sought, or the row does not depend on them.
+    """
+    function = ROWS[row]
+    if not (function.closing and system.closures and sought(system)):
+        return {}
+    states = np.reshape(q, (-1, system.nq))
+    chosen = chosen_starts(system, states, function.view, _cut_coordinates(system, row))
+    places = [i for c in sought(system) for i in range(*c.places[function.view].indices(2**62))]
+    return {place: np.array(x).reshape(q.shape[:-1]) for place, x in zip(places, chosen.T)}
+
+
 def constants_at(system: System, q: Array, view: View, name: str) -> Array:
     """The constants of a view with which the coordinates of cut joints at q, (nq,), are found.
 

@@ -134,7 +134,7 @@ def mixed_slopes(
     packed = packed_for(system, row)
     const = _stepped(system, packed, parameter, place)
     out = outputs_of(
-        system, row, packed, const,
+        system, row, packed, const.tolist(),
         {name: x.scalars() for name, x in given.items()}, node,
         {end: x.scalars() for end, x in (external or {}).items()},
     )  # fmt: skip

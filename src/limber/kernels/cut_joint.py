@@ -3,7 +3,7 @@
 The coordinates are recovered from the pose of O_b relative to O_a by STEPS steps of Marquardt's method, from the
 start that the model gives; its damping is the square of the error where that is large, and its fourth power near the
 solution.  Rotations weigh more than lengths, and are met first, however far the ends are apart.  The number of steps is
-fixed, so that this runs on any scalar type.  The rows are an orthonormal basis of the complement of the joint map, in
+fixed, so that this runs on any scalar type.  The rows are a basis of the complement of the joint map, of unit twists in
 the axes of O_b, by Householder's reflections.
 
 Given     the relative pose and velocity
@@ -47,7 +47,8 @@ STEPS = 40
 NUDGE = 1e-30
 #: Added to the diagonal of H H^T, relative to it, for joints whose axes coincide in some position.
 TINY = 1e-15
-#: Weight of squared lengths, which are measured in the distance of the ends, beside those of angles.  Were it not small,
+#: Weight of squared lengths, which are measured in the length that is typical of the joint or the distance of its ends, beside
+#: those of angles.  Were it not small,
 #: positions could be met by the wrong rotations: a hinge that is followed by a slider has two angles for each of them.
 LENGTHS = 1e-4
 #: The square of an error, in radians, above which steps are damped strongly.  Below it damping must fall fast: what turns about
@@ -146,10 +147,16 @@ def recover_coordinates(topo, const, work, c, R, p):
 
 
 @kernel
+def squared_length(topo, const, joint):
+    """The square of a length that is typical of the joint: how far its axes are apart must count, however small it is."""
+    return const[topo[joint + START] + topo[joint + START_SIZE]]
+
+
+@kernel
 def search_coordinates(topo, const, work, joint, R, p):
     """`recover_coordinates` of a cut joint from the coordinates at Q_JOINT on."""
     Rj, pj = general_joint_pose(topo, const, work, work, joint)
-    weight = LENGTHS / (1.0 + dot(p, p))
+    weight = LENGTHS / (squared_length(topo, const, joint) + dot(p, p))
     for _ in range(STEPS):
         w = scale(chord(turn_cosine(Rj, R)), skew_part(Rj, R))
         u = mul_t(Rj, sub(p, pj))
@@ -202,12 +209,15 @@ def store_mirror(work, x, first, sign):
 def store_rows(topo, const, work, c, w, u):
     """The rows, at `row_of`, and the twist that the rate of the map adds to accelerations at the relative velocity [w; u].
 
-    They are the complement of the map and of the twists that are free besides it, by Householder's reflections.
+    They are the complement of the map and of the twists that are free besides it, by Householder's reflections, with lengths in
+    the one that is typical of the joint: rows of a small joint that mix rotations and lengths would hide the latter.
     """
     joint = topo[c + K_JOINT]
     mirrors = topo[c + K_ROW]
     dofs = topo[joint + DOFS]
     r = topo[c + K_SPANNED]
+    square = squared_length(topo, const, joint)
+    per_length = 1.0 / sqrt(square)
     for i in range(r):
         if i < dofs:
             hw, hu = column(topo, work, joint, i)
@@ -216,7 +226,7 @@ def store_rows(topo, const, work, c, w, u):
             hw, hu = load3(const, at), load3(const, at + 3)
         x = mirrors + 6 * i
         store3(work, x, hw)
-        store3(work, x + 3, hu)
+        store3(work, x + 3, scale(per_length, hu))
         for s in range(i):
             reflect(work, mirrors + 6 * s, x)
         store_mirror(work, x, i, const[topo[c + K_SIGNS] + i])
@@ -226,9 +236,33 @@ def store_rows(topo, const, work, c, w, u):
         work[row + j] = 1.0
         for s in range(r - 1, -1, -1):
             reflect(work, mirrors + 6 * s, row)
+        turn, shift = load3(work, row), scale(per_length, load3(work, row + 3))
+        unit = 1.0 / sqrt(dot(turn, turn) + dot(shift, shift))
+        store3(work, row, scale(unit, turn))
+        store3(work, row + 3, scale(unit, shift))
+    fit_speeds(topo, work, joint, mirrors, 1.0 / square, w, u)
+    return general_joint_bias(topo, work, work, joint)
+
+
+@kernel
+def fit_speeds(topo, work, joint, spare, weight, w, u):
+    """The speeds that fit the twist [w; u] best, at V_JOINT; lengths count as angles do.
+
+    The weight of lengths that suits the joint gives all digits of speeds that it allows.  What they leave of the twist, which it
+    does not allow, is fitted afterwards.  There is room for the speeds at work[spare:].
+    """
+    at = topo[joint + V_JOINT]
+    factorize_map(topo, work, joint, weight, 0.0)
+    solve_map(topo, work, joint, weight, w, u)
+    for i in range(topo[joint + DOFS]):
+        hw, hu = column(topo, work, joint, i)
+        w = sub(w, scale(work[at + i], hw))
+        u = sub(u, scale(work[at + i], hu))
+        work[spare + i] = work[at + i]
     factorize_map(topo, work, joint, 1.0, 0.0)
     solve_map(topo, work, joint, 1.0, w, u)
-    return general_joint_bias(topo, work, work, joint)
+    for i in range(topo[joint + DOFS]):
+        work[at + i] += work[spare + i]
 
 
 @kernel

@@ -150,7 +150,10 @@ K_FACTOR = 18  # const: for each term its coefficient, then the value of the sum
 
 # --- topo, the rows of COMPOUND joints: as those of bodies, but ...
 # Q_JOINT, V_JOINT and G_Q, G_V of its groups are indices in work; W_NODE has room for r r numbers
-START, START_SIZE = 30, 29  # const: coordinates to start from, and their number
+START, START_SIZE = (
+    30,
+    29,
+)  # const: coordinates to start from, and their number; the square of a length that is typical of it
 
 # --- topo, front rows: see `fronts` -------------------------------------------------------------------
 F_ROWS = 0  # number n of rows of closures and hubs that pass through the body

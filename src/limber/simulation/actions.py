@@ -73,6 +73,7 @@ def _change_state(run: Run, answer: Any, what: str) -> None:
     returned = f"the state that {what} returns"
     on = closed_state(s, q, v, returned, f"v of {returned}", "q, v", run.forces.names)
     y[:] = np.concatenate(on)
+    run.engine.seek_cut_joints(s)
     run.y[len(y) + R.ACTION_WORK] += energy_of(now, y[: s.nq], y[s.nq :]) - before
 
 

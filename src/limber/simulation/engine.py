@@ -180,13 +180,10 @@ class Engine:
             geometry = system.geometry
             self._units = relation_units(system)
             geometry_const_at = geometry.const.ctypes.data
-            if sought(
-                system
-            ):  # the compiled code follows their coordinates from where they are now
-                q = np.array(self.y[: system.nq])
-                geometry_const[:] = constants_at(system, q, "geometry", "simulate")
+            if sought(system):  # the compiled code changes where their coordinates are sought from
+                self._geometry_const = geometry_const
                 geometry_const_at = geometry_const.ctypes.data
-                self._const[: len(packed.const)] = constants_at(system, q, "dynamics", "simulate")
+                self.seek_cut_joints(system)
             found |= {
                 R.CLOSURE_SCRATCH: closures_at, R.GEOMETRY_TOPO: geometry.topo.ctypes.data,
                 R.GEOMETRY_CONST: geometry_const_at, R.GEOMETRY_WORK: geometry_at,
@@ -199,6 +196,15 @@ class Engine:
         for place, value in found.items():
             context[place] = value
         self.clock[R.PROJECTED_STEPS : R.BEST_CONDITION + 1] = 0.0
+
+    def seek_cut_joints(self, system: System) -> None:
+        """Find the coordinates of cut joints at the state as it is now, wherever it was before; the compiled code follows them."""
+        if not (system.closures and sought(system)):
+            return
+        q = np.array(self.y[: system.nq])
+        self._geometry_const[:] = constants_at(system, q, "geometry", "simulate")
+        const = constants_at(system, q, "dynamics", "simulate")
+        self._const[: len(const)] = const
 
     def set_event_function(self, address: int) -> None:
         """Give the compiled code the function that evaluates all events."""
