@@ -285,6 +285,19 @@ def test_a_rod_is_attached_where_it_is_in_a_run():
     np.testing.assert_allclose(run.q[-1], wanted.q[-1], atol=1e-7)
 
 
+@pytest.mark.parametrize("name", ["rod of crosses", "three hinges", "four hinges"])
+def test_equilibrium_and_modes_far_from_neutral_are_those_on_the_joint(name):
+    joint = lb.CompoundJoint(FAR[name])
+    on, held = on_and_held(joint)
+    theta = anywhere(joint, np.random.default_rng(2))
+    q, _ = as_held(on, held, theta, np.zeros(on.nv))
+    rest = lb.equilibrium(on, theta)
+    found = lb.equilibrium(held, q)
+    assert np.isclose(lb.potential_energy(held, found), lb.potential_energy(on, rest), atol=1e-9)
+    q, _ = as_held(on, held, rest, np.zeros(on.nv))
+    np.testing.assert_allclose(lb.modes(held, q).omega, lb.modes(on, rest).omega, rtol=1e-9)
+
+
 def hinge_then_slider(seed, fidelity="full"):
     """A flexible arm whose tip is held by a hinge and a slider in general directions, and a state that meets them."""
     rng = np.random.default_rng(seed)

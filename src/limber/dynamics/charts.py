@@ -30,6 +30,8 @@ TRIED, STATES = (8, 24, 96, 384), 64
 #: Coordinates whose error is below this are found, in rad and in parts of the size of the system or of the distance of the
 #: ends.  Where none are, another start replaces the usual one if it leaves less than this part of its error.
 FOUND, BETTER = 1e-9, 0.5
+#: The same for coordinates that were sought from a start that is meant for such configurations (`evaluate.with_starts_at`).
+CLOSE = 0.1
 #: The joint map is singular if one of its singular values is below this part of another; `starts_near` are so far from there,
 #: in rad and m.
 SINGULAR, NEAR = 1e-6, 0.05
@@ -51,6 +53,7 @@ class Sought:
     others : (n, nq) coordinates anywhere.
     places : where the kernels read the start, in the constants of each view.
     part : where its coordinates are among those of all closures that are sought.
+    enough : the error of the usual start up to which no others are tried.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Sought:
     others: Array
     places: dict[View, slice]
     part: slice
+    enough: float
 
 
 _sought: WeakKeyDictionary[System, tuple[Sought, ...]] = WeakKeyDictionary()
@@ -86,7 +90,9 @@ def _look(system: System):
             }
             usual = system.dynamics.const[places["dynamics"]]
             part = slice(at, at + joint.nq)
-            yield Sought(name, joint, number, rows, usual, _other_starts(joint), places, part)
+            enough = CLOSE if closure.start else FOUND
+            others = _other_starts(joint)
+            yield Sought(name, joint, number, rows, usual, others, places, part, enough)
             at += joint.nq
 
 
@@ -182,7 +188,7 @@ def _choose(system: System, q: Array, evaluate: Evaluate) -> tuple[Array, bool]:
         least = _error(system, q, found, closure)
         off = np.abs(found[:, closure.number, TAKES:]).max(initial=0.0)
         met = met and bool(off <= FOUND * min(1.0, extent(system)))
-        missed = np.flatnonzero(~(least <= FOUND))
+        missed = np.flatnonzero(~(least <= closure.enough))
         for first in range(0, len(missed), STATES):
             some = missed[first : first + STATES]
             _seek(system, q, closure, some, least, chosen, evaluate)

@@ -7,7 +7,7 @@ import numpy as np
 from limber.assembly.extent import extent
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import evaluated
+from limber.dynamics.evaluate import evaluated, with_starts_at
 from limber.dynamics.freedoms import modal_speeds
 from limber.dynamics.reach import reach
 from limber.dynamics.rows import DEPENDENT, closure_jacobian, fine_units, row_units, worst
@@ -123,6 +123,7 @@ def restored(system: System, q: Array, moving: np.ndarray) -> Array:
 
     moving : indices of the speeds that may move.  Their changes are measured in radians and parts of the system's size.
     """
+    system = with_starts_at(system, q, "the search for a configuration nearby")
     start, off = q, evaluated(system, "violations", (q,))
     size = gap(system, off)
     lengths = reach(system)[moving]

@@ -7,12 +7,16 @@ import numpy as np
 from limber.assembly.closures import Closure, End, Relation
 from limber.assembly.system import System
 from limber.checks import Array
-from limber.dynamics.evaluate import External, evaluated
+from limber.dynamics.evaluate import External, evaluated, with_starts_at
 from limber.dynamics.freedoms import undeformed
 from limber.dynamics.inverse import inverse_dynamics
 from limber.dynamics.kinematics import pose
 from limber.dynamics.rows import row_space
-from limber.dynamics.stiffness import slope_by_q
+from limber.dynamics.stiffness import slope_along, slope_by_q
+
+#: The step of differences of forces of cut joints whose coordinates are sought.  They change fast next to where the joint map is
+#: singular, and off the closures.
+SHORT = 1e-3
 
 
 def closure_loads(
@@ -84,5 +88,17 @@ def closure_forces(system: System, q: Array, lam: Array) -> Array:
 
 
 def closure_stiffness(system: System, q: Array, lam: Array) -> Array:
-    """The stiffness (nv, nv) of constant multipliers, -d(A^T lambda)/dq along `integrate`, by differences."""
+    """The stiffness (nv, nv) of constant multipliers, -d(A^T lambda)/dq along `integrate`, by differences.
+
+    With cut joints whose coordinates are sought, it is that along the freedoms: off the closures the coordinates that fit best
+    need not change steadily.
+    """
+    near = with_starts_at(system, q, "the stiffness of closures")
+    if near is not system:  # its rows change steadily about q
+        where = undeformed(system, q) if system.fidelity == "ruthless" else q
+        wrenches = evaluated(system, "wrenches", (where, lam)).ravel()
+        each = evaluated(near, "wrenches", (where, np.eye(system.rows))).reshape(system.rows, -1)
+        own = np.linalg.lstsq(each.T, wrenches, rcond=None)[0]
+        T = row_space(near, q).basis
+        return -slope_along(near, q, T, lambda p: closure_forces(near, p, own), SHORT)
     return -slope_by_q(system, q, lambda p: closure_forces(system, p, lam))

@@ -24,7 +24,7 @@ from limber.assembly.system import System
 from limber.checks import Array
 from limber.dynamics import eigen
 from limber.dynamics.closure_loads import closure_forces
-from limber.dynamics.evaluate import evaluated
+from limber.dynamics.evaluate import evaluated, with_starts_at
 from limber.dynamics.reach import reach
 from limber.dynamics.rows import closure_jacobian, row_space
 from limber.dynamics.statics import Statics
@@ -109,6 +109,7 @@ def freedoms_if_singular(system: System, q: Array, free: np.ndarray | None = Non
 
     free : indices of the speeds that may move, all by default.
     """
+    system = with_starts_at(system, q, "the look at nearby configurations")
     space = row_space(system, q, free)
     if not space.null.size or not space.basis.size:
         return 0

@@ -72,12 +72,25 @@ def load_stiffness(
 
 def slope_by_q(system: System, q: Array, force: Callable[[Array], Array]) -> Array:
     """The slope (nv, nv) along `integrate` of forces of q, (n, nq) -> (n, nv), by differences."""
-    slope = np.zeros((system.nv, system.nv))
     size = STEP * reach(system)
+    return _differences(system, q, np.diag(size), force) / size
+
+
+def slope_along(
+    system: System, q: Array, T: Array, force: Callable[[Array], Array], step: float
+) -> Array:
+    """`slope_by_q` along the columns of T, (nv, n), and zero across them, by steps in radians and parts of the system's size."""
+    size = step / np.abs(T / reach(system)[:, None]).max(axis=0, initial=1e-300)
+    return _differences(system, q, (size * T).T, force) / size @ np.linalg.pinv(T)
+
+
+def _differences(system: System, q: Array, steps: Array, force: Callable[[Array], Array]) -> Array:
+    """The changes (nv, n) of forces of q along steps (n, nv), as they would be if the slopes at q were those all along."""
+    change = np.zeros((system.nv, len(steps)))
     for step, weight in enumerate(WEIGHTS, start=1):
-        ahead, behind = (integrate(system, q, np.diag(size), sign * step) for sign in (1.0, -1.0))
-        slope += weight * (force(ahead) - force(behind)).T / size
-    return slope
+        ahead, behind = (integrate(system, q, steps, sign * step) for sign in (1.0, -1.0))
+        change += weight * (force(ahead) - force(behind)).T
+    return change
 
 
 def speed_slope(system: System, q: Array, v: Array) -> Array:
