@@ -1,14 +1,14 @@
-"""Two flexible arms of a space station carry a flexible panel along a path and squeeze it with a force that is held.
+"""Two flexible arms of a space station carry a flexible panel along a path with a controlled squeeze force.
 
 Each arm has six joints and holds one end of the panel.  Together they have twice the motors that the motion of the panel
 needs: six squeeze forces are free, of which the one along the panel is held at 20 N.  The controller has three
 parts:
 
-- A rigid twin of the system is carried along the path beforehand, which gives the motion of all joints.
-- At every sample, the torques are those by which the twin would give the panel an acceleration and a squeeze force, shared
-  so that the sum of their squares is least (`lb.share_load`).  The acceleration is that of the path, and the squeeze force
-  is the wanted one, corrected by what the grips measure (I).
-- Each joint is drawn to its place and its speed on the path (PD).
+- Before the run, a rigid twin of the system is moved along the path, which gives the motion of all joints.
+- At every sample, the torques are those that would give the twin's panel the desired acceleration and squeeze force, with
+  the least sum of squares (`lb.share_load`).  The acceleration is that of the path, and the squeeze force is the desired
+  one, corrected by integral feedback of the force that the grips measure (I).
+- Feedback pulls each joint towards its position and speed on the path (PD).
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,10 @@
 """A four-bar linkage with a flexible coupler, run up from rest by its motor.
 
-The stress in the middle of the coupler is compared with what one computes by hand: the linkage moves as if it were
-rigid, and the coupler is bent by its own inertia.  That is right as long as the linkage turns slowly, if one also counts
-the force along the coupler, which soon is as large as its Euler load and makes it stiffer or softer.  So the coupler
-in the model has `geometric_stiffening`.  The model is four_bar.yaml and the run four_bar_run_up.yaml, which
-`limber simulate` takes as well.
+The example compares the stress in the middle of the coupler with a hand calculation, in which the linkage moves as if it
+were rigid and the coupler is bent by its own inertia.  The calculation is right as long as the linkage turns slowly, if it
+includes the axial force in the coupler, which soon is as large as the Euler load and makes the coupler stiffer or softer.
+The coupler in the model therefore has `geometric_stiffening`.  The model is four_bar.yaml and the run is
+four_bar_run_up.yaml, which `limber simulate` accepts as well.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""A free-flying servicer with a flexible arm grasps a satellite that tumbles.
+"""A free-flying servicer with a flexible arm grasps a tumbling satellite.
 
-The hand closes in an event, by a rigid grasp.  The speeds jump by the impulse that brings hand and handle to one speed,
-and linear and angular momentum stay as they are.  Dampers in the joints then bring satellite and servicer to one spin.  The
-scenario is grasp_tumbling.yaml, which `limber simulate` takes as well.
+An event closes the hand in a rigid grasp.  An impulse makes the speeds of hand and handle jump to a common value, and
+linear and angular momentum are conserved.  Dampers in the joints then bring satellite and servicer to a common spin.  The
+scenario is grasp_tumbling.yaml, which `limber simulate` accepts as well.
 """
 
 from dataclasses import dataclass

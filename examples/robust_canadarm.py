@@ -1,15 +1,15 @@
-"""The controller of US 5,546,508 on 1,000 Canadarms that it does not know: payload and stiffness differ, and so does noise.
+"""The controller of US 5,546,508 on 1,000 Canadarms that it does not know: payload, stiffness and noise differ.
 
 The controller is that of part (c) of `limber demo`, with its servos, sensors, friction and limits.  It knows the arm of
 Mohan & Saha.  In every case the arm is another one:
 
-- the last link, 2 m and 95 kg with what it carries, is heavier or lighter by up to 50 %;
-- the bending stiffness EI of each link is off by up to 20 %, of each by itself;
+- the last link, 2 m and 95 kg including its payload, is heavier or lighter by up to 50 %;
+- the bending stiffness EI of each link is off by up to 20 %, independently;
 - sensors have other noise.
 
-The first 16 cases are the corners of these ranges, where a loop that is linear is worst; all others are drawn at random.
-Forces that were planned for another arm leave it swinging at the end of the slew.  What is asked is whether the loop damps
-that in every case, and how fast.
+The first 16 cases are the corners of these ranges, where a linear loop is worst; all others are drawn at random.
+Forces planned for another arm leave it swinging at the end of the slew.  The question is whether the loop damps this
+swinging in every case, and how fast.
 
     python examples/robust_canadarm.py            # 1,000 cases, some minutes
     python examples/robust_canadarm.py --cases 50

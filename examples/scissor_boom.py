@@ -1,8 +1,8 @@
-"""A scissor boom of ten cells with flexible bars is stretched out by the slider at its base.
+"""The slider at the base of a scissor boom extends its ten cells of flexible bars.
 
-The slider moves as prescribed (`motion`), and all that hangs on it follows: the payload, which swings because the bars
-bend, and the forces in the hinges, which are largest at the base.  The scenario is scissor_boom.yaml, which
-`limber simulate` takes as well; the boom itself is `lb.models.scissor_boom`.
+The motion of the slider is prescribed (`motion`), and the rest follows: the payload, which swings because the bars bend,
+and the forces in the hinges, which are largest at the base.  The scenario is scissor_boom.yaml, which `limber simulate`
+accepts as well; the boom itself is `lb.models.scissor_boom`.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,10 @@
 """
-Where a sensor sits
-===================
+Sensor location
+===============
 
-The same motor turns the same satellite with its panel. Seen by the encoder at the motor, every resonance has a zero before it, and
-the phase stays between -180 and 0 degrees. Seen at the tip, the zeros are gone: each mode takes another 180 degrees.
+The same motor turns the same satellite with its panel. In the response of the encoder at the motor, every resonance
+is preceded by a zero, and the phase stays between -180 and 0 degrees. In the response of the tip there are no such
+zeros: each mode adds another 180 degrees of phase lag.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A column under a growing load
 =============================
 
-``lb.follow`` follows the equilibrium while a load grows. The frequency of a perfect column falls to zero at Euler's load.
-Loaded a little off its axis, the column bends further and further instead.
+``lb.follow`` tracks the equilibrium while a load grows. The frequency of a perfect column falls to zero at Euler's
+load. If the load is slightly off its axis, the column bends further and further instead.
 """
 
 import warnings

@@ -2,8 +2,9 @@
 A slew of the flexible Canadarm
 ===============================
 
-The torques are those that would move a rigid arm along a cycloid in 10 s. The real links bend by a quarter of a metre on the way.
-The wrist is off its goal by 0.09 rad in the end, still drifts, and the links go on swinging by a centimetre.
+The torques are those that would move a rigid arm along a cycloid in 10 s. The flexible links bend by a quarter of a
+metre on the way. At the end of the slew the wrist is 0.09 rad off its goal and still drifts, and the links keep
+swinging by a centimetre.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Catching a satellite
 ====================
 
-A free flyer with a flexible arm grasps a satellite that drifts towards it. The closure appears at an event.
-The impulse keeps both momenta; some energy is lost at once, as in a plastic collision, and some goes into the arm.
+A free-flyer with a flexible arm grasps a satellite that drifts towards it. An event closes the loop. The impulse
+conserves linear and angular momentum. Some energy is lost at once, as in a plastic collision, and some goes into the
+arm.
 """
 
 import matplotlib.pyplot as plt

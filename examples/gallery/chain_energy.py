@@ -2,8 +2,8 @@
 Energy of a falling chain
 =========================
 
-A chain of four rigid links is let go from the horizontal and tumbles chaotically.
-Potential energy becomes kinetic energy and back; their sum stays constant to the tolerance of the integrator.
+A chain of four rigid links is released from the horizontal and tumbles chaotically. Potential energy becomes kinetic
+energy and back; their sum stays constant to the tolerance of the integrator.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Coupler curves of a four-bar linkage
 ====================================
 
-The crank turns once. Every point that moves with the coupler draws a curve of its own.
-The closure is a joint that cuts the loop; a rough guess of the angles is enough to assemble it.
+The crank turns once. Every point that moves with the coupler traces its own curve. The closure is a joint that cuts
+the loop; a rough initial guess of the angles is enough to assemble it.
 """
 
 import warnings

@@ -1,9 +1,9 @@
 """
-How far a crane sags
-====================
+Static deflection of a crane
+============================
 
-A boom of two flexible parts on a spring-held joint carries more and more load. ``lb.equilibrium`` finds where it comes to
-rest, and the bending moment follows from the modes.
+A boom of two flexible parts on a joint with a spring carries a growing load. ``lb.equilibrium`` finds its rest
+position, and the bending moment follows from the modes.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Colliding balls
 ===============
 
-Events find the instant at which a function of the state crosses zero, and may change the state. Two
-pendulums hang side by side; when the balls meet, they exchange their speeds, as elastic balls of one mass do.
+An event finds the instant at which a function of the state crosses zero, and may change the state. Two pendulums hang
+side by side; when the balls meet, they exchange their speeds, as elastic balls of equal mass do.
 """
 
 import matplotlib.pyplot as plt

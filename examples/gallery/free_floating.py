@@ -2,8 +2,9 @@
 An arm that turns its own base
 ==============================
 
-Nothing holds a free flyer. When its arm swings out and comes back by another way, all momenta stay zero, and yet the base has
-turned in the end: a closed loop in the joint angles is not a closed loop for the base. Cats land on their feet by this.
+Nothing holds a free-flyer. When its arm swings out and returns along another path, the linear and angular momentum
+stay zero, yet the base has turned: a closed loop in the joint angles is not a closed loop for the base. This is how
+cats land on their feet.
 """
 
 from itertools import pairwise

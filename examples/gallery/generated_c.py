@@ -2,8 +2,9 @@
 Generated C: a map of flips
 ===========================
 
-``lb.compile`` writes straight-line C for one system. A step of a double pendulum takes well under a microsecond in it,
-and one call advances a whole batch. The colour tells when the lower rod first turns over, for 120 x 120 starts from rest.
+``lb.compile`` generates straight-line C for one system. In this code a step of a double pendulum takes well under a
+microsecond, and one call advances a whole batch. The colour shows when the lower rod first turns over, for 120 x 120
+initial states at rest.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Input shaping
 =============
 
-A shaper splits a command into a few impulses so that the vibrations of the parts cancel. The zero-vibration shaper (ZV)
-needs the frequency exactly. ZVD and EI take longer and forgive errors.
+A shaper splits a command into a few impulses so that the vibrations of the parts cancel. The zero-vibration shaper
+(ZV) needs the exact frequency. ZVD and EI take longer and tolerate errors.
 """
 
 import matplotlib.pyplot as plt

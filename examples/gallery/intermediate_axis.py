@@ -2,8 +2,9 @@
 The intermediate axis
 =====================
 
-A body that spins about its axis of intermediate inertia turns over again and again. The linear theory gives the rate at which the first
-disturbance grows; after that the motion is periodic, on the curve where the ellipsoids of energy and momentum meet.
+A body that spins about its axis of intermediate inertia turns over again and again. Linear theory gives the rate at
+which the first disturbance grows; after that the motion is periodic, on the curve where the ellipsoids of energy and
+momentum intersect.
 """
 
 import matplotlib.pyplot as plt

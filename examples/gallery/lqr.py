@@ -2,8 +2,8 @@
 LQR against PD on a flexible arm
 ================================
 
-A bent arm is let go. A PD controller looks at the joints alone and leaves the links to ring.
-An LQR looks at the whole state and takes the energy out of the modes through the same two motors.
+A bent arm is released. A PD controller uses only the joints and lets the links ring. An LQR uses the whole state and
+removes the energy from the modes through the same two motors.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Spatial operators
 =================
 
-The mass matrix is H phi M phi^T H^T, and so is its inverse a product of sparse factors. An operator is applied by a sweep over
-the bodies and never formed; here they are formed to be looked at. Colours show the size of the entries.
+The mass matrix is H phi M phi^T H^T, and its inverse is a product of sparse factors too. An operator is applied by a
+sweep over the bodies and never formed; here the operators are formed only to show them. Colours show the magnitude of
+the entries.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 The fastest slew
 ================
 
-Least time under limits of the torques: the motors push as hard as they can and switch a few times, and the flexible arm is at
-rest at the end. A cycloid with the same limits takes longer and leaves the arm ringing.
+In the minimum-time slew under torque limits the motors push as hard as they can and switch a few times, and the
+flexible arm is at rest at the end. A cycloid with the same limits takes longer and leaves the arm ringing.
 """
 
 import matplotlib.pyplot as plt

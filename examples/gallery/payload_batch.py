@@ -2,8 +2,9 @@
 One slew, a hundred arms
 ========================
 
-The payload and the stiffness of the longest link are not known exactly. Parameters change by name without a new model, and
-a batch of simulations runs on all cores. The heavier the payload and the softer the link, the more the arm swings afterwards.
+The payload and the stiffness of the longest link are uncertain. Parameters can be changed by name without a new
+model, and a batch of simulations runs on all cores. The heavier the payload and the softer the link, the more the arm
+swings afterwards.
 """
 
 import matplotlib.pyplot as plt

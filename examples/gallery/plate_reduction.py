@@ -1,9 +1,10 @@
 """
-A plate becomes a body
+From a plate to a body
 ======================
 
-A panel of shell elements with more than a thousand freedoms is reduced to a few modes. Normal modes alone come slowly to the
-sag under a force at a corner; one static shape for that corner makes it exact.
+A panel of shell elements with more than a thousand degrees of freedom is reduced to a few modes. With normal modes
+alone, the static deflection under a force at a corner converges slowly; one static shape for that corner makes it
+exact.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Frequencies of a rotor blade
 ============================
 
-A Campbell diagram: the faster a blade spins, the stiffer it is, and out of the plane of rotation more than in it.
-Where a frequency meets a multiple of the speed (grey), it is excited once, twice, ... a turn.
+This is a Campbell diagram: the faster a blade spins, the stiffer it is, and more so out of the plane of rotation than
+in it. Where a frequency meets a multiple of the speed (grey), it is excited once, twice, ... per revolution.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,10 @@
 """
-A scissor boom stretches out
-============================
+Extending a scissor boom
+========================
 
-Ten cells of crossed bars, every cell a closed loop. One slider at the base moves as prescribed, and all bars follow.
-The force that the slider takes peaks while the boom is short, because the bars have a bad lever there.
+The boom has ten cells of crossed bars, and every cell is a closed loop. One slider at the base has a prescribed
+motion, and all bars follow. The force on the slider peaks while the boom is short, because the bars have poor
+leverage there.
 """
 
 import warnings

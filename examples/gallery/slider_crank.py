@@ -2,8 +2,8 @@
 A slider-crank engine
 =====================
 
-The crank turns at constant speed; the torque that this takes, and the force in the wrist pin, follow from the
-closure. The dashed line leaves out the mass of the connecting rod, as quick formulas do.
+The crank turns at constant speed. The torque that this requires, and the force in the wrist pin, follow from the
+closure. The dashed line neglects the mass of the connecting rod, as simple formulas do.
 """
 
 import warnings

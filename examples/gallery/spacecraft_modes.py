@@ -2,8 +2,8 @@
 Modes of a spacecraft
 =====================
 
-A hub that floats freely carries a long and a short panel. Its vibrations move both panels and the hub, with frequencies
-above those of the panels on a wall, since the hub gives way.
+A free-floating hub carries a long and a short panel. Its vibrations move both panels and the hub. Their frequencies
+are above those of clamped panels, because the hub moves too.
 """
 
 import matplotlib.pyplot as plt

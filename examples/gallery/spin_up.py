@@ -2,8 +2,8 @@
 Geometric stiffening
 ====================
 
-A beam is spun up to a speed above its first frequency (the problem of Kane, Ryan and Banerjee).
-A linear model of the beam says that it diverges. With geometric stiffening it bends back, and straightens out again.
+A beam is spun up to a speed above its first frequency (the problem of Kane, Ryan and Banerjee). A linear model of the
+beam predicts that it diverges. With geometric stiffening it bends back and straightens out again.
 """
 
 import warnings

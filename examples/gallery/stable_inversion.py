@@ -2,8 +2,8 @@
 Moving the tip, not the joint
 =============================
 
-The tip of a flexible link answers to a torque first in the wrong direction, so torques that follow from the tip by
-inversion grow without bound. Stable inversion finds the bounded ones: they begin before the tip moves.
+The tip of a flexible link first responds to a torque in the wrong direction, so torques computed from the tip motion
+by direct inversion grow without bound. Stable inversion finds the bounded torques: they begin before the tip moves.
 """
 
 import matplotlib.pyplot as plt

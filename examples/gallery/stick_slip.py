@@ -2,8 +2,8 @@
 Stick-slip
 ==========
 
-A block on a rough floor is pulled by a spring whose end moves slowly. It sticks until the spring is stronger than static
-friction, jumps, and sticks again. The period agrees with the textbook formula of a block on dry friction.
+A block on a rough floor is pulled by a spring whose end moves slowly. It sticks until the spring force exceeds static
+friction, jumps, and sticks again. The period agrees with the textbook formula for a block with dry friction.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Equations in closed form
 ========================
 
-The same kernels that run as machine code also run on symbols. Out come the equations of motion in SymPy: here the potential
-energy of a double pendulum, and its levels for numbers. The equilibria are where the levels close in on a point.
+The kernels that run as machine code also run on symbols and give the equations of motion in SymPy: here the potential
+energy of a double pendulum, and its contour lines for given numbers. The equilibria are where the contour lines close
+in on a point.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A robot from a URDF file
 ========================
 
-``lb.load`` reads the arm as other programs wrote it. The map shows the torque that its shoulder needs to hold each posture
-within the limits of the joints: one call computes all 40,401 of them.
+``lb.load`` reads an arm from a URDF file of other programs. The map shows the torque that its shoulder needs to hold
+each posture within the joint limits: one call computes all 40,401 of them.
 """
 
 import matplotlib.pyplot as plt
