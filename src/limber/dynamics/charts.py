@@ -164,12 +164,20 @@ def _chosen(system: System, q: Array, evaluate: Evaluate) -> _Chosen:
     if system.fidelity != "ruthless":
         return _Chosen(q, starts, met=met)
     found = evaluate(q, _given(system, starts))
-    near = starts.copy()
+    near, straight = starts.copy(), undeformed(system, q)
+    missed = {}
     for closure in sought(system):
         theta = found[:, closure.number, : closure.joint.nq]
         well = theta.any(axis=1)  # it did not go astray
         near[well, closure.part] = theta[well]
-    return _Chosen(q, starts, _Chosen(undeformed(system, q), near))
+        missed[closure] = np.flatnonzero(~(_error(system, q, found, closure) <= FOUND))
+    states = np.unique(np.concatenate(list(missed.values())))
+    if states.size:  # the undeformed geometry may be the one that meets the closures
+        starts_there, _ = _choose(system, straight[states], evaluate)
+        for closure, which in missed.items():
+            there = starts_there[np.searchsorted(states, which)]
+            near[which, closure.part] = there[:, closure.part]
+    return _Chosen(q, starts, _Chosen(straight, near))
 
 
 def known_to_be_met(system: System, q: Array) -> bool:
