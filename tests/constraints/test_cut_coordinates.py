@@ -232,6 +232,24 @@ def test_a_batch_has_what_each_of_its_states_has():
         lb.forward_dynamics(held, q, v, np.zeros(6))
 
 
+def test_the_quick_way_answers_where_the_usual_start_finds_the_coordinates():
+    """It leaves all other states, and those that meet no closure, to the careful way."""
+    joint = lb.CompoundJoint(FAR["rod of crosses"])
+    on, held = on_and_held(joint)
+    rng = np.random.default_rng(1)
+    states = [as_held(on, held, anywhere(joint, rng), rng.standard_normal(4)) for _ in range(40)]
+    q, v = map(np.array, zip(*states))
+    wanted = lb.forward_dynamics(held, q, v, np.zeros(6))
+    quick = held._ready["articulated"]
+    found = [quick(*state, np.zeros(6)) for state in states]
+    answered = [i for i, x in enumerate(found) if x is not None]
+    assert 10 < len(answered) < 30
+    for i in answered:
+        np.testing.assert_allclose(found[i], wanted[i], rtol=0.0, atol=1e-9 * np.abs(wanted).max())
+    off = q[answered[0]] + 1e-6 * np.eye(7)[4]
+    assert quick(off, v[answered[0]], np.zeros(6)) is None
+
+
 @pytest.mark.parametrize("method", ["dop853", "sdirk4"])
 @pytest.mark.parametrize("name", ["rod of crosses", "rod of a ball and a cross", "three screws"])
 def test_a_run_follows_coordinates_through_many_turns(name, method):

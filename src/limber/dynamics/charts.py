@@ -195,12 +195,17 @@ def _choose(system: System, q: Array, evaluate: Evaluate) -> tuple[Array, bool]:
     for closure in closures:
         least = _error(system, q, found, closure)
         off = np.abs(found[:, closure.number, TAKES:]).max(initial=0.0)
-        met = met and bool(off <= FOUND * min(1.0, extent(system)))
+        met = met and bool(off <= found_at_once(system))
         missed = np.flatnonzero(~(least <= closure.enough))
         for first in range(0, len(missed), STATES):
             some = missed[first : first + STATES]
             _seek(system, q, closure, some, least, chosen, evaluate)
     return chosen, met
+
+
+def found_at_once(system: System) -> float:
+    """The error of coordinates, in m and rad, up to which they are found and the closure is known to be met."""
+    return FOUND * min(1.0, extent(system))
 
 
 def usual_starts(system: System) -> Array:
