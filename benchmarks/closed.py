@@ -321,11 +321,30 @@ def pinned_canadarm():
     record(group, "additions", count.add, "")
 
 
+def hidden_coordinates():
+    group = "slider-crank, cut joint with coordinates of its own, one call"
+    joints = {
+        "slider and hinge": lb.CompoundJoint([lb.Prismatic("x"), lb.Revolute("z")]),
+        "slider and ball": lb.CompoundJoint([lb.Prismatic("x"), lb.Spherical()]),
+    }
+    for name, joint in joints.items():
+        a = lb.Assembly("slider-crank", gravity=(0, -9.81, 0))
+        a.attach("crank", rod(0.5), lb.Revolute("z"))
+        a.attach("rod", rod(1.2), lb.Revolute("z"), to="crank", offset=(0.5, 0, 0))
+        a.close(("world", (1.7, 0, 0)), ("rod", None), joint, offset_b=(1.2, 0, 0))
+        s = a.build()
+        q = lb.assemble(s, [0.3, -0.2])
+        v, tau = np.zeros(s.nv), np.zeros(s.nv)
+        (time,) = best(lambda s=s, q=q, v=v, tau=tau: lb.forward_dynamics(s, q, v, tau))
+        record(group, name, 1e6 * time, "us")
+
+
 def measure():
     """All rows of this file."""
     chains()
     booms()
     arms()
+    hidden_coordinates()
     exchange()
     pinned_canadarm()
 

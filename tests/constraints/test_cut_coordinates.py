@@ -11,6 +11,7 @@ from limber.control.kernel_slopes import along_tangent, slopes_of
 from limber.dynamics import charts
 from limber.dynamics.closure_loads import closure_stiffness
 from limber.dynamics.evaluate import evaluated
+from limber.dynamics.freedoms import undeformed
 from limber.dynamics.rows import row_space
 
 JOINTS = {
@@ -231,6 +232,24 @@ def test_a_batch_has_what_each_of_its_states_has():
         lb.forward_dynamics(held, q, v, np.zeros(6))
 
 
+def test_the_quick_way_answers_where_the_usual_start_finds_the_coordinates():
+    """It leaves all other states, and those that meet no closure, to the careful way."""
+    joint = lb.CompoundJoint(FAR["rod of crosses"])
+    on, held = on_and_held(joint)
+    rng = np.random.default_rng(1)
+    states = [as_held(on, held, anywhere(joint, rng), rng.standard_normal(4)) for _ in range(40)]
+    q, v = map(np.array, zip(*states))
+    wanted = lb.forward_dynamics(held, q, v, np.zeros(6))
+    quick = held._ready["articulated"]
+    found = [quick(*state, np.zeros(6)) for state in states]
+    answered = [i for i, x in enumerate(found) if x is not None]
+    assert 10 < len(answered) < 30
+    for i in answered:
+        np.testing.assert_allclose(found[i], wanted[i], rtol=0.0, atol=1e-9 * np.abs(wanted).max())
+    off = q[answered[0]] + 1e-6 * np.eye(7)[4]
+    assert quick(off, v[answered[0]], np.zeros(6)) is None
+
+
 @pytest.mark.parametrize("method", ["dop853", "sdirk4"])
 @pytest.mark.parametrize("name", ["rod of crosses", "rod of a ball and a cross", "three screws"])
 def test_a_run_follows_coordinates_through_many_turns(name, method):
@@ -437,6 +456,33 @@ def test_a_ruthless_system_that_bends_is_not_told_that_it_misses_its_closures():
         off[0] += 0.1
         with pytest.warns(lb.ModelWarning, match="closure 'cut' is off by"):
             lb.forward_dynamics(s, off, np.zeros(s.nv), np.zeros(s.nv))
+
+
+@pytest.mark.parametrize("seed", [0, 20, 25, 41, 44, 54, 56])  # all but the first were missed
+def test_a_ruthless_system_whose_undeformed_geometry_meets_the_closures_ignores_its_deformation(
+    seed,
+):
+    """Its equations depend on the modes by K eta alone, also where the deformed ends are out of reach of the joint."""
+    rng = np.random.default_rng(seed)
+    joint = lb.CompoundJoint(any_hinges(5, 2))
+    a = lb.Assembly("arm", gravity=(1.0, -2.0, -9.0))
+    link = lb.beam(1.0, 1.0, EI=80.0, modes=1, polar_inertia=0.02)
+    a.attach("lower", link, lb.Universal("x", "y"))
+    a.attach("upper", link, lb.Spherical(), "lower", "tip")
+    tree = a.build()
+    q = lb.integrate(tree, tree.neutral(), rng.uniform(-3.0, 3.0, tree.nv), 1.0)
+    q = undeformed(tree, q)
+    ends = ("world", (0, 0, 0)), ("upper", "tip")
+    close_here(a, tree, q, *ends, joint, rng.uniform(-3.0, 3.0, 5), "cut")
+    s = a.build("ruthless")
+    bent, hold = q.copy(), np.zeros(s.nv)
+    for name, where in s.layout.items():
+        bent[where.q_modes] = eta = 0.02 * rng.normal(size=2)
+        hold[where.v_modes] = s.bodies[name].stiffness @ eta
+    zero = np.zeros(s.nv)
+    wanted = lb.forward_dynamics(s, q, zero, zero)
+    found = lb.forward_dynamics(s, bent, zero, hold)
+    assert np.allclose(found, wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())
 
 
 def test_many_states_that_miss_a_closure_take_little_memory(monkeypatch):

@@ -164,12 +164,20 @@ def _chosen(system: System, q: Array, evaluate: Evaluate) -> _Chosen:
     if system.fidelity != "ruthless":
         return _Chosen(q, starts, met=met)
     found = evaluate(q, _given(system, starts))
-    near = starts.copy()
+    near, straight = starts.copy(), undeformed(system, q)
+    missed = {}
     for closure in sought(system):
         theta = found[:, closure.number, : closure.joint.nq]
         well = theta.any(axis=1)  # it did not go astray
         near[well, closure.part] = theta[well]
-    return _Chosen(q, starts, _Chosen(undeformed(system, q), near))
+        missed[closure] = np.flatnonzero(~(_error(system, q, found, closure) <= FOUND))
+    states = np.unique(np.concatenate(list(missed.values())))
+    if states.size:  # the undeformed geometry may be the one that meets the closures
+        starts_there, _ = _choose(system, straight[states], evaluate)
+        for closure, which in missed.items():
+            there = starts_there[np.searchsorted(states, which)]
+            near[which, closure.part] = there[:, closure.part]
+    return _Chosen(q, starts, _Chosen(straight, near))
 
 
 def known_to_be_met(system: System, q: Array) -> bool:
@@ -187,12 +195,17 @@ def _choose(system: System, q: Array, evaluate: Evaluate) -> tuple[Array, bool]:
     for closure in closures:
         least = _error(system, q, found, closure)
         off = np.abs(found[:, closure.number, TAKES:]).max(initial=0.0)
-        met = met and bool(off <= FOUND * min(1.0, extent(system)))
+        met = met and bool(off <= found_at_once(system))
         missed = np.flatnonzero(~(least <= closure.enough))
         for first in range(0, len(missed), STATES):
             some = missed[first : first + STATES]
             _seek(system, q, closure, some, least, chosen, evaluate)
     return chosen, met
+
+
+def found_at_once(system: System) -> float:
+    """The error of coordinates, in m and rad, up to which they are found and the closure is known to be met."""
+    return FOUND * min(1.0, extent(system))
 
 
 def usual_starts(system: System) -> Array:

@@ -20,7 +20,15 @@ from limber.assembly.pack import Packed
 from limber.assembly.singular import judge, regular
 from limber.assembly.system import System
 from limber.checks import Array, numbers, shown, unit_quaternion
-from limber.dynamics.charts import View, chosen_starts, sought, starting, starts_near, usual_starts
+from limber.dynamics.charts import (
+    View,
+    chosen_starts,
+    found_at_once,
+    sought,
+    starting,
+    starts_near,
+    usual_starts,
+)
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
 from limber.kernels import layout as L
 from limber.kernels.functions import ROWS
@@ -207,11 +215,12 @@ def evaluated(
     charted = (
         function.closing and row != "cut_coordinates" and bool(system.closures and sought(system))
     )
-    key = None if charted else key
+    checked = charted and row == "closed_sweep"  # single states tell whether the usual starts serve
+    key = None if charted and not checked else key
     packed = system.dynamics if function.view == "dynamics" else system.geometry
     packed = packed.with_driven(driven)
     ready = system._ready.get(key)
-    if ready is not None:
+    if ready is not None and not checked:
         call = ready.call
     elif node is not None:
         call = Call(system, row, packed.topo, packed.const, node_pair(system, packed, *node))
@@ -234,7 +243,8 @@ def evaluated(
     else:
         out = _run(system, name, row, call, inputs, workspace, driven)
     if key is not None and ready is None and not truncated:
-        system._ready[key] = call.single(workspace.free, workspace.size)
+        single = call.checking_coordinates(found_at_once(system)) if checked else call
+        system._ready[key] = single.single(workspace.free, workspace.size)
     return call.parts(out, batch)
 
 

@@ -48,6 +48,7 @@ from .layout import (
     K_FRAME,
     K_HUB,
     K_KIND,
+    K_LEFT,
     K_MAP,
     K_NODE,
     K_ROWS,
@@ -335,7 +336,10 @@ def add_spatial(topo, const, work, q, v, c):
         first = 1
     elif topo[c + K_KIND] == COMPOUND:
         R, p = relative_pose(Ra, pa, Rb, pb)
-        recover_coordinates(topo, const, work, c, R, p)
+        e, cosine, left = recover_coordinates(topo, const, work, c, R, p)
+        store3(work, topo[c + K_LEFT], e)
+        store3(work, topo[c + K_LEFT] + 3, left)
+        work[topo[c + K_LEFT] + 6] = cosine
         bias_w, bias_u = store_rows(topo, const, work, c, mul_t(Rb, w), mul_t(Rb, u))
         alpha = sub(alpha, mul(Rb, bias_w))
         acc = sub(acc, mul(Rb, bias_u))

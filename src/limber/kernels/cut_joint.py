@@ -138,7 +138,10 @@ def move(topo, const, work, joint):
 
 @kernel
 def recover_coordinates(topo, const, work, c, R, p):
-    """Coordinates and map of the joint of closure c from the pose of O_b in O_a; returns what is left of the error."""
+    """Coordinates and map of the joint of closure c from the pose of O_b in O_a; returns what is left of the error.
+
+    This is a rotation, by a vector with its sine and by its cosine, and a displacement, in the axes of O_b.
+    """
     joint = topo[c + K_JOINT]
     at = topo[joint + Q_JOINT]
     for i in range(topo[joint + START_SIZE]):
@@ -165,14 +168,7 @@ def search_coordinates(topo, const, work, joint, R, p):
         solve_map(topo, work, joint, weight, w, u)
         move(topo, const, work, joint)
         Rj, pj = general_joint_pose(topo, const, work, work, joint)
-    return skew_part(Rj, R), mul_t(Rj, sub(p, pj))
-
-
-@kernel
-def left_cosine(topo, const, work, c, R):
-    """The cosine of the angle of the error that `recover_coordinates` leaves."""
-    Rj, _ = general_joint_pose(topo, const, work, work, topo[c + K_JOINT])
-    return turn_cosine(Rj, R)
+    return skew_part(Rj, R), turn_cosine(Rj, R), mul_t(Rj, sub(p, pj))
 
 
 @kernel

@@ -19,7 +19,6 @@ from .closures import (
 from .cut_joint import (
     HALF_TURN,
     chord,
-    left_cosine,
     recover_coordinates,
     search_coordinates,
     skew_part,
@@ -104,8 +103,7 @@ def store_violations(topo, const, work, q, c, out):
     at = topo[c + K_FIRST]
     if topo[c + K_KIND] == COMPOUND:
         R, p = relative_pose(Ra, pa, Rb, pb)
-        e, p = recover_coordinates(topo, const, work, c, R, p)
-        cosine = left_cosine(topo, const, work, c, R)
+        e, cosine, p = recover_coordinates(topo, const, work, c, R, p)
         store_rows(topo, const, work, c, e, p)
         e = scale(chord(cosine), e)
     else:
@@ -155,8 +153,7 @@ def store_coordinates(topo, const, work, q, c, starts, at, out, into):
     coordinates = topo[joint + Q_JOINT]
     for i in range(topo[joint + START_SIZE]):
         work[coordinates + i] = starts[at + i]
-    e, p = search_coordinates(topo, const, work, joint, R, p)
-    cosine = left_cosine(topo, const, work, c, R)
+    e, cosine, p = search_coordinates(topo, const, work, joint, R, p)
     e = scale(chord(cosine), e)
     size = dot(e, e) + dot(p, p)
     for i in range(topo[joint + START_SIZE]):
@@ -273,7 +270,7 @@ def store_wrench(topo, const, work, q, c, rows, out, at):
         start = 1
     elif topo[c + K_KIND] == COMPOUND:
         R, p = relative_pose(Ra, pa, Rb, pb)
-        w, u = recover_coordinates(topo, const, work, c, R, p)
+        w, _, u = recover_coordinates(topo, const, work, c, R, p)
         store_rows(topo, const, work, c, w, u)
     for j in range(start, topo[c + K_ROWS]):
         n, f = row_at(topo, const, work, c, j)

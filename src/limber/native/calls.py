@@ -67,7 +67,7 @@ class Call:
             R.RUN: native.address("run_states"), R.FUNCTION: native.address(ENTRIES[function.kernel]),
             R.TOPO: topo.ctypes.data, R.CONST: const.ctypes.data, R.WRENCHES: wrenches, R.INDEX: nodes.ctypes.data,
             R.V_SIZE: sizes[1], R.X_SIZE: sizes[2], R.OUT_SIZE: self.size, R.PIVOTS: function.pivots,
-            R.BAD_RESULT: SINGULAR if function.forced else OVERFLOW,
+            R.BAD_RESULT: SINGULAR if function.forced else OVERFLOW, R.FOUND: 0,
         }  # fmt: skip
         self.record = np.array([record[i] for i in range(R.RECORD)], dtype=np.int64)
         self._states = native.load("states")
@@ -87,10 +87,19 @@ class Call:
     def with_constants(self, const: np.ndarray) -> Call:
         """The same with other constants, of which there are as many."""
         other = copy(self)
-        topo, _, nodes = self._arrays
-        other._arrays = (topo, const, nodes)
+        topo, _, *others = self._arrays
+        other._arrays = (topo, const, *others)
         other.record = self.record.copy()
         other.record[R.CONST] = const.ctypes.data
+        return other
+
+    def checking_coordinates(self, most: float) -> Call:
+        """The same, UNSURE where coordinates of cut joints have errors of more than `most` m or rad; of a closed sweep."""
+        other = copy(self)
+        limit = np.array([most])
+        other._arrays = (*self._arrays, limit)
+        other.record = self.record.copy()
+        other.record[R.FOUND] = limit.ctypes.data
         return other
 
     def parts(self, out: np.ndarray, batch: tuple[int, ...] = ()) -> Any:

@@ -33,6 +33,7 @@ from .pointers import call_states, call_sweep, numbers_at, shifted, words_at
 from .record import (
     BAD_RESULT,
     CONST,
+    FOUND,
     FUNCTION,
     INDEX,
     OUT_SIZE,
@@ -45,6 +46,7 @@ from .record import (
     X_SIZE,
 )
 from .state_checks import (
+    all_found,
     check_position,
     finite,
     holds,
@@ -177,7 +179,7 @@ def run_states(record, q, v, x, ext, work, out, start, stop):
     """States start .. stop of a batch; see the head of this file, and `record`.
 
     UNSURE means that the result of a state is there, but that one of its pivots is small and `judge_pivots` must
-    decide.
+    decide, or that coordinates of a cut joint were not found and must be sought elsewhere (`dynamics.charts`).
     """
     topo, const, index = words_at(record[TOPO]), numbers_at(record[CONST]), words_at(record[INDEX])
     nq, nv, nx, size = topo[NQ], record[V_SIZE], record[X_SIZE], record[OUT_SIZE]
@@ -195,6 +197,8 @@ def run_states(record, q, v, x, ext, work, out, start, stop):
             if not finite(oi, size):
                 status = record[BAD_RESULT]
             elif pivots != 0 and not large_enough(topo, const, work):
+                status = UNSURE
+            elif record[FOUND] != 0 and not all_found(topo, work, numbers_at(record[FOUND])[0]):
                 status = UNSURE
         if status != OK:
             return STATES * i + status

@@ -14,4 +14,5 @@ V_SIZE, X_SIZE = 6, 7
 OUT_SIZE = 8  # how many numbers each state has in the output
 PIVOTS = 9  # 1: the function leaves pivots in its scratch
 BAD_RESULT = 10  # the status to return if the result is not finite
-RECORD = 11
+FOUND = 11  # address of the largest error with which coordinates of cut joints count as found; 0: they are not checked
+RECORD = 12

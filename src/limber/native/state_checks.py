@@ -1,4 +1,4 @@
-"""Checks of the entry points: sizes, finite numbers, unit quaternions, sound pivots.  Compiled only.
+"""Checks of the entry points: sizes, finite numbers, unit quaternions, sound pivots, found coordinates.  Compiled only.
 
 The pivot D of a freedom that moves no mass, alone or together with freedoms outboard of it, is zero.  Computed in
 floating point, it consists of rounding errors of the inertias that were subtracted from each other to form it.
@@ -17,7 +17,10 @@ from limber.kernels.layout import (
     ATTACHED,
     AXIS,
     BOUNDED,
+    CLOSURES,
+    CLOSURES_END,
     COLUMNS,
+    COMPOUND,
     D_PIVOTS,
     D_SIZE,
     DEFORMING,
@@ -34,6 +37,8 @@ from limber.kernels.layout import (
     J_H,
     JOINT,
     JOINT_WORK,
+    K_KIND,
+    K_LEFT,
     M_G0,
     MODAL,
     MODES,
@@ -271,6 +276,20 @@ def large_enough(topo, const, work):
                 return False
         if topo[k + PARENT] != 0:
             size_to_parent(topo, work, k)
+    return True
+
+
+@kernel
+def all_found(topo, work, most):
+    """Whether the search for the coordinates of each COMPOUND closure in a closed sweep left errors of at most `most`."""
+    for c in range(topo[CLOSURES], topo[CLOSURES_END], COLUMNS):
+        if topo[c + K_KIND] == COMPOUND:
+            left = topo[c + K_LEFT]
+            for i in range(left, left + 6):
+                if not abs(work[i]) <= most:
+                    return False
+            if work[left + 6] < 0.0:  # the sine of half a turn is zero too
+                return False
     return True
 
 
