@@ -1,4 +1,4 @@
-"""`limber info`: what is in a file."""
+"""`limber info`: prints the contents of a file."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from limber.trajectories import Hold
 
 
 def info(file: File, lenient: Lenient = False, json: Json = False, debug: Debug = False) -> None:
-    """Say what is in a model, scenario, URDF, MJCF or SDF file: bodies, joints and their physics, masses, modes, sizes, closures.
+    """Print the contents of a model, scenario, URDF, MJCF or SDF file: bodies, joints and their physics, masses, modes,
+    sizes, closures.
 
-    Of a scenario also its duration, torques, external forces, prescribed motions and outputs. Reading a file is checking it: the exit code is 3
-    if something in it is wrong.
+    For a scenario it also prints the duration, torques, external forces, prescribed motions and outputs. Reading a file
+    checks it: the exit code is 3 if something in it is wrong.
 
       limber info examples/canadarm.yaml
       limber info examples/free_floating.yaml --json
