@@ -44,21 +44,25 @@ UNREACHED = 1e-6
 
 
 class ActiveDamping(PD):
-    """PD control of joints that damps vibrations of the links; the head of this file has the equations.
+    """PD control of the joints with active damping of the vibrations of the links.
+
+    The module docstring of `limber.control.active_damping` has the equations.
 
     Parameters
     ----------
     kp, kd : gains of the joints, as for `PD`.
     sample_time : s.
-    damping : the damping ratio c of the vibrations.
-    modes : how many vibrations are damped, of those with less damping and from the lowest on.
+    damping : the damping ratio c that the vibrations are given.
+    modes : the number of vibrations to damp: the lowest ones of those with less damping than `damping`.
     law : "modal" or "ppf".
-    about : (nq,) the configuration, neutral unless given; deformations are those of its equilibrium.
-    system : the model by which it is designed, if it is not the system of the loop.
-    observer : where modes are not measured, an object that estimates the state, such as `Kalman`.
+    about : (nq,) the configuration to design for, neutral by default. Its deformations are replaced by those in
+        equilibrium.
+    system : the model used for the design, if it is not the system of the loop.
+    observer : if the modes are not measured, an object that estimates the state, such as `Kalman`.
     bodies, reference, limit, ... : as for `PID`.
 
-    `frequencies` (rad/s) and `ratios` are those of the damped vibrations before; `poles` of the loop afterwards.
+    `frequencies` (rad/s) and `ratios` describe the chosen vibrations before damping; `poles` are those of the damped
+    loop.
     """
 
     def __init__(
@@ -85,7 +89,7 @@ class ActiveDamping(PD):
         self.law, self.about, self.system, self.observer = law, about, system, observer
 
     def prepare(self, loop: Any) -> None:
-        """Find the joints, and design the damping."""
+        """Find the joints and design the damping."""
         super().prepare(loop)
         s, places = self._system, self._prepared
         design = s if self.system is None else self.system
@@ -200,7 +204,7 @@ class ActiveDamping(PD):
     # --- the loop -----------------------------------------------------------------------------------
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, at rest where the joints are."""
+        """Reset the controller, at rest at the current joint positions."""
         super().start(t, measured)
         self._filters = np.zeros(self._damper.order)
 
@@ -222,8 +226,9 @@ class ActiveDamping(PD):
         return self._placed(self._torque(wanted - q[places.q], speed - v[places.v], extra))
 
     def linear(self) -> LinearModel:
-        """PD control and damping as a discrete model from the whole state to the torques; with an observer from the
-        readings of its sensors (`Kalman.seen`).
+        """Return PD control and damping as a discrete model from the whole state to the torques.
+
+        With an observer, its inputs are the sensor readings (`Kalman.seen`).
         """
         if self._fade:
             raise ArgumentTypeError("ActiveDamping has no linear model with a filter_time.")

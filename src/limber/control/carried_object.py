@@ -44,26 +44,32 @@ from limber.trajectories import Trajectory
 
 
 class CarriedObject(Controller):
-    """Arms that move an object along a path and squeeze it with held forces; the head of this file has the equations.
+    """Arms that move an object along a path and squeeze it with controlled forces.
+
+    The module docstring of `limber.control.carried_object` has the equations.
 
     Parameters
     ----------
-    kp, kd : 1/s^2 and 1/s, one number, or six: about the axes of the world, then along them.  kp = w^2, kd = 2 w.
+    kp, kd : 1/s^2 and 1/s; one number, or six: about the world axes, then along them. kp = w^2, kd = 2 w is critically
+        damped.
     sample_time : s.
     obj : the name of the object, as in `lb.grasp_map`; its frame is that of its first body.
-    place : a Trajectory (3,) of the place of the object's frame in the world; None to hold that at the start.
-    turn, axis : a Trajectory of the angle by which the object is turned about an axis of the world from how it is at the start.
-    squeeze : {("left", "right"): force}, closures that press the object towards each other, with forces in N or Trajectories of them.
-    ki : 1/s, of the squeeze forces.
-    joint_damping : 1/s, of all joints of the arms.  It calms motions of the arms that the object does not see, and the
-        vibration of flexible ones.
-    weights : how torques are shared, as in `lb.share_load`.
-    system : the rigid twin of the system of the loop, which it needs if that has modes: the same bodies and closures.
-    forces : with sensors in the loop, {closure: name of a ForceTorque sensor} for each closure in `squeeze`; the sensor sits inboard of
-        the hand.  Encoders and tachometers read all joints of the arms.
-    q : with sensors, (nq,) the configuration at the start, which tells where the object is.
+    place : a Trajectory (3,) of the position of the object's frame in the world; None to hold the initial position.
+    turn, axis : a Trajectory of the angle by which the object is rotated from its initial orientation, and the axis, in
+        world axes.
+    squeeze : {("left", "right"): force}: pairs of closures that press the object towards each other, with forces in N
+        or Trajectories of them.
+    ki : 1/s, integral gain of the squeeze forces.
+    joint_damping : 1/s, damping of all joints of the arms. It damps motions of the arms that do not move the object,
+        and the vibration of flexible arms.
+    weights : how the torques are shared, as in `lb.share_load`.
+    system : the rigid model of the system, with the same bodies and closures; required if the system of the loop has
+        modes.
+    forces : with sensors in the loop, {closure: name of a ForceTorque sensor} for each closure in `squeeze`; the sensor
+        is inboard of the hand. Encoders and tachometers must read all joints of the arms.
+    q : with sensors, (nq,) the initial configuration, from which the pose of the object is found.
 
-    It records "object error" (rotation vector, rad, and place, m) and "squeeze" (N, one for each pair).
+    The loop records "object error" (rotation vector, rad, and position, m) and "squeeze" (N, one for each pair).
     """
 
     def __init__(
@@ -98,7 +104,7 @@ class CarriedObject(Controller):
         return f"CarriedObject({self.obj!r}, {self.sample_time:g} s)"
 
     def prepare(self, loop: Any) -> None:
-        """Find the object and its closures; see that torques can be computed."""
+        """Find the object and its closures, and check that the torques can be computed."""
         s: System = loop.system
         if loop.actuators:
             raise ArgumentValueError(
@@ -156,7 +162,7 @@ class CarriedObject(Controller):
         self.uses = (*joints, *self.forces.values())
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, with the object as it is."""
+        """Reset the controller, with the object at its current pose."""
         self._last = t
         if self._object is not None:
             self._object.reset()
@@ -193,7 +199,7 @@ class CarriedObject(Controller):
         return self._tau
 
     def outputs(self) -> dict[str, Array]:
-        """Errors of the object's pose, and squeeze forces."""
+        """Return the pose error of the object and the squeeze forces."""
         return {"object error": self._error, "squeeze": self._held}
 
     def _behind(self, q: Array, v: Array, rate: Array) -> Array:

@@ -57,12 +57,12 @@ OUTPUTS = {
 
 @dataclass(frozen=True)
 class Channel:
-    """One or several scalar inputs or outputs of one kind.
+    """One or more scalar inputs or outputs of one kind.
 
     of : the body, or the closure.
-    node : its number, None for the body frame.
-    components : which of the components of this kind, by number.
-    names : of the scalars, one for each component.
+    node : its number; None for the body frame.
+    components : the numbers of the components of this kind.
+    names : names of the scalars, one for each component.
     shape : (modes,) the modal shape of a strain or section force.
     """
 
@@ -75,7 +75,7 @@ class Channel:
 
 
 def checked(system: System, given: Any, argument: str, known: dict[str, str]) -> list[Channel]:
-    """The channels that a user asked for; `known` is INPUTS or OUTPUTS."""
+    """Check the channels that a user asked for; `known` is INPUTS or OUTPUTS."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ArgumentTypeError(
             f'{argument} must be a list, as in ["link1", ("force", "link1", "tip", "x")], got {shown(given)}.'
@@ -252,7 +252,7 @@ def _channel(
 
 
 def speed_names(system: System) -> list[str]:
-    """The names of the freedoms in the layout of v: body.joint0, body.mode0, ..."""
+    """The names of the degrees of freedom in the layout of v: body.joint0, body.mode0, ..."""
     names = [""] * system.nv
     for body, where in system.layout.items():
         for part, label in ((where.v_modes, "mode"), (where.v_joint, "joint")):

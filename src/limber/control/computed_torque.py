@@ -33,18 +33,20 @@ MODELS = ("rigid", "flexible")
 
 
 class ComputedTorque(JointController):
-    """Joints follow their reference by inverse dynamics; the head of this file has the equations.
+    """Computed torque: the joints follow their reference by inverse dynamics.
+
+    The module docstring of `limber.control.computed_torque` has the equations.
 
     Parameters
     ----------
-    kp, kd : 1/s^2 and 1/s, one number or one for each joint speed.  kp = w^2, kd = 2 w are critically damped.
+    kp, kd : 1/s^2 and 1/s, one number or one for each joint speed. kp = w^2, kd = 2 w is critically damped.
     sample_time : s.
     model : "rigid" or "flexible".
-    system : the model by which torques are computed, if it is not the system of the loop; with the same joints.
-    bodies, reference, limit : as for `PID`.  All other joints count as free of torque.
-    observer : where modes are not measured, an object that estimates the state, such as `Kalman`.
+    system : the model used to compute the torques, if it is not the system of the loop; it must have the same joints.
+    bodies, reference, limit : as for `PID`. All other joints are taken to be free of torque.
+    observer : if the modes are not measured, an object that estimates the state, such as `Kalman`.
 
-    With sensors, all joints of the system must be measured, speeds too, or there must be an observer.
+    With sensors, the positions and speeds of all joints must be measured, or there must be an observer.
     """
 
     def __init__(
@@ -71,7 +73,7 @@ class ComputedTorque(JointController):
         self.model, self.system, self.observer = model, system, observer
 
     def prepare(self, loop: Any) -> None:
-        """Find the joints, and check that what the model needs is known."""
+        """Find the joints, and check that everything the model needs is measured or estimated."""
         super().prepare(loop)
         places, s = self._prepared, self._system
         self._kp, self._kd = one_each("kp", self.kp, places), one_each("kd", self.kd, places)

@@ -1,4 +1,4 @@
-"""What controllers of joints have in common: which joints, what they follow, who measures and who drives them."""
+"""The common part of joint controllers: their joints, references, sensors and actuators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 
 class JointController(Controller):
-    """The base of controllers that make joints follow a reference; `PID` tells what the options are."""
+    """The base class of controllers that make joints follow a reference; `PID` describes the options."""
 
     def __init__(self, sample_time: float, bodies: Any, reference: Any, limit: ArrayLike | None):
         self.sample_time = number("sample_time", sample_time, above=0.0)
@@ -75,7 +75,7 @@ class JointController(Controller):
         return speeds == set(places.v.tolist())
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, at rest where the joints are."""
+        """Reset the controller, at rest at the current joint positions."""
         places = self._prepared
         self._held = np.array(measured.q[places.q])
         if self.observer is not None:
@@ -108,7 +108,7 @@ class JointController(Controller):
 
 
 def driven_channels(controller: Any, loop: Any, labels: tuple[str, ...]) -> np.ndarray:
-    """The numbers of the channels of a loop's actuators that drive the named joint speeds."""
+    """The numbers of the actuator channels that drive the named joint speeds."""
     missing = [label for label in labels if label not in loop.channels]
     if missing:
         raise ArgumentValueError(

@@ -1,4 +1,4 @@
-"""Which joints a sensor, an actuator or a controller is for: names of bodies, and places in q and v."""
+"""The joints of a sensor, an actuator or a controller: names of bodies, and places in q and v."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from limber.errors import ArgumentTypeError, ArgumentValueError
 
 @dataclass(frozen=True, eq=False)
 class JointPlaces:
-    """Joint speeds by name, with their places in q and in v; for joints whose speeds are the rates of their coordinates."""
+    """Joint speeds by name, with their places in q and v, for joints whose speeds are the rates of their
+    coordinates."""
 
     labels: tuple[str, ...]
     q: np.ndarray
@@ -27,7 +28,7 @@ class JointPlaces:
 
 
 def joint_unit(system: System, speeds: Iterable[int], turning: str, sliding: str) -> str:
-    """The unit of something that joints have one of for each speed: that of joints that turn, that slide, or both."""
+    """The unit of a quantity with one value per joint speed: for revolute joints, for prismatic joints, or for both."""
     wanted, found = set(speeds), []
     for name, where in system.layout.items():
         joint = system.joints[name]
@@ -39,9 +40,10 @@ def joint_unit(system: System, speeds: Iterable[int], turning: str, sliding: str
 
 
 def joint_places(system: System, bodies: Any, owner: str) -> JointPlaces:
-    """The joints of the named bodies, one entry for each speed; None stands for all that have plain coordinates.
+    """The joints of the named bodies, one entry for each speed; None stands for all joints without quaternions.
 
-    bodies : None, a name, or several.  owner : who asks, for messages.
+    bodies : None, a name, or several.
+    owner : the caller, for messages.
     """
     if bodies is None:
         names = tuple(n for n, j in system.joints.items() if j.dofs and j.nq == j.dofs)
@@ -72,7 +74,7 @@ def joint_places(system: System, bodies: Any, owner: str) -> JointPlaces:
 
 
 def body_names(bodies: Any, owner: str) -> tuple[str, ...]:
-    """Names of bodies as a tuple, each of them once."""
+    """Names of bodies as a tuple, without duplicates."""
     if isinstance(bodies, str):
         return (bodies,)
     if not isinstance(bodies, Iterable):
@@ -91,7 +93,7 @@ def body_names(bodies: Any, owner: str) -> tuple[str, ...]:
 
 
 def deformed(system: System, q: Array) -> Array:
-    """The configuration with these joint coordinates in which the forces on the modes balance."""
+    """The configuration with these joint coordinates and with the modes in static equilibrium."""
     if not any(body.modes for body in system.bodies.values()):
         return np.array(q)
     return equilibrium(system, q, locked=[b for b, joint in system.joints.items() if joint.dofs])

@@ -1,4 +1,4 @@
-"""Slopes of the outputs of linear models."""
+"""Derivatives of the outputs of linear models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Slopes = Callable[[MovingState, Channel], Array]
 
 
 def output_slopes(state: MovingState, channel: Channel) -> Array:
-    """The slopes (n, components, d) of an output at n states along d directions."""
+    """The derivatives (n, components, d) of an output at n states along d directions."""
     return _KINDS[channel.kind](state, channel)[:, list(channel.components)]
 
 

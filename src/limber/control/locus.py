@@ -1,4 +1,4 @@
-"""Poles of a loop followed over its gain."""
+"""Root loci: the poles of a loop followed over its gain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ STEPS, LARGEST = 160, 100.0
 
 
 def followed(loop: Feedback, start: np.ndarray, factors: Array) -> np.ndarray:
-    """Poles (len(factors), n): those nearest to the poles before them, from `start` at the first factor."""
+    """Poles (len(factors), n), each matched to the nearest pole at the previous factor, from `start` at the first
+    factor.
+    """
     found = np.empty((len(factors), len(start)), dtype=complex)
     found[0] = start
     before = start
@@ -30,7 +32,7 @@ def followed(loop: Feedback, start: np.ndarray, factors: Array) -> np.ndarray:
 
 
 def gains_to_one() -> Array:
-    """Factors from 0 to 1, close together where they are small."""
+    """Factors from 0 to 1, dense where they are small."""
     return np.linspace(0.0, 1.0, STEPS) ** 2
 
 
@@ -40,7 +42,8 @@ def gains_beyond() -> Array:
 
 
 def critical(loop: Feedback, factors: Array, path: np.ndarray) -> float:
-    """The first factor at which a pole along its path reaches the border of stability, between two factors linearly; nan."""
+    """The first factor at which a followed pole reaches the stability limit, by linear interpolation; nan if none
+    does."""
     size = np.abs(path) - 1.0 if loop.dt else path.real
     change = np.flatnonzero((size[:-1] < 0.0) != (size[1:] < 0.0))
     if not change.size:

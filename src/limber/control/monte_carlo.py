@@ -1,7 +1,8 @@
-"""A control loop over many cases: plants with numbers that the controller does not know, and other noise.
+"""A control loop over many cases: plants with parameters that the controller does not know, and different noise.
 
-Every case is a run of its own, with a copy of the controller, in one of several processes: controllers are Python, which one
-process runs one at a time.  A case depends on its parameters and its seed alone, so that it can be repeated by itself.
+Every case is a separate run with a copy of the controller, in one of several processes, because controllers are Python
+code and a process runs only one at a time. A case depends only on its parameters and its seed, so it can be repeated
+alone.
 """
 
 from __future__ import annotations
@@ -55,21 +56,22 @@ def monte_carlo(
     progress: bool | None = None,
     **options: Any,
 ) -> MonteCarlo:
-    """Run a loop in many cases, on all cores; what is measured in each of them comes back, the motions do not.
+    """Run a loop in many cases, on all cores, and return the measures of each case; the motions are not kept.
 
     Parameters
     ----------
-    loop : its controller is prepared for `loop.system` and learns nothing of other parameters.
+    loop : its controller is prepared for `loop.system` and does not know the other parameters.
     t_end : s.
-    measures : {name: function of the `Result` of a case}, numbers or arrays that have the same shape in all cases.
-    parameters : {name: (cases, ...)}, numbers of the plant that differ from case to case, or one value for all.
-    seeds : (cases,), of the noise of sensors; 0, 1, 2, ... unless given.
-    q0, v0 : the initial state, of all cases, or (cases, nq) and (cases, nv).
-    processes : how many run at once; as many as there are cores unless given.  With 1, all cases run in this process.
-    progress : whether to show a progress bar; by default in a terminal.
+    measures : {name: function of the `Result` of a case}, which returns numbers, or arrays of the same shape in all
+        cases.
+    parameters : {name: (cases, ...)}, parameters of the plant that differ from case to case, or one value for all.
+    seeds : (cases,), for the noise of the sensors; 0, 1, 2, ... by default.
+    q0, v0 : the initial state of all cases, or (cases, nq) and (cases, nv).
+    processes : how many run at once; by default as many as there are cores. With 1, all cases run in this process.
+    progress : whether to show a progress bar; by default only in a terminal.
     options : further arguments of `simulate`, the same for all cases.
 
-    A case that fails, because its motion diverges for instance, is a row that says why, and all others go on.
+    A case that fails, for instance because its motion diverges, becomes a row that says why, and the others continue.
     """
     if not isinstance(loop, Loop):
         raise ArgumentTypeError(f"loop must be a lb.control.Loop, got {shown(loop)}.")

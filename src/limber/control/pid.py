@@ -31,17 +31,17 @@ from limber.simulation.laws import SampledLaw
 
 
 class PID(JointController):
-    """Each joint by itself follows its reference; the head of this file has the equations.
+    """PID control of each joint separately; `limber.control.pid` has the equations.
 
     Parameters
     ----------
     kp, ki, kd : gains, N m/rad, N m/(rad s), N m s/rad; one number, or one for each joint speed.
     sample_time : s.
-    bodies : the bodies whose joints are controlled; None for all that have plain coordinates.
-    reference : None to hold the position at the start; positions; a `Trajectory` at the times of the simulation; a
-        function t -> position, (position, velocity) or (position, velocity, acceleration); or {body: any of these}.
+    bodies : the bodies whose joints are controlled; None for all joints without quaternions.
+    reference : None to hold the initial position; positions; a `Trajectory` over simulation time; a function t ->
+        position, (position, velocity) or (position, velocity, acceleration); or {body: any of these}.
     filter_time : time constant of the low-pass filter of the derivative, s.
-    limit : the largest torque, one number or one for each joint; actuators with a limit bring their own.
+    limit : the largest torque, one number or one for each joint; the limits of actuators apply in any case.
     gravity : True to add the torque that holds the undeformed system at rest in the measured position.
 
     Positions and speeds come from encoders and tachometers, or are exact in a loop without sensors.
@@ -85,7 +85,7 @@ class PID(JointController):
             self._fade = math.exp(-self.sample_time / self.filter_time)
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, at rest where the joints are."""
+        """Reset the controller, at rest at the current joint positions."""
         super().start(t, measured)
         n = len(self._prepared)
         self._integral, self._rate = np.zeros(n), np.zeros(n)
@@ -103,7 +103,9 @@ class PID(JointController):
         return self._placed(self._torque(error, rate, extra))
 
     def sampled_law(self, system: System) -> SampledLaw | str:
-        """The law of a controller that remembers nothing, for batches of generated code; else in words what it has."""
+        """The control law of a controller without internal state, for batches of generated code; otherwise a text that
+        names the obstacle.
+        """
         if type(self).command is not PID.command:
             return type(self).__name__
         for has, what in (
@@ -153,7 +155,7 @@ class PID(JointController):
     # --- analysis ------------------------------------------------------------------------------------
 
     def linear(self) -> LinearModel:
-        """The controller within its limits, without its reference, as a discrete linear model."""
+        """Return the controller as a discrete linear model, without its limits and its reference."""
         places = self._prepared
         n, T, a = len(places), self.sample_time, self._fade
         kp, ki, kd = self._kp, self._ki, self._kd
@@ -187,7 +189,7 @@ class PID(JointController):
 
 
 class PD(PID):
-    """PID without the integral: torque = kp e + kd d + feedforward; see `PID` for the options."""
+    """PID without the integral term: torque = kp e + kd d + feedforward. See `PID` for the options."""
 
     def __init__(self, kp: ArrayLike, kd: ArrayLike = 0.0, *, sample_time: float, **options: Any):
         if "ki" in options:

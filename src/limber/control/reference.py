@@ -1,4 +1,4 @@
-"""What joints are to follow: trajectories, functions, or positions to hold."""
+"""References for joints: trajectories, functions, or positions to hold."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Reference = Callable[[float, Array], tuple[Array, Array, Array]]
 
 
 def reference_of(given: Any, places: JointPlaces) -> Reference | None:
-    """The motion that joints are to follow.
+    """The motion that the joints should follow.
 
-    given : None to hold the position at the start; one number for each joint; a `Trajectory`, at the times of the
-        simulation; a function t -> position, (position, velocity) or (position, velocity, acceleration); or {joint: any
-        of these}, where joints that are not named hold their position at the start.
+    given : None to hold the initial position; one number for each joint; a `Trajectory` over simulation time; a
+        function t -> position, (position, velocity) or (position, velocity, acceleration); or {joint: any of these},
+        where joints that are not named hold their initial position.
     """
     n = len(places)
     if given is None:

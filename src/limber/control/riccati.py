@@ -25,7 +25,8 @@ RESIDUAL = 1e-6
 
 
 def discrete_riccati(A: Array, B: Array, Q: Array, R: Array) -> Array:
-    """The stabilizing solution X of the equation above; np.linalg.LinAlgError if there is none, or none is found."""
+    """The stabilizing solution X of the equation above; raises np.linalg.LinAlgError if none exists or none is
+    found."""
     try:
         return scipy.linalg.solve_discrete_are(A, B, Q, R)
     except (np.linalg.LinAlgError, ValueError):

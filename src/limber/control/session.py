@@ -1,7 +1,7 @@
-"""A control loop during one run: samples of several rates, delays, and what the integrator needs to know.
+"""A control loop during one run: samples at several rates, delays, and what the integrator needs.
 
-At an instant this is the order: sensors are read; readings that are due arrive; the controller computes a command; commands
-that are due take effect.  The time between two samples of anything is a span over which the integrator runs without Python.
+At each instant the order is: sensors are read; readings that are due arrive; the controller computes a command;
+commands that are due take effect. Between two sampling instants of any kind the integrator runs without Python.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ ROUNDING = 4.0
 
 
 class LoopSession:
-    """A `Loop` during one run; `limber.simulation.sampled` tells what `simulate` asks of it.
+    """A `Loop` during one run; `limber.simulation.sampled` describes the interface that `simulate` uses.
 
-    system : the one that runs, which may have other numbers than that of the loop, unknown to the controller.
+    system : the one being simulated, whose parameters may differ from those of the loop's system; the controller does
+        not know them.
     """
 
     def __init__(self, loop: Loop, t0: float, system: System):
@@ -137,11 +138,11 @@ class LoopSession:
     # --- what `simulate` asks ---------------------------------------------------------------------------
 
     def bind(self, plant: Plant) -> None:
-        """Take note of the run."""
+        """Connect to the run."""
         self._plant = plant
 
     def resume(self, t0: float) -> None:
-        """Go on in a run that begins at t0."""
+        """Continue in a run that begins at t0."""
         now = t0 - self._origin
         first = self.plan[P_START] + self._run_start - self._origin
         if not first - self._same <= now <= self._next() + self._same:
@@ -154,11 +155,11 @@ class LoopSession:
         self._make_logs()
 
     def signals(self) -> dict[str, Samples]:
-        """What was measured and commanded so far."""
+        """The measurements and commands so far."""
         return samples_of(self._logs)
 
     def sample(self, t: float, q: Array, v: Array) -> Array:
-        """Do all that is due at this instant; returns the torques from now on."""
+        """Do everything that is due at this instant, and return the torques from now on."""
         if not self._loop.runs(self):
             raise ArgumentValueError(
                 "torque: this loop is in two runs at once, and its controller is one object with one state. Give each run its own, "

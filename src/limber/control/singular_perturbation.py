@@ -43,12 +43,12 @@ REFRESH = 0.1
 
 
 class SingularPerturbation(ComputedTorque):
-    """Rigid computed torque with damping of the links; the head of this file has the equations.
+    """Rigid computed torque with damping of the links; `limber.control.singular_perturbation` has the equations.
 
     Parameters
     ----------
-    kp, kd : 1/s^2 and 1/s, of the slow motion, as for `ComputedTorque`.
-    damping : the damping ratio that the lowest fast vibration gets besides its own.
+    kp, kd : 1/s^2 and 1/s, for the slow motion, as for `ComputedTorque`.
+    damping : the damping ratio that is added to the lowest fast vibration.
     sample_time, system, bodies, reference, limit, observer : as for `ComputedTorque`.
 
     The rates of the modes must be known, exactly or from an observer.
@@ -98,7 +98,7 @@ class SingularPerturbation(ComputedTorque):
         self._D = scipy.linalg.block_diag(*(body.damping for body in flexible))
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew."""
+        """Reset the controller."""
         super().start(t, measured)
         self._gains_at: Array | None = None
 

@@ -8,7 +8,8 @@ from limber.errors import ArgumentValueError
 
 
 def fit(assembly: Assembly, *servos: Servo) -> Assembly:
-    """A copy of the assembly whose joints have the rotors and the friction of these servos; see `Servo.fitted`."""
+    """Return a copy of the assembly whose joints have the rotors and the friction of these servos; see
+    `Servo.fitted`."""
     for servo in servos:
         if servo.body not in assembly.attachments:
             raise ArgumentValueError(

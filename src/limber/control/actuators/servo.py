@@ -32,24 +32,25 @@ ARMATURE_AGREES = 1e-6
 
 
 class Servo(Actuator):
-    """A motor with current loop and gear on the joint of a body; the head of this file has the equations.
+    """A motor with current loop and gear on the joint of a body; `limber.control.actuators.servo` has the equations.
 
     Parameters
     ----------
     body : the body whose joint is driven; the joint has one speed.
     name : of the servo; by default that of the body.
-    ratio : of the gear, motor turns for a turn of the joint.
+    ratio : gear ratio, motor turns per turn of the joint.
     rotor_inertia : of the motor and the fast side of the gear, kg m^2, on the motor side.
-    friction, damping : at the joint, N m and N m s/rad; of motor and gear together.
+    friction, damping : of motor and gear together, at the joint, N m and N m s/rad.
     limit : the largest torque at the joint, N m.
-    torque_rate : the fastest change of the torque, N m/s, from command to command; it begins at 0 with the first one.
+    torque_rate : the fastest change of the torque, N m/s, from command to command; the torque is 0 before the first
+        command.
     current_time : time constant of the current loop, s.
-    torque_constant, resistance, voltage : of the motor, N m/A, Ohm, V; all three, or none for a supply without limit.  The
-        constant of the back-EMF in V s/rad is the torque constant.
+    torque_constant, resistance, voltage : of the motor, N m/A, Ohm, V; all three, or none for an unlimited supply. The
+        back-EMF constant in V s/rad equals the torque constant.
     efficiency : of the gear.
     power : the largest mechanical power at the joint, W.
-    stuck : ((from, until), ...), times of the simulation, s, during which the servo keeps the command that it has.
-    dead : ((from, until), ...), times of the simulation, s, during which the servo gives no torque.
+    stuck : ((from, until), ...), intervals of simulation time, s, during which the servo keeps its last command.
+    dead : ((from, until), ...), intervals of simulation time, s, during which the servo gives no torque.
     """
 
     def __init__(
@@ -105,11 +106,13 @@ class Servo(Actuator):
 
     @property
     def armature(self) -> float:
-        """The inertia of the rotor as the joint feels it, ratio^2 J, kg m^2."""
+        """The rotor inertia reflected to the joint, ratio^2 J, kg m^2."""
         return self.ratio**2 * self.rotor_inertia
 
     def fitted(self, joint: Joint) -> Joint:
-        """The joint with the rotor and the friction of this servo; a joint that has an armature already is refused."""
+        """Return the joint with the rotor and the friction of this servo; a joint that already has an armature is
+        rejected.
+        """
         physics = joint.physics
         if joint.dofs != 1:
             raise ArgumentValueError(
@@ -176,7 +179,7 @@ class ServoDrive(Drive):
         self._commanded_at: float | None = None
 
     def advance(self, t: float) -> None:
-        """Let the current loop go on."""
+        """Advance the current loop."""
         if self._rate:
             fading = (self._torque - self._target) * math.exp(-self._rate * (t - self._time))
             self._torque = self._target + fading
@@ -185,7 +188,7 @@ class ServoDrive(Drive):
         self._time = t
 
     def command(self, t: float, command: list[float]) -> list[float]:
-        """Take a new torque."""
+        """Accept a new torque."""
         servo, asked = self.servo, command[0]
         since = 0.0 if self._commanded_at is None else t - self._commanded_at
         self._commanded_at = t
@@ -201,13 +204,13 @@ class ServoDrive(Drive):
         return [asked]
 
     def begin_laws(self, laws: Array) -> None:
-        """The limits of the torque."""
+        """Write the limits of the torque."""
         servo, law = self.servo, laws[0]
         law[L_RATE], law[L_LIMIT] = self._rate, servo.limit
         law[L_STALL], law[L_DROP], law[L_POWER] = servo.stall, servo.drop, servo.power
 
     def write_laws(self, laws: Array) -> None:
-        """The torque from now on."""
+        """Write the torque from now on."""
         dead = self.servo.dead
         alive = not self.fails(dead, self._time)
         laws[0, L_HELD] = self._target if alive else 0.0

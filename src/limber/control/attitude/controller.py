@@ -41,27 +41,28 @@ AXES = ("x", "y", "z")
 
 
 class AttitudeController(Controller):
-    """The hub of a floating system follows an attitude; the head of this file has the equations.
+    """Attitude control of the hub of a floating system; `limber.control.attitude.controller` has the equations.
 
     Parameters
     ----------
     hub : the rigid body with a Free joint whose attitude is controlled.
-    bandwidth : rad/s, the natural frequency with which errors of a rigid body decay.
-    damping : their damping ratio.
-    integral_time : s, of the integral of the error; None for none.
+    bandwidth : rad/s, the natural frequency of the attitude error of a rigid body.
+    damping : its damping ratio.
+    integral_time : s, of the integral of the error; None for no integral.
     sample_time : s.
-    reference : None to hold the attitude at the start; a quaternion, scalar first; or a function of time that gives a
+    reference : None to hold the initial attitude; a quaternion, scalar first; or a function of time that returns a
         quaternion or an `AttitudeMotion`, such as an `EigenAxisSlew`.
-    filters : of the feedback on all three axes, such as `notch`, `low_pass`, or `notches` from the modes of a system.
-    unloading : when thrusters take momentum out of wheels or gyros, an `Unloading`.
-    observer : with sensors, what estimates attitude and rate; an `AttitudeEstimator` unless given.
-    system : the model by which J is computed, if it is not the system of the loop.
+    filters : filters of the feedback on all three axes, such as `notch`, `low_pass`, or `notches` from the modes of a
+        system.
+    unloading : an `Unloading`, which says when thrusters take momentum out of wheels or gyros.
+    observer : with sensors, the estimator of attitude and rate; by default an `AttitudeEstimator`.
+    system : the model from which J is computed, if it is not the system of the loop.
 
-    Torques are made by the `ReactionWheel`s of the loop, or its `MomentGyro`s; where it has neither, by its `Thruster`s; without
-    actuators they act on the hub.  With sensors, tachometers on the wheels tell of their momentum, which unloading
-    needs, and encoders on the gimbals of moment gyros are needed for steering.
+    The torques are produced by the `ReactionWheel`s or `MomentGyro`s of the loop; if it has neither, by its
+    `Thruster`s; without actuators they act on the hub. With sensors, unloading needs tachometers on the wheels, to know
+    their momentum, and steering of moment gyros needs encoders on their gimbals.
 
-    In a loop, "attitude error" (rad, in body axes), "hub torque", "stored momentum" and "unloading" (0 or 1) are recorded.
+    The loop records "attitude error" (rad, in body axes), "hub torque", "stored momentum" and "unloading" (0 or 1).
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class AttitudeController(Controller):
     # --- the loop ------------------------------------------------------------------------------------
 
     def prepare(self, loop: Any) -> None:
-        """Find the hub, what measures it and what turns it."""
+        """Find the hub, its sensors and its actuators."""
         s: System = loop.system
         place = free_hub(s, self.hub, "AttitudeController")
         self._refuse_others(loop)
@@ -170,7 +171,7 @@ class AttitudeController(Controller):
         self.uses = (*self._observer.uses, *names)
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, at the attitude that is measured."""
+        """Reset the controller, at the measured attitude."""
         self._bank.reset()
         self._integral = np.zeros(3)
         if self._manager is not None:
@@ -182,7 +183,7 @@ class AttitudeController(Controller):
             self._held = np.array(measured.q[self._quaternion])
 
     def command(self, t: float, measured: Measured) -> Array:
-        """Torques of wheels, rates of gimbals and forces of thrusters; or the torque on the hub."""
+        """Return wheel torques, gimbal rates and thruster forces, or the torque on the hub."""
         if self._observer is not None:
             attitude, w = self._observer.update(t, measured)
         else:
@@ -238,17 +239,18 @@ class AttitudeController(Controller):
         return _motion(self.reference(t), t)
 
     def outputs(self) -> dict[str, Any]:
-        """What is recorded at a sample."""
+        """Return the signals to record at a sample."""
         return self._recorded
 
     # --- analysis ------------------------------------------------------------------------------------
 
     def linear(self) -> LinearModel:
-        """The controller at rest as a discrete linear model, from small rotations and rates of the hub to its commands.
+        """Return the controller at rest as a discrete linear model, from small rotations and rates of the hub to its
+        commands.
 
-        Inputs are "rotation <hub> x" to "angular_velocity <hub> z", as `lb.linearize` names them among its outputs; outputs are
-        the torques of the wheels, or of the hub.  Thrusters and moment gyros have no linear model.  With sensors in the loop, the
-        observer is part of it.
+        The inputs are "rotation <hub> x" to "angular_velocity <hub> z", the names that `lb.linearize` gives these
+        outputs. The outputs are the torques of the wheels, or of the hub. Thrusters and moment gyros have no linear
+        model. With sensors in the loop, the observer is included.
         """
         law = self._law()
         if self._observer is None:

@@ -39,15 +39,18 @@ from limber.errors import ArgumentValueError, DynamicsError
 
 
 class AttitudeEstimator:
-    """Attitude, rate and gyro bias from a star tracker and a gyro on the hub; the head of this file has the equations.
+    """Estimates attitude, rate and gyro bias from a star tracker and a gyro on the hub.
+
+    The module docstring of `limber.control.attitude.estimator` has the equations.
 
     Parameters
     ----------
-    bias : standard deviation of the bias of the gyro at the start, rad/s: one number, or three.
-    bias_walk : of the bias, rad/s/sqrt(s); that of the gyro unless given.  What is greater lets the filter forget sooner.
+    bias : standard deviation of the initial gyro bias, rad/s: one number, or three.
+    bias_walk : random walk of the bias, rad/s/sqrt(s); by default that of the gyro. A larger value makes the filter
+        forget sooner.
 
-    Noise is taken from the sensors.  After a sample, `quaternion` and `rate` are the estimate of the hub, `bias` that of the gyro
-    in body axes, and `covariance` (6, 6) that of [rotation, bias].
+    The noise is taken from the sensors. After a sample, `quaternion` and `rate` are the estimate for the hub, `bias` is
+    that of the gyro in body axes, and `covariance` (6, 6) is that of [rotation, bias].
     """
 
     def __init__(self, bias: ArrayLike = 1e-4, bias_walk: ArrayLike | None = None):
@@ -81,7 +84,7 @@ class AttitudeEstimator:
         self._P0[3:, 3:] = G @ np.diag(_three(self.first_bias) ** 2) @ G.T
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin at the first reading of the star tracker, without a bias."""
+        """Reset the estimator at the first reading of the star tracker, with zero bias."""
         gyro, tracker = self.uses
         self.bias, self.covariance = np.zeros(3), self._P0.copy()
         self.rate = self._gyro_axes @ measured[gyro]
@@ -91,7 +94,7 @@ class AttitudeEstimator:
         self._last = t
 
     def update(self, t: float, measured: Measured) -> tuple[Array, Array]:
-        """The attitude and the rate at a sample."""
+        """Return the attitude and the rate at a sample."""
         gyro, tracker = self.uses
         step = t - self._last
         before = self.rate
@@ -132,10 +135,11 @@ class AttitudeEstimator:
         self.covariance = left @ P @ left.T + G @ self._R @ G.T
 
     def with_feedback(self, feedback: LinearModel) -> LinearModel:
-        """Filter and feedback as one sampled model; the head of this file tells what is fixed for that.
+        """The filter and a feedback as one sampled model; the module docstring says which quantities are held constant
+        for it.
 
-        feedback : a sampled model from the rotation and the rate of the hub to commands.  What is returned has the same inputs, as
-            the star tracker and the gyro read them.
+        feedback : a sampled model from the rotation and the rate of the hub to commands. The result has the same
+            inputs, as the star tracker and the gyro read them.
         """
         T, k = self.sample_time, feedback
         gyro_rate = self._rates[0]

@@ -29,17 +29,18 @@ from limber.errors import ArgumentTypeError, DynamicsError
 
 
 class OptimalAttitude(AttitudeController):
-    """An `AttitudeController` whose feedback knows the modes; the head of this file has the equations.
+    """An `AttitudeController` whose feedback includes the modes; `limber.control.attitude.optimal` has the equations.
 
     Parameters
     ----------
     hub, sample_time, reference, unloading, observer, system : as for `AttitudeController`.
-    rotation, torque, energy : rad, N m and J; each of these is as bad as any other: an error of the attitude, a torque on the
-        hub, the kinetic energy of the modes.
-    noise : standard deviations of the attitude, rad, and of the rate, rad/s, as the observer gives them.
-    disturbance : standard deviation of torques on the hub that nobody knows, N m.
+    rotation, torque, energy : rad, N m and J: values of the attitude error, the torque on the hub and the kinetic
+        energy of the modes that are equally costly.
+    noise : standard deviations of the attitude, rad, and of the rate, rad/s, as the observer returns them.
+    disturbance : standard deviation of unknown torques on the hub, N m.
 
-    It needs a system that is known well: gains at the modes have the phase of the model.  The delay of the loop is counted with.
+    The system must be known well, because the gains at the modes rely on the phase of the model. The delay of the loop
+    is taken into account.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class OptimalAttitude(AttitudeController):
         return turned.T @ turned / self.rotation**2 + rates.T @ M @ rates / (2.0 * self.energy)
 
     def start(self, t: float, measured: Measured) -> None:
-        """Begin anew, at rest."""
+        """Reset the controller, at rest."""
         super().start(t, measured)
         self._x = np.zeros(self._plant.order)
 

@@ -52,10 +52,11 @@ STEPS, BALANCED = 50, 1e-10
 class Inversion:
     """A motion whose outputs follow a path exactly; made by `stable_inversion`.
 
-    path : the path, whose begin is t = 0 here.
+    path : the path; it begins at t = 0.
     before, after : how long the torques act before and after the path, s.
-    growing, decaying : the rates 1/s (eigenvalues) of the internal dynamics at the begin of the path, without the outputs.
-    left : the torques at both ends of all times, from those of the equilibria there, as parts of the largest ones.
+    growing, decaying : the eigenvalues of the internal dynamics at the beginning of the path, 1/s, without the outputs.
+    left : the difference between the torques at both ends and those of the equilibria there, as fractions of the
+        largest torques.
     start, end : (nv,) the equilibria before and after.
     """
 
@@ -71,7 +72,7 @@ class Inversion:
     solution: Any
 
     def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """q, v (..., nv) and the torques (..., joints) at times from the begin of the path."""
+        """q, v (..., nv) and the torques (..., joints) at times counted from the beginning of the path."""
         times = np.asarray(t, dtype=float)
         flat = times.reshape(-1)
         nv = len(self.start)
@@ -101,23 +102,26 @@ def stable_inversion(
     tolerance: float = 1e-5,
     rest: float = 1e-3,
 ) -> Inversion:
-    """The bounded motion of an arm whose outputs follow a path exactly, and its torques; the head of this file has the equations.
+    """Find the bounded motion of an arm whose outputs follow a path exactly, and its torques.
+
+    The module docstring of `limber.control.inversion.solve` has the equations.
 
     Parameters
     ----------
-    system : an open system with plain coordinates.  Dry friction is best left out (`without_friction`).
-    path : of the outputs, in m and rad, from rest to rest.
-    outputs : as many as there are joints with torques: ("position", body, node, "x"); ("angle", body, node, "z"), the angle at which
-        a node is seen from the first joint of its arm, or from a point that a fifth entry gives; ("rotation", body, node, "z"), the
-        angle to which the node itself is turned.
+    system : an open system without quaternions. Dry friction is best left out (`without_friction`).
+    path : the path of the outputs, in m and rad, from rest to rest.
+    outputs : as many as there are joints with torques: ("position", body, node, "x"); ("angle", body, node, "z"), the
+        angle of a node as seen from the first joint of its arm, or from a point given as a fifth entry; ("rotation",
+        body, node, "z"), the rotation angle of the node itself.
     bodies : those whose joints have torques; None for all.
-    q : (nq,) a configuration near the begin of the path, from which its equilibrium is sought; neutral unless given.
-    before, after : s; unless given, as long as the slowest growing and decaying motions take to fade.
+    q : (nq,) a configuration near the beginning of the path, the initial guess for the equilibrium there; neutral by
+        default.
+    before, after : s; by default long enough for the slowest growing and decaying motions to fade.
     tolerance : of the collocation, relative to the rates of the state.
-    rest : the part of the largest torques that may be left at both ends.
+    rest : the fraction of the largest torques that may remain at both ends.
 
-    What cannot be inverted is refused in words: torques that do not act on the outputs at once, equilibria that do not exist,
-    times before and after the path that are too short.
+    A problem that cannot be inverted raises an error that says why: torques that do not act directly on the outputs,
+    equilibria that do not exist, or times before and after the path that are too short.
     """
     check_system(system)
     if system.nq != system.nv or system.closures:
