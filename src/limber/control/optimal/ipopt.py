@@ -14,7 +14,7 @@ HESSIANS = ("exact", "limited-memory")
 
 
 def casadi() -> Any:
-    """The module, or an error that names the extra."""
+    """Import the module, or raise an error that names the extra."""
     try:
         import casadi as ca  # noqa: PLC0415
     except ImportError as error:
@@ -27,7 +27,7 @@ def casadi() -> Any:
 def solved(
     problem: Any, guess: Any, tolerance: float, iterations: int, hessian: str, progress: bool
 ):
-    """The solution of a problem; see `OptimalControl.solve`."""
+    """Solve a problem; see `OptimalControl.solve`."""
     ca = casadi()
     if hessian not in HESSIANS:
         raise ArgumentValueError(

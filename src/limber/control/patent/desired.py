@@ -33,7 +33,7 @@ ITERATIONS, AT_REST = 20, 1e-5
 
 @dataclass(frozen=True, eq=False)
 class DesiredMotion:
-    """Hinges and deformations at times `sample_time` apart; before and after them the arm rests.
+    """Hinges and deformations at times `sample_time` apart; before and after them the arm is at rest.
 
     t : (n,)
     q, v, vdot : (n, nv)
@@ -54,7 +54,7 @@ class DesiredMotion:
 
 
 def plain_speeds(system: System) -> JointPlaces:
-    """The hinges of an arm whose speeds are all rates of coordinates; other systems are refused."""
+    """The hinges of an arm whose speeds are all rates of coordinates; other systems are rejected."""
     if system.nq != system.nv or system.closures:
         raise ArgumentValueError(
             f"{system.name!r} has quaternions or closures; the loop of the patent is for arms of revolute and prismatic hinges."
@@ -63,7 +63,7 @@ def plain_speeds(system: System) -> JointPlaces:
 
 
 def without_friction(system: System) -> System:
-    """The same system with frictionless hinges, as the model of a controller needs it."""
+    """Return the same system with frictionless hinges, as needed for the model of a controller."""
     rough = [name for name in system.parameters if name.endswith(".joint_friction")]
     return system.with_parameters(dict.fromkeys(rough, 0.0)) if rough else system
 
@@ -97,7 +97,8 @@ def slopes(system: System, places: JointPlaces, q: Array, v: Array, tau: Array) 
 
 
 def runge_kutta_steps(A: Array, B: Array, time: float) -> tuple[Array, Array]:
-    """What `advanced` does to small deviations of systems (n, ...): its steps of a linear system, inputs held."""
+    """The effect of `advanced` on small deviations of systems (n, ...): its steps for a linear system with held
+    inputs."""
     n, states, inputs = B.shape
     halvings = max(0, math.ceil(math.log2(time / LONGEST) - 1e-9))
     Z = np.zeros((n, states + inputs, states + inputs))
@@ -122,16 +123,18 @@ def rest_to_rest(
     change: float = 10.0,
     start: float = 0.0,
 ) -> DesiredMotion:
-    """A motion of the flexible arm from rest to rest, undeformed at both ends; the head of this file tells how.
+    """Plan a motion of the flexible arm from rest to rest, undeformed at both ends.
+
+    The module docstring of `limber.control.patent.desired` describes the method.
 
     Parameters
     ----------
-    path : of the hinges, as `reference` of `PID`: a `Trajectory`, a function, or {body: either}.
-    duration : s; the arm is at rest from there on.
-    tip : (body, node) that is to stay near the path that it would take on the rigid arm.
-    sample_time : s, of the motion that is returned, and so of the controller.
+    path : the path of the hinges, like `reference` of `PID`: a `Trajectory`, a function, or {body: either}.
+    duration : s; the arm is at rest afterwards.
+    tip : (body, node) that should stay near the path that it would take on the rigid arm.
+    sample_time : s, of the returned motion, and so of the controller.
     hold : s, the time for which forces are held; a multiple of sample_time.
-    tracking : m, the deviation from the path of the tip that counts as much as
+    tracking : m, the deviation from the path of the tip that costs as much as
     change : N m, a change of the forces from one hold to the next.
     start : the time at which the path begins, s.
     """

@@ -53,10 +53,10 @@ AGAIN = 0.05
 
 @dataclass
 class ControllerSide:
-    """A controller at its end of a link.
+    """The controller at its end of a link.
 
-    loop : has the controller, and the sensors and actuators of the plant, so that numbers are understood.
-    duration : of the run, as far as it is known: the log has room for it from the start, s.
+    loop : has the controller, and the sensors and actuators of the plant, which give the numbers their meaning.
+    duration : of the run, if known, s; the log reserves space for it at the start.
     """
 
     loop: Loop
@@ -82,9 +82,9 @@ class ControllerSide:
         self._session = 0
 
     def run(self, link: Link, alive: Callable[[], bool] = lambda: True) -> tuple[str, list[str]]:
-        """Answer samples until the run is over: what went wrong ("" if nothing did), and notes.
+        """Answer samples until the run is over. Returns what went wrong ("" if nothing did), and notes.
 
-        alive : False ends the wait for the plant.
+        alive : a function; if it returns False, the wait for the plant ends.
         """
         log = None
         if self.log is not None:

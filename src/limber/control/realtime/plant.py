@@ -53,8 +53,8 @@ class Watch:
     hold : how long the plant holds the last command before its safe stop, s; by default 10 samples.
     give_up : how long either side waits for the other before it ends the run, s.
     connect : how long either side waits for the other at the start, s.
-    late : the part of a sample time by which a sample may be late before the controller takes it for lost.
-    lead_in : before the run, samples of the initial state are sent for so long, so that both sides warm up, s.
+    late : the fraction of a sample time by which a sample may be late before the controller counts it as lost.
+    lead_in : how long samples of the initial state are sent before the run, so that both sides warm up, s.
     """
 
     hold: float | None = None
@@ -72,7 +72,9 @@ class Watch:
 
 
 class Remote(Guard):
-    """The controller as the plant sees it: the other end of a link, watched.  The head of this file tells what it does."""
+    """The controller as seen by the plant: the other end of a link, with supervision. The module docstring describes
+    it.
+    """
 
     def __init__(
         self,
@@ -95,7 +97,7 @@ class Remote(Guard):
         self.ended = ""  # why the other side is not there any more
 
     def prepare(self, loop: Loop) -> None:
-        """Make the packets."""
+        """Prepare the packets."""
         self._layout = Layout(loop)
         self._sample = wire.Outgoing(wire.SAMPLE, self._layout.sample)
         self._hello = wire.Outgoing(wire.HELLO, 3)
@@ -134,7 +136,7 @@ class Remote(Guard):
         self._link.send(self._hello.seal(self._session, time.monotonic_ns()))
 
     def start(self, t: float, measured: Measured) -> None:
-        """Warm up, with the initial state again and again."""
+        """Warm up by sending the initial state repeatedly."""
         self.state, self._last = WAIT, None
         self._sequence, self._fresh = 0, -1
         self._sound_at = t
@@ -165,7 +167,7 @@ class Remote(Guard):
     # --- a sample -----------------------------------------------------------------------------------
 
     def command(self, t: float, measured: Measured) -> Array | None:
-        """Wait for the deadline, take the last command and send the sample."""
+        """Wait for the deadline, read the last command and send the sample."""
         if not self._paced:
             return self._in_step(t, measured)
         deadline = self._begin + round(1e9 * (t - self._t0))
@@ -281,7 +283,7 @@ class Remote(Guard):
         )
 
     def outputs(self) -> dict[str, Any]:
-        """The state of the watch."""
+        """Return the state of the supervision."""
         return {"guard": self.state}
 
     def bye(self, failed: bool) -> None:
@@ -294,7 +296,7 @@ class Remote(Guard):
 
 
 def mismatch(one: str, ones: Sequence[float], other: str, others: Sequence[float]) -> str:
-    """The message about sides that do not fit together."""
+    """The message for two sides that do not fit together."""
 
     def said(numbers: Sequence[float]) -> str:
         if len(numbers) != 3:
@@ -309,10 +311,10 @@ def mismatch(one: str, ones: Sequence[float], other: str, others: Sequence[float
 
 @dataclass(eq=False)
 class PlantSide:
-    """Everything that the plant is, to be run in its own process.
+    """The plant, to be run in its own process.
 
     settings : of `lb.simulate`, such as q0, v0, external, method, engine.
-    safe : the command of a safe stop of the plant; zero unless given.
+    safe : the command of a safe stop of the plant; zero by default.
     paced : False to wait for every command instead of the clock, for tests and comparisons.
     initial : the command before the first one, as in `Loop`.
     """
@@ -334,11 +336,11 @@ class PlantSide:
 
     @property
     def held_back(self) -> float:
-        """The delay that is left when a command comes with the sample after its own, s."""
+        """The remaining delay when a command arrives with the sample after its own, s."""
         return max(0.0, self.delay - self.sample_time) if self.paced else self.delay
 
     def run(self, link: Link) -> tuple[Result | None, str, list[str]]:
-        """Run the plant: the result, what went wrong ("" if nothing did), and notes."""
+        """Run the plant. Returns the result, what went wrong ("" if nothing did), and notes."""
         remote = Remote(
             self.sample_time, link, watch=self.watch, safe=self.safe, paced=self.paced,
             spin=self.pacing.spin,

@@ -80,7 +80,7 @@ class SharedMemoryLink:
         return self._map
 
     def send(self, packet: bytearray) -> None:
-        """Send a packet; it is lost while nobody made the memory."""
+        """Send a packet; it is lost if the memory has not been created yet."""
         memory = self._opened()
         if memory is None:
             return
@@ -91,7 +91,7 @@ class SharedMemoryLink:
         _COUNT.pack_into(memory, COUNTS[self._mine], self._sent)
 
     def receive(self, buffer: bytearray) -> int:
-        """The size of the next packet, 0 without one."""
+        """The size of the next packet; 0 if there is none."""
         memory = self._opened()
         if memory is None:
             return 0
@@ -108,7 +108,7 @@ class SharedMemoryLink:
         return size
 
     def adopt(self) -> None:
-        """There is but one other side."""
+        """Do nothing: there is only one other side."""
 
     def wait(self, seconds: float) -> None:
         """Wait until there is a packet."""
@@ -125,7 +125,7 @@ class SharedMemoryLink:
             time.sleep(min(left, LOOK))
 
     def close(self) -> None:
-        """Give the memory back; the plant removes the file."""
+        """Release the memory; the plant removes the file."""
         if self._map is not None:
             self._map.close()
             self._map = None

@@ -66,7 +66,7 @@ void limber_times(void (*function)(void *, void *), void **inputs, void *outputs
 
 @dataclass(frozen=True, eq=False)
 class WorstCase:
-    """The times of generated functions: {function: (with warm caches, with cold caches)}."""
+    """Times of generated functions: {function: (with warm caches, with cold caches)}."""
 
     system: str
     times: dict[str, tuple[Spread, Spread]]
@@ -86,7 +86,7 @@ class WorstCase:
     __repr__ = __str__
 
     def summary(self) -> dict[str, Any]:
-        """The figures in microseconds, as JSON has them."""
+        """The figures in microseconds, in a form suitable for JSON."""
         return {
             name: {
                 caches: dict(zip(map(str, PERCENTILES), (1e6 * x.percentiles).tolist()))
@@ -104,13 +104,13 @@ def worst_case_time(
     seed: int = 0,
     priority: int | None = None,
 ) -> WorstCase:
-    """Measure how long generated C functions of a system take, at worst and usually.
+    """Measure the worst-case and typical times of generated C functions of a system.
 
     system : as for `lb.compile`.
-    functions : names of functions that `lb.compile` takes without options.
-    calls : how many calls of each are timed; with cold caches a tenth of that.
-    seed : of the states, which are random.
-    priority : of the scheduler SCHED_FIFO, as in `Pacing`, so that other programs do not disturb; None for none.
+    functions : names of functions that `lb.compile` accepts without options.
+    calls : the number of timed calls of each function; a tenth of that with cold caches.
+    seed : of the random states.
+    priority : of the scheduler SCHED_FIFO, as in `Pacing`, so that other programs do not interfere; None for none.
     """
     if isinstance(functions, str) or not all(isinstance(x, str) for x in functions):
         raise ArgumentTypeError(f"functions must be a list of names, got {shown(functions)}.")
