@@ -23,26 +23,26 @@ from limber.version import __version__
 
 
 def versions() -> dict[str, str]:
-    """The versions of what computes the numbers."""
+    """The versions of the software that computes the numbers."""
     found = {"limber": __version__}
     return found | {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "numba")}
 
 
 def files(paths: Iterable[Path], study: Path | None) -> dict[str, str]:
-    """Marks of the content of files, by their names as seen from the study."""
+    """Digests of files, by their names relative to the study."""
     folder = Path() if study is None else study.parent
     return {os.path.relpath(path, folder): digest(path.read_bytes()) for path in paths}
 
 
 def digest(content: bytes) -> str:
-    """A short mark of some content."""
+    """A short digest of some content."""
     return hashlib.sha256(content).hexdigest()[:20]
 
 
 def described(value: Any, within: tuple[int, ...] = ()) -> Any:
-    """An argument of `simulate`, a function, or a part of one, as JSON; large arrays by a mark of their content.
+    """An argument of `simulate`, a function, or a part of one, as JSON; large arrays are replaced by a digest.
 
-    within : the objects around it, by their identities, so that a part that refers back to one of them ends there.
+    within : the identities of the enclosing objects, so that circular references end there.
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -82,7 +82,7 @@ def described(value: Any, within: tuple[int, ...] = ()) -> Any:
 
 
 def function_record(function: Any) -> str:
-    """A function or a class by its name, its source where Python knows it, and the numbers that are bound in it."""
+    """A function or a class by its name, its source if Python has it, and the numbers bound in it."""
     name = getattr(function, "__qualname__", type(function).__qualname__)
     try:
         text = inspect.getsource(function)
@@ -125,7 +125,7 @@ def _arguments(value: Any) -> dict[str, Any]:
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs between two records, in words."""
+    """The differences between two records, in words."""
     found = []
     for key in dict.fromkeys([*before, *now]):
         a, b = (json.loads(json.dumps(x.get(key))) for x in (before, now))

@@ -51,7 +51,7 @@ class Target:
     nominal: Any = None
 
     def value(self, drawn: Any) -> Any:
-        """The value that belongs to what was drawn."""
+        """The value for a sampled number."""
         return drawn if self.nominal is None else scaled(self.name, self.nominal, drawn)
 
 
@@ -59,7 +59,7 @@ class Target:
 class Base:
     """The simulation that all cases vary: a system, its duration, and the other arguments of `simulate`.
 
-    where, data, model : the scenario file, its content and its model, if it came from one.
+    where, data, model : the scenario file, its content and its model, if there is one.
     """
 
     system: System
@@ -70,7 +70,7 @@ class Base:
     model: BuiltModel | None = None
 
     def section(self, changes: Changes) -> ScenarioSection:
-        """The content of the file with other entries, checked."""
+        """The content of the file with changed entries, checked."""
         assert self.where is not None
         data = self.data
         for keys, value in changes:
@@ -78,7 +78,7 @@ class Base:
         return validated(ScenarioSection, data, self.where)
 
     def varied(self, changes: Changes) -> Scenario:
-        """The scenario with other entries; its model is built again if they reach into it."""
+        """The scenario with changed entries; its model is built again if they affect it."""
         assert self.where is not None
         section = self.section(changes)
         same = all(keys[0] in OF_THE_START for keys, _ in changes)
@@ -104,7 +104,7 @@ class SimulationRuns:
 
     @property
     def batched(self) -> bool:
-        """Whether cases run as batches: all have one model, and torques that need no Python."""
+        """Whether cases run in batches: all have one model, and torques that need no Python."""
         torque = self.base.settings.get("torque")
         external = self.base.settings.get("external") or {}
         entries = [t.keys[0] for t in self.targets if t.keys is not None]
@@ -117,11 +117,11 @@ class SimulationRuns:
         )
 
     def rows(self, cases: Sequence[int]) -> list[Row]:
-        """Run cases; an error of one of them is what it came to."""
+        """Run cases; an error in one of them becomes its outcome."""
         return self._batch(cases) if self.batched else [self._alone(case) for case in cases]
 
     def result(self, case: int) -> Result:
-        """The motion of one case, the same as in the campaign to the bit; its error is raised."""
+        """The motion of one case, identical to that of the campaign to the bit; errors are raised."""
         if not self.batched:
             return self._simulated(case)
         results, rows = self._simulated_batch([case])
@@ -246,7 +246,7 @@ def _python(function: Any) -> bool:
 
 
 def check_parameter(system: System, name: str, values: Sequence[Any]) -> None:
-    """Refuse values that a parameter cannot have by their shape."""
+    """Reject values whose shape does not suit a parameter."""
     named_parameters.find(system, name)
     try:
         np.array(values, dtype=float)
@@ -268,16 +268,16 @@ class FunctionRuns:
     batched = False
 
     def arguments(self, case: int) -> dict[str, Any]:
-        """What the function is called with."""
+        """The arguments of the function for one case."""
         own = {name: x[case] for name, x in self.values.items()}
         return {**own, **({"seed": self.seeds[case]} if wants_seed(self.function) else {})}
 
     def rows(self, cases: Sequence[int]) -> list[Row]:
-        """Run cases; an error of one of them is what it came to."""
+        """Run cases; an error in one of them becomes its outcome."""
         return [self._row(case) for case in cases]
 
     def result(self, case: int) -> Any:
-        """What the function returns for one case."""
+        """The return value of the function for one case."""
         return self.function(**self.arguments(case))
 
     def _row(self, case: int) -> Row:
@@ -293,7 +293,7 @@ class FunctionRuns:
 
 
 def wants_seed(function: Callable[..., Any]) -> bool:
-    """Whether a function takes a seed."""
+    """Whether a function accepts a seed."""
     try:
         return "seed" in inspect.signature(function).parameters
     except (TypeError, ValueError):

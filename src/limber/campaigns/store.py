@@ -38,7 +38,7 @@ HISTORY = {"t": ("time",), "q": ("time", "coordinate"), "v": ("time", "speed")}
 
 
 def library() -> Any:
-    """Zarr, which is an extra."""
+    """Import Zarr, which is an extra."""
     try:
         import zarr  # noqa: PLC0415
     except ImportError as error:
@@ -49,20 +49,20 @@ def library() -> Any:
 
 
 class StoreError(LimberError, OSError):
-    """Results that cannot be stored; what was stored before is kept."""
+    """Results cannot be stored; those stored before are kept."""
 
 
 class Store:
-    """A campaign on disk, which this process alone may write."""
+    """A campaign on disk, which only this process may write."""
 
     def __init__(self, path: Path, group: Any, study: Study):
         self.path, self._group, self.study = path, group, study
         self._shapes: Shapes | None = None
 
     def load(self, table: Table) -> list[int]:
-        """Put all finished rows into a table; returns their work units.
+        """Put all finished rows into a table, and return their work units.
 
-        Units whose results are damaged or gone are not among them, so that they run again.
+        Units whose results are damaged or missing are not returned, so they run again.
         """
         status, lost = self._readable("status")
         finished = np.isin(status, [STATUS.index(x) for x in ("finished", "stopped")])
@@ -168,7 +168,7 @@ class Store:
             raise _damaged(self.path, f"{name!r} cannot be opened") from error
 
     def write(self, done: UnitRows, table: Table) -> None:
-        """Store the rows of a work unit; they count from the last of these lines on."""
+        """Store the rows of a work unit; they count once the last write is complete."""
         cases = self.study.cases(done.unit)
         chosen = slice(cases.start, cases.stop)
         try:
@@ -259,7 +259,7 @@ def _array(
 
 @contextmanager
 def opened(path: Path, study: Study, restart: bool) -> Iterator[Store]:
-    """The store of a study at a path: made if there is none, gone on with if there is one of the same study."""
+    """Open the store of a study at a path: create it if there is none, or continue one of the same study."""
     zarr = library()
     if restart and path.exists():
         _refuse_strange(path)

@@ -33,7 +33,7 @@ GAIN, NEWTON = 0.1, 50
 
 
 def consistent(base: Base, R: Array, b: Array, start: Array, bodies: Sequence[str]) -> Array:
-    """The numbers p of possible bodies and joints for which |R (W p - b)| is least, and that are nearest to `start`."""
+    """The numbers p of physically possible bodies and joints that minimize |R (W p - b)| and are nearest to `start`."""
     problem = _Problem(base, R, b, start, bodies)
     x = problem.inside()
     weight = max(problem.misfit(x), 1.0)
@@ -44,7 +44,7 @@ def consistent(base: Base, R: Array, b: Array, start: Array, bodies: Sequence[st
 
 
 def pseudo_inertia(p: Array) -> Array:
-    """J (4, 4) of the ten numbers of a body."""
+    """J (4, 4) from the ten numbers of a body."""
     inertia = matrix(p)
     J = np.zeros((4, 4))
     J[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia

@@ -55,7 +55,7 @@ LIMITS = ("position", "speed", "acceleration", "torque")
 
 
 class FourierPath(Trajectory):
-    """The motion of one joint along a Fourier series; it ends where and as it starts.
+    """The motion of one joint along a Fourier series; it ends in the state in which it starts.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ class FourierPath(Trajectory):
     sine, cosine : (harmonics,) coefficients a and b.
     duration : of the period, s.
 
-    Between the points of a fine grid, at which position, velocity and acceleration are those of the series, it is a polynomial of
-    degree five: positions are off by less than 1e-8 of the coefficients.
+    Position, velocity and acceleration are those of the series at the points of a fine grid; in between, the path is a
+    polynomial of degree five. The position error is less than 1e-8 of the coefficients.
     """
 
     def __init__(self, start: float, sine: ArrayLike, cosine: ArrayLike, duration: float):
@@ -88,14 +88,15 @@ class FourierPath(Trajectory):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Excitation:
-    """A motion for identification.  Printing it gives a table.
+    """A motion for identification. It prints as a table.
 
-    motion : {body: path}, as `lb.simulate` and `Experiment` take it.
-    experiment : the motion with the times of the readings; make one with these readings, `dataclasses.replace(experiment,
-        readings=...)`, for `lb.identify`.
-    expected : what the readings would tell.
-    first : what those of the first motion, from which the search started, would tell.
-    largest : {body: {"position": ..., "speed": ..., "acceleration": ..., "torque": ...}}, the largest values in the motion.
+    motion : {body: path}, in the form that `lb.simulate` and `Experiment` accept.
+    experiment : the motion with the times of the readings; add readings with `dataclasses.replace(experiment,
+        readings=...)` for use with `lb.identify`.
+    expected : what the readings would determine.
+    first : the same for the initial motion of the search.
+    largest : {body: {"position": ..., "speed": ..., "acceleration": ..., "torque": ...}}, the largest values in the
+        motion.
     scores : of the criterion, from the first motion to the best.
     """
 
@@ -138,24 +139,24 @@ def excitation(
     seed: int = 0,
     iterations: int = 20,
 ) -> Excitation:
-    """The motion of joints whose readings tell most about parameters, among Fourier series within limits.
+    """Find the joint motion whose readings determine the parameters best, among Fourier series within limits.
 
     Parameters
     ----------
-    parameters, noise : as for `lb.identify`; the motion is best for the values from which a search would start.
-    sensors : whose readings are taken.  The joints are driven, so that encoders on them tell nothing; strain gauges,
-        accelerometers and force-torque sensors do.
+    parameters, noise : as for `lb.identify`; the motion is optimal for the values from which a search would start.
+    sensors : whose readings are taken. The joints are driven, so encoders on them provide no information; strain
+        gauges, accelerometers and force-torque sensors do.
     joints : bodies whose joints are driven, each with one coordinate.
     duration : of the motion, s, which is the period of the first harmonic.
-    rate : readings a second, Hz.
-    limits : {"position": ..., "speed": ..., "acceleration": ..., "torque": ...}, the largest values, one number or {body: number};
-        positions count from q0.  At least one is needed.
-    harmonics : of the Fourier series, 2 at least.
-    q0 : (nq,) where the motion starts, at rest; neutral unless given.
-    settled : whether the modes are in static balance at the start.
-    criterion : "D" makes the ellipsoid of the errors small (log det F), "A" the sum of the squares of relative errors.
+    rate : sample rate of the readings, Hz.
+    limits : {"position": ..., "speed": ..., "acceleration": ..., "torque": ...}, the largest values, one number or
+        {body: number}; positions count from q0. At least one is needed.
+    harmonics : of the Fourier series, at least 2.
+    q0 : (nq,) where the motion starts, at rest; neutral by default.
+    settled : whether the modes are in static equilibrium at the start.
+    criterion : "D" minimizes the volume of the error ellipsoid (log det F), "A" the sum of the squared relative errors.
     seed : of the first motion, which is random.
-    iterations : of the search, at most.
+    iterations : the largest number of iterations of the search.
     """
     check_system(system)
     score = score_of(criterion)

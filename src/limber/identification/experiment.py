@@ -25,23 +25,23 @@ AT_REST = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """One run of a real system, or of one that stands for it.
+    """One run of a real system, or of a simulated substitute.
 
     Parameters
     ----------
     t : (n,) the times at which the readings were taken, increasing, s.
-    readings : {name of a sensor: (n, width)}, or (n,) of a sensor with one number; nan where there was none.
-    torque : the torques that acted: None, a constant (nv,) or (r,) of the joints alone, or a `Table`.
-    external : {("body", node): wrench}, measured forces from outside, constant (6,) or a `Table`.
-    motion : {"body": trajectory}, joints whose motion was prescribed and is known, as for `lb.simulate`; functions of time
-        with `breaks` serve as well.
-    q0, v0 : the start; neutral and at rest unless given.
-    t0 : the time of the start; t[0] unless given.
-    settled : whether the modes were in static balance at the start, with the joints at q0 and at rest.  The balance follows the
-        unknown parameters.
-    unknown_start : entries of the start that are identified too, by name: "link.joint0", "link.mode1", and
-        "link.joint0 rate" for speeds.  {name: standard deviation} says how well q0 and v0 are known there.
-    parameters : {name: value}, known numbers of the model that are others in this experiment, such as a payload.
+    readings : {name of a sensor: (n, width)}, or (n,) for a sensor with one number; nan where there was none.
+    torque : the torques that acted: None, a constant (nv,) or, for the joints alone, (r,), or a `Table`.
+    external : {("body", node): wrench}, measured external forces, constant (6,) or a `Table`.
+    motion : {"body": trajectory}, joints with a known prescribed motion, as for `lb.simulate`; functions of time with
+        `breaks` are accepted too.
+    q0, v0 : the initial state; by default neutral and at rest.
+    t0 : the initial time; t[0] by default.
+    settled : whether the modes were in static equilibrium at the start, with the joints at q0 and at rest. The
+        equilibrium follows the unknown parameters.
+    unknown_start : entries of the initial state to identify too, by name: "link.joint0", "link.mode1", and "link.joint0
+        rate" for speeds. {name: standard deviation} says how well q0 and v0 are known there.
+    parameters : {name: value}, known parameters of the model that differ in this experiment, such as a payload.
     name : for tables and pictures.
     """
 
@@ -72,14 +72,14 @@ def simulated_experiment(
     atol: float = 1e-10,
     **options: Any,
 ) -> Experiment:
-    """An experiment with a system that is known: its sensors read a simulated motion, each with its noise.
+    """Simulate an experiment with a known system: its sensors read the motion, each with its noise.
 
     Parameters
     ----------
     t : (n,) times of the readings.
-    seed : of the noise; None for clean readings.
+    seed : of the noise; None for readings without noise.
     rtol, atol : of the simulation.
-    options : torque, external, motion, q0, v0, t0, settled and name, as `Experiment` has them.
+    options : torque, external, motion, q0, v0, t0, settled and name, as for `Experiment`.
     """
     listed_sensors = checked(system, sensors)
     plan = prepared(system, listed_sensors, Experiment(t, {}, **options), 0, rtol, atol)
@@ -111,9 +111,9 @@ def _disturbed(sensor: Sensor, clean: Array, t: Array, rng: np.random.Generator 
 class Plan:
     """An experiment on a system, checked.
 
-    system : with the known numbers of this experiment.
+    system : with the known parameters of this experiment.
     readings : {name of a sensor: (n, width)}.
-    start_names, start_deviations : of the unknowns of the start; infinite where nothing is known.
+    start_names, start_deviations : of the unknowns of the initial state; infinite where nothing is known.
     """
 
     experiment: Experiment
@@ -133,7 +133,7 @@ def prepared(
     rtol: float,
     atol: float,
 ) -> Plan:
-    """An experiment on a system, checked."""
+    """Check an experiment on a system."""
     if not isinstance(experiment, Experiment):
         raise ArgumentTypeError(
             f"experiments must be lb.identification.Experiment(t, readings, ...) or several, got {shown(experiment)}."
@@ -167,7 +167,7 @@ def prepared(
 
 
 def still(system: System, run: Run) -> Motion:
-    """The motion of a run without slopes."""
+    """The motion of a run without derivatives."""
     run = balanced(system, run)
     times = run.t if run.t0 == run.t[0] else np.concatenate([[run.t0], run.t])
     result = simulated(system, run, times)

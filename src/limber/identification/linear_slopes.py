@@ -39,7 +39,7 @@ STEP = 0.125
 class AtRest:
     """A configuration at rest about which a system makes small motions, and the inputs and outputs of its linear model.
 
-    settled : whether the modes of q are in static balance.
+    settled : whether the modes of q are in static equilibrium.
     """
 
     q: Array
@@ -48,7 +48,7 @@ class AtRest:
     outputs: Any
 
     def of(self, system: System) -> AtRest:
-        """The same with the modes in the balance of this system."""
+        """The same with the modes in the equilibrium of this system."""
         return replace(self, q=in_balance(system, self.q)) if self.settled else self
 
     def torques(self, system: System) -> Array:
@@ -59,7 +59,7 @@ class AtRest:
         return tau
 
     def model(self, system: System) -> LinearModel:
-        """The linear model of a system in whose balance the modes are."""
+        """The linear model of a system whose modes are in its equilibrium."""
         rest = np.zeros(system.nv)
         return linearize(system, self.q, rest, self.torques(system), self.inputs, self.outputs)
 
@@ -67,7 +67,9 @@ class AtRest:
 def linear_slopes(
     system: System, point: AtRest, number: Number
 ) -> tuple[Array, Array, Array, Array]:
-    """The slopes of A, B, C and D by one number of the model; the modes of `point` are in the balance of the system."""
+    """The derivatives of A, B, C and D with respect to one number of the model; the modes of `point` are in
+    equilibrium.
+    """
     nv = system.nv
     moved = _Moved(system, point, parameters.find(system, number[0]), number[1])
     outputs = channels.checked(system, point.outputs, "outputs", channels.OUTPUTS)

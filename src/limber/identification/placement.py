@@ -33,11 +33,11 @@ BETTER = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Placement:
-    """Chosen sensors.  Printing it gives a table.
+    """Chosen sensors. It prints as a table.
 
-    chosen : names, in the order of their choice.
-    expected : what they would tell together.
-    all : what all candidates would tell.
+    chosen : names, in the order in which they were chosen.
+    expected : what they would determine together.
+    all : what all candidates would determine.
     """
 
     chosen: tuple[str, ...]
@@ -69,16 +69,16 @@ def place_sensors(
     criterion: str = "D",
     noise: Mapping[str, Any] | None = None,
 ) -> Placement:
-    """Which `count` of the candidates tell most about parameters in given experiments.
+    """Choose the `count` candidates that determine the parameters best in given experiments.
 
     Parameters
     ----------
-    parameters, noise : as for `lb.identify`.  The search of values does not matter; slopes are taken where it would start.
+    parameters, noise : as for `lb.identify`. No search is made: the sensitivities are evaluated where it would start.
     experiments : as for `expected`.
-    candidates : sensors with names of their own; one with several numbers counts as one.
+    candidates : sensors with distinct names; one with several numbers counts as one.
     count : how many to choose.
-    fixed : sensors that are there in any case.
-    criterion : "D" makes the ellipsoid of the errors small (log det F), "A" the sum of the squares of relative errors.
+    fixed : sensors that are used in any case.
+    criterion : "D" minimizes the volume of the error ellipsoid (log det F), "A" the sum of the squared relative errors.
     """
     given = [fixed] if isinstance(fixed, Sensor) else list(fixed)
     tried = checked(system, candidates, "candidates")
@@ -123,7 +123,7 @@ def place_sensors(
 
 
 def score_of(criterion: Any) -> Any:
-    """The function of slopes that is larger for better experiments."""
+    """The score as a function of the sensitivities; larger is better."""
     if criterion not in ("D", "A"):
         raise ArgumentValueError(f'criterion must be "D" or "A", got {shown(criterion)}.')
     return _d_optimal if criterion == "D" else _a_optimal

@@ -35,13 +35,15 @@ BOTH = ("stiffness", "damping")
 
 
 def reading(sensor: Sensor, motion: Motion) -> Moving:
-    """The clean reading (n, width) of a sensor along a motion, its constant bias included, and its slopes (n, width, d)."""
+    """The reading (n, width) of a sensor along a motion, without noise but with its constant bias, and its derivatives
+    (n, width, d).
+    """
     value, slopes = _KINDS[type(sensor)](sensor, motion)
     return value + sensor.bias, slopes
 
 
 def checked(system: System, sensors: Any, argument: str = "sensors") -> list[Sensor]:
-    """The sensors that were given; their names must differ, and all must be functions of the motion."""
+    """Check the given sensors: their names must differ, and all must be functions of the motion."""
     given = [sensors] if isinstance(sensors, Sensor) else sensors
     if not isinstance(given, Sequence) or not given:
         raise ArgumentTypeError(
@@ -63,7 +65,7 @@ def checked(system: System, sensors: Any, argument: str = "sensors") -> list[Sen
 
 
 def deviations(sensor: Sensor, width: int) -> Array:
-    """The standard deviation of one reading as the sensor has it: noise and quantization; zero where it has none."""
+    """The standard deviation of one reading according to the sensor: noise and quantization; zero if it has none."""
     variance = (
         sensor.noise_density**2 * sensor.rate + sensor.noise**2 + sensor.quantization**2 / 12.0
     )

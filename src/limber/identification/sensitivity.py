@@ -46,13 +46,13 @@ SAME = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What acts on a system in one experiment, and how it starts.
+    """The loads on a system in one experiment, and its initial state.
 
-    t : (n,) the times at which the motion is wanted.
-    t0 : the time of the start.
-    q0, v0 : the start; with `settled`, the modes are in static balance there, with the joints as they are in q0.
-    starts : (2 nv, k) the directions [dq, dv] of the start along which slopes are wanted.
-    torque, external, motion : as `simulate` takes them; none depends on the state.
+    t : (n,) the times at which the motion is needed.
+    t0 : the initial time.
+    q0, v0 : the initial state; with `settled`, the modes are in static equilibrium there, with the joints as in q0.
+    starts : (2 nv, k) the directions [dq, dv] of the initial state along which derivatives are needed.
+    torque, external, motion : in the form that `simulate` accepts; none depends on the state.
     """
 
     t: Array
@@ -74,11 +74,11 @@ class Run:
         return found or None
 
     def corners(self) -> Array:
-        """The times at which what acts on the system jumps or bends."""
+        """The times at which the loads jump or have a kink."""
         return self._times(Table.corners)
 
     def knots(self) -> Array:
-        """The times at which some derivative of what acts on the system jumps: corners, and the rows of tables."""
+        """The times at which some derivative of the loads jumps: corners, and the rows of tables."""
         return self._times(lambda table: table.t)
 
     def _times(self, of_table: Callable[[Table], Array]) -> Array:
@@ -91,10 +91,11 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A motion (n, ...) and its slopes (n, nv, d) by d unknowns, first numbers of the model and then the start.
+    """A motion (n, ...) and its derivatives (n, nv, d) with respect to d unknowns, first numbers of the model and then
+    the initial state.
 
-    q : its slopes dq are in the tangent space, the layout of v.
-    numbers : the numbers of the model that belong to the first of the d unknowns.
+    q : its derivatives dq are in the tangent space, which has the layout of v.
+    numbers : the numbers of the model that are the first of the d unknowns.
     """
 
     system: System
@@ -110,7 +111,7 @@ class Motion:
 
 
 def simulated(system: System, run: Run, times: Array) -> Result:
-    """The motion itself at times, of which the last is the end; a run that is settled must have been `balanced`."""
+    """The motion itself at times, of which the last is the end; a settled run must have been `balanced`."""
     return simulate(
         system, float(times[-1]), t0=run.t0, t_eval=times, q0=run.q0, v0=run.v0, torque=run.torque, external=run.external,
         motion=run.motion, rtol=run.rtol, atol=run.atol, progress=False,
@@ -118,12 +119,12 @@ def simulated(system: System, run: Run, times: Array) -> Result:
 
 
 def balanced(system: System, run: Run) -> Run:
-    """The run with its modes in static balance at the start, if it is settled."""
+    """The run with its modes in static equilibrium at the start, if it is settled."""
     return replace(run, q0=in_balance(system, run.q0, run.loads())) if run.settled else run
 
 
 def in_balance(system: System, q: Array, loads: dict[tuple, Any] | None = None) -> Array:
-    """q with its modes in static balance and its joints as they are: Newton's method, from the modes of q."""
+    """q with its modes in static equilibrium and its joints unchanged, by Newton's method from the modes of q."""
     modes = modes_of(system)
     if not len(modes):
         return q
@@ -148,7 +149,7 @@ def modes_of(system: System) -> np.ndarray:
 
 
 def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
-    """The motion at the times of a run with its slopes."""
+    """The motion at the times of a run with its derivatives."""
     run = balanced(system, run)
     nv = system.nv
     ends, stages = _intervals(system, run)
@@ -180,7 +181,7 @@ def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
 
 
 class Points(NamedTuple):
-    """The Gauss collocation method on [0, 1] for equations of second order.
+    """The Gauss collocation method on [0, 1] for second-order equations.
 
     c : (s,) the points.
     slopes : (i, j, 2) minus the effects of the acceleration at point j on u and ud at point i.
@@ -238,7 +239,7 @@ def _parted(system: System, marks: Array, fastest: float) -> tuple[Array, int]:
 
 
 def refuse_too_fast(system: System, run: Run) -> None:
-    """Raise an error if a run has more oscillations than its slopes can be computed for."""
+    """Raise an error if a run has more oscillations than its derivatives can be computed for."""
     fastest, lasts = _fastest(system, run), float(run.t[-1]) - run.t0
     if not fastest * lasts <= MOST:
         raise DynamicsError(

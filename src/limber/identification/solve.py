@@ -45,15 +45,15 @@ def solved(
     started: float,
     owner: str,
 ) -> Identified:
-    """The solution of a problem, with warnings of what is doubtful.
+    """Solve a problem, and warn of doubtful results.
 
     Parameters
     ----------
-    estimated : whose noise is estimated from the residuals.
-    parts : of the experiments, fitted one after the other.
-    most : evaluations in one search.
-    started : the time of the clock at the start.
-    owner : who asks, for warnings.
+    estimated : the sensors whose noise is estimated from the residuals.
+    parts : fractions of the experiments, fitted in sequence.
+    most : largest number of evaluations in one search.
+    started : the clock time at the start.
+    owner : the caller, for warnings.
     """
     if problem.readings < problem.size:
         raise ArgumentValueError(

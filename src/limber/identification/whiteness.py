@@ -17,7 +17,7 @@ LAGS, EACH = 10, 10
 
 
 def autocorrelation(x: Array, lags: int) -> Array:
-    """(lags + 1,): the correlation of x with itself, of 1 at lag 0."""
+    """(lags + 1,): the autocorrelation of x, normalized to 1 at lag 0."""
     x = x - x.mean()
     power = float(x @ x)
     if power == 0.0:
@@ -26,7 +26,7 @@ def autocorrelation(x: Array, lags: int) -> Array:
 
 
 def probability_of_white(x: Array) -> float:
-    """The probability that white noise is at least as correlated as x; 1 for too few numbers."""
+    """The probability that white noise is at least as correlated as x; 1 if there are too few numbers."""
     n = len(x)
     m = min(LAGS, n // EACH)
     if m < 1:
