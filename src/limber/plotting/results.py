@@ -14,8 +14,9 @@ from limber.simulation.result import Result
 
 
 def pictured(picture: str, result: Any, least: int, why: str) -> Result:
-    """A result of one row at least, or of two, without those that repeat a time, as at events: the last of each
-    stays.  `picture` and `why` are for messages."""
+    """Check that a result has at least one row, or two, and drop rows that repeat a time, as at events; the last of
+    each stays. `picture` and `why` are for messages.
+    """
     if not isinstance(result, Result):
         raise ArgumentTypeError(f"{picture} takes a Result, got {_instead(result, picture)}")
     keep = np.append(np.diff(result.t) > 0.0, True)[: len(result)]

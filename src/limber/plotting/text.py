@@ -24,7 +24,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def fitted(text: str, inches: float, size: float) -> str:
-    """A text that is no wider than that; what is too much is left out of its middle."""
+    """Shorten a text to this width by leaving out its middle."""
     if text_width(text, size) <= inches:
         return text
     low, high = 1, len(text)  # characters that are kept
@@ -45,7 +45,7 @@ def _without_middle(text: str, kept: int) -> str:
 
 
 def wrapped(text: str, inches: float, size: float) -> str:
-    """A text in lines that are no wider than that, broken at spaces; a longer word is shortened."""
+    """Break a text at spaces into lines of at most this width; a longer word is shortened."""
     lines: list[str] = []
     for word in text.split(" "):
         together = f"{lines[-1]} {word}" if lines else word

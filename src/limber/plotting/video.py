@@ -16,7 +16,7 @@ from limber.whole import replacing
 
 
 def ffmpeg() -> str:
-    """The path of ffmpeg: that of the machine, or the one of the package imageio-ffmpeg."""
+    """The path of ffmpeg: that of the machine, or of the package imageio-ffmpeg."""
     found = shutil.which("ffmpeg")
     if found is not None:
         return found
@@ -32,7 +32,7 @@ def ffmpeg() -> str:
 
 
 def write_gif(frames: Iterable[Any], file: Path, hundredths: int) -> None:
-    """Write a GIF whose frames are shown for so many hundredths of a second each."""
+    """Write a GIF whose frames last this many hundredths of a second each."""
     images: list[Any] = []
     for frame in frames:
         images.append(_few_colours(frame, images[0] if images else None))
@@ -45,7 +45,7 @@ def write_gif(frames: Iterable[Any], file: Path, hundredths: int) -> None:
 
 
 def write_mp4(frames: Iterable[Any], file: Path, fps: float) -> None:
-    """Write an MP4 file; the frames go to ffmpeg as they are made."""
+    """Write an MP4 file; the frames are passed to ffmpeg as they are made."""
     program, pictures = ffmpeg(), iter(frames)
     first = next(pictures)
     with tempfile.TemporaryDirectory(prefix="limber-") as folder:

@@ -36,7 +36,7 @@ NEGLIGIBLE = 1e-7
 
 
 def scene(result: Result, trail: tuple[str, int], scale: float = 1.0) -> dict[str, Any]:
-    """Everything the animation shows, as JSON can hold it."""
+    """The content of the animation, in a form suitable for JSON."""
     s = result.system
     ends, active = ever_drawn(result)
     rows = frames(len(result), 4 * sum(7 + b.modes for b in s.bodies.values()))
@@ -90,7 +90,7 @@ def _nearest(s: System, drawn: Skeleton, node: int) -> int:
 
 
 def frames(rows: int, size: int) -> np.ndarray:
-    """The rows of a result to keep, of `size` bytes each: all, or evenly spread ones with the last."""
+    """The rows of a result to keep, of `size` bytes each: all, or evenly spaced ones including the last."""
     most = int(np.clip(BYTES // max(size, 1), 50, FRAMES))
     if rows <= most:
         return np.arange(rows)
@@ -172,8 +172,9 @@ def _joint_nodes(s: System, body: str, closures: DrawnEnds) -> list[int]:
 
 
 def products_of(s: System, body: str, drawn: Skeleton, nodes: list[int]) -> Array:
-    """(k, m, m): symmetric, orthonormal; the second-order shapes of what is drawn and of nodes with joints are sums of
-    them, to the precision of the page."""
+    """(k, m, m), symmetric and orthonormal: a basis for the second-order shapes of what is drawn and of nodes with
+    joints, to the precision of the page.
+    """
     joints = s.bodies[body].node_set.shapes[nodes]
     parts = [x.second for x in (drawn.shapes, joints) if x.second is not None]
     m = drawn.shapes.modes
@@ -186,7 +187,7 @@ def products_of(s: System, body: str, drawn: Skeleton, nodes: list[int]) -> Arra
 
 
 def with_products(shapes: Shapes, products: Array) -> Array:
-    """(n, 3, m + k): the shapes of points for modal coordinates and for their products."""
+    """(n, 3, m + k): the shapes of points for the modal coordinates and their products."""
     if shapes.second is None:
         extra = np.zeros((len(shapes), 3, len(products)))
     else:

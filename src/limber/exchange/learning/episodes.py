@@ -63,7 +63,7 @@ class Episodes:
         self._bind()
 
     def start(self, which: int | slice, rng: np.random.Generator) -> None:
-        """Start an episode afresh, or several as one."""
+        """Start one episode again, or several as one."""
         q, v, goal, parameters = self.task.drawn(rng)
         if not self._sized:
             self.goal, self._sized = np.zeros((self.count, goal.size)), True
@@ -79,7 +79,7 @@ class Episodes:
     def step(self, action: Any, over: np.ndarray | None = None) -> None:
         """Hold the torques of an action (count, inputs) for one sample.
 
-        over : (count,) episodes that have ended, of which nothing is asked.
+        over : (count,) episodes that have ended and are not computed further.
         """
         given = finite_numbers("action", action, f"({self.count}, {self.action.shape[1]})")
         if given.shape != self.action.shape:
@@ -151,13 +151,13 @@ class Episodes:
         return self._rows("reward", self.task.reward(now), 1).astype(float)
 
     def terminated(self, now: Moment) -> np.ndarray:
-        """(count,): whether episodes have ended by what happened in them."""
+        """(count,): whether episodes have terminated."""
         if self.task.terminated is None:
             return np.zeros(self.count, dtype=bool)
         return self._rows("terminated", self.task.terminated(now), 1).astype(bool)
 
     def truncated(self) -> np.ndarray:
-        """(count,): whether episodes have lasted as long as they may."""
+        """(count,): whether episodes have reached their duration."""
         return self.samples >= self.task.last
 
     def information(self, now: Moment) -> dict[str, Array]:

@@ -18,7 +18,7 @@ WIDTH, DPI = 4.0, 80  # inches, pixels an inch
 
 
 class Frames:
-    """What `render` returns for a system."""
+    """The images that `render` returns for a system."""
 
     def __init__(self, system: System):
         self._system = system

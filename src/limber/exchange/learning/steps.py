@@ -27,12 +27,12 @@ MOST_STEPS = 100_000
 
 
 def fastest(system: System, q: Array) -> float:
-    """The inverse, 1/s, of the longest step at a configuration, and where stops near it are pressed."""
+    """The inverse, 1/s, of the longest step at a configuration, also with nearby stops pressed."""
     return max(_rate(system, x) for x in (q, *_pressed(system, q)))
 
 
 def even_steps(system: System, sample_time: float, longest: float) -> int:
-    """Into how many equal steps a sample is divided."""
+    """The number of equal steps in a sample."""
     count = sample_time / longest * (1 - 1e-9)
     if not count <= MOST_STEPS:
         raise ArgumentValueError(

@@ -31,7 +31,7 @@ PIECE = 1.0 / 30.0
 
 
 class Loads:
-    """A folder that puts a handle on a node, and answers to it."""
+    """A folder that puts a handle on a node, and responds to it."""
 
     def __init__(self, view: View):
         self.view = view
@@ -64,7 +64,7 @@ class Loads:
 
     @property
     def node(self) -> Node:
-        """The body and the node that are pulled."""
+        """The body and the node being pulled."""
         return self._nodes[self._where.value]
 
     def pull(self) -> None:
@@ -91,7 +91,7 @@ class Loads:
         view.run(self._step)
 
     def drag(self, target: Array) -> None:
-        """Pull the node towards a place (3,), as the handle does."""
+        """Pull the node towards a point (3,), as the handle does."""
         with self.view._lock:
             self._target = np.asarray(target, dtype=float)
             if self._handle is not None and not np.allclose(self._handle.position, target):
@@ -100,7 +100,7 @@ class Loads:
             self.view.run(self._step)
 
     def let_go(self) -> None:
-        """Take the handle away: what stood still goes back, what moves goes on."""
+        """Remove the handle: a static system returns, a moving one continues."""
         if self._handle is None:
             return
         with self.view._lock:

@@ -103,7 +103,7 @@ class LiveScene:
         camera.near, camera.far = 0.01 * self.size, 100.0 * self.size
 
     def show(self, q: Array, scale: float = 1.0) -> None:
-        """Move all bodies to a configuration (nq,), the deformation scaled."""
+        """Move all bodies to a configuration (nq,), with scaled deformation."""
         s = self.system
         frames = self._placer.frames(q, scale)
         with self.server.atomic():
@@ -142,7 +142,7 @@ class LiveScene:
         return np.array(lines, dtype=np.float32)
 
     def node(self, body: str, node: int | None, q: Array, scale: float = 1.0) -> Array:
-        """(3,): the place of a node, or of the frame of a body, as it is drawn."""
+        """(3,): the position of a node, or of the frame of a body, as drawn."""
         frame = self._placer.frames(q, scale)[body]
         return self._placer.node(frame, body, node, q, scale)[1]
 
