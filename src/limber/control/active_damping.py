@@ -46,7 +46,7 @@ UNREACHED = 1e-6
 class ActiveDamping(PD):
     """PD control of the joints with active damping of the vibrations of the links.
 
-    The module docstring of `limber.control.active_damping` has the equations.
+    The head of this file has the equations.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ from limber.trajectories import Trajectory
 class CarriedObject(Controller):
     """Arms that move an object along a path and squeeze it with controlled forces.
 
-    The module docstring of `limber.control.carried_object` has the equations.
+    The head of this file has the equations.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ MODELS = ("rigid", "flexible")
 class ComputedTorque(JointController):
     """Computed torque: the joints follow their reference by inverse dynamics.
 
-    The module docstring of `limber.control.computed_torque` has the equations.
+    The head of this file has the equations.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ class Measured:
 
 
 class Controller:
-    """The base class of controllers; `limber.control.controller` describes the methods."""
+    """The base class of controllers; the head of this file describes the methods."""
 
     sample_time: float
     #: What estimates the state, where the controller has such an object.

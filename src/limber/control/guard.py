@@ -36,7 +36,7 @@ SAMPLES_TO_FOLLOW, FOLLOWS = 3, 1e-6
 
 
 class Guard(Controller):
-    """A controller with supervision of its readings and commands; `limber.control.guard` describes the states.
+    """A controller with supervision of its readings and commands; the head of this file describes the states.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ def lqr_gain(model: LinearModel, Q: ArrayLike, R: ArrayLike, sample_time: float 
 
 
 class LQR(Controller):
-    """State feedback about a state or along a motion; `limber.control.lqr` has the equations.
+    """State feedback about a state or along a motion; the head of this file has the equations.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ from limber.simulation.laws import SampledLaw
 
 
 class PID(JointController):
-    """PID control of each joint separately; `limber.control.pid` has the equations.
+    """PID control of each joint separately; the head of this file has the equations.
 
     Parameters
     ----------

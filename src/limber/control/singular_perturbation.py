@@ -43,7 +43,7 @@ REFRESH = 0.1
 
 
 class SingularPerturbation(ComputedTorque):
-    """Rigid computed torque with damping of the links; `limber.control.singular_perturbation` has the equations.
+    """Rigid computed torque with damping of the links; the head of this file has the equations.
 
     Parameters
     ----------

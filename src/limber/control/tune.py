@@ -106,7 +106,7 @@ def tune(
     damping: float = 0.8,
     delay: float = 0.0,
 ) -> Tuned:
-    """Find gains with which all joints hold their position; `limber.control.tune` describes the method.
+    """Find gains with which all joints hold their position; the head of this file describes the method.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ ARMATURE_AGREES = 1e-6
 
 
 class Servo(Actuator):
-    """A motor with current loop and gear on the joint of a body; `limber.control.actuators.servo` has the equations.
+    """A motor with current loop and gear on the joint of a body; the head of this file has the equations.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ AXES = ("x", "y", "z")
 
 
 class AttitudeController(Controller):
-    """Attitude control of the hub of a floating system; `limber.control.attitude.controller` has the equations.
+    """Attitude control of the hub of a floating system; the head of this file has the equations.
 
     Parameters
     ----------

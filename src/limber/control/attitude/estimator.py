@@ -41,7 +41,7 @@ from limber.errors import ArgumentValueError, DynamicsError
 class AttitudeEstimator:
     """Estimates attitude, rate and gyro bias from a star tracker and a gyro on the hub.
 
-    The module docstring of `limber.control.attitude.estimator` has the equations.
+    The head of this file has the equations.
 
     Parameters
     ----------
@@ -135,8 +135,8 @@ class AttitudeEstimator:
         self.covariance = left @ P @ left.T + G @ self._R @ G.T
 
     def with_feedback(self, feedback: LinearModel) -> LinearModel:
-        """The filter and a feedback as one sampled model; the module docstring says which quantities are held constant
-        for it.
+        """The filter and a feedback as one sampled model; the head of this file says which quantities are constant in
+        it.
 
         feedback : a sampled model from the rotation and the rate of the hub to commands. The result has the same
             inputs, as the star tracker and the gyro read them.

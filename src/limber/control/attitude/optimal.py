@@ -29,7 +29,7 @@ from limber.errors import ArgumentTypeError, DynamicsError
 
 
 class OptimalAttitude(AttitudeController):
-    """An `AttitudeController` whose feedback includes the modes; `limber.control.attitude.optimal` has the equations.
+    """An `AttitudeController` whose feedback includes the modes; the head of this file has the equations.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ UNREACHED = 1e-6
 
 
 class InternalDynamics:
-    """Rates and torques of states whose outputs follow the path; the module docstring has the equations."""
+    """Rates and torques of states whose outputs follow the path; the head of this file has the equations."""
 
     def __init__(
         self, system: System, places: JointPlaces, outputs: Outputs, path: Path, decay: float

@@ -104,7 +104,7 @@ def stable_inversion(
 ) -> Inversion:
     """Find the bounded motion of an arm whose outputs follow a path exactly, and its torques.
 
-    The module docstring of `limber.control.inversion.solve` has the equations.
+    The head of this file has the equations.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ from limber.errors import ArgumentTypeError, ArgumentValueError, ModelWarning, w
 
 
 class NMPC(Controller):
-    """Nonlinear model predictive control; `limber.control.optimal.nmpc` describes the work at each sample.
+    """Nonlinear model predictive control; the head of this file describes the work at each sample.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ RESTS = ("all", "joints", False)
 
 
 class OptimalControl:
-    """An optimal control problem; `limber.control.optimal.problem` has the equations.
+    """An optimal control problem; the head of this file has the equations.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ def rest_to_rest(
 ) -> DesiredMotion:
     """Plan a motion of the flexible arm from rest to rest, undeformed at both ends.
 
-    The module docstring of `limber.control.patent.desired` describes the method.
+    The head of this file describes the method.
 
     Parameters
     ----------

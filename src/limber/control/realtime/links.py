@@ -30,7 +30,7 @@ DEFAULT = "udp:127.0.0.1:5500"
 
 
 class Link(Protocol):
-    """The interface of a link; the module docstring describes it."""
+    """The interface of a link; the head of this file describes it."""
 
     def send(self, packet: bytearray) -> None:
         """Send a packet."""

@@ -72,7 +72,7 @@ class Watch:
 
 
 class Remote(Guard):
-    """The controller as seen by the plant: the other end of a link, with supervision. The module docstring describes
+    """The controller as seen by the plant: the other end of a link, with supervision. The head of this file describes
     it.
     """
 

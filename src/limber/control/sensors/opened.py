@@ -34,7 +34,7 @@ DEPENDENT, MATTERS = 1e-9, 1e-6
 
 
 class OpenedJoint:
-    """A system cut open inboard of the joint of a body; the module docstring has the equations."""
+    """A system cut open inboard of the joint of a body; the head of this file has the equations."""
 
     def __init__(self, system: System, body: str):
         self.system = system
