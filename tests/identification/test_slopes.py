@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import limber as lb
-from limber.identification import simulated_experiment
+from limber.identification import sensitivity, simulated_experiment
 from limber.identification.experiment import prepared
 from limber.identification.problem import Bias, TimeProblem
 from limber.identification.readings import checked, deviations
@@ -147,3 +147,22 @@ def test_readings_are_those_of_the_sensor(sensor):
 
     read = np.array([sensor.reader(s).read(Still(i)) for i in range(len(T))])
     assert np.allclose(data.readings[sensor.name], read, atol=1e-6 * np.abs(read).max())
+
+
+def test_slopes_of_a_joint_whose_speeds_are_no_rates_of_its_coordinates():
+    H = np.vstack([np.eye(3), np.zeros((3, 3))])
+    a = lb.Assembly("ball", gravity=(0, 0, -9.81))
+    a.attach("ball", lb.RigidBody(1.0, (0.5, 0.1, 0), [0.1, 0.2, 0.25]), lb.SimpleJoint(H))
+    s = a.build()
+    q0, v0, t = np.array([0.2, 0.3, 0.1]), np.array([1.0, -0.5, 0.7]), np.linspace(0.05, 0.5, 10)
+    run = sensitivity.Run(t, 0.0, q0, v0, False, np.zeros((6, 0)))
+    found = sensitivity.moving(s, run, [("ball.mass", ())])
+    up, down = (
+        lb.simulate(
+            s.with_parameters({"ball.mass": 1.0 + h}), 0.5, q0=q0, v0=v0, t_eval=t, rtol=1e-11, atol=1e-13
+        )
+        for h in (1e-4, -1e-4)
+    )  # fmt: skip
+    assert np.allclose(found.dv[..., 0], (up.v - down.v) / 2e-4, atol=1e-6)
+    moved = [lb.qdot(s, q, dq) for q, dq in zip(found.q, found.dq[..., 0])]
+    assert np.allclose(moved, (up.q - down.q) / 2e-4, atol=1e-6)

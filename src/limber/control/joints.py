@@ -38,13 +38,37 @@ def joint_unit(system: System, speeds: Iterable[int], turning: str, sliding: str
     return " or ".join(x for x in (turning, sliding) if x in found)
 
 
-def joint_places(system: System, bodies: Any, owner: str) -> JointPlaces:
+def not_plain(system: System) -> str:
+    """In words, what joints a system has whose speeds are not the rates of their coordinates; empty if there are none."""
+    found = [joint for joint in system.joints.values() if not all(joint.has_coordinate)]
+    if not found:
+        return ""
+    quaternions = any(joint.nq != joint.dofs for joint in found)
+    return (
+        "joints with quaternions" if quaternions else "joints of several axes that turn each other"
+    )
+
+
+def bodies_of(system: System, places: JointPlaces) -> tuple[str, ...]:
+    """The bodies whose joints have these speeds, each of them once."""
+    owner = {i: b for b, x in system.layout.items() for i in range(x.v_joint.start, x.v_joint.stop)}
+    return tuple(dict.fromkeys(owner[i] for i in places.v.tolist()))
+
+
+def joint_places(
+    system: System, bodies: Any, owner: str, *, with_rates: bool = True
+) -> JointPlaces:
     """The joints of the named bodies, one entry for each speed; None stands for all that have plain coordinates.
 
     bodies : None, a name, or several.  owner : who asks, for messages.
+    with_rates : whether each speed must be the rate of its coordinate, or it is enough that there are as many.
     """
     if bodies is None:
-        names = tuple(n for n, j in system.joints.items() if j.dofs and j.nq == j.dofs)
+        names = tuple(
+            n
+            for n, j in system.joints.items()
+            if j.dofs and j.nq == j.dofs and (all(j.has_coordinate) or not with_rates)
+        )
     else:
         given = [system.body_of(name, f"{owner}: body") for name in body_names(bodies, owner)]
         names = body_names(given, owner)  # a joint may be named twice, by its own name as well
@@ -57,6 +81,11 @@ def joint_places(system: System, bodies: Any, owner: str) -> JointPlaces:
             raise ArgumentValueError(
                 f"{owner}: the joint of body {name!r} has a quaternion; this is for joints whose speeds are the rates of their "
                 "coordinates, such as Revolute and Prismatic."
+            )
+        if with_rates and not all(joint.has_coordinate):
+            raise ArgumentValueError(
+                f"{owner}: the joint of body {name!r} has several axes that turn each other, so that its speeds are not the rates of its "
+                "coordinates. A CompoundJoint of Revolute joints has coordinates of which they are."
             )
         if not joint.dofs:
             raise ArgumentValueError(

@@ -69,6 +69,7 @@ class Loop:
         self.channels = tuple(label for drive in drives for label in drive.labels)
         self.limits = np.array([limit for drive in drives for limit in drive.limits])
         for actuator in self.actuators:
+            actuator.check_system(system)
             actuator.check_sample_time(self.sample_time)
         self.initial = None if initial is None else checked_initial(self, initial)
         self._last: LoopSession | None = None

@@ -158,9 +158,11 @@ class _Design:
     """The plant about a configuration, and the gains of a bandwidth."""
 
     def __init__(self, s: System, q: ArrayLike | None, T: float, delay: float, damping: float):
-        others = [name for name, j in s.joints.items() if j.nq != j.dofs]
+        others = [name for name, j in s.joints.items() if not all(j.has_coordinate)]
         if s.closures or others:
-            what = "closures" if s.closures else f"a quaternion in the joint of {listed(others)}"
+            turned = any(s.joints[name].nq != s.joints[name].dofs for name in others)
+            kind = "a quaternion" if turned else "several axes that turn each other"
+            what = "closures" if s.closures else f"{kind} in the joint of {listed(others)}"
             raise ArgumentValueError(
                 f"tune is for open systems whose joints all have plain coordinates, and {s.name!r} has {what}."
             )

@@ -21,6 +21,7 @@ from scipy.linalg.lapack import dgesv
 
 from limber.assembly.system import System
 from limber.checks import Array
+from limber.control.joints import not_plain
 from limber.dynamics import Derivatives, derivatives, integrate
 from limber.dynamics.stiffness import turned_with
 from limber.errors import DynamicsError
@@ -270,7 +271,7 @@ def _free(system: System, driven: Iterable[str]) -> np.ndarray:
 
 def _turned(system: System, v: Array) -> Array:
     """W (n, nv, nv) at n speeds; linear in v."""
-    if system.nq == system.nv:
+    if not not_plain(system):
         return np.zeros((len(v), system.nv, system.nv))
     return np.stack([turned_with(system, speeds) for speeds in v])
 
@@ -310,7 +311,7 @@ def _second_order(
     """C, E (m, stages, nv, nv) and B (m, stages, nv, len(numbers)) at the Gauss points of m intervals, the rows of a result."""
     C, E, B, vdot = _accelerations(result, numbers)
     s = result.system
-    if s.nq != s.nv:
+    if not_plain(s):
         W = _turned(s, result.v)
         C, E = C + E @ W - _turned(s, vdot), E - W
     C, E, B = (x.reshape(-1, stages, *x.shape[1:]) for x in (C, E, B))

@@ -59,6 +59,10 @@ class Drive:
         """Take a new command, from now on; returns the command as far as it can be followed."""
         raise NotImplementedError
 
+    def begin(self, command: list[float]) -> list[float]:
+        """Take the command that is in effect at the start of the run; returns it as far as it can be followed."""
+        return self.command(0.0, command)
+
     def add_torques(self, tau: Array) -> None:
         """Add the torques that are held until the next sample."""
 
@@ -77,6 +81,9 @@ class Actuator(Frozen):
     def drive(self, system: System) -> Drive:
         """The actuator on a system, for one run; names are checked here."""
         raise NotImplementedError
+
+    def check_system(self, system: System) -> None:
+        """Refuse a system of a loop that lacks what the actuator brings along; there is nothing to bring here."""
 
     def check_sample_time(self, sample_time: float) -> None:
         """Refuse a controller whose sample time, s, does not suit the actuator; any does here."""

@@ -18,6 +18,7 @@ class SeriesElastic(Servo):
     `attach(assembly, body, joint, to=...)` adds the output of the gear, a body without mass named "<body> motor" whose joint
     has the rotor and the friction, and behind it the body itself, on a joint about the same axis that is the spring.  The
     coordinate of the body's joint is the deflection of the spring; its angle is the sum of both coordinates.
+    Springs, stops, damping and friction that the joint has besides stay with the motor, and act on its coordinate alone.
     `inserted(assembly)` does the same to a body that an assembly has already.
 
     Parameters

@@ -28,7 +28,7 @@ from limber.assembly.system import System
 from limber.checks import Array, array, number, shown
 from limber.control.inversion.internal import InternalDynamics
 from limber.control.inversion.outputs import checked_outputs
-from limber.control.joints import joint_places
+from limber.control.joints import joint_places, not_plain
 from limber.dynamics.derivatives import derivatives
 from limber.dynamics.evaluate import check_system
 from limber.errors import ArgumentTypeError, ArgumentValueError, DynamicsError
@@ -120,8 +120,8 @@ def stable_inversion(
     times before and after the path that are too short.
     """
     check_system(system)
-    if system.nq != system.nv or system.closures:
-        what = "closures" if system.closures else "joints with quaternions"
+    what = "closures" if system.closures else not_plain(system)
+    if what:
         raise ArgumentValueError(
             f"stable_inversion is for open systems with plain coordinates, and {system.name!r} has {what}."
         )

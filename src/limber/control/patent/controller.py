@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from limber.assembly.system import System
 from limber.checks import Array, shown
 from limber.control.controller import Controller, Measured
-from limber.control.joints import joint_places
+from limber.control.joints import bodies_of, joint_places
 from limber.control.patent.desired import DesiredMotion, plain_speeds
 from limber.control.patent.gains import Impedance, Noise, Optimal, Schedule, one_each
 from limber.control.patent.processors import (
@@ -107,7 +107,7 @@ class FlexibleArmController(Controller):
 
     def prepare(self, loop: Any) -> None:
         """Find the hinges of the model in the system, with their sensors and servos."""
-        names = list(dict.fromkeys(x.split("[")[0] for x in self.places.labels))
+        names = bodies_of(self.model, self.places)
         there = joint_places(loop.system, names, type(self).__name__)
         if there.labels != self.places.labels:
             raise ArgumentValueError(
