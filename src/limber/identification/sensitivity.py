@@ -259,7 +259,7 @@ def _fastest(system: System, run: Run) -> float:
     return float(np.abs(_rates(system, run).imag).max(initial=0.0))
 
 
-def _rates(system: System, run: Run) -> Array:
+def _rates(system: System, run: Run) -> np.ndarray:
     """The eigenvalues of small motions about the start, driven joints held."""
     rest = np.zeros(system.nv)
     by = derivatives(system, run.q0, run.v0, rest, "inverse_dynamics")
