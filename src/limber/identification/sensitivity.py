@@ -156,7 +156,9 @@ def moving(system: System, run: Run, numbers: Sequence[Number]) -> Motion:
     X = _start(system, run, numbers)
     X[nv:] -= _turned(system, run.v0[None])[0] @ X[:nv]
     if _abrupt(system, run, float(np.diff(ends).max()), stages):
-        U = refined(ends, stages, lambda times: _slopes_at(system, run, numbers, times), X)
+        U = refined(
+            ends, max(stages, USUAL), lambda times: _slopes_at(system, run, numbers, times), X
+        )
     else:
         U = _followed(system, run, numbers, ends, stages, X)
     wanted = np.searchsorted(ends, run.t - SAME * (ends[-1] - ends[0]))
