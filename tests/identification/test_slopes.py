@@ -119,6 +119,32 @@ def test_slopes_of_one_freedom_and_of_none():
         assert p.slopes(np.zeros(4))[1][0].any(axis=0).tolist() == [gravity != 0.0] * 3 + [True]
 
 
+@pytest.mark.parametrize(
+    "joint",
+    [
+        lb.Revolute("y", damping=0.3, friction=0.8),
+        lb.Revolute("y", damping=0.3, friction=0.8, static_friction=1.2, friction_speed=0.02),
+        lb.Revolute("y", damping=0.3, limits=(-0.05, 0.1), stop_stiffness=1e4),
+        lb.Revolute("y", damping=300.0),
+    ],
+    ids=["friction", "static friction", "stops", "strong damper"],
+)
+def test_slopes_where_forces_change_abruptly(joint):
+    a = lb.Assembly("arm", gravity=(0, 0, -9.81))
+    a.attach("link", lb.beam(1.0, 1.0, EI=200.0, modes={"z": 1}, damping=0.02), joint)
+    a.attach("tool", lb.RigidBody(1.0, inertia=0.01 * np.eye(3)), lb.Fixed(), "link", "tip")
+    s = a.build()
+    acting = {"friction": "link.joint_friction", "damping": "link.joint_damping"}
+    own = next(acting[x] for x in acting if x in joint.physics.options)
+    torque = lb.Table([0.0, 0.1, 0.11, 0.3, 0.31, 0.4], [[-8.0], [-8.0], [-25.0], [-25.0], [5.0], [5.0]])  # fmt: skip
+    sensors = [
+        lb.control.Encoder(rate=50.0, noise=1e-3),
+        lb.control.StrainGauge("link", at=0.3, z=0.02, rate=50.0, noise=1e-5),
+    ]
+    parameters = ["link.EI", "tool.mass", own]
+    check(problem(s, sensors, parameters, torque=torque, v0=[0.4, 0.0]), step=1e-4)
+
+
 def test_slopes_of_several_flexible_links():
     a = lb.models.canadarm(damping=0.005)
     a.attach("payload", lb.RigidBody(200.0, inertia=20.0 * np.eye(3)), lb.Fixed(), "link3", "tip")
