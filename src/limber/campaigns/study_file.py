@@ -138,7 +138,10 @@ def load_study(
         )
     except (ArgumentValueError, ArgumentTypeError) as error:
         named_entry = re.match(r"(vary|keep)\[['\"](.+?)['\"]\]", str(error))
-        raise root.error(str(error), *(named_entry.groups() if named_entry else ())) from error
+        if named_entry is None:
+            raise root.error(str(error)) from error
+        said = str(error)[named_entry.end() :].lstrip(":. ")  # the place says which entry it is
+        raise root.error(said, *named_entry.groups()) from error
 
 
 def _flags(**given: Any) -> tuple[str, ...]:
