@@ -112,7 +112,10 @@ def load_study(
         check_format(document)
         root = document.root
         if not is_study(document):
-            raise root.error("this is not a study: it has no `scenario`, which says what varies.")
+            raise root.error(
+                "this is not a study, which has a `scenario`, and `vary`, which says what varies. A scenario itself runs with `limber "
+                "simulate`."
+            )
         section = validated(StudySection, document.data, root)
         where, data = _scenario_data(section.scenario, root)
         base = scenario_base(where, data, {})
