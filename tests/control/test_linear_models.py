@@ -266,7 +266,7 @@ def test_balanced_reduction_of_an_undamped_system_says_what_is_missing():
 
 def test_models_print_their_poles(model):
     text = str(model)
-    assert "18 states, 1 inputs, 3 outputs" in text
+    assert "18 states, 1 input, 3 outputs" in text
     assert text.count("integrates") == 2 and "2.0172" in text
     assert "print it" in repr(model)
 

@@ -166,6 +166,17 @@ def test_what_does_not_fit_is_refused_with_names(s):
         lb.simulate(s, 0.1, torque=PD(1.0, sample_time=1.0, reference=lambda t: np.zeros(3)))
 
 
+def test_servos_may_have_names_of_their_own(s):
+    """Controllers find the joint that a servo drives, whatever it is called; even by the name of the other joint."""
+    runs = []
+    for names in ((None, None), ("motor A", "motor B"), ("link2", "link1")):
+        servos = [lb.control.Servo(f"link{i + 1}", names[i]) for i in range(2)]
+        pd = lb.control.PD([60.0, 20.0], [25.0, 8.0], sample_time=0.005, reference=[0.4, -0.2])
+        loop = lb.control.Loop(s, pd, actuators=servos)
+        runs.append(lb.simulate(s, 1.0, torque=loop, every=0.1).q)
+    assert np.array_equal(runs[0], runs[1]) and np.array_equal(runs[0], runs[2])
+
+
 # --- closed systems and joints without rates -------------------------------------------------------
 
 

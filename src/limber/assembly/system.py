@@ -275,6 +275,20 @@ class System(Frozen):
             )
         return part.body
 
+    def is_joint(self, name: str) -> bool:
+        """Whether that is the name of a joint, besides that of its body."""
+        return name in self._parts
+
+    def joint_body(self, name: str) -> str:
+        """The body that hangs on the joint of that name, or on one of several; see `is_joint`."""
+        return self._parts[name].body
+
+    def joint_layout(self, name: str, argument: str = "body") -> BodyLayout:
+        """Where the freedoms of a joint lie, by the name of its body or by its own; `argument` is for the message."""
+        if not isinstance(name, str) or name not in self._parts:
+            self.number(name, argument)
+        return self.layout[name]
+
     def by_body(self, given: Mapping[str, Any], argument: str) -> dict[str, Any]:
         """`given`, which maps bodies or joints, by the names of the bodies."""
         found: dict[str, Any] = {}

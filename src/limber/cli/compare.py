@@ -30,7 +30,7 @@ def compare(
     ] = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Runs every controller on four plants and tells settling time, residual vibration, peak torque, energy and computing time.
+    """Run every controller on four plants, and tell settling time, residual vibration, peak torque, energy and computing time.
 
     Each runs on the plant that it knows, and on one with other stiffnesses and masses. One run takes seconds to a minute. For instance
 

@@ -19,7 +19,7 @@ def demo(
     ] = False,
     debug: Debug = False,
 ) -> None:
-    """The slew of the flexible Canadarm (Mohan & Saha, Section 7): tables, their figures, an HTML report."""
+    """Run the slew of the flexible Canadarm (Mohan & Saha, Section 7): tables, their figures, an HTML report."""
     from limber import demo as canadarm  # noqa: PLC0415 (keeps `limber --help` quick)
 
     with guarded(False, debug):

@@ -23,7 +23,7 @@ def examples(
     out: Annotated[Path, typer.Option(help="Folder for the picture and the report.")] = Path("out"),
     debug: Debug = False,
 ) -> None:
-    """Lists the examples, or runs one of them: what it found, a picture and an HTML report.
+    """List the examples, or run one of them: what it found, a picture and an HTML report.
 
     For instance
 

@@ -104,7 +104,7 @@ def checked(system: System, given: Any, argument: str, known: dict[str, str]) ->
 
 
 def _joint(system: System, where: str, kind: str, rest: list) -> Channel:
-    body, *component = _of_body(system, where, kind, rest, 1)
+    body, *component = [system.body_of(rest[0], f"{where}: body"), *rest[1:]]
     size = system.joints[body].dofs
     if size == 0:
         raise ArgumentValueError(f"{where}: the joint of body {body!r} is fixed and has no speeds.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +98,25 @@ def joint_places(
     if not names:
         raise ArgumentValueError(f"{owner}: {system.name!r} has no joint with plain coordinates.")
     return JointPlaces(tuple(labels), np.array(q), np.array(v))
+
+
+def by_label(system: System, given: Mapping[Any, Any], owner: str) -> dict[Any, Any]:
+    """`given`, which maps joints, by the labels of `JointPlaces`; names that are not those of joints stay as they are."""
+    labels = {}
+    if any(isinstance(name, str) and system.is_joint(name) for name in given):
+        every = joint_places(system, None, owner)
+        labels = dict(zip(every.v.tolist(), every.labels))
+    found: dict[Any, Any] = {}
+    for name, value in given.items():
+        label = name
+        if isinstance(name, str) and system.is_joint(name):
+            label = labels.get(system.layout[name].v_joint.start, name)
+        if label in found:
+            raise ArgumentValueError(
+                f"{owner} has the joint of {label!r} twice, by the name of the body and by its own: keep one."
+            )
+        found[label] = value
+    return found
 
 
 def body_names(bodies: Any, owner: str) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ class Kalman:
         self._out = None
         if loop.actuators:
             places = joint_places(s, None, "Kalman")
-            driven = [i for i, label in enumerate(places.labels) if label in loop.channels]
+            driven = [i for i, place in enumerate(places.v.tolist()) if place in loop.driven]
             labels = tuple(places.labels[i] for i in driven)
             self._out = driven_channels(self, loop, labels), places.v[driven]
         self._plain = not not_plain(s)

@@ -28,6 +28,7 @@ from limber.control.linearize import linearize
 from limber.control.lqr import LQR, lqr_gain, moved_states, state_feedback, torque_inputs
 from limber.control.margins import Margins, margins
 from limber.control.pid import PD
+from limber.dynamics.closed import mimics
 from limber.dynamics.evaluate import check_system
 from limber.dynamics.inverse import inverse_dynamics, mass_matrix
 from limber.dynamics.modes import modes
@@ -164,7 +165,7 @@ class _Design:
             kind = "a quaternion" if turned else "several axes that turn each other"
             what = "closures" if s.closures else f"{kind} in the joint of {listed(others)}"
             raise ArgumentValueError(
-                f"tune is for open systems whose joints all have plain coordinates, and {s.name!r} has {what}."
+                f"tune is for open systems whose joints all have plain coordinates, and {s.name!r} has {what}.{mimics(s)}"
             )
         names = [name for name in s.parameters if name.endswith(FRICTION)]
         s = s.with_parameters(dict.fromkeys(names, 0.0)) if names else s

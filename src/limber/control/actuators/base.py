@@ -24,6 +24,8 @@ class Drive:
 
     labels, unit : of its commands, one for each channel.
     limits : the largest command of each channel; infinite where there is none.
+    driven : the place in v of the joint speed on which the torque of each channel acts, or None for a channel whose command
+        is not the torque of a joint.
     speeds : the places in v of the torques that follow a closed form between samples (`integrators.sampled`).
     stateful : whether those depend on the speeds.
     next : the time at which the actuator itself changes its forces, such as the end of a pulse; infinite if it does not.
@@ -32,6 +34,7 @@ class Drive:
 
     labels: tuple[str, ...] = ()
     limits: tuple[float, ...] = ()
+    driven: tuple[int | None, ...] = (None,)
     unit: str = ""
     speeds: tuple[int, ...] = ()
     stateful: bool = False

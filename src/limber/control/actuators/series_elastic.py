@@ -51,10 +51,10 @@ class SeriesElastic(Servo):
 
     def inserted(self, assembly: Assembly) -> Assembly:
         """A copy of an assembly, which has the body on a stiff joint, with the motor and the spring in place of that joint."""
-        if self.driven not in assembly.attachments:
+        found = assembly.body_of(self.driven, "series elastic joint: body")
+        if found != self.driven:
             raise ArgumentValueError(
-                f"series elastic joint: {self.driven!r} is not a body of {assembly.name!r}; it has: "
-                f"{', '.join(map(repr, assembly.attachments))}."
+                f"series elastic joint: {self.driven!r} is a joint of {assembly.name!r}: name its body, {found!r}."
             )
         joint = assembly.attachments[self.driven].joint
         spring = self._spring(joint)

@@ -177,7 +177,7 @@ class ServoDrive(Drive):
     def __init__(self, servo: Servo, speed: int, unit: str):
         self.servo, self.unit = servo, unit
         self.labels, self.limits = (servo.name,), (servo.limit,)
-        self.speeds = (speed,)
+        self.speeds = self.driven = (speed,)
         self.stateful = servo.drop > 0.0 or math.isfinite(servo.power)
         self._rate = 1.0 / servo.current_time if servo.current_time > 0.0 else 0.0
         self._target = self._torque = 0.0
