@@ -363,6 +363,27 @@ def test_a_closure_that_q_does_not_meet_is_told():
         lb.forward_dynamics(held, [met, off], np.zeros((2, 6)), zero)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lb.freedoms,
+        lb.constrained_inverse,
+        lambda s, q: lb.impulse(s, q, np.ones(6)),
+        lambda s, q: lb.operational_inertia(s, q, ("body", None)),
+        lambda s, q: lb.grasp_map(s, q, "body"),
+    ],
+    ids=["freedoms", "constrained_inverse", "impulse", "operational_inertia", "grasp_map"],
+)
+def test_rows_of_a_closure_that_q_does_not_meet_are_told(function):
+    """What follows from the rows of a joint whose coordinates were not found is not that of q."""
+    joint = lb.CompoundJoint(FAR["rod of crosses"])
+    on, held = on_and_held(joint)
+    met, _ = as_held(on, held, np.array([0.3, 0.2, 0.1, 0.4]), np.zeros(4))
+    function(held, met)
+    with pytest.warns(lb.ModelWarning, match="closure 'cut' is off by .* no coordinates"):
+        function(held, met + np.array([0, 0, 0, 0, 5.0, 0, 0]))
+
+
 def test_a_closure_that_is_missed_beside_a_driven_joint_is_told():
     joint = lb.CompoundJoint([lb.Revolute("z"), turned_about([0, 0, 1], (0.5, 0, 0))])
     body = lb.RigidBody(2.0, inertia=(1, 1, 1))
