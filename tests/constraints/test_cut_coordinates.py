@@ -475,3 +475,52 @@ def test_many_states_that_miss_a_closure_take_little_memory(monkeypatch):
 
     charts.chosen_starts(held, q, "geometry", evaluate)
     assert len(sizes) > 5 and max(sizes) <= max(len(q), 6 * charts.STATES)
+
+
+@pytest.mark.parametrize(
+    "parts, speeds, independent",
+    [
+        ([lb.Spherical(), lb.Revolute("x"), turned_about([0, 1, 0], (0, 0, 0.8))], 5, 4),
+        ([lb.Revolute("z"), lb.Revolute("z"), turned_about([0, 1, 0], (0, 0, 0.8))], 3, 2),
+        ([lb.Spherical(), *(turned_about(axis, (0, 0, 0.8)) for axis in np.eye(3))], 6, 5),
+    ],
+)
+def test_parts_of_a_joint_that_allow_the_same_are_refused(parts, speeds, independent):
+    """Of a joint with speeds that depend on each other wherever it is, a row was lost."""
+    a = lb.Assembly("held").attach("body", lb.RigidBody(2.0, inertia=(1, 1, 1)), lb.Free())
+    words = f"'cut' has {speeds} speeds, of which only {independent} are independent"
+    with pytest.raises(lb.LimberError, match=words):
+        a.close(("world", (0, 0, 0)), ("body", None), lb.CompoundJoint(parts), name="cut")
+
+
+def test_parts_that_allow_the_same_about_one_axis_are_one_hinge():
+    """The motions of such a joint form a group, whose rows need no coordinates."""
+    a = lb.Assembly("held").attach("body", lb.RigidBody(2.0, inertia=(1, 1, 1)), lb.Free())
+    joint = lb.CompoundJoint([lb.Revolute("z"), lb.Revolute("z")])
+    assert a.close(("world", (0, 0, 0)), ("body", None), joint, name="cut").build().rows == 5
+
+
+def test_a_rod_between_two_balls_keeps_their_distance():
+    """A ball at the world and two hinges at the body: one row, that of the distance."""
+    body = lb.RigidBody(2.0, (0.1, -0.2, 0.3), (0.5, 0.6, 0.7), {"ball": (0, 0, 0.8)})
+    a = lb.Assembly("held", gravity=(1.0, -9.0, 3.0)).attach("body", body, lb.Free())
+    free = a.build()
+    joint = lb.CompoundJoint(FAR["rod of a ball and a cross"])
+    held = a.close(("world", (0, 0, 0)), ("body", None), joint, name="cut").build()
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        turn, way = rng.normal(size=4), rng.normal(size=3)
+        way /= np.linalg.norm(way)
+        q = np.concatenate([turn / np.linalg.norm(turn), np.zeros(3)])
+        q[4:] = 0.8 * way - lb.pose(held, q, "body", "ball")[1]
+        assert np.abs(lb.constraint_residual(held, q)).max() < 1e-12
+        J = lb.jacobian(held, q, "body", "ball")[3:]
+        moved = np.linalg.solve(lb.mass_matrix(held, q), J.T @ way)
+        v = rng.normal(size=6)
+        v -= moved * (way @ J @ v) / (way @ J @ moved)
+        rates = lb.forward_dynamics(free, q, v, np.zeros(6))
+        off = way @ lb.acceleration(free, q, v, rates, "body", "ball")[3:]
+        off += (J @ v) @ (J @ v) / 0.8
+        wanted = rates - moved * off / (way @ J @ moved)
+        found = lb.forward_dynamics(held, q, v, np.zeros(6))
+        np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())

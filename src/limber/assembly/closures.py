@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from limber.assembly.cut_joints import cut_joint_rows, independent_speeds
 from limber.checks import Array, array, integer, listed, number, shown, suggestion
 from limber.checks import rotation as rotation_matrix
 from limber.errors import ArgumentTypeError, ArgumentValueError
 from limber.joints import Joint
+from limber.kernels.layout import COMPOUND
 
 if TYPE_CHECKING:
     from limber.assembly.pack import Attachment
@@ -149,9 +151,16 @@ def cut_joint(joint, closure: str) -> Joint:
         raise ArgumentTypeError(
             f"joint of the closure {closure!r} is symbolic: a cut joint must be numeric, such as lb.Revolute([0, 0, 1])."
         )
-    if joint.dofs == 6:
+    independent = independent_speeds(joint)
+    if independent == 6:
         raise ArgumentValueError(
             f"joint of the closure {closure!r} allows all six motions, so it closes nothing: leave the closure out."
+        )
+    if independent < joint.dofs and cut_joint_rows(joint).kind == COMPOUND:
+        raise ArgumentValueError(
+            f"joint of the closure {closure!r} has {joint.dofs} speeds, of which only {independent} are independent in any position: "
+            "some of its parts allow what others allow already. Leave out as many as are too many; a rod between two balls, "
+            "for instance, is a ball at one end and two hinges across the rod at the other."
         )
     if joint.physics.options:
         raise ArgumentValueError(

@@ -80,6 +80,20 @@ def cut_joint_rows(joint: Joint) -> CutJoint:
     return _ball(span)
 
 
+@lru_cache(maxsize=1000)
+def independent_speeds(joint: Joint) -> int:
+    """How many of the speeds of a joint are independent, but for singular positions."""
+    rank = 0
+    for seed in range(4):
+        twists = joint.H(random_position(joint, 1.0, seed))
+        twists = np.vstack([twists[:3], twists[3:] / typical_length(joint)])
+        size = np.linalg.svd(
+            twists / np.maximum(np.linalg.norm(twists, axis=0), 1e-300), compute_uv=False
+        )
+        rank = max(rank, int((size > SMALL).sum()))
+    return rank
+
+
 def _axial(span: Array, axis: Array, sliding: Array) -> CutJoint:
     """A joint that turns about one axis and slides along the columns of `sliding`."""
     axis = axis * np.sign(axis[np.argmax(np.abs(axis))])
