@@ -94,6 +94,22 @@ def independent_speeds(joint: Joint) -> int:
     return rank
 
 
+@lru_cache(maxsize=1000)
+def reach_is_left_out(joint: Joint) -> bool:
+    """Whether parallel hinges alone move the ends of a joint anywhere in a plane: its rows do not know how far they reach."""
+    spans = [_basis(joint.H(random_position(joint, 1.0, seed))) for seed in range(4)]
+    span = spans[0]
+    turning = _basis(span[:3])
+    if turning.shape[1] != 1 or _basis(np.hstack(spans)).shape[1] > span.shape[1]:
+        return False
+    across = np.eye(3) - turning @ turning.T
+    sliders = [h[3:] for group in joint.groups for h in group.H.T if not h[:3].any()]
+    slides = _basis(across @ span[3:] @ _null(span[:3])).shape[1] == 2
+    return slides and not any(
+        np.linalg.norm(across @ h) > SMALL * np.linalg.norm(h) for h in sliders
+    )
+
+
 def _axial(span: Array, axis: Array, sliding: Array) -> CutJoint:
     """A joint that turns about one axis and slides along the columns of `sliding`."""
     axis = axis * np.sign(axis[np.argmax(np.abs(axis))])
