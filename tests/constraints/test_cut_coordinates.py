@@ -524,3 +524,31 @@ def test_a_rod_between_two_balls_keeps_their_distance():
         wanted = rates - moved * off / (way @ J @ moved)
         found = lb.forward_dynamics(held, q, v, np.zeros(6))
         np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("length", [1e-3, 1.0, 1e3])
+def test_many_hinges_with_sliders_hold_a_system_of_any_size(length):
+    """Joints without a length of their own have rows in units of the system's size, so that none of them is lost to rounding."""
+    rng = np.random.default_rng(1013)
+    unit = length * np.array([[0.7], [0.5], [0.3], [0.9]])
+    a = lb.Assembly("chain", gravity=(length, -2 * length, -9 * length))
+    to, joint = {}, lb.CompoundJoint([lb.Revolute("z"), lb.Prismatic([1, 0.2, 0.1])])
+    for i, tip in enumerate(unit * rng.normal(size=(4, 3))):
+        body = lb.RigidBody(1.0, 0.3 * tip, length**2 * np.array([0.1, 0.15, 0.2]), {"tip": tip})
+        a.attach(f"link{i}", body, lb.Spherical(), **to)
+        to = {"to": f"link{i}", "at": "tip"}
+    for i in range(3):
+        a.attach(f"foot{i}", body, lb.Spherical(), offset=length * rng.normal(size=3))
+    tree = a.build()
+    q = lb.integrate(tree, tree.neutral(), rng.normal(size=tree.nv), 1.0)
+    for i in range(3):
+        theta = np.array([1.0, length]) * rng.uniform(-2.0, 2.0, 2)
+        close_here(
+            a, tree, q, (f"link{i + 1}", "tip"), (f"foot{i}", "tip"), joint, theta, f"cut{i}"
+        )
+    s = a.build()
+    v = np.zeros(s.nv)
+    wanted = -lb.constrained_inverse(s, q) @ lb.bias(s, q, v)
+    found = lb.forward_dynamics(s, q, v, v)
+    assert s.rows == 12 and lb.freedoms(s, q).rank == 12
+    np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())

@@ -164,11 +164,14 @@ def _stacked(turns: Array, slides: Array) -> Array:
     )
 
 
-def typical_length(joint: Joint) -> float:
-    """How far the axes of its hinges are from the frames of a joint, or they advance by a radian, at most; 1 m if not at all."""
+def typical_length(joint: Joint, size: float = 1.0) -> float:
+    """How far the axes of its hinges are from the frames of a joint, or they advance by a radian, at most.
+
+    size : what it is if they are not and do not, as those of a hinge and a slider.
+    """
     columns = [h for group in joint.groups for h in group.H.T if h[:3].any()]
     lengths = [float(np.linalg.norm(h[3:]) / np.linalg.norm(h[:3])) for h in columns]
-    return max(lengths, default=0.0) or 1.0
+    return max(lengths, default=0.0) or size
 
 
 def random_position(joint: Joint, size: float, seed: int = 0, about: Array | None = None) -> Array:
@@ -180,14 +183,16 @@ def random_position(joint: Joint, size: float, seed: int = 0, about: Array | Non
     return theta
 
 
-def mirror_signs(cut: CutJoint, theta: Array) -> Array:
+def mirror_signs(cut: CutJoint, theta: Array, length: float) -> Array:
     """The signs of `kernels.cut_joint.store_mirror` for a COMPOUND joint: those of the components at theta.
 
     Its rows then change steadily up to where a twist has turned to the opposite of one of the coordinate axes.
+
+    length : the unit of lengths in the rows.
     """
     assert cut.joint is not None
     twists = np.hstack([cut.joint.H(theta), cut.free.T])
-    twists[3:] /= typical_length(cut.joint)
+    twists[3:] /= length
     signs = np.ones(twists.shape[1])
     for i, x in enumerate(twists.T):
         signs[i] = -1.0 if x[i] < 0.0 else 1.0
