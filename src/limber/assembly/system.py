@@ -10,6 +10,7 @@ import numpy as np
 
 from limber.assembly.closures import Closure, Relation
 from limber.assembly.described import described
+from limber.assembly.extent import extent
 from limber.assembly.given_closures import given_closures
 from limber.assembly.join import joined, renamed_body, renamed_closure
 from limber.assembly.loops import with_closures
@@ -111,10 +112,14 @@ class System(Frozen):
             {c.name: c for c in closures}
         )
         tree, full = self._trees
+
+        def size() -> float:
+            return extent(self)
+
         #: the arrays that the dynamics runs on, and those with the full geometry (for poses and Jacobians)
-        self.dynamics: Packed = with_closures(tree, closures, self._numbers)
+        self.dynamics: Packed = with_closures(tree, closures, self._numbers, size)
         self.geometry: Packed = (
-            self.dynamics if full is tree else with_closures(full, closures, self._numbers)
+            self.dynamics if full is tree else with_closures(full, closures, self._numbers, size)
         )
         for packed in (self.dynamics, self.geometry):
             packed.topo.setflags(write=False)
